@@ -1,0 +1,138 @@
+//! The validated model: what a scenario means once every check has passed.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::template::Template;
+use super::threshold::Threshold;
+
+/// A scenario that has been validated: what is sent, how much of it, and what counts as right.
+///
+/// It travels to workers as it is, so that no worker reads a file of its own.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Scenario {
+    /// The file's stem: `redis3` for `scenarios/redis3.toml`.
+    pub name: String,
+    /// One line for people, if the file has one.
+    pub description: Option<String>,
+    /// The names of the targets that are compared unless others are asked for.
+    pub targets: Vec<String>,
+    /// What must run beside the target.
+    pub backends: Vec<Backend>,
+    /// How much load, and for how long.
+    pub load: Load,
+    /// What each user does, in this order, in each iteration. Never empty.
+    pub steps: Vec<Step>,
+    /// What a user does after a failed step.
+    pub on_error: OnError,
+    /// What must hold for the run to pass.
+    pub thresholds: Vec<Threshold>,
+}
+
+/// A service that targets need.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Backend {
+    /// A Redis server.
+    Redis,
+    /// A PostgreSQL server.
+    Postgres,
+}
+
+/// The closed model: a fixed number of users, each of which waits for its answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Load {
+    /// Users of the whole test, over all workers. At least 1.
+    pub users: u32,
+    /// The time over which the users start, one after another; zero starts all at once.
+    pub ramp_up: Duration,
+    /// When the test ends.
+    pub until: Until,
+}
+
+/// When a test ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Until {
+    /// This long after the ramp-up has ended.
+    Duration(Duration),
+    /// When the users together have begun and ended this many iterations.
+    Iterations(u64),
+    /// When each user has ended this many iterations.
+    IterationsPerUser(u64),
+}
+
+/// What a user does after a failed step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnError {
+    /// Goes on with the next iteration: later steps often need what the failed one did.
+    #[default]
+    NextIteration,
+    /// Goes on with the next step.
+    Continue,
+}
+
+/// One request, and what its answer must be.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Step {
+    /// Unique within the scenario; what results are filed under.
+    pub name: String,
+    /// The request's method.
+    pub method: Method,
+    /// Path and query, beginning with `/`.
+    pub path: Template,
+    /// Header names in lower case, and their values.
+    pub headers: Vec<(String, Template)>,
+    /// The request's body, if it has one.
+    pub body: Option<Body>,
+    /// From the send to the last byte of the answer's body.
+    pub timeout: Duration,
+    /// What the answer must be.
+    pub expect: Expect,
+    /// Numbers that are read from each right answer and added up.
+    pub counters: Vec<Counter>,
+}
+
+/// An HTTP request method (RFC 9110, section 9).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+#[expect(missing_docs, reason = "the names are the methods'")]
+pub enum Method {
+    Get,
+    Post,
+    Put,
+    Patch,
+    Delete,
+    Head,
+}
+
+/// A request's body and its media type.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Body {
+    /// The value of `content-type`.
+    pub content_type: String,
+    /// The text, made anew for each request where it has generated parts.
+    pub text: Template,
+}
+
+/// What the answer must be for a request to count as answered.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Expect {
+    /// The status; any 2xx or 3xx where `None`.
+    pub status: Option<u16>,
+    /// JSON pointers (RFC 6901) into the body, and the value each must find.
+    pub json: Vec<(String, serde_json::Value)>,
+    /// A text that the body must contain.
+    pub body: Option<String>,
+}
+
+/// A number read from each right answer and added up over the run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counter {
+    /// What the sum is called in the results.
+    pub name: String,
+    /// A JSON pointer (RFC 6901) to an unsigned integer in the body.
+    pub pointer: String,
+}
