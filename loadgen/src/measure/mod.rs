@@ -1,1 +1,26 @@
-//! To be filled.
+//! Measuring: from the end of one request to the record of a whole run.
+//!
+//! An [`Outcome`] goes into a [`Recorder`], which drains each second into a [`Snapshot`];
+//! snapshots merge into a [`Series`], from which a [`Summary`] and the [`RunRecord`] are made.
+//! Merging is associative and commutative, so it matters neither on how many threads, processes
+//! or hosts a request ran, nor in which order their snapshots arrive.
+
+mod compare;
+mod counts;
+mod latencies;
+mod outcome;
+mod record;
+mod recorder;
+mod series;
+mod summary;
+mod timeline;
+
+pub use compare::{Comparison, Placing, compare};
+pub use counts::Counts;
+pub use latencies::Latencies;
+pub use outcome::{Ending, ErrorKind, Outcome};
+pub use record::*;
+pub use recorder::Recorder;
+pub use series::{Interval, Series, Snapshot};
+pub use summary::{LatencySummary, Summary};
+pub use timeline::{Phase, Timeline};

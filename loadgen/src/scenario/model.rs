@@ -1,5 +1,6 @@
 //! The validated model: what a scenario means once every check has passed.
 
+use std::fmt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -106,6 +107,19 @@ pub enum Method {
     Patch,
     Delete,
     Head,
+}
+
+impl fmt::Display for Method {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Get => "GET",
+            Self::Post => "POST",
+            Self::Put => "PUT",
+            Self::Patch => "PATCH",
+            Self::Delete => "DELETE",
+            Self::Head => "HEAD",
+        })
+    }
 }
 
 /// A request's body and its media type.

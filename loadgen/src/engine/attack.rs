@@ -1,0 +1,205 @@
+//! One round: Goose's users, a snapshot each second, and the end.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use goose::GooseAttack;
+use goose::client::GooseClientBuilder;
+use goose::config::GooseConfiguration;
+use goose::goose::{Scenario, Transaction, TransactionFunction};
+use miette::Diagnostic;
+use thiserror::Error;
+use tokio::sync::{Notify, mpsc};
+use tokio_util::sync::CancellationToken;
+
+use super::gate::Gate;
+use super::plan::Plan;
+use super::transport::Transport;
+use super::user::Shared;
+use crate::measure::{Recorder, Snapshot};
+
+/// How long after the turn of a second its snapshot is drained, so that requests that ended in
+/// its last moment are in it.
+const SETTLE: Duration = Duration::from_millis(10);
+
+/// Why a round could not be run.
+#[derive(Debug, Error, Diagnostic)]
+pub enum EngineError {
+    /// The client could not be made.
+    #[error("cannot make an HTTP client: {0}")]
+    Client(String),
+    /// Goose refused the attack or gave up on it.
+    #[error("Goose could not run the users: {0}")]
+    Goose(String),
+    /// Whoever takes the snapshots is gone.
+    #[error("nobody takes the results of this round any more")]
+    Abandoned,
+}
+
+/// How a round ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Finished {
+    /// How many snapshots it gave.
+    pub snapshots: u32,
+    /// How long the load was held.
+    pub held: Duration,
+}
+
+/// A round that is ready to start. One at a time in a process: Goose's cancel flag is global.
+pub struct Attack {
+    plan: Plan,
+    transport: Transport,
+}
+
+impl Attack {
+    /// Makes all ready; nothing is sent.
+    pub fn prepare(plan: Plan) -> Result<Self, EngineError> {
+        let transport = Transport::new().map_err(|e| EngineError::Client(e.to_string()))?;
+        Ok(Self { plan, transport })
+    }
+
+    /// Runs this process's share of the round from `start` to its end, or until `stop`, and sends
+    /// a snapshot each second and a last one.
+    pub async fn run(
+        self,
+        start: Instant,
+        stop: CancellationToken,
+        snapshots: &mpsc::Sender<Snapshot>,
+    ) -> Result<Finished, EngineError> {
+        // However this function is left, no user goes on.
+        let stop = stop.child_token();
+        let _stopped = stop.clone().drop_guard();
+        let gate = Gate::new(&self.plan, start, stop);
+        let threads = tokio::runtime::Handle::current().metrics().num_workers();
+        let recorder = Recorder::new(gate.timeline(), self.plan.scenario.steps.len(), threads);
+        let users = self.plan.share.users(self.plan.scenario.load.users);
+        let shared = Arc::new(Shared {
+            plan: self.plan,
+            gate,
+            recorder,
+            transport: self.transport,
+        });
+        let ended = Arc::new(Countdown::new(users));
+        if users > 0 {
+            let attack = goose_attack(&shared, users, &ended)?;
+            // Goose looks for the end of its users only twice a second; theirs is enough for us,
+            // and its tasks end with it.
+            tokio::select! {
+                biased;
+                () = ended.wait() => {}
+                result = attack.execute() => {
+                    result.map_err(|e| EngineError::Goose(e.to_string()))?;
+                    ended.wait().await;
+                }
+                result = send_each_second(&shared.recorder, snapshots) => result?,
+            }
+        }
+        let held = shared.gate.timeline().held(Instant::now());
+        let last = shared.recorder.finish();
+        let finished = Finished {
+            snapshots: last.number + 1,
+            held,
+        };
+        snapshots
+            .send(last)
+            .await
+            .map_err(|_| EngineError::Abandoned)?;
+        Ok(finished)
+    }
+}
+
+/// Drains a snapshot soon after each turn of a second; ends only where nobody takes them.
+async fn send_each_second(
+    recorder: &Recorder,
+    snapshots: &mpsc::Sender<Snapshot>,
+) -> Result<(), EngineError> {
+    let mut due = recorder.timeline().measured + SETTLE;
+    loop {
+        tokio::time::sleep_until(due.into()).await;
+        let snapshot = recorder.drain(Instant::now());
+        snapshots
+            .send(snapshot)
+            .await
+            .map_err(|_| EngineError::Abandoned)?;
+        due += Duration::from_secs(1);
+    }
+}
+
+/// A Goose attack of one scenario with one transaction, which each user runs once: our user loop.
+fn goose_attack(
+    shared: &Arc<Shared>,
+    users: u32,
+    ended: &Arc<Countdown>,
+) -> Result<GooseAttack, EngineError> {
+    let next = Arc::new(AtomicU32::new(0));
+    let (shared, ended) = (shared.clone(), ended.clone());
+    let base_url = shared.plan.base_url.clone();
+    let user_loop: TransactionFunction = Arc::new(move |_| {
+        let (shared, ended) = (shared.clone(), ended.clone());
+        let local = next.fetch_add(1, Ordering::Relaxed);
+        Box::pin(async move {
+            let _ended = OneLess(&ended);
+            shared.run_user(shared.plan.share.user(local)).await;
+            Ok(())
+        })
+    });
+    let scenario = Scenario::new("users").register_transaction(Transaction::new(user_loop));
+    GooseAttack::initialize_with_config(configuration(base_url, users))
+        .and_then(|attack| {
+            attack
+                .register_scenario(scenario)
+                .set_client_builder_without_cookies(GooseClientBuilder::new().without_cookies())
+        })
+        .map_err(|e| EngineError::Goose(e.to_string()))
+}
+
+/// All users at once (the gate admits them), one iteration each, and everything off that prints,
+/// listens or measures.
+fn configuration(host: String, users: u32) -> GooseConfiguration {
+    let mut configuration = GooseConfiguration::default();
+    configuration.host = Some(host);
+    configuration.users = Some(users as usize);
+    configuration.increase_rate = Some("1000000".to_owned());
+    configuration.iterations = Some(1);
+    configuration.quiet = 3;
+    configuration.no_metrics = true;
+    configuration.no_print_metrics = true;
+    configuration.no_error_summary = true;
+    configuration.no_reset_metrics = true;
+    configuration.no_transaction_metrics = true;
+    configuration.no_scenario_metrics = true;
+    configuration.no_telnet = true;
+    configuration.no_websocket = true;
+    configuration
+}
+
+/// Counts users down as they end, however they end.
+struct Countdown {
+    left: AtomicU32,
+    none_left: Notify,
+}
+
+impl Countdown {
+    fn new(users: u32) -> Self {
+        Self {
+            left: AtomicU32::new(users),
+            none_left: Notify::new(),
+        }
+    }
+
+    async fn wait(&self) {
+        self.none_left.notified().await;
+    }
+}
+
+/// One user less when it is dropped, so that a panic in a user's task ends the round too.
+struct OneLess<'a>(&'a Countdown);
+
+impl Drop for OneLess<'_> {
+    fn drop(&mut self) {
+        if self.0.left.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.0.none_left.notify_one();
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! Is an answer the expected one?
+
+use serde_json::Value;
+
+use crate::measure::ErrorKind;
+use crate::scenario::Step;
+
+/// What was received, read to its last byte.
+#[derive(Debug, Default)]
+pub struct Answer {
+    /// The status code.
+    pub status: u16,
+    /// The body, or nothing where no expectation or counter reads it.
+    pub body: Vec<u8>,
+    /// The body's length.
+    pub bytes: u64,
+}
+
+/// What was expected and what came instead.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wrong {
+    /// The kind that it counts as.
+    pub kind: ErrorKind,
+    /// What the step expects.
+    pub expected: String,
+    /// What came.
+    pub got: String,
+}
+
+impl Wrong {
+    /// Both in one sentence.
+    #[must_use]
+    pub fn sentence(&self) -> String {
+        format!("expected {}, got {}", self.expected, self.got)
+    }
+}
+
+/// Whether anything looks at the body of the step's answer.
+#[must_use]
+pub fn reads_body(step: &Step) -> bool {
+    step.expect.body.is_some() || reads_json(step)
+}
+
+fn reads_json(step: &Step) -> bool {
+    !step.expect.json.is_empty() || !step.counters.is_empty()
+}
+
+/// Holds an answer against what the step expects, and reads its counters into `counters`.
+pub fn check(step: &Step, answer: &Answer, counters: &mut Vec<u64>) -> Result<(), Wrong> {
+    counters.clear();
+    check_status(step, answer)?;
+    if let Some(text) = &step.expect.body
+        && !contains(&answer.body, text.as_bytes())
+    {
+        return Err(Wrong {
+            kind: ErrorKind::Expectation,
+            expected: format!("a body that contains {text:?}"),
+            got: shown(&answer.body),
+        });
+    }
+    if reads_json(step) {
+        check_json(step, answer, counters)?;
+    }
+    Ok(())
+}
+
+fn check_status(step: &Step, answer: &Answer) -> Result<(), Wrong> {
+    let (right, expected) = match step.expect.status {
+        Some(status) => (answer.status == status, format!("status {status}")),
+        None => (
+            (200..400).contains(&answer.status),
+            "a 2xx or 3xx status".to_owned(),
+        ),
+    };
+    if right {
+        return Ok(());
+    }
+    let got = format!("{}: {}", answer.status, shown(&answer.body));
+    Err(Wrong {
+        kind: ErrorKind::Status,
+        expected,
+        got,
+    })
+}
+
+fn check_json(step: &Step, answer: &Answer, counters: &mut Vec<u64>) -> Result<(), Wrong> {
+    let wrong = |expected: String, got: String| {
+        Err(Wrong {
+            kind: ErrorKind::Expectation,
+            expected,
+            got,
+        })
+    };
+    let Ok(json) = serde_json::from_slice::<Value>(&answer.body) else {
+        return wrong("a JSON body".to_owned(), shown(&answer.body));
+    };
+    let at = |pointer: &str| match json.pointer(pointer) {
+        Some(found) => format!("{} at {pointer:?}", shown(found.to_string().as_bytes())),
+        None => format!("nothing at {pointer:?} of {}", shown(&answer.body)),
+    };
+    for (pointer, expected) in &step.expect.json {
+        if json
+            .pointer(pointer)
+            .is_none_or(|found| !same(found, expected))
+        {
+            return wrong(format!("{expected} at {pointer:?}"), at(pointer));
+        }
+    }
+    for counter in &step.counters {
+        match json.pointer(&counter.pointer).and_then(Value::as_u64) {
+            Some(n) => counters.push(n),
+            None => {
+                counters.clear();
+                let expected = format!("a whole number at {:?}", counter.pointer);
+                return wrong(expected, at(&counter.pointer));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Equal as JSON has it: there 1 and 1.0 are one number.
+fn same(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Number(a), Value::Number(b)) => a == b || a.as_f64() == b.as_f64(),
+        (Value::Array(a), Value::Array(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b))
+        }
+        (Value::Object(a), Value::Object(b)) => {
+            a.len() == b.len() && a.iter().all(|(k, a)| b.get(k).is_some_and(|b| same(a, b)))
+        }
+        _ => a == b,
+    }
+}
+
+fn contains(body: &[u8], text: &[u8]) -> bool {
+    body.windows(text.len()).any(|window| window == text)
+}
+
+/// The beginning of a body, fit for one line.
+fn shown(body: &[u8]) -> String {
+    const LONGEST: usize = 120;
+    if body.is_empty() {
+        return "an empty body".to_owned();
+    }
+    let text = String::from_utf8_lossy(&body[..body.len().min(4 * LONGEST)]);
+    let line: String = text
+        .chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect();
+    match line.char_indices().nth(LONGEST) {
+        Some((cut, _)) => format!("{}…", &line[..cut]),
+        None => line,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario;
+
+    fn step(keys: &str) -> Step {
+        let text = format!("[[step]]\nget = \"/\"\n{keys}");
+        scenario::parse("test", "test.toml", &text)
+            .unwrap()
+            .steps
+            .remove(0)
+    }
+
+    fn judge(keys: &str, status: u16, body: &str) -> Result<Vec<u64>, String> {
+        let answer = Answer {
+            status,
+            body: body.into(),
+            bytes: body.len() as u64,
+        };
+        let mut counters = vec![99];
+        check(&step(keys), &answer, &mut counters)
+            .map(|()| counters)
+            .map_err(|wrong| format!("{}: {}", wrong.kind, wrong.sentence()))
+    }
+
+    #[test]
+    fn without_an_expectation_any_2xx_or_3xx_is_right() {
+        assert_eq!(judge("", 204, ""), Ok(vec![]));
+        assert_eq!(judge("", 302, ""), Ok(vec![]));
+        assert_eq!(
+            judge("", 500, "oh\nno"),
+            Err("status: expected a 2xx or 3xx status, got 500: oh no".to_owned())
+        );
+    }
+
+    #[test]
+    fn json_pointers_must_find_their_value() {
+        let keys = r#"expect = { status = 200, json = { "/values/0" = "a", "/n" = 1 } }"#;
+        assert_eq!(
+            judge(keys, 200, r#"{"values": ["a"], "n": 1.0}"#),
+            Ok(vec![])
+        );
+        assert_eq!(
+            judge(keys, 200, r#"{"values": ["b"], "n": 1}"#),
+            Err(r#"expectation: expected "a" at "/values/0", got "b" at "/values/0""#.to_owned())
+        );
+        assert_eq!(
+            judge(keys, 200, "<html>"),
+            Err("expectation: expected a JSON body, got <html>".to_owned())
+        );
+    }
+
+    #[test]
+    fn a_body_must_contain_its_text() {
+        let keys = r#"expect = { body = "Hello" }"#;
+        assert_eq!(judge(keys, 200, "Oh, Hello you"), Ok(vec![]));
+        assert!(judge(keys, 200, "").is_err());
+    }
+
+    #[test]
+    fn counters_are_read_from_right_answers_only() {
+        let keys = r#"counters = { items = "/n" }"#;
+        assert_eq!(judge(keys, 200, r#"{"n": 7}"#), Ok(vec![7]));
+        assert!(
+            judge(keys, 200, r#"{"n": -7}"#)
+                .unwrap_err()
+                .contains("a whole number")
+        );
+        assert!(judge(keys, 500, r#"{"n": 7}"#).is_err());
+    }
+}

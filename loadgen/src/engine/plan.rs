@@ -1,0 +1,109 @@
+//! What one process has to do in one round.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::scenario::{Scenario, Until};
+
+/// All that a process needs to know to put its share of the load on a target.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// What to send, and how much of it in the whole test.
+    pub scenario: Scenario,
+    /// Scheme, host and port; steps' paths are appended.
+    pub base_url: String,
+    /// How long to run before anything counts.
+    pub warmup: Duration,
+    /// What generated data is seeded with: the run's seed, and the round's number.
+    pub seed: u64,
+    /// This process's part.
+    pub share: Share,
+}
+
+impl Plan {
+    /// How long the round lasts from the common start, where time and not iterations end it.
+    #[must_use]
+    pub fn length(&self) -> Option<Duration> {
+        match self.scenario.load.until {
+            Until::Duration(duration) => Some(self.warmup + self.scenario.load.ramp_up + duration),
+            Until::Iterations(_) | Until::IterationsPerUser(_) => None,
+        }
+    }
+}
+
+/// One of `of` equal parts of a test. Each process computes its own; together they are the whole.
+///
+/// Users are dealt like cards, so that a ramp rises evenly on every worker. Where there are fewer
+/// users than workers, the workers without a user take no iterations either.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Share {
+    /// Which part, from 0.
+    pub index: u32,
+    /// Of how many, at least 1.
+    pub of: u32,
+}
+
+impl Share {
+    /// All of it.
+    pub const WHOLE: Self = Self { index: 0, of: 1 };
+
+    /// How many of `users` are this part's.
+    #[must_use]
+    pub fn users(&self, users: u32) -> u32 {
+        // Never more than `users`, so it fits.
+        self.deal(users.into(), self.of) as u32
+    }
+
+    /// The number, in the whole test, of this part's user `local`.
+    #[must_use]
+    pub fn user(&self, local: u32) -> u32 {
+        local * self.of + self.index
+    }
+
+    /// How many of `iterations`, which `users` share, are this part's.
+    #[must_use]
+    pub fn iterations(&self, iterations: u64, users: u32) -> u64 {
+        self.deal(iterations, self.of.min(users))
+    }
+
+    fn deal(&self, total: u64, hands: u32) -> u64 {
+        if self.index >= hands {
+            return 0;
+        }
+        total / u64::from(hands) + u64::from(total % u64::from(hands) > u64::from(self.index))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    proptest! {
+        #[test]
+        fn shares_sum_to_the_whole(users in 1u32..500, iterations in 0u64..100_000, of in 1u32..40) {
+            let shares: Vec<Share> = (0..of).map(|index| Share { index, of }).collect();
+            prop_assert_eq!(shares.iter().map(|s| s.users(users)).sum::<u32>(), users);
+            prop_assert_eq!(
+                shares.iter().map(|s| s.iterations(iterations, users)).sum::<u64>(),
+                iterations
+            );
+            for share in &shares {
+                prop_assert!(share.users(users) > 0 || share.iterations(iterations, users) == 0);
+            }
+        }
+
+        #[test]
+        fn every_user_is_dealt_once(users in 1u32..500, of in 1u32..40) {
+            let dealt: Vec<u32> = (0..of)
+                .map(|index| Share { index, of })
+                .flat_map(|s| (0..s.users(users)).map(move |local| s.user(local)))
+                .collect();
+            let all: BTreeSet<u32> = dealt.iter().copied().collect();
+            prop_assert_eq!(dealt.len(), users as usize);
+            prop_assert_eq!(all, (0..users).collect::<BTreeSet<_>>());
+        }
+    }
+}

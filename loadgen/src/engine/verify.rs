@@ -1,0 +1,101 @@
+//! One request for each step before anything is measured: does the server answer as expected?
+
+use miette::Diagnostic;
+use thiserror::Error;
+
+use super::check::{Answer, check};
+use super::plan::Plan;
+use super::request::Request;
+use super::transport::Transport;
+use crate::scenario::{Data, Step};
+
+/// The user whose data the verification sends; no user of a test has this number.
+const VERIFIER: u32 = u32::MAX;
+
+/// What a server answered in place of what a step expects.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mismatch {
+    /// The step's name.
+    pub step: String,
+    /// Method and URL of the request.
+    pub request: String,
+    /// What the step expects.
+    pub expected: String,
+    /// What came.
+    pub got: String,
+}
+
+/// A server is not what the scenario takes it for.
+#[derive(Debug, Error, Diagnostic)]
+pub enum VerifyError {
+    /// It answered otherwise than expected, or not at all.
+    #[error(
+        "{who} does not answer as the scenario expects\n  step      {}\n  request   {}\n  expected  {}\n  got       {}",
+        mismatch.step, mismatch.request, mismatch.expected, mismatch.got
+    )]
+    #[diagnostic(help("nothing was measured: mend the server, or the step's `expect`"))]
+    Mismatch {
+        /// The target, or the URL.
+        who: String,
+        /// What was wrong.
+        mismatch: Box<Mismatch>,
+    },
+    /// The client could not be made.
+    #[error("cannot make an HTTP client: {0}")]
+    Client(String),
+}
+
+/// Sends each step of the plan once, in order, to `who`, and gives the counters that were read,
+/// by step. Nothing of this is in any count.
+pub async fn verify(plan: &Plan, who: &str) -> Result<Vec<Vec<u64>>, VerifyError> {
+    let transport = Transport::new().map_err(|e| VerifyError::Client(e.to_string()))?;
+    let mut data = Data::new(plan.seed, VERIFIER);
+    let mut counters = Vec::new();
+    for step in &plan.scenario.steps {
+        let read = verify_step(plan, step, &transport, &mut data).await;
+        counters.push(read.map_err(|mismatch| VerifyError::Mismatch {
+            who: who.to_owned(),
+            mismatch: Box::new(mismatch),
+        })?);
+    }
+    Ok(counters)
+}
+
+async fn verify_step(
+    plan: &Plan,
+    step: &Step,
+    transport: &Transport,
+    data: &mut Data,
+) -> Result<Vec<u64>, Mismatch> {
+    let mut request = Request::default();
+    request.render(&plan.base_url, step, data);
+    let mismatch = |expected: String, got: String| Mismatch {
+        step: step.name.clone(),
+        request: format!("{} {}", step.method, request.url),
+        expected,
+        got,
+    };
+    let (mut answer, mut counters) = (Answer::default(), Vec::new());
+    match tokio::time::timeout(
+        step.timeout,
+        transport.exchange(step, &request, &mut answer),
+    )
+    .await
+    {
+        Err(_) => Err(mismatch(
+            format!(
+                "an answer within {}",
+                humantime::format_duration(step.timeout)
+            ),
+            "none".to_owned(),
+        )),
+        Ok(Err(failure)) => Err(mismatch(
+            "an answer".to_owned(),
+            format!("a {} error: {}", failure.kind, failure.message),
+        )),
+        Ok(Ok(())) => match check(step, &answer, &mut counters) {
+            Ok(()) => Ok(counters),
+            Err(wrong) => Err(mismatch(wrong.expected, wrong.got)),
+        },
+    }
+}

@@ -1,0 +1,88 @@
+//! What happened to the requests of one step.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::latencies::Latencies;
+use super::outcome::{Ending, ErrorKind, Outcome};
+
+/// What happened to the requests of one step, over any part of a run. Each request is in exactly
+/// one of `answered`, `errors` and `cancelled`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Counts {
+    /// Latencies of the requests whose answer was the expected one.
+    pub answered: Latencies,
+    /// Latencies of the failed ones.
+    pub failed: Latencies,
+    /// Failed requests by kind.
+    pub errors: BTreeMap<ErrorKind, u64>,
+    /// One sentence about a failed request of each kind.
+    pub examples: BTreeMap<ErrorKind, String>,
+    /// Requests that the end of the run cut off.
+    pub cancelled: u64,
+    /// Bytes of all answers' bodies.
+    pub bytes: u64,
+    /// Sums of the step's counters, in their order; empty until one is read.
+    pub counters: Vec<u64>,
+}
+
+impl Counts {
+    /// Counts one request that ended as `ending` says.
+    pub fn record(&mut self, outcome: &Outcome<'_>, ending: Ending<'_>) {
+        let latency = outcome.done.saturating_duration_since(outcome.planned);
+        self.bytes += outcome.bytes;
+        match ending {
+            Ending::Answered => self.answered.record(latency),
+            Ending::Cancelled => self.cancelled += 1,
+            Ending::Failed(kind, message) => {
+                self.failed.record(latency);
+                *self.errors.entry(kind).or_default() += 1;
+                self.examples
+                    .entry(kind)
+                    .or_insert_with(|| message.to_owned());
+            }
+        }
+        self.add_counters(outcome.counters);
+    }
+
+    /// Adds all of `other`. Of two examples of a kind the lesser text stays, so that the order of
+    /// merging doesn't matter.
+    pub fn merge(&mut self, other: &Self) {
+        self.answered.merge(&other.answered);
+        self.failed.merge(&other.failed);
+        for (kind, n) in &other.errors {
+            *self.errors.entry(*kind).or_default() += n;
+        }
+        for (kind, theirs) in &other.examples {
+            let ours = self.examples.entry(*kind).or_insert_with(|| theirs.clone());
+            if theirs < ours {
+                ours.clone_from(theirs);
+            }
+        }
+        self.cancelled += other.cancelled;
+        self.bytes += other.bytes;
+        self.add_counters(&other.counters);
+    }
+
+    /// Requests that came to an end, the failed ones among them, the cancelled ones not.
+    #[must_use]
+    pub fn requests(&self) -> u64 {
+        self.answered.len() + self.failures()
+    }
+
+    /// Requests that failed.
+    #[must_use]
+    pub fn failures(&self) -> u64 {
+        self.errors.values().sum()
+    }
+
+    fn add_counters(&mut self, values: &[u64]) {
+        if self.counters.len() < values.len() {
+            self.counters.resize(values.len(), 0);
+        }
+        for (sum, value) in self.counters.iter_mut().zip(values) {
+            *sum = sum.saturating_add(*value);
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! A mergeable distribution of latencies.
+
+use std::time::Duration;
+
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
+use serde::{Deserialize, Serialize, de, ser};
+
+/// The longest latency that is told apart, in µs: ten minutes. Longer ones count as this.
+const LONGEST_US: u64 = 600_000_000;
+/// Significant decimal digits that every value keeps.
+const DIGITS: u8 = 3;
+
+/// A distribution of latencies in µs: an HDR histogram (G. Tene, <https://hdrhistogram.org>) of
+/// three significant digits from 1 µs to 10 min. It takes no memory until something is recorded,
+/// and merges without loss.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Latencies(Option<Histogram<u64>>);
+
+impl Latencies {
+    /// Adds one latency.
+    pub fn record(&mut self, latency: Duration) {
+        let us = u64::try_from(latency.as_micros()).unwrap_or(LONGEST_US);
+        self.histogram().saturating_record(us.clamp(1, LONGEST_US));
+    }
+
+    /// Adds all of `other`.
+    pub fn merge(&mut self, other: &Self) {
+        let Some(theirs) = &other.0 else { return };
+        #[expect(clippy::expect_used, reason = "both have the same bounds and digits")]
+        self.histogram()
+            .add(theirs)
+            .expect("histograms of one shape");
+    }
+
+    /// How many latencies it holds.
+    #[must_use]
+    pub fn len(&self) -> u64 {
+        self.0.as_ref().map_or(0, Histogram::len)
+    }
+
+    /// Whether it holds none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The least, in µs.
+    #[must_use]
+    pub fn min(&self) -> Option<u64> {
+        self.filled().map(Histogram::min)
+    }
+
+    /// The arithmetic mean, in µs.
+    #[must_use]
+    pub fn mean(&self) -> Option<f64> {
+        self.filled().map(Histogram::mean)
+    }
+
+    /// The greatest, in µs, to three digits.
+    #[must_use]
+    pub fn max(&self) -> Option<u64> {
+        self.filled().map(Histogram::max)
+    }
+
+    /// The latency, in µs, that a share `q` (0 to 1) of all requests did not exceed; `None` where
+    /// fewer than ten samples lie beyond it, too few to say.
+    #[must_use]
+    pub fn quantile(&self, q: f64) -> Option<u64> {
+        let histogram = self.filled()?;
+        // In units of 10^-6, so that 1,000 samples do support the 99th percentile in spite of
+        // 1.0 - 0.99 being a little less than 0.01.
+        let beyond_millionths = histogram.len() * ((1.0 - q) * 1e6).round() as u64;
+        (beyond_millionths >= 10_000_000).then(|| histogram.value_at_quantile(q))
+    }
+
+    fn filled(&self) -> Option<&Histogram<u64>> {
+        self.0.as_ref().filter(|histogram| !histogram.is_empty())
+    }
+
+    fn histogram(&mut self) -> &mut Histogram<u64> {
+        #[expect(
+            clippy::expect_used,
+            reason = "1 < 2 × 1 <= LONGEST_US, and DIGITS is within 0 to 5"
+        )]
+        self.0.get_or_insert_with(|| {
+            Histogram::new_with_bounds(1, LONGEST_US, DIGITS).expect("constant bounds")
+        })
+    }
+}
+
+/// As bytes of the HdrHistogram V2 encoding; none for an empty one.
+impl Serialize for Latencies {
+    fn serialize<S: ser::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut bytes = Vec::new();
+        if let Some(histogram) = self.filled() {
+            V2Serializer::new()
+                .serialize(histogram, &mut bytes)
+                .map_err(ser::Error::custom)?;
+        }
+        serializer.serialize_bytes(&bytes)
+    }
+}
+
+impl<'de> Deserialize<'de> for Latencies {
+    fn deserialize<D: de::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Bytes;
+        impl de::Visitor<'_> for Bytes {
+            type Value = Latencies;
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("an HdrHistogram in the V2 encoding")
+            }
+            fn visit_bytes<E: de::Error>(self, bytes: &[u8]) -> Result<Latencies, E> {
+                Latencies::decode(bytes).map_err(E::custom)
+            }
+        }
+        deserializer.deserialize_bytes(Bytes)
+    }
+}
+
+impl Latencies {
+    /// Reads foreign bytes: a histogram of another shape is refused, so that merging can't fail.
+    fn decode(mut bytes: &[u8]) -> Result<Self, String> {
+        if bytes.is_empty() {
+            return Ok(Self::default());
+        }
+        let histogram: Histogram<u64> = Deserializer::new()
+            .deserialize(&mut bytes)
+            .map_err(|e| e.to_string())?;
+        let shape = (histogram.low(), histogram.high(), histogram.sigfig());
+        if shape != (1, LONGEST_US, DIGITS) {
+            return Err(format!("a histogram of another shape: {shape:?}"));
+        }
+        Ok(Self(Some(histogram)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn of(values: &[u64]) -> Latencies {
+        let mut latencies = Latencies::default();
+        values
+            .iter()
+            .for_each(|us| latencies.record(Duration::from_micros(*us)));
+        latencies
+    }
+
+    #[test]
+    fn a_percentile_needs_ten_samples_beyond_it() {
+        assert_eq!(of(&[5; 19]).quantile(0.5), None);
+        assert_eq!(of(&[5; 20]).quantile(0.5), Some(5));
+        assert_eq!(of(&[5; 999]).quantile(0.99), None);
+        assert_eq!(of(&[5; 1_000]).quantile(0.99), Some(5));
+        assert_eq!(of(&[5; 10_000]).quantile(0.999), Some(5));
+        assert_eq!(of(&[5; 100_000]).quantile(0.9999), Some(5));
+        assert_eq!(of(&[5; 99_999]).quantile(0.9999), None);
+    }
+
+    #[test]
+    fn nothing_is_lost_at_the_ends_of_the_range() {
+        let latencies = of(&[0, u64::MAX]);
+        assert_eq!(latencies.len(), 2);
+        assert_eq!(latencies.min(), Some(1));
+        assert!(latencies.max() >= Some(LONGEST_US));
+        assert_eq!(Latencies::default().max(), None);
+    }
+
+    proptest! {
+        #[test]
+        fn merging_is_the_same_as_recording_all(
+            a in prop::collection::vec(1u64..700_000_000, 0..50),
+            b in prop::collection::vec(1u64..700_000_000, 0..50),
+        ) {
+            let (mut ab, mut ba) = (of(&a), of(&b));
+            ab.merge(&of(&b));
+            ba.merge(&of(&a));
+            prop_assert_eq!(&ab, &ba);
+            prop_assert_eq!(ab, of(&[a, b].concat()));
+        }
+
+        #[test]
+        fn it_survives_the_journey(a in prop::collection::vec(1u64..700_000_000, 0..50)) {
+            let bytes = rmp_serde::to_vec(&of(&a)).unwrap();
+            prop_assert_eq!(rmp_serde::from_slice::<Latencies>(&bytes).unwrap(), of(&a));
+        }
+
+        #[test]
+        fn foreign_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            let _ = Latencies::decode(&bytes);
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! How one request ended.
+
+use std::fmt;
+use std::time::Instant;
+
+use serde::{Deserialize, Serialize};
+
+/// What became of one request, from its planned send to the last byte of its answer.
+#[derive(Debug, Clone)]
+pub struct Outcome<'a> {
+    /// The step's place in the scenario.
+    pub step: usize,
+    /// When it should have been sent; latency counts from here.
+    pub planned: Instant,
+    /// When the last byte of the answer's body was read, or the failure was noticed.
+    pub done: Instant,
+    /// Bytes of the answer's body.
+    pub bytes: u64,
+    /// The one place where this request is counted.
+    pub ending: Ending<'a>,
+    /// What the step's counters read from the answer, in their order; empty unless answered.
+    pub counters: &'a [u64],
+}
+
+/// The one place where a request is counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending<'a> {
+    /// The answer was what the step expects.
+    Answered,
+    /// It failed, with one kind of error and a sentence that says more.
+    Failed(ErrorKind, &'a str),
+    /// The end of the run cut it off.
+    Cancelled,
+}
+
+/// Why a request failed. Each failed request has exactly one kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ErrorKind {
+    /// No connection could be made.
+    Connect,
+    /// The answer was not complete within the step's timeout.
+    Timeout,
+    /// The connection broke before the answer was complete.
+    Reset,
+    /// What came back was not HTTP.
+    Protocol,
+    /// The status was not the expected one.
+    Status,
+    /// The status was right, and the body was not.
+    Expectation,
+}
+
+impl ErrorKind {
+    /// Every kind, in the order in which counts are kept.
+    pub const ALL: [Self; 6] = [
+        Self::Connect,
+        Self::Timeout,
+        Self::Reset,
+        Self::Protocol,
+        Self::Status,
+        Self::Expectation,
+    ];
+}
+
+impl fmt::Display for ErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Connect => "connect",
+            Self::Timeout => "timeout",
+            Self::Reset => "reset",
+            Self::Protocol => "protocol",
+            Self::Status => "status",
+            Self::Expectation => "expectation",
+        })
+    }
+}

@@ -1,0 +1,262 @@
+//! The run record: the document that `--format json` prints and `run.json` keeps.
+//!
+//! Field names carry their unit. The number in [`SCHEMA`] goes up when a field changes meaning.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::compare::Comparison;
+use super::summary::Summary;
+
+/// What the document calls itself.
+pub const SCHEMA: &str = "loadgen.run/1";
+
+/// The saved result of one run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunRecord {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// The scenario's name.
+    pub scenario: String,
+    /// When the run began, in UTC (RFC 3339).
+    pub started: String,
+    /// What generated data was seeded with.
+    pub seed: u64,
+    /// Where it ran.
+    pub environment: Environment,
+    /// The load that each round put on its target.
+    pub load: LoadRecord,
+    /// The targets, in the order in which they were named.
+    pub targets: Vec<TargetRecord>,
+    /// Which target was better; `None` with a single one.
+    pub comparison: Option<Comparison>,
+    /// What had to hold, and whether it did.
+    pub thresholds: Vec<ThresholdRecord>,
+    /// What a reader must know before believing the figures.
+    pub verdicts: Vec<Verdict>,
+    /// Why the result is not what was planned, if so.
+    pub degraded: Option<Degraded>,
+    /// Whether the run was interrupted before its planned end.
+    pub interrupted: bool,
+}
+
+/// Where a run ran.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Environment {
+    /// loadgen's version.
+    pub loadgen: String,
+    /// The commit of the project's checkout, with `-dirty` where it was changed.
+    pub git_commit: Option<String>,
+    /// The operating system and its version.
+    pub os: String,
+    /// The kernel's version.
+    pub kernel: String,
+    /// The processor's model.
+    pub cpu_model: String,
+    /// Logical processors that loadgen may use.
+    pub cores: usize,
+    /// Physical memory in bytes.
+    pub memory_bytes: u64,
+    /// Which logical processors the target, the backends and the generator were kept to; empty
+    /// where they were not.
+    pub cpus: BTreeMap<String, Vec<usize>>,
+    /// Python's version, where the lab was used.
+    pub python: Option<String>,
+    /// SHA-256 of the lock file of the targets' packages.
+    pub lock_sha256: Option<String>,
+    /// Versions of the backends that ran.
+    pub backends: BTreeMap<String, String>,
+    /// How targets were run: `process`, or `url` for a server that ran already.
+    pub runtime: String,
+}
+
+/// The load of each round.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LoadRecord {
+    /// The load model.
+    pub model: String,
+    /// Users of the whole test.
+    pub users: u32,
+    /// The time over which they start.
+    pub ramp_up_s: f64,
+    /// How long each round holds the load; `None` where iterations end it.
+    pub duration_s: Option<f64>,
+    /// Iterations of each round, over all users.
+    pub iterations: Option<u64>,
+    /// The time for which each round runs before it counts.
+    pub warmup_s: f64,
+    /// Rounds for each target.
+    pub rounds: u32,
+    /// Worker processes; 0 where the load came from the process itself.
+    pub workers: u32,
+}
+
+/// The results of one target.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TargetRecord {
+    /// Its name.
+    pub name: String,
+    /// Where it answered.
+    pub url: String,
+    /// What it is, and how it differs from the others.
+    pub server: ServerRecord,
+    /// All rounds together, by step.
+    pub steps: Vec<Summary>,
+    /// All rounds and all steps together.
+    pub total: Summary,
+    /// Sums that were read from the answers.
+    pub counters: BTreeMap<String, u64>,
+    /// What the backend held afterwards, held against the counters.
+    pub proofs: Vec<Proof>,
+    /// The rounds, in the order in which they ran.
+    pub rounds: Vec<RoundRecord>,
+    /// CPU and memory while it was measured, by service.
+    pub resources: BTreeMap<String, ResourceRecord>,
+    /// What each worker did, all rounds together.
+    pub workers: Vec<WorkerRecord>,
+}
+
+/// What a target is.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct ServerRecord {
+    /// Its framework.
+    pub framework: String,
+    /// Its server.
+    pub server: String,
+    /// Its worker processes.
+    pub workers: u32,
+    /// Versions of its packages.
+    pub packages: BTreeMap<String, String>,
+    /// What else differs from the other targets.
+    pub differs: Vec<String>,
+}
+
+/// One measured pass over one target.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RoundRecord {
+    /// Its number, from 1.
+    pub round: u32,
+    /// How long the load was held.
+    pub held_s: f64,
+    /// By step, while the load was held.
+    pub steps: Vec<Summary>,
+    /// All steps together.
+    pub total: Summary,
+    /// By step, while users were starting; empty without a ramp-up.
+    pub ramp_up: Vec<Summary>,
+    /// Second by second, all steps together, from the end of the warm-up.
+    pub seconds: Vec<SecondRecord>,
+    /// CPU and memory while it was measured, by service.
+    pub resources: BTreeMap<String, ResourceRecord>,
+}
+
+/// One second of a round.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SecondRecord {
+    /// From the end of the warm-up.
+    pub second: u32,
+    /// Expected answers that ended in it.
+    pub answered: u64,
+    /// Requests that failed in it.
+    pub errors: u64,
+    /// The median latency of the expected answers, in µs.
+    pub p50_us: Option<u64>,
+    /// Their 99th percentile, in µs.
+    pub p99_us: Option<u64>,
+}
+
+/// What a service and all processes under it used while it was measured.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct ResourceRecord {
+    /// CPU time, user and system.
+    pub cpu_s: f64,
+    /// CPU time over elapsed time: 100 is one core.
+    pub cpu_percent: f64,
+    /// The greatest sum of resident memory; pages that processes share count for each of them.
+    pub memory_max_bytes: u64,
+}
+
+/// What one worker did.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WorkerRecord {
+    /// Its number, from 0.
+    pub worker: u32,
+    /// Its share of the users.
+    pub users: u32,
+    /// Requests that came to an end while the load was held.
+    pub requests: u64,
+    /// Snapshots that it sent.
+    pub snapshots: u32,
+}
+
+/// A counter held against what the backend holds.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Proof {
+    /// The round, from 1.
+    pub round: u32,
+    /// The counter.
+    pub counter: String,
+    /// Its sum over the measured requests.
+    pub counted: u64,
+    /// Its sum over requests that are in no count: verification, warm-up, ramp-up, and answers
+    /// that came after the end.
+    pub uncounted: u64,
+    /// What the backend holds.
+    pub held: u64,
+    /// Of these, incomplete ones.
+    pub incomplete: u64,
+    /// Whether `held` is `counted` and `uncounted` together, and nothing is incomplete.
+    pub agrees: bool,
+}
+
+/// One threshold, judged on one target.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ThresholdRecord {
+    /// The target.
+    pub target: String,
+    /// As the scenario has it.
+    pub threshold: String,
+    /// What was measured, in the threshold's unit; `None` where samples are too few.
+    pub measured: Option<f64>,
+    /// Whether it held.
+    pub passed: bool,
+}
+
+/// Something that a reader must know before believing the figures.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Verdict {
+    /// What it is about, in words that programs can match.
+    pub kind: VerdictKind,
+    /// The target that it concerns, if one.
+    pub target: Option<String>,
+    /// What was seen.
+    pub message: String,
+    /// What to do about it.
+    pub advice: String,
+}
+
+/// What a verdict is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum VerdictKind {
+    /// Some requests failed.
+    Errors,
+    /// Nothing was answered as expected.
+    NothingAnswered,
+    /// The generator itself was short of CPU.
+    GeneratorBusy,
+    /// Too few samples for a percentile.
+    TooFewSamples,
+    /// A counter and the backend disagree.
+    ProofFailed,
+    /// The run was interrupted.
+    Interrupted,
+}
+
+/// Why a result is not what was planned.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Degraded {
+    /// What happened.
+    pub reason: String,
+}

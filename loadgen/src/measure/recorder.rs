@@ -1,0 +1,213 @@
+//! Where requests are counted while they run.
+
+use std::cell::Cell;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use super::counts::Counts;
+use super::outcome::{Ending, Outcome};
+use super::series::{Interval, Series, Snapshot};
+use super::timeline::{Phase, Timeline};
+
+/// Counts requests without contention: each thread has a shard of its own, whose lock nobody
+/// else wants but the drain, once a second.
+pub struct Recorder {
+    timeline: Timeline,
+    steps: usize,
+    shards: Box<[Mutex<Vec<Interval>>]>,
+    drained: AtomicUsize,
+}
+
+impl Recorder {
+    /// For `steps` steps, recorded from up to `threads` threads without contention (more than
+    /// that share a shard).
+    #[must_use]
+    pub fn new(timeline: Timeline, steps: usize, threads: usize) -> Self {
+        let shards = (0..threads.max(1)).map(|_| Mutex::default()).collect();
+        Self {
+            timeline,
+            steps,
+            shards,
+            drained: AtomicUsize::new(0),
+        }
+    }
+
+    /// The marks that requests are placed by.
+    #[must_use]
+    pub fn timeline(&self) -> &Timeline {
+        &self.timeline
+    }
+
+    /// Counts one request. What ended after the end of the round was cut off by it, whatever came
+    /// of it: its counters are kept, since they tell what the server did.
+    pub fn record(&self, outcome: &Outcome<'_>) {
+        let (phase, second) = self.timeline.place(outcome.planned, outcome.done);
+        let ending = if phase == Phase::Tail {
+            Ending::Cancelled
+        } else {
+            outcome.ending
+        };
+        let mut shard = lock(&self.shards[thread_number() % self.shards.len()]);
+        interval(&mut shard, phase, second, self.steps).steps[outcome.step].record(outcome, ending);
+    }
+
+    /// Takes out what belongs to seconds that were over at `now`, the next snapshot; whatever is
+    /// late for its second comes with a later one.
+    pub fn drain(&self, now: Instant) -> Snapshot {
+        let current = self.timeline.second(now);
+        let over = now >= self.timeline.measured;
+        self.take(|interval| match interval.phase {
+            Phase::Warmup => over,
+            _ => interval.second < current,
+        })
+    }
+
+    /// Takes out everything: the last snapshot.
+    pub fn finish(&self) -> Snapshot {
+        self.take(|_| true)
+    }
+
+    fn take(&self, ready: impl Fn(&Interval) -> bool) -> Snapshot {
+        let mut series = Series::default();
+        for shard in &self.shards {
+            let taken: Vec<Interval> = lock(shard).extract_if(.., |i| ready(i)).collect();
+            taken
+                .into_iter()
+                .for_each(|interval| series.add_interval(interval));
+        }
+        let number = self.drained.fetch_add(1, Ordering::Relaxed);
+        Snapshot {
+            number: u32::try_from(number).unwrap_or(u32::MAX),
+            intervals: series.into_intervals(),
+        }
+    }
+}
+
+/// The interval to record into: nearly always the last one.
+fn interval(shard: &mut Vec<Interval>, phase: Phase, second: u32, steps: usize) -> &mut Interval {
+    let at = shard
+        .iter()
+        .rposition(|i| (i.phase, i.second) == (phase, second));
+    let at = at.unwrap_or_else(|| {
+        shard.push(Interval {
+            phase,
+            second,
+            steps: vec![Counts::default(); steps],
+        });
+        shard.len() - 1
+    });
+    &mut shard[at]
+}
+
+/// Counts are whole after every step of the recording, so a panic elsewhere in a holder of the
+/// lock doesn't spoil them.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A small number for each thread, given at its first request.
+fn thread_number() -> usize {
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    thread_local!(static NUMBER: Cell<Option<usize>> = const { Cell::new(None) });
+    NUMBER.with(|number| {
+        number.get().unwrap_or_else(|| {
+            let new = NEXT.fetch_add(1, Ordering::Relaxed);
+            number.set(Some(new));
+            new
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::ErrorKind;
+    use std::time::Duration;
+
+    const MS: Duration = Duration::from_millis(1);
+
+    fn recorder() -> (Instant, Recorder) {
+        let start = Instant::now();
+        let timeline = Timeline {
+            measured: start,
+            full: start,
+            end: Some(start + 3_000 * MS),
+        };
+        (start, Recorder::new(timeline, 2, 2))
+    }
+
+    fn outcome(step: usize, planned: Instant, done: Instant, ending: Ending<'_>) -> Outcome<'_> {
+        Outcome {
+            step,
+            planned,
+            done,
+            bytes: 10,
+            ending,
+            counters: &[],
+        }
+    }
+
+    #[test]
+    fn each_request_is_counted_in_exactly_one_place() {
+        let (start, recorder) = recorder();
+        let done = start + 5 * MS;
+        recorder.record(&outcome(0, start, done, Ending::Answered));
+        recorder.record(&outcome(
+            1,
+            start,
+            done,
+            Ending::Failed(ErrorKind::Status, "got 500"),
+        ));
+        recorder.record(&outcome(1, start, done, Ending::Cancelled));
+        let steps = &recorder.finish().intervals[0].steps;
+        assert_eq!(
+            (steps[0].requests(), steps[0].failures(), steps[0].cancelled),
+            (1, 0, 0)
+        );
+        assert_eq!(
+            (steps[1].requests(), steps[1].failures(), steps[1].cancelled),
+            (1, 1, 1)
+        );
+        assert_eq!(steps[1].examples[&ErrorKind::Status], "got 500");
+        assert!(steps[1].answered.is_empty(), "a failure is no answer");
+    }
+
+    #[test]
+    fn an_answer_after_the_end_is_cancelled_and_its_counters_kept() {
+        let (start, recorder) = recorder();
+        let late = Outcome {
+            counters: &[7],
+            ..outcome(0, start, start + 3_001 * MS, Ending::Answered)
+        };
+        recorder.record(&late);
+        let interval = recorder.finish().intervals.remove(0);
+        assert_eq!(interval.phase, Phase::Tail);
+        assert_eq!(interval.steps[0].requests(), 0);
+        assert_eq!(
+            (interval.steps[0].cancelled, interval.steps[0].counters[0]),
+            (1, 7)
+        );
+    }
+
+    #[test]
+    fn drains_whole_seconds_and_numbers_them() {
+        let (start, recorder) = recorder();
+        recorder.record(&outcome(0, start, start + 999 * MS, Ending::Answered));
+        recorder.record(&outcome(0, start, start + 1_001 * MS, Ending::Answered));
+        let first = recorder.drain(start + 1_010 * MS);
+        assert_eq!(
+            (
+                first.number,
+                first.intervals.len(),
+                first.intervals[0].second
+            ),
+            (0, 1, 0)
+        );
+        let last = recorder.finish();
+        assert_eq!(
+            (last.number, last.intervals.len(), last.intervals[0].second),
+            (1, 1, 1)
+        );
+    }
+}

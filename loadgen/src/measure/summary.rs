@@ -1,0 +1,112 @@
+//! What a set of counts amounts to, as the result document gives it.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::counts::Counts;
+use super::latencies::Latencies;
+use super::outcome::ErrorKind;
+
+/// The results of one step, or of all steps together.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// The step's name.
+    pub name: String,
+    /// Requests that came to an end, the failed ones among them.
+    pub requests: u64,
+    /// Requests that failed.
+    pub errors: u64,
+    /// Requests that the end of the run cut off; in no other count.
+    pub cancelled: u64,
+    /// Requests whose time came and which nobody was free to send; zero in the closed model.
+    pub unsent: u64,
+    /// Failed requests by kind.
+    pub errors_by_kind: BTreeMap<ErrorKind, u64>,
+    /// A sentence about one failed request of each kind that occurred.
+    pub error_examples: BTreeMap<ErrorKind, String>,
+    /// Expected answers per second.
+    pub rate_per_s: f64,
+    /// Bytes of answers' bodies per second.
+    pub bytes_per_s: f64,
+    /// Latency of the expected answers, from their planned send, in µs.
+    pub latency_us: LatencySummary,
+    /// The same from their actual send, in µs.
+    pub service_us: LatencySummary,
+    /// Latency of the failed requests, in µs.
+    pub failed_us: LatencySummary,
+}
+
+/// A distribution of latencies in µs; a value that too few samples support is `None`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the names are the field's own")]
+pub struct LatencySummary {
+    pub min: Option<u64>,
+    pub mean: Option<f64>,
+    pub p50: Option<u64>,
+    pub p90: Option<u64>,
+    pub p95: Option<u64>,
+    pub p99: Option<u64>,
+    pub p99_9: Option<u64>,
+    pub p99_99: Option<u64>,
+    pub max: Option<u64>,
+}
+
+impl Summary {
+    /// Sums up the `counts` of a window of `seconds`. `cut` is what the end of the round cut off.
+    #[must_use]
+    pub fn new(name: &str, counts: &Counts, cut: u64, window: Duration) -> Self {
+        let per_second = |n: u64| {
+            if window.is_zero() {
+                0.0
+            } else {
+                n as f64 / window.as_secs_f64()
+            }
+        };
+        let latency = LatencySummary::from(&counts.answered);
+        Self {
+            name: name.to_owned(),
+            requests: counts.requests(),
+            errors: counts.failures(),
+            cancelled: counts.cancelled + cut,
+            unsent: 0,
+            errors_by_kind: ErrorKind::ALL
+                .map(|kind| (kind, counts.errors.get(&kind).copied().unwrap_or(0)))
+                .into(),
+            error_examples: counts.examples.clone(),
+            rate_per_s: per_second(counts.answered.len()),
+            bytes_per_s: per_second(counts.bytes),
+            // In the closed model a request is planned for the moment in which it is sent.
+            service_us: latency.clone(),
+            latency_us: latency,
+            failed_us: LatencySummary::from(&counts.failed),
+        }
+    }
+
+    /// The share of requests that failed, 0 to 1.
+    #[must_use]
+    pub fn error_rate(&self) -> f64 {
+        if self.requests == 0 {
+            0.0
+        } else {
+            self.errors as f64 / self.requests as f64
+        }
+    }
+}
+
+impl From<&Latencies> for LatencySummary {
+    fn from(latencies: &Latencies) -> Self {
+        Self {
+            min: latencies.min(),
+            mean: latencies.mean(),
+            p50: latencies.quantile(0.5),
+            p90: latencies.quantile(0.9),
+            p95: latencies.quantile(0.95),
+            p99: latencies.quantile(0.99),
+            p99_9: latencies.quantile(0.999),
+            p99_99: latencies.quantile(0.9999),
+            max: latencies.max(),
+        }
+    }
+}
