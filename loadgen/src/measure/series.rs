@@ -46,6 +46,11 @@ impl Series {
         merge_steps(steps, &interval.steps);
     }
 
+    /// Adds all of `other`.
+    pub fn merge(&mut self, other: Self) {
+        other.into_intervals().into_iter().for_each(|interval| self.add_interval(interval));
+    }
+
     /// All of one phase, by step.
     #[must_use]
     pub fn phase(&self, phase: Phase) -> Vec<Counts> {
@@ -154,9 +159,9 @@ pub(crate) mod tests {
         #[test]
         fn merging_merged_parts_is_the_same_as_merging_all(a in snapshot(), b in snapshot(), c in snapshot()) {
             let mut left = merged([&a, &b]);
-            merged([&c]).into_intervals().into_iter().for_each(|i| left.add_interval(i));
+            left.merge(merged([&c]));
             let mut right = merged([&a]);
-            merged([&b, &c]).into_intervals().into_iter().for_each(|i| right.add_interval(i));
+            right.merge(merged([&b, &c]));
             prop_assert_eq!(left, right);
         }
 

@@ -1,1 +1,12 @@
-//! To be filled.
+//! What a person or a program reads of a run. Everything here reads the run record and writes
+//! text; nothing measures or decides.
+
+mod format;
+mod json;
+mod progress;
+mod terminal;
+
+pub use format::{bytes, count, duration, milliseconds, rate};
+pub use json::json;
+pub use progress::Progress;
+pub use terminal::terminal;

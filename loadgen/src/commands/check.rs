@@ -1,0 +1,95 @@
+//! `loadgen check`: validates scenarios and explains what they would do. Sends nothing.
+
+use std::fmt::Write;
+
+use super::{Exit, Failure, scenarios};
+use crate::cli::CheckArgs;
+use crate::lab::{Home, Manifest};
+use crate::report::{count, duration};
+use crate::scenario::{Load, Scenario, Step, Until};
+
+/// Explains each scenario, or shows what is wrong with it.
+pub fn run(args: &CheckArgs) -> Result<Exit, Failure> {
+    let named = if args.scenarios.is_empty() {
+        scenarios::all()?.iter().map(|path| path.display().to_string()).collect()
+    } else {
+        args.scenarios.clone()
+    };
+    let mut exit = Exit::Done;
+    for name in named {
+        match scenarios::find(&name).and_then(known_targets) {
+            Ok(scenario) => println!("{}", explain(&scenario)),
+            Err(failure) => {
+                failure.print();
+                exit = failure.exit;
+            }
+        }
+    }
+    Ok(exit)
+}
+
+/// A scenario's targets must be in the manifest.
+fn known_targets(scenario: Scenario) -> Result<Scenario, Failure> {
+    if !scenario.targets.is_empty() {
+        let usage = Failure::with;
+        let home = Home::find().map_err(usage(Exit::Usage))?;
+        let manifest = Manifest::load(&home.manifest()).map_err(usage(Exit::Usage))?;
+        for target in &scenario.targets {
+            manifest.target(target).map_err(usage(Exit::Usage))?;
+        }
+    }
+    Ok(scenario)
+}
+
+fn explain(scenario: &Scenario) -> String {
+    let mut out = format!("{}: ok\n", scenario.name);
+    if let Some(description) = &scenario.description {
+        let _ = writeln!(out, "  {description}");
+    }
+    if !scenario.targets.is_empty() {
+        let _ = writeln!(out, "  targets     {}", scenario.targets.join(", "));
+    }
+    if !scenario.backends.is_empty() {
+        let names: Vec<String> = scenario.backends.iter().map(ToString::to_string).collect();
+        let _ = writeln!(out, "  backends    {}", names.join(", "));
+    }
+    let _ = writeln!(out, "  load        {}", explain_load(&scenario.load));
+    for step in &scenario.steps {
+        let _ = writeln!(out, "  step        {}", explain_step(step));
+    }
+    for threshold in &scenario.thresholds {
+        let _ = writeln!(out, "  threshold   {threshold}");
+    }
+    out
+}
+
+fn explain_load(load: &Load) -> String {
+    let until = match load.until {
+        Until::Duration(d) => format!("for {}", duration(d)),
+        Until::Iterations(n) => format!("{} iterations in all", count(n)),
+        Until::IterationsPerUser(n) => format!("{} iterations each", count(n)),
+    };
+    let ramp = match load.ramp_up {
+        d if d.is_zero() => String::new(),
+        d => format!(", started over {}", duration(d)),
+    };
+    format!("closed model, {} users{ramp}, {until}", count(load.users.into()))
+}
+
+fn explain_step(step: &Step) -> String {
+    let mut text = format!("{}: {} {}", step.name, step.method, step.path);
+    let expect = &step.expect;
+    let status = expect.status.map_or("2xx or 3xx".to_owned(), |status| status.to_string());
+    let _ = write!(text, ", expects {status}");
+    if !expect.json.is_empty() {
+        let _ = write!(text, " with {} JSON values", expect.json.len());
+    }
+    if expect.body.is_some() {
+        text.push_str(" with a text in its body");
+    }
+    let _ = write!(text, " within {}", duration(step.timeout));
+    for counter in &step.counters {
+        let _ = write!(text, ", counts {}", counter.name);
+    }
+    text
+}

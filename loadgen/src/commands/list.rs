@@ -1,0 +1,28 @@
+//! `loadgen list`: the scenarios and targets there are.
+
+use std::fmt::Write;
+
+use super::{Exit, Failure, scenarios};
+use crate::lab::{Home, Manifest};
+use crate::scenario;
+
+/// Prints both lists.
+pub fn run() -> Result<Exit, Failure> {
+    let home = Home::find().map_err(Failure::with(Exit::Usage))?;
+    let manifest = Manifest::load(&home.manifest()).map_err(Failure::with(Exit::Usage))?;
+    let mut out = String::from("scenarios\n");
+    for path in scenarios::all()? {
+        let about = match scenario::load(&path) {
+            Ok(scenario) => scenario.description.unwrap_or_default(),
+            Err(_) => format!("has faults: loadgen check {}", scenarios::name(&path)),
+        };
+        let _ = writeln!(out, "  {:<18} {about}", scenarios::name(&path));
+    }
+    out.push_str("\ntargets\n");
+    for target in manifest.targets() {
+        let entry = &target.entry;
+        let _ = writeln!(out, "  {:<18} {} on {}", target.name, entry.framework, entry.server);
+    }
+    print!("{out}");
+    Ok(Exit::Done)
+}

@@ -1,0 +1,78 @@
+//! The folder that a run is saved in.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use crate::commands::{Exit, Failure};
+use crate::measure::RunRecord;
+use crate::report;
+
+/// A folder that exists and can be written to.
+#[derive(Debug)]
+pub struct RunFolder(PathBuf);
+
+impl RunFolder {
+    /// Makes `out`, or `runs/TIME-SCENARIO` where none is named, before anything is measured, so
+    /// that no result is lost for the want of a place.
+    pub fn create(out: Option<&Path>, scenario: &str) -> Result<Self, Failure> {
+        let path = out.map_or_else(|| default_path(scenario), Path::to_owned);
+        let folder = Self(path);
+        let failed = |e: io::Error| folder.failure("write to", &e);
+        if folder.record_path().exists() {
+            let message = format!("{} holds a run already", folder.0.display());
+            return Err(Failure::message(Exit::Usage, message, "choose another folder for --out"));
+        }
+        fs::create_dir_all(&folder.0).map_err(failed)?;
+        // A folder that exists may still refuse files.
+        let probe = folder.0.join(".probe");
+        fs::write(&probe, "probe").and_then(|()| fs::remove_file(&probe)).map_err(failed)?;
+        Ok(folder)
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// Saves the record: under a temporary name first, so that no half of it is ever found.
+    pub fn save(&self, record: &RunRecord) -> Result<(), Failure> {
+        let temporary = self.0.join(".run.json");
+        report::json(record)
+            .map_err(io::Error::other)
+            .and_then(|text| fs::write(&temporary, text))
+            .and_then(|()| fs::rename(&temporary, self.record_path()))
+            .map_err(|e| self.failure("save the run in", &e))
+    }
+
+    fn record_path(&self) -> PathBuf {
+        self.0.join("run.json")
+    }
+
+    fn failure(&self, verb: &str, error: &io::Error) -> Failure {
+        let help = match error.kind() {
+            io::ErrorKind::PermissionDenied => "choose a folder of your own with --out DIR",
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+                "make room, or choose a folder on another disk with --out DIR"
+            }
+            io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists => {
+                "there is a file of that name; choose another folder with --out DIR"
+            }
+            _ => "choose another folder with --out DIR",
+        };
+        let message = format!("cannot {verb} {}: {error}", self.0.display());
+        Failure::message(Exit::Failed, message, help)
+    }
+}
+
+/// `runs/2026-11-21T08-30-00Z-redis3`, with a number behind it where that is taken.
+fn default_path(scenario: &str) -> PathBuf {
+    let now = humantime::format_rfc3339_seconds(SystemTime::now()).to_string().replace(':', "-");
+    let name = format!("{now}-{scenario}");
+    let path = |n: u32| match n {
+        1 => PathBuf::from("runs").join(&name),
+        n => PathBuf::from("runs").join(format!("{name}-{n}")),
+    };
+    (1..).map(path).find(|path| !path.exists()).unwrap_or_else(|| path(1))
+}

@@ -1,0 +1,109 @@
+//! Where the load of a round comes from: this process, or workers. Both give the same.
+
+use std::time::{Duration, Instant};
+
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use crate::cluster::Cluster;
+use crate::commands::{Exit, Failure};
+use crate::engine::{Attack, Plan};
+use crate::measure::{Counts, Phase, Series, Snapshot, WorkerRecord};
+
+/// How far ahead of its start a round in this process is planned, so that its users are there.
+const LEAD: Duration = Duration::from_millis(50);
+
+/// Where the load comes from.
+pub enum Generator {
+    /// This process.
+    Process,
+    /// Worker processes.
+    Workers(Cluster),
+}
+
+/// What a round gave.
+pub struct Yield {
+    /// All snapshots, merged.
+    pub series: Series,
+    /// How long the load was held.
+    pub held: Duration,
+    /// What each worker did; empty for load from this process.
+    pub workers: Vec<WorkerRecord>,
+    /// What happened to a worker that was lost.
+    pub lost: Option<String>,
+}
+
+impl Generator {
+    /// Puts the load of `plan` on its target, and shows each snapshot as it comes.
+    pub async fn round(
+        &mut self,
+        plan: Plan,
+        stop: CancellationToken,
+        mut show: impl FnMut(&Snapshot),
+    ) -> Result<Yield, Failure> {
+        match self {
+            Self::Process => in_process(plan, stop, show).await,
+            Self::Workers(cluster) => {
+                let load = plan.scenario.load.clone();
+                let round = cluster
+                    .round(plan, stop, |_, snapshot| show(snapshot))
+                    .await
+                    .map_err(Failure::with(Exit::Failed))?;
+                let mut series = Series::default();
+                let mut workers = Vec::new();
+                let mut held = Duration::ZERO;
+                for worker in round.workers {
+                    held = held.max(worker.held);
+                    workers.push(WorkerRecord {
+                        worker: worker.share.index,
+                        users: worker.share.users(load.users),
+                        requests: worker.series.phase(Phase::Hold).iter().map(Counts::requests).sum(),
+                        snapshots: worker.snapshots,
+                    });
+                    series.merge(worker.series);
+                }
+                Ok(Yield { series, held, workers, lost: round.lost.map(|lost| lost.to_string()) })
+            }
+        }
+    }
+
+    /// The processes that make the load besides this one.
+    pub fn pids(&self) -> Vec<u32> {
+        match self {
+            Self::Process => Vec::new(),
+            Self::Workers(cluster) => cluster.pids(),
+        }
+    }
+
+    /// Ends the workers.
+    pub async fn close(self) {
+        if let Self::Workers(cluster) = self {
+            cluster.quit().await;
+        }
+    }
+}
+
+async fn in_process(
+    plan: Plan,
+    stop: CancellationToken,
+    mut show: impl FnMut(&Snapshot),
+) -> Result<Yield, Failure> {
+    let attack = Attack::prepare(plan).map_err(Failure::with(Exit::Failed))?;
+    let (sender, mut snapshots) = mpsc::channel(16);
+    let mut series = Series::default();
+    let running = async {
+        let finished = attack.run(Instant::now() + LEAD, stop, &sender).await;
+        drop(sender);
+        finished
+    };
+    let merging = async {
+        while let Some(snapshot) = snapshots.recv().await {
+            show(&snapshot);
+            series.add(snapshot);
+        }
+    };
+    let (finished, ()) = tokio::join!(running, merging);
+    let held = finished.map_err(Failure::with(Exit::Failed))?.held;
+    Ok(Yield { series, held, workers: Vec::new(), lost: None })
+}
+

@@ -1,0 +1,29 @@
+//! Ctrl-C and SIGTERM: the first asks for an orderly end, the second is one.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use tokio_util::sync::CancellationToken;
+
+use crate::commands::{Exit, Failure};
+
+/// A token that SIGINT, SIGTERM or SIGHUP cancels. A second signal exits at once: the guards end
+/// the services, and the workers end themselves.
+///
+/// It must be called before the first attack, since Goose sets a handler of its own where there
+/// is none.
+pub fn on_signal() -> Result<CancellationToken, Failure> {
+    let token = CancellationToken::new();
+    let cancel = token.clone();
+    let asked = AtomicBool::new(false);
+    ctrlc::set_handler(move || {
+        if asked.swap(true, Ordering::Relaxed) {
+            std::process::exit(Exit::Interrupted as i32);
+        }
+        cancel.cancel();
+    })
+    .map_err(|e| {
+        let message = format!("cannot watch for signals: {e}");
+        Failure::message(Exit::Failed, message, "this is a fault of loadgen's: please report it")
+    })?;
+    Ok(token)
+}

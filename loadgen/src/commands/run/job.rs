@@ -1,0 +1,136 @@
+//! A run as the command line asks for it, checked as far as possible before anything starts.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::cli::{Format, RunArgs};
+use crate::commands::{Exit, Failure, scenarios};
+use crate::engine::{Plan, Share};
+use crate::lab::{Home, Manifest, TargetSpec};
+use crate::scenario::{Overrides, Scenario};
+
+/// What is to be done, every wish resolved.
+pub struct Job {
+    /// The scenario, its load overridden by the command line.
+    pub scenario: Scenario,
+    /// What is put under load.
+    pub subject: Subject,
+    /// Worker processes; `None` for load from this process.
+    pub workers: Option<u32>,
+    /// Rounds for each target.
+    pub rounds: u32,
+    /// How long each round runs before it counts.
+    pub warmup: Duration,
+    /// What generated data is seeded with.
+    pub seed: u64,
+    /// Worker processes of each target.
+    pub server_workers: u32,
+    /// Where to save the run.
+    pub out: Option<PathBuf>,
+    /// What goes to stdout.
+    pub format: Format,
+}
+
+/// What is put under load.
+pub enum Subject {
+    /// Targets that the lab launches.
+    Lab {
+        /// Where they are.
+        home: Home,
+        /// Which.
+        targets: Vec<TargetSpec>,
+    },
+    /// A server that runs already.
+    Url(String),
+}
+
+impl Job {
+    /// Resolves the command line; whatever is wrong with it is said here.
+    pub fn resolve(args: RunArgs) -> Result<Self, Failure> {
+        let mut scenario = scenarios::find(&args.scenario.unwrap_or_default())?;
+        let overrides = Overrides {
+            users: args.users,
+            ramp_up: args.ramp_up,
+            duration: args.duration,
+            iterations: args.iterations,
+        };
+        scenario.load = scenario.load.with_overrides(overrides).map_err(|e| {
+            Failure::message(Exit::Usage, e.to_string(), "see `loadgen run --help`")
+        })?;
+        let subject = match args.url {
+            Some(url) => Subject::Url(base_url(&url)?),
+            None => lab_subject(&args.target, &scenario)?,
+        };
+        let rounds = args.rounds.unwrap_or(match subject {
+            Subject::Lab { .. } => 5,
+            Subject::Url(_) => 1,
+        });
+        Ok(Self {
+            scenario,
+            subject,
+            workers: args.workers,
+            rounds,
+            warmup: args.warmup,
+            // Fits into the 53 bits that every JSON reader keeps.
+            seed: args.seed.unwrap_or_else(|| rand::random::<u64>() >> 11),
+            server_workers: args.server_workers,
+            out: args.out,
+            format: args.format,
+        })
+    }
+
+    /// The names of what is compared.
+    pub fn names(&self) -> Vec<String> {
+        match &self.subject {
+            Subject::Lab { targets, .. } => targets.iter().map(|t| t.name.clone()).collect(),
+            Subject::Url(_) => vec!["url".to_owned()],
+        }
+    }
+
+    /// The whole load of one round at `base_url`.
+    pub fn plan(&self, base_url: String, round: u32) -> Plan {
+        Plan {
+            scenario: self.scenario.clone(),
+            base_url,
+            warmup: self.warmup,
+            seed: self.seed.wrapping_add(u64::from(round)),
+            share: Share::WHOLE,
+        }
+    }
+}
+
+fn lab_subject(named: &[String], scenario: &Scenario) -> Result<Subject, Failure> {
+    let home = Home::find().map_err(Failure::with(Exit::Usage))?;
+    let manifest = Manifest::load(&home.manifest()).map_err(Failure::with(Exit::Usage))?;
+    let names = match (named, scenario.targets.as_slice()) {
+        ([], []) => manifest.default_targets(),
+        ([], own) => own.to_vec(),
+        (named, _) => named.to_vec(),
+    };
+    let mut targets: Vec<TargetSpec> = Vec::new();
+    for name in &names {
+        let target = manifest.target(name.trim()).map_err(Failure::with(Exit::Usage))?;
+        if targets.iter().any(|t| t.name == target.name) {
+            let message = format!("target \"{name}\" is named twice");
+            return Err(Failure::message(Exit::Usage, message, "name each target once"));
+        }
+        targets.push(target.clone());
+    }
+    Ok(Subject::Lab { home, targets })
+}
+
+/// Scheme, host and port, and a path if any, without the slash at its end.
+fn base_url(url: &str) -> Result<String, Failure> {
+    let wrong = |what: &str| {
+        let message = format!("--url {url}: {what}");
+        Failure::message(Exit::Usage, message, "write it like http://127.0.0.1:8000")
+    };
+    let parsed = reqwest::Url::parse(url).map_err(|e| wrong(&e.to_string()))?;
+    if !matches!(parsed.scheme(), "http" | "https") || parsed.host_str().is_none() {
+        return Err(wrong("not an http:// or https:// address"));
+    }
+    if parsed.query().is_some() || parsed.fragment().is_some() {
+        return Err(wrong("has a query or a fragment; those belong into the scenario's steps"));
+    }
+    Ok(parsed.as_str().trim_end_matches('/').to_owned())
+}

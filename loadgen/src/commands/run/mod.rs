@@ -1,0 +1,122 @@
+//! `loadgen run`, the main job: rounds over targets, and the comparison.
+
+mod environment;
+mod folder;
+mod generator;
+mod interrupt;
+mod job;
+mod record;
+mod session;
+mod verdicts;
+
+use std::time::{Duration, SystemTime};
+
+use tokio::runtime::Runtime;
+
+use self::environment::environment;
+use self::folder::RunFolder;
+use self::job::{Job, Subject};
+use self::session::{Measured, Session};
+use super::{Exit, Failure};
+use crate::cli::{Format, RunArgs};
+use crate::lab::{Lab, Layout, Options, pin_self};
+use crate::measure::RunRecord;
+use crate::report::{self, Progress};
+
+/// What a round takes besides its warm-up and its load: the target's start, verification and stop.
+const OVERHEAD: Duration = Duration::from_secs(2);
+
+/// Measures what the command line asks for, saves it, and prints it.
+pub fn run(args: RunArgs) -> Result<Exit, Failure> {
+    let job = Job::resolve(args)?;
+    let folder = RunFolder::create(job.out.as_deref(), &job.scenario.name)?;
+    let layout = match job.subject {
+        Subject::Lab { .. } => Layout::here(job.server_workers),
+        Subject::Url(_) => Layout::unpinned(),
+    };
+    // Before the runtime has threads: they would not follow.
+    pin_self(&layout.generator).map_err(|e| io_failure("keep to its CPUs", &e))?;
+    let runtime = Runtime::new().map_err(|e| io_failure("start its threads", &e))?;
+    runtime.block_on(execute(&job, &folder, layout))
+}
+
+async fn execute(job: &Job, folder: &RunFolder, layout: Layout) -> Result<Exit, Failure> {
+    let interrupt = interrupt::on_signal()?;
+    let started = SystemTime::now();
+    let rounds = job.rounds * u32::try_from(job.names().len()).unwrap_or(u32::MAX);
+    let length = job.plan(String::new(), 1).length().map(|length| length + OVERHEAD);
+    let mut progress = Progress::new(rounds, length);
+    let lab = tokio::select! {
+        biased;
+        () = interrupt.cancelled() => return Ok(nothing_measured(&progress)),
+        lab = prepare_lab(job, folder, &layout, &progress) => lab?,
+    };
+    let session = Session::new(job, lab, &mut progress, interrupt.clone());
+    let (measured, lab) = session.measure().await;
+    progress.finish();
+    if measured.rounds.is_empty() {
+        return match measured.failure {
+            Some(failure) => Err(failure),
+            None => Ok(nothing_measured(&progress)),
+        };
+    }
+    let environment = environment(job, lab.as_ref(), &layout);
+    let record = record::build(job, &measured, environment, lab.as_ref(), started, interrupt.is_cancelled());
+    let saved = folder.save(&record);
+    // Not being able to save is no reason not to show.
+    print(job.format, &record, folder);
+    saved?;
+    Ok(exit(&record, measured))
+}
+
+async fn prepare_lab(
+    job: &Job,
+    folder: &RunFolder,
+    layout: &Layout,
+    progress: &Progress,
+) -> Result<Option<Lab>, Failure> {
+    let Subject::Lab { home, .. } = &job.subject else { return Ok(None) };
+    let options = Options {
+        logs: folder.path().to_owned(),
+        server_workers: job.server_workers,
+        cpus: layout.clone(),
+    };
+    let show = |what: &str| progress.phase(what);
+    Lab::prepare(home.clone(), options, &show).await.map(Some).map_err(Failure::with(Exit::Target))
+}
+
+fn print(format: Format, record: &RunRecord, folder: &RunFolder) {
+    let text = match format {
+        Format::Table => report::terminal(record, folder.path()),
+        Format::Json => report::json(record).unwrap_or_default(),
+    };
+    // A reader that has gone, such as `head`, is no fault of the run's.
+    let _ = std::io::Write::write_all(&mut std::io::stdout(), text.as_bytes());
+}
+
+/// The exit code, the most urgent reason first; an error that ended the run is said here.
+fn exit(record: &RunRecord, measured: Measured) -> Exit {
+    if let Some(failure) = measured.failure {
+        failure.print();
+        return failure.exit;
+    }
+    if record.interrupted {
+        Exit::Interrupted
+    } else if record.degraded.is_some() {
+        Exit::Degraded
+    } else if record.thresholds.iter().any(|threshold| !threshold.passed) {
+        Exit::Threshold
+    } else {
+        Exit::Done
+    }
+}
+
+fn nothing_measured(progress: &Progress) -> Exit {
+    progress.finish();
+    eprintln!("interrupted before anything was measured");
+    Exit::Interrupted
+}
+
+fn io_failure(what: &str, error: &std::io::Error) -> Failure {
+    Failure::message(Exit::Failed, format!("loadgen cannot {what}: {error}"), "see the error above")
+}

@@ -1,0 +1,300 @@
+//! From measured rounds to the run record.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, SystemTime};
+
+use super::job::{Job, Subject};
+use super::session::{Measured, Round, held};
+use super::verdicts;
+use crate::lab::{Lab, Usage};
+use crate::measure::{
+    Counts, Degraded, Environment, Latencies, LoadRecord, Phase, Proof, ResourceRecord, RoundRecord,
+    RunRecord, SCHEMA, SecondRecord, Series, ServerRecord, Summary, TargetRecord, ThresholdRecord,
+    WorkerRecord, compare,
+};
+use crate::scenario::{Metric, Step, Threshold, Until};
+
+/// The counter that is held against the rows of the table `items`.
+const PROVED: &str = "inserted_items";
+
+/// Sums up a run.
+pub fn build(
+    job: &Job,
+    measured: &Measured,
+    environment: Environment,
+    lab: Option<&Lab>,
+    started: SystemTime,
+    interrupted: bool,
+) -> RunRecord {
+    let mut pooled = Vec::new();
+    for (index, name) in job.names().into_iter().enumerate() {
+        let rounds: Vec<&Round> = measured.rounds.iter().filter(|r| r.target == index).collect();
+        if !rounds.is_empty() {
+            pooled.push(Pooled::new(job, index, name, &rounds, lab));
+        }
+    }
+    let rates: Vec<(String, Vec<f64>)> = pooled
+        .iter()
+        .map(|p| {
+            let rounds = p.record.rounds.iter().map(|round| round.total.rate_per_s).collect();
+            (p.record.name.clone(), rounds)
+        })
+        .collect();
+    let lost = measured.rounds.iter().find_map(|round| round.yielded.lost.clone());
+    let mut record = RunRecord {
+        schema: SCHEMA.to_owned(),
+        scenario: job.scenario.name.clone(),
+        started: humantime::format_rfc3339_seconds(started).to_string(),
+        seed: job.seed,
+        environment,
+        load: load(job),
+        comparison: matches!(job.subject, Subject::Lab { .. }).then(|| compare(&rates)),
+        thresholds: pooled.iter().flat_map(|p| p.judge(&job.scenario.thresholds)).collect(),
+        targets: pooled.into_iter().map(|p| p.record).collect(),
+        verdicts: Vec::new(),
+        degraded: lost.map(|reason| Degraded { reason }),
+        interrupted,
+    };
+    record.verdicts = verdicts::judge(&record, job);
+    record
+}
+
+fn load(job: &Job) -> LoadRecord {
+    let load = &job.scenario.load;
+    let (duration_s, iterations) = match load.until {
+        Until::Duration(duration) => (Some(duration.as_secs_f64()), None),
+        Until::Iterations(n) => (None, Some(n)),
+        Until::IterationsPerUser(n) => (None, Some(n.saturating_mul(load.users.into()))),
+    };
+    LoadRecord {
+        model: "closed".to_owned(),
+        users: load.users,
+        ramp_up_s: load.ramp_up.as_secs_f64(),
+        duration_s,
+        iterations,
+        warmup_s: job.warmup.as_secs_f64(),
+        rounds: job.rounds,
+        workers: job.workers.unwrap_or(0),
+    }
+}
+
+/// One target's rounds, pooled.
+struct Pooled {
+    record: TargetRecord,
+    /// All steps together, and each step: what thresholds are judged by.
+    all: Counts,
+    steps: Vec<Counts>,
+}
+
+impl Pooled {
+    fn new(job: &Job, index: usize, name: String, rounds: &[&Round], lab: Option<&Lab>) -> Self {
+        let steps = &job.scenario.steps;
+        let mut series = Series::default();
+        for round in rounds {
+            series.merge(round.yielded.series.clone());
+        }
+        let window = rounds.iter().map(|round| round.yielded.held).sum();
+        let (summaries, total) = summarize(steps, &series, Phase::Hold, window);
+        let counts = by_step(held(&series), steps.len());
+        let record = TargetRecord {
+            url: rounds.last().map(|round| round.url.clone()).unwrap_or_default(),
+            server: server(job, index, lab),
+            steps: summaries,
+            total,
+            counters: counters(steps, &counts),
+            proofs: rounds.iter().filter_map(|round| proof(steps, round)).collect(),
+            rounds: rounds.iter().map(|round| round_record(steps, round)).collect(),
+            resources: resources(rounds.iter().map(|round| &round.usage)),
+            workers: workers(rounds),
+            name,
+        };
+        Self { record, all: together(&counts), steps: counts }
+    }
+
+    fn judge(&self, thresholds: &[Threshold]) -> Vec<ThresholdRecord> {
+        thresholds
+            .iter()
+            .map(|threshold| {
+                let (summary, counts) = match &threshold.step {
+                    None => (&self.record.total, &self.all),
+                    Some(step) => match self.record.steps.iter().position(|s| s.name == *step) {
+                        Some(i) => (&self.record.steps[i], &self.steps[i]),
+                        None => (&self.record.total, &self.all),
+                    },
+                };
+                let measured = match threshold.metric {
+                    Metric::Percentile(p) => counts.answered.quantile(p / 100.0).map(|us| us as f64),
+                    Metric::ErrorRate => Some(summary.error_rate()),
+                    Metric::Rate => Some(summary.rate_per_s),
+                };
+                ThresholdRecord {
+                    target: self.record.name.clone(),
+                    threshold: threshold.to_string(),
+                    measured,
+                    passed: measured.is_some_and(|value| threshold.holds(value)),
+                }
+            })
+            .collect()
+    }
+}
+
+/// The summaries of one phase, by step and of all steps together. What the end cut off belongs
+/// to the hold.
+fn summarize(
+    steps: &[Step],
+    series: &Series,
+    phase: Phase,
+    window: Duration,
+) -> (Vec<Summary>, Summary) {
+    let counts = by_step(series.phase(phase), steps.len());
+    let tail = match phase {
+        Phase::Hold => by_step(series.phase(Phase::Tail), steps.len()),
+        _ => vec![Counts::default(); steps.len()],
+    };
+    let summaries = steps
+        .iter()
+        .zip(counts.iter().zip(&tail))
+        .map(|(step, (counts, tail))| Summary::new(&step.name, counts, tail.cancelled, window))
+        .collect();
+    let cut = tail.iter().map(|counts| counts.cancelled).sum();
+    (summaries, Summary::new("all", &together(&counts), cut, window))
+}
+
+/// A place for each step, also for those of which nothing was seen.
+fn by_step(mut counts: Vec<Counts>, steps: usize) -> Vec<Counts> {
+    counts.resize_with(steps, Counts::default);
+    counts
+}
+
+/// All steps together. Counters belong to their steps and are left out.
+fn together(steps: &[Counts]) -> Counts {
+    steps.iter().fold(Counts::default(), |mut all, step| {
+        all.merge(&Counts { counters: Vec::new(), ..step.clone() });
+        all
+    })
+}
+
+fn counters(steps: &[Step], counts: &[Counts]) -> BTreeMap<String, u64> {
+    let mut sums = BTreeMap::new();
+    for (step, counts) in steps.iter().zip(counts) {
+        for (i, counter) in step.counters.iter().enumerate() {
+            *sums.entry(counter.name.clone()).or_default() +=
+                counts.counters.get(i).copied().unwrap_or(0);
+        }
+    }
+    sums
+}
+
+/// Holds the counter against the rows, after a round that went to its end.
+fn proof(steps: &[Step], round: &Round) -> Option<Proof> {
+    let (held_rows, incomplete) = round.rows?;
+    let of = |phase| {
+        let counts = by_step(round.yielded.series.phase(phase), steps.len());
+        counters(steps, &counts).get(PROVED).copied()
+    };
+    let counted = of(Phase::Hold)?;
+    let verified = round
+        .verified
+        .iter()
+        .map(|values| Counts { counters: values.clone(), ..Counts::default() })
+        .collect::<Vec<_>>();
+    let verified = counters(steps, &verified).get(PROVED).copied().unwrap_or(0);
+    let others = [Phase::Warmup, Phase::RampUp, Phase::Tail].into_iter().filter_map(of).sum::<u64>();
+    let uncounted = verified + others;
+    Some(Proof {
+        round: round.number,
+        counter: PROVED.to_owned(),
+        counted,
+        uncounted,
+        held: held_rows,
+        incomplete,
+        agrees: held_rows == counted + uncounted && incomplete == 0,
+    })
+}
+
+fn round_record(steps: &[Step], round: &Round) -> RoundRecord {
+    let series = &round.yielded.series;
+    let (summaries, total) = summarize(steps, series, Phase::Hold, round.yielded.held);
+    let ramp = series.phase(Phase::RampUp);
+    let ramp_up = match ramp.is_empty() {
+        true => Vec::new(),
+        false => summarize(steps, series, Phase::RampUp, Duration::ZERO).0,
+    };
+    RoundRecord {
+        round: round.number,
+        held_s: round.yielded.held.as_secs_f64(),
+        steps: summaries,
+        total,
+        ramp_up,
+        seconds: seconds(series),
+        resources: resources(std::iter::once(&round.usage)),
+    }
+}
+
+/// What counted, second by second: the ramp-up and the hold.
+fn seconds(series: &Series) -> Vec<SecondRecord> {
+    let mut seconds: BTreeMap<u32, (Latencies, u64)> = BTreeMap::new();
+    for (phase, second, steps) in series.intervals() {
+        if matches!(phase, Phase::RampUp | Phase::Hold) {
+            let (answered, errors) = seconds.entry(second).or_default();
+            for step in steps {
+                answered.merge(&step.answered);
+                *errors += step.failures();
+            }
+        }
+    }
+    seconds
+        .into_iter()
+        .map(|(second, (answered, errors))| SecondRecord {
+            second,
+            answered: answered.len(),
+            errors,
+            p50_us: answered.quantile(0.5),
+            p99_us: answered.quantile(0.99),
+        })
+        .collect()
+}
+
+/// CPU seconds add up over rounds, their shares are averaged, and the most memory is kept.
+fn resources<'a>(
+    rounds: impl Iterator<Item = &'a BTreeMap<String, Usage>>,
+) -> BTreeMap<String, ResourceRecord> {
+    let mut sums: BTreeMap<String, (ResourceRecord, f64)> = BTreeMap::new();
+    for (name, usage) in rounds.flatten() {
+        let (sum, n) = sums.entry(name.clone()).or_default();
+        sum.cpu_s += usage.cpu_seconds;
+        sum.cpu_percent += usage.cpu_percent;
+        sum.memory_max_bytes = sum.memory_max_bytes.max(usage.rss_max_bytes);
+        *n += 1.0;
+    }
+    sums.into_iter()
+        .map(|(name, (sum, n))| (name, ResourceRecord { cpu_percent: sum.cpu_percent / n, ..sum }))
+        .collect()
+}
+
+fn workers(rounds: &[&Round]) -> Vec<WorkerRecord> {
+    let mut sums: BTreeMap<u32, WorkerRecord> = BTreeMap::new();
+    for worker in rounds.iter().flat_map(|round| &round.yielded.workers) {
+        sums.entry(worker.worker)
+            .and_modify(|sum| {
+                sum.requests += worker.requests;
+                sum.snapshots += worker.snapshots;
+            })
+            .or_insert_with(|| worker.clone());
+    }
+    sums.into_values().collect()
+}
+
+fn server(job: &Job, index: usize, lab: Option<&Lab>) -> ServerRecord {
+    let (Subject::Lab { targets, .. }, Some(lab)) = (&job.subject, lab) else {
+        return ServerRecord::default();
+    };
+    let entry = &targets[index].entry;
+    ServerRecord {
+        framework: entry.framework.clone(),
+        server: entry.server.clone(),
+        workers: job.server_workers,
+        packages: lab.versions(&entry.packages),
+        differs: entry.differs.clone(),
+    }
+}

@@ -1,0 +1,52 @@
+//! Finding scenarios by name or path.
+
+use std::path::{Path, PathBuf};
+
+use super::{Exit, Failure};
+use crate::lab::Home;
+use crate::scenario::{self, Scenario};
+
+/// The scenario that `named` means: a path where it ends in `.toml` or has a folder, a name in the
+/// project's `scenarios/` otherwise.
+pub fn find(named: &str) -> Result<Scenario, Failure> {
+    let path = if named.ends_with(".toml") || named.contains('/') {
+        PathBuf::from(named)
+    } else {
+        by_name(named)?
+    };
+    scenario::load(&path).map_err(Failure::with(Exit::Usage))
+}
+
+/// The paths of all scenarios of the project, by name.
+pub fn all() -> Result<Vec<PathBuf>, Failure> {
+    let home = Home::find().map_err(Failure::with(Exit::Usage))?;
+    Ok(paths(&home.root().join("scenarios")))
+}
+
+/// A scenario's name, by its path.
+pub fn name(path: &Path) -> String {
+    path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+fn by_name(named: &str) -> Result<PathBuf, Failure> {
+    let paths = all()?;
+    if let Some(path) = paths.iter().find(|path| name(path) == named) {
+        return Ok(path.clone());
+    }
+    let names: Vec<String> = paths.iter().map(|path| name(path)).collect();
+    let help = match scenario::nearest(named, names.iter().map(String::as_str)) {
+        Some(meant) => format!("did you mean \"{meant}\"?"),
+        None => format!("there are {}; or give the path of a TOML file", names.join(", ")),
+    };
+    Err(Failure::message(Exit::Usage, format!("unknown scenario \"{named}\""), &help))
+}
+
+fn paths(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut paths: Vec<PathBuf> = entries
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "toml"))
+        .collect();
+    paths.sort();
+    paths
+}

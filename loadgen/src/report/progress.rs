@@ -1,0 +1,159 @@
+//! What is happening now, and how long it will still take: on stderr, one living line on a
+//! terminal, one plain line for each step elsewhere.
+
+use std::io::{IsTerminal, Write};
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use super::format::{count, duration, milliseconds, rate};
+use crate::measure::{Latencies, Phase, Snapshot};
+
+/// Shows progress. All of it goes to stderr, so that stdout holds the result alone.
+pub struct Progress {
+    bar: Option<ProgressBar>,
+    rounds: u32,
+    done: u32,
+    /// When the first round began.
+    began: Option<Instant>,
+    /// How long the finished rounds took together, with all that is between them.
+    took: Duration,
+    /// What a round takes, until one has shown it.
+    expected: Option<Duration>,
+    round: Round,
+}
+
+#[derive(Default)]
+struct Round {
+    target: String,
+    answered: u64,
+    errors: u64,
+    latencies: Latencies,
+}
+
+impl Progress {
+    /// For `rounds` rounds in all, each of which is expected to take `expected`, if that is known.
+    #[must_use]
+    pub fn new(rounds: u32, expected: Option<Duration>) -> Self {
+        let bar = std::io::stderr().is_terminal().then(|| {
+            let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(8));
+            #[expect(clippy::literal_string_with_formatting_args, reason = "indicatif's own syntax")]
+            if let Ok(style) = ProgressStyle::with_template("{spinner} {wide_msg}") {
+                bar.set_style(style);
+            }
+            bar.enable_steady_tick(Duration::from_millis(125));
+            bar
+        });
+        Self { bar, rounds, done: 0, began: None, took: Duration::ZERO, expected, round: Round::default() }
+    }
+
+    /// Says what is being done, such as `starting redis`.
+    pub fn phase(&self, what: &str) {
+        match &self.bar {
+            Some(bar) => bar.set_message(format!("{what}{}", self.left())),
+            None => self.line(what),
+        }
+    }
+
+    /// A step inside of a round, such as the start of a target: on a terminal only.
+    pub fn step(&self, what: &str) {
+        if let Some(bar) = &self.bar {
+            bar.set_message(format!("{}{what}{}", self.place(), self.left()));
+        }
+    }
+
+    /// A round over `target` begins.
+    pub fn round_started(&mut self, target: &str) {
+        self.began.get_or_insert_with(Instant::now);
+        self.round = Round { target: target.to_owned(), ..Round::default() };
+        self.show(None);
+    }
+
+    /// Takes in what was measured in the meantime.
+    pub fn snapshot(&mut self, snapshot: &Snapshot) {
+        let mut second = Latencies::default();
+        for interval in &snapshot.intervals {
+            for step in &interval.steps {
+                second.merge(&step.answered);
+                if interval.phase != Phase::Warmup {
+                    self.round.errors += step.failures();
+                    self.round.answered += step.answered.len();
+                }
+            }
+        }
+        self.round.latencies.merge(&second);
+        self.show(Some(&second));
+    }
+
+    /// The round is over.
+    pub fn round_finished(&mut self, rate_per_s: f64) {
+        let place = self.place();
+        self.done += 1;
+        self.took = self.began.map_or(Duration::ZERO, |began| began.elapsed());
+        if self.bar.is_none() {
+            let errors = match self.round.errors {
+                0 => String::new(),
+                n => format!(", {} errors", count(n)),
+            };
+            self.line(&format!(
+                "{place}{}: {} requests/s{errors}{}",
+                self.round.target,
+                rate(rate_per_s),
+                self.left()
+            ));
+        }
+    }
+
+    /// Something that stays on the screen.
+    pub fn note(&self, text: &str) {
+        match &self.bar {
+            Some(bar) => bar.suspend(|| self.line(text)),
+            None => self.line(text),
+        }
+    }
+
+    /// Clears the living line.
+    pub fn finish(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+
+    fn show(&self, second: Option<&Latencies>) {
+        let Some(bar) = &self.bar else { return };
+        let mut text = format!("{}loading {}", self.place(), self.round.target);
+        if let Some(second) = second {
+            text += &format!("  {} requests/s", count(second.len()));
+            if let Some(p99) = second.quantile(0.99) {
+                text += &format!("  p99 {} ms", milliseconds(Some(p99)));
+            }
+        }
+        if self.round.errors > 0 {
+            text += &format!("  {} errors", count(self.round.errors));
+        }
+        bar.set_message(text + &self.left());
+    }
+
+    fn place(&self) -> String {
+        format!("[{}/{}] ", (self.done + 1).min(self.rounds), self.rounds)
+    }
+
+    /// `, about 1m 10s left`; nothing before the first round.
+    fn left(&self) -> String {
+        let todo = self.rounds.saturating_sub(self.done);
+        if todo == 0 {
+            return String::new();
+        }
+        let Some(each) = self.took.checked_div(self.done).or(self.expected) else {
+            return String::new();
+        };
+        let running = self.began.map_or(Duration::ZERO, |began| began.elapsed() - self.took);
+        let left = (each * todo).saturating_sub(running.min(each));
+        format!(", about {} left", duration(Duration::from_secs(left.as_secs().max(1))))
+    }
+
+    fn line(&self, text: &str) {
+        // Progress that can't be shown is no reason to stop.
+        let _ = writeln!(std::io::stderr(), "{text}");
+    }
+}
