@@ -1,6 +1,251 @@
 //! Text with generated parts.
+
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
+use super::data::Data;
+
 /// Text with generated parts, parsed once and rendered for each request.
+///
+/// `Display` gives the text as it was written, apart from the spaces in placeholders.
+///
+/// ```
+/// use loadgen::scenario::{Data, Template};
+///
+/// let template = Template::parse("/items/{{ int 1 6 }}?user={{ user }}").unwrap();
+/// let mut path = String::new();
+/// template.render(&mut Data::new(42, 7), &mut path);
+/// assert!(path.starts_with("/items/") && path.ends_with("?user=7"));
+/// ```
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Template {
+    pub(super) pieces: Vec<Piece>,
+}
+
+/// A part of a template. Neighbouring literals are always joined into one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Template {}
+#[serde(rename_all = "snake_case")]
+pub(super) enum Piece {
+    /// Text that is the same every time.
+    Literal(String),
+    /// A random UUID (RFC 9562, version 4).
+    Uuid,
+    /// A random integer, both ends included.
+    Int { min: i64, max: i64 },
+    /// A first and a last name with this between them.
+    Name { between: String },
+    /// The user's number.
+    User,
+    /// The number of the user's iteration.
+    Iteration,
+    /// The inner template so many times, rendered anew each time.
+    Repeat {
+        count: u32,
+        separator: String,
+        inner: Template,
+    },
+}
+
+impl Template {
+    /// Text without generated parts; braces have no meaning in it.
+    pub fn literal(text: impl Into<String>) -> Self {
+        let mut template = Self::default();
+        template.push(Piece::Literal(text.into()));
+        template
+    }
+
+    /// The whole text, where nothing in it is generated.
+    pub fn as_constant(&self) -> Option<&str> {
+        match self.pieces.as_slice() {
+            [] => Some(""),
+            [Piece::Literal(text)] => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Appends the text for the next request. Allocates nothing but what `out` grows by.
+    pub fn render(&self, data: &mut Data, out: &mut String) {
+        for piece in &self.pieces {
+            piece.render(data, out);
+        }
+    }
+
+    /// Appends a piece, joining literals and leaving out empty ones.
+    pub(super) fn push(&mut self, piece: Piece) {
+        match (self.pieces.last_mut(), piece) {
+            (_, Piece::Literal(text)) if text.is_empty() => {}
+            (Some(Piece::Literal(before)), Piece::Literal(text)) => before.push_str(&text),
+            (_, piece) => self.pieces.push(piece),
+        }
+    }
+
+    /// Appends another template's pieces.
+    pub(super) fn append(&mut self, other: Template) {
+        for piece in other.pieces {
+            self.push(piece);
+        }
+    }
+
+    /// The texts between the generated parts.
+    pub(super) fn literals(&self) -> impl Iterator<Item = &str> {
+        self.pieces.iter().filter_map(|piece| match piece {
+            Piece::Literal(text) => Some(text.as_str()),
+            _ => None,
+        })
+    }
+
+    /// This template so many times; where nothing is generated, written out at once.
+    pub(super) fn repeated(self, count: u32, separator: &str) -> Self {
+        if let Some(text) = self.as_constant() {
+            let copies = vec![text; count as usize];
+            return Self::literal(copies.join(separator));
+        }
+        let separator = separator.to_owned();
+        Self {
+            pieces: vec![Piece::Repeat {
+                count,
+                separator,
+                inner: self,
+            }],
+        }
+    }
+}
+
+impl Piece {
+    fn render(&self, data: &mut Data, out: &mut String) {
+        match self {
+            Self::Literal(text) => out.push_str(text),
+            Self::Uuid => data.push_uuid(out),
+            Self::Int { min, max } => data.push_int(*min, *max, out),
+            Self::Name { between } => data.push_name(between, out),
+            Self::User => data.push_user(out),
+            Self::Iteration => data.push_iteration(out),
+            Self::Repeat {
+                count,
+                separator,
+                inner,
+            } => {
+                for index in 0..*count {
+                    if index > 0 {
+                        out.push_str(separator);
+                    }
+                    inner.render(data, out);
+                }
+            }
+        }
+    }
+
+    /// Whether it always renders as a JSON number.
+    pub(super) fn is_numeric(&self) -> bool {
+        matches!(self, Self::Int { .. } | Self::User | Self::Iteration)
+    }
+}
+
+impl fmt::Display for Template {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.pieces.iter().try_for_each(|piece| piece.fmt(f))
+    }
+}
+
+impl fmt::Display for Piece {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Literal(text) => f.write_str(&text.replace("{{", "{{{{")),
+            Self::Uuid => f.write_str("{{ uuid }}"),
+            Self::Int { min, max } => write!(f, "{{{{ int {min} {max} }}}}"),
+            Self::Name { .. } => f.write_str("{{ name }}"),
+            Self::User => f.write_str("{{ user }}"),
+            Self::Iteration => f.write_str("{{ iteration }}"),
+            Self::Repeat {
+                count,
+                separator,
+                inner,
+            } => write!(f, "{inner}{separator} … ({count} in all)"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const EVERYTHING: &str =
+        "{{ uuid }} {{int -5 5}} {{ name }} {{ user }} {{ iteration }} {{{{ }} ü";
+
+    fn rendered(template: &Template, data: &mut Data) -> String {
+        let mut out = String::new();
+        template.render(data, &mut out);
+        out
+    }
+
+    #[test]
+    fn what_is_constant_is_known() {
+        assert_eq!(
+            Template::literal("{{ uuid }}").as_constant(),
+            Some("{{ uuid }}")
+        );
+        assert_eq!(Template::literal("").as_constant(), Some(""));
+        assert_eq!(
+            Template::parse("a {{{{ b }} c").unwrap().as_constant(),
+            Some("a {{ b }} c")
+        );
+        assert_eq!(Template::parse("a {{ user }}").unwrap().as_constant(), None);
+    }
+
+    #[test]
+    fn repetition_renders_anew_each_time() {
+        let pair = Template::parse("{{ uuid }}").unwrap().repeated(2, ",");
+        let text = rendered(&pair, &mut Data::new(1, 1));
+        let (one, two) = text.split_once(',').unwrap();
+        assert_ne!(one, two);
+        assert_eq!(pair.to_string(), "{{ uuid }}, … (2 in all)");
+        assert_eq!(
+            Template::literal("x").repeated(3, ",").as_constant(),
+            Some("x,x,x")
+        );
+    }
+
+    #[test]
+    fn a_template_travels() {
+        let template = Template::parse(EVERYTHING).unwrap().repeated(3, ",");
+        let bytes = rmp_serde::to_vec_named(&template).unwrap();
+        assert_eq!(rmp_serde::from_slice::<Template>(&bytes).unwrap(), template);
+        let bytes = rmp_serde::to_vec(&template).unwrap();
+        assert_eq!(rmp_serde::from_slice::<Template>(&bytes).unwrap(), template);
+    }
+
+    #[test]
+    fn it_prints_as_it_was_written() {
+        let template = Template::parse(EVERYTHING).unwrap();
+        assert_eq!(
+            template.to_string(),
+            EVERYTHING.replace("{{int -5 5}}", "{{ int -5 5 }}")
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn the_same_seed_and_user_give_the_same_texts(seed: u64, user: u32, iteration in 0u64..1 << 40) {
+            let template = Template::parse(EVERYTHING).unwrap();
+            let render_twice = |mut data: Data| {
+                data.set_iteration(iteration);
+                (rendered(&template, &mut data), rendered(&template, &mut data))
+            };
+            let texts = render_twice(Data::new(seed, user));
+            prop_assert_eq!(&texts, &render_twice(Data::new(seed, user)));
+            prop_assert_ne!(&texts.0, &texts.1);
+            prop_assert_ne!(&texts.0, &render_twice(Data::new(seed, user ^ 1)).0);
+            prop_assert_ne!(&texts.0, &render_twice(Data::new(seed ^ 1, user)).0);
+        }
+
+        #[test]
+        fn what_parsed_prints_as_what_parses_to_the_same(text in "([{}a ]|\\{\\{ (user|uuid) \\}\\}){0,12}") {
+            if let Ok(template) = Template::parse(&text) {
+                prop_assert_eq!(Template::parse(&template.to_string()).unwrap(), template);
+            }
+        }
+    }
+}

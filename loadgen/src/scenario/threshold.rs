@@ -1,6 +1,266 @@
 //! What must hold for a run to pass.
+
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
-/// What must hold for a run to pass.
+use super::duration::parse_duration;
+
+/// What must hold for a run to pass: `redis3.p99.9 < 100ms`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Threshold {}
+pub struct Threshold {
+    /// The step it is about; all steps together where `None`.
+    pub step: Option<String>,
+    /// What is looked at.
+    pub metric: Metric,
+    /// How the value must compare with the bound.
+    pub comparison: Comparison,
+    /// In the metric's unit, see [`Metric`].
+    pub bound: f64,
+    /// As it was written, for people.
+    pub text: String,
+}
+
+/// What a threshold looks at, and the unit of its value.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Metric {
+    /// A percentile of the latency of expected answers, in microseconds. The number is the
+    /// percentage, strictly between 0 and 100.
+    Percentile(f64),
+    /// Failed requests divided by all that came to an end, from 0 to 1.
+    ErrorRate,
+    /// Expected answers in a second.
+    Rate,
+}
+
+/// How a value must compare with a bound.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Comparison {
+    /// `<`
+    #[serde(rename = "<")]
+    Less,
+    /// `<=`
+    #[serde(rename = "<=")]
+    AtMost,
+    /// `>`
+    #[serde(rename = ">")]
+    Greater,
+    /// `>=`
+    #[serde(rename = ">=")]
+    AtLeast,
+}
+
+/// The metrics, as they are offered for one that is not known.
+pub(super) const METRICS: [&str; 7] = ["p50", "p90", "p95", "p99", "p99.9", "error_rate", "rate"];
+
+impl Threshold {
+    /// Whether it holds for this value, which is in the metric's unit. A value that is not a
+    /// number holds nothing.
+    pub fn holds(&self, value: f64) -> bool {
+        match self.comparison {
+            Comparison::Less => value < self.bound,
+            Comparison::AtMost => value <= self.bound,
+            Comparison::Greater => value > self.bound,
+            Comparison::AtLeast => value >= self.bound,
+        }
+    }
+}
+
+impl fmt::Display for Threshold {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl Metric {
+    /// Reads `p99.9`, `error_rate` or `rate`. `None` for anything else; a percentile may still be
+    /// out of its range.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        match text {
+            "error_rate" => Some(Self::ErrorRate),
+            "rate" => Some(Self::Rate),
+            _ => {
+                let number = text.strip_prefix('p')?;
+                let plain = number.starts_with(|c: char| c.is_ascii_digit() || c == '-');
+                plain.then(|| number.parse().ok().map(Self::Percentile))?
+            }
+        }
+    }
+
+    /// Splits `STEP.METRIC` or `METRIC`. Names of steps and metrics may both hold dots, but no
+    /// metric ends in another after a dot, so at most one split gives a metric.
+    pub(super) fn split(key: &str) -> Option<(Option<&str>, Self)> {
+        if let Some(metric) = Self::parse(key) {
+            return Some((None, metric));
+        }
+        key.match_indices('.').find_map(|(dot, _)| {
+            let metric = Self::parse(&key[dot + 1..])?;
+            Some((Some(&key[..dot]), metric))
+        })
+    }
+
+    /// A threshold as it might be written, for help texts.
+    pub(super) fn example(self) -> &'static str {
+        match self {
+            Self::Percentile(_) => "\"< 100ms\"",
+            Self::ErrorRate => "\"< 1%\"",
+            Self::Rate => "\"> 500\"",
+        }
+    }
+
+    /// Reads a bound in the metric's unit.
+    fn bound(self, text: &str) -> Result<f64, String> {
+        match self {
+            Self::Percentile(_) => parse_duration(text).map(|bound| bound.as_secs_f64() * 1e6),
+            Self::ErrorRate => parse_percentage(text),
+            Self::Rate => parse_rate(text),
+        }
+    }
+}
+
+impl fmt::Display for Metric {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Percentile(percent) => write!(f, "p{percent}"),
+            Self::ErrorRate => f.write_str("error_rate"),
+            Self::Rate => f.write_str("rate"),
+        }
+    }
+}
+
+/// Reads `< 100ms` for this metric.
+pub(super) fn parse_condition(metric: Metric, text: &str) -> Result<(Comparison, f64), String> {
+    // The longer operators first: `<` begins `<=` too.
+    let operators = [
+        ("<=", Comparison::AtMost),
+        (">=", Comparison::AtLeast),
+        ("<", Comparison::Less),
+        (">", Comparison::Greater),
+    ];
+    let text = text.trim();
+    let (comparison, bound) = operators
+        .iter()
+        .find_map(|(sign, comparison)| Some((*comparison, text.strip_prefix(sign)?)))
+        .ok_or_else(|| format!("`{text}` does not begin with <, <=, > or >="))?;
+    Ok((comparison, metric.bound(bound.trim())?))
+}
+
+fn parse_percentage(text: &str) -> Result<f64, String> {
+    let number = text
+        .strip_suffix('%')
+        .ok_or_else(|| format!("`{text}` is not a percentage"))?;
+    match number.trim().parse::<f64>() {
+        Ok(percent) if percent < 0.0 => Err("a percentage cannot be negative".to_owned()),
+        Ok(percent) if percent > 100.0 => Err(format!("`{text}` is more than 100%")),
+        Ok(percent) if percent.is_finite() => Ok(percent / 100.0),
+        _ => Err(format!("`{text}` is not a percentage")),
+    }
+}
+
+fn parse_rate(text: &str) -> Result<f64, String> {
+    let number = text.strip_suffix("/s").unwrap_or(text);
+    match number.trim().replace('_', "").parse::<f64>() {
+        Ok(rate) if rate < 0.0 => Err("a rate cannot be negative".to_owned()),
+        Ok(rate) if rate.is_finite() => Ok(rate),
+        _ => Err(format!("`{text}` is not a number of requests per second")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_split_where_the_metric_begins() {
+        let p = Metric::Percentile;
+        let cases = [
+            ("p99.9", Some((None, p(99.9)))),
+            ("redis3.p99.9", Some((Some("redis3"), p(99.9)))),
+            (
+                "v1.2 read.error_rate",
+                Some((Some("v1.2 read"), Metric::ErrorRate)),
+            ),
+            ("a.p50.p95", Some((Some("a.p50"), p(95.0)))),
+            ("rate.rate", Some((Some("rate"), Metric::Rate))),
+            ("p101", Some((None, p(101.0)))),
+            ("pinf", None),
+            ("redis3", None),
+            ("redis3.mean", None),
+        ];
+        for (key, split) in cases {
+            assert_eq!(Metric::split(key), split, "{key}");
+        }
+    }
+
+    #[test]
+    fn bounds_are_in_the_unit_of_the_metric() {
+        let p99 = Metric::Percentile(99.0);
+        assert_eq!(
+            parse_condition(p99, "< 100ms"),
+            Ok((Comparison::Less, 100_000.0))
+        );
+        assert_eq!(
+            parse_condition(Metric::ErrorRate, "<=1%"),
+            Ok((Comparison::AtMost, 0.01))
+        );
+        assert_eq!(
+            parse_condition(Metric::Rate, "> 1_500/s"),
+            Ok((Comparison::Greater, 1500.0))
+        );
+        assert_eq!(
+            parse_condition(Metric::Rate, ">= 0.5"),
+            Ok((Comparison::AtLeast, 0.5))
+        );
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        let wrong = |metric, text| parse_condition(metric, text).unwrap_err();
+        assert_eq!(
+            wrong(Metric::ErrorRate, "< 101%"),
+            "`101%` is more than 100%"
+        );
+        assert_eq!(
+            wrong(Metric::ErrorRate, "< -1%"),
+            "a percentage cannot be negative"
+        );
+        assert_eq!(
+            wrong(Metric::ErrorRate, "< nan%"),
+            "`nan%` is not a percentage"
+        );
+        assert_eq!(
+            wrong(Metric::ErrorRate, "< 0.01"),
+            "`0.01` is not a percentage"
+        );
+        assert_eq!(
+            wrong(Metric::Rate, "> inf"),
+            "`inf` is not a number of requests per second"
+        );
+        assert_eq!(
+            wrong(Metric::Rate, "500"),
+            "`500` does not begin with <, <=, > or >="
+        );
+        assert_eq!(
+            wrong(Metric::Percentile(50.0), "< -1ms"),
+            "a duration cannot be negative"
+        );
+    }
+
+    #[test]
+    fn nothing_holds_for_what_is_not_a_number() {
+        for comparison in [Comparison::Less, Comparison::AtMost, Comparison::Greater] {
+            let (step, text) = (None, String::new());
+            let threshold = Threshold {
+                step,
+                metric: Metric::Rate,
+                comparison,
+                bound: 1.0,
+                text,
+            };
+            assert!(!threshold.holds(f64::NAN));
+            assert_eq!(threshold.holds(1.0), comparison == Comparison::AtMost);
+            assert_eq!(threshold.holds(2.0), comparison == Comparison::Greater);
+        }
+    }
+}

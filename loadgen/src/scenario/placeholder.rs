@@ -1,0 +1,231 @@
+//! The syntax of templates: `{{ name }}` between literal text, `{{{{` for a literal `{{`.
+//!
+//! A lone `}}` is literal: JSON written as text ends in it often.
+
+use std::ops::Range;
+
+use thiserror::Error;
+
+use super::nearest::suggestion;
+use super::template::{Piece, Template};
+
+const PLACEHOLDERS: [&str; 5] = ["uuid", "int", "name", "user", "iteration"];
+
+/// Why a text is not a template.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{message}")]
+pub struct TemplateError {
+    /// What is wrong.
+    pub message: String,
+    /// The bytes of the text that are at fault.
+    pub place: Range<usize>,
+    /// How to mend it.
+    pub help: String,
+}
+
+impl Template {
+    /// Reads a text with placeholders.
+    pub fn parse(text: &str) -> Result<Self, TemplateError> {
+        let mut template = Self::default();
+        let mut at = 0;
+        while let Some(found) = text[at..].find("{{") {
+            let open = at + found;
+            template.push(Piece::Literal(text[at..open].to_owned()));
+            if text[open..].starts_with("{{{{") {
+                template.push(Piece::Literal("{{".to_owned()));
+                at = open + 4;
+                continue;
+            }
+            let inner = open + 2;
+            let close = find_close(text, inner).ok_or_else(|| unclosed(open))?;
+            template.push(parse_placeholder(
+                text[inner..close].trim(),
+                open..close + 2,
+            )?);
+            at = close + 2;
+        }
+        template.push(Piece::Literal(text[at..].to_owned()));
+        Ok(template)
+    }
+
+    /// Reads a path with placeholders; what is generated in it needs no further encoding.
+    pub(super) fn parse_path(text: &str) -> Result<Self, TemplateError> {
+        let mut template = Self::parse(text)?;
+        for piece in &mut template.pieces {
+            if let Piece::Name { between } = piece {
+                *between = "%20".to_owned();
+            }
+        }
+        Ok(template)
+    }
+}
+
+/// Where the placeholder that begins before `from` is closed; not beyond the next opening.
+fn find_close(text: &str, from: usize) -> Option<usize> {
+    let rest = &text[from..];
+    let close = rest.find("}}")?;
+    let reopened = rest.find("{{").is_some_and(|open| open < close);
+    (!reopened).then_some(from + close)
+}
+
+fn unclosed(open: usize) -> TemplateError {
+    TemplateError {
+        message: "a placeholder is opened by `{{` and never closed".to_owned(),
+        place: open..open + 2,
+        help: "close it with `}}`, or write `{{{{` for two literal braces".to_owned(),
+    }
+}
+
+fn parse_placeholder(inner: &str, place: Range<usize>) -> Result<Piece, TemplateError> {
+    let mut words = inner.split_whitespace();
+    let name = words.next().unwrap_or_default();
+    let arguments: Vec<&str> = words.collect();
+    let fault = |message: String, help: &str| {
+        let (place, help) = (place.clone(), help.to_owned());
+        TemplateError {
+            message,
+            place,
+            help,
+        }
+    };
+    let piece = match name {
+        "int" => return parse_int(&arguments).map_err(|message| fault(message, INT_HELP)),
+        "uuid" => Piece::Uuid,
+        "name" => Piece::Name {
+            between: " ".to_owned(),
+        },
+        "user" => Piece::User,
+        "iteration" => Piece::Iteration,
+        _ => {
+            let message = format!("`{name}` is not a placeholder");
+            return Err(fault(message, &suggestion(name, PLACEHOLDERS)));
+        }
+    };
+    if arguments.is_empty() {
+        return Ok(piece);
+    }
+    let help = format!("write `{{{{ {name} }}}}`");
+    Err(fault(format!("`{name}` takes no arguments"), &help))
+}
+
+const INT_HELP: &str =
+    "write `{{ int MIN MAX }}`, such as `{{ int 1 100 }}`; both ends are included";
+
+fn parse_int(arguments: &[&str]) -> Result<Piece, String> {
+    let [min, max] = arguments else {
+        let given = arguments.len();
+        return Err(format!(
+            "`int` takes two arguments, MIN and MAX, not {given}"
+        ));
+    };
+    let whole = |word: &str| {
+        let number = word.parse::<i64>();
+        number.map_err(|_| format!("`{word}` is not a whole number of 64 bits"))
+    };
+    let (min, max) = (whole(min)?, whole(max)?);
+    if min > max {
+        return Err(format!(
+            "the range of `int` is empty: {min} is greater than {max}"
+        ));
+    }
+    Ok(Piece::Int { min, max })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn fault(text: &str) -> (String, &str, String) {
+        let TemplateError {
+            message,
+            place,
+            help,
+        } = Template::parse(text).unwrap_err();
+        (message, &text[place], help)
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_and_shown() {
+        let cases = [
+            (
+                "a {{ uid }}",
+                "`uid` is not a placeholder",
+                "{{ uid }}",
+                "did you mean `uuid`?",
+            ),
+            (
+                "{{}}",
+                "`` is not a placeholder",
+                "{{}}",
+                "known here: `uuid`, `int`, `name`, `user`, `iteration`",
+            ),
+            (
+                "{{ uuid 4 }}",
+                "`uuid` takes no arguments",
+                "{{ uuid 4 }}",
+                "write `{{ uuid }}`",
+            ),
+            (
+                "{{int 1}}",
+                "`int` takes two arguments, MIN and MAX, not 1",
+                "{{int 1}}",
+                INT_HELP,
+            ),
+            (
+                "{{ int 1 x }}",
+                "`x` is not a whole number of 64 bits",
+                "{{ int 1 x }}",
+                INT_HELP,
+            ),
+            (
+                "{{ int 2 1 }}",
+                "the range of `int` is empty: 2 is greater than 1",
+                "{{ int 2 1 }}",
+                INT_HELP,
+            ),
+        ];
+        for (text, message, place, help) in cases {
+            assert_eq!(fault(text), (message.to_owned(), place, help.to_owned()));
+        }
+    }
+
+    #[test]
+    fn an_unclosed_placeholder_is_shown_where_it_opens() {
+        for text in ["a {{ user", "a {{ user }", "a {{ user {{ user }}"] {
+            let error = Template::parse(text).unwrap_err();
+            assert_eq!(
+                error.message,
+                "a placeholder is opened by `{{` and never closed"
+            );
+            assert_eq!(error.place, 2..4);
+        }
+    }
+
+    #[test]
+    fn closing_braces_alone_are_literal() {
+        let json = r#"{"a":{"b":{{ int 1 1 }}}}"#;
+        let template = Template::parse(json).unwrap();
+        assert_eq!(template.to_string(), json);
+        assert_eq!(template.pieces.len(), 3);
+    }
+
+    #[test]
+    fn a_name_in_a_path_is_encoded() {
+        let template = Template::parse_path("/hello/{{ name }}").unwrap();
+        let mut path = String::new();
+        template.render(&mut super::super::data::Data::new(1, 1), &mut path);
+        assert!(path.contains("%20") && !path.contains(' '), "{path}");
+        assert_eq!(template.to_string(), "/hello/{{ name }}");
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_panics(text in "([{}]|int|user|[ -9]|\\PC){0,30}") {
+            if let Err(error) = Template::parse(&text) {
+                prop_assert!(text.get(error.place).is_some());
+            }
+        }
+    }
+}
