@@ -2,16 +2,55 @@
 //!
 //! [`load`] reads a file, checks all of it, and gives either a [`Scenario`] that the rest of the
 //! program can trust or one [`ScenarioError`] that shows every fault at its line.
+//!
+//! # Why the file is not read with `derive(Deserialize)`
+//!
+//! A derived reader stops at the first fault, and whoever has made five mistakes meets them one
+//! after another. So the `toml` crate gives the tree of the file with the place of every key and
+//! value, and the `file` module walks it, taking out key after key and noting every fault. Serde
+//! serves where data travels: the model goes to workers as it is.
+//!
+//! A file that is not TOML at all is not looked at further: what a parser guesses after an error
+//! would give faults that are not there.
 
 mod data;
 mod duration;
+mod error;
+mod file;
 mod model;
 mod nearest;
+mod overrides;
 mod placeholder;
 mod template;
 mod threshold;
 
+use std::path::Path;
+
 pub use data::Data;
+pub use duration::parse_duration;
+pub use error::{Fault, ScenarioError};
 pub use model::{Backend, Body, Counter, Expect, Load, Method, OnError, Scenario, Step, Until};
+pub use nearest::nearest;
+pub use overrides::{OverrideError, Overrides};
+pub use placeholder::TemplateError;
 pub use template::Template;
-pub use threshold::Threshold;
+pub use threshold::{Comparison, Metric, Threshold};
+
+/// Reads and checks a scenario file. The scenario is called after the file's stem.
+pub fn load(path: &Path) -> Result<Scenario, ScenarioError> {
+    let text = std::fs::read_to_string(path).map_err(|reason| {
+        let path = path.to_owned();
+        ScenarioError::Unreadable { path, reason }
+    })?;
+    let name = path.file_stem().unwrap_or(path.as_os_str());
+    parse(&name.to_string_lossy(), &path.to_string_lossy(), &text)
+}
+
+/// Checks the text of a scenario called `name`; faults are shown as being in `file_name`.
+pub fn parse(name: &str, file_name: &str, text: &str) -> Result<Scenario, ScenarioError> {
+    file::read(name, text).map_err(|faults| ScenarioError::Invalid {
+        file: file_name.to_owned(),
+        text: miette::NamedSource::new(file_name, text.to_owned()),
+        faults,
+    })
+}

@@ -87,6 +87,14 @@ impl Template {
         }
     }
 
+    /// The texts between the generated parts.
+    pub(super) fn literals(&self) -> impl Iterator<Item = &str> {
+        self.pieces.iter().filter_map(|piece| match piece {
+            Piece::Literal(text) => Some(text.as_str()),
+            _ => None,
+        })
+    }
+
     /// This template so many times; where nothing is generated, written out at once.
     pub(super) fn repeated(self, count: u32, separator: &str) -> Self {
         if let Some(text) = self.as_constant() {

@@ -1,0 +1,107 @@
+//! What is wrong with a scenario, shown where it is wrong.
+
+use std::fmt;
+use std::io;
+use std::ops::Range;
+use std::path::PathBuf;
+
+use miette::{Diagnostic, LabeledSpan, NamedSource, SourceCode};
+use thiserror::Error;
+
+/// Why there is no scenario to run.
+#[derive(Debug, Error)]
+pub enum ScenarioError {
+    /// The file could not be read at all.
+    #[error("cannot read the scenario {}", path.display())]
+    Unreadable {
+        /// The file, as it was asked for.
+        path: PathBuf,
+        /// What the operating system said.
+        #[source]
+        reason: io::Error,
+    },
+    /// The file was read and has at least one fault.
+    #[error("{file} has {}", count(faults))]
+    Invalid {
+        /// The file's name, as it is shown.
+        file: String,
+        /// The file's text, which the faults point into.
+        text: NamedSource<String>,
+        /// Every fault, in the order of the file.
+        faults: Vec<Fault>,
+    },
+}
+
+impl Diagnostic for ScenarioError {
+    fn source_code(&self) -> Option<&dyn SourceCode> {
+        match self {
+            Self::Unreadable { .. } => None,
+            Self::Invalid { text, .. } => Some(text),
+        }
+    }
+
+    fn related<'a>(&'a self) -> Option<Box<dyn Iterator<Item = &'a dyn Diagnostic> + 'a>> {
+        match self {
+            Self::Unreadable { .. } => None,
+            Self::Invalid { faults, .. } => Some(Box::new(
+                faults.iter().map(|fault| fault as &dyn Diagnostic),
+            )),
+        }
+    }
+}
+
+fn count(faults: &[Fault]) -> String {
+    match faults.len() {
+        1 => "one fault".to_owned(),
+        n => format!("{n} faults"),
+    }
+}
+
+/// One fault of a scenario: what is wrong, where, and how to mend it.
+#[derive(Debug, Error)]
+#[error("{message}")]
+pub struct Fault {
+    message: String,
+    labels: Vec<LabeledSpan>,
+    help: Option<String>,
+}
+
+impl Diagnostic for Fault {
+    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        self.help
+            .as_ref()
+            .map(|help| Box::new(help) as Box<dyn fmt::Display>)
+    }
+
+    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
+        Some(Box::new(self.labels.iter().cloned()))
+    }
+}
+
+impl Fault {
+    pub(super) fn new(message: impl Into<String>) -> Self {
+        Self {
+            message: message.into(),
+            labels: Vec::new(),
+            help: None,
+        }
+    }
+
+    /// Points at a place of the file.
+    pub(super) fn at(mut self, place: Range<usize>, label: impl Into<String>) -> Self {
+        self.labels
+            .push(LabeledSpan::new_with_span(Some(label.into()), place));
+        self
+    }
+
+    /// Says how to mend it.
+    pub(super) fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// Where the fault is first shown; faults of the whole file come first.
+    pub(super) fn offset(&self) -> usize {
+        self.labels.first().map_or(0, LabeledSpan::offset)
+    }
+}

@@ -1,0 +1,132 @@
+//! `expect` and `counters`: what is read from an answer.
+
+use std::ops::Range;
+
+use super::json;
+use super::reader::{Faults, Table, Value};
+use crate::scenario::error::Fault;
+use crate::scenario::model::{Counter, Expect, Method};
+
+pub(super) fn read(
+    table: &mut Table<'_>,
+    method: Option<Method>,
+    faults: &mut Faults<'_>,
+) -> (Option<Expect>, Vec<Counter>) {
+    let expect = table.take("expect");
+    let counters = table.take("counters");
+    if method == Some(Method::Head)
+        && let Some(counters) = &counters
+    {
+        refuse_for_head(counters, faults);
+    }
+    let expect = expect.map_or(Some(Expect::default()), |value| {
+        read_expect(&value, method, faults)
+    });
+    let counters = counters.map(|value| read_counters(&value, faults));
+    (expect, counters.unwrap_or_default())
+}
+
+fn read_expect(
+    value: &Value<'_>,
+    method: Option<Method>,
+    faults: &mut Faults<'_>,
+) -> Option<Expect> {
+    let mut table = value.table("`expect`", faults)?;
+    let status = table
+        .take("status")
+        .and_then(|value| read_status(&value, faults));
+    let json = table.take("json");
+    let body = table.take("body");
+    if method == Some(Method::Head) {
+        [&json, &body]
+            .into_iter()
+            .flatten()
+            .for_each(|value| refuse_for_head(value, faults));
+    }
+    let json = json.map(|value| read_json(&value, faults));
+    let body = body.and_then(|value| read_body(&value, faults));
+    table.finish(faults);
+    Some(Expect {
+        status,
+        json: json.unwrap_or_default(),
+        body,
+    })
+}
+
+fn refuse_for_head(value: &Value<'_>, faults: &mut Faults<'_>) {
+    let message = format!(
+        "`{}` reads a body, and the answer to HEAD has none",
+        value.key
+    );
+    value.fault::<()>(
+        message,
+        "never there",
+        "use `get`, or expect a status only",
+        faults,
+    );
+}
+
+fn read_status(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<u16> {
+    let status = value.integer(100..=599, faults)?;
+    u16::try_from(status).ok()
+}
+
+fn read_body(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<String> {
+    let text = value.text(faults)?;
+    if text.is_empty() {
+        let help = "leave it out, or write a text that a right answer has";
+        return value.fault(
+            "every body has an empty text in it",
+            "checks nothing",
+            help,
+            faults,
+        );
+    }
+    Some(text.to_owned())
+}
+
+fn read_json(value: &Value<'_>, faults: &mut Faults<'_>) -> Vec<(String, serde_json::Value)> {
+    let Some(table) = value.table("`json`", faults) else {
+        return Vec::new();
+    };
+    let checks = table.rest().into_iter().filter_map(|check| {
+        check_pointer(check.key, check.key_place.clone(), faults);
+        Some((check.key.to_owned(), json::read(&check, faults)?))
+    });
+    checks.collect()
+}
+
+fn read_counters(value: &Value<'_>, faults: &mut Faults<'_>) -> Vec<Counter> {
+    let Some(table) = value.table("`counters`", faults) else {
+        return Vec::new();
+    };
+    let counters = table.rest().into_iter().filter_map(|counter| {
+        if counter.key.trim().is_empty() {
+            return counter.fault("a counter must have a name", "no name", "", faults);
+        }
+        let pointer = counter.text(faults)?;
+        check_pointer(pointer, counter.place(), faults);
+        Some(Counter {
+            name: counter.key.to_owned(),
+            pointer: pointer.to_owned(),
+        })
+    });
+    counters.collect()
+}
+
+/// Notes what is wrong with a JSON pointer (RFC 6901, section 3).
+fn check_pointer(pointer: &str, place: Range<usize>, faults: &mut Faults<'_>) {
+    let fault = Fault::new(format!("`{pointer}` is not a JSON pointer"));
+    if !pointer.is_empty() && !pointer.starts_with('/') {
+        let meant = pointer.trim_start_matches("$.").replace('.', "/");
+        let help = format!("a JSON pointer begins with `/`; did you mean `/{meant}`?");
+        faults.add(fault.at(place, "does not begin with `/`").help(help));
+    } else if pointer
+        .split('~')
+        .skip(1)
+        .any(|after| !after.starts_with(['0', '1']))
+    {
+        let help = "in a JSON pointer, `~0` stands for `~` and `~1` for `/`";
+        faults.add(fault.at(place, "a `~` alone").help(help));
+    }
+}

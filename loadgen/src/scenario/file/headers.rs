@@ -1,0 +1,94 @@
+//! `headers`: what a step sends beside what every request has.
+
+use super::reader::{Faults, Value};
+use crate::scenario::error::Fault;
+use crate::scenario::template::Template;
+
+/// Headers that would contradict how the body is really sent.
+const FRAMING: [&str; 2] = ["content-length", "transfer-encoding"];
+
+pub(super) fn read(
+    value: &Value<'_>,
+    has_body: bool,
+    faults: &mut Faults<'_>,
+) -> Option<Vec<(String, Template)>> {
+    let values = value.table("`headers`", faults)?.rest();
+    check_duplicates(&values, faults);
+    let headers: Vec<_> = values
+        .iter()
+        .map(|value| read_header(value, has_body, faults))
+        .collect();
+    headers.into_iter().collect()
+}
+
+fn read_header(
+    value: &Value<'_>,
+    has_body: bool,
+    faults: &mut Faults<'_>,
+) -> Option<(String, Template)> {
+    let name = value.key.to_ascii_lowercase();
+    if let Some((message, help)) = refusal(value.key, &name, has_body) {
+        faults.add(
+            Fault::new(message)
+                .at(value.key_place.clone(), "not here")
+                .help(help),
+        );
+        return None;
+    }
+    let template = value.template(faults)?;
+    let sendable = |c: char| c == '\t' || c == ' ' || c.is_ascii_graphic();
+    if let Some(bad) = template
+        .literals()
+        .flat_map(str::chars)
+        .find(|c| !sendable(*c))
+    {
+        let message = format!(
+            "the header `{}` has {bad:?}, which a header cannot have",
+            value.key
+        );
+        return value.fault(
+            message,
+            "not a header's value",
+            "headers are printable ASCII",
+            faults,
+        );
+    }
+    Some((name, template))
+}
+
+/// Why a header of this name cannot be set, and what to do instead.
+fn refusal(written: &str, name: &str, has_body: bool) -> Option<(String, &'static str)> {
+    if name.is_empty() || !name.chars().all(is_token) {
+        let message = format!("`{written}` is not the name of a header");
+        return Some((message, "use letters, digits and !#$%&'*+-.^_`|~"));
+    }
+    if FRAMING.contains(&name) {
+        let message = format!("`{written}` follows from the body and cannot be set");
+        return Some((
+            message,
+            "leave it out: loadgen sends it as the body needs it",
+        ));
+    }
+    if name == "content-type" && has_body {
+        let message = format!("`{written}` is set by the body");
+        return Some((message, "write it as `content_type` in `body`"));
+    }
+    None
+}
+
+/// A character of a token (RFC 9110, section 5.6.2).
+fn is_token(c: char) -> bool {
+    c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c)
+}
+
+fn check_duplicates(values: &[Value<'_>], faults: &mut Faults<'_>) {
+    for (index, value) in values.iter().enumerate() {
+        let same = |other: &&Value<'_>| other.key.eq_ignore_ascii_case(value.key);
+        if let Some(first) = values[..index].iter().find(same) {
+            let fault = Fault::new(format!("the header `{}` is set twice", value.key))
+                .at(first.key_place.clone(), "the first")
+                .at(value.key_place.clone(), "the second");
+            faults.add(fault.help("upper and lower case are the same in the name of a header"));
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! The scenario file: one file here for each of its parts.
+//!
+//! Every function gives `None` only after it has noted a fault, and what has a fault is replaced by
+//! its default where that helps to find more.
+
+mod body;
+mod expect;
+mod headers;
+mod json;
+mod load;
+mod reader;
+mod step;
+mod thresholds;
+
+use toml::de::DeTable;
+
+use super::error::Fault;
+use super::model::{Backend, OnError, Scenario};
+use reader::{Faults, Table, Value};
+
+pub(super) use reader::thousands;
+
+/// Reads a scenario, or gives every fault of the file in the order of its lines.
+pub(super) fn read(name: &str, text: &str) -> Result<Scenario, Vec<Fault>> {
+    let (tree, errors) = DeTable::parse_recoverable(text);
+    if !errors.is_empty() {
+        return Err(errors
+            .iter()
+            .map(|error| syntax_fault(error, text))
+            .collect());
+    }
+    let mut faults = Faults::new(text);
+    let table = Table::new("a scenario", 0..0, tree.get_ref());
+    match read_scenario(name, table, &mut faults) {
+        Some(scenario) if faults.is_empty() => Ok(scenario),
+        _ => Err(faults.in_order()),
+    }
+}
+
+fn syntax_fault(error: &toml::de::Error, text: &str) -> Fault {
+    let place = error.span().unwrap_or(0..0);
+    // The parser may point at what is no place to point at: behind the end, or into a character.
+    let place = if text.get(place.clone()).is_some() {
+        place
+    } else {
+        0..0
+    };
+    Fault::new(error.message()).at(place, "this is not TOML")
+}
+
+fn read_scenario(name: &str, mut table: Table<'_>, faults: &mut Faults<'_>) -> Option<Scenario> {
+    let description = table
+        .take("description")
+        .and_then(|value| value.text(faults));
+    let targets = table
+        .take("targets")
+        .map(|value| read_names(&value, faults));
+    let backends = table
+        .take("backends")
+        .map(|value| read_backends(&value, faults));
+    let on_error = table
+        .take("on_error")
+        .and_then(|value| value.choice(&ON_ERROR, faults));
+    let load = load::read(table.take("load"), faults);
+    let steps = step::read_all(table.take("step"), faults);
+    let names = steps
+        .as_ref()
+        .map(|steps| steps.iter().map(|step| step.name.as_str()).collect());
+    let thresholds = table.take("thresholds");
+    let thresholds = thresholds.map(|value| thresholds::read(&value, names, faults));
+    table.finish(faults);
+    Some(Scenario {
+        name: name.to_owned(),
+        description: description.map(str::to_owned),
+        targets: targets.unwrap_or_default(),
+        backends: backends.unwrap_or_default(),
+        load: load?,
+        steps: steps?,
+        on_error: on_error.unwrap_or_default(),
+        thresholds: thresholds.unwrap_or_default(),
+    })
+}
+
+const ON_ERROR: [(&str, OnError); 2] = [
+    ("next_iteration", OnError::NextIteration),
+    ("continue", OnError::Continue),
+];
+
+const BACKENDS: [(&str, Backend); 2] = [("redis", Backend::Redis), ("postgres", Backend::Postgres)];
+
+/// Strings that are not empty, each there only once.
+fn read_names(value: &Value<'_>, faults: &mut Faults<'_>) -> Vec<String> {
+    let names = read_unique(value, faults);
+    names.into_iter().map(|(name, _)| name.to_owned()).collect()
+}
+
+fn read_backends(value: &Value<'_>, faults: &mut Faults<'_>) -> Vec<Backend> {
+    let names = read_unique(value, faults);
+    names
+        .iter()
+        .filter_map(|(_, value)| value.choice(&BACKENDS, faults))
+        .collect()
+}
+
+fn read_unique<'a>(value: &Value<'a>, faults: &mut Faults<'_>) -> Vec<(&'a str, Value<'a>)> {
+    let mut names: Vec<(&str, Value<'_>)> = Vec::new();
+    for item in value
+        .array("an array of strings", faults)
+        .unwrap_or_default()
+    {
+        let Some(name) = item.name(faults) else {
+            continue;
+        };
+        if let Some((_, first)) = names.iter().find(|(other, _)| *other == name) {
+            let fault = Fault::new(format!("`{}` has \"{name}\" twice", value.key))
+                .at(first.place(), "the first")
+                .at(item.place(), "the second");
+            faults.add(fault.help("keep one of them"));
+        } else {
+            names.push((name, item));
+        }
+    }
+    names
+}

@@ -1,0 +1,308 @@
+//! Walking a TOML tree while every fault is noted.
+
+use std::ops::{Range, RangeInclusive};
+use std::time::Duration;
+
+use toml::Spanned;
+use toml::de::{DeInteger, DeTable, DeValue};
+
+use crate::scenario::duration::parse_duration;
+use crate::scenario::error::Fault;
+use crate::scenario::nearest::suggestion;
+use crate::scenario::placeholder::TemplateError;
+use crate::scenario::template::Template;
+
+/// Everything that is wrong with a file, gathered while it is read.
+pub(super) struct Faults<'a> {
+    text: &'a str,
+    list: Vec<Fault>,
+}
+
+impl<'a> Faults<'a> {
+    pub(super) fn new(text: &'a str) -> Self {
+        Self {
+            text,
+            list: Vec::new(),
+        }
+    }
+
+    pub(super) fn add(&mut self, fault: Fault) {
+        self.list.push(fault);
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// The faults in the order of the file.
+    pub(super) fn in_order(mut self) -> Vec<Fault> {
+        self.list.sort_by_key(Fault::offset);
+        self.list
+    }
+
+    /// Where a part of a string's content stands in the file: the whole string where escapes in it
+    /// make that unclear.
+    fn place_within(
+        &self,
+        literal: Range<usize>,
+        content: &str,
+        part: Range<usize>,
+    ) -> Range<usize> {
+        let written = self.text.get(literal.clone()).unwrap_or_default();
+        match written.find(content) {
+            Some(offset) => {
+                let start = literal.start + offset;
+                start + part.start..start + part.end
+            }
+            None => literal,
+        }
+    }
+}
+
+/// A table that is read by taking its keys. What is left in the end is not known.
+pub(super) struct Table<'a> {
+    /// What it is in a sentence: `[load]`.
+    name: &'static str,
+    pub(super) place: Range<usize>,
+    left: Vec<Value<'a>>,
+    taken: Vec<&'static str>,
+}
+
+impl<'a> Table<'a> {
+    pub(super) fn new(name: &'static str, place: Range<usize>, table: &'a DeTable<'a>) -> Self {
+        let entries = table.iter().map(|(key, node)| Value {
+            key: key.get_ref(),
+            key_place: key.span(),
+            node,
+        });
+        let mut left: Vec<Value<'a>> = entries.collect();
+        // The tree is sorted by name; people think of a file in the order of its lines.
+        left.sort_by_key(|value| value.key_place.start);
+        Self {
+            name,
+            place,
+            left,
+            taken: Vec::new(),
+        }
+    }
+
+    pub(super) fn take(&mut self, key: &'static str) -> Option<Value<'a>> {
+        self.taken.push(key);
+        let index = self.left.iter().position(|value| value.key == key)?;
+        Some(self.left.remove(index))
+    }
+
+    /// Takes whichever of these keys there are.
+    pub(super) fn take_any(
+        &mut self,
+        keys: impl IntoIterator<Item = &'static str>,
+    ) -> Vec<Value<'a>> {
+        keys.into_iter().filter_map(|key| self.take(key)).collect()
+    }
+
+    /// Everything that is left, where keys are names of the user's choice.
+    pub(super) fn rest(self) -> Vec<Value<'a>> {
+        self.left
+    }
+
+    /// Notes every key that nobody has asked for.
+    pub(super) fn finish(self, faults: &mut Faults<'_>) {
+        for value in self.left {
+            let message = format!("`{}` is not a key of {}", value.key, self.name);
+            let help = suggestion(value.key, self.taken.iter().copied());
+            faults.add(
+                Fault::new(message)
+                    .at(value.key_place, "unknown key")
+                    .help(help),
+            );
+        }
+    }
+}
+
+/// A value and the key it was found under.
+#[derive(Clone)]
+pub(super) struct Value<'a> {
+    pub(super) key: &'a str,
+    pub(super) key_place: Range<usize>,
+    pub(super) node: &'a Spanned<DeValue<'a>>,
+}
+
+impl<'a> Value<'a> {
+    pub(super) fn place(&self) -> Range<usize> {
+        self.node.span()
+    }
+
+    pub(super) fn text(&self, faults: &mut Faults<'_>) -> Option<&'a str> {
+        match self.node.get_ref() {
+            DeValue::String(text) => Some(text),
+            _ => self.wrong_type("a string", faults),
+        }
+    }
+
+    /// A string that says something.
+    pub(super) fn name(&self, faults: &mut Faults<'_>) -> Option<&'a str> {
+        let text = self.text(faults)?;
+        if text.trim().is_empty() {
+            let message = format!("`{}` must not be empty", self.key);
+            return self.fault(message, "empty", "", faults);
+        }
+        Some(text)
+    }
+
+    pub(super) fn integer(
+        &self,
+        range: RangeInclusive<u64>,
+        faults: &mut Faults<'_>,
+    ) -> Option<u64> {
+        let DeValue::Integer(integer) = self.node.get_ref() else {
+            return self.wrong_type("a whole number", faults);
+        };
+        let number = parse_integer(integer);
+        if let Some(number) = number.and_then(|number| u64::try_from(number).ok())
+            && range.contains(&number)
+        {
+            return Some(number);
+        }
+        let (word, bound) = match number {
+            Some(number) if number < i128::from(*range.start()) => ("at least", range.start()),
+            _ => ("at most", range.end()),
+        };
+        let message = format!("`{}` must be {word} {}", self.key, thousands(*bound));
+        let range = format!(
+            "a whole number from {} to {}",
+            thousands(*range.start()),
+            thousands(*range.end())
+        );
+        self.fault(message, "out of range", format!("write {range}"), faults)
+    }
+
+    /// A duration that is longer than zero.
+    pub(super) fn positive_duration(&self, faults: &mut Faults<'_>) -> Option<Duration> {
+        let duration = self.duration(faults)?;
+        if duration.is_zero() {
+            let message = format!("`{}` must be longer than zero", self.key);
+            return self.fault(message, "no time at all", "", faults);
+        }
+        Some(duration)
+    }
+
+    pub(super) fn duration(&self, faults: &mut Faults<'_>) -> Option<Duration> {
+        let DeValue::String(text) = self.node.get_ref() else {
+            return self.wrong_type("a duration such as \"10s\"", faults);
+        };
+        match parse_duration(text) {
+            Ok(duration) => Some(duration),
+            Err(message) => {
+                let message = format!("`{}`: {message}", self.key);
+                self.fault(message, "not a duration for this", "", faults)
+            }
+        }
+    }
+
+    pub(super) fn template(&self, faults: &mut Faults<'_>) -> Option<Template> {
+        let text = self.text(faults)?;
+        self.parsed(text, Template::parse(text), faults)
+    }
+
+    /// What a template's text has been parsed to, its fault noted at its place in the file.
+    pub(super) fn parsed(
+        &self,
+        text: &str,
+        parsed: Result<Template, TemplateError>,
+        faults: &mut Faults<'_>,
+    ) -> Option<Template> {
+        match parsed {
+            Ok(template) => Some(template),
+            Err(TemplateError {
+                message,
+                place,
+                help,
+            }) => {
+                let place = faults.place_within(self.place(), text, place);
+                faults.add(Fault::new(message).at(place, "in this text").help(help));
+                None
+            }
+        }
+    }
+
+    /// One of a few words.
+    pub(super) fn choice<T: Copy>(
+        &self,
+        choices: &[(&'static str, T)],
+        faults: &mut Faults<'_>,
+    ) -> Option<T> {
+        let text = self.text(faults)?;
+        if let Some((_, choice)) = choices.iter().find(|(word, _)| *word == text) {
+            return Some(*choice);
+        }
+        let words = choices.iter().map(|(word, _)| *word);
+        let message = format!("`{}` cannot be \"{text}\"", self.key);
+        self.fault(message, "unknown", suggestion(text, words), faults)
+    }
+
+    pub(super) fn table(&self, name: &'static str, faults: &mut Faults<'_>) -> Option<Table<'a>> {
+        match self.node.get_ref() {
+            DeValue::Table(table) => Some(Table::new(name, self.place(), table)),
+            _ => self.wrong_type("a table", faults),
+        }
+    }
+
+    pub(super) fn array(&self, expected: &str, faults: &mut Faults<'_>) -> Option<Vec<Value<'a>>> {
+        let DeValue::Array(array) = self.node.get_ref() else {
+            return self.wrong_type(expected, faults);
+        };
+        let item = |node: &'a Spanned<DeValue<'a>>| Value {
+            node,
+            key_place: node.span(),
+            ..self.clone()
+        };
+        Some(array.iter().map(item).collect())
+    }
+
+    pub(super) fn wrong_type<T>(&self, expected: &str, faults: &mut Faults<'_>) -> Option<T> {
+        let found = match self.node.get_ref() {
+            DeValue::String(_) => "a string",
+            DeValue::Integer(_) => "a whole number",
+            DeValue::Float(_) => "a number with a point",
+            DeValue::Boolean(_) => "true or false",
+            DeValue::Datetime(_) => "a date or time",
+            DeValue::Array(_) => "an array",
+            DeValue::Table(_) => "a table",
+        };
+        let message = format!("`{}` must be {expected}", self.key);
+        self.fault(message, format!("this is {found}"), "", faults)
+    }
+
+    /// Notes a fault of this value; an empty `help` is none.
+    pub(super) fn fault<T>(
+        &self,
+        message: impl Into<String>,
+        label: impl Into<String>,
+        help: impl Into<String>,
+        faults: &mut Faults<'_>,
+    ) -> Option<T> {
+        let fault = Fault::new(message).at(self.place(), label);
+        let help = help.into();
+        faults.add(if help.is_empty() {
+            fault
+        } else {
+            fault.help(help)
+        });
+        None
+    }
+}
+
+/// `None` where 128 bits do not hold it.
+pub(super) fn parse_integer(integer: &DeInteger<'_>) -> Option<i128> {
+    i128::from_str_radix(integer.as_str(), integer.radix()).ok()
+}
+
+/// `1,000,000`
+pub(in crate::scenario) fn thousands(number: u64) -> String {
+    let digits = number.to_string();
+    let groups = digits.as_bytes().rchunks(3).rev();
+    let groups: Vec<String> = groups
+        .map(|group| String::from_utf8_lossy(group).into_owned())
+        .collect();
+    groups.join(",")
+}

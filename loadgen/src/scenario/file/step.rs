@@ -1,0 +1,195 @@
+//! `[[step]]`: one request, and what its answer must be.
+
+use std::ops::Range;
+use std::time::Duration;
+
+use super::reader::{Faults, Table, Value};
+use super::{body, expect, headers};
+use crate::scenario::error::Fault;
+use crate::scenario::model::{Method, Step};
+use crate::scenario::nearest::list;
+use crate::scenario::template::Template;
+
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// As long as the longest latency that is measured.
+const LONGEST_TIMEOUT: Duration = Duration::from_secs(600);
+
+const METHODS: [(&str, Method); 6] = [
+    ("get", Method::Get),
+    ("post", Method::Post),
+    ("put", Method::Put),
+    ("patch", Method::Patch),
+    ("delete", Method::Delete),
+    ("head", Method::Head),
+];
+
+/// All steps. `None` where there is a fault, so that thresholds are not held against half of them.
+pub(super) fn read_all(value: Option<Value<'_>>, faults: &mut Faults<'_>) -> Option<Vec<Step>> {
+    let values = match value {
+        Some(value) => value.array("an array of tables, each headed [[step]]", faults)?,
+        None => Vec::new(),
+    };
+    if values.is_empty() {
+        let fault = Fault::new("the scenario has no step: there is nothing to send");
+        faults.add(fault.help("add a [[step]] with a request, such as get = \"/\""));
+        return None;
+    }
+    let steps: Vec<_> = values.iter().map(|value| read(value, faults)).collect();
+    let steps: Vec<_> = steps.into_iter().collect::<Option<_>>()?;
+    check_names(&steps, faults);
+    Some(steps.into_iter().map(|(_, step)| step).collect())
+}
+
+/// A step, and the place that its name comes from.
+fn read(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<(Range<usize>, Step)> {
+    let mut table = value.table("a [[step]]", faults)?;
+    let name = table
+        .take("name")
+        .map(|value| (value.place(), read_name(&value, faults)));
+    let request = read_request(&mut table, faults);
+    let timeout = table
+        .take("timeout")
+        .map_or(Some(DEFAULT_TIMEOUT), |value| read_timeout(&value, faults));
+    let body = table.take("body");
+    let headers = table.take("headers").map_or(Some(Vec::new()), |value| {
+        headers::read(&value, body.is_some(), faults)
+    });
+    let body = body.map(|value| body::read(&value, faults));
+    let (expect, counters) = expect::read(
+        &mut table,
+        request.as_ref().map(|request| request.method),
+        faults,
+    );
+    table.finish(faults);
+    let Request {
+        place,
+        key,
+        method,
+        path,
+    } = request?;
+    let (place, name) = match name {
+        Some((place, name)) => (place, name?),
+        None => (place, format!("{} {path}", key.to_uppercase())),
+    };
+    let body = match body {
+        Some(body) => Some(body?),
+        None => None,
+    };
+    let (headers, timeout, expect) = (headers?, timeout?, expect?);
+    Some((
+        place,
+        Step {
+            name,
+            method,
+            path,
+            headers,
+            body,
+            timeout,
+            expect,
+            counters,
+        },
+    ))
+}
+
+fn read_name(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<String> {
+    let name = value.name(faults)?;
+    if name.chars().any(char::is_control) {
+        return value.fault(
+            "a step's name must be one line of text",
+            "has control characters",
+            "",
+            faults,
+        );
+    }
+    Some(name.to_owned())
+}
+
+struct Request<'a> {
+    place: Range<usize>,
+    key: &'a str,
+    method: Method,
+    path: Template,
+}
+
+fn read_request<'a>(table: &mut Table<'a>, faults: &mut Faults<'_>) -> Option<Request<'a>> {
+    let requests = table.take_any(METHODS.map(|(key, _)| key));
+    let all = list(METHODS.map(|(key, _)| key));
+    if requests.is_empty() {
+        let fault =
+            Fault::new("the step has no request").at(table.place.clone(), "nothing to send");
+        faults.add(fault.help(format!("add one of {all}, such as get = \"/\"")));
+    }
+    if requests.len() > 1 {
+        let fault =
+            Fault::new("a step is one request only").help("make each a [[step]] of its own");
+        let at =
+            |fault: Fault, request: &Value<'_>| fault.at(request.key_place.clone(), "one request");
+        faults.add(requests.iter().fold(fault, at));
+    }
+    let paths: Vec<_> = requests
+        .iter()
+        .map(|request| read_path(request, faults))
+        .collect();
+    match (requests.as_slice(), paths.into_iter().next()) {
+        ([request], Some(path)) => {
+            let (_, method) = METHODS.into_iter().find(|(key, _)| *key == request.key)?;
+            Some(Request {
+                place: request.place(),
+                key: request.key,
+                method,
+                path: path?,
+            })
+        }
+        _ => None,
+    }
+}
+
+fn read_path(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<Template> {
+    let text = value.text(faults)?;
+    if !text.starts_with('/') {
+        let message = format!("`{}` must be a path that begins with `/`", value.key);
+        let help = "the host is the target's; write path and query, such as \"/items?limit=10\"";
+        return value.fault(message, "not a path", help, faults);
+    }
+    let path = value.parsed(text, Template::parse_path(text), faults)?;
+    if let Some(bad) = path
+        .literals()
+        .flat_map(str::chars)
+        .find(|c| !c.is_ascii_graphic() || *c == '#')
+    {
+        let message = format!("`{}` has {bad:?}, which a path cannot have", value.key);
+        return value.fault(
+            message,
+            "not a path",
+            "percent-encode it, such as %20 for a space",
+            faults,
+        );
+    }
+    Some(path)
+}
+
+fn read_timeout(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<Duration> {
+    let timeout = value.positive_duration(faults)?;
+    if timeout > LONGEST_TIMEOUT {
+        let message = "`timeout` must be at most 10m";
+        return value.fault(message, "longer than what is measured", "", faults);
+    }
+    Some(timeout)
+}
+
+/// Results are filed under the names, so each may be there only once.
+fn check_names(steps: &[(Range<usize>, Step)], faults: &mut Faults<'_>) {
+    for (index, (place, step)) in steps.iter().enumerate() {
+        if let Some((first, _)) = steps[..index]
+            .iter()
+            .find(|(_, other)| other.name == step.name)
+        {
+            let fault = Fault::new(format!("two steps are called `{}`", step.name))
+                .at(first.clone(), "the first")
+                .at(place.clone(), "the second")
+                .help("results are filed under a step's `name`: give each its own");
+            faults.add(fault);
+        }
+    }
+}

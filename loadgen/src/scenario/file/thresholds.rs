@@ -1,0 +1,115 @@
+//! `[thresholds]`: what must hold for the run to pass.
+
+use toml::de::DeValue;
+
+use super::reader::{Faults, Value};
+use crate::scenario::error::Fault;
+use crate::scenario::nearest::suggestion;
+use crate::scenario::threshold::{METRICS, Metric, Threshold, parse_condition};
+
+/// Reads all thresholds; steps are not checked where `steps` have faults of their own.
+pub(super) fn read(
+    value: &Value<'_>,
+    steps: Option<Vec<&str>>,
+    faults: &mut Faults<'_>,
+) -> Vec<Threshold> {
+    let Some(table) = value.table("[thresholds]", faults) else {
+        return Vec::new();
+    };
+    let values = table.rest().into_iter();
+    values
+        .filter_map(|value| read_threshold(&value, steps.as_deref(), faults))
+        .collect()
+}
+
+fn read_threshold(
+    value: &Value<'_>,
+    steps: Option<&[&str]>,
+    faults: &mut Faults<'_>,
+) -> Option<Threshold> {
+    if let DeValue::Table(_) = value.node.get_ref() {
+        let fault = Fault::new(format!("`{}` is a table, not a threshold", value.key));
+        let help = format!(
+            "quote a name that has dots: \"{}.p99\" = \"< 100ms\"",
+            value.key
+        );
+        faults.add(
+            fault
+                .at(value.key_place.clone(), "dots outside quotes")
+                .help(help),
+        );
+        return None;
+    }
+    let at_key = |message: String, label: &str, help: String| {
+        Fault::new(message)
+            .at(value.key_place.clone(), label)
+            .help(help)
+    };
+    let Some((step, metric)) = Metric::split(value.key) else {
+        faults.add(unknown_metric(value, steps.unwrap_or_default()));
+        return None;
+    };
+    if let Metric::Percentile(percent) = metric
+        && !(percent > 0.0 && percent < 100.0)
+    {
+        let message = format!("`{metric}`: a percentile lies between 0 and 100");
+        faults.add(at_key(
+            message,
+            "out of range",
+            "write p50, p99 or p99.9".to_owned(),
+        ));
+    }
+    if let (Some(step), Some(steps)) = (step, steps)
+        && !steps.contains(&step)
+    {
+        let help = suggestion(step, steps.iter().copied());
+        faults.add(at_key(
+            format!("there is no step `{step}`"),
+            "unknown step",
+            help,
+        ));
+    }
+    read_condition(value, step, metric, faults)
+}
+
+fn read_condition(
+    value: &Value<'_>,
+    step: Option<&str>,
+    metric: Metric,
+    faults: &mut Faults<'_>,
+) -> Option<Threshold> {
+    let DeValue::String(text) = value.node.get_ref() else {
+        return value.wrong_type(&format!("a condition such as {}", metric.example()), faults);
+    };
+    match parse_condition(metric, text) {
+        Ok((comparison, bound)) => Some(Threshold {
+            step: step.map(str::to_owned),
+            metric,
+            comparison,
+            bound,
+            text: format!("{} {}", value.key, text.trim()),
+        }),
+        Err(message) => {
+            let message = format!("`{}`: {message}", value.key);
+            let help = format!("write a condition such as {}", metric.example());
+            value.fault(message, "not a condition for this", help, faults)
+        }
+    }
+}
+
+/// A key that ends in no metric: perhaps the metric is misspelt, or forgotten behind a step.
+fn unknown_metric(value: &Value<'_>, steps: &[&str]) -> Fault {
+    let last = value.key.rsplit('.').next().unwrap_or(value.key);
+    let help = if steps.contains(&value.key) {
+        format!(
+            "add what must hold for the step, such as \"{}.p99\"",
+            value.key
+        )
+    } else {
+        suggestion(last, METRICS)
+    };
+    let message = format!("`{}` does not end in a metric", value.key);
+    Fault::new(message)
+        .at(value.key_place.clone(), "unknown metric")
+        .help(help)
+}
