@@ -137,7 +137,7 @@ mod tests {
         let mut out = String::new();
         Data::new(1, 2).push_uuid(&mut out);
         // The value itself is pinned: a saved run must be repeatable by a later version.
-        assert_eq!(out, "PINNED");
+        assert_eq!(out, "36753291-7e5d-4be0-9510-71ebe71ac8ae");
     }
 
     #[test]

@@ -76,7 +76,7 @@ fn read_body(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<String> {
     if text.is_empty() {
         let help = "leave it out, or write a text that a right answer has";
         return value.fault(
-            "every body has an empty text in it",
+            "`body` must not be empty: every answer has an empty text in it",
             "checks nothing",
             help,
             faults,

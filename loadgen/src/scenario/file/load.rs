@@ -28,7 +28,7 @@ pub(super) fn read(value: Option<Value<'_>>, faults: &mut Faults<'_>) -> Option<
     };
     let mut table = value.table("[load]", faults)?;
     if let Some(model) = table.take("model") {
-        check_model(&model, faults);
+        check_model(&model, &mut table, faults);
     }
     let users = table.take("users").map_or(Some(DEFAULT_USERS), |value| {
         let users = value.integer(1..=u64::from(MOST_USERS), faults)?;
@@ -56,14 +56,14 @@ pub(super) fn read(value: Option<Value<'_>>, faults: &mut Faults<'_>) -> Option<
     Some(load)
 }
 
-fn check_model(value: &Value<'_>, faults: &mut Faults<'_>) {
+fn check_model(value: &Value<'_>, table: &mut Table<'_>, faults: &mut Faults<'_>) {
     if value.choice(&MODELS, faults) == Some(false) {
+        // What belongs to the open model is no fault of its own.
+        table.take("rate");
         let message = "the open model is not available in this version";
         let help =
             "leave `model` out for the closed model, in which `users` wait for their answers";
-        value
-            .fault(message, "not yet", help, faults)
-            .unwrap_or_default()
+        value.fault::<()>(message, "not yet", help, faults);
     }
 }
 

@@ -12,7 +12,7 @@ mod reader;
 mod step;
 mod thresholds;
 
-use toml::de::DeTable;
+use toml::de::{DeTable, DeValue};
 
 use super::error::Fault;
 use super::model::{Backend, OnError, Scenario};
@@ -24,10 +24,11 @@ pub(super) use reader::thousands;
 pub(super) fn read(name: &str, text: &str) -> Result<Scenario, Vec<Fault>> {
     let (tree, errors) = DeTable::parse_recoverable(text);
     if !errors.is_empty() {
-        return Err(errors
+        let mut faults = Faults::new(text);
+        errors
             .iter()
-            .map(|error| syntax_fault(error, text))
-            .collect());
+            .for_each(|error| faults.add(syntax_fault(error, text)));
+        return Err(faults.in_order());
     }
     let mut faults = Faults::new(text);
     let table = Table::new("a scenario", 0..0, tree.get_ref());
@@ -45,7 +46,7 @@ fn syntax_fault(error: &toml::de::Error, text: &str) -> Fault {
     } else {
         0..0
     };
-    Fault::new(error.message()).at(place, "this is not TOML")
+    Fault::new(error.message()).at(place, "here")
 }
 
 fn read_scenario(name: &str, mut table: Table<'_>, faults: &mut Faults<'_>) -> Option<Scenario> {
@@ -62,12 +63,9 @@ fn read_scenario(name: &str, mut table: Table<'_>, faults: &mut Faults<'_>) -> O
         .take("on_error")
         .and_then(|value| value.choice(&ON_ERROR, faults));
     let load = load::read(table.take("load"), faults);
-    let steps = step::read_all(table.take("step"), faults);
-    let names = steps
-        .as_ref()
-        .map(|steps| steps.iter().map(|step| step.name.as_str()).collect());
+    let (names, steps) = step::read_all(table.take("step"), faults);
     let thresholds = table.take("thresholds");
-    let thresholds = thresholds.map(|value| thresholds::read(&value, names, faults));
+    let thresholds = thresholds.map(|value| thresholds::read(&value, names.as_deref(), faults));
     table.finish(faults);
     Some(Scenario {
         name: name.to_owned(),
@@ -108,9 +106,14 @@ fn read_unique<'a>(value: &Value<'a>, faults: &mut Faults<'_>) -> Vec<(&'a str, 
         .array("an array of strings", faults)
         .unwrap_or_default()
     {
-        let Some(name) = item.name(faults) else {
+        let DeValue::String(name) = item.node.get_ref() else {
+            item.wrong_type::<()>("an array of strings", faults);
             continue;
         };
+        if name.trim().is_empty() {
+            let message = format!("`{}` has an empty name", value.key);
+            item.fault::<()>(message, "empty", "", faults);
+        }
         if let Some((_, first)) = names.iter().find(|(other, _)| *other == name) {
             let fault = Fault::new(format!("`{}` has \"{name}\" twice", value.key))
                 .at(first.place(), "the first")

@@ -194,7 +194,7 @@ impl<'a> Value<'a> {
             Ok(duration) => Some(duration),
             Err(message) => {
                 let message = format!("`{}`: {message}", self.key);
-                self.fault(message, "not a duration for this", "", faults)
+                self.fault(message, "not a usable duration", "", faults)
             }
         }
     }
@@ -236,7 +236,7 @@ impl<'a> Value<'a> {
             return Some(*choice);
         }
         let words = choices.iter().map(|(word, _)| *word);
-        let message = format!("`{}` cannot be \"{text}\"", self.key);
+        let message = format!("\"{text}\" is not a value of `{}`", self.key);
         self.fault(message, "unknown", suggestion(text, words), faults)
     }
 

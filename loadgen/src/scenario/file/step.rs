@@ -24,30 +24,57 @@ const METHODS: [(&str, Method); 6] = [
     ("head", Method::Head),
 ];
 
-/// All steps. `None` where there is a fault, so that thresholds are not held against half of them.
-pub(super) fn read_all(value: Option<Value<'_>>, faults: &mut Faults<'_>) -> Option<Vec<Step>> {
+/// The names of all steps, where each has one, and the steps themselves, where none has a fault.
+pub(super) fn read_all(
+    value: Option<Value<'_>>,
+    faults: &mut Faults<'_>,
+) -> (Option<Vec<String>>, Option<Vec<Step>>) {
     let values = match value {
-        Some(value) => value.array("an array of tables, each headed [[step]]", faults)?,
+        Some(value) => match value.array("an array of tables, each headed [[step]]", faults) {
+            Some(values) => values,
+            None => return (None, None),
+        },
         None => Vec::new(),
     };
     if values.is_empty() {
         let fault = Fault::new("the scenario has no step: there is nothing to send");
         faults.add(fault.help("add a [[step]] with a request, such as get = \"/\""));
-        return None;
     }
-    let steps: Vec<_> = values.iter().map(|value| read(value, faults)).collect();
-    let steps: Vec<_> = steps.into_iter().collect::<Option<_>>()?;
-    check_names(&steps, faults);
-    Some(steps.into_iter().map(|(_, step)| step).collect())
+    let read = values.iter().map(|value| read(value, faults));
+    let (names, steps): (Vec<_>, Vec<_>) = read.unzip();
+    check_names(&names, faults);
+    let names = names.into_iter().map(|name| Some(name?.text));
+    (names.collect(), steps.into_iter().collect())
 }
 
-/// A step, and the place that its name comes from.
-fn read(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<(Range<usize>, Step)> {
-    let mut table = value.table("a [[step]]", faults)?;
-    let name = table
-        .take("name")
-        .map(|value| (value.place(), read_name(&value, faults)));
+/// A step's name, and the place that it comes from.
+struct Name {
+    place: Range<usize>,
+    text: String,
+}
+
+fn read(value: &Value<'_>, faults: &mut Faults<'_>) -> (Option<Name>, Option<Step>) {
+    let Some(mut table) = value.table("a [[step]]", faults) else {
+        return (None, None);
+    };
+    let name = table.take("name");
     let request = read_request(&mut table, faults);
+    let name = match name {
+        Some(name) => read_name(&name, faults),
+        None => request.as_ref().map(Request::name),
+    };
+    let text = name.as_ref().map(|name| name.text.clone());
+    let step = read_rest(text, request, &mut table, faults);
+    table.finish(faults);
+    (name, step)
+}
+
+fn read_rest(
+    name: Option<String>,
+    request: Option<Request<'_>>,
+    table: &mut Table<'_>,
+    faults: &mut Faults<'_>,
+) -> Option<Step> {
     let timeout = table
         .take("timeout")
         .map_or(Some(DEFAULT_TIMEOUT), |value| read_timeout(&value, faults));
@@ -56,43 +83,26 @@ fn read(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<(Range<usize>, Ste
         headers::read(&value, body.is_some(), faults)
     });
     let body = body.map(|value| body::read(&value, faults));
-    let (expect, counters) = expect::read(
-        &mut table,
-        request.as_ref().map(|request| request.method),
-        faults,
-    );
-    table.finish(faults);
-    let Request {
-        place,
-        key,
-        method,
-        path,
-    } = request?;
-    let (place, name) = match name {
-        Some((place, name)) => (place, name?),
-        None => (place, format!("{} {path}", key.to_uppercase())),
-    };
+    let method = request.as_ref().map(|request| request.method);
+    let (expect, counters) = expect::read(table, method, faults);
+    let Request { method, path, .. } = request?;
     let body = match body {
         Some(body) => Some(body?),
         None => None,
     };
-    let (headers, timeout, expect) = (headers?, timeout?, expect?);
-    Some((
-        place,
-        Step {
-            name,
-            method,
-            path,
-            headers,
-            body,
-            timeout,
-            expect,
-            counters,
-        },
-    ))
+    Some(Step {
+        name: name?,
+        method,
+        path,
+        headers: headers?,
+        body,
+        timeout: timeout?,
+        expect: expect?,
+        counters,
+    })
 }
 
-fn read_name(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<String> {
+fn read_name(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<Name> {
     let name = value.name(faults)?;
     if name.chars().any(char::is_control) {
         return value.fault(
@@ -102,7 +112,8 @@ fn read_name(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<String> {
             faults,
         );
     }
-    Some(name.to_owned())
+    let (place, text) = (value.place(), name.to_owned());
+    Some(Name { place, text })
 }
 
 struct Request<'a> {
@@ -110,6 +121,17 @@ struct Request<'a> {
     key: &'a str,
     method: Method,
     path: Template,
+}
+
+impl Request<'_> {
+    /// What the step is called when its file gives no name.
+    fn name(&self) -> Name {
+        let text = format!("{} {}", self.key.to_uppercase(), self.path);
+        Name {
+            place: self.place.clone(),
+            text,
+        }
+    }
 }
 
 fn read_request<'a>(table: &mut Table<'a>, faults: &mut Faults<'_>) -> Option<Request<'a>> {
@@ -149,7 +171,7 @@ fn read_path(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<Template> {
     let text = value.text(faults)?;
     if !text.starts_with('/') {
         let message = format!("`{}` must be a path that begins with `/`", value.key);
-        let help = "the host is the target's; write path and query, such as \"/items?limit=10\"";
+        let help = "the host is the target's; write path and query, such as \"/items\"";
         return value.fault(message, "not a path", help, faults);
     }
     let path = value.parsed(text, Template::parse_path(text), faults)?;
@@ -179,15 +201,13 @@ fn read_timeout(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<Duration> 
 }
 
 /// Results are filed under the names, so each may be there only once.
-fn check_names(steps: &[(Range<usize>, Step)], faults: &mut Faults<'_>) {
-    for (index, (place, step)) in steps.iter().enumerate() {
-        if let Some((first, _)) = steps[..index]
-            .iter()
-            .find(|(_, other)| other.name == step.name)
-        {
-            let fault = Fault::new(format!("two steps are called `{}`", step.name))
-                .at(first.clone(), "the first")
-                .at(place.clone(), "the second")
+fn check_names(names: &[Option<Name>], faults: &mut Faults<'_>) {
+    let names: Vec<&Name> = names.iter().flatten().collect();
+    for (index, name) in names.iter().enumerate() {
+        if let Some(first) = names[..index].iter().find(|other| other.text == name.text) {
+            let fault = Fault::new(format!("two steps are called `{}`", name.text))
+                .at(first.place.clone(), "the first")
+                .at(name.place.clone(), "the second")
                 .help("results are filed under a step's `name`: give each its own");
             faults.add(fault);
         }

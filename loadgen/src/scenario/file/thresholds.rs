@@ -7,10 +7,10 @@ use crate::scenario::error::Fault;
 use crate::scenario::nearest::suggestion;
 use crate::scenario::threshold::{METRICS, Metric, Threshold, parse_condition};
 
-/// Reads all thresholds; steps are not checked where `steps` have faults of their own.
+/// Reads all thresholds; steps are not checked where not all have a name.
 pub(super) fn read(
     value: &Value<'_>,
-    steps: Option<Vec<&str>>,
+    steps: Option<&[String]>,
     faults: &mut Faults<'_>,
 ) -> Vec<Threshold> {
     let Some(table) = value.table("[thresholds]", faults) else {
@@ -18,13 +18,13 @@ pub(super) fn read(
     };
     let values = table.rest().into_iter();
     values
-        .filter_map(|value| read_threshold(&value, steps.as_deref(), faults))
+        .filter_map(|value| read_threshold(&value, steps, faults))
         .collect()
 }
 
 fn read_threshold(
     value: &Value<'_>,
-    steps: Option<&[&str]>,
+    steps: Option<&[String]>,
     faults: &mut Faults<'_>,
 ) -> Option<Threshold> {
     if let DeValue::Table(_) = value.node.get_ref() {
@@ -52,7 +52,7 @@ fn read_threshold(
     if let Metric::Percentile(percent) = metric
         && !(percent > 0.0 && percent < 100.0)
     {
-        let message = format!("`{metric}`: a percentile lies between 0 and 100");
+        let message = format!("`{}`: a percentile lies between 0 and 100", value.key);
         faults.add(at_key(
             message,
             "out of range",
@@ -60,9 +60,9 @@ fn read_threshold(
         ));
     }
     if let (Some(step), Some(steps)) = (step, steps)
-        && !steps.contains(&step)
+        && !steps.iter().any(|name| name == step)
     {
-        let help = suggestion(step, steps.iter().copied());
+        let help = suggestion(step, steps.iter().map(String::as_str));
         faults.add(at_key(
             format!("there is no step `{step}`"),
             "unknown step",
@@ -92,15 +92,15 @@ fn read_condition(
         Err(message) => {
             let message = format!("`{}`: {message}", value.key);
             let help = format!("write a condition such as {}", metric.example());
-            value.fault(message, "not a condition for this", help, faults)
+            value.fault(message, "not a usable condition", help, faults)
         }
     }
 }
 
 /// A key that ends in no metric: perhaps the metric is misspelt, or forgotten behind a step.
-fn unknown_metric(value: &Value<'_>, steps: &[&str]) -> Fault {
+fn unknown_metric(value: &Value<'_>, steps: &[String]) -> Fault {
     let last = value.key.rsplit('.').next().unwrap_or(value.key);
-    let help = if steps.contains(&value.key) {
+    let help = if steps.iter().any(|name| name == value.key) {
         format!(
             "add what must hold for the step, such as \"{}.p99\"",
             value.key

@@ -1,0 +1,138 @@
+//! What people read when their scenario is wrong: the whole message, for each kind of fault.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::path::Path;
+
+use loadgen::scenario::{ScenarioError, load, parse};
+use miette::{GraphicalReportHandler, GraphicalTheme};
+
+/// The message as a terminal of 80 columns shows it, without colour.
+fn rendered(error: &ScenarioError) -> String {
+    let mut out = String::new();
+    GraphicalReportHandler::new_themed(GraphicalTheme::unicode_nocolor())
+        .with_width(80)
+        .render_report(&mut out, error)
+        .unwrap();
+    out
+}
+
+fn message(text: &str) -> String {
+    rendered(&parse("broken", "scenarios/broken.toml", text).unwrap_err())
+}
+
+/// A scenario that is right but for this `[load]`.
+fn load_table(lines: &str) -> String {
+    message(&format!("[load]\n{lines}\n\n[[step]]\nget = \"/\"\n"))
+}
+
+/// A scenario that is right but for this step.
+fn step(lines: &str) -> String {
+    message(&format!("[[step]]\n{lines}\n"))
+}
+
+/// A scenario of a step `redis3` that is right but for these thresholds.
+fn thresholds(lines: &str) -> String {
+    message(&format!(
+        "[[step]]\nname = \"redis3\"\nget = \"/\"\n\n[thresholds]\n{lines}\n"
+    ))
+}
+
+macro_rules! faults {
+    ($($name:ident: $message:expr;)*) => {
+        $(#[test] fn $name() { insta::assert_snapshot!($message); })*
+    };
+}
+
+faults! {
+    many_faults_at_once: message(r#"
+description = 5
+targets = ["sanic", "", "sanic"]
+backends = ["reddis"]
+on_error = "stop"
+usrs = 10
+
+[load]
+model = "open"
+users = 0
+ramp_up = "-2s"
+duration = "10"
+iterations = 0
+
+[[step]]
+name = "read"
+get = "redis3"
+timout = "3s"
+expect = { status = 99, json = { "values.0" = "value-1" }, body = "" }
+
+[[step]]
+name = "write"
+post = "/items"
+put = "/items"
+headers = { Content-Length = "5" }
+body = { json = { sku = "{{ uid }}" }, repeat = 0 }
+
+[thresholds]
+"red.p99" = "< 100ms"
+error_rate = "< 101%"
+"#);
+
+    not_toml: message("[load]\nusers = \n\n[[step]\nget = \"/\"\n");
+    key_given_twice: message("[[step]]\nget = \"/\"\nget = \"/again\"\n");
+    empty_file: message("");
+    no_step: message("description = \"nothing to do\"\n");
+    step_without_brackets: message("[step]\nget = \"/\"\n");
+    unknown_key_near: load_table("usres = 5");
+    unknown_key_far: load_table("pacing = 5");
+    target_twice: message("targets = [\"sanic\", \"sanic\"]\n[[step]]\nget = \"/\"\n");
+    unknown_backend: message("backends = [\"mysql\", \"postgre\"]\n[[step]]\nget = \"/\"\n");
+
+    zero_users: load_table("users = 0");
+    too_many_users: load_table("users = 1_000_001");
+    users_of_a_wrong_type: load_table("users = \"100\"");
+    open_model: load_table("model = \"open\"\nrate = 500");
+    negative_duration: load_table("duration = \"-3s\"");
+    duration_without_unit: load_table("duration = \"10\"");
+    duration_as_a_number: load_table("duration = 10");
+    duration_of_zero: load_table("duration = \"0s\"");
+    two_ends: load_table("duration = \"3s\"\niterations = 100");
+    too_long: load_table("ramp_up = \"1h\"\nduration = \"24h\"");
+
+    no_request: step("name = \"idle\"");
+    two_requests: step("get = \"/\"\nhead = \"/\"");
+    path_with_host: step("get = \"http://localhost:8000/\"");
+    path_with_a_space: step("get = \"/a b\"");
+    timeout_too_long: step("get = \"/\"\ntimeout = \"1h\"");
+    same_name_twice: step("name = \"a\"\nget = \"/\"\n\n[[step]]\nname = \"a\"\nget = \"/b\"");
+    same_default_name_twice: step("get = \"/\"\n\n[[step]]\nget = \"/\"");
+    header_names: step("get = \"/\"\nheaders = { \"a b\" = \"1\", Transfer-Encoding = \"chunked\" }");
+    header_twice: step("get = \"/\"\nheaders = { Accept = \"*/*\", accept = \"*/*\" }");
+    header_with_a_line_break: step("get = \"/\"\nheaders = { x = \"a\\r\\nb: c\" }");
+    content_type_beside_a_body:
+        step("post = \"/\"\nheaders = { Content-Type = \"a/b\" }\nbody = { text = \"x\" }");
+
+    unknown_placeholder: step("get = \"/items/{{ usr }}\"");
+    unclosed_placeholder: step("get = \"/items/{{ user\"");
+    placeholder_behind_escapes: step("post = \"/\"\nbody = { text = \"\\tline\\n{{ usr }}\" }");
+    placeholder_in_lines: step("post = \"/\"\nbody = { text = '''\nline\n{{ int 5 1 }}\n''' }");
+
+    body_of_nothing: step("post = \"/\"\nbody = {}");
+    body_of_both: step("post = \"/\"\nbody = { json = 1, text = \"1\" }");
+    repeated_text: step("post = \"/\"\nbody = { text = \"1\", repeat = 2 }");
+    json_without_such_values: step("post = \"/\"\nbody = { json = [2026-01-01, inf, 1] }");
+
+    pointers: step("get = \"/\"\nexpect.json = { \"values.0\" = 1, \"/a~b\" = 1 }\ncounters = { n = \"$.inserted\" }");
+    body_of_head: step("head = \"/\"\nexpect = { body = \"x\" }\ncounters = { n = \"/n\" }");
+    status_of_a_wrong_type: step("get = \"/\"\nexpect = { status = 2.5 }");
+
+    threshold_of_unknown_step: thresholds("\"redis.p99\" = \"< 1s\"");
+    threshold_of_unknown_metric: thresholds("\"redis3.eror_rate\" = \"< 1%\"\nredis3 = \"< 1s\"");
+    threshold_without_quotes: thresholds("redis3.p99.9 = \"< 1s\"");
+    percentile_out_of_range: thresholds("p100 = \"< 1s\"\n\"redis3.p0\" = \"< 1s\"");
+    percentage_over_100: thresholds("error_rate = \"< 101%\"");
+    negative_percentage: thresholds("error_rate = \"< -1%\"");
+    negative_latency: thresholds("p99 = \"< -1ms\"");
+    threshold_without_operator: thresholds("rate = \"500\"\np99 = 100");
+
+    no_such_file: rendered(&load(Path::new("scenarios/absent.toml")).unwrap_err());
+}
