@@ -1,0 +1,1 @@
+"""The Python web servers that loadgen compares, all to the contract in openapi.yaml."""

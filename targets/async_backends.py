@@ -1,0 +1,71 @@
+"""Redis and PostgreSQL for the asynchronous targets: redis-py's asyncio client and asyncpg."""
+
+import asyncio
+from types import TracebackType
+from typing import cast
+
+import asyncpg
+from redis.asyncio import BlockingConnectionPool, Redis
+from redis.exceptions import RedisError
+
+from targets.items import INSERT, Items, columns
+from targets.settings import HEALTH_TIMEOUT_S, REDIS_KEYS, Settings, configured
+
+UNREACHABLE = (OSError, TimeoutError, RedisError, asyncpg.PostgresError)
+
+
+class Backends:
+    """A pool of connections to each configured backend; a caller waits for a free one."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._redis: Redis | None = None
+        self._postgres: asyncpg.Pool | None = None
+
+    async def __aenter__(self) -> "Backends":
+        await self.open()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def open(self) -> None:
+        """Make the pools; they connect when they are first used."""
+        size = self._settings.pool_size
+        if url := self._settings.redis_url:
+            pool = BlockingConnectionPool.from_url(url, max_connections=size, timeout=None, decode_responses=True)
+            self._redis = Redis.from_pool(pool)
+        if url := self._settings.database_url:
+            self._postgres = await asyncpg.create_pool(url, min_size=0, max_size=size)
+
+    async def close(self) -> None:
+        if self._redis:
+            await self._redis.aclose()
+        if self._postgres:
+            await self._postgres.close()
+
+    async def healthy(self) -> bool:
+        """Whether each configured backend answers."""
+        try:
+            async with asyncio.timeout(HEALTH_TIMEOUT_S):
+                if self._redis:
+                    await self._redis.ping()
+                if self._postgres:
+                    await self._postgres.execute("SELECT 1")
+        except UNREACHABLE:
+            return False
+        return True
+
+    async def read_values(self) -> list[str | None]:
+        """Read the three keys one after another: three round trips."""
+        redis = configured(self._redis, "REDIS_URL")
+        values = [await redis.get(key) for key in REDIS_KEYS]
+        return cast("list[str | None]", values)  # not bytes: the pool decodes
+
+    async def insert(self, items: Items) -> int:
+        """Store the items in one statement, which is a transaction of its own, and return how many were stored."""
+        postgres = configured(self._postgres, "DATABASE_URL")
+        tag = await postgres.execute(INSERT, *columns(items))
+        return int(tag.removeprefix("INSERT 0 "))

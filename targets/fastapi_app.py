@@ -1,0 +1,53 @@
+"""The contract in FastAPI."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+
+from targets.async_backends import Backends
+from targets.items import Items
+from targets.settings import Settings
+
+backends = Backends(Settings.from_environment())
+
+
+@asynccontextmanager
+async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+    async with backends:
+        yield
+
+
+# Unless told, FastAPI would write JSON with pydantic.
+app = FastAPI(lifespan=lifespan, default_response_class=JSONResponse)
+
+
+@app.get("/")
+async def hello() -> dict[str, str]:
+    return {"message": "Hello world"}
+
+
+@app.get("/health")
+async def health(response: Response) -> dict[str, str]:
+    if await backends.healthy():
+        return {"status": "ok"}
+    response.status_code = 503
+    return {"status": "unavailable"}
+
+
+@app.get("/redis3")
+async def redis3() -> dict[str, list[str | None]]:
+    return {"values": await backends.read_values()}
+
+
+@app.post("/items", status_code=201)
+async def insert_items(items: Items) -> dict[str, int]:
+    return {"inserted": await backends.insert(items)}
+
+
+# FastAPI's own answer repeats the input, and fails with 500 where that is no valid Unicode.
+@app.exception_handler(RequestValidationError)
+async def invalid(_: Request, error: RequestValidationError) -> JSONResponse:
+    return JSONResponse({"error": str(error)}, status_code=422)

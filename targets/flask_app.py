@@ -1,0 +1,39 @@
+"""The contract in Flask."""
+
+from flask import Flask, request
+from pydantic import ValidationError
+
+from targets.items import ITEMS
+from targets.settings import Settings
+from targets.sync_backends import Backends
+
+app = Flask(__name__)
+backends = Backends(Settings.from_environment())
+
+
+@app.get("/")
+def hello() -> dict[str, str]:
+    return {"message": "Hello world"}
+
+
+@app.get("/health")
+def health() -> tuple[dict[str, str], int]:
+    if backends.healthy():
+        return {"status": "ok"}, 200
+    return {"status": "unavailable"}, 503
+
+
+@app.get("/redis3")
+def redis3() -> dict[str, list[str | None]]:
+    return {"values": backends.read_values()}
+
+
+@app.post("/items")
+def insert_items() -> tuple[dict[str, int], int]:
+    items = ITEMS.validate_python(request.get_json())
+    return {"inserted": backends.insert(items)}, 201
+
+
+@app.errorhandler(ValidationError)
+def invalid(error: ValidationError) -> tuple[dict[str, str], int]:
+    return {"error": str(error)}, 400

@@ -1,0 +1,43 @@
+"""What POST /items takes, and the one statement that stores it."""
+
+from typing import Annotated
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+
+# The placeholders are PostgreSQL's own, which asyncpg and psycopg's RawCursor both take as they are.
+INSERT = """
+INSERT INTO items (sku, name, quantity, price_cents)
+SELECT * FROM unnest($1::uuid[], $2::text[], $3::int[], $4::int[])
+"""
+
+# PostgreSQL's int has 32 bits, and its text holds no NUL character.
+Count = Annotated[int, Field(strict=True, ge=0, lt=2**31)]
+Text = Annotated[str, Field(strict=True, pattern=r"^[^\x00]*$")]
+
+
+class Item(BaseModel):
+    """One row of the table items, as a client sends it."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    sku: UUID
+    name: Text
+    quantity: Count
+    price_cents: Count
+
+
+Items = list[Item]
+ITEMS = TypeAdapter(Items)
+
+Columns = tuple[list[UUID], list[str], list[int], list[int]]
+
+
+def columns(items: Items) -> Columns:
+    """Turn rows into the four arrays that INSERT unnests."""
+    return (
+        [item.sku for item in items],
+        [item.name for item in items],
+        [item.quantity for item in items],
+        [item.price_cents for item in items],
+    )

@@ -1,0 +1,15 @@
+"""targets.toml, and the command lines that it makes."""
+
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+MANIFEST: dict[str, dict[str, Any]] = tomllib.loads(Path(__file__).with_name("targets.toml").read_text())
+PROGRAMS = Path(sys.executable).parent
+
+
+def command(name: str, host: str, port: int, workers: int = 1) -> list[str]:
+    """Return what starts a target, with the program's path first."""
+    program, *arguments = (word.format(host=host, port=port, workers=workers) for word in MANIFEST[name]["command"])
+    return [str(PROGRAMS / program), *arguments]

@@ -1,0 +1,59 @@
+"""The contract in Sanic."""
+
+import json
+from functools import partial
+from types import SimpleNamespace
+
+from pydantic import ValidationError
+from sanic import Config, HTTPResponse, Request, Sanic
+from sanic import json as json_response
+from sanic.exceptions import BadRequest
+
+from targets.async_backends import Backends
+from targets.items import ITEMS
+from targets.settings import Settings
+
+App = Sanic[Config, SimpleNamespace]
+
+# Unless told, Sanic would take ujson; the separators are those of the other frameworks.
+app = Sanic("loadgen", dumps=partial(json.dumps, separators=(",", ":")), loads=json.loads)
+app.config.GRACEFUL_SHUTDOWN_TIMEOUT = 1.0
+backends = Backends(Settings.from_environment())
+
+
+@app.before_server_start
+async def open_backends(_: App) -> None:
+    await backends.open()
+
+
+@app.after_server_stop
+async def close_backends(_: App) -> None:
+    await backends.close()
+
+
+@app.get("/")
+async def hello(_: Request) -> HTTPResponse:
+    return json_response({"message": "Hello world"})
+
+
+@app.get("/health")
+async def health(_: Request) -> HTTPResponse:
+    if await backends.healthy():
+        return json_response({"status": "ok"})
+    return json_response({"status": "unavailable"}, status=503)
+
+
+@app.get("/redis3")
+async def redis3(_: Request) -> HTTPResponse:
+    return json_response({"values": await backends.read_values()})
+
+
+@app.post("/items")
+async def insert_items(request: Request) -> HTTPResponse:
+    items = ITEMS.validate_python(request.json)
+    return json_response({"inserted": await backends.insert(items)}, status=201)
+
+
+@app.exception(ValidationError)
+async def invalid(_: Request, error: ValidationError) -> HTTPResponse:
+    raise BadRequest(str(error))

@@ -1,0 +1,34 @@
+"""What the lab tells a target through its environment."""
+
+import os
+from dataclasses import dataclass
+from typing import TypeVar
+
+REDIS_KEYS = ("loadgen:1", "loadgen:2", "loadgen:3")
+HEALTH_TIMEOUT_S = 2.0
+
+Backend = TypeVar("Backend")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Where the backends are; a URL is None when the scenario does without that backend."""
+
+    redis_url: str | None
+    database_url: str | None
+    pool_size: int
+
+    @classmethod
+    def from_environment(cls) -> "Settings":
+        return cls(
+            redis_url=os.environ.get("REDIS_URL"),
+            database_url=os.environ.get("DATABASE_URL"),
+            pool_size=int(os.environ.get("POOL_SIZE", "10")),
+        )
+
+
+def configured(backend: Backend | None, variable: str) -> Backend:
+    """Return the backend, or say which variable would have configured it."""
+    if backend is None:
+        raise RuntimeError(f"{variable} is not set")
+    return backend

@@ -1,0 +1,22 @@
+"""openapi.yaml, as something that a response can be held to."""
+
+from pathlib import Path
+from typing import Any
+
+import httpx
+import yaml
+from jsonschema import Draft202012Validator
+
+CONTRACT = yaml.safe_load((Path(__file__).parents[1] / "openapi.yaml").read_text())
+
+
+def check(response: httpx.Response, status: int) -> Any:
+    """Assert the status and the schema that the contract has for it, and return the body."""
+    assert response.status_code == status, response.text
+    assert response.headers["content-type"] == "application/json"
+    request = response.request
+    described = CONTRACT["paths"][request.url.path][request.method.lower()]["responses"][str(status)]
+    schema = described["content"]["application/json"]["schema"]
+    body = response.json()
+    Draft202012Validator({**schema, "components": CONTRACT["components"]}).validate(body)
+    return body
