@@ -33,9 +33,7 @@ fn step(lines: &str) -> String {
 
 /// A scenario of a step `redis3` that is right but for these thresholds.
 fn thresholds(lines: &str) -> String {
-    message(&format!(
-        "[[step]]\nname = \"redis3\"\nget = \"/\"\n\n[thresholds]\n{lines}\n"
-    ))
+    message(&format!("[[step]]\nname = \"redis3\"\nget = \"/\"\n\n[thresholds]\n{lines}\n"))
 }
 
 macro_rules! faults {

@@ -44,17 +44,8 @@ fn every_file_that_comes_with_loadgen_is_right() {
         let scenario = shipped(name);
         assert_eq!(scenario.name, name);
         assert!(scenario.description.is_some(), "{name} says what it is");
-        assert_eq!(
-            scenario.targets,
-            ["sanic", "quart", "fastapi", "flask"],
-            "{name}"
-        );
-        assert!(
-            std::fs::read_to_string(&path)
-                .unwrap()
-                .starts_with("# What "),
-            "{name}"
-        );
+        assert_eq!(scenario.targets, ["sanic", "quart", "fastapi", "flask"], "{name}");
+        assert!(std::fs::read_to_string(&path).unwrap().starts_with("# What "), "{name}");
     }
 }
 
@@ -63,29 +54,12 @@ fn redis3_expects_all_three_values() {
     let scenario = shipped("redis3");
     assert_eq!(scenario.backends, [Backend::Redis]);
     let until = Until::Duration(Duration::from_secs(3));
-    assert_eq!(
-        scenario.load,
-        Load {
-            users: 100,
-            ramp_up: Duration::ZERO,
-            until
-        }
-    );
+    assert_eq!(scenario.load, Load { users: 100, ramp_up: Duration::ZERO, until });
     let step = &scenario.steps[0];
-    assert_eq!(
-        (step.method, step.path.as_constant()),
-        (Method::Get, Some("/redis3"))
-    );
+    assert_eq!((step.method, step.path.as_constant()), (Method::Get, Some("/redis3")));
     assert_eq!(step.timeout, Duration::from_secs(10));
     let values = [1, 2, 3].map(|n| (format!("/values/{}", n - 1), json!(format!("value-{n}"))));
-    assert_eq!(
-        step.expect,
-        Expect {
-            status: Some(200),
-            json: values.into(),
-            body: None
-        }
-    );
+    assert_eq!(step.expect, Expect { status: Some(200), json: values.into(), body: None });
 }
 
 #[test]
@@ -93,10 +67,7 @@ fn insert_batch_sends_a_thousand_items() {
     let scenario = shipped("insert_batch");
     let step = &scenario.steps[0];
     assert_eq!(
-        (
-            step.counters[0].name.as_str(),
-            step.counters[0].pointer.as_str()
-        ),
+        (step.counters[0].name.as_str(), step.counters[0].pointer.as_str()),
         ("inserted_items", "/inserted")
     );
     let Body { content_type, text } = step.body.as_ref().unwrap();
@@ -115,14 +86,7 @@ fn insert_batch_sends_a_thousand_items() {
 fn what_is_left_out_has_its_default() {
     let scenario = read("[[step]]\ndelete = \"/items/{{ user }}\"");
     let until = Until::Duration(Duration::from_secs(10));
-    assert_eq!(
-        scenario.load,
-        Load {
-            users: 1,
-            ramp_up: Duration::ZERO,
-            until
-        }
-    );
+    assert_eq!(scenario.load, Load { users: 1, ramp_up: Duration::ZERO, until });
     assert_eq!(scenario.on_error, OnError::NextIteration);
     assert_eq!((scenario.description, scenario.targets.len()), (None, 0));
     let step = &scenario.steps[0];
@@ -134,16 +98,9 @@ fn what_is_left_out_has_its_default() {
 
 #[test]
 fn a_test_may_end_by_iterations() {
-    let until = |end: &str| {
-        read(&format!("[load]\n{end}\n[[step]]\nget = \"/\""))
-            .load
-            .until
-    };
+    let until = |end: &str| read(&format!("[load]\n{end}\n[[step]]\nget = \"/\"")).load.until;
     assert_eq!(until("iterations = 20_000"), Until::Iterations(20_000));
-    assert_eq!(
-        until("iterations_per_user = 0xC8"),
-        Until::IterationsPerUser(200)
-    );
+    assert_eq!(until("iterations_per_user = 0xC8"), Until::IterationsPerUser(200));
 }
 
 #[test]
@@ -160,20 +117,8 @@ fn thresholds_are_in_the_order_of_the_file() {
     assert_eq!(
         read(text).thresholds,
         [
-            threshold(
-                Some("v1.2"),
-                latency,
-                Comparison::AtMost,
-                1500.0,
-                "v1.2.p99.9 <= 1.5ms"
-            ),
-            threshold(
-                None,
-                Metric::ErrorRate,
-                Comparison::Less,
-                0.01,
-                "error_rate < 1%"
-            ),
+            threshold(Some("v1.2"), latency, Comparison::AtMost, 1500.0, "v1.2.p99.9 <= 1.5ms"),
+            threshold(None, Metric::ErrorRate, Comparison::Less, 0.01, "error_rate < 1%"),
         ]
     );
 }
@@ -183,10 +128,8 @@ fn headers_are_in_lower_case() {
     let scenario =
         read("[[step]]\nget = \"/\"\nheaders = { X-User = \"{{ user }}\", Host = \"a.example\" }");
     let headers = &scenario.steps[0].headers;
-    let shown: Vec<String> = headers
-        .iter()
-        .map(|(name, value)| format!("{name}: {value}"))
-        .collect();
+    let shown: Vec<String> =
+        headers.iter().map(|(name, value)| format!("{name}: {value}")).collect();
     assert_eq!(shown, ["x-user: {{ user }}", "host: a.example"]);
 }
 
@@ -195,10 +138,7 @@ fn json_bodies_are_as_they_were_written() {
     let text = r#"body = { json = { z = "a\"b\n{{ user }}", a = ["{{ user }}", "{{ iteration }}", 1.5, true, {}] } }"#;
     assert_eq!(body(text, 1), r#"{"z":"a\"b\n7","a":[7,0,1.5,true,{}]}"#);
     assert_eq!(body("body = { json = 1, repeat = 3 }", 1), "[1,1,1]");
-    assert_eq!(
-        body("body = { text = '{\"n\":{{ user }}}' }", 1),
-        "{\"n\":7}"
-    );
+    assert_eq!(body("body = { text = '{\"n\":{{ user }}}' }", 1), "{\"n\":7}");
 }
 
 #[test]
@@ -214,16 +154,10 @@ fn a_scenario_travels() {
 fn the_examples_of_the_reference_are_right() {
     let reference = std::fs::read_to_string(root().join("docs/scenarios.md")).unwrap();
     let blocks = reference.split("```toml\n").skip(1);
-    let blocks: Vec<&str> = blocks
-        .map(|rest| rest.split("```").next().unwrap())
-        .collect();
-    let (scenarios, parts): (Vec<&str>, Vec<&str>) = blocks
-        .into_iter()
-        .partition(|block| block.contains("[[step]]"));
-    assert!(
-        scenarios.len() >= 2 && parts.len() >= 2,
-        "the reference has examples"
-    );
+    let blocks: Vec<&str> = blocks.map(|rest| rest.split("```").next().unwrap()).collect();
+    let (scenarios, parts): (Vec<&str>, Vec<&str>) =
+        blocks.into_iter().partition(|block| block.contains("[[step]]"));
+    assert!(scenarios.len() >= 2 && parts.len() >= 2, "the reference has examples");
     for text in scenarios {
         read(text);
     }
@@ -241,9 +175,7 @@ fn the_examples_of_the_reference_are_right() {
 #[test]
 fn the_message_in_the_reference_is_a_real_one() {
     let reference = std::fs::read_to_string(root().join("docs/scenarios.md")).unwrap();
-    let (_, rest) = reference
-        .split_once("<!-- rendered from -->\n```\n")
-        .unwrap();
+    let (_, rest) = reference.split_once("<!-- rendered from -->\n```\n").unwrap();
     let (text, rest) = rest.split_once("```\n").unwrap();
     let (_, shown) = rest.split_once("```text\n").unwrap();
     let error = parse("redis3", "scenarios/redis3.toml", text).unwrap_err();
@@ -252,8 +184,5 @@ fn the_message_in_the_reference_is_a_real_one() {
         .with_width(80)
         .render_report(&mut message, &error)
         .unwrap();
-    assert_eq!(
-        shown.split("```").next().unwrap(),
-        message.trim_end().to_owned() + "\n"
-    );
+    assert_eq!(shown.split("```").next().unwrap(), message.trim_end().to_owned() + "\n");
 }

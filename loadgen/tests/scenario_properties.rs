@@ -12,15 +12,10 @@ fn read(text: &str) {
     let Err(error) = parse("any", "any.toml", text) else {
         return;
     };
-    let ScenarioError::Invalid { faults, .. } = &error else {
-        panic!("no file was read")
-    };
+    let ScenarioError::Invalid { faults, .. } = &error else { panic!("no file was read") };
     assert!(!faults.is_empty());
     let mut out = String::new();
-    miette::GraphicalReportHandler::new()
-        .with_width(80)
-        .render_report(&mut out, &error)
-        .unwrap();
+    miette::GraphicalReportHandler::new().with_width(80).render_report(&mut out, &error).unwrap();
 }
 
 /// As a TOML string: every character that TOML would read in its own way is escaped.
@@ -90,11 +85,7 @@ proptest! {
 fn no_depth_overflows_the_stack() {
     for depth in [100, 10_000] {
         read(&format!("a = {}{}", "[".repeat(depth), "]".repeat(depth)));
-        read(&format!(
-            "a = {}1{}",
-            "{a=".repeat(depth),
-            "}".repeat(depth)
-        ));
+        read(&format!("a = {}1{}", "{a=".repeat(depth), "}".repeat(depth)));
         read(&format!("{}a = 1", "a.".repeat(depth)));
         read(&format!("[{}a]", "a.".repeat(depth)));
     }

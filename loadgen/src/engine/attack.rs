@@ -89,7 +89,7 @@ impl Attack {
                 biased;
                 () = ended.wait() => {}
                 result = attack.execute() => {
-                    result.map_err(|e| EngineError::Goose(e.to_string()))?;
+                    result.map_err(|e| EngineError::Goose(format!("{e:?}")))?;
                     ended.wait().await;
                 }
                 result = send_each_second(&shared.recorder, snapshots) => result?,
@@ -151,7 +151,7 @@ fn goose_attack(
                 .register_scenario(scenario)
                 .set_client_builder_without_cookies(GooseClientBuilder::new().without_cookies())
         })
-        .map_err(|e| EngineError::Goose(e.to_string()))
+        .map_err(|e| EngineError::Goose(format!("{e:?}")))
 }
 
 /// All users at once (the gate admits them), one iteration each, and everything off that prints,
@@ -166,11 +166,7 @@ fn configuration(host: String, users: u32) -> GooseConfiguration {
     configuration.no_metrics = true;
     configuration.no_print_metrics = true;
     configuration.no_error_summary = true;
-    configuration.no_reset_metrics = true;
-    configuration.no_transaction_metrics = true;
-    configuration.no_scenario_metrics = true;
     configuration.no_telnet = true;
-    configuration.no_websocket = true;
     configuration
 }
 

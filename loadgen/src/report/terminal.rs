@@ -61,7 +61,7 @@ fn headline(record: &RunRecord) -> String {
 /// The targets, best first.
 fn table(record: &RunRecord) -> String {
     let mut table = Table::new();
-    table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
+    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
     table.set_header(["", "requests/s", "errors", "p50", "p95", "p99", "max", "CPU", "memory"]);
     for (target, placing) in ranked(record) {
         table.add_row(target_row(target, placing));

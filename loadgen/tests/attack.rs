@@ -1,0 +1,194 @@
+//! The engine against real servers: what is counted is what happened.
+
+mod common;
+
+use std::time::{Duration, Instant};
+
+use loadgen::engine::{Attack, Finished, Plan, Share};
+use loadgen::measure::{Counts, ErrorKind, Phase, Series};
+use loadgen::scenario;
+use tokio::sync::{Mutex, mpsc};
+use tokio_util::sync::CancellationToken;
+
+use common::{Counting, dead_address, ill_behaved};
+
+/// Goose allows for one attack at a time in a process.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::const_new(());
+
+/// A plan for `base_url` from a scenario's `[load]` and steps.
+fn plan(base_url: &str, text: &str) -> Plan {
+    Plan {
+        scenario: scenario::parse("test", "test.toml", text).unwrap(),
+        base_url: base_url.to_owned(),
+        warmup: Duration::ZERO,
+        seed: 1,
+        share: Share::WHOLE,
+    }
+}
+
+async fn attack(plan: Plan, stop: CancellationToken) -> (Series, Finished) {
+    let _turn = ONE_AT_A_TIME.lock().await;
+    let (sender, mut receiver) = mpsc::channel(64);
+    let attack = Attack::prepare(plan).unwrap();
+    let running = tokio::spawn(async move { attack.run(Instant::now(), stop, &sender).await });
+    let mut series = Series::default();
+    let mut number = 0;
+    while let Some(snapshot) = receiver.recv().await {
+        assert_eq!(snapshot.number, number, "snapshots are numbered without a gap");
+        number += 1;
+        series.add(snapshot);
+    }
+    let finished = running.await.unwrap().unwrap();
+    assert_eq!(finished.snapshots, number);
+    (series, finished)
+}
+
+async fn finish(plan: Plan) -> (Series, Finished) {
+    attack(plan, CancellationToken::new()).await
+}
+
+/// All requests that were planned, wherever they ended, over all phases.
+fn planned(series: &Series) -> u64 {
+    [Phase::Warmup, Phase::RampUp, Phase::Hold, Phase::Tail]
+        .into_iter()
+        .flat_map(|phase| series.phase(phase))
+        .map(|counts| counts.requests() + counts.cancelled)
+        .sum()
+}
+
+fn hold(series: &Series) -> Counts {
+    series.phase(Phase::Hold).into_iter().next().unwrap_or_default()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn shared_iterations_are_exact() {
+    let server = Counting::start().await;
+    let text = "load = { users = 7, iterations = 1000 }\n[[step]]\nget = \"/\"";
+    let (series, _) = finish(plan(&server.url, text)).await;
+    assert_eq!(hold(&series).answered.len(), 1_000);
+    assert_eq!(server.requests(), 1_000);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn iterations_per_user_are_exact() {
+    let server = Counting::start().await;
+    let text = "load = { users = 7, iterations_per_user = 30 }\n[[step]]\nget = \"/\"";
+    let (series, _) = finish(plan(&server.url, text)).await;
+    assert_eq!((hold(&series).requests(), server.requests()), (210, 210));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_duration_counts_what_the_server_counts() {
+    let server = Counting::start().await;
+    let text = "load = { users = 10, ramp_up = \"500ms\", duration = \"1200ms\" }\n[[step]]\nget = \"/slow/20\"";
+    let mut plan = plan(&server.url, text);
+    plan.warmup = Duration::from_millis(300);
+    let (series, finished) = finish(plan).await;
+    assert_eq!(planned(&series), server.requests());
+    assert_eq!(finished.held, Duration::from_millis(1_200));
+    let tail = &series.phase(Phase::Tail)[0];
+    assert!((1..=10).contains(&tail.cancelled), "{} cut off by the end", tail.cancelled);
+    assert_eq!(tail.requests(), 0, "a request after the end is cancelled and nothing else");
+    for phase in [Phase::Warmup, Phase::RampUp] {
+        assert!(series.phase(phase)[0].requests() > 0, "{phase:?} is kept apart");
+    }
+    // 10 users for 1.2 s at 20 ms or a little more each.
+    let held = hold(&series).requests();
+    assert!((100..=600).contains(&held), "{held}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stop_cuts_what_is_under_way_at_once() {
+    let server = Counting::start().await;
+    let text = "load = { users = 5, duration = \"1m\" }\n[[step]]\nget = \"/slow/30000\"";
+    let stop = CancellationToken::new();
+    let started = Instant::now();
+    let (result, ()) = tokio::join!(attack(plan(&server.url, text), stop.clone()), async {
+        tokio::time::sleep(Duration::from_millis(400)).await;
+        stop.cancel();
+    });
+    assert!(started.elapsed() < Duration::from_secs(10));
+    let counts = hold(&result.0);
+    assert_eq!((counts.requests(), counts.cancelled), (0, 5));
+    assert!(result.1.held < Duration::from_secs(5));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_failure_has_its_kind() {
+    let server = Counting::start().await;
+    let cases: [(String, &str, ErrorKind); 8] = [
+        (format!("http://{}", dead_address()), "get = \"/\"", ErrorKind::Connect),
+        (server.url.clone(), "get = \"/slow/5000\"\ntimeout = \"50ms\"", ErrorKind::Timeout),
+        (format!("http://{}", ill_behaved(b"").await), "get = \"/\"", ErrorKind::Reset),
+        (
+            format!(
+                "http://{}",
+                ill_behaved(b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nshort").await
+            ),
+            "get = \"/\"",
+            ErrorKind::Reset,
+        ),
+        (
+            format!("http://{}", ill_behaved(b"What?\r\n\r\n").await),
+            "get = \"/\"",
+            ErrorKind::Protocol,
+        ),
+        (
+            format!(
+                "http://{}",
+                ill_behaved(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n").await
+            ),
+            "get = \"/\"",
+            ErrorKind::Protocol,
+        ),
+        (server.url.clone(), "get = \"/status/503\"", ErrorKind::Status),
+        (
+            server.url.clone(),
+            "get = \"/\"\nexpect = { json = { \"/message\" = \"Bye\" } }",
+            ErrorKind::Expectation,
+        ),
+    ];
+    for (url, step, kind) in cases {
+        let text = format!("load = {{ users = 2, iterations = 6 }}\n[[step]]\n{step}");
+        let counts = hold(&finish(plan(&url, &text)).await.0);
+        assert_eq!(counts.errors.get(&kind), Some(&6), "{kind}: {:?}", counts.examples);
+        assert_eq!((counts.failures(), counts.answered.len()), (6, 0));
+        assert_eq!(counts.failed.len(), 6, "failures have a histogram of their own");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn after_a_failed_step_comes_the_next_iteration_unless_told_otherwise() {
+    let server = Counting::start().await;
+    for (on_error, second) in [("next_iteration", 0), ("continue", 5)] {
+        let text = format!(
+            "on_error = \"{on_error}\"\nload = {{ users = 1, iterations = 5 }}\n\
+             [[step]]\nget = \"/status/500\"\n[[step]]\nget = \"/\""
+        );
+        let steps = finish(plan(&server.url, &text)).await.0.phase(Phase::Hold);
+        assert_eq!((steps[0].failures(), steps[1].requests()), (5, second), "{on_error}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn counters_add_up_and_bodies_are_generated() {
+    let server = Counting::start().await;
+    let text = "load = { users = 3, iterations = 40 }\n[[step]]\npost = \"/items\"\n\
+                body = { json = { id = \"{{ uuid }}\", n = \"{{ int 1 9 }}\" }, repeat = 25 }\n\
+                expect = { status = 201 }\ncounters = { inserted_items = \"/inserted\" }";
+    let counts = hold(&finish(plan(&server.url, text)).await.0);
+    assert_eq!((counts.answered.len(), counts.counters[0]), (40, 1_000));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn more_workers_than_users_lose_nothing() {
+    let server = Counting::start().await;
+    let text = "load = { users = 3, iterations = 100 }\n[[step]]\nget = \"/\"";
+    let mut total = 0;
+    for index in 0..4 {
+        let mut plan = plan(&server.url, text);
+        plan.share = Share { index, of: 4 };
+        total += hold(&finish(plan).await.0).requests();
+    }
+    assert_eq!((total, server.requests()), (100, 100));
+}
