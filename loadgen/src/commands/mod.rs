@@ -1,1 +1,4 @@
-//! To be filled.
+//! One file for each subcommand.
+
+pub mod guard;
+pub mod lab;
