@@ -1,12 +1,13 @@
 //! The command line as clap reads it: data only. [`crate::commands`] makes sense of it.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::scenario::parse_duration;
+use crate::scenario::{Backend, parse_duration};
 
 /// Which server is faster, and how much can it carry?
 ///
@@ -121,4 +122,91 @@ pub enum Format {
 pub struct CheckArgs {
     /// Names or paths of scenarios; all in scenarios/ where none is given.
     pub scenarios: Vec<String>,
+}
+
+/// What `lab` does.
+#[derive(Debug, Subcommand)]
+pub enum LabCommand {
+    /// Start targets and backends, and keep them up until Ctrl-C.
+    Up(LabUpArgs),
+    /// Stop the lab that is up.
+    Down,
+    /// Show what is up, and whether it answers.
+    Status,
+}
+
+/// The options of `lab up`.
+#[derive(Debug, Args)]
+pub struct LabUpArgs {
+    /// The targets to start [default: those that targets.toml does not leave out].
+    #[arg(short, long = "target", value_name = "NAME,…", value_delimiter = ',')]
+    pub targets: Vec<String>,
+    /// The backends to start [default: all].
+    #[arg(short, long = "backend", value_name = "NAME,…", value_delimiter = ',')]
+    pub backends: Vec<BackendName>,
+    /// Worker processes of each target.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=256))]
+    pub server_workers: u32,
+    /// The first target's port; the others follow it [default: free ports].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub port: Option<u16>,
+    /// Return when all is ready, and leave the lab up in the background.
+    #[arg(long)]
+    pub detach: bool,
+    /// What to print when all is ready.
+    #[arg(short, long, value_enum, default_value_t = Format::Table)]
+    pub format: Format,
+}
+
+/// A backend by its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum BackendName {
+    /// Redis.
+    Redis,
+    /// PostgreSQL.
+    Postgres,
+}
+
+impl From<BackendName> for Backend {
+    fn from(name: BackendName) -> Self {
+        match name {
+            BackendName::Redis => Self::Redis,
+            BackendName::Postgres => Self::Postgres,
+        }
+    }
+}
+
+/// The options of `worker`.
+#[derive(Debug, Args)]
+pub struct WorkerArgs {
+    /// The join document, which the manager made; `-` reads it from standard input, and leaves
+    /// when that is closed.
+    #[arg(long, value_name = "FILE|-")]
+    pub join: String,
+}
+
+/// The options of `guard`; the lab writes them.
+#[derive(Debug, Args)]
+pub struct GuardArgs {
+    /// The CPUs that the service may use.
+    #[arg(long, value_delimiter = ',')]
+    pub cpus: Vec<usize>,
+    /// The user that it runs as.
+    #[arg(long, requires = "gid")]
+    pub uid: Option<u32>,
+    /// The group that it runs as.
+    #[arg(long, requires = "uid")]
+    pub gid: Option<u32>,
+    /// Ask it to end by SIGQUIT instead of SIGTERM.
+    #[arg(long)]
+    pub quit: bool,
+    /// Seconds that it has to end by itself.
+    #[arg(long, default_value_t = 5.0)]
+    pub grace: f64,
+    /// A folder to remove when it was made to end.
+    #[arg(long)]
+    pub remove: Option<PathBuf>,
+    /// The service's command line.
+    #[arg(last = true, required = true)]
+    pub command: Vec<OsString>,
 }

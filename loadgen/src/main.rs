@@ -7,5 +7,5 @@ use loadgen::cli::Cli;
 use loadgen::commands;
 
 fn main() -> ExitCode {
-    commands::run(Cli::parse()).into()
+    commands::run(Cli::parse())
 }

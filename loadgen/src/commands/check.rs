@@ -31,11 +31,9 @@ pub fn run(args: &CheckArgs) -> Result<Exit, Failure> {
 /// A scenario's targets must be in the manifest.
 fn known_targets(scenario: Scenario) -> Result<Scenario, Failure> {
     if !scenario.targets.is_empty() {
-        let usage = Failure::with;
-        let home = Home::find().map_err(usage(Exit::Usage))?;
-        let manifest = Manifest::load(&home.manifest()).map_err(usage(Exit::Usage))?;
+        let manifest = Manifest::load(&Home::find()?.manifest())?;
         for target in &scenario.targets {
-            manifest.target(target).map_err(usage(Exit::Usage))?;
+            manifest.target(target)?;
         }
     }
     Ok(scenario)

@@ -8,8 +8,8 @@ use crate::scenario;
 
 /// Prints both lists.
 pub fn run() -> Result<Exit, Failure> {
-    let home = Home::find().map_err(Failure::with(Exit::Usage))?;
-    let manifest = Manifest::load(&home.manifest()).map_err(Failure::with(Exit::Usage))?;
+    let home = Home::find()?;
+    let manifest = Manifest::load(&home.manifest())?;
     let mut out = String::from("scenarios\n");
     for path in scenarios::all()? {
         let about = match scenario::load(&path) {

@@ -11,8 +11,10 @@ mod worker;
 use std::process::ExitCode;
 
 use miette::{Diagnostic, Report};
+use tokio::runtime::Runtime;
 
 use crate::cli::{Cli, Command};
+use crate::lab::LabError;
 
 /// What loadgen tells its caller. Part of the command line's contract.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,9 +72,24 @@ impl Failure {
     }
 }
 
+impl From<LabError> for Failure {
+    fn from(error: LabError) -> Self {
+        let exit = if error.is_usage() { Exit::Usage } else { Exit::Target };
+        Self::new(exit, error)
+    }
+}
+
+/// A runtime with a thread for each CPU that this process may use.
+fn runtime() -> Result<Runtime, Failure> {
+    Runtime::new().map_err(|e| {
+        let message = format!("loadgen cannot start its threads: {e}");
+        Failure::message(Exit::Failed, message, "see `ulimit -u`")
+    })
+}
+
 /// Runs the command that the command line names and tells how it went.
 #[must_use]
-pub fn run(cli: Cli) -> Exit {
+pub fn run(cli: Cli) -> ExitCode {
     let result = match cli.command {
         None => run::run(cli.run),
         Some(Command::Run(args)) => run::run(args),
@@ -80,10 +97,12 @@ pub fn run(cli: Cli) -> Exit {
         Some(Command::List) => list::run(),
         Some(Command::Lab(command)) => lab::run(command),
         Some(Command::Worker(args)) => worker::run(&args),
-        Some(Command::Guard(args)) => guard::run(&args),
+        Some(Command::Guard(args)) => return guard::run(args),
     };
-    result.unwrap_or_else(|failure| {
-        failure.print();
-        failure.exit
-    })
+    result
+        .unwrap_or_else(|failure| {
+            failure.print();
+            failure.exit
+        })
+        .into()
 }

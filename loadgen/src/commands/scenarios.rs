@@ -19,7 +19,7 @@ pub fn find(named: &str) -> Result<Scenario, Failure> {
 
 /// The paths of all scenarios of the project, by name.
 pub fn all() -> Result<Vec<PathBuf>, Failure> {
-    let home = Home::find().map_err(Failure::with(Exit::Usage))?;
+    let home = Home::find()?;
     Ok(paths(&home.root().join("scenarios")))
 }
 

@@ -74,12 +74,8 @@ impl Attack {
         let threads = tokio::runtime::Handle::current().metrics().num_workers();
         let recorder = Recorder::new(gate.timeline(), self.plan.scenario.steps.len(), threads);
         let users = self.plan.share.users(self.plan.scenario.load.users);
-        let shared = Arc::new(Shared {
-            plan: self.plan,
-            gate,
-            recorder,
-            transport: self.transport,
-        });
+        let shared =
+            Arc::new(Shared { plan: self.plan, gate, recorder, transport: self.transport });
         let ended = Arc::new(Countdown::new(users));
         if users > 0 {
             let attack = goose_attack(&shared, users, &ended)?;
@@ -97,14 +93,8 @@ impl Attack {
         }
         let held = shared.gate.timeline().held(Instant::now());
         let last = shared.recorder.finish();
-        let finished = Finished {
-            snapshots: last.number + 1,
-            held,
-        };
-        snapshots
-            .send(last)
-            .await
-            .map_err(|_| EngineError::Abandoned)?;
+        let finished = Finished { snapshots: last.number + 1, held };
+        snapshots.send(last).await.map_err(|_| EngineError::Abandoned)?;
         Ok(finished)
     }
 }
@@ -118,10 +108,7 @@ async fn send_each_second(
     loop {
         tokio::time::sleep_until(due.into()).await;
         let snapshot = recorder.drain(Instant::now());
-        snapshots
-            .send(snapshot)
-            .await
-            .map_err(|_| EngineError::Abandoned)?;
+        snapshots.send(snapshot).await.map_err(|_| EngineError::Abandoned)?;
         due += Duration::from_secs(1);
     }
 }
@@ -178,10 +165,7 @@ struct Countdown {
 
 impl Countdown {
     fn new(users: u32) -> Self {
-        Self {
-            left: AtomicU32::new(users),
-            none_left: Notify::new(),
-        }
+        Self { left: AtomicU32::new(users), none_left: Notify::new() }
     }
 
     async fn wait(&self) {

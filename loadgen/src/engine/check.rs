@@ -67,30 +67,18 @@ pub fn check(step: &Step, answer: &Answer, counters: &mut Vec<u64>) -> Result<()
 fn check_status(step: &Step, answer: &Answer) -> Result<(), Wrong> {
     let (right, expected) = match step.expect.status {
         Some(status) => (answer.status == status, format!("status {status}")),
-        None => (
-            (200..400).contains(&answer.status),
-            "a 2xx or 3xx status".to_owned(),
-        ),
+        None => ((200..400).contains(&answer.status), "a 2xx or 3xx status".to_owned()),
     };
     if right {
         return Ok(());
     }
     let got = format!("{}: {}", answer.status, shown(&answer.body));
-    Err(Wrong {
-        kind: ErrorKind::Status,
-        expected,
-        got,
-    })
+    Err(Wrong { kind: ErrorKind::Status, expected, got })
 }
 
 fn check_json(step: &Step, answer: &Answer, counters: &mut Vec<u64>) -> Result<(), Wrong> {
-    let wrong = |expected: String, got: String| {
-        Err(Wrong {
-            kind: ErrorKind::Expectation,
-            expected,
-            got,
-        })
-    };
+    let wrong =
+        |expected: String, got: String| Err(Wrong { kind: ErrorKind::Expectation, expected, got });
     let Ok(json) = serde_json::from_slice::<Value>(&answer.body) else {
         return wrong("a JSON body".to_owned(), shown(&answer.body));
     };
@@ -99,10 +87,7 @@ fn check_json(step: &Step, answer: &Answer, counters: &mut Vec<u64>) -> Result<(
         None => format!("nothing at {pointer:?} of {}", shown(&answer.body)),
     };
     for (pointer, expected) in &step.expect.json {
-        if json
-            .pointer(pointer)
-            .is_none_or(|found| !same(found, expected))
-        {
+        if json.pointer(pointer).is_none_or(|found| !same(found, expected)) {
             return wrong(format!("{expected} at {pointer:?}"), at(pointer));
         }
     }
@@ -144,10 +129,7 @@ fn shown(body: &[u8]) -> String {
         return "an empty body".to_owned();
     }
     let text = String::from_utf8_lossy(&body[..body.len().min(4 * LONGEST)]);
-    let line: String = text
-        .chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .collect();
+    let line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     match line.char_indices().nth(LONGEST) {
         Some((cut, _)) => format!("{}…", &line[..cut]),
         None => line,
@@ -161,18 +143,11 @@ mod tests {
 
     fn step(keys: &str) -> Step {
         let text = format!("[[step]]\nget = \"/\"\n{keys}");
-        scenario::parse("test", "test.toml", &text)
-            .unwrap()
-            .steps
-            .remove(0)
+        scenario::parse("test", "test.toml", &text).unwrap().steps.remove(0)
     }
 
     fn judge(keys: &str, status: u16, body: &str) -> Result<Vec<u64>, String> {
-        let answer = Answer {
-            status,
-            body: body.into(),
-            bytes: body.len() as u64,
-        };
+        let answer = Answer { status, body: body.into(), bytes: body.len() as u64 };
         let mut counters = vec![99];
         check(&step(keys), &answer, &mut counters)
             .map(|()| counters)
@@ -192,10 +167,7 @@ mod tests {
     #[test]
     fn json_pointers_must_find_their_value() {
         let keys = r#"expect = { status = 200, json = { "/values/0" = "a", "/n" = 1 } }"#;
-        assert_eq!(
-            judge(keys, 200, r#"{"values": ["a"], "n": 1.0}"#),
-            Ok(vec![])
-        );
+        assert_eq!(judge(keys, 200, r#"{"values": ["a"], "n": 1.0}"#), Ok(vec![]));
         assert_eq!(
             judge(keys, 200, r#"{"values": ["b"], "n": 1}"#),
             Err(r#"expectation: expected "a" at "/values/0", got "b" at "/values/0""#.to_owned())
@@ -217,11 +189,7 @@ mod tests {
     fn counters_are_read_from_right_answers_only() {
         let keys = r#"counters = { items = "/n" }"#;
         assert_eq!(judge(keys, 200, r#"{"n": 7}"#), Ok(vec![7]));
-        assert!(
-            judge(keys, 200, r#"{"n": -7}"#)
-                .unwrap_err()
-                .contains("a whole number")
-        );
+        assert!(judge(keys, 200, r#"{"n": -7}"#).unwrap_err().contains("a whole number"));
         assert!(judge(keys, 500, r#"{"n": 7}"#).is_err());
     }
 }

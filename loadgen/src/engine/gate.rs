@@ -45,11 +45,7 @@ impl Gate {
         }
         Self {
             start,
-            timeline: Timeline {
-                measured,
-                full,
-                end,
-            },
+            timeline: Timeline { measured, full, end },
             closed: Closed::new(load, plan.warmup),
             shared,
             per_user,
@@ -88,10 +84,7 @@ impl Gate {
     /// is stopped, a little after its end otherwise.
     pub fn cut(&self) -> impl Future<Output = ()> + Send + use<> {
         let stop = self.stop.clone().cancelled_owned();
-        let last = self
-            .timeline
-            .end
-            .map(|end| tokio::time::Instant::from_std(end + DRAIN));
+        let last = self.timeline.end.map(|end| tokio::time::Instant::from_std(end + DRAIN));
         async move {
             match last {
                 Some(last) => tokio::select! {
@@ -118,8 +111,7 @@ impl Gate {
     fn take_iteration(&self, begun: u64) -> bool {
         self.per_user.is_none_or(|each| begun < each)
             && self.shared.as_ref().is_none_or(|left| {
-                left.try_update(Ordering::Relaxed, Ordering::Relaxed, |n| n.checked_sub(1))
-                    .is_ok()
+                left.try_update(Ordering::Relaxed, Ordering::Relaxed, |n| n.checked_sub(1)).is_ok()
             })
     }
 }

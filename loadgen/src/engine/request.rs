@@ -27,8 +27,7 @@ impl Request {
         }
         self.body = step.body.as_ref().map(|body| {
             if !step.headers.iter().any(|(name, _)| name == "content-type") {
-                self.headers
-                    .push(("content-type".to_owned(), body.content_type.clone()));
+                self.headers.push(("content-type".to_owned(), body.content_type.clone()));
             }
             let mut text = String::new();
             body.text.render(data, &mut text);

@@ -43,11 +43,7 @@ impl Shared {
         let mut cut = pin!(self.gate.cut());
         let (mut begun, mut warmed) = (0, WARMUP);
         while self.gate.admit(user, begun).await {
-            let count = if self.is_warming_up() {
-                &mut warmed
-            } else {
-                &mut begun
-            };
+            let count = if self.is_warming_up() { &mut warmed } else { &mut begun };
             hands.data.set_iteration(*count);
             *count += 1;
             if !self.iterate(&mut hands, cut.as_mut()).await {
@@ -82,10 +78,7 @@ impl Shared {
 
     /// A step that would begin after the end is no planned request.
     fn is_over(&self) -> bool {
-        self.recorder
-            .timeline()
-            .end
-            .is_some_and(|end| Instant::now() >= end)
+        self.recorder.timeline().end.is_some_and(|end| Instant::now() >= end)
     }
 
     /// Sends one step, waits for its answer, and counts it, in exactly one place.
@@ -96,12 +89,7 @@ impl Shared {
         hands: &mut Hands,
         cut: Pin<&mut impl Future<Output = ()>>,
     ) -> Went {
-        let Hands {
-            data,
-            request,
-            answer,
-            counters,
-        } = hands;
+        let Hands { data, request, answer, counters } = hands;
         request.render(&self.plan.base_url, step, data);
         counters.clear();
         answer.bytes = 0;
@@ -133,14 +121,7 @@ impl Shared {
             },
         };
         let bytes = answer.bytes;
-        self.recorder.record(&Outcome {
-            step: index,
-            planned,
-            done,
-            bytes,
-            ending,
-            counters,
-        });
+        self.recorder.record(&Outcome { step: index, planned, done, bytes, ending, counters });
         went
     }
 }

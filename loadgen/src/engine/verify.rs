@@ -76,17 +76,10 @@ async fn verify_step(
         got,
     };
     let (mut answer, mut counters) = (Answer::default(), Vec::new());
-    match tokio::time::timeout(
-        step.timeout,
-        transport.exchange(step, &request, &mut answer),
-    )
-    .await
+    match tokio::time::timeout(step.timeout, transport.exchange(step, &request, &mut answer)).await
     {
         Err(_) => Err(mismatch(
-            format!(
-                "an answer within {}",
-                humantime::format_duration(step.timeout)
-            ),
+            format!("an answer within {}", humantime::format_duration(step.timeout)),
             "none".to_owned(),
         )),
         Ok(Err(failure)) => Err(mismatch(

@@ -37,26 +37,15 @@ pub fn compare(rates: &[(String, Vec<f64>)]) -> Comparison {
     ranking.sort_by(|a, b| b.rate_per_s.total_cmp(&a.rate_per_s));
     let best = ranking.first().map_or(0.0, |p| p.rate_per_s);
     for i in 0..ranking.len() {
-        ranking[i].relative_to_best = if best > 0.0 {
-            ranking[i].rate_per_s / best
-        } else {
-            0.0
-        };
+        ranking[i].relative_to_best = if best > 0.0 { ranking[i].rate_per_s / best } else { 0.0 };
         ranking[i].tied_with_previous = i > 0 && overlap(&ranking[i - 1], &ranking[i]);
     }
-    Comparison {
-        ranked_by: "expected answers per second".to_owned(),
-        ranking,
-    }
+    Comparison { ranked_by: "expected answers per second".to_owned(), ranking }
 }
 
 fn placing(target: &str, rates: &[f64]) -> Placing {
     let n = rates.len() as f64;
-    let mean = if rates.is_empty() {
-        0.0
-    } else {
-        rates.iter().sum::<f64>() / n
-    };
+    let mean = if rates.is_empty() { 0.0 } else { rates.iter().sum::<f64>() / n };
     let half_width = (rates.len() > 1).then(|| {
         let variance = rates.iter().map(|r| (r - mean).powi(2)).sum::<f64>() / (n - 1.0);
         t_quantile(rates.len() - 1) * (variance / n).sqrt()
@@ -93,10 +82,7 @@ mod tests {
     use super::*;
 
     fn ranked(rates: &[(&str, &[f64])]) -> Vec<Placing> {
-        let rates: Vec<_> = rates
-            .iter()
-            .map(|(n, r)| ((*n).to_owned(), r.to_vec()))
-            .collect();
+        let rates: Vec<_> = rates.iter().map(|(n, r)| ((*n).to_owned(), r.to_vec())).collect();
         compare(&rates).ranking
     }
 
@@ -106,10 +92,7 @@ mod tests {
         assert_eq!(ranking[0].target, "fast");
         // s = 2, n = 3: 4.303 × 2 / √3 = 4.969
         let [low, high] = ranking[0].confidence_95_per_s.unwrap();
-        assert!(
-            (low - 95.031).abs() < 0.01 && (high - 104.969).abs() < 0.01,
-            "{low} {high}"
-        );
+        assert!((low - 95.031).abs() < 0.01 && (high - 104.969).abs() < 0.01, "{low} {high}");
         assert_eq!(ranking[1].relative_to_best, 0.5);
         assert!(!ranking[1].tied_with_previous);
     }

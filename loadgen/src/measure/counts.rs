@@ -38,9 +38,7 @@ impl Counts {
             Ending::Failed(kind, message) => {
                 self.failed.record(latency);
                 *self.errors.entry(kind).or_default() += 1;
-                self.examples
-                    .entry(kind)
-                    .or_insert_with(|| message.to_owned());
+                self.examples.entry(kind).or_insert_with(|| message.to_owned());
             }
         }
         self.add_counters(outcome.counters);

@@ -28,9 +28,7 @@ impl Latencies {
     pub fn merge(&mut self, other: &Self) {
         let Some(theirs) = &other.0 else { return };
         #[expect(clippy::expect_used, reason = "both have the same bounds and digits")]
-        self.histogram()
-            .add(theirs)
-            .expect("histograms of one shape");
+        self.histogram().add(theirs).expect("histograms of one shape");
     }
 
     /// How many latencies it holds.
@@ -94,9 +92,7 @@ impl Serialize for Latencies {
     fn serialize<S: ser::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut bytes = Vec::new();
         if let Some(histogram) = self.filled() {
-            V2Serializer::new()
-                .serialize(histogram, &mut bytes)
-                .map_err(ser::Error::custom)?;
+            V2Serializer::new().serialize(histogram, &mut bytes).map_err(ser::Error::custom)?;
         }
         serializer.serialize_bytes(&bytes)
     }
@@ -124,9 +120,8 @@ impl Latencies {
         if bytes.is_empty() {
             return Ok(Self::default());
         }
-        let histogram: Histogram<u64> = Deserializer::new()
-            .deserialize(&mut bytes)
-            .map_err(|e| e.to_string())?;
+        let histogram: Histogram<u64> =
+            Deserializer::new().deserialize(&mut bytes).map_err(|e| e.to_string())?;
         let shape = (histogram.low(), histogram.high(), histogram.sigfig());
         if shape != (1, LONGEST_US, DIGITS) {
             return Err(format!("a histogram of another shape: {shape:?}"));
@@ -142,9 +137,7 @@ mod tests {
 
     fn of(values: &[u64]) -> Latencies {
         let mut latencies = Latencies::default();
-        values
-            .iter()
-            .for_each(|us| latencies.record(Duration::from_micros(*us)));
+        values.iter().for_each(|us| latencies.record(Duration::from_micros(*us)));
         latencies
     }
 

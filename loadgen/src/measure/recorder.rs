@@ -25,12 +25,7 @@ impl Recorder {
     #[must_use]
     pub fn new(timeline: Timeline, steps: usize, threads: usize) -> Self {
         let shards = (0..threads.max(1)).map(|_| Mutex::default()).collect();
-        Self {
-            timeline,
-            steps,
-            shards,
-            drained: AtomicUsize::new(0),
-        }
+        Self { timeline, steps, shards, drained: AtomicUsize::new(0) }
     }
 
     /// The marks that requests are placed by.
@@ -43,11 +38,7 @@ impl Recorder {
     /// of it: its counters are kept, since they tell what the server did.
     pub fn record(&self, outcome: &Outcome<'_>) {
         let (phase, second) = self.timeline.place(outcome.planned, outcome.done);
-        let ending = if phase == Phase::Tail {
-            Ending::Cancelled
-        } else {
-            outcome.ending
-        };
+        let ending = if phase == Phase::Tail { Ending::Cancelled } else { outcome.ending };
         let mut shard = lock(&self.shards[thread_number() % self.shards.len()]);
         interval(&mut shard, phase, second, self.steps).steps[outcome.step].record(outcome, ending);
     }
@@ -72,9 +63,7 @@ impl Recorder {
         let mut series = Series::default();
         for shard in &self.shards {
             let taken: Vec<Interval> = lock(shard).extract_if(.., |i| ready(i)).collect();
-            taken
-                .into_iter()
-                .for_each(|interval| series.add_interval(interval));
+            taken.into_iter().for_each(|interval| series.add_interval(interval));
         }
         let number = self.drained.fetch_add(1, Ordering::Relaxed);
         Snapshot {
@@ -86,15 +75,9 @@ impl Recorder {
 
 /// The interval to record into: nearly always the last one.
 fn interval(shard: &mut Vec<Interval>, phase: Phase, second: u32, steps: usize) -> &mut Interval {
-    let at = shard
-        .iter()
-        .rposition(|i| (i.phase, i.second) == (phase, second));
+    let at = shard.iter().rposition(|i| (i.phase, i.second) == (phase, second));
     let at = at.unwrap_or_else(|| {
-        shard.push(Interval {
-            phase,
-            second,
-            steps: vec![Counts::default(); steps],
-        });
+        shard.push(Interval { phase, second, steps: vec![Counts::default(); steps] });
         shard.len() - 1
     });
     &mut shard[at]
@@ -129,23 +112,12 @@ mod tests {
 
     fn recorder() -> (Instant, Recorder) {
         let start = Instant::now();
-        let timeline = Timeline {
-            measured: start,
-            full: start,
-            end: Some(start + 3_000 * MS),
-        };
+        let timeline = Timeline { measured: start, full: start, end: Some(start + 3_000 * MS) };
         (start, Recorder::new(timeline, 2, 2))
     }
 
     fn outcome(step: usize, planned: Instant, done: Instant, ending: Ending<'_>) -> Outcome<'_> {
-        Outcome {
-            step,
-            planned,
-            done,
-            bytes: 10,
-            ending,
-            counters: &[],
-        }
+        Outcome { step, planned, done, bytes: 10, ending, counters: &[] }
     }
 
     #[test]
@@ -153,22 +125,11 @@ mod tests {
         let (start, recorder) = recorder();
         let done = start + 5 * MS;
         recorder.record(&outcome(0, start, done, Ending::Answered));
-        recorder.record(&outcome(
-            1,
-            start,
-            done,
-            Ending::Failed(ErrorKind::Status, "got 500"),
-        ));
+        recorder.record(&outcome(1, start, done, Ending::Failed(ErrorKind::Status, "got 500")));
         recorder.record(&outcome(1, start, done, Ending::Cancelled));
         let steps = &recorder.finish().intervals[0].steps;
-        assert_eq!(
-            (steps[0].requests(), steps[0].failures(), steps[0].cancelled),
-            (1, 0, 0)
-        );
-        assert_eq!(
-            (steps[1].requests(), steps[1].failures(), steps[1].cancelled),
-            (1, 1, 1)
-        );
+        assert_eq!((steps[0].requests(), steps[0].failures(), steps[0].cancelled), (1, 0, 0));
+        assert_eq!((steps[1].requests(), steps[1].failures(), steps[1].cancelled), (1, 1, 1));
         assert_eq!(steps[1].examples[&ErrorKind::Status], "got 500");
         assert!(steps[1].answered.is_empty(), "a failure is no answer");
     }
@@ -176,18 +137,13 @@ mod tests {
     #[test]
     fn an_answer_after_the_end_is_cancelled_and_its_counters_kept() {
         let (start, recorder) = recorder();
-        let late = Outcome {
-            counters: &[7],
-            ..outcome(0, start, start + 3_001 * MS, Ending::Answered)
-        };
+        let late =
+            Outcome { counters: &[7], ..outcome(0, start, start + 3_001 * MS, Ending::Answered) };
         recorder.record(&late);
         let interval = recorder.finish().intervals.remove(0);
         assert_eq!(interval.phase, Phase::Tail);
         assert_eq!(interval.steps[0].requests(), 0);
-        assert_eq!(
-            (interval.steps[0].cancelled, interval.steps[0].counters[0]),
-            (1, 7)
-        );
+        assert_eq!((interval.steps[0].cancelled, interval.steps[0].counters[0]), (1, 7));
     }
 
     #[test]
@@ -196,18 +152,8 @@ mod tests {
         recorder.record(&outcome(0, start, start + 999 * MS, Ending::Answered));
         recorder.record(&outcome(0, start, start + 1_001 * MS, Ending::Answered));
         let first = recorder.drain(start + 1_010 * MS);
-        assert_eq!(
-            (
-                first.number,
-                first.intervals.len(),
-                first.intervals[0].second
-            ),
-            (0, 1, 0)
-        );
+        assert_eq!((first.number, first.intervals.len(), first.intervals[0].second), (0, 1, 0));
         let last = recorder.finish();
-        assert_eq!(
-            (last.number, last.intervals.len(), last.intervals[0].second),
-            (1, 1, 1)
-        );
+        assert_eq!((last.number, last.intervals.len(), last.intervals[0].second), (1, 1, 1));
     }
 }

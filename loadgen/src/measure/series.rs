@@ -68,19 +68,13 @@ impl Series {
     pub fn into_intervals(self) -> Vec<Interval> {
         self.0
             .into_iter()
-            .map(|((phase, second), steps)| Interval {
-                phase,
-                second,
-                steps,
-            })
+            .map(|((phase, second), steps)| Interval { phase, second, steps })
             .collect()
     }
 
     /// The intervals in order of phase and second.
     pub fn intervals(&self) -> impl Iterator<Item = (Phase, u32, &[Counts])> {
-        self.0
-            .iter()
-            .map(|((phase, second), steps)| (*phase, *second, steps.as_slice()))
+        self.0.iter().map(|((phase, second), steps)| (*phase, *second, steps.as_slice()))
     }
 }
 
@@ -110,35 +104,22 @@ pub(crate) mod tests {
             (0u64..9, 0u64..99),
             prop::collection::vec(0u64..99, 0..3),
         )
-            .prop_map(
-                |(answered, errors, examples, (cancelled, bytes), counters)| {
-                    let mut counts = Counts {
-                        errors,
-                        examples,
-                        cancelled,
-                        bytes,
-                        counters,
-                        ..Counts::default()
-                    };
-                    for us in answered {
-                        counts.answered.record(Duration::from_micros(us));
-                    }
-                    counts
-                },
-            )
+            .prop_map(|(answered, errors, examples, (cancelled, bytes), counters)| {
+                let mut counts =
+                    Counts { errors, examples, cancelled, bytes, counters, ..Counts::default() };
+                for us in answered {
+                    counts.answered.record(Duration::from_micros(us));
+                }
+                counts
+            })
     }
 
     /// Any snapshot, for the property tests of this and other modules.
     pub(crate) fn snapshot() -> impl Strategy<Value = Snapshot> {
         let phase =
             prop::sample::select(vec![Phase::Warmup, Phase::RampUp, Phase::Hold, Phase::Tail]);
-        let interval = (phase, 0u32..4, prop::collection::vec(counts(), 0..3)).prop_map(
-            |(phase, second, steps)| Interval {
-                phase,
-                second,
-                steps,
-            },
-        );
+        let interval = (phase, 0u32..4, prop::collection::vec(counts(), 0..3))
+            .prop_map(|(phase, second, steps)| Interval { phase, second, steps });
         (0u32..99, prop::collection::vec(interval, 0..3))
             .prop_map(|(number, intervals)| Snapshot { number, intervals })
     }

@@ -58,11 +58,7 @@ impl Summary {
     #[must_use]
     pub fn new(name: &str, counts: &Counts, cut: u64, window: Duration) -> Self {
         let per_second = |n: u64| {
-            if window.is_zero() {
-                0.0
-            } else {
-                n as f64 / window.as_secs_f64()
-            }
+            if window.is_zero() { 0.0 } else { n as f64 / window.as_secs_f64() }
         };
         let latency = LatencySummary::from(&counts.answered);
         Self {
@@ -87,11 +83,7 @@ impl Summary {
     /// The share of requests that failed, 0 to 1.
     #[must_use]
     pub fn error_rate(&self) -> f64 {
-        if self.requests == 0 {
-            0.0
-        } else {
-            self.errors as f64 / self.requests as f64
-        }
+        if self.requests == 0 { 0.0 } else { self.errors as f64 / self.requests as f64 }
     }
 }
 

@@ -54,9 +54,7 @@ impl Timeline {
     /// How long the hold has lasted at `at`, up to its end.
     #[must_use]
     pub fn held(&self, at: Instant) -> Duration {
-        self.end
-            .map_or(at, |end| at.min(end))
-            .saturating_duration_since(self.full)
+        self.end.map_or(at, |end| at.min(end)).saturating_duration_since(self.full)
     }
 }
 
@@ -67,14 +65,7 @@ mod tests {
     fn timeline() -> (Instant, Timeline) {
         let start = Instant::now();
         let at = |s| start + Duration::from_secs(s);
-        (
-            start,
-            Timeline {
-                measured: at(1),
-                full: at(3),
-                end: Some(at(13)),
-            },
-        )
+        (start, Timeline { measured: at(1), full: at(3), end: Some(at(13)) })
     }
 
     #[test]
@@ -89,11 +80,7 @@ mod tests {
             (12_000, 13_000, (Phase::Hold, 12)),
             (12_999, 13_001, (Phase::Tail, 12)),
         ] {
-            assert_eq!(
-                timeline.place(at(planned), at(done)),
-                expected,
-                "{planned} to {done} ms"
-            );
+            assert_eq!(timeline.place(at(planned), at(done)), expected, "{planned} to {done} ms");
         }
     }
 
@@ -101,9 +88,6 @@ mod tests {
     fn the_hold_starts_when_the_ramp_ends_and_stops_at_the_end() {
         let (start, timeline) = timeline();
         let held = |s| timeline.held(start + Duration::from_secs(s)).as_secs();
-        assert_eq!(
-            (held(2), held(3), held(8), held(13), held(20)),
-            (0, 0, 5, 10, 10)
-        );
+        assert_eq!((held(2), held(3), held(8), held(13), held(20)), (0, 0, 5, 10, 10));
     }
 }

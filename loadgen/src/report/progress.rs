@@ -2,6 +2,8 @@
 //! terminal, one plain line for each step elsewhere.
 
 use std::io::{IsTerminal, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -20,6 +22,8 @@ pub struct Progress {
     took: Duration,
     /// What a round takes, until one has shown it.
     expected: Option<Duration>,
+    /// Whether the rounds have begun.
+    measuring: Arc<AtomicBool>,
     round: Round,
 }
 
@@ -37,26 +41,51 @@ impl Progress {
     pub fn new(rounds: u32, expected: Option<Duration>) -> Self {
         let bar = std::io::stderr().is_terminal().then(|| {
             let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(8));
-            #[expect(clippy::literal_string_with_formatting_args, reason = "indicatif's own syntax")]
+            #[expect(
+                clippy::literal_string_with_formatting_args,
+                reason = "indicatif's own syntax"
+            )]
             if let Ok(style) = ProgressStyle::with_template("{spinner} {wide_msg}") {
                 bar.set_style(style);
             }
             bar.enable_steady_tick(Duration::from_millis(125));
             bar
         });
-        Self { bar, rounds, done: 0, began: None, took: Duration::ZERO, expected, round: Round::default() }
+        Self {
+            bar,
+            rounds,
+            done: 0,
+            began: None,
+            took: Duration::ZERO,
+            expected,
+            measuring: Arc::default(),
+            round: Round::default(),
+        }
     }
 
     /// Says what is being done, such as `starting redis`.
     pub fn phase(&self, what: &str) {
         match &self.bar {
             Some(bar) => bar.set_message(format!("{what}{}", self.left())),
-            None => self.line(what),
+            None => line(what),
         }
+    }
+
+    /// A way to say what is being done from elsewhere. Off a terminal it falls silent when the
+    /// rounds begin: these have lines of their own.
+    #[must_use]
+    pub fn teller(&self) -> Arc<dyn Fn(&str) + Send + Sync> {
+        let (bar, measuring) = (self.bar.clone(), self.measuring.clone());
+        Arc::new(move |what| match &bar {
+            Some(bar) => bar.set_message(what.to_owned()),
+            None if measuring.load(Ordering::Relaxed) => {}
+            None => line(what),
+        })
     }
 
     /// A step inside of a round, such as the start of a target: on a terminal only.
     pub fn step(&self, what: &str) {
+        self.measuring.store(true, Ordering::Relaxed);
         if let Some(bar) = &self.bar {
             bar.set_message(format!("{}{what}{}", self.place(), self.left()));
         }
@@ -95,7 +124,7 @@ impl Progress {
                 0 => String::new(),
                 n => format!(", {} errors", count(n)),
             };
-            self.line(&format!(
+            line(&format!(
                 "{place}{}: {} requests/s{errors}{}",
                 self.round.target,
                 rate(rate_per_s),
@@ -107,8 +136,8 @@ impl Progress {
     /// Something that stays on the screen.
     pub fn note(&self, text: &str) {
         match &self.bar {
-            Some(bar) => bar.suspend(|| self.line(text)),
-            None => self.line(text),
+            Some(bar) => bar.suspend(|| line(text)),
+            None => line(text),
         }
     }
 
@@ -151,9 +180,9 @@ impl Progress {
         let left = (each * todo).saturating_sub(running.min(each));
         format!(", about {} left", duration(Duration::from_secs(left.as_secs().max(1))))
     }
+}
 
-    fn line(&self, text: &str) {
-        // Progress that can't be shown is no reason to stop.
-        let _ = writeln!(std::io::stderr(), "{text}");
-    }
+/// Progress that can't be shown is no reason to stop.
+fn line(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{text}");
 }

@@ -78,7 +78,8 @@ fn table(record: &RunRecord) -> String {
         column.set_padding((1, 0));
     }
     let lines: String = table.lines().map(|line| format!("{}\n", line.trim_end())).collect();
-    lines + "\n requests/s counts expected answers only, ± its 95 % confidence interval;\n \
+    lines
+        + "\n requests/s counts expected answers only, ± its 95 % confidence interval;\n \
              latencies in ms; CPU and memory are those of the target, 100 % is one core\n"
 }
 
@@ -146,7 +147,11 @@ fn conclusion(record: &RunRecord) -> String {
             )
         } else {
             let times = better.rate_per_s / worse.rate_per_s;
-            writeln!(out, " {} carries {times:.2} times the load of {}", better.target, worse.target)
+            writeln!(
+                out,
+                " {} carries {times:.2} times the load of {}",
+                better.target, worse.target
+            )
         };
     }
     out

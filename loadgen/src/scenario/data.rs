@@ -29,12 +29,7 @@ impl Data {
     pub fn new(seed: u64, user: u32) -> Self {
         let mut stream = ChaCha8Rng::seed_from_u64(seed);
         stream.set_stream(u64::from(user));
-        Self {
-            stream,
-            user,
-            iteration: 0,
-            moved: false,
-        }
+        Self { stream, user, iteration: 0, moved: false }
     }
 
     /// The user's number.

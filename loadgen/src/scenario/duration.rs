@@ -73,11 +73,7 @@ mod tests {
             ("24h", 86_400_000),
         ];
         for (text, millis) in cases {
-            assert_eq!(
-                parse_duration(text),
-                Ok(Duration::from_millis(millis)),
-                "{text}"
-            );
+            assert_eq!(parse_duration(text), Ok(Duration::from_millis(millis)), "{text}");
         }
     }
 

@@ -43,9 +43,9 @@ impl Diagnostic for ScenarioError {
     fn related<'a>(&'a self) -> Option<Box<dyn Iterator<Item = &'a dyn Diagnostic> + 'a>> {
         match self {
             Self::Unreadable { .. } => None,
-            Self::Invalid { faults, .. } => Some(Box::new(
-                faults.iter().map(|fault| fault as &dyn Diagnostic),
-            )),
+            Self::Invalid { faults, .. } => {
+                Some(Box::new(faults.iter().map(|fault| fault as &dyn Diagnostic)))
+            }
         }
     }
 }
@@ -68,9 +68,7 @@ pub struct Fault {
 
 impl Diagnostic for Fault {
     fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        self.help
-            .as_ref()
-            .map(|help| Box::new(help) as Box<dyn fmt::Display>)
+        self.help.as_ref().map(|help| Box::new(help) as Box<dyn fmt::Display>)
     }
 
     fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
@@ -80,17 +78,12 @@ impl Diagnostic for Fault {
 
 impl Fault {
     pub(super) fn new(message: impl Into<String>) -> Self {
-        Self {
-            message: message.into(),
-            labels: Vec::new(),
-            help: None,
-        }
+        Self { message: message.into(), labels: Vec::new(), help: None }
     }
 
     /// Points at a place of the file.
     pub(super) fn at(mut self, place: Range<usize>, label: impl Into<String>) -> Self {
-        self.labels
-            .push(LabeledSpan::new_with_span(Some(label.into()), place));
+        self.labels.push(LabeledSpan::new_with_span(Some(label.into()), place));
         self
     }
 

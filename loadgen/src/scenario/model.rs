@@ -41,6 +41,15 @@ pub enum Backend {
     Postgres,
 }
 
+impl fmt::Display for Backend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Redis => "redis",
+            Self::Postgres => "postgres",
+        })
+    }
+}
+
 /// The closed model: a fixed number of users, each of which waits for its answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Load {

@@ -32,19 +32,13 @@ pub enum OverrideError {
     #[error("--users must be at least 1")]
     NoUsers,
     /// More users than are supported.
-    #[error(
-        "--users must be at most {}",
-        super::file::thousands(u64::from(MOST_USERS))
-    )]
+    #[error("--users must be at most {}", super::file::thousands(u64::from(MOST_USERS)))]
     TooManyUsers,
     /// Zero iterations.
     #[error("--iterations must be at least 1")]
     NoIterations,
     /// More iterations than are supported.
-    #[error(
-        "--iterations must be at most {}",
-        super::file::thousands(MOST_ITERATIONS)
-    )]
+    #[error("--iterations must be at most {}", super::file::thousands(MOST_ITERATIONS))]
     TooManyIterations,
     /// A duration of zero.
     #[error("--duration must be longer than zero")]
@@ -108,11 +102,7 @@ mod tests {
     const SECOND: Duration = Duration::from_secs(1);
 
     fn load() -> Load {
-        Load {
-            users: 5,
-            ramp_up: Duration::ZERO,
-            until: Until::IterationsPerUser(7),
-        }
+        Load { users: 5, ramp_up: Duration::ZERO, until: Until::IterationsPerUser(7) }
     }
 
     #[test]
@@ -122,88 +112,34 @@ mod tests {
 
     #[test]
     fn one_end_replaces_the_other() {
-        let by_time = Overrides {
-            duration: Some(SECOND),
-            ..Overrides::default()
-        };
-        let by_count = Overrides {
-            iterations: Some(9),
-            ..Overrides::default()
-        };
+        let by_time = Overrides { duration: Some(SECOND), ..Overrides::default() };
+        let by_count = Overrides { iterations: Some(9), ..Overrides::default() };
         let timed = load().with_overrides(by_time).unwrap();
         assert_eq!(timed.until, Until::Duration(SECOND));
-        assert_eq!(
-            timed.with_overrides(by_count).unwrap().until,
-            Until::Iterations(9)
-        );
+        assert_eq!(timed.with_overrides(by_count).unwrap().until, Until::Iterations(9));
     }
 
     #[test]
     fn wishes_that_make_no_load_are_refused() {
         let none = Overrides::default();
         let cases = [
+            (Overrides { users: Some(0), ..none }, OverrideError::NoUsers),
+            (Overrides { users: Some(MOST_USERS + 1), ..none }, OverrideError::TooManyUsers),
+            (Overrides { iterations: Some(0), ..none }, OverrideError::NoIterations),
+            (Overrides { iterations: Some(u64::MAX), ..none }, OverrideError::TooManyIterations),
+            (Overrides { duration: Some(Duration::ZERO), ..none }, OverrideError::NoDuration),
             (
-                Overrides {
-                    users: Some(0),
-                    ..none
-                },
-                OverrideError::NoUsers,
-            ),
-            (
-                Overrides {
-                    users: Some(MOST_USERS + 1),
-                    ..none
-                },
-                OverrideError::TooManyUsers,
-            ),
-            (
-                Overrides {
-                    iterations: Some(0),
-                    ..none
-                },
-                OverrideError::NoIterations,
-            ),
-            (
-                Overrides {
-                    iterations: Some(u64::MAX),
-                    ..none
-                },
-                OverrideError::TooManyIterations,
-            ),
-            (
-                Overrides {
-                    duration: Some(Duration::ZERO),
-                    ..none
-                },
-                OverrideError::NoDuration,
-            ),
-            (
-                Overrides {
-                    duration: Some(SECOND),
-                    iterations: Some(1),
-                    ..none
-                },
+                Overrides { duration: Some(SECOND), iterations: Some(1), ..none },
                 OverrideError::TwoEnds,
             ),
             (
-                Overrides {
-                    duration: Some(LONGEST),
-                    ramp_up: Some(SECOND),
-                    ..none
-                },
+                Overrides { duration: Some(LONGEST), ramp_up: Some(SECOND), ..none },
                 OverrideError::TooLong,
             ),
         ];
         for (overrides, error) in cases {
-            assert_eq!(
-                load().with_overrides(overrides),
-                Err(error),
-                "{overrides:?}"
-            );
+            assert_eq!(load().with_overrides(overrides), Err(error), "{overrides:?}");
         }
-        assert_eq!(
-            OverrideError::TooManyUsers.to_string(),
-            "--users must be at most 1,000,000"
-        );
+        assert_eq!(OverrideError::TooManyUsers.to_string(), "--users must be at most 1,000,000");
     }
 }

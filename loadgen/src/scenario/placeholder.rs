@@ -38,10 +38,7 @@ impl Template {
             }
             let inner = open + 2;
             let close = find_close(text, inner).ok_or_else(|| unclosed(open))?;
-            template.push(parse_placeholder(
-                text[inner..close].trim(),
-                open..close + 2,
-            )?);
+            template.push(parse_placeholder(text[inner..close].trim(), open..close + 2)?);
             at = close + 2;
         }
         template.push(Piece::Literal(text[at..].to_owned()));
@@ -82,18 +79,12 @@ fn parse_placeholder(inner: &str, place: Range<usize>) -> Result<Piece, Template
     let arguments: Vec<&str> = words.collect();
     let fault = |message: String, help: &str| {
         let (place, help) = (place.clone(), help.to_owned());
-        TemplateError {
-            message,
-            place,
-            help,
-        }
+        TemplateError { message, place, help }
     };
     let piece = match name {
         "int" => return parse_int(&arguments).map_err(|message| fault(message, INT_HELP)),
         "uuid" => Piece::Uuid,
-        "name" => Piece::Name {
-            between: " ".to_owned(),
-        },
+        "name" => Piece::Name { between: " ".to_owned() },
         "user" => Piece::User,
         "iteration" => Piece::Iteration,
         _ => {
@@ -114,9 +105,7 @@ const INT_HELP: &str =
 fn parse_int(arguments: &[&str]) -> Result<Piece, String> {
     let [min, max] = arguments else {
         let given = arguments.len();
-        return Err(format!(
-            "`int` takes two arguments, MIN and MAX, not {given}"
-        ));
+        return Err(format!("`int` takes two arguments, MIN and MAX, not {given}"));
     };
     let whole = |word: &str| {
         let number = word.parse::<i64>();
@@ -124,9 +113,7 @@ fn parse_int(arguments: &[&str]) -> Result<Piece, String> {
     };
     let (min, max) = (whole(min)?, whole(max)?);
     if min > max {
-        return Err(format!(
-            "the range of `int` is empty: {min} is greater than {max}"
-        ));
+        return Err(format!("the range of `int` is empty: {min} is greater than {max}"));
     }
     Ok(Piece::Int { min, max })
 }
@@ -138,47 +125,23 @@ mod tests {
     use super::*;
 
     fn fault(text: &str) -> (String, &str, String) {
-        let TemplateError {
-            message,
-            place,
-            help,
-        } = Template::parse(text).unwrap_err();
+        let TemplateError { message, place, help } = Template::parse(text).unwrap_err();
         (message, &text[place], help)
     }
 
     #[test]
     fn what_is_wrong_is_said_and_shown() {
         let cases = [
-            (
-                "a {{ uid }}",
-                "`uid` is not a placeholder",
-                "{{ uid }}",
-                "did you mean `uuid`?",
-            ),
+            ("a {{ uid }}", "`uid` is not a placeholder", "{{ uid }}", "did you mean `uuid`?"),
             (
                 "{{}}",
                 "`` is not a placeholder",
                 "{{}}",
                 "known here: `uuid`, `int`, `name`, `user`, `iteration`",
             ),
-            (
-                "{{ uuid 4 }}",
-                "`uuid` takes no arguments",
-                "{{ uuid 4 }}",
-                "write `{{ uuid }}`",
-            ),
-            (
-                "{{int 1}}",
-                "`int` takes two arguments, MIN and MAX, not 1",
-                "{{int 1}}",
-                INT_HELP,
-            ),
-            (
-                "{{ int 1 x }}",
-                "`x` is not a whole number of 64 bits",
-                "{{ int 1 x }}",
-                INT_HELP,
-            ),
+            ("{{ uuid 4 }}", "`uuid` takes no arguments", "{{ uuid 4 }}", "write `{{ uuid }}`"),
+            ("{{int 1}}", "`int` takes two arguments, MIN and MAX, not 1", "{{int 1}}", INT_HELP),
+            ("{{ int 1 x }}", "`x` is not a whole number of 64 bits", "{{ int 1 x }}", INT_HELP),
             (
                 "{{ int 2 1 }}",
                 "the range of `int` is empty: 2 is greater than 1",
@@ -195,10 +158,7 @@ mod tests {
     fn an_unclosed_placeholder_is_shown_where_it_opens() {
         for text in ["a {{ user", "a {{ user }", "a {{ user {{ user }}"] {
             let error = Template::parse(text).unwrap_err();
-            assert_eq!(
-                error.message,
-                "a placeholder is opened by `{{` and never closed"
-            );
+            assert_eq!(error.message, "a placeholder is opened by `{{` and never closed");
             assert_eq!(error.place, 2..4);
         }
     }

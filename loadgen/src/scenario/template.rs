@@ -40,11 +40,7 @@ pub(super) enum Piece {
     /// The number of the user's iteration.
     Iteration,
     /// The inner template so many times, rendered anew each time.
-    Repeat {
-        count: u32,
-        separator: String,
-        inner: Template,
-    },
+    Repeat { count: u32, separator: String, inner: Template },
 }
 
 impl Template {
@@ -102,13 +98,7 @@ impl Template {
             return Self::literal(copies.join(separator));
         }
         let separator = separator.to_owned();
-        Self {
-            pieces: vec![Piece::Repeat {
-                count,
-                separator,
-                inner: self,
-            }],
-        }
+        Self { pieces: vec![Piece::Repeat { count, separator, inner: self }] }
     }
 }
 
@@ -121,11 +111,7 @@ impl Piece {
             Self::Name { between } => data.push_name(between, out),
             Self::User => data.push_user(out),
             Self::Iteration => data.push_iteration(out),
-            Self::Repeat {
-                count,
-                separator,
-                inner,
-            } => {
+            Self::Repeat { count, separator, inner } => {
                 for index in 0..*count {
                     if index > 0 {
                         out.push_str(separator);
@@ -157,11 +143,9 @@ impl fmt::Display for Piece {
             Self::Name { .. } => f.write_str("{{ name }}"),
             Self::User => f.write_str("{{ user }}"),
             Self::Iteration => f.write_str("{{ iteration }}"),
-            Self::Repeat {
-                count,
-                separator,
-                inner,
-            } => write!(f, "{inner}{separator} … ({count} in all)"),
+            Self::Repeat { count, separator, inner } => {
+                write!(f, "{inner}{separator} … ({count} in all)")
+            }
         }
     }
 }
@@ -183,15 +167,9 @@ mod tests {
 
     #[test]
     fn what_is_constant_is_known() {
-        assert_eq!(
-            Template::literal("{{ uuid }}").as_constant(),
-            Some("{{ uuid }}")
-        );
+        assert_eq!(Template::literal("{{ uuid }}").as_constant(), Some("{{ uuid }}"));
         assert_eq!(Template::literal("").as_constant(), Some(""));
-        assert_eq!(
-            Template::parse("a {{{{ b }} c").unwrap().as_constant(),
-            Some("a {{ b }} c")
-        );
+        assert_eq!(Template::parse("a {{{{ b }} c").unwrap().as_constant(), Some("a {{ b }} c"));
         assert_eq!(Template::parse("a {{ user }}").unwrap().as_constant(), None);
     }
 
@@ -202,10 +180,7 @@ mod tests {
         let (one, two) = text.split_once(',').unwrap();
         assert_ne!(one, two);
         assert_eq!(pair.to_string(), "{{ uuid }}, … (2 in all)");
-        assert_eq!(
-            Template::literal("x").repeated(3, ",").as_constant(),
-            Some("x,x,x")
-        );
+        assert_eq!(Template::literal("x").repeated(3, ",").as_constant(), Some("x,x,x"));
     }
 
     #[test]
@@ -220,10 +195,7 @@ mod tests {
     #[test]
     fn it_prints_as_it_was_written() {
         let template = Template::parse(EVERYTHING).unwrap();
-        assert_eq!(
-            template.to_string(),
-            EVERYTHING.replace("{{int -5 5}}", "{{ int -5 5 }}")
-        );
+        assert_eq!(template.to_string(), EVERYTHING.replace("{{int -5 5}}", "{{ int -5 5 }}"));
     }
 
     proptest! {

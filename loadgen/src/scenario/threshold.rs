@@ -147,9 +147,7 @@ pub(super) fn parse_condition(metric: Metric, text: &str) -> Result<(Comparison,
 }
 
 fn parse_percentage(text: &str) -> Result<f64, String> {
-    let number = text
-        .strip_suffix('%')
-        .ok_or_else(|| format!("`{text}` is not a percentage"))?;
+    let number = text.strip_suffix('%').ok_or_else(|| format!("`{text}` is not a percentage"))?;
     match number.trim().parse::<f64>() {
         Ok(percent) if percent < 0.0 => Err("a percentage cannot be negative".to_owned()),
         Ok(percent) if percent > 100.0 => Err(format!("`{text}` is more than 100%")),
@@ -177,10 +175,7 @@ mod tests {
         let cases = [
             ("p99.9", Some((None, p(99.9)))),
             ("redis3.p99.9", Some((Some("redis3"), p(99.9)))),
-            (
-                "v1.2 read.error_rate",
-                Some((Some("v1.2 read"), Metric::ErrorRate)),
-            ),
+            ("v1.2 read.error_rate", Some((Some("v1.2 read"), Metric::ErrorRate))),
             ("a.p50.p95", Some((Some("a.p50"), p(95.0)))),
             ("rate.rate", Some((Some("rate"), Metric::Rate))),
             ("p101", Some((None, p(101.0)))),
@@ -196,68 +191,29 @@ mod tests {
     #[test]
     fn bounds_are_in_the_unit_of_the_metric() {
         let p99 = Metric::Percentile(99.0);
-        assert_eq!(
-            parse_condition(p99, "< 100ms"),
-            Ok((Comparison::Less, 100_000.0))
-        );
-        assert_eq!(
-            parse_condition(Metric::ErrorRate, "<=1%"),
-            Ok((Comparison::AtMost, 0.01))
-        );
-        assert_eq!(
-            parse_condition(Metric::Rate, "> 1_500/s"),
-            Ok((Comparison::Greater, 1500.0))
-        );
-        assert_eq!(
-            parse_condition(Metric::Rate, ">= 0.5"),
-            Ok((Comparison::AtLeast, 0.5))
-        );
+        assert_eq!(parse_condition(p99, "< 100ms"), Ok((Comparison::Less, 100_000.0)));
+        assert_eq!(parse_condition(Metric::ErrorRate, "<=1%"), Ok((Comparison::AtMost, 0.01)));
+        assert_eq!(parse_condition(Metric::Rate, "> 1_500/s"), Ok((Comparison::Greater, 1500.0)));
+        assert_eq!(parse_condition(Metric::Rate, ">= 0.5"), Ok((Comparison::AtLeast, 0.5)));
     }
 
     #[test]
     fn what_is_wrong_is_said() {
         let wrong = |metric, text| parse_condition(metric, text).unwrap_err();
-        assert_eq!(
-            wrong(Metric::ErrorRate, "< 101%"),
-            "`101%` is more than 100%"
-        );
-        assert_eq!(
-            wrong(Metric::ErrorRate, "< -1%"),
-            "a percentage cannot be negative"
-        );
-        assert_eq!(
-            wrong(Metric::ErrorRate, "< nan%"),
-            "`nan%` is not a percentage"
-        );
-        assert_eq!(
-            wrong(Metric::ErrorRate, "< 0.01"),
-            "`0.01` is not a percentage"
-        );
-        assert_eq!(
-            wrong(Metric::Rate, "> inf"),
-            "`inf` is not a number of requests per second"
-        );
-        assert_eq!(
-            wrong(Metric::Rate, "500"),
-            "`500` does not begin with <, <=, > or >="
-        );
-        assert_eq!(
-            wrong(Metric::Percentile(50.0), "< -1ms"),
-            "a duration cannot be negative"
-        );
+        assert_eq!(wrong(Metric::ErrorRate, "< 101%"), "`101%` is more than 100%");
+        assert_eq!(wrong(Metric::ErrorRate, "< -1%"), "a percentage cannot be negative");
+        assert_eq!(wrong(Metric::ErrorRate, "< nan%"), "`nan%` is not a percentage");
+        assert_eq!(wrong(Metric::ErrorRate, "< 0.01"), "`0.01` is not a percentage");
+        assert_eq!(wrong(Metric::Rate, "> inf"), "`inf` is not a number of requests per second");
+        assert_eq!(wrong(Metric::Rate, "500"), "`500` does not begin with <, <=, > or >=");
+        assert_eq!(wrong(Metric::Percentile(50.0), "< -1ms"), "a duration cannot be negative");
     }
 
     #[test]
     fn nothing_holds_for_what_is_not_a_number() {
         for comparison in [Comparison::Less, Comparison::AtMost, Comparison::Greater] {
             let (step, text) = (None, String::new());
-            let threshold = Threshold {
-                step,
-                metric: Metric::Rate,
-                comparison,
-                bound: 1.0,
-                text,
-            };
+            let threshold = Threshold { step, metric: Metric::Rate, comparison, bound: 1.0, text };
             assert!(!threshold.holds(f64::NAN));
             assert_eq!(threshold.holds(1.0), comparison == Comparison::AtMost);
             assert_eq!(threshold.holds(2.0), comparison == Comparison::Greater);

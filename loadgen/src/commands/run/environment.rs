@@ -18,7 +18,9 @@ pub fn environment(job: &Job, lab: Option<&Lab>, layout: &Layout) -> Environment
         RefreshKind::nothing()
             .with_cpu(CpuRefreshKind::nothing())
             .with_memory(MemoryRefreshKind::nothing().with_ram()),
-    );
+    )
+    .ok();
+    let cpus = system.as_ref().map_or(&[][..], System::cpus);
     let parts = [
         ("target", &layout.target),
         ("backends", &layout.backends),
@@ -33,13 +35,13 @@ pub fn environment(job: &Job, lab: Option<&Lab>, layout: &Layout) -> Environment
         git_commit: home.and_then(|home| git_commit(home.root())),
         os: System::long_os_version().unwrap_or_default(),
         kernel: System::kernel_version().unwrap_or_default(),
-        cpu_model: system.cpus().first().map(|cpu| cpu.brand().to_owned()).unwrap_or_default(),
-        cores: system.cpus().len(),
-        memory_bytes: system.total_memory(),
+        cpu_model: cpus.first().map(|cpu| cpu.brand().to_owned()).unwrap_or_default(),
+        cores: cpus.len(),
+        memory_bytes: system.as_ref().map_or(0, System::total_memory),
         cpus: parts.map(|(part, cpus)| (part.to_owned(), cpus.clone())).into(),
-        python: lab.and_then(Lab::python_version),
+        python: lab.and_then(|lab| lab.python().version()),
         lock_sha256: home.and_then(|home| sha256(&home.root().join("uv.lock"))),
-        backends: lab.map_or_else(BTreeMap::new, Lab::backend_versions),
+        backends: BTreeMap::new(),
         runtime: if lab.is_some() { "process" } else { "url" }.to_owned(),
     }
 }

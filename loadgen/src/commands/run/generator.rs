@@ -57,7 +57,12 @@ impl Generator {
                     workers.push(WorkerRecord {
                         worker: worker.share.index,
                         users: worker.share.users(load.users),
-                        requests: worker.series.phase(Phase::Hold).iter().map(Counts::requests).sum(),
+                        requests: worker
+                            .series
+                            .phase(Phase::Hold)
+                            .iter()
+                            .map(Counts::requests)
+                            .sum(),
                         snapshots: worker.snapshots,
                     });
                     series.merge(worker.series);
@@ -106,4 +111,3 @@ async fn in_process(
     let held = finished.map_err(Failure::with(Exit::Failed))?.held;
     Ok(Yield { series, held, workers: Vec::new(), lost: None })
 }
-

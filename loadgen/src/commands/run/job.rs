@@ -100,8 +100,8 @@ impl Job {
 }
 
 fn lab_subject(named: &[String], scenario: &Scenario) -> Result<Subject, Failure> {
-    let home = Home::find().map_err(Failure::with(Exit::Usage))?;
-    let manifest = Manifest::load(&home.manifest()).map_err(Failure::with(Exit::Usage))?;
+    let home = Home::find()?;
+    let manifest = Manifest::load(&home.manifest())?;
     let names = match (named, scenario.targets.as_slice()) {
         ([], []) => manifest.default_targets(),
         ([], own) => own.to_vec(),
@@ -109,7 +109,7 @@ fn lab_subject(named: &[String], scenario: &Scenario) -> Result<Subject, Failure
     };
     let mut targets: Vec<TargetSpec> = Vec::new();
     for name in &names {
-        let target = manifest.target(name.trim()).map_err(Failure::with(Exit::Usage))?;
+        let target = manifest.target(name.trim())?;
         if targets.iter().any(|t| t.name == target.name) {
             let message = format!("target \"{name}\" is named twice");
             return Err(Failure::message(Exit::Usage, message, "name each target once"));

@@ -11,15 +11,15 @@ mod verdicts;
 
 use std::time::{Duration, SystemTime};
 
-use tokio::runtime::Runtime;
-
 use self::environment::environment;
 use self::folder::RunFolder;
 use self::job::{Job, Subject};
+use self::record::Context;
 use self::session::{Measured, Session};
 use super::{Exit, Failure};
 use crate::cli::{Format, RunArgs};
-use crate::lab::{Lab, Layout, Options, pin_self};
+use crate::lab::cpus::pin_self;
+use crate::lab::{Lab, Layout, Options};
 use crate::measure::RunRecord;
 use crate::report::{self, Progress};
 
@@ -35,9 +35,11 @@ pub fn run(args: RunArgs) -> Result<Exit, Failure> {
         Subject::Url(_) => Layout::unpinned(),
     };
     // Before the runtime has threads: they would not follow.
-    pin_self(&layout.generator).map_err(|e| io_failure("keep to its CPUs", &e))?;
-    let runtime = Runtime::new().map_err(|e| io_failure("start its threads", &e))?;
-    runtime.block_on(execute(&job, &folder, layout))
+    pin_self(&layout.generator).map_err(|e| {
+        let message = format!("loadgen cannot keep to its CPUs: {e}");
+        Failure::message(Exit::Failed, message, "see `taskset -p $$`")
+    })?;
+    super::runtime()?.block_on(execute(&job, &folder, layout))
 }
 
 async fn execute(job: &Job, folder: &RunFolder, layout: Layout) -> Result<Exit, Failure> {
@@ -51,18 +53,21 @@ async fn execute(job: &Job, folder: &RunFolder, layout: Layout) -> Result<Exit, 
         () = interrupt.cancelled() => return Ok(nothing_measured(&progress)),
         lab = prepare_lab(job, folder, &layout, &progress) => lab?,
     };
-    let session = Session::new(job, lab, &mut progress, interrupt.clone());
-    let (measured, lab) = session.measure().await;
-    progress.finish();
+    let mut session = Session::new(job, lab, &mut progress, interrupt.clone());
+    let measured = session.measure().await;
     if measured.rounds.is_empty() {
-        return match measured.failure {
-            Some(failure) => Err(failure),
-            None => Ok(nothing_measured(&progress)),
-        };
+        session.close().await;
+        return measured.failure.map_or_else(|| Ok(nothing_measured(&progress)), Err);
     }
-    let environment = environment(job, lab.as_ref(), &layout);
-    let record = record::build(job, &measured, environment, lab.as_ref(), started, interrupt.is_cancelled());
+    let context = Context {
+        environment: environment(job, session.lab(), &layout),
+        lab: session.lab(),
+        started,
+        interrupted: interrupt.is_cancelled(),
+    };
+    let record = record::build(job, &measured, context);
     let saved = folder.save(&record);
+    session.close().await;
     // Not being able to save is no reason not to show.
     print(job.format, &record, folder);
     saved?;
@@ -81,8 +86,7 @@ async fn prepare_lab(
         server_workers: job.server_workers,
         cpus: layout.clone(),
     };
-    let show = |what: &str| progress.phase(what);
-    Lab::prepare(home.clone(), options, &show).await.map(Some).map_err(Failure::with(Exit::Target))
+    Ok(Some(Lab::prepare(home.clone(), options, progress.teller()).await?))
 }
 
 fn print(format: Format, record: &RunRecord, folder: &RunFolder) {
@@ -115,8 +119,4 @@ fn nothing_measured(progress: &Progress) -> Exit {
     progress.finish();
     eprintln!("interrupted before anything was measured");
     Exit::Interrupted
-}
-
-fn io_failure(what: &str, error: &std::io::Error) -> Failure {
-    Failure::message(Exit::Failed, format!("loadgen cannot {what}: {error}"), "see the error above")
 }

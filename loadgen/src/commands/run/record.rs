@@ -8,29 +8,34 @@ use super::session::{Measured, Round, held};
 use super::verdicts;
 use crate::lab::{Lab, Usage};
 use crate::measure::{
-    Counts, Degraded, Environment, Latencies, LoadRecord, Phase, Proof, ResourceRecord, RoundRecord,
-    RunRecord, SCHEMA, SecondRecord, Series, ServerRecord, Summary, TargetRecord, ThresholdRecord,
-    WorkerRecord, compare,
+    Counts, Degraded, Environment, Latencies, LoadRecord, Phase, Proof, ResourceRecord,
+    RoundRecord, RunRecord, SCHEMA, SecondRecord, Series, ServerRecord, Summary, TargetRecord,
+    ThresholdRecord, WorkerRecord, compare,
 };
 use crate::scenario::{Metric, Step, Threshold, Until};
 
 /// The counter that is held against the rows of the table `items`.
 const PROVED: &str = "inserted_items";
 
+/// What the record tells besides what was measured.
+pub struct Context<'a> {
+    /// Where it ran.
+    pub environment: Environment,
+    /// What launched the targets, if a lab did.
+    pub lab: Option<&'a Lab>,
+    /// When it began.
+    pub started: SystemTime,
+    /// Whether it was interrupted.
+    pub interrupted: bool,
+}
+
 /// Sums up a run.
-pub fn build(
-    job: &Job,
-    measured: &Measured,
-    environment: Environment,
-    lab: Option<&Lab>,
-    started: SystemTime,
-    interrupted: bool,
-) -> RunRecord {
+pub fn build(job: &Job, measured: &Measured, context: Context<'_>) -> RunRecord {
     let mut pooled = Vec::new();
     for (index, name) in job.names().into_iter().enumerate() {
         let rounds: Vec<&Round> = measured.rounds.iter().filter(|r| r.target == index).collect();
         if !rounds.is_empty() {
-            pooled.push(Pooled::new(job, index, name, &rounds, lab));
+            pooled.push(Pooled::new(job, index, name, &rounds, context.lab));
         }
     }
     let rates: Vec<(String, Vec<f64>)> = pooled
@@ -44,16 +49,16 @@ pub fn build(
     let mut record = RunRecord {
         schema: SCHEMA.to_owned(),
         scenario: job.scenario.name.clone(),
-        started: humantime::format_rfc3339_seconds(started).to_string(),
+        started: humantime::format_rfc3339_seconds(context.started).to_string(),
         seed: job.seed,
-        environment,
+        environment: context.environment,
         load: load(job),
         comparison: matches!(job.subject, Subject::Lab { .. }).then(|| compare(&rates)),
         thresholds: pooled.iter().flat_map(|p| p.judge(&job.scenario.thresholds)).collect(),
         targets: pooled.into_iter().map(|p| p.record).collect(),
         verdicts: Vec::new(),
         degraded: lost.map(|reason| Degraded { reason }),
-        interrupted,
+        interrupted: context.interrupted,
     };
     record.verdicts = verdicts::judge(&record, job);
     record
@@ -123,7 +128,9 @@ impl Pooled {
                     },
                 };
                 let measured = match threshold.metric {
-                    Metric::Percentile(p) => counts.answered.quantile(p / 100.0).map(|us| us as f64),
+                    Metric::Percentile(p) => {
+                        counts.answered.quantile(p / 100.0).map(|us| us as f64)
+                    }
                     Metric::ErrorRate => Some(summary.error_rate()),
                     Metric::Rate => Some(summary.rate_per_s),
                 };
@@ -187,7 +194,7 @@ fn counters(steps: &[Step], counts: &[Counts]) -> BTreeMap<String, u64> {
 
 /// Holds the counter against the rows, after a round that went to its end.
 fn proof(steps: &[Step], round: &Round) -> Option<Proof> {
-    let (held_rows, incomplete) = round.rows?;
+    let found = round.rows.as_ref()?;
     let of = |phase| {
         let counts = by_step(round.yielded.series.phase(phase), steps.len());
         counters(steps, &counts).get(PROVED).copied()
@@ -199,16 +206,17 @@ fn proof(steps: &[Step], round: &Round) -> Option<Proof> {
         .map(|values| Counts { counters: values.clone(), ..Counts::default() })
         .collect::<Vec<_>>();
     let verified = counters(steps, &verified).get(PROVED).copied().unwrap_or(0);
-    let others = [Phase::Warmup, Phase::RampUp, Phase::Tail].into_iter().filter_map(of).sum::<u64>();
+    let others =
+        [Phase::Warmup, Phase::RampUp, Phase::Tail].into_iter().filter_map(of).sum::<u64>();
     let uncounted = verified + others;
     Some(Proof {
         round: round.number,
         counter: PROVED.to_owned(),
         counted,
         uncounted,
-        held: held_rows,
-        incomplete,
-        agrees: held_rows == counted + uncounted && incomplete == 0,
+        held: found.rows,
+        incomplete: found.nulls,
+        agrees: found.rows == counted + uncounted && found.nulls == 0,
     })
 }
 
@@ -294,7 +302,7 @@ fn server(job: &Job, index: usize, lab: Option<&Lab>) -> ServerRecord {
         framework: entry.framework.clone(),
         server: entry.server.clone(),
         workers: job.server_workers,
-        packages: lab.versions(&entry.packages),
+        packages: lab.python().versions(&entry.packages),
         differs: entry.differs.clone(),
     }
 }

@@ -10,10 +10,9 @@ use super::job::{Job, Subject};
 use crate::cluster::Cluster;
 use crate::commands::{Exit, Failure};
 use crate::engine::{self, Plan, VerifyError};
-use crate::lab::{Lab, Target, Usage, Watched, Window};
+use crate::lab::{Lab, RowCount, Target, Usage, Watched, Window};
 use crate::measure::{Counts, Phase, Series};
 use crate::report::Progress;
-use crate::scenario::Backend;
 
 /// A run under way.
 pub struct Session<'a> {
@@ -38,8 +37,8 @@ pub struct Round {
     pub usage: BTreeMap<String, Usage>,
     /// What the verification read from the answers, by step and counter.
     pub verified: Vec<Vec<u64>>,
-    /// What PostgreSQL held afterwards, and how many of these rows are incomplete.
-    pub rows: Option<(u64, u64)>,
+    /// What PostgreSQL held afterwards.
+    pub rows: Option<RowCount>,
 }
 
 /// What came of a run.
@@ -75,21 +74,30 @@ impl<'a> Session<'a> {
         Self { job, lab, generator: Generator::Process, progress, interrupt }
     }
 
-    /// Measures all rounds, or as many as an interrupt or an error allow, and stops everything
-    /// that was started.
-    pub async fn measure(mut self) -> (Measured, Option<Lab>) {
+    /// Measures all rounds, or as many as an interrupt or an error allow.
+    pub async fn measure(&mut self) -> Measured {
         let mut measured = Measured::default();
         if let Err(Stopped::Failed(failure)) = self.rounds(&mut measured.rounds).await {
             measured.failure = Some(failure);
         }
+        measured
+    }
+
+    /// The lab, for what there is to tell about it.
+    pub fn lab(&self) -> Option<&Lab> {
+        self.lab.as_ref()
+    }
+
+    /// Stops everything that was started.
+    pub async fn close(self) {
         self.progress.phase("stopping");
         self.generator.close().await;
-        if let Some(lab) = &mut self.lab
-            && let Err(error) = lab.stop_backends().await
+        if let Some(lab) = self.lab
+            && let Err(error) = lab.stop().await
         {
-            self.progress.note(&format!("{error}"));
+            self.progress.note(&error.to_string());
         }
-        (measured, self.lab)
+        self.progress.finish();
     }
 
     async fn rounds(&mut self, rounds: &mut Vec<Round>) -> Result<(), Stopped> {
@@ -117,12 +125,9 @@ impl<'a> Session<'a> {
     async fn start(&mut self) -> Result<(), Stopped> {
         let interrupt = self.interrupt.clone();
         if let Some(lab) = &mut self.lab {
-            for backend in &self.job.scenario.backends {
-                self.progress.phase(&format!("starting {backend}"));
-            }
             unless(&interrupt, lab.start_backends(&self.job.scenario.backends))
                 .await?
-                .map_err(Failure::with(Exit::Target))?;
+                .map_err(Failure::from)?;
         }
         if let Some(workers) = self.job.workers {
             self.progress.phase(&format!("starting {workers} workers"));
@@ -136,37 +141,30 @@ impl<'a> Session<'a> {
 
     /// One round: fill the backends, start the target, verify it, load it, stop it.
     async fn round(&mut self, target: usize, number: u32) -> Result<Round, Stopped> {
-        let interrupt = self.interrupt.clone();
-        let (name, running) = match &self.job.subject {
-            Subject::Url(_) => ("url", None),
-            Subject::Lab { targets, .. } => {
+        let (name, url, running) = match (&self.job.subject, &self.lab) {
+            (Subject::Lab { targets, .. }, Some(lab)) => {
                 let name = targets[target].name.as_str();
                 self.progress.step(&format!("starting {name}"));
-                let lab = self.lab.as_ref();
                 let started = async {
-                    match lab {
-                        Some(lab) => {
-                            lab.fill().await?;
-                            lab.start_target(name, number).await.map(Some)
-                        }
-                        None => Ok(None),
-                    }
+                    lab.fill().await?;
+                    lab.start_target(name, number).await
                 };
-                (name, unless(&interrupt, started).await?.map_err(Failure::with(Exit::Target))?)
+                let running = unless(&self.interrupt, started).await?.map_err(Failure::from)?;
+                (name, running.url.clone(), Some(running))
             }
-        };
-        let url = match (&self.job.subject, &running) {
-            (Subject::Url(url), _) => url.clone(),
-            (_, Some(running)) => running.url().to_owned(),
-            (_, None) => String::new(),
+            (Subject::Url(url), _) => ("url", url.clone(), None),
+            (Subject::Lab { .. }, None) => return Err(Stopped::Interrupted),
         };
         let plan = self.job.plan(url.clone(), number);
         let result = self.load(name, plan, running.as_ref()).await;
         if let Some(running) = running {
-            running.stop().await.map_err(Failure::with(Exit::Failed))?;
+            running.stop().await.map_err(Failure::from)?;
         }
         let (verified, yielded, usage) = result?;
-        let rows = self.count_rows().await?;
+        let rows = match &self.lab {
+            Some(lab) => lab.count_rows().await.map_err(Failure::from)?,
+            None => None,
+        };
         Ok(Round { target, number, url, yielded, usage, verified, rows })
     }
 
@@ -178,10 +176,9 @@ impl<'a> Session<'a> {
         running: Option<&Target>,
     ) -> Result<(Vec<Vec<u64>>, Yield, BTreeMap<String, Usage>), Stopped> {
         self.progress.round_started(name);
-        let verified = unless(&self.interrupt, engine::verify(&plan, name))
-            .await?
-            .map_err(unverified)?;
-        let window = Window::open(self.watched(running));
+        let verified =
+            unless(&self.interrupt, engine::verify(&plan, name)).await?.map_err(unverified)?;
+        let window = Window::open(self.watched(running)).map_err(Failure::from)?;
         let progress = &mut *self.progress;
         let yielded = self
             .generator
@@ -196,20 +193,9 @@ impl<'a> Session<'a> {
     fn watched(&self, running: Option<&Target>) -> Vec<Watched> {
         let mut watched = vec![Watched::process("generator", std::process::id())];
         watched.extend(self.generator.pids().iter().map(|pid| Watched::process("generator", *pid)));
-        watched.extend(running.map(Target::watched));
-        watched.extend(self.lab.iter().flat_map(Lab::watched_backends));
+        watched.extend(running.map(|t| Watched::below("target", t.service().guard_pid())));
+        watched.extend(self.lab.iter().flat_map(Lab::backend_services).map(Watched::from));
         watched
-    }
-
-    /// What a scenario with PostgreSQL left there.
-    async fn count_rows(&self) -> Result<Option<(u64, u64)>, Failure> {
-        match &self.lab {
-            Some(lab) if self.job.scenario.backends.contains(&Backend::Postgres) => {
-                let rows = lab.count_rows().await.map_err(Failure::with(Exit::Failed))?;
-                Ok(Some((rows.rows, rows.nulls)))
-            }
-            _ => Ok(None),
-        }
     }
 }
 
@@ -223,7 +209,10 @@ fn unverified(error: VerifyError) -> Failure {
 }
 
 /// `work`, unless it is interrupted first.
-async fn unless<T>(interrupt: &CancellationToken, work: impl Future<Output = T>) -> Result<T, Stopped> {
+async fn unless<T>(
+    interrupt: &CancellationToken,
+    work: impl Future<Output = T>,
+) -> Result<T, Stopped> {
     tokio::select! {
         biased;
         () = interrupt.cancelled() => Err(Stopped::Interrupted),

@@ -14,7 +14,8 @@ pub fn judge(record: &RunRecord, job: &Job) -> Vec<Verdict> {
         verdicts.push(Verdict {
             kind: VerdictKind::Interrupted,
             target: None,
-            message: "the run was interrupted: only what was measured until then is here".to_owned(),
+            message: "the run was interrupted: only what was measured until then is here"
+                .to_owned(),
             advice: "let it run to its end before you compare".to_owned(),
         });
     }

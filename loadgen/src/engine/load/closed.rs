@@ -32,22 +32,14 @@ impl Closed {
             Until::Duration(duration) => Some(warmup + load.ramp_up + duration),
             Until::Iterations(_) | Until::IterationsPerUser(_) => None,
         };
-        Self {
-            users: load.users,
-            warmup,
-            ramp_up: load.ramp_up,
-            end,
-        }
+        Self { users: load.users, warmup, ramp_up: load.ramp_up, end }
     }
 
     /// What `user`, numbered over the whole test, does at `elapsed`. Users start one after
     /// another at even distances, the first when the ramp-up begins.
     #[must_use]
     pub fn turn(&self, user: u32, elapsed: Duration) -> Turn {
-        let start = self.warmup
-            + self
-                .ramp_up
-                .mul_f64(f64::from(user) / f64::from(self.users));
+        let start = self.warmup + self.ramp_up.mul_f64(f64::from(user) / f64::from(self.users));
         if self.end.is_some_and(|end| elapsed >= end) {
             Turn::Over
         } else if elapsed < self.warmup || elapsed >= start {

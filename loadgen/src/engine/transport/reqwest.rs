@@ -83,10 +83,7 @@ fn failure(error: &reqwest::Error) -> Failure {
     } else {
         ErrorKind::Protocol
     };
-    Failure {
-        kind,
-        message: root(error),
-    }
+    Failure { kind, message: root(error) }
 }
 
 fn broke_off(cause: &(dyn Error + 'static)) -> bool {
@@ -111,10 +108,7 @@ fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn
 
 /// What the innermost cause says: the outer ones only repeat the URL.
 fn root(error: &(dyn Error + 'static)) -> String {
-    causes(error)
-        .last()
-        .map(ToString::to_string)
-        .unwrap_or_default()
+    causes(error).last().map(ToString::to_string).unwrap_or_default()
 }
 
 fn method(method: Method) -> reqwest::Method {

@@ -13,9 +13,7 @@ pub(super) fn read(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<Body> {
     let mut table = value.table("`body`", faults)?;
     let json = table.take("json");
     let text = table.take("text");
-    let content_type = table
-        .take("content_type")
-        .map(|value| read_content_type(&value, faults));
+    let content_type = table.take("content_type").map(|value| read_content_type(&value, faults));
     let repeat = table.take("repeat");
     let (default_type, template) = match (json, text) {
         (Some(json), None) => ("application/json", read_json(&json, repeat, faults)),
@@ -43,10 +41,7 @@ pub(super) fn read(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<Body> {
     };
     table.finish(faults);
     let content_type = content_type.unwrap_or_else(|| Some(default_type.to_owned()));
-    Some(Body {
-        content_type: content_type?,
-        text: template?,
-    })
+    Some(Body { content_type: content_type?, text: template? })
 }
 
 fn read_json(

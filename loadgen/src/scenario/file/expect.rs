@@ -19,9 +19,8 @@ pub(super) fn read(
     {
         refuse_for_head(counters, faults);
     }
-    let expect = expect.map_or(Some(Expect::default()), |value| {
-        read_expect(&value, method, faults)
-    });
+    let expect =
+        expect.map_or(Some(Expect::default()), |value| read_expect(&value, method, faults));
     let counters = counters.map(|value| read_counters(&value, faults));
     (expect, counters.unwrap_or_default())
 }
@@ -32,38 +31,21 @@ fn read_expect(
     faults: &mut Faults<'_>,
 ) -> Option<Expect> {
     let mut table = value.table("`expect`", faults)?;
-    let status = table
-        .take("status")
-        .and_then(|value| read_status(&value, faults));
+    let status = table.take("status").and_then(|value| read_status(&value, faults));
     let json = table.take("json");
     let body = table.take("body");
     if method == Some(Method::Head) {
-        [&json, &body]
-            .into_iter()
-            .flatten()
-            .for_each(|value| refuse_for_head(value, faults));
+        [&json, &body].into_iter().flatten().for_each(|value| refuse_for_head(value, faults));
     }
     let json = json.map(|value| read_json(&value, faults));
     let body = body.and_then(|value| read_body(&value, faults));
     table.finish(faults);
-    Some(Expect {
-        status,
-        json: json.unwrap_or_default(),
-        body,
-    })
+    Some(Expect { status, json: json.unwrap_or_default(), body })
 }
 
 fn refuse_for_head(value: &Value<'_>, faults: &mut Faults<'_>) {
-    let message = format!(
-        "`{}` reads a body, and the answer to HEAD has none",
-        value.key
-    );
-    value.fault::<()>(
-        message,
-        "never there",
-        "use `get`, or expect a status only",
-        faults,
-    );
+    let message = format!("`{}` reads a body, and the answer to HEAD has none", value.key);
+    value.fault::<()>(message, "never there", "use `get`, or expect a status only", faults);
 }
 
 fn read_status(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<u16> {
@@ -106,10 +88,7 @@ fn read_counters(value: &Value<'_>, faults: &mut Faults<'_>) -> Vec<Counter> {
         }
         let pointer = counter.text(faults)?;
         check_pointer(pointer, counter.place(), faults);
-        Some(Counter {
-            name: counter.key.to_owned(),
-            pointer: pointer.to_owned(),
-        })
+        Some(Counter { name: counter.key.to_owned(), pointer: pointer.to_owned() })
     });
     counters.collect()
 }
@@ -121,11 +100,7 @@ fn check_pointer(pointer: &str, place: Range<usize>, faults: &mut Faults<'_>) {
         let meant = pointer.trim_start_matches("$.").replace('.', "/");
         let help = format!("a JSON pointer begins with `/`; did you mean `/{meant}`?");
         faults.add(fault.at(place, "does not begin with `/`").help(help));
-    } else if pointer
-        .split('~')
-        .skip(1)
-        .any(|after| !after.starts_with(['0', '1']))
-    {
+    } else if pointer.split('~').skip(1).any(|after| !after.starts_with(['0', '1'])) {
         let help = "in a JSON pointer, `~0` stands for `~` and `~1` for `/`";
         faults.add(fault.at(place, "a `~` alone").help(help));
     }

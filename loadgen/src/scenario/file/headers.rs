@@ -14,10 +14,7 @@ pub(super) fn read(
 ) -> Option<Vec<(String, Template)>> {
     let values = value.table("`headers`", faults)?.rest();
     check_duplicates(&values, faults);
-    let headers: Vec<_> = values
-        .iter()
-        .map(|value| read_header(value, has_body, faults))
-        .collect();
+    let headers: Vec<_> = values.iter().map(|value| read_header(value, has_body, faults)).collect();
     headers.into_iter().collect()
 }
 
@@ -28,30 +25,14 @@ fn read_header(
 ) -> Option<(String, Template)> {
     let name = value.key.to_ascii_lowercase();
     if let Some((message, help)) = refusal(value.key, &name, has_body) {
-        faults.add(
-            Fault::new(message)
-                .at(value.key_place.clone(), "not here")
-                .help(help),
-        );
+        faults.add(Fault::new(message).at(value.key_place.clone(), "not here").help(help));
         return None;
     }
     let template = value.template(faults)?;
     let sendable = |c: char| c == '\t' || c == ' ' || c.is_ascii_graphic();
-    if let Some(bad) = template
-        .literals()
-        .flat_map(str::chars)
-        .find(|c| !sendable(*c))
-    {
-        let message = format!(
-            "the header `{}` has {bad:?}, which a header cannot have",
-            value.key
-        );
-        return value.fault(
-            message,
-            "not a header's value",
-            "headers are printable ASCII",
-            faults,
-        );
+    if let Some(bad) = template.literals().flat_map(str::chars).find(|c| !sendable(*c)) {
+        let message = format!("the header `{}` has {bad:?}, which a header cannot have", value.key);
+        return value.fault(message, "not a header's value", "headers are printable ASCII", faults);
     }
     Some((name, template))
 }
@@ -64,10 +45,7 @@ fn refusal(written: &str, name: &str, has_body: bool) -> Option<(String, &'stati
     }
     if FRAMING.contains(&name) {
         let message = format!("`{written}` follows from the body and cannot be set");
-        return Some((
-            message,
-            "leave it out: loadgen sends it as the body needs it",
-        ));
+        return Some((message, "leave it out: loadgen sends it as the body needs it"));
     }
     if name == "content-type" && has_body {
         let message = format!("`{written}` is set by the body");

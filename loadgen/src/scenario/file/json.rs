@@ -14,12 +14,9 @@ pub(super) fn read(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<Json> {
         DeValue::Boolean(boolean) => Some(Json::Bool(*boolean)),
         DeValue::Integer(integer) => read_integer(integer, value, faults),
         DeValue::Float(float) => read_float(float, value, faults),
-        DeValue::Datetime(_) => value.fault(
-            "JSON has no dates",
-            "a date or time",
-            "write it as a string",
-            faults,
-        ),
+        DeValue::Datetime(_) => {
+            value.fault("JSON has no dates", "a date or time", "write it as a string", faults)
+        }
         DeValue::Array(_) => {
             let items: Vec<_> = items(value).iter().map(|item| read(item, faults)).collect();
             items.into_iter().collect::<Option<_>>().map(Json::Array)
@@ -29,10 +26,7 @@ pub(super) fn read(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<Json> {
                 .iter()
                 .map(|field| Some((field.key.to_owned(), read(field, faults)?)))
                 .collect();
-            fields
-                .into_iter()
-                .collect::<Option<Map<_, _>>>()
-                .map(Json::Object)
+            fields.into_iter().collect::<Option<Map<_, _>>>().map(Json::Object)
         }
     }
 }
@@ -43,26 +37,14 @@ pub(super) fn read_template(value: &Value<'_>, faults: &mut Faults<'_>) -> Optio
     match value.node.get_ref() {
         DeValue::String(_) => value.template(faults).map(string_template),
         DeValue::Array(_) => {
-            let items: Vec<_> = items(value)
-                .iter()
-                .map(|item| read_template(item, faults))
-                .collect();
-            Some(enclosed(
-                '[',
-                items.into_iter().collect::<Option<_>>()?,
-                ']',
-            ))
+            let items: Vec<_> =
+                items(value).iter().map(|item| read_template(item, faults)).collect();
+            Some(enclosed('[', items.into_iter().collect::<Option<_>>()?, ']'))
         }
         DeValue::Table(_) => {
-            let fields: Vec<_> = fields(value)
-                .iter()
-                .map(|field| read_field(field, faults))
-                .collect();
-            Some(enclosed(
-                '{',
-                fields.into_iter().collect::<Option<_>>()?,
-                '}',
-            ))
+            let fields: Vec<_> =
+                fields(value).iter().map(|field| read_field(field, faults)).collect();
+            Some(enclosed('{', fields.into_iter().collect::<Option<_>>()?, '}'))
         }
         _ => Some(Template::literal(read(value, faults)?.to_string())),
     }
@@ -112,15 +94,8 @@ fn enclosed(open: char, items: Vec<Template>, close: char) -> Template {
 }
 
 fn items<'a>(value: &Value<'a>) -> Vec<Value<'a>> {
-    let item = |node: &'a Spanned<DeValue<'a>>| Value {
-        node,
-        ..value.clone()
-    };
-    value
-        .node
-        .get_ref()
-        .as_array()
-        .map_or_else(Vec::new, |array| array.iter().map(item).collect())
+    let item = |node: &'a Spanned<DeValue<'a>>| Value { node, ..value.clone() };
+    value.node.get_ref().as_array().map_or_else(Vec::new, |array| array.iter().map(item).collect())
 }
 
 fn fields<'a>(value: &Value<'a>) -> Vec<Value<'a>> {

@@ -35,21 +35,13 @@ pub(super) fn read(value: Option<Value<'_>>, faults: &mut Faults<'_>) -> Option<
         u32::try_from(users).ok()
     });
     let ramp_up = table.take("ramp_up");
-    let ramp_up_time = ramp_up
-        .as_ref()
-        .map_or(Some(Duration::ZERO), |value| value.duration(faults));
+    let ramp_up_time =
+        ramp_up.as_ref().map_or(Some(Duration::ZERO), |value| value.duration(faults));
     let (end, until) = read_end(&mut table, faults);
     table.finish(faults);
-    let load = Load {
-        users: users?,
-        ramp_up: ramp_up_time?,
-        until: until?,
-    };
+    let load = Load { users: users?, ramp_up: ramp_up_time?, until: until? };
     if load.is_too_long() {
-        let places = [ramp_up, end]
-            .into_iter()
-            .flatten()
-            .map(|value| value.place());
+        let places = [ramp_up, end].into_iter().flatten().map(|value| value.place());
         let fault = Fault::new("`ramp_up` and `duration` together must be at most 24h");
         faults.add(places.fold(fault, |fault, place| fault.at(place, "adds up")));
     }
@@ -92,11 +84,7 @@ fn read_end<'a>(
 fn read_until(end: &Value<'_>, faults: &mut Faults<'_>) -> Option<Until> {
     match end.key {
         "duration" => end.positive_duration(faults).map(Until::Duration),
-        "iterations" => end
-            .integer(1..=MOST_ITERATIONS, faults)
-            .map(Until::Iterations),
-        _ => end
-            .integer(1..=MOST_ITERATIONS, faults)
-            .map(Until::IterationsPerUser),
+        "iterations" => end.integer(1..=MOST_ITERATIONS, faults).map(Until::Iterations),
+        _ => end.integer(1..=MOST_ITERATIONS, faults).map(Until::IterationsPerUser),
     }
 }

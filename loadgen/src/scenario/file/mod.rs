@@ -25,9 +25,7 @@ pub(super) fn read(name: &str, text: &str) -> Result<Scenario, Vec<Fault>> {
     let (tree, errors) = DeTable::parse_recoverable(text);
     if !errors.is_empty() {
         let mut faults = Faults::new(text);
-        errors
-            .iter()
-            .for_each(|error| faults.add(syntax_fault(error, text)));
+        errors.iter().for_each(|error| faults.add(syntax_fault(error, text)));
         return Err(faults.in_order());
     }
     let mut faults = Faults::new(text);
@@ -41,27 +39,15 @@ pub(super) fn read(name: &str, text: &str) -> Result<Scenario, Vec<Fault>> {
 fn syntax_fault(error: &toml::de::Error, text: &str) -> Fault {
     let place = error.span().unwrap_or(0..0);
     // The parser may point at what is no place to point at: behind the end, or into a character.
-    let place = if text.get(place.clone()).is_some() {
-        place
-    } else {
-        0..0
-    };
+    let place = if text.get(place.clone()).is_some() { place } else { 0..0 };
     Fault::new(error.message()).at(place, "here")
 }
 
 fn read_scenario(name: &str, mut table: Table<'_>, faults: &mut Faults<'_>) -> Option<Scenario> {
-    let description = table
-        .take("description")
-        .and_then(|value| value.text(faults));
-    let targets = table
-        .take("targets")
-        .map(|value| read_names(&value, faults));
-    let backends = table
-        .take("backends")
-        .map(|value| read_backends(&value, faults));
-    let on_error = table
-        .take("on_error")
-        .and_then(|value| value.choice(&ON_ERROR, faults));
+    let description = table.take("description").and_then(|value| value.text(faults));
+    let targets = table.take("targets").map(|value| read_names(&value, faults));
+    let backends = table.take("backends").map(|value| read_backends(&value, faults));
+    let on_error = table.take("on_error").and_then(|value| value.choice(&ON_ERROR, faults));
     let load = load::read(table.take("load"), faults);
     let (names, steps) = step::read_all(table.take("step"), faults);
     let thresholds = table.take("thresholds");
@@ -79,10 +65,8 @@ fn read_scenario(name: &str, mut table: Table<'_>, faults: &mut Faults<'_>) -> O
     })
 }
 
-const ON_ERROR: [(&str, OnError); 2] = [
-    ("next_iteration", OnError::NextIteration),
-    ("continue", OnError::Continue),
-];
+const ON_ERROR: [(&str, OnError); 2] =
+    [("next_iteration", OnError::NextIteration), ("continue", OnError::Continue)];
 
 const BACKENDS: [(&str, Backend); 2] = [("redis", Backend::Redis), ("postgres", Backend::Postgres)];
 
@@ -94,18 +78,12 @@ fn read_names(value: &Value<'_>, faults: &mut Faults<'_>) -> Vec<String> {
 
 fn read_backends(value: &Value<'_>, faults: &mut Faults<'_>) -> Vec<Backend> {
     let names = read_unique(value, faults);
-    names
-        .iter()
-        .filter_map(|(_, value)| value.choice(&BACKENDS, faults))
-        .collect()
+    names.iter().filter_map(|(_, value)| value.choice(&BACKENDS, faults)).collect()
 }
 
 fn read_unique<'a>(value: &Value<'a>, faults: &mut Faults<'_>) -> Vec<(&'a str, Value<'a>)> {
     let mut names: Vec<(&str, Value<'_>)> = Vec::new();
-    for item in value
-        .array("an array of strings", faults)
-        .unwrap_or_default()
-    {
+    for item in value.array("an array of strings", faults).unwrap_or_default() {
         let DeValue::String(name) = item.node.get_ref() else {
             item.wrong_type::<()>("an array of strings", faults);
             continue;

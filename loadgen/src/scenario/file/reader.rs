@@ -20,10 +20,7 @@ pub(super) struct Faults<'a> {
 
 impl<'a> Faults<'a> {
     pub(super) fn new(text: &'a str) -> Self {
-        Self {
-            text,
-            list: Vec::new(),
-        }
+        Self { text, list: Vec::new() }
     }
 
     pub(super) fn add(&mut self, fault: Fault) {
@@ -78,12 +75,7 @@ impl<'a> Table<'a> {
         let mut left: Vec<Value<'a>> = entries.collect();
         // The tree is sorted by name; people think of a file in the order of its lines.
         left.sort_by_key(|value| value.key_place.start);
-        Self {
-            name,
-            place,
-            left,
-            taken: Vec::new(),
-        }
+        Self { name, place, left, taken: Vec::new() }
     }
 
     pub(super) fn take(&mut self, key: &'static str) -> Option<Value<'a>> {
@@ -110,11 +102,7 @@ impl<'a> Table<'a> {
         for value in self.left {
             let message = format!("`{}` is not a key of {}", value.key, self.name);
             let help = suggestion(value.key, self.taken.iter().copied());
-            faults.add(
-                Fault::new(message)
-                    .at(value.key_place, "unknown key")
-                    .help(help),
-            );
+            faults.add(Fault::new(message).at(value.key_place, "unknown key").help(help));
         }
     }
 }
@@ -213,11 +201,7 @@ impl<'a> Value<'a> {
     ) -> Option<Template> {
         match parsed {
             Ok(template) => Some(template),
-            Err(TemplateError {
-                message,
-                place,
-                help,
-            }) => {
+            Err(TemplateError { message, place, help }) => {
                 let place = faults.place_within(self.place(), text, place);
                 faults.add(Fault::new(message).at(place, "in this text").help(help));
                 None
@@ -251,11 +235,8 @@ impl<'a> Value<'a> {
         let DeValue::Array(array) = self.node.get_ref() else {
             return self.wrong_type(expected, faults);
         };
-        let item = |node: &'a Spanned<DeValue<'a>>| Value {
-            node,
-            key_place: node.span(),
-            ..self.clone()
-        };
+        let item =
+            |node: &'a Spanned<DeValue<'a>>| Value { node, key_place: node.span(), ..self.clone() };
         Some(array.iter().map(item).collect())
     }
 
@@ -283,11 +264,7 @@ impl<'a> Value<'a> {
     ) -> Option<T> {
         let fault = Fault::new(message).at(self.place(), label);
         let help = help.into();
-        faults.add(if help.is_empty() {
-            fault
-        } else {
-            fault.help(help)
-        });
+        faults.add(if help.is_empty() { fault } else { fault.help(help) });
         None
     }
 }
@@ -301,8 +278,7 @@ pub(super) fn parse_integer(integer: &DeInteger<'_>) -> Option<i128> {
 pub(in crate::scenario) fn thousands(number: u64) -> String {
     let digits = number.to_string();
     let groups = digits.as_bytes().rchunks(3).rev();
-    let groups: Vec<String> = groups
-        .map(|group| String::from_utf8_lossy(group).into_owned())
-        .collect();
+    let groups: Vec<String> =
+        groups.map(|group| String::from_utf8_lossy(group).into_owned()).collect();
     groups.join(",")
 }

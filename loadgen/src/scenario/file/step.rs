@@ -75,13 +75,12 @@ fn read_rest(
     table: &mut Table<'_>,
     faults: &mut Faults<'_>,
 ) -> Option<Step> {
-    let timeout = table
-        .take("timeout")
-        .map_or(Some(DEFAULT_TIMEOUT), |value| read_timeout(&value, faults));
+    let timeout =
+        table.take("timeout").map_or(Some(DEFAULT_TIMEOUT), |value| read_timeout(&value, faults));
     let body = table.take("body");
-    let headers = table.take("headers").map_or(Some(Vec::new()), |value| {
-        headers::read(&value, body.is_some(), faults)
-    });
+    let headers = table
+        .take("headers")
+        .map_or(Some(Vec::new()), |value| headers::read(&value, body.is_some(), faults));
     let body = body.map(|value| body::read(&value, faults));
     let method = request.as_ref().map(|request| request.method);
     let (expect, counters) = expect::read(table, method, faults);
@@ -127,10 +126,7 @@ impl Request<'_> {
     /// What the step is called when its file gives no name.
     fn name(&self) -> Name {
         let text = format!("{} {}", self.key.to_uppercase(), self.path);
-        Name {
-            place: self.place.clone(),
-            text,
-        }
+        Name { place: self.place.clone(), text }
     }
 }
 
@@ -149,19 +145,11 @@ fn read_request<'a>(table: &mut Table<'a>, faults: &mut Faults<'_>) -> Option<Re
             |fault: Fault, request: &Value<'_>| fault.at(request.key_place.clone(), "one request");
         faults.add(requests.iter().fold(fault, at));
     }
-    let paths: Vec<_> = requests
-        .iter()
-        .map(|request| read_path(request, faults))
-        .collect();
+    let paths: Vec<_> = requests.iter().map(|request| read_path(request, faults)).collect();
     match (requests.as_slice(), paths.into_iter().next()) {
         ([request], Some(path)) => {
             let (_, method) = METHODS.into_iter().find(|(key, _)| *key == request.key)?;
-            Some(Request {
-                place: request.place(),
-                key: request.key,
-                method,
-                path: path?,
-            })
+            Some(Request { place: request.place(), key: request.key, method, path: path? })
         }
         _ => None,
     }
@@ -175,10 +163,8 @@ fn read_path(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<Template> {
         return value.fault(message, "not a path", help, faults);
     }
     let path = value.parsed(text, Template::parse_path(text), faults)?;
-    if let Some(bad) = path
-        .literals()
-        .flat_map(str::chars)
-        .find(|c| !c.is_ascii_graphic() || *c == '#')
+    if let Some(bad) =
+        path.literals().flat_map(str::chars).find(|c| !c.is_ascii_graphic() || *c == '#')
     {
         let message = format!("`{}` has {bad:?}, which a path cannot have", value.key);
         return value.fault(

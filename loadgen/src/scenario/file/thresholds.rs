@@ -17,9 +17,7 @@ pub(super) fn read(
         return Vec::new();
     };
     let values = table.rest().into_iter();
-    values
-        .filter_map(|value| read_threshold(&value, steps, faults))
-        .collect()
+    values.filter_map(|value| read_threshold(&value, steps, faults)).collect()
 }
 
 fn read_threshold(
@@ -29,21 +27,12 @@ fn read_threshold(
 ) -> Option<Threshold> {
     if let DeValue::Table(_) = value.node.get_ref() {
         let fault = Fault::new(format!("`{}` is a table, not a threshold", value.key));
-        let help = format!(
-            "quote a name that has dots: \"{}.p99\" = \"< 100ms\"",
-            value.key
-        );
-        faults.add(
-            fault
-                .at(value.key_place.clone(), "dots outside quotes")
-                .help(help),
-        );
+        let help = format!("quote a name that has dots: \"{}.p99\" = \"< 100ms\"", value.key);
+        faults.add(fault.at(value.key_place.clone(), "dots outside quotes").help(help));
         return None;
     }
     let at_key = |message: String, label: &str, help: String| {
-        Fault::new(message)
-            .at(value.key_place.clone(), label)
-            .help(help)
+        Fault::new(message).at(value.key_place.clone(), label).help(help)
     };
     let Some((step, metric)) = Metric::split(value.key) else {
         faults.add(unknown_metric(value, steps.unwrap_or_default()));
@@ -53,21 +42,13 @@ fn read_threshold(
         && !(percent > 0.0 && percent < 100.0)
     {
         let message = format!("`{}`: a percentile lies between 0 and 100", value.key);
-        faults.add(at_key(
-            message,
-            "out of range",
-            "write p50, p99 or p99.9".to_owned(),
-        ));
+        faults.add(at_key(message, "out of range", "write p50, p99 or p99.9".to_owned()));
     }
     if let (Some(step), Some(steps)) = (step, steps)
         && !steps.iter().any(|name| name == step)
     {
         let help = suggestion(step, steps.iter().map(String::as_str));
-        faults.add(at_key(
-            format!("there is no step `{step}`"),
-            "unknown step",
-            help,
-        ));
+        faults.add(at_key(format!("there is no step `{step}`"), "unknown step", help));
     }
     read_condition(value, step, metric, faults)
 }
@@ -101,15 +82,10 @@ fn read_condition(
 fn unknown_metric(value: &Value<'_>, steps: &[String]) -> Fault {
     let last = value.key.rsplit('.').next().unwrap_or(value.key);
     let help = if steps.iter().any(|name| name == value.key) {
-        format!(
-            "add what must hold for the step, such as \"{}.p99\"",
-            value.key
-        )
+        format!("add what must hold for the step, such as \"{}.p99\"", value.key)
     } else {
         suggestion(last, METRICS)
     };
     let message = format!("`{}` does not end in a metric", value.key);
-    Fault::new(message)
-        .at(value.key_place.clone(), "unknown metric")
-        .help(help)
+    Fault::new(message).at(value.key_place.clone(), "unknown metric").help(help)
 }

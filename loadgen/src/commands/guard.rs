@@ -1,0 +1,26 @@
+//! `loadgen guard`: hidden; runs one service of the lab and ends it when loadgen goes.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use crate::cli::GuardArgs;
+use crate::lab::guard::{self, Orders};
+
+/// Guards until the service has ended. Needs no runtime, and makes no thread pool.
+pub fn run(args: GuardArgs) -> ExitCode {
+    let orders = Orders {
+        argv: args.command,
+        cpus: args.cpus,
+        run_as: args.uid.zip(args.gid),
+        quit: args.quit,
+        grace: Duration::try_from_secs_f64(args.grace).unwrap_or_default(),
+        remove: args.remove,
+    };
+    match guard::run(&orders) {
+        Ok(code) => ExitCode::from(code),
+        Err(error) => {
+            eprintln!("loadgen guard: {error}");
+            ExitCode::from(127)
+        }
+    }
+}

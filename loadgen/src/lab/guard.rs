@@ -1,0 +1,207 @@
+//! What a guard does: it runs one service, and ends all of it when loadgen goes or asks for it.
+//!
+//! loadgen can be killed in a way that it can't react to (`kill -9`), and services start processes
+//! of their own, some in sessions of their own. So each service runs under a guard: a small process
+//! that holds the read end of a pipe to loadgen. When the pipe closes, for whatever reason, the
+//! guard ends the service and everything that the service has started. On Linux it is the reaper of
+//! its descendants, so orphans come to it instead of leaving its sight. Elsewhere it ends the
+//! process group, which a process in a session of its own leaves.
+
+use std::ffi::OsString;
+use std::io::{self, Read as _};
+use std::os::unix::process::CommandExt as _;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process, wait};
+use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
+use tokio::sync::oneshot;
+
+use super::cpus::pin_self;
+
+/// How often a guard looks again while it ends a service.
+const LOOK_AGAIN: Duration = Duration::from_millis(10);
+
+/// What a guard runs, and how it ends it.
+#[derive(Debug, Clone)]
+pub struct Orders {
+    /// The service's command line. Never empty.
+    pub argv: Vec<OsString>,
+    /// The CPUs it may use; empty leaves all.
+    pub cpus: Vec<usize>,
+    /// The user and the group it runs as, if not this one.
+    pub run_as: Option<(u32, u32)>,
+    /// Whether the service is asked to end by SIGQUIT instead of SIGTERM.
+    pub quit: bool,
+    /// How long it has from then until it is killed.
+    pub grace: Duration,
+    /// A folder that goes when the service was made to end; one that ends by itself leaves it.
+    pub remove: Option<PathBuf>,
+}
+
+/// Runs the service until it ends or standard input closes, then ends what is left of it.
+///
+/// Returns the exit code of the service, or 128 and the signal's number.
+pub fn run(orders: &Orders) -> io::Result<u8> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(guard(orders))
+}
+
+async fn guard(orders: &Orders) -> io::Result<u8> {
+    // When to end is loadgen's to say: a signal sent to everything called loadgen must not end a
+    // service under a measurement. Handled, not ignored: that would be passed on to the service.
+    let _handled =
+        [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()].map(signal);
+    let mut children = signal(SignalKind::child())?;
+    adopt_orphans()?;
+    pin_self(&orders.cpus)?;
+    let mut closed = pipe_closed();
+    let mut service = Tree { main: start(orders)?, ended: None };
+
+    let mut told = false;
+    while !told && service.reap()? && service.ended.is_none() {
+        tokio::select! {
+            _ = children.recv() => {}
+            _ = &mut closed => told = true,
+        }
+    }
+    service.end(orders, &mut children).await?;
+    if let (true, Some(folder)) = (told, &orders.remove) {
+        // loadgen may have been quicker.
+        let _ = std::fs::remove_dir_all(folder);
+    }
+    Ok(service.ended.map_or(1, exit_code))
+}
+
+#[cfg(target_os = "linux")]
+fn adopt_orphans() -> io::Result<()> {
+    Ok(rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn adopt_orphans() -> io::Result<()> {
+    Ok(())
+}
+
+/// Comes true when standard input closes, on a thread of its own: a read can't be given up.
+pub fn pipe_closed() -> oneshot::Receiver<()> {
+    let (tell, closed) = oneshot::channel();
+    std::thread::spawn(move || {
+        let mut ignored = [0; 64];
+        while matches!(io::stdin().read(&mut ignored), Ok(1..)) {}
+        let _ = tell.send(());
+    });
+    closed
+}
+
+fn start(orders: &Orders) -> io::Result<Pid> {
+    let (program, args) = orders.argv.split_first().ok_or(io::ErrorKind::InvalidInput)?;
+    let mut command = Command::new(program);
+    command.args(args).stdin(Stdio::null());
+    if let Some((user, group)) = orders.run_as {
+        command.uid(user).gid(group);
+    }
+    let child = command.spawn().map_err(|error| {
+        io::Error::new(error.kind(), format!("cannot start {}: {error}", program.display()))
+    })?;
+    Pid::from_raw(child.id().cast_signed()).ok_or_else(|| io::ErrorKind::InvalidData.into())
+}
+
+/// A service's first process and all that came of it.
+struct Tree {
+    main: Pid,
+    ended: Option<WaitStatus>,
+}
+
+impl Tree {
+    /// Takes note of those that have ended; false when none is left.
+    fn reap(&mut self) -> io::Result<bool> {
+        loop {
+            match wait(WaitOptions::NOHANG) {
+                Ok(Some((pid, status))) if pid == self.main => self.ended = Some(status),
+                Ok(Some(_)) | Err(rustix::io::Errno::INTR) => {}
+                Ok(None) => return Ok(true),
+                Err(rustix::io::Errno::CHILD) => return Ok(false),
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// Asks the first process to end, then those that outlive it, and kills what stays.
+    async fn end(&mut self, orders: &Orders, children: &mut Signals) -> io::Result<()> {
+        let deadline = Instant::now() + orders.grace;
+        if self.ended.is_none() {
+            let ask = if orders.quit { Signal::QUIT } else { Signal::TERM };
+            let _ = kill_process(self.main, ask);
+        }
+        let mut orphans_asked = false;
+        while self.reap()? {
+            if Instant::now() >= deadline {
+                return self.kill(children).await;
+            }
+            if self.ended.is_some() && !orphans_asked {
+                orphans_asked = true;
+                send_all(Signal::TERM);
+            }
+            look_again(children).await;
+        }
+        Ok(())
+    }
+
+    async fn kill(&mut self, children: &mut Signals) -> io::Result<()> {
+        eprintln!("loadgen guard: killed what did not end in time");
+        while self.reap()? {
+            // Again and again: one may have started another in the meantime.
+            send_all(Signal::KILL);
+            look_again(children).await;
+        }
+        Ok(())
+    }
+}
+
+async fn look_again(children: &mut Signals) {
+    let _ = tokio::time::timeout(LOOK_AGAIN, children.recv()).await;
+}
+
+#[cfg(target_os = "linux")]
+fn send_all(what: Signal) {
+    for pid in descendants(rustix::process::getpid()) {
+        let _ = kill_process(pid, what);
+    }
+}
+
+/// The group is this guard's own: the guard outlives SIGTERM, and goes with the rest by SIGKILL.
+#[cfg(not(target_os = "linux"))]
+fn send_all(what: Signal) {
+    let _ = rustix::process::kill_process_group(rustix::process::getpgrp(), what);
+}
+
+/// All processes below `root`, from the parents that `/proc` tells.
+#[cfg(target_os = "linux")]
+fn descendants(root: Pid) -> Vec<Pid> {
+    let Ok(entries) = std::fs::read_dir("/proc") else {
+        return Vec::new();
+    };
+    let processes: Vec<(Pid, Pid)> = entries
+        .filter_map(|entry| {
+            let pid = entry.ok()?.file_name().to_str()?.parse().ok()?;
+            let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+            // "pid (name) state parent …", and the name may hold anything, brackets too.
+            let parent = stat.rsplit_once(") ")?.1.split(' ').nth(1)?.parse().ok()?;
+            Some((Pid::from_raw(pid)?, Pid::from_raw(parent)?))
+        })
+        .collect();
+    let mut found = vec![root];
+    let mut next = 0;
+    while let Some(&parent) = found.get(next) {
+        found.extend(processes.iter().filter(|(_, of)| *of == parent).map(|(pid, _)| *pid));
+        next += 1;
+    }
+    found.split_off(1)
+}
+
+fn exit_code(status: WaitStatus) -> u8 {
+    let code = status.exit_status().or_else(|| status.terminating_signal().map(|n| 128 + n));
+    code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1)
+}

@@ -1,0 +1,47 @@
+//! A lock that a process holds through a file, and that goes with the process, however it ends.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+use std::time::Duration;
+
+use rustix::fs::{FlockOperation, flock};
+
+use super::error::LabError;
+
+const TRY_AGAIN: Duration = Duration::from_millis(50);
+
+/// Held as long as this value lives. The file stays.
+#[derive(Debug)]
+pub struct Lock {
+    _file: File,
+}
+
+impl Lock {
+    /// The lock, or `None` while another holds it.
+    pub fn attempt(path: &Path) -> Result<Option<Self>, LabError> {
+        let lock = || -> io::Result<Option<Self>> {
+            let file = File::options().create(true).truncate(false).write(true).open(path)?;
+            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) => Ok(Some(Self { _file: file })),
+                Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
+                Err(error) => Err(error.into()),
+            }
+        };
+        lock().map_err(LabError::file("lock", path))
+    }
+
+    /// The lock, as soon as nobody else holds it; `waits` is called once if that is not now.
+    pub async fn wait(path: &Path, waits: impl FnOnce()) -> Result<Self, LabError> {
+        let mut waits = Some(waits);
+        loop {
+            if let Some(lock) = Self::attempt(path)? {
+                return Ok(lock);
+            }
+            if let Some(waits) = waits.take() {
+                waits();
+            }
+            tokio::time::sleep(TRY_AGAIN).await;
+        }
+    }
+}

