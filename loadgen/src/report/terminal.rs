@@ -71,11 +71,11 @@ fn table(record: &RunRecord) -> String {
             }
         }
     }
-    for column in table.column_iter_mut().skip(1) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    for column in table.column_iter_mut() {
-        column.set_padding((1, 0));
+    for (i, column) in table.column_iter_mut().enumerate() {
+        column.set_padding((if i == 0 { 1 } else { 2 }, 0));
+        if i > 0 {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
     }
     let lines: String = table.lines().map(|line| format!("{}\n", line.trim_end())).collect();
     lines

@@ -7,6 +7,7 @@ mod interrupt;
 mod job;
 mod record;
 mod session;
+mod stdout;
 mod verdicts;
 
 use std::time::{Duration, SystemTime};
@@ -16,6 +17,7 @@ use self::folder::RunFolder;
 use self::job::{Job, Subject};
 use self::record::Context;
 use self::session::{Measured, Session};
+use self::stdout::Stdout;
 use super::{Exit, Failure};
 use crate::cli::{Format, RunArgs};
 use crate::lab::cpus::pin_self;
@@ -34,15 +36,24 @@ pub fn run(args: RunArgs) -> Result<Exit, Failure> {
         Subject::Lab { .. } => Layout::here(job.server_workers),
         Subject::Url(_) => Layout::unpinned(),
     };
+    let stdout = Stdout::reserve().map_err(|e| {
+        let message = format!("loadgen cannot use its standard output: {e}");
+        Failure::message(Exit::Failed, message, "let it lead somewhere: a terminal, a file, a pipe")
+    })?;
     // Before the runtime has threads: they would not follow.
     pin_self(&layout.generator).map_err(|e| {
         let message = format!("loadgen cannot keep to its CPUs: {e}");
         Failure::message(Exit::Failed, message, "see `taskset -p $$`")
     })?;
-    super::runtime()?.block_on(execute(&job, &folder, layout))
+    super::runtime()?.block_on(execute(&job, &folder, layout, stdout))
 }
 
-async fn execute(job: &Job, folder: &RunFolder, layout: Layout) -> Result<Exit, Failure> {
+async fn execute(
+    job: &Job,
+    folder: &RunFolder,
+    layout: Layout,
+    mut stdout: Stdout,
+) -> Result<Exit, Failure> {
     let interrupt = interrupt::on_signal()?;
     let started = SystemTime::now();
     let rounds = job.rounds * u32::try_from(job.names().len()).unwrap_or(u32::MAX);
@@ -69,7 +80,7 @@ async fn execute(job: &Job, folder: &RunFolder, layout: Layout) -> Result<Exit, 
     let saved = folder.save(&record);
     session.close().await;
     // Not being able to save is no reason not to show.
-    print(job.format, &record, folder);
+    stdout.print(&printed(job.format, &record, folder));
     saved?;
     Ok(exit(&record, measured))
 }
@@ -89,13 +100,11 @@ async fn prepare_lab(
     Ok(Some(Lab::prepare(home.clone(), options, progress.teller()).await?))
 }
 
-fn print(format: Format, record: &RunRecord, folder: &RunFolder) {
-    let text = match format {
+fn printed(format: Format, record: &RunRecord, folder: &RunFolder) -> String {
+    match format {
         Format::Table => report::terminal(record, folder.path()),
         Format::Json => report::json(record).unwrap_or_default(),
-    };
-    // A reader that has gone, such as `head`, is no fault of the run's.
-    let _ = std::io::Write::write_all(&mut std::io::stdout(), text.as_bytes());
+    }
 }
 
 /// The exit code, the most urgent reason first; an error that ended the run is said here.

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::future::Future;
+use std::time::Duration;
 
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::generator::{Generator, Yield};
@@ -10,7 +12,7 @@ use super::job::{Job, Subject};
 use crate::cluster::Cluster;
 use crate::commands::{Exit, Failure};
 use crate::engine::{self, Plan, VerifyError};
-use crate::lab::{Lab, RowCount, Target, Usage, Watched, Window};
+use crate::lab::{Lab, LabError, RowCount, Target, Usage, Watched, Window};
 use crate::measure::{Counts, Phase, Series};
 use crate::report::Progress;
 
@@ -178,16 +180,32 @@ impl<'a> Session<'a> {
         self.progress.round_started(name);
         let verified =
             unless(&self.interrupt, engine::verify(&plan, name)).await?.map_err(unverified)?;
-        let window = Window::open(self.watched(running)).map_err(Failure::from)?;
+        let window = self.watch(running, plan.warmup + plan.scenario.load.ramp_up);
         let progress = &mut *self.progress;
         let yielded = self
             .generator
             .round(plan, self.interrupt.clone(), |snapshot| progress.snapshot(snapshot))
             .await?;
-        let usage = window.close();
+        let usage = match window.is_finished() {
+            true => window.await.ok().and_then(Result::ok).map(Window::close).unwrap_or_default(),
+            false => BTreeMap::new(),
+        };
         let answered: u64 = held(&yielded.series).iter().map(|step| step.answered.len()).sum();
         self.progress.round_finished(answered as f64 / yielded.held.as_secs_f64().max(1e-9));
         Ok((verified, yielded, usage))
+    }
+
+    /// Watches what everybody uses, from the time on at which the load is held.
+    fn watch(
+        &self,
+        running: Option<&Target>,
+        delay: Duration,
+    ) -> JoinHandle<Result<Window, LabError>> {
+        let watched = self.watched(running);
+        tokio::spawn(async move {
+            tokio::time::sleep(delay).await;
+            Window::open(watched)
+        })
     }
 
     fn watched(&self, running: Option<&Target>) -> Vec<Watched> {
