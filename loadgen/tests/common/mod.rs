@@ -1,13 +1,18 @@
 //! Servers to put under load: on loopback, in the test's own process, gone with it.
-#![allow(dead_code, reason = "each test file uses its own part")]
+#![allow(dead_code, clippy::unwrap_used, reason = "each test file uses its own part; a failed helper is a failed test")]
 
+pub mod program;
+
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use axum::extract::{Path, State};
+use axum::extract::{Path, Request, State};
 use axum::http::StatusCode;
+use axum::middleware::{self, Next};
+use axum::response::Response;
 use axum::routing::{any, get, post};
 use axum::{Json, Router};
 use serde_json::{Value, json};
@@ -17,52 +22,77 @@ use tokio::net::TcpListener;
 /// A well-behaved server that counts the requests it receives.
 pub struct Counting {
     pub url: String,
-    requests: Arc<AtomicU64>,
+    seen: Arc<Seen>,
+}
+
+#[derive(Default)]
+struct Seen {
+    requests: AtomicU64,
+    flaky: AtomicU64,
+    bodies: Mutex<BTreeSet<String>>,
 }
 
 impl Counting {
     pub async fn start() -> Self {
-        let requests = Arc::new(AtomicU64::new(0));
+        let seen = Arc::new(Seen::default());
         let app = Router::new()
             .route("/", get(hello))
             .route("/items", post(items))
             .route("/status/{code}", any(status))
+            .route("/flaky", get(flaky))
             .route("/slow/{ms}", get(slow))
-            .with_state(requests.clone());
+            .route("/remember", post(remember))
+            .layer(middleware::from_fn_with_state(seen.clone(), count))
+            .with_state(seen.clone());
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
-        Self { url, requests }
+        Self { url, seen }
     }
 
     /// How many requests it has received.
     pub fn requests(&self) -> u64 {
-        self.requests.load(Ordering::SeqCst)
+        self.seen.requests.load(Ordering::SeqCst)
+    }
+
+    /// The bodies that `/remember` was sent since the last call.
+    pub fn take_remembered(&self) -> BTreeSet<String> {
+        std::mem::take(&mut self.seen.bodies.lock().unwrap())
     }
 }
 
-async fn hello(State(requests): State<Arc<AtomicU64>>) -> Json<Value> {
-    requests.fetch_add(1, Ordering::SeqCst);
+async fn count(State(seen): State<Arc<Seen>>, request: Request, next: Next) -> Response {
+    seen.requests.fetch_add(1, Ordering::SeqCst);
+    next.run(request).await
+}
+
+async fn hello() -> Json<Value> {
     Json(json!({"message": "Hello world"}))
 }
 
-async fn items(
-    State(requests): State<Arc<AtomicU64>>,
-    Json(items): Json<Vec<Value>>,
-) -> (StatusCode, Json<Value>) {
-    requests.fetch_add(1, Ordering::SeqCst);
+async fn items(Json(items): Json<Vec<Value>>) -> (StatusCode, Json<Value>) {
     (StatusCode::CREATED, Json(json!({"inserted": items.len()})))
 }
 
-async fn status(State(requests): State<Arc<AtomicU64>>, Path(code): Path<u16>) -> StatusCode {
-    requests.fetch_add(1, Ordering::SeqCst);
+async fn status(Path(code): Path<u16>) -> StatusCode {
     StatusCode::from_u16(code).unwrap()
 }
 
-async fn slow(State(requests): State<Arc<AtomicU64>>, Path(ms): Path<u64>) -> &'static str {
-    requests.fetch_add(1, Ordering::SeqCst);
+/// Right once, for the verification, and wrong ever after.
+async fn flaky(State(seen): State<Arc<Seen>>) -> StatusCode {
+    match seen.flaky.fetch_add(1, Ordering::SeqCst) {
+        0 => StatusCode::OK,
+        _ => StatusCode::INTERNAL_SERVER_ERROR,
+    }
+}
+
+async fn slow(Path(ms): Path<u64>) -> &'static str {
     tokio::time::sleep(Duration::from_millis(ms)).await;
     "slow"
+}
+
+async fn remember(State(seen): State<Arc<Seen>>, body: String) {
+    seen.bodies.lock().unwrap().insert(body);
 }
 
 /// A server that reads a request's head and answers with these bytes, whatever they are, and

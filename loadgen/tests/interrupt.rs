@@ -1,0 +1,133 @@
+//! Ctrl-C on a real terminal, SIGTERM, and kill -9: what was measured is kept, nothing is left.
+#![allow(clippy::unwrap_used, reason = "a failed helper is a failed test")]
+
+mod common;
+
+use std::collections::{HashMap, HashSet};
+use std::fs;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use common::Counting;
+use common::program::Project;
+use rexpect::process::wait::WaitStatus;
+use rexpect::session::spawn_command;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+/// All processes below `pid`, found by their parents.
+fn tree(pid: u32) -> HashSet<u32> {
+    let mut children: HashMap<u32, Vec<u32>> = HashMap::new();
+    for entry in fs::read_dir("/proc").unwrap().flatten() {
+        let Ok(child) = entry.file_name().to_string_lossy().parse::<u32>() else { continue };
+        let Ok(stat) = fs::read_to_string(entry.path().join("stat")) else { continue };
+        // The name, in parentheses, may hold anything.
+        let after_name = stat.rsplit(')').next().unwrap();
+        let parent = after_name.split_whitespace().nth(1).unwrap().parse().unwrap();
+        children.entry(parent).or_default().push(child);
+    }
+    let mut found = HashSet::from([pid]);
+    let mut open = vec![pid];
+    while let Some(pid) = open.pop() {
+        for child in children.get(&pid).into_iter().flatten() {
+            if found.insert(*child) {
+                open.push(*child);
+            }
+        }
+    }
+    found
+}
+
+fn is_alive(pid: u32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    // A zombie is dead; whoever adopted it has not looked yet.
+    !stat.is_empty() && !stat.rsplit(')').next().unwrap().trim_start().starts_with('Z')
+}
+
+/// Waits until none of these is alive.
+#[track_caller]
+fn assert_gone(pids: &HashSet<u32>, limit: Duration) {
+    let deadline = Instant::now() + limit;
+    loop {
+        let alive: Vec<_> = pids
+            .iter()
+            .filter(|pid| is_alive(**pid))
+            .map(|pid| fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default())
+            .collect();
+        if alive.is_empty() {
+            return;
+        }
+        assert!(Instant::now() < deadline, "left behind: {alive:?}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+const LOAD: [&str; 6] =
+    ["--scenario=redis3", "--target=fastapi", "--workers=2", "--rounds=1", "--duration=60s", "--out=run"];
+
+#[test]
+fn ctrl_c_on_a_terminal_keeps_what_was_measured_and_leaves_nothing_behind() {
+    let project = Project::real();
+    let mut command = project.command(&LOAD);
+    command.stdin(Stdio::inherit());
+    let mut terminal = spawn_command(command, Some(60_000)).unwrap();
+    let pid = terminal.process().child_pid.as_raw().cast_unsigned();
+    terminal.exp_string("requests/s").unwrap();
+    let pids = tree(pid);
+    assert!(pids.len() > 5, "workers, guards and services: {pids:?}");
+    terminal.send_control('c').unwrap();
+    let rest = terminal.exp_eof().unwrap();
+    assert!(rest.contains("the run was interrupted"), "{rest}");
+    let status = terminal.process().wait().unwrap();
+    assert!(matches!(status, WaitStatus::Exited(_, 130)), "{status:?}\n{rest}");
+    assert_gone(&pids, Duration::from_secs(1));
+    let record: Value =
+        serde_json::from_slice(&fs::read(project.path("run/run.json")).unwrap()).unwrap();
+    assert_eq!(record["interrupted"], true);
+    assert!(record["targets"][0]["total"]["requests"].as_u64().unwrap() > 0, "it is saved");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sigterm_does_the_same() {
+    let server = Counting::start().await;
+    let project = Project::real();
+    let arguments =
+        ["-s=direct", "--url", &server.url, "--workers=2", "--duration=60s", "--out=run"];
+    let child = project.command(&arguments).stdout(Stdio::piped()).spawn().unwrap();
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while server.requests() < 1_000 {
+        assert!(Instant::now() < deadline, "the load has not begun");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    // Past the warm-up, so that there is something to report.
+    tokio::time::sleep(Duration::from_millis(1_500)).await;
+    let pids = tree(child.id());
+    kill_process(pid(child.id()), Signal::TERM).unwrap();
+    let output = tokio::task::block_in_place(|| child.wait_with_output().unwrap());
+    assert_eq!(output.status.code(), Some(130));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("interrupted"));
+    assert_gone(&pids, Duration::from_secs(1));
+}
+
+#[test]
+fn kill_9_leaves_neither_workers_nor_services() {
+    let project = Project::real();
+    let mut child = project.command(&LOAD).stderr(Stdio::null()).spawn().unwrap();
+    let log = project.path("run/fastapi-1.log");
+    let deadline = Instant::now() + Duration::from_secs(60);
+    // The log is there when the target starts; then the load begins.
+    while !log.exists() {
+        assert!(Instant::now() < deadline, "the target has not been started");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    std::thread::sleep(Duration::from_secs(3));
+    let pids = tree(child.id());
+    assert!(pids.len() > 5, "workers, guards and services: {pids:?}");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_gone(&pids, Duration::from_secs(10));
+}
+
+fn pid(raw: u32) -> Pid {
+    Pid::from_raw(raw.cast_signed()).unwrap()
+}
