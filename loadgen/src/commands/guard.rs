@@ -1,5 +1,6 @@
 //! `loadgen guard`: hidden; runs one service of the lab and ends it when loadgen goes.
 
+use std::io::{self, Write as _};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -19,7 +20,7 @@ pub fn run(args: GuardArgs) -> ExitCode {
     match guard::run(&orders) {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
-            eprintln!("loadgen guard: {error}");
+            let _ = writeln!(io::stderr(), "loadgen guard: {error}");
             ExitCode::from(127)
         }
     }

@@ -1,5 +1,6 @@
 //! `loadgen lab up|down|status`: the targets and backends alone, for development.
 
+use std::fmt::Display;
 use std::io::{self, Write as _};
 use std::pin::pin;
 use std::process::Stdio;
@@ -76,7 +77,7 @@ async fn start(
         server_workers: args.server_workers,
         cpus: Layout::unpinned(),
     };
-    let progress: Progress = Arc::new(|what: &str| eprintln!("{what} …"));
+    let progress: Progress = Arc::new(|what: &str| tell(&format_args!("{what} …")));
     let lab = lab.insert(Lab::prepare(home, options, Arc::clone(&progress)).await?);
     let defaults = || lab.manifest().default_targets();
     let names = if args.targets.is_empty() { defaults() } else { args.targets.clone() };
@@ -118,11 +119,11 @@ async fn tell_what_ends(lab: &mut Lab, targets: &mut Vec<Target>) {
     loop {
         tokio::time::sleep(LOOK_EVERY).await;
         for error in lab.lost_backends() {
-            eprintln!("{error}");
+            tell(&error);
         }
         targets.retain_mut(|target| match target.lost() {
             Some(error) => {
-                eprintln!("{error}");
+                tell(&error);
                 false
             }
             None => true,
@@ -216,25 +217,25 @@ fn send_end(pid: Option<u32>) {
 
 async fn down(home: &Home) -> Result<(), LabError> {
     let Some(State { pid, .. }) = state::find(home)? else {
-        eprintln!("no lab is up");
+        tell(&"no lab is up");
         return Ok(());
     };
     send_end(Some(pid));
     while state::find(home)?.is_some_and(|state| state.pid == pid) {
         tokio::time::sleep(LOOK_EVERY).await;
     }
-    eprintln!("the lab is down");
+    tell(&"the lab is down");
     Ok(())
 }
 
 async fn status(home: &Home) -> Result<(), LabError> {
     let urls = match state::find(home)? {
         None => {
-            eprintln!("no lab is up");
+            tell(&"no lab is up");
             return Ok(());
         }
         Some(State { urls: None, .. }) => {
-            eprintln!("the lab is starting");
+            tell(&"the lab is starting");
             return Ok(());
         }
         Some(State { urls: Some(urls), .. }) => urls,
@@ -274,6 +275,11 @@ fn table(header: &[&str]) -> Table {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_header(header);
     table
+}
+
+/// For people. Unlike `eprintln`, it does not end the lab when nobody reads.
+fn tell(what: &dyn Display) {
+    let _ = writeln!(io::stderr(), "{what}");
 }
 
 /// A closed standard output is no reason to take the lab down.

@@ -8,7 +8,7 @@
 //! process group, which a process in a session of its own leaves.
 
 use std::ffi::OsString;
-use std::io::{self, Read as _};
+use std::io::{self, Read as _, Write as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -150,7 +150,11 @@ impl Tree {
     }
 
     async fn kill(&mut self, children: &mut Signals) -> io::Result<()> {
-        eprintln!("loadgen guard: killed what did not end in time");
+        // A full disk under the log must not stop a guard: `eprintln` would panic.
+        let _ = writeln!(
+            io::stderr(),
+            "loadgen guard: killed what did not end in time"
+        );
         while self.reap()? {
             // Again and again: one may have started another in the meantime.
             send_all(Signal::KILL);

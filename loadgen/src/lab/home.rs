@@ -19,6 +19,16 @@ impl Home {
         Self::find_from(&start, named.as_deref())
     }
 
+    /// The project in this very folder.
+    pub fn at(root: PathBuf) -> Result<Self, LabError> {
+        let home = Self { root };
+        if home.manifest().is_file() {
+            Ok(home)
+        } else {
+            Err(LabError::NoProject { start: home.root })
+        }
+    }
+
     fn find_from(start: &Path, named: Option<&Path>) -> Result<Self, LabError> {
         start
             .ancestors()

@@ -1,0 +1,133 @@
+//! `loadgen guard` ends everything that its service has started.
+
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+
+use super::support::{LOADGEN, Process, assert_gone, send};
+
+/// A guard over a shell script that first writes down the processes to watch, a number on each line.
+struct Guarded {
+    guard: Child,
+    output: BufReader<ChildStdout>,
+    processes: Vec<Process>,
+}
+
+fn guarded(options: &[&str], script: &str, processes: usize) -> Guarded {
+    let mut command = Command::new(LOADGEN);
+    command
+        .arg("guard")
+        .args(options)
+        .args(["--", "sh", "-c", script]);
+    let mut guard = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut output = BufReader::new(guard.stdout.take().unwrap());
+    let read = |_| {
+        let mut line = String::new();
+        output.read_line(&mut line).unwrap();
+        Process::find(line.trim().parse().unwrap()).unwrap()
+    };
+    let processes = (0..processes).map(read).collect();
+    Guarded {
+        guard,
+        output,
+        processes,
+    }
+}
+
+impl Guarded {
+    /// Closes the pipe and gives the exit code.
+    fn close(&mut self) -> Option<i32> {
+        drop(self.guard.stdin.take());
+        self.guard.wait().unwrap().code()
+    }
+}
+
+const TREE: &str = r#"
+    setsid sleep 1000 & echo $!
+    (setsid sh -c 'trap "" TERM HUP INT; echo $$; while :; do sleep 0.1; done' &)
+    sh -c 'trap "" TERM; echo $$; sleep 1000; sleep 1000' &
+    echo $$
+    wait
+"#;
+
+#[test]
+fn a_closed_pipe_ends_sessions_orphans_and_those_that_ignore_it() {
+    let mut tree = guarded(&["--grace=0.5"], TREE, 4);
+    let began = Instant::now();
+    assert_eq!(tree.close(), Some(128 + 15));
+    assert!(
+        began.elapsed() >= Duration::from_millis(500),
+        "the grace was not given"
+    );
+    assert!(began.elapsed() < Duration::from_secs(5));
+    // Not soon: now. The guard comes last.
+    assert!(tree.processes.iter().all(|process| !process.is_alive()));
+}
+
+#[test]
+fn a_service_that_ends_takes_what_it_left_behind_with_it() {
+    let mut tree = guarded(&[], "setsid sleep 1000 & echo $!; exit 7", 1);
+    // The pipe stays open.
+    let pipe = tree.guard.stdin.take();
+    assert_eq!(tree.guard.wait().unwrap().code(), Some(7));
+    assert_gone(&tree.processes);
+    drop(pipe);
+}
+
+#[test]
+fn signals_to_all_of_loadgen_leave_a_service_alone() {
+    let mut tree = guarded(&[], "echo $$; exec sleep 1000", 1);
+    for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
+        send(tree.guard.id(), signal);
+    }
+    std::thread::sleep(Duration::from_millis(200));
+    assert!(tree.processes[0].is_alive() && tree.guard.try_wait().unwrap().is_none());
+    assert_eq!(tree.close(), Some(128 + 15));
+}
+
+#[test]
+fn a_folder_goes_with_a_service_that_was_made_to_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let option = format!("--remove={}", folder.path().display());
+    let mut ends = guarded(&[&option], "exit 0", 0);
+    let pipe = ends.guard.stdin.take();
+    assert_eq!(ends.guard.wait().unwrap().code(), Some(0));
+    drop(pipe);
+    assert!(folder.path().exists());
+    guarded(&[&option], "echo $$; exec sleep 1000", 1).close();
+    assert!(!folder.path().exists());
+}
+
+#[test]
+fn a_service_runs_on_its_cpus() {
+    let cpu = loadgen::lab::cpus::available()[0];
+    let mut tree = guarded(
+        &[&format!("--cpus={cpu}")],
+        "grep Cpus_allowed_list /proc/self/status",
+        0,
+    );
+    let mut said = String::new();
+    tree.output.read_to_string(&mut said).unwrap();
+    assert_eq!(said.trim(), format!("Cpus_allowed_list:\t{cpu}"));
+    assert_eq!(tree.close(), Some(0));
+}
+
+#[test]
+fn a_program_that_is_not_there_is_named() {
+    let output = Command::new(LOADGEN)
+        .args(["guard", "--", "no-such-program"])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(127));
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        said.starts_with("loadgen guard: cannot start no-such-program: No such file"),
+        "{said}"
+    );
+}
