@@ -1,1 +1,35 @@
-//! To be filled.
+//! A manager and its workers, in processes of their own.
+//!
+//! The manager starts workers, which join it over the loopback interface, and then runs *rounds*
+//! on them: each gets the plan with its exact share, all start together, each sends a numbered
+//! snapshot every second, and a last word that says how many there were. Rounds are numbered
+//! (their *epoch*), and whatever belongs to another one is refused on both sides, so that neither
+//! a late message nor a worker that slept through a round can disturb another.
+//!
+//! Once started, a worker needs nobody. It stops its load when its manager is gone: the pipe that
+//! is its standard input is then closed, and the manager's liveliness token is withdrawn. The
+//! manager in turn sees a dead worker by its closed connection, and a paused one by its lease.
+//!
+//! - `messages`: what is said; `bus`: how it travels, the only file that names Zenoh.
+//! - `collector`: pure; puts reports together, whatever order they come in.
+//! - `manager`, `round`, `process`: the manager's side. `worker`: the other one.
+
+mod bus;
+mod collector;
+mod error;
+mod join;
+mod manager;
+mod messages;
+mod process;
+mod round;
+mod settings;
+#[cfg(test)]
+mod testing;
+mod worker;
+
+pub use collector::WorkerRound;
+pub use error::ClusterError;
+pub use join::Join;
+pub use manager::{Cluster, LocalWorkers};
+pub use round::{LostWorker, Round};
+pub use worker::serve;

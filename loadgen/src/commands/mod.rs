@@ -1,1 +1,3 @@
-//! To be filled.
+//! One file for each subcommand.
+
+pub mod worker;
