@@ -48,15 +48,13 @@ async fn iterations_counted_in_one_process() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn iterations_counted_with_one_worker() {
-    let document =
-        counts_agree("load = { users = 10, iterations = 2001 }", &["--workers=1"]).await;
+    let document = counts_agree("load = { users = 10, iterations = 2001 }", &["--workers=1"]).await;
     assert_eq!(number(&document, "/targets/0/steps/0/requests"), 2_001);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn iterations_counted_with_four_workers() {
-    let document =
-        counts_agree("load = { users = 10, iterations = 2001 }", &["--workers=4"]).await;
+    let document = counts_agree("load = { users = 10, iterations = 2001 }", &["--workers=4"]).await;
     assert_eq!(number(&document, "/targets/0/steps/0/requests"), 2_001);
     let workers = document["targets"][0]["workers"].as_array().unwrap();
     let users: Vec<u64> = workers.iter().map(|worker| number(worker, "/users")).collect();
@@ -113,8 +111,7 @@ async fn one_process_and_workers_give_the_same_document() {
     let scenario = format!("load = {{ users = 4, iterations = 50 }}\n{STEP}");
     let shapes = ["", "--workers=2"].map(|workers| {
         let arguments: Vec<&str> = Some(workers).into_iter().filter(|w| !w.is_empty()).collect();
-        let mut document =
-            tokio::task::block_in_place(|| document(&server, &scenario, &arguments));
+        let mut document = tokio::task::block_in_place(|| document(&server, &scenario, &arguments));
         document["targets"][0]["workers"] = Value::Null;
         let mut paths = BTreeSet::new();
         shape(&document, "", &mut paths);
@@ -144,8 +141,7 @@ async fn failures_are_in_no_rate_and_no_latency() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_ramp_is_reported_apart() {
     let server = Counting::start().await;
-    let scenario =
-        format!("load = {{ users = 4, ramp_up = \"1s\", duration = \"1s\" }}\n{STEP}");
+    let scenario = format!("load = {{ users = 4, ramp_up = \"1s\", duration = \"1s\" }}\n{STEP}");
     let document = tokio::task::block_in_place(|| document(&server, &scenario, &[]));
     let ramp = number(&document, "/targets/0/rounds/0/ramp_up/0/requests");
     assert!(ramp > 0);

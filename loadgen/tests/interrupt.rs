@@ -62,8 +62,14 @@ fn assert_gone(pids: &HashSet<u32>, limit: Duration) {
     }
 }
 
-const LOAD: [&str; 6] =
-    ["--scenario=redis3", "--target=fastapi", "--workers=2", "--rounds=1", "--duration=60s", "--out=run"];
+const LOAD: [&str; 6] = [
+    "--scenario=redis3",
+    "--target=fastapi",
+    "--workers=2",
+    "--rounds=1",
+    "--duration=60s",
+    "--out=run",
+];
 
 #[test]
 fn ctrl_c_on_a_terminal_keeps_what_was_measured_and_leaves_nothing_behind() {

@@ -1,35 +1,35 @@
-//! temp
-use crate::engine::{Plan, Share};
-use crate::measure::{Series, Snapshot};
-use tokio_util::sync::CancellationToken;
-pub struct Cluster;
-#[derive(Debug, thiserror::Error, miette::Diagnostic)]
-#[error("none")]
-pub struct ClusterError;
-pub struct WR {
-    pub share: Share,
-    pub held: std::time::Duration,
-    pub series: Series,
-    pub snapshots: u32,
-}
-pub struct Round {
-    pub workers: Vec<WR>,
-    pub lost: Option<String>,
-}
-impl Cluster {
-    pub async fn start(_n: u32) -> Result<Self, ClusterError> {
-        Err(ClusterError)
-    }
-    pub async fn round(
-        &mut self,
-        _p: Plan,
-        _s: CancellationToken,
-        _f: impl FnMut(u32, &Snapshot),
-    ) -> Result<Round, ClusterError> {
-        Err(ClusterError)
-    }
-    pub fn pids(&self) -> Vec<u32> {
-        vec![]
-    }
-    pub async fn quit(self) {}
-}
+//! A manager and its workers, in processes of their own.
+//!
+//! The manager starts workers, which join it over the loopback interface, and then runs *rounds*
+//! on them: each gets the plan with its exact share, all start together, each sends a numbered
+//! snapshot every second, and a last word that says how many there were. Rounds are numbered
+//! (their *epoch*), and whatever belongs to another one is refused on both sides, so that neither
+//! a late message nor a worker that slept through a round can disturb another.
+//!
+//! Once started, a worker needs nobody. It stops its load when its manager is gone: the pipe that
+//! is its standard input is then closed, and the manager's liveliness token is withdrawn. The
+//! manager in turn sees a dead worker by its closed connection, and a paused one by its lease.
+//!
+//! - `messages`: what is said; `bus`: how it travels, the only file that names Zenoh.
+//! - `collector`: pure; puts reports together, whatever order they come in.
+//! - `manager`, `round`, `process`: the manager's side. `worker`: the other one.
+
+mod bus;
+mod collector;
+mod error;
+mod join;
+mod manager;
+mod messages;
+mod process;
+mod round;
+mod settings;
+#[cfg(test)]
+mod testing;
+mod worker;
+
+pub use collector::WorkerRound;
+pub use error::ClusterError;
+pub use join::Join;
+pub use manager::{Cluster, LocalWorkers};
+pub use round::{LostWorker, Round};
+pub use worker::serve;

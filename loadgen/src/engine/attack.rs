@@ -73,6 +73,8 @@ impl Attack {
         let gate = Gate::new(&self.plan, start, stop);
         let threads = tokio::runtime::Handle::current().metrics().num_workers();
         let recorder = Recorder::new(gate.timeline(), self.plan.scenario.steps.len(), threads);
+        // Seconds count from the end of the warm-up; this is the first that lies within it.
+        let first = start + Duration::from_nanos(self.plan.warmup.subsec_nanos().into());
         let users = self.plan.share.users(self.plan.scenario.load.users);
         let shared =
             Arc::new(Shared { plan: self.plan, gate, recorder, transport: self.transport });
@@ -88,7 +90,7 @@ impl Attack {
                     result.map_err(|e| EngineError::Goose(format!("{e:?}")))?;
                     ended.wait().await;
                 }
-                result = send_each_second(&shared.recorder, snapshots) => result?,
+                result = send_each_second(first, &shared.recorder, snapshots) => result?,
             }
         }
         let held = shared.gate.timeline().held(Instant::now());
@@ -101,10 +103,11 @@ impl Attack {
 
 /// Drains a snapshot soon after each turn of a second; ends only where nobody takes them.
 async fn send_each_second(
+    first: Instant,
     recorder: &Recorder,
     snapshots: &mpsc::Sender<Snapshot>,
 ) -> Result<(), EngineError> {
-    let mut due = recorder.timeline().measured + SETTLE;
+    let mut due = first + SETTLE;
     loop {
         tokio::time::sleep_until(due.into()).await;
         let snapshot = recorder.drain(Instant::now());

@@ -151,10 +151,7 @@ impl Tree {
 
     async fn kill(&mut self, children: &mut Signals) -> io::Result<()> {
         // A full disk under the log must not stop a guard: `eprintln` would panic.
-        let _ = writeln!(
-            io::stderr(),
-            "loadgen guard: killed what did not end in time"
-        );
+        let _ = writeln!(io::stderr(), "loadgen guard: killed what did not end in time");
         while self.reap()? {
             // Again and again: one may have started another in the meantime.
             send_all(Signal::KILL);

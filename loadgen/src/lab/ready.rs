@@ -32,10 +32,7 @@ impl Probe {
     /// A probe for targets. Proxies are for the world outside, not for loopback.
     pub fn health() -> Result<Self, LabError> {
         // No connection stays open: servers wait for those when they are stopped.
-        let client = reqwest::Client::builder()
-            .no_proxy()
-            .pool_max_idle_per_host(0)
-            .build();
+        let client = reqwest::Client::builder().no_proxy().pool_max_idle_per_host(0).build();
         client.map(Self::Health).map_err(|error| LabError::Io {
             what: "make an HTTP client".to_owned(),
             source: std::io::Error::other(error),

@@ -43,15 +43,11 @@ impl Recorder {
         interval(&mut shard, phase, second, self.steps).steps[outcome.step].record(outcome, ending);
     }
 
-    /// Takes out what belongs to seconds that were over at `now`, the next snapshot; whatever is
-    /// late for its second comes with a later one.
+    /// Takes out what belongs to seconds that were over at `now`, and all of the warm-up: the next
+    /// snapshot. Whatever is late for its second comes with a later one.
     pub fn drain(&self, now: Instant) -> Snapshot {
         let current = self.timeline.second(now);
-        let over = now >= self.timeline.measured;
-        self.take(|interval| match interval.phase {
-            Phase::Warmup => over,
-            _ => interval.second < current,
-        })
+        self.take(|interval| interval.phase == Phase::Warmup || interval.second < current)
     }
 
     /// Takes out everything: the last snapshot.

@@ -1,12 +1,16 @@
 //! Servers to put under load: on loopback, in the test's own process, gone with it.
-#![allow(dead_code, clippy::unwrap_used, reason = "each test file uses its own part; a failed helper is a failed test")]
+#![allow(
+    dead_code,
+    clippy::unwrap_used,
+    reason = "each test file uses its own part; a failed helper is a failed test"
+)]
 
 pub mod program;
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use axum::extract::{Path, Request, State};

@@ -17,15 +17,8 @@ struct Guarded {
 
 fn guarded(options: &[&str], script: &str, processes: usize) -> Guarded {
     let mut command = Command::new(LOADGEN);
-    command
-        .arg("guard")
-        .args(options)
-        .args(["--", "sh", "-c", script]);
-    let mut guard = command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+    command.arg("guard").args(options).args(["--", "sh", "-c", script]);
+    let mut guard = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let mut output = BufReader::new(guard.stdout.take().unwrap());
     let read = |_| {
         let mut line = String::new();
@@ -33,11 +26,7 @@ fn guarded(options: &[&str], script: &str, processes: usize) -> Guarded {
         Process::find(line.trim().parse().unwrap()).unwrap()
     };
     let processes = (0..processes).map(read).collect();
-    Guarded {
-        guard,
-        output,
-        processes,
-    }
+    Guarded { guard, output, processes }
 }
 
 impl Guarded {
@@ -61,10 +50,7 @@ fn a_closed_pipe_ends_sessions_orphans_and_those_that_ignore_it() {
     let mut tree = guarded(&["--grace=0.5"], TREE, 4);
     let began = Instant::now();
     assert_eq!(tree.close(), Some(128 + 15));
-    assert!(
-        began.elapsed() >= Duration::from_millis(500),
-        "the grace was not given"
-    );
+    assert!(began.elapsed() >= Duration::from_millis(500), "the grace was not given");
     assert!(began.elapsed() < Duration::from_secs(5));
     // Not soon: now. The guard comes last.
     assert!(tree.processes.iter().all(|process| !process.is_alive()));
@@ -107,11 +93,8 @@ fn a_folder_goes_with_a_service_that_was_made_to_end() {
 #[test]
 fn a_service_runs_on_its_cpus() {
     let cpu = loadgen::lab::cpus::available()[0];
-    let mut tree = guarded(
-        &[&format!("--cpus={cpu}")],
-        "grep Cpus_allowed_list /proc/self/status",
-        0,
-    );
+    let mut tree =
+        guarded(&[&format!("--cpus={cpu}")], "grep Cpus_allowed_list /proc/self/status", 0);
     let mut said = String::new();
     tree.output.read_to_string(&mut said).unwrap();
     assert_eq!(said.trim(), format!("Cpus_allowed_list:\t{cpu}"));
@@ -120,10 +103,7 @@ fn a_service_runs_on_its_cpus() {
 
 #[test]
 fn a_program_that_is_not_there_is_named() {
-    let output = Command::new(LOADGEN)
-        .args(["guard", "--", "no-such-program"])
-        .output()
-        .unwrap();
+    let output = Command::new(LOADGEN).args(["guard", "--", "no-such-program"]).output().unwrap();
     assert_eq!(output.status.code(), Some(127));
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(

@@ -38,9 +38,7 @@ async fn bare_project() -> (TempDir, Home) {
     service::use_guard_program(Path::new(LOADGEN));
     let real = Home::find().unwrap();
     let make = async {
-        Python::prepare(&real, &|what| eprintln!("{what}"))
-            .await
-            .unwrap();
+        Python::prepare(&real, &|what| eprintln!("{what}")).await.unwrap();
     };
     MADE.get_or_init(|| make).await;
     let project = tempfile::tempdir().unwrap();
@@ -88,22 +86,15 @@ impl Process {
     }
 
     pub fn name(&self) -> String {
-        fs::read_to_string(format!("/proc/{}/comm", self.pid))
-            .unwrap_or_default()
-            .trim()
-            .to_owned()
+        fs::read_to_string(format!("/proc/{}/comm", self.pid)).unwrap_or_default().trim().to_owned()
     }
 }
 
 /// All that is below this process.
 pub fn below(root: u32) -> Vec<Process> {
-    let names = fs::read_dir("/proc")
-        .unwrap()
-        .flatten()
-        .map(|entry| entry.file_name());
-    let all: Vec<_> = names
-        .filter_map(|name| Process::find(name.to_str()?.parse().ok()?))
-        .collect();
+    let names = fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.file_name());
+    let all: Vec<_> =
+        names.filter_map(|name| Process::find(name.to_str()?.parse().ok()?)).collect();
     let mut parents = vec![root.cast_signed()];
     let mut found = Vec::new();
     while let Some(parent) = parents.pop() {
@@ -120,10 +111,7 @@ pub fn below(root: u32) -> Vec<Process> {
 pub fn assert_gone(processes: &[Process]) {
     let deadline = Instant::now() + Duration::from_secs(10);
     loop {
-        let left: Vec<_> = processes
-            .iter()
-            .filter(|process| process.is_alive())
-            .collect();
+        let left: Vec<_> = processes.iter().filter(|process| process.is_alive()).collect();
         if left.is_empty() {
             return;
         }
@@ -141,9 +129,7 @@ pub fn send(pid: u32, signal: Signal) {
 pub fn http(url: &str, request: &str, body: &str) -> (u16, String) {
     let address = url.strip_prefix("http://").unwrap();
     let mut connection = TcpStream::connect(address).unwrap();
-    connection
-        .set_read_timeout(Some(Duration::from_secs(10)))
-        .unwrap();
+    connection.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
     let length = body.len();
     write!(
         connection,
@@ -154,8 +140,5 @@ pub fn http(url: &str, request: &str, body: &str) -> (u16, String) {
     let mut answer = String::new();
     connection.read_to_string(&mut answer).unwrap();
     let (head, body) = answer.split_once("\r\n\r\n").unwrap();
-    (
-        head.split(' ').nth(1).unwrap().parse().unwrap(),
-        body.to_owned(),
-    )
+    (head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_owned())
 }

@@ -20,31 +20,16 @@ struct Up {
 fn up(project: &Path, args: &[&str]) -> Up {
     let mut command = loadgen(project);
     command.args(["lab", "up", "--format=json"]).args(args);
-    let mut process = command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut process = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let mut line = String::new();
-    BufReader::new(process.stdout.take().unwrap())
-        .read_line(&mut line)
-        .unwrap();
+    BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
     let urls = serde_json::from_str(&line).unwrap();
     let services = below(process.id());
-    Up {
-        process,
-        urls,
-        services,
-    }
+    Up { process, urls, services }
 }
 
 fn lab(project: &Path, args: &[&str]) -> Output {
-    loadgen(project)
-        .arg("lab")
-        .args(args)
-        .stdin(Stdio::null())
-        .output()
-        .unwrap()
+    loadgen(project).arg("lab").args(args).stdin(Stdio::null()).output().unwrap()
 }
 
 fn said(output: &Output) -> String {
@@ -55,37 +40,21 @@ fn said(output: &Output) -> String {
 async fn everything_comes_up_healthy_and_goes_at_sigterm() {
     let project = project().await;
     let mut up = up(project.path(), &[]);
-    assert_eq!(
-        up.urls.targets.keys().collect::<Vec<_>>(),
-        ["fastapi", "flask", "quart", "sanic"]
-    );
-    assert_eq!(
-        up.urls.backends.keys().collect::<Vec<_>>(),
-        ["postgres", "redis"]
-    );
+    assert_eq!(up.urls.targets.keys().collect::<Vec<_>>(), ["fastapi", "flask", "quart", "sanic"]);
+    assert_eq!(up.urls.backends.keys().collect::<Vec<_>>(), ["postgres", "redis"]);
     for url in up.urls.targets.values() {
         assert_eq!(http(url, "GET /health", "").0, 200);
     }
     let status = said(&lab(project.path(), &["status"]));
     assert_eq!(
-        status
-            .lines()
-            .filter(|line| line.trim_end().ends_with("ok"))
-            .count(),
+        status.lines().filter(|line| line.trim_end().ends_with("ok")).count(),
         6,
         "{status}"
     );
-    assert!(
-        !status.contains("loadgen:"),
-        "it shows the password: {status}"
-    );
+    assert!(!status.contains("loadgen:"), "it shows the password: {status}");
     let second = lab(project.path(), &["up"]);
     assert_eq!(second.status.code(), Some(4));
-    assert!(
-        said(&second).contains("`loadgen lab down` stops it"),
-        "{}",
-        said(&second)
-    );
+    assert!(said(&second).contains("`loadgen lab down` stops it"), "{}", said(&second));
 
     send(up.process.id(), Signal::TERM);
     assert_eq!(up.process.wait().unwrap().code(), Some(0));
@@ -113,17 +82,9 @@ async fn a_closed_input_and_an_early_ctrl_c_end_it() {
     assert!(ready.services.iter().all(|process| !process.is_alive()));
 
     let mut command = loadgen(project.path());
-    let mut early = command
-        .args(["lab", "up"])
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut early = command.args(["lab", "up"]).stderr(Stdio::piped()).spawn().unwrap();
     let progress = BufReader::new(early.stderr.take().unwrap());
-    assert!(
-        progress
-            .lines()
-            .any(|line| line.unwrap().starts_with("starting sanic"))
-    );
+    assert!(progress.lines().any(|line| line.unwrap().starts_with("starting sanic")));
     let services = below(early.id());
     send(early.id(), Signal::INT);
     assert_eq!(early.wait().unwrap().code(), Some(0));
@@ -133,13 +94,7 @@ async fn a_closed_input_and_an_early_ctrl_c_end_it() {
 #[tokio::test]
 async fn a_lab_in_the_background_stays_until_it_is_told() {
     let project = project().await;
-    let args = [
-        "up",
-        "--detach",
-        "--format=json",
-        "--target=sanic",
-        "--backend=redis",
-    ];
+    let args = ["up", "--detach", "--format=json", "--target=sanic", "--backend=redis"];
     let output = lab(project.path(), &args);
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
     let urls: Urls = serde_json::from_slice(&output.stdout).unwrap();
@@ -156,35 +111,17 @@ async fn wrong_input_is_told() {
     let project = project().await;
     let unknown = lab(project.path(), &["up", "--target=flsk"]);
     assert_eq!(unknown.status.code(), Some(2));
-    assert!(
-        said(&unknown).contains("did you mean \"flask\"?"),
-        "{}",
-        said(&unknown)
-    );
+    assert!(said(&unknown).contains("did you mean \"flask\"?"), "{}", said(&unknown));
 
     let elsewhere = tempfile::tempdir().unwrap();
     let nowhere = lab(elsewhere.path(), &["status"]);
     assert_eq!(nowhere.status.code(), Some(2));
-    assert!(
-        said(&nowhere).contains("LOADGEN_HOME"),
-        "{}",
-        said(&nowhere)
-    );
+    assert!(said(&nowhere).contains("LOADGEN_HOME"), "{}", said(&nowhere));
 
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port();
-    let args = [
-        "up",
-        "--detach",
-        "--target=flask",
-        "--backend=redis",
-        &format!("--port={port}"),
-    ];
+    let args = ["up", "--detach", "--target=flask", "--backend=redis", &format!("--port={port}")];
     let in_use = lab(project.path(), &args);
     assert_eq!(in_use.status.code(), Some(4));
-    assert!(
-        said(&in_use).contains(&format!("port {port} is in use")),
-        "{}",
-        said(&in_use)
-    );
+    assert!(said(&in_use).contains(&format!("port {port} is in use")), "{}", said(&in_use));
 }

@@ -46,6 +46,11 @@ impl RunFolder {
             .map_err(|e| self.failure("save the run in", &e))
     }
 
+    /// Leaves no empty folder behind; one with logs in it is worth keeping.
+    pub fn remove_if_empty(&self) {
+        let _ = fs::remove_dir(&self.0);
+    }
+
     fn record_path(&self) -> PathBuf {
         self.0.join("run.json")
     }

@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use crate::cluster::Cluster;
+use crate::cluster::{self, Cluster};
 use crate::commands::{Exit, Failure};
-use crate::engine::{Attack, Plan};
+use crate::engine::{Attack, Plan, Share};
 use crate::measure::{Counts, Phase, Series, Snapshot, WorkerRecord};
 
 /// How far ahead of its start a round in this process is planned, so that its users are there.
@@ -29,8 +29,8 @@ pub struct Yield {
     pub held: Duration,
     /// What each worker did; empty for load from this process.
     pub workers: Vec<WorkerRecord>,
-    /// What happened to a worker that was lost.
-    pub lost: Option<String>,
+    /// What is missing, because a worker was lost or something of it did not arrive.
+    pub missing: Option<String>,
 }
 
 impl Generator {
@@ -39,36 +39,11 @@ impl Generator {
         &mut self,
         plan: Plan,
         stop: CancellationToken,
-        mut show: impl FnMut(&Snapshot),
+        show: impl FnMut(&Snapshot),
     ) -> Result<Yield, Failure> {
         match self {
             Self::Process => in_process(plan, stop, show).await,
-            Self::Workers(cluster) => {
-                let load = plan.scenario.load.clone();
-                let round = cluster
-                    .round(plan, stop, |_, snapshot| show(snapshot))
-                    .await
-                    .map_err(Failure::with(Exit::Failed))?;
-                let mut series = Series::default();
-                let mut workers = Vec::new();
-                let mut held = Duration::ZERO;
-                for worker in round.workers {
-                    held = held.max(worker.held);
-                    workers.push(WorkerRecord {
-                        worker: worker.share.index,
-                        users: worker.share.users(load.users),
-                        requests: worker
-                            .series
-                            .phase(Phase::Hold)
-                            .iter()
-                            .map(Counts::requests)
-                            .sum(),
-                        snapshots: worker.snapshots,
-                    });
-                    series.merge(worker.series);
-                }
-                Ok(Yield { series, held, workers, lost: round.lost.map(|lost| lost.to_string()) })
-            }
+            Self::Workers(cluster) => on_workers(cluster, &plan, &stop, show).await,
         }
     }
 
@@ -109,5 +84,46 @@ async fn in_process(
     };
     let (finished, ()) = tokio::join!(running, merging);
     let held = finished.map_err(Failure::with(Exit::Failed))?.held;
-    Ok(Yield { series, held, workers: Vec::new(), lost: None })
+    Ok(Yield { series, held, workers: Vec::new(), missing: None })
+}
+
+async fn on_workers(
+    cluster: &mut Cluster,
+    plan: &Plan,
+    stop: &CancellationToken,
+    mut show: impl FnMut(&Snapshot),
+) -> Result<Yield, Failure> {
+    let round = cluster
+        .round(plan, stop, |_, snapshot| show(snapshot))
+        .await
+        .map_err(Failure::with(Exit::Failed))?;
+    let missing = degradation(&round);
+    let mut all = Series::default();
+    let mut workers = Vec::new();
+    let mut held = Duration::ZERO;
+    let of = round.workers.len() as u32; // made from as many numbers of this type
+    for worker in round.workers {
+        held = held.max(worker.held);
+        let share = Share { index: worker.worker, of };
+        let snapshots = worker.snapshots.len() as u32; // numbered with this type
+        let mut series = Series::default();
+        worker.snapshots.into_iter().for_each(|snapshot| series.add(snapshot));
+        workers.push(WorkerRecord {
+            worker: worker.worker,
+            users: share.users(plan.scenario.load.users),
+            requests: series.phase(Phase::Hold).iter().map(Counts::requests).sum(),
+            snapshots,
+        });
+        all.merge(series);
+    }
+    Ok(Yield { series: all, held, workers, missing })
+}
+
+/// What is missing in the results of a round, if anything is.
+fn degradation(round: &cluster::Round) -> Option<String> {
+    if let Some(lost) = round.lost.first() {
+        return Some(lost.to_string());
+    }
+    let gapped = round.workers.iter().find(|worker| !worker.gaps.is_empty())?;
+    Some(format!("worker {}: snapshots {:?} did not arrive", gapped.worker, gapped.gaps))
 }

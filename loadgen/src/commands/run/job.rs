@@ -3,6 +3,9 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use rand::TryRng;
+use rand::rngs::SysRng;
+
 use crate::cli::{Format, RunArgs};
 use crate::commands::{Exit, Failure, scenarios};
 use crate::engine::{Plan, Share};
@@ -71,8 +74,7 @@ impl Job {
             workers: args.workers,
             rounds,
             warmup: args.warmup,
-            // Fits into the 53 bits that every JSON reader keeps.
-            seed: args.seed.unwrap_or_else(|| rand::random::<u64>() >> 11),
+            seed: args.seed.map_or_else(random_seed, Ok)?,
             server_workers: args.server_workers,
             out: args.out,
             format: args.format,
@@ -97,6 +99,15 @@ impl Job {
             share: Share::WHOLE,
         }
     }
+}
+
+/// A seed of 53 bits, which every JSON reader keeps.
+fn random_seed() -> Result<u64, Failure> {
+    let random = SysRng.try_next_u64().map_err(|e| {
+        let message = format!("the system gives no random numbers: {e}");
+        Failure::message(Exit::Failed, message, "choose a number yourself: --seed N")
+    })?;
+    Ok(random >> 11)
 }
 
 fn lab_subject(named: &[String], scenario: &Scenario) -> Result<Subject, Failure> {

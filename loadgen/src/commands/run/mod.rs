@@ -64,10 +64,11 @@ async fn execute(
         () = interrupt.cancelled() => return Ok(nothing_measured(&progress)),
         lab = prepare_lab(job, folder, &layout, &progress) => lab?,
     };
-    let mut session = Session::new(job, lab, &mut progress, interrupt.clone());
+    let mut session = Session::new(job, lab, &mut progress, folder.path(), interrupt.clone());
     let measured = session.measure().await;
     if measured.rounds.is_empty() {
         session.close().await;
+        folder.remove_if_empty();
         return measured.failure.map_or_else(|| Ok(nothing_measured(&progress)), Err);
     }
     let context = Context {

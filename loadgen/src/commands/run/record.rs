@@ -45,7 +45,7 @@ pub fn build(job: &Job, measured: &Measured, context: Context<'_>) -> RunRecord 
             (p.record.name.clone(), rounds)
         })
         .collect();
-    let lost = measured.rounds.iter().find_map(|round| round.yielded.lost.clone());
+    let lost = measured.rounds.iter().find_map(|round| round.yielded.missing.clone());
     let mut record = RunRecord {
         schema: SCHEMA.to_owned(),
         scenario: job.scenario.name.clone(),

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::future::Future;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use tokio::task::JoinHandle;
@@ -9,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::generator::{Generator, Yield};
 use super::job::{Job, Subject};
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, LocalWorkers};
 use crate::commands::{Exit, Failure};
 use crate::engine::{self, Plan, VerifyError};
 use crate::lab::{Lab, LabError, RowCount, Target, Usage, Watched, Window};
@@ -22,6 +23,8 @@ pub struct Session<'a> {
     lab: Option<Lab>,
     generator: Generator,
     progress: &'a mut Progress,
+    /// The folder for workers' logs.
+    logs: PathBuf,
     interrupt: CancellationToken,
 }
 
@@ -71,9 +74,10 @@ impl<'a> Session<'a> {
         job: &'a Job,
         lab: Option<Lab>,
         progress: &'a mut Progress,
+        logs: &Path,
         interrupt: CancellationToken,
     ) -> Self {
-        Self { job, lab, generator: Generator::Process, progress, interrupt }
+        Self { job, lab, generator: Generator::Process, progress, logs: logs.to_owned(), interrupt }
     }
 
     /// Measures all rounds, or as many as an interrupt or an error allow.
@@ -92,7 +96,7 @@ impl<'a> Session<'a> {
 
     /// Stops everything that was started.
     pub async fn close(self) {
-        self.progress.phase("stopping");
+        self.progress.step("stopping");
         self.generator.close().await;
         if let Some(lab) = self.lab
             && let Err(error) = lab.stop().await
@@ -110,9 +114,9 @@ impl<'a> Session<'a> {
                 // Each round begins with another target, so that none is always first.
                 let target = (turn + number as usize - 1) % targets;
                 let round = self.round(target, number).await?;
-                let lost = round.yielded.lost.is_some();
+                let degraded = round.yielded.missing.is_some();
                 rounds.push(round);
-                if lost {
+                if degraded {
                     return Ok(());
                 }
                 if self.interrupt.is_cancelled() {
@@ -133,7 +137,11 @@ impl<'a> Session<'a> {
         }
         if let Some(workers) = self.job.workers {
             self.progress.phase(&format!("starting {workers} workers"));
-            let cluster = unless(&interrupt, Cluster::start(workers))
+            let workers = LocalWorkers {
+                logs: Some(self.logs.clone()),
+                ..LocalWorkers::new(workers).map_err(Failure::with(Exit::Failed))?
+            };
+            let cluster = unless(&interrupt, Cluster::start(&workers, |_| {}))
                 .await?
                 .map_err(Failure::with(Exit::Failed))?;
             self.generator = Generator::Workers(cluster);

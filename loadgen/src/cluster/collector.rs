@@ -1,0 +1,299 @@
+//! What came of a round, put together from reports that may come twice, late, out of order, or
+//! not at all. Pure: no clock, no network.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::time::Duration;
+
+use super::messages::{News, Report};
+use crate::measure::{Phase, Snapshot};
+
+/// The reports of one epoch, by worker.
+pub struct Collector {
+    epoch: u32,
+    workers: Vec<Collected>,
+}
+
+#[derive(Default)]
+struct Collected {
+    snapshots: BTreeMap<u32, Snapshot>,
+    /// How many snapshots there are in all, and how long the load was held.
+    finished: Option<(u32, Duration)>,
+}
+
+/// What became of a report.
+#[derive(Debug, PartialEq)]
+pub enum Taken<'a> {
+    /// A snapshot that was not known yet.
+    New(&'a Snapshot),
+    /// The worker's announcement that it has finished.
+    Finished,
+    /// The worker's announcement that it has failed, and why.
+    Failed(String),
+    /// Known already: the first one won.
+    Again,
+    /// Of another epoch.
+    OtherEpoch,
+    /// It contradicts an earlier one, or is nobody's; a sentence about it.
+    Refused(String),
+}
+
+/// What one worker gave.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WorkerRound {
+    /// The worker's number.
+    pub worker: u32,
+    /// Its snapshots, in order.
+    pub snapshots: Vec<Snapshot>,
+    /// How long it held the load; of a worker that could not say, as far as its results go.
+    pub held: Duration,
+    /// The numbers of the snapshots that are missing, as far as it is known.
+    pub gaps: Vec<Range<u32>>,
+}
+
+impl Collector {
+    /// For the reports of `workers` workers in `epoch`.
+    #[must_use]
+    pub fn new(epoch: u32, workers: u32) -> Self {
+        Self { epoch, workers: (0..workers).map(|_| Collected::default()).collect() }
+    }
+
+    /// Takes a report.
+    pub fn take(&mut self, report: Report) -> Taken<'_> {
+        let Report { epoch, worker, news } = report;
+        if epoch != self.epoch {
+            return Taken::OtherEpoch;
+        }
+        let Some(collected) = self.workers.get_mut(worker as usize) else {
+            return Taken::Refused(format!("there is no worker {worker}"));
+        };
+        match news {
+            News::Snapshot(snapshot) => collected.take(worker, snapshot),
+            News::Finished { snapshots, held } => collected.finish(worker, snapshots, held),
+            News::Failed(reason) => Taken::Failed(reason),
+        }
+    }
+
+    /// Whether all of `worker`'s round is here.
+    #[must_use]
+    pub fn is_complete(&self, worker: u32) -> bool {
+        self.workers.get(worker as usize).is_some_and(Collected::is_complete)
+    }
+
+    /// What each worker gave. `held` says how long the load was held in that many seconds from
+    /// the end of the warm-up, for workers that could not.
+    #[must_use]
+    pub fn into_rounds(self, held: impl Fn(u32) -> Duration) -> Vec<WorkerRound> {
+        (0..)
+            .zip(self.workers)
+            .map(|(worker, collected)| WorkerRound {
+                worker,
+                gaps: collected.gaps(),
+                held: match collected.finished {
+                    Some((_, held)) => held,
+                    None => held(collected.seconds()),
+                },
+                snapshots: collected.snapshots.into_values().collect(),
+            })
+            .collect()
+    }
+}
+
+impl Collected {
+    fn take(&mut self, worker: u32, snapshot: Snapshot) -> Taken<'_> {
+        let number = snapshot.number;
+        if let Some((total, _)) = self.finished
+            && number >= total
+        {
+            return Taken::Refused(format!(
+                "worker {worker} announced {total} snapshots and sent number {number}"
+            ));
+        }
+        let mut is_new = false;
+        let first = self.snapshots.entry(number).or_insert_with(|| {
+            is_new = true;
+            snapshot
+        });
+        if is_new { Taken::New(first) } else { Taken::Again }
+    }
+
+    fn finish(&mut self, worker: u32, snapshots: u32, held: Duration) -> Taken<'_> {
+        if self.finished.is_some() {
+            return Taken::Again;
+        }
+        if let Some((latest, _)) = self.snapshots.last_key_value()
+            && *latest >= snapshots
+        {
+            return Taken::Refused(format!(
+                "worker {worker} sent snapshot {latest} and announced only {snapshots}"
+            ));
+        }
+        self.finished = Some((snapshots, held));
+        Taken::Finished
+    }
+
+    /// No number is at or beyond the announced one, so counting suffices.
+    fn is_complete(&self) -> bool {
+        self.finished.is_some_and(|(total, _)| self.snapshots.len() == total as usize)
+    }
+
+    /// Whole seconds from the end of the warm-up that are in the results: snapshot `n` is drained
+    /// when `n` of them are over, or later.
+    fn seconds(&self) -> u32 {
+        let Some((number, last)) = self.snapshots.last_key_value() else {
+            return 0;
+        };
+        let counted = last.intervals.iter().filter(|i| i.phase != Phase::Warmup);
+        let seconds = counted.map(|i| i.second.saturating_add(1));
+        seconds.fold(*number, u32::max)
+    }
+
+    /// Runs over what is here, not over what was announced, which anyone may have made up.
+    fn gaps(&self) -> Vec<Range<u32>> {
+        let end = self.finished.map(|(total, _)| total);
+        let mut gaps = Vec::new();
+        let mut next = 0;
+        for number in self.snapshots.keys().copied().chain(end) {
+            if number > next {
+                gaps.push(next..number);
+            }
+            next = number.saturating_add(1);
+        }
+        gaps
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::{Counts, Interval, Series};
+    use proptest::prelude::*;
+
+    const HELD: Duration = Duration::from_secs(3);
+
+    const SECONDS: fn(u32) -> Duration = |seconds| Duration::from_secs(seconds.into());
+
+    /// A snapshot that no other worker and number has.
+    fn snapshot(worker: u32, number: u32) -> Snapshot {
+        let counts = Counts {
+            cancelled: u64::from(worker) * 1_000 + u64::from(number) + 1,
+            ..Counts::default()
+        };
+        Snapshot {
+            number,
+            intervals: vec![Interval { phase: Phase::Hold, second: number, steps: vec![counts] }],
+        }
+    }
+
+    fn sent(epoch: u32, worker: u32, number: u32) -> Report {
+        let news = News::Snapshot(snapshot(worker, number));
+        Report { epoch, worker, news }
+    }
+
+    fn finished(epoch: u32, worker: u32, snapshots: u32) -> Report {
+        let news = News::Finished { snapshots, held: HELD };
+        Report { epoch, worker, news }
+    }
+
+    fn series(rounds: &[WorkerRound]) -> Series {
+        let mut series = Series::default();
+        for snapshot in rounds.iter().flat_map(|round| &round.snapshots) {
+            series.add(snapshot.clone());
+        }
+        series
+    }
+
+    #[test]
+    fn the_first_one_wins() {
+        let mut collector = Collector::new(1, 1);
+        assert!(matches!(collector.take(sent(1, 0, 0)), Taken::New(_)));
+        let forged = Report {
+            news: News::Snapshot(Snapshot { number: 0, intervals: Vec::new() }),
+            ..sent(1, 0, 0)
+        };
+        assert_eq!(collector.take(forged), Taken::Again);
+        assert_eq!(collector.into_rounds(SECONDS)[0].snapshots, [snapshot(0, 0)]);
+    }
+
+    #[test]
+    fn contradictions_and_strangers_are_refused_with_a_sentence() {
+        let mut collector = Collector::new(1, 1);
+        collector.take(sent(1, 0, 4));
+        let refused = |taken: Taken<'_>| match taken {
+            Taken::Refused(reason) => reason,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(
+            refused(collector.take(finished(1, 0, 4))),
+            "worker 0 sent snapshot 4 and announced only 4"
+        );
+        assert_eq!(collector.take(finished(1, 0, 5)), Taken::Finished);
+        assert_eq!(
+            refused(collector.take(sent(1, 0, 5))),
+            "worker 0 announced 5 snapshots and sent number 5"
+        );
+        assert_eq!(refused(collector.take(sent(1, 7, 0))), "there is no worker 7");
+    }
+
+    #[test]
+    fn a_worker_that_could_not_say_held_the_load_as_far_as_its_results_go() {
+        let mut collector = Collector::new(1, 2);
+        (0..4).for_each(|number| drop(collector.take(sent(1, 0, number))));
+        let rounds = collector.into_rounds(SECONDS);
+        assert_eq!((rounds[0].held, rounds[1].held), (SECONDS(4), SECONDS(0)));
+    }
+
+    #[test]
+    fn a_vast_announcement_takes_no_memory() {
+        let mut collector = Collector::new(1, 1);
+        collector.take(sent(1, 0, 1));
+        collector.take(finished(1, 0, u32::MAX));
+        assert!(!collector.is_complete(0));
+        assert_eq!(collector.into_rounds(SECONDS)[0].gaps, [0..1, 2..u32::MAX]);
+    }
+
+    proptest! {
+        #[test]
+        fn duplicates_reordering_and_gaps_change_no_number_silently(
+            totals in prop::collection::vec(1u32..6, 1..4),
+            lost in prop::collection::btree_set((0u32..4, 0u32..6), 0..4),
+            order in prop::collection::vec(any::<prop::sample::Index>(), 0..60),
+            other_epochs in prop::collection::vec((0u32..3, 0u32..4, 0u32..6), 0..10),
+        ) {
+            let workers = totals.len() as u32;
+            let mut network: Vec<Report> = Vec::new();
+            for (worker, total) in (0..).zip(&totals) {
+                let arrives = |number: &u32| !lost.contains(&(worker, *number));
+                network.extend((0..*total).filter(arrives).map(|n| sent(7, worker, n)));
+                network.push(finished(7, worker, *total));
+            }
+            // Each of `order` delivers one of the reports, maybe again; then the rest arrives.
+            let mut delivered: Vec<Report> = order.iter().map(|i| i.get(&network).clone()).collect();
+            delivered.extend(other_epochs.iter().map(|(e, w, n)| sent(*e, *w, *n)));
+            delivered.extend(network.iter().rev().cloned());
+
+            let mut collector = Collector::new(7, workers);
+            let mut new = 0;
+            for report in delivered {
+                new += usize::from(matches!(collector.take(report), Taken::New(_)));
+            }
+            for (worker, total) in (0..).zip(&totals) {
+                let whole = (0..*total).all(|n| !lost.contains(&(worker, n)));
+                prop_assert_eq!(collector.is_complete(worker), whole);
+            }
+            let rounds = collector.into_rounds(SECONDS);
+            prop_assert_eq!(new, rounds.iter().map(|r| r.snapshots.len()).sum::<usize>());
+            let mut expected = Series::default();
+            for (round, (worker, total)) in rounds.iter().zip((0..).zip(&totals)) {
+                prop_assert_eq!(round.held, HELD);
+                let missing: Vec<u32> = round.gaps.iter().cloned().flatten().collect();
+                let lost: Vec<u32> = (0..*total).filter(|n| lost.contains(&(worker, *n))).collect();
+                prop_assert_eq!(&missing, &lost);
+                for number in (0..*total).filter(|n| !lost.contains(n)) {
+                    expected.add(snapshot(worker, number));
+                }
+            }
+            prop_assert_eq!(series(&rounds), expected);
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! What can go wrong between a manager and its workers.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use miette::Diagnostic;
+use thiserror::Error;
+
+use super::round::LostWorker;
+
+/// Why a cluster, or a worker of one, could not go on.
+#[derive(Debug, Error, Diagnostic)]
+pub enum ClusterError {
+    /// The network layer could not do what was asked of it.
+    #[error("the manager and its workers cannot talk: {0}")]
+    Bus(String),
+    /// A message is larger than what a peer takes.
+    #[error("a message of {bytes} bytes is too large to send: the limit is {limit}")]
+    #[diagnostic(help("make the scenario smaller: fewer steps, or shorter bodies"))]
+    TooLarge {
+        /// The message's size.
+        bytes: usize,
+        /// The most a message may have.
+        limit: usize,
+    },
+    /// A worker's process could not be started.
+    #[error("cannot start a worker process from {}", program.display())]
+    #[diagnostic(help("is there still an executable of loadgen?"))]
+    Spawn {
+        /// What was to be run.
+        program: PathBuf,
+        /// Why it could not.
+        source: std::io::Error,
+    },
+    /// A worker's process ended before it had joined.
+    #[error("worker {worker} ended before it had joined ({status}){}", quoted(log))]
+    Ended {
+        /// The worker's number.
+        worker: u32,
+        /// How its process ended.
+        status: String,
+        /// The last lines that it wrote to stderr, where they were kept.
+        log: String,
+    },
+    /// Workers did not join in time.
+    #[error("only {joined} of {of} workers joined within {}", humantime::format_duration(*limit))]
+    #[diagnostic(help("is the machine overloaded? Fewer workers start faster"))]
+    NotJoined {
+        /// How many did.
+        joined: usize,
+        /// How many were expected.
+        of: usize,
+        /// How long they had.
+        limit: Duration,
+    },
+    /// The join document can't be used.
+    #[error("the join document cannot be used: {0}")]
+    #[diagnostic(help("workers are started by `loadgen --workers N`, which writes it"))]
+    Join(String),
+    /// Nobody listens where the manager should be.
+    #[error("no manager was found at {endpoint} within {}", humantime::format_duration(*limit))]
+    #[diagnostic(help("is the manager running, and can its address be reached from here?"))]
+    Unreachable {
+        /// The manager's address.
+        endpoint: String,
+        /// How long was tried.
+        limit: Duration,
+    },
+    /// Somebody listens, and lets this worker not in.
+    #[error("the manager at {endpoint} did not let {user} in")]
+    #[diagnostic(help("the join document is of another run, or its password is wrong"))]
+    NotLetIn {
+        /// The manager's address.
+        endpoint: String,
+        /// Who asked.
+        user: String,
+    },
+    /// A peer refused with a reason.
+    #[error("{who} refused {what}: {reason}")]
+    Refused {
+        /// Who refused.
+        who: String,
+        /// What it was asked for.
+        what: &'static str,
+        /// Why.
+        reason: String,
+    },
+    /// A worker is gone, so that the cluster can't run another round.
+    #[error("{0}")]
+    #[diagnostic(help("start the workers anew for another round"))]
+    Lost(LostWorker),
+    /// The manager is gone.
+    #[error("the manager is gone; the load was stopped")]
+    ManagerGone,
+    /// This worker was asked to leave by a signal.
+    #[error("left on a signal; the load was stopped")]
+    Signalled,
+    /// Signals can't be handled.
+    #[error("cannot handle signals: {0}")]
+    Signals(String),
+}
+
+impl ClusterError {
+    /// For errors of the network layer, which are only good to be shown.
+    pub(super) fn bus(error: impl std::fmt::Display) -> Self {
+        Self::Bus(error.to_string())
+    }
+}
+
+fn quoted(log: &str) -> String {
+    if log.is_empty() { String::new() } else { format!("; the last it said:\n{log}") }
+}

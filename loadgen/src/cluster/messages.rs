@@ -1,0 +1,211 @@
+//! What a manager and its workers say to each other.
+
+use std::time::Duration;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::engine::{Finished, Plan};
+use crate::measure::Snapshot;
+
+/// The number of this protocol. It goes up with every change to a message of this file, or to a
+/// type that travels in one.
+pub const PROTOCOL: u32 = 1;
+
+/// This program's version.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// A worker's first words, to which the manager answers with an [`Answer`]. Other versions read
+/// it too, so it may only ever grow.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hello {
+    /// The worker's [`PROTOCOL`].
+    pub protocol: u32,
+    /// The worker's [`VERSION`].
+    pub version: String,
+    /// The worker's number.
+    pub worker: u32,
+}
+
+impl Hello {
+    /// What this program's worker `worker` says.
+    #[must_use]
+    pub fn from_worker(worker: u32) -> Self {
+        Self { protocol: PROTOCOL, version: VERSION.to_owned(), worker }
+    }
+}
+
+/// Why a peer that speaks `protocol` in `version` can't be worked with, if it can't.
+///
+/// # Errors
+/// A sentence that names both versions.
+pub fn check_version(protocol: u32, version: &str) -> Result<(), String> {
+    if (protocol, version) == (PROTOCOL, VERSION) {
+        return Ok(());
+    }
+    Err(format!(
+        "it is loadgen {version} with protocol {protocol}, this is loadgen {VERSION} with protocol {PROTOCOL}"
+    ))
+}
+
+/// What a manager tells a worker. A worker obeys no command of an epoch before its newest.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Command {
+    /// Make ready for a round.
+    Prepare {
+        /// The round's number in this cluster, from 1.
+        epoch: u32,
+        /// What to do in it, with this worker's share.
+        plan: Box<Plan>,
+    },
+    /// Start the round.
+    Start {
+        /// The round's number.
+        epoch: u32,
+        /// From the receipt of this command to the common start.
+        after: Duration,
+    },
+    /// End the round now, and report what there is.
+    Stop {
+        /// The round's number.
+        epoch: u32,
+    },
+    /// Leave: there is no further round.
+    Quit,
+}
+
+/// The answer to a [`Hello`] or a [`Command`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Answer {
+    /// As asked.
+    Done,
+    /// It won't be done.
+    Refused {
+        /// Why not, in a sentence.
+        reason: String,
+    },
+}
+
+impl From<Result<(), String>> for Answer {
+    fn from(result: Result<(), String>) -> Self {
+        match result {
+            Ok(()) => Self::Done,
+            Err(reason) => Self::Refused { reason },
+        }
+    }
+}
+
+/// What a worker tells its manager during a round.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Report {
+    /// The round's number.
+    pub epoch: u32,
+    /// The worker's number.
+    pub worker: u32,
+    /// What it has to tell.
+    pub news: News,
+}
+
+/// A part of what a worker has to tell about a round.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum News {
+    /// Results.
+    Snapshot(Snapshot),
+    /// The last word: the round is over on this worker.
+    Finished {
+        /// How many snapshots it sent, so that the manager knows whether it has them all.
+        snapshots: u32,
+        /// How long the load was held.
+        held: Duration,
+    },
+    /// The last word: the round could not be run to its end.
+    Failed(String),
+}
+
+impl From<Finished> for News {
+    fn from(finished: Finished) -> Self {
+        Self::Finished { snapshots: finished.snapshots, held: finished.held }
+    }
+}
+
+/// Writes a message.
+///
+/// # Errors
+/// A sentence, for a value that MessagePack can't hold.
+pub fn encode(message: &impl Serialize) -> Result<Vec<u8>, String> {
+    rmp_serde::to_vec_named(message).map_err(|e| format!("a message cannot be written: {e}"))
+}
+
+/// Reads a message from bytes that anyone may have sent.
+///
+/// # Errors
+/// A sentence, for what is no such message.
+pub fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
+    rmp_serde::from_slice(bytes).map_err(|e| format!("{} bytes are no message: {e}", bytes.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cluster::testing::plan;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_plan_survives_the_journey() {
+        let command = Command::Prepare { epoch: 3, plan: Box::new(plan("http://127.0.0.1:1", 3)) };
+        let bytes = encode(&command).unwrap();
+        assert_eq!(decode::<Command>(&bytes).unwrap(), command);
+    }
+
+    #[test]
+    fn another_version_is_told_apart_with_both_named() {
+        assert_eq!(check_version(PROTOCOL, VERSION), Ok(()));
+        let reason = check_version(99, "7.0.0").unwrap_err();
+        assert!(reason.contains("7.0.0 with protocol 99") && reason.contains(VERSION), "{reason}");
+        assert!(check_version(PROTOCOL, "7.0.0").is_err());
+    }
+
+    #[test]
+    fn a_hello_of_a_later_version_can_be_read() {
+        #[derive(Serialize)]
+        struct Later {
+            protocol: u32,
+            version: &'static str,
+            worker: u32,
+            cores: u32,
+        }
+        let later = Later { protocol: 2, version: "2.0.0", worker: 1, cores: 8 };
+        let hello: Hello = decode(&encode(&later).unwrap()).unwrap();
+        assert_eq!((hello.protocol, hello.worker), (2, 1));
+    }
+
+    proptest! {
+        #[test]
+        fn foreign_bytes_are_refused_and_panic_nothing(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+            let _ = decode::<Command>(&bytes);
+            let _ = decode::<Report>(&bytes);
+            let _ = decode::<Hello>(&bytes);
+            let _ = decode::<Answer>(&bytes);
+        }
+
+        #[test]
+        fn a_damaged_report_panics_nothing(at in 0usize..2_000, with in any::<u8>(), cut in 0usize..2_000) {
+            let mut counts = crate::measure::Counts::default();
+            (1..200u64).for_each(|us| counts.answered.record(Duration::from_micros(us * us)));
+            let interval = crate::measure::Interval {
+                phase: crate::measure::Phase::Hold,
+                second: 1,
+                steps: vec![counts],
+            };
+            let news = News::Snapshot(Snapshot { number: 1, intervals: vec![interval] });
+            let mut bytes = encode(&Report { epoch: 1, worker: 1, news }).unwrap();
+            let len = bytes.len();
+            bytes[at % len] = with;
+            bytes.truncate(len - cut % len);
+            let _ = decode::<Report>(&bytes);
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! A worker: joins its manager, and does what it is told, round after round.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::sync::mpsc::{self, UnboundedReceiver};
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use super::bus::{Request, WorkerBus};
+use super::error::ClusterError;
+use super::join::Join;
+use super::messages::{Answer, Command, News, Report};
+use crate::engine::{Attack, Plan};
+use crate::measure::Snapshot;
+
+/// How long a manager is looked for.
+const JOIN_LIMIT: Duration = Duration::from_secs(10);
+/// How long a round may take to end once it was stopped.
+const END_LIMIT: Duration = Duration::from_secs(4);
+/// How many snapshots may wait to be sent; drains wait beyond that, users never.
+const WAITING: usize = 64;
+
+/// Joins the manager of `join`, and serves its rounds until it says so, until it is `gone`, or
+/// until this worker is to `leave`.
+///
+/// # Errors
+/// When it could not join, and when it left without having been told to by the manager.
+pub async fn serve(
+    join: &Join,
+    gone: CancellationToken,
+    leave: CancellationToken,
+) -> Result<(), ClusterError> {
+    let joining = WorkerBus::join(join, JOIN_LIMIT, &gone);
+    let (bus, requests) = tokio::select! {
+        joined = joining => joined?,
+        () = gone.cancelled() => return Err(ClusterError::ManagerGone),
+        () = leave.cancelled() => return Err(ClusterError::Signalled),
+    };
+    let mut worker =
+        Worker { bus: Arc::new(bus), newest: 0, state: State::Idle, leave: leave.clone() };
+    let outcome = tokio::select! {
+        biased;
+        () = gone.cancelled() => Err(ClusterError::ManagerGone),
+        () = leave.cancelled() => Err(ClusterError::Signalled),
+        () = worker.obey(requests) => Ok(()),
+    };
+    match outcome {
+        // There is nobody to report to: the process ends at once, and its load with it.
+        Err(ClusterError::ManagerGone) => worker.abandon(),
+        _ => {
+            worker.end_round().await;
+            worker.bus.close().await;
+        }
+    }
+    outcome
+}
+
+struct Worker {
+    bus: Arc<WorkerBus>,
+    /// The newest epoch that it heard of; commands of older ones are not obeyed.
+    newest: u32,
+    state: State,
+    leave: CancellationToken,
+}
+
+enum State {
+    Idle,
+    Prepared(Attack),
+    /// The round runs, or has run, in a task of its own.
+    Started {
+        stop: CancellationToken,
+        task: JoinHandle<()>,
+    },
+}
+
+impl Worker {
+    /// Obeys until it is told to quit.
+    async fn obey(&mut self, mut requests: UnboundedReceiver<Request>) {
+        while let Some(mut request) = requests.recv().await {
+            let command = std::mem::replace(&mut request.command, Command::Quit);
+            let quits = command == Command::Quit;
+            let done = self.carry_out(command).await;
+            request.answer(&Answer::from(done)).await;
+            if quits {
+                return;
+            }
+        }
+    }
+
+    /// Commands may come twice: what was done already is done.
+    async fn carry_out(&mut self, command: Command) -> Result<(), String> {
+        match command {
+            Command::Prepare { epoch, plan } => self.prepare(epoch, *plan).await,
+            Command::Start { epoch, after } => {
+                let start = Instant::now() + after;
+                self.fence(epoch)?;
+                self.start(epoch, start)
+            }
+            Command::Stop { epoch } => {
+                self.fence(epoch)?;
+                if let State::Started { stop, .. } = &self.state {
+                    stop.cancel();
+                }
+                Ok(())
+            }
+            Command::Quit => Ok(()),
+        }
+    }
+
+    /// Only commands of the newest epoch are obeyed: a manager that gave this worker up may have
+    /// begun another round, and late commands of the old one must not disturb it.
+    fn fence(&self, epoch: u32) -> Result<(), String> {
+        if epoch == self.newest {
+            return Ok(());
+        }
+        let newest = self.newest;
+        Err(format!("it is of round {epoch}, and this is round {newest}"))
+    }
+
+    async fn prepare(&mut self, epoch: u32, plan: Plan) -> Result<(), String> {
+        if epoch <= self.newest {
+            return self.fence(epoch);
+        }
+        self.newest = epoch;
+        // One attack at a time in a process.
+        if !self.end_round().await {
+            return Err("its last round has not ended yet".to_owned());
+        }
+        self.state = State::Prepared(Attack::prepare(plan).map_err(|e| e.to_string())?);
+        Ok(())
+    }
+
+    fn start(&mut self, epoch: u32, start: Instant) -> Result<(), String> {
+        match std::mem::replace(&mut self.state, State::Idle) {
+            State::Idle => return Err("it was not prepared".to_owned()),
+            State::Prepared(attack) => {
+                let stop = CancellationToken::new();
+                let round = Round { bus: self.bus.clone(), epoch, leave: self.leave.clone() };
+                let task = tokio::spawn(round.run(attack, start, stop.clone()));
+                self.state = State::Started { stop, task };
+            }
+            started @ State::Started { .. } => self.state = started,
+        }
+        Ok(())
+    }
+
+    /// Stops the round if one runs, waits until its last word is sent, and says whether it is over.
+    async fn end_round(&mut self) -> bool {
+        let State::Started { stop, task } = &mut self.state else {
+            return true;
+        };
+        stop.cancel();
+        let ended = tokio::time::timeout(END_LIMIT, task).await.is_ok();
+        if ended {
+            self.state = State::Idle;
+        }
+        ended
+    }
+
+    /// Ends the load without a word.
+    fn abandon(&self) {
+        if let State::Started { stop, .. } = &self.state {
+            stop.cancel();
+        }
+    }
+}
+
+/// A round on this worker: runs it, and reports.
+struct Round {
+    bus: Arc<WorkerBus>,
+    epoch: u32,
+    leave: CancellationToken,
+}
+
+impl Round {
+    async fn run(self, attack: Attack, start: Instant, stop: CancellationToken) {
+        let round = Arc::new(self);
+        let (drained, waiting) = mpsc::channel(WAITING);
+        let publishing = tokio::spawn(round.clone().publish(waiting));
+        // In a task of its own, so that a panic is reported as a failure.
+        let running = tokio::spawn(async move { attack.run(start, stop, &drained).await });
+        let ran = running.await;
+        let published = publishing.await;
+        let last_word = match (ran, published) {
+            (Err(panicked), _) => News::Failed(panicked.to_string()),
+            (_, Ok(Err(unsent))) => News::Failed(unsent.to_string()),
+            (_, Err(panicked)) => News::Failed(panicked.to_string()),
+            (Ok(Err(failed)), _) => News::Failed(failed.to_string()),
+            // Its load is missing from here on: that is a loss, however orderly it was.
+            (Ok(Ok(_)), _) if round.leave.is_cancelled() => {
+                News::Failed("it was told to leave by a signal".to_owned())
+            }
+            (Ok(Ok(finished)), _) => finished.into(),
+        };
+        // Where this can't be sent, the manager notices that the worker says nothing.
+        let _ = round.report(last_word).await;
+    }
+
+    /// Sends snapshots until there are no more. After an error nothing more is sent, and whoever
+    /// drains is told by the closed channel.
+    async fn publish(
+        self: Arc<Self>,
+        mut snapshots: mpsc::Receiver<Snapshot>,
+    ) -> Result<(), ClusterError> {
+        while let Some(snapshot) = snapshots.recv().await {
+            self.report(News::Snapshot(snapshot)).await?;
+        }
+        Ok(())
+    }
+
+    async fn report(&self, news: News) -> Result<(), ClusterError> {
+        let report = Report { epoch: self.epoch, worker: self.bus.worker(), news };
+        self.bus.publish(&report).await
+    }
+}
