@@ -73,8 +73,9 @@ impl Attack {
         let gate = Gate::new(&self.plan, start, stop);
         let threads = tokio::runtime::Handle::current().metrics().num_workers();
         let recorder = Recorder::new(gate.timeline(), self.plan.scenario.steps.len(), threads);
-        // Seconds count from the end of the warm-up; this is the first that lies within it.
-        let first = start + Duration::from_nanos(self.plan.warmup.subsec_nanos().into());
+        // The first turn of a second: these count from the end of the warm-up.
+        let part = Duration::from_nanos(self.plan.warmup.subsec_nanos().into());
+        let first = start + part + Duration::from_secs(1);
         let users = self.plan.share.users(self.plan.scenario.load.users);
         let shared =
             Arc::new(Shared { plan: self.plan, gate, recorder, transport: self.transport });
