@@ -137,15 +137,15 @@ fn a_target_that_answers_wrongly() {
 fn a_target_that_exits_at_its_start() {
     let code = "import sys; print('the database is on fire'); sys.exit(3)";
     let project = Project::with_targets(&entry("broken", &["python", "-c", code]));
-    let said = project.run(&["-s", "direct", "-t", "broken"]).said();
+    let said = project.run(&["-s", "direct", "-t", "broken", "--out=run"]).said();
     insta::assert_snapshot!(said);
 }
 
 #[test]
 fn a_backend_that_cannot_start() {
     let project = Project::real();
-    let mut command = project.command(&["-s", "redis3", "-t", "sanic"]);
-    let output = command.env("TMPDIR", "/nowhere").output().unwrap();
+    let mut command = project.command(&["-s", "insert_one", "-t", "sanic", "--out=run"]);
+    let output = command.env("TMPDIR", "/dev/null").output().unwrap();
     insta::assert_snapshot!(Finished::of(output, &project.path("")).said());
 }
 

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use common::Counting;
 use common::program::Project;
-use rexpect::process::wait::WaitStatus;
+use rexpect::process::WaitStatus;
 use rexpect::session::spawn_command;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -36,6 +36,15 @@ fn tree(pid: u32) -> HashSet<u32> {
         }
     }
     found
+}
+
+/// The child of this process that runs in the project's folder.
+fn manager_in(project: &Project) -> u32 {
+    let folder = project.path("").canonicalize().unwrap();
+    let runs_there =
+        |pid: &u32| fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|cwd| cwd == folder);
+    // Its workers run there too; they are younger.
+    tree(std::process::id()).into_iter().filter(runs_there).min().unwrap()
 }
 
 fn is_alive(pid: u32) -> bool {
@@ -77,9 +86,8 @@ fn ctrl_c_on_a_terminal_keeps_what_was_measured_and_leaves_nothing_behind() {
     let mut command = project.command(&LOAD);
     command.stdin(Stdio::inherit());
     let mut terminal = spawn_command(command, Some(60_000)).unwrap();
-    let pid = terminal.process().child_pid.as_raw().cast_unsigned();
     terminal.exp_string("requests/s").unwrap();
-    let pids = tree(pid);
+    let pids = tree(manager_in(&project));
     assert!(pids.len() > 5, "workers, guards and services: {pids:?}");
     terminal.send_control('c').unwrap();
     let rest = terminal.exp_eof().unwrap();
