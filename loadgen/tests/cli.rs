@@ -143,10 +143,10 @@ fn a_target_that_exits_at_its_start() {
 
 #[test]
 fn a_backend_that_cannot_start() {
-    let project = Project::real();
-    let mut command = project.command(&["-s", "insert_one", "-t", "sanic", "--out=run"]);
-    let output = command.env("TMPDIR", "/dev/null").output().unwrap();
-    insta::assert_snapshot!(Finished::of(output, &project.path("")).said());
+    let project = Project::with_targets(&target("Bonjour"))
+        .file("targets/schema.sql", "CREATE TABLE items (sku nonsense);\n");
+    let said = project.run(&["-s", "insert_one", "-t", "plain", "--out=run"]).said();
+    insta::assert_snapshot!(said);
 }
 
 #[test]
