@@ -25,6 +25,7 @@ pub mod service;
 pub mod state;
 mod uv;
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -198,6 +199,19 @@ impl Lab {
         redis
             .chain(self.postgres.iter().map(|postgres| (Backend::Postgres, postgres.url())))
             .collect()
+    }
+
+    /// The versions of the backends that run, by name.
+    pub async fn backend_versions(&self) -> BTreeMap<String, String> {
+        let mut versions = BTreeMap::new();
+        if let Some(redis) = &self.redis {
+            versions.extend(redis.version().await.map(|version| ("redis".to_owned(), version)));
+        }
+        if let Some(postgres) = &self.postgres {
+            let version = postgres.version().await;
+            versions.extend(version.map(|version| ("postgres".to_owned(), version)));
+        }
+        versions
     }
 
     /// The services of the backends that run, for their resources.

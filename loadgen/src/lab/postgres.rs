@@ -76,7 +76,7 @@ impl Postgres {
 
         let postgres = Self { client: client.on_port(port), service, _data: data };
         postgres.tell("postgres", &["-c", &format!("CREATE DATABASE {NAME}")]).await?;
-        postgres.tell(NAME, &["-f", &schema.to_string_lossy()]).await?;
+        postgres.make_tables(schema).await?;
         Ok(postgres)
     }
 
@@ -84,6 +84,19 @@ impl Postgres {
     pub fn url(&self) -> String {
         let Client { password, port, .. } = &self.client;
         format!("postgresql://{NAME}:{password}@127.0.0.1:{port}/{NAME}")
+    }
+
+    async fn make_tables(&self, schema: &Path) -> Result<(), LabError> {
+        let text = tokio::fs::read_to_string(schema).await;
+        let text = text.map_err(LabError::file("read", schema))?;
+        let made = self.client.psql(NAME, &["-c", &text]).await;
+        made.map(drop).map_err(|said| self.fault(&format!("schema.sql: {said}")))
+    }
+
+    /// The version that it says it is.
+    pub async fn version(&self) -> Option<String> {
+        let answer = self.tell(NAME, &["-c", "SHOW server_version"]).await.ok()?;
+        Some(answer.trim().to_owned())
     }
 
     /// The service, for its log and its resources.
@@ -234,7 +247,7 @@ impl Client {
             Ok(String::from_utf8_lossy(&output.stdout).into_owned())
         } else {
             let said = tail_of(&String::from_utf8_lossy(&output.stderr), 3).join("\n");
-            Err(format!("did not take {}: {said}", what.join(" ")))
+            Err(said)
         }
     }
 }

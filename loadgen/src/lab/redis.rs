@@ -53,6 +53,13 @@ impl Redis {
         format!("redis://127.0.0.1:{}/0", self.port)
     }
 
+    /// The version that it says it is.
+    pub async fn version(&self) -> Option<String> {
+        let ask = async { command(&mut connect(self.port).await?, &["INFO", "server"]).await };
+        let info = tokio::time::timeout(COMMAND_TIMEOUT, ask).await.ok()?.ok()?;
+        info.lines().find_map(|line| line.strip_prefix("redis_version:")).map(str::to_owned)
+    }
+
     /// The service, for its log and its resources.
     pub fn service(&self) -> &Service {
         &self.service
@@ -126,7 +133,8 @@ async fn connect(port: u16) -> io::Result<TcpStream> {
     TcpStream::connect(("127.0.0.1", port)).await
 }
 
-/// Sends one command and reads its reply, a simple string (RESP: <https://redis.io/docs/reference/protocol-spec>).
+/// Sends one command and reads its reply, a simple or a bulk string
+/// (RESP: <https://redis.io/docs/reference/protocol-spec>).
 async fn command(connection: &mut TcpStream, words: &[&str]) -> io::Result<String> {
     let mut request = format!("*{}\r\n", words.len());
     for word in words {
@@ -138,8 +146,13 @@ async fn command(connection: &mut TcpStream, words: &[&str]) -> io::Result<Strin
         reply.push(connection.read_u8().await?);
     }
     let reply = String::from_utf8_lossy(&reply).trim_end().to_owned();
-    match reply.strip_prefix('+') {
-        Some(text) => Ok(text.to_owned()),
-        None => Err(io::Error::other(reply)),
+    if let Some(text) = reply.strip_prefix('+') {
+        return Ok(text.to_owned());
     }
+    let Some(length) = reply.strip_prefix('$').and_then(|length| length.parse().ok()) else {
+        return Err(io::Error::other(reply));
+    };
+    let mut bulk = Vec::new();
+    connection.take(length).read_to_end(&mut bulk).await?;
+    Ok(String::from_utf8_lossy(&bulk).into_owned())
 }

@@ -13,7 +13,7 @@ use crate::lab::{Lab, Layout};
 use crate::measure::Environment;
 
 /// Collects it; what can't be found out stays empty.
-pub fn environment(job: &Job, lab: Option<&Lab>, layout: &Layout) -> Environment {
+pub async fn environment(job: &Job, lab: Option<&Lab>, layout: &Layout) -> Environment {
     let system = System::new_with_specifics(
         RefreshKind::nothing()
             .with_cpu(CpuRefreshKind::nothing())
@@ -30,6 +30,10 @@ pub fn environment(job: &Job, lab: Option<&Lab>, layout: &Layout) -> Environment
         Subject::Lab { home, .. } => Some(home),
         Subject::Url(_) => None,
     };
+    let backends = match lab {
+        Some(lab) => lab.backend_versions().await,
+        None => BTreeMap::new(),
+    };
     Environment {
         loadgen: env!("CARGO_PKG_VERSION").to_owned(),
         git_commit: home.and_then(|home| git_commit(home.root())),
@@ -41,7 +45,7 @@ pub fn environment(job: &Job, lab: Option<&Lab>, layout: &Layout) -> Environment
         cpus: parts.map(|(part, cpus)| (part.to_owned(), cpus.clone())).into(),
         python: lab.and_then(|lab| lab.python().version()),
         lock_sha256: home.and_then(|home| sha256(&home.root().join("uv.lock"))),
-        backends: BTreeMap::new(),
+        backends,
         runtime: if lab.is_some() { "process" } else { "url" }.to_owned(),
     }
 }

@@ -72,7 +72,7 @@ async fn execute(
         return measured.failure.map_or_else(|| Ok(nothing_measured(&progress)), Err);
     }
     let context = Context {
-        environment: environment(job, session.lab(), &layout),
+        environment: environment(job, session.lab(), &layout).await,
         lab: session.lab(),
         started,
         interrupted: interrupt.is_cancelled(),
