@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use loadgen::cluster::{Cluster, ClusterError, LocalWorkers, Round};
 use loadgen::engine::{Plan, Share};
-use loadgen::measure::{Phase, Series};
+use loadgen::measure::{Interval, Phase, Series};
 use loadgen::scenario::{Expect, Load, Method, OnError, Scenario, Step, Template, Until};
 use rustix::process::{Pid, Signal, kill_process};
 use tokio_util::sync::CancellationToken;
@@ -67,11 +67,7 @@ fn plan(url: &str, users: u32, until: Until) -> Plan {
             description: None,
             targets: Vec::new(),
             backends: Vec::new(),
-            load: Load {
-                users,
-                ramp_up: Duration::ZERO,
-                until,
-            },
+            load: Load { users, ramp_up: Duration::ZERO, until },
             steps: vec![step],
             on_error: OnError::default(),
             thresholds: Vec::new(),
@@ -88,27 +84,23 @@ fn seconds(seconds: u64) -> Until {
 }
 
 async fn cluster(count: u32) -> Cluster {
-    let workers = LocalWorkers {
-        program: PathBuf::from(PROGRAM),
-        ..LocalWorkers::new(count).unwrap()
-    };
+    let workers =
+        LocalWorkers { program: PathBuf::from(PROGRAM), ..LocalWorkers::new(count).unwrap() };
     Cluster::start(&workers, |_| {}).await.unwrap()
 }
 
 async fn round(cluster: &mut Cluster, plan: &Plan) -> Round {
     let stop = CancellationToken::new();
-    let result = tokio::time::timeout(
-        Duration::from_secs(30),
-        cluster.round(plan, &stop, |_, _| {}),
-    );
+    let result =
+        tokio::time::timeout(Duration::from_secs(30), cluster.round(plan.clone(), stop, |_, _| {}));
     result.await.expect("a round must end").unwrap()
 }
 
 /// Answered and failed requests, and cancelled ones.
 fn requests(round: &Round) -> (u64, u64) {
     let mut series = Series::default();
-    for snapshot in round.workers.iter().flat_map(|w| &w.snapshots) {
-        series.add(snapshot.clone());
+    for (phase, second, steps) in round.workers.iter().flat_map(|w| w.series.intervals()) {
+        series.add_interval(Interval { phase, second, steps: steps.to_vec() });
     }
     let phases = [Phase::Warmup, Phase::RampUp, Phase::Hold, Phase::Tail];
     let steps = phases.iter().flat_map(|phase| series.phase(*phase));
@@ -126,10 +118,7 @@ fn signal(pid: u32, signal: Signal) {
 /// Whether a process is there; one that only waits to be reaped is not.
 fn runs(pid: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    let state = stat
-        .rsplit(") ")
-        .next()
-        .and_then(|rest| rest.chars().next());
+    let state = stat.rsplit(") ").next().and_then(|rest| rest.chars().next());
     state.is_some_and(|state| state != 'Z' && state != 'X')
 }
 
@@ -172,28 +161,19 @@ async fn every_request_of_a_timed_round_is_counted_once_and_seen_as_it_comes() {
     let mut cluster = cluster(4).await;
     let plan = plan(&server.url, 10, seconds(3));
     let (stop, mut seen) = (CancellationToken::new(), Vec::new());
-    let round = cluster
-        .round(&plan, &stop, |worker, s| seen.push((worker, s.number)))
-        .await
-        .unwrap();
+    let round = cluster.round(plan, stop, |worker, s| seen.push((worker, s.number))).await.unwrap();
     assert!(!round.is_degraded(), "{round:?}");
     let (ended, cancelled) = requests(&round);
     assert!(ended > 100, "{ended}");
     assert_eq!(ended + cancelled, server.count());
     for worker in &round.workers {
         assert_eq!(worker.held, Duration::from_secs(3));
-        let numbers: Vec<u32> = worker.snapshots.iter().map(|s| s.number).collect();
-        assert!(numbers.len() >= 3, "{numbers:?}");
-        assert!(numbers.iter().all(|n| seen.contains(&(worker.worker, *n))));
+        let mut numbers: Vec<u32> =
+            seen.iter().filter(|(w, _)| *w == worker.share.index).map(|(_, n)| *n).collect();
+        numbers.sort_unstable();
+        assert!(worker.snapshots >= 3);
+        assert_eq!(numbers, (0..worker.snapshots).collect::<Vec<_>>(), "each once");
     }
-    assert_eq!(
-        seen.len(),
-        round
-            .workers
-            .iter()
-            .map(|w| w.snapshots.len())
-            .sum::<usize>()
-    );
     cluster.quit().await;
 }
 
@@ -210,10 +190,10 @@ async fn lose_a_worker(how: Signal) -> (Duration, Round, ClusterError, u64) {
         signal(victim, how);
         Instant::now()
     });
-    let round = cluster.round(&plan, &stop, |_, _| {}).await.unwrap();
+    let round = cluster.round(plan.clone(), stop.clone(), |_, _| {}).await.unwrap();
     let took = killing.await.unwrap().elapsed();
     until_ended(&[victim], Duration::from_secs(1)).await;
-    let error = cluster.round(&plan, &stop, |_, _| {}).await.unwrap_err();
+    let error = cluster.round(plan.clone(), stop.clone(), |_, _| {}).await.unwrap_err();
     cluster.quit().await;
     until_ended(&pids, Duration::from_secs(1)).await;
     (took, round, error, server.count())
@@ -224,27 +204,16 @@ fn check_loss(took: Duration, round: &Round, error: &ClusterError, count: u64) {
     let lost = &round.lost[0];
     assert_eq!((round.lost.len(), lost.worker), (1, 1), "{:?}", round.lost);
     assert!(round.is_degraded());
-    assert!(
-        matches!(error, ClusterError::Lost(lost) if lost.worker == 1),
-        "{error}"
-    );
+    assert!(matches!(error, ClusterError::Lost(lost) if lost.worker == 1), "{error}");
     // What it had reported is kept, and the others' results are whole.
-    let numbers: Vec<u32> = round.workers[1]
-        .snapshots
-        .iter()
-        .map(|s| s.number)
-        .collect();
-    assert_eq!(numbers, [0, 1, 2]);
+    assert_eq!((round.workers[1].snapshots, round.workers[1].gaps.len()), (3, 0));
     assert_eq!(round.workers[1].held, Duration::from_secs(2));
     for other in [0, 2] {
         assert_eq!(round.workers[other].gaps, []);
         assert!(round.workers[other].held > Duration::from_secs(2));
     }
     let (ended, cancelled) = requests(round);
-    assert!(
-        ended > 500 && ended + cancelled <= count,
-        "{ended} + {cancelled}, {count}"
-    );
+    assert!(ended > 500 && ended + cancelled <= count, "{ended} + {cancelled}, {count}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -266,10 +235,7 @@ async fn a_paused_worker_is_lost_within_the_lease_and_never_wakes_up() {
     let (took, round, error, count) = lose_a_worker(Signal::STOP).await;
     println!("a paused worker: {took:?}");
     check_loss(took, &round, &error, count);
-    assert_eq!(
-        round.lost[0].why,
-        "it no longer answers, though its process is there"
-    );
+    assert_eq!(round.lost[0].why, "it no longer answers, though its process is there");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -306,7 +272,7 @@ async fn a_stop_keeps_what_there_is_and_the_next_round_runs() {
         stopper.cancel();
         Instant::now()
     });
-    let first = cluster.round(&timed, &stop, |_, _| {}).await.unwrap();
+    let first = cluster.round(timed, stop, |_, _| {}).await.unwrap();
     let took = stopped.await.unwrap().elapsed();
     println!("a stop: {took:?}");
     assert!(took < Duration::from_secs(2), "{took:?}");
@@ -321,10 +287,7 @@ async fn a_stop_keeps_what_there_is_and_the_next_round_runs() {
     // Nothing of the stopped round disturbs the next.
     let before = server.count();
     let second = round(&mut cluster, &plan(&server.url, 6, Until::Iterations(100))).await;
-    assert_eq!(
-        (requests(&second), server.count() - before),
-        ((100, 0), 100)
-    );
+    assert_eq!((requests(&second), server.count() - before), ((100, 0), 100));
     cluster.quit().await;
 }
 
@@ -340,7 +303,7 @@ async fn a_manager() {
     let pids: Vec<String> = cluster.pids().iter().map(u32::to_string).collect();
     let (stop, mut told) = (CancellationToken::new(), false);
     let plan = plan(&url, 6, seconds(60));
-    let result = cluster.round(&plan, &stop, |_, snapshot| {
+    let result = cluster.round(plan, stop, |_, snapshot| {
         if snapshot.number == 1 && !told {
             told = true;
             eprintln!("workers: {}", pids.join(" "));
@@ -372,10 +335,7 @@ async fn workers_end_with_a_manager_that_was_killed() {
     assert!(pids.iter().all(|pid| runs(*pid)) && pids.len() == 3);
     manager.kill().unwrap();
     manager.wait().unwrap();
-    println!(
-        "the manager killed: {:?}",
-        until_ended(&pids, Duration::from_secs(10)).await
-    );
+    println!("the manager killed: {:?}", until_ended(&pids, Duration::from_secs(10)).await);
     let after = server.count();
     tokio::time::sleep(Duration::from_millis(300)).await;
     assert_eq!(server.count(), after, "no load without a manager");
@@ -397,11 +357,7 @@ async fn a_worker_that_ends_early_is_quoted() {
     let program = folder.path().join("worker");
     std::fs::write(&program, "#!/bin/sh\necho out of luck >&2\nexit 3\n").unwrap();
     std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o700)).unwrap();
-    let workers = LocalWorkers {
-        count: 2,
-        program,
-        logs: Some(folder.path().to_owned()),
-    };
+    let workers = LocalWorkers { count: 2, program, logs: Some(folder.path().to_owned()) };
     let error = Cluster::start(&workers, |_| {}).await.err().unwrap();
     let message = error.to_string();
     assert!(message.starts_with("worker "), "{message}");
@@ -411,10 +367,7 @@ async fn a_worker_that_ends_early_is_quoted() {
         ),
         "{message}"
     );
-    let nowhere = LocalWorkers {
-        program: folder.path().join("nowhere"),
-        ..workers
-    };
+    let nowhere = LocalWorkers { program: folder.path().join("nowhere"), ..workers };
     let error = Cluster::start(&nowhere, |_| {}).await.err().unwrap();
     assert!(matches!(error, ClusterError::Spawn { .. }), "{error}");
 }
@@ -482,7 +435,7 @@ async fn figures() {
 
 async fn round_of_failures(cluster: &mut Cluster, plan: &Plan) {
     let stop = CancellationToken::new();
-    let round = cluster.round(plan, &stop, |_, _| {}).await.unwrap();
+    let round = cluster.round(plan.clone(), stop, |_, _| {}).await.unwrap();
     assert!(!round.is_degraded());
 }
 
@@ -490,9 +443,6 @@ async fn round_of_failures(cluster: &mut Cluster, plan: &Plan) {
 fn cpu() -> Duration {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
     let fields: Vec<&str> = stat.rsplit(") ").next().unwrap().split(' ').collect();
-    let ticks: u64 = [11, 12]
-        .iter()
-        .map(|i| fields[*i].parse::<u64>().unwrap())
-        .sum();
+    let ticks: u64 = [11, 12].iter().map(|i| fields[*i].parse::<u64>().unwrap()).sum();
     Duration::from_millis(10 * ticks)
 }

@@ -18,6 +18,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
+use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 use zenoh::liveliness::LivelinessToken;
 use zenoh::qos::{CongestionControl, Priority};
@@ -99,14 +100,8 @@ impl ManagerBus {
         // Unbounded, since Zenoh's callbacks must not block; workers send some KiB a second, and
         // a round takes them at once.
         let (events, received) = mpsc::unbounded_channel();
-        let alive = declare(&session, run, &events)
-            .await
-            .map_err(ClusterError::bus)?;
-        let bus = Self {
-            session,
-            run: run.to_owned(),
-            _alive: Arc::new(alive),
-        };
+        let alive = declare(&session, run, &events).await.map_err(ClusterError::bus)?;
+        let bus = Self { session, run: run.to_owned(), _alive: Arc::new(alive) };
         Ok((bus, received))
     }
 
@@ -157,10 +152,7 @@ async fn declare(
         .callback(move |sample| send(&alive, presence(&sample)))
         .background()
         .await?;
-    session
-        .liveliness()
-        .declare_token(format!("loadgen/{run}/manager/alive"))
-        .await
+    session.liveliness().declare_token(format!("loadgen/{run}/manager/alive")).await
 }
 
 /// A worker's end.
@@ -180,29 +172,27 @@ pub struct Request {
 
 impl WorkerBus {
     /// Joins the manager of `join` within `limit`, which may not be there yet. `gone` is
-    /// cancelled when the manager is lost later.
+    /// cancelled when the manager is lost later. Its first words are `hello`.
     pub async fn join(
         join: &Join,
+        hello: &Hello,
         limit: Duration,
         gone: &CancellationToken,
     ) -> Result<(Self, UnboundedReceiver<Request>), ClusterError> {
-        let deadline = tokio::time::Instant::now() + limit;
-        // Zenoh tries for ever, also after a wrong password, and tells neither from the other.
-        let opening =
-            tokio::time::timeout_at(deadline, zenoh::open(config(&settings::worker(join))?));
-        let session = match opening.await {
-            Ok(Ok(session)) => session,
-            Ok(Err(_)) | Err(_) => return Err(no_session(join, limit).await),
+        let deadline = tokio::time::Instant::now() + limit + CLOSE_LIMIT;
+        // Zenoh doesn't tell a wrong password from a manager that isn't there: both are tried
+        // again until the limit.
+        let opening = open_aside(config(&settings::worker(join, limit))?)?;
+        let session = match tokio::time::timeout(limit + CLOSE_LIMIT, opening).await {
+            Ok(Ok(Ok(session))) => session,
+            _ => return Err(no_session(join, limit).await),
         };
         let (requests, received) = mpsc::unbounded_channel();
         let run = &join.run;
         let alive = format!("loadgen/{run}/manager/alive");
         watch_manager(&session, &alive, deadline, gone)
             .await
-            .map_err(|_| ClusterError::Unreachable {
-                endpoint: join.endpoint.clone(),
-                limit,
-            })?;
+            .map_err(|_| ClusterError::Unreachable { endpoint: join.endpoint.clone(), limit })?;
         let mine = format!("loadgen/{run}/worker/{}", join.worker);
         session
             .declare_queryable(format!("{mine}/command"))
@@ -218,17 +208,11 @@ impl WorkerBus {
             .publisher_detection()
             .await
             .map_err(ClusterError::bus)?;
-        let hello = Hello::from_worker(join.worker);
         let key = format!("loadgen/{run}/manager/hello");
-        ask(&session, &key, "the manager", "this worker", &hello, LEASE).await?;
+        ask(&session, &key, "the manager", "this worker", hello, LEASE).await?;
         let token = session.liveliness().declare_token(format!("{mine}/alive"));
         let _alive = token.await.map_err(ClusterError::bus)?;
-        let bus = Self {
-            session,
-            worker: join.worker,
-            publisher,
-            _alive,
-        };
+        let bus = Self { session, worker: join.worker, publisher, _alive };
         Ok((bus, received))
     }
 
@@ -238,11 +222,11 @@ impl WorkerBus {
         self.worker
     }
 
-    /// Sends a report; may wait for seconds when the network does, so never call it from a user's
+    /// Sends a report. Waits for seconds when the network does, so never call it from a user's
     /// task.
     pub async fn publish(&self, report: &Report) -> Result<(), ClusterError> {
         let bytes = encode_within_limit(report)?;
-        self.publisher.put(bytes).await.map_err(ClusterError::bus)
+        blocking(|| self.publisher.put(bytes).wait()).map_err(ClusterError::bus)
     }
 
     /// Leaves, and takes no longer than a second.
@@ -260,6 +244,23 @@ impl Request {
     }
 }
 
+/// Runs what may block. Zenoh's futures do all of their work when they are first polled, so that
+/// awaiting one that sends would hold a thread of users for as long as the network is congested.
+fn blocking<T>(work: impl FnOnce() -> T) -> T {
+    tokio::task::block_in_place(work)
+}
+
+/// Opens a session in a thread of its own. Zenoh's future for it blocks until there is one: no
+/// time limit of ours could end it, and a task of Tokio's would hold up the end of the process.
+fn open_aside(config: Config) -> Result<oneshot::Receiver<zenoh::Result<Session>>, ClusterError> {
+    let (session, opened) = oneshot::channel();
+    std::thread::Builder::new()
+        .name("join".to_owned())
+        .spawn(move || session.send(zenoh::open(config).wait()))
+        .map_err(ClusterError::bus)?;
+    Ok(opened)
+}
+
 /// Asks whoever answers at `key`.
 async fn ask(
     session: &Session,
@@ -270,16 +271,15 @@ async fn ask(
     limit: Duration,
 ) -> Result<(), ClusterError> {
     let bytes = encode_within_limit(message)?;
-    let replies = session
+    let query = session
         .get(key)
         .payload(bytes)
         .priority(Priority::InteractiveHigh)
         .express(true)
         .congestion_control(CongestionControl::Block)
         .consolidation(ConsolidationMode::None)
-        .timeout(limit)
-        .await
-        .map_err(ClusterError::bus)?;
+        .timeout(limit);
+    let replies = blocking(|| query.wait()).map_err(ClusterError::bus)?;
     let silent = || ClusterError::Bus(format!("{who} did not answer"));
     let reply = tokio::time::timeout(limit, replies.recv_async())
         .await
@@ -288,11 +288,9 @@ async fn ask(
     let sample = reply.into_result().map_err(|_| silent())?;
     match decode(&sample.payload().to_bytes()).map_err(ClusterError::Bus)? {
         Answer::Done => Ok(()),
-        Answer::Refused { reason } => Err(ClusterError::Refused {
-            who: who.to_owned(),
-            what,
-            reason,
-        }),
+        Answer::Refused { reason } => {
+            Err(ClusterError::Refused { who: who.to_owned(), what, reason })
+        }
     }
 }
 
@@ -316,9 +314,7 @@ async fn watch_manager(
         .background()
         .await
         .map_err(ClusterError::bus)?;
-    tokio::time::timeout_at(deadline, here.cancelled())
-        .await
-        .map_err(ClusterError::bus)
+    tokio::time::timeout_at(deadline, here.cancelled()).await.map_err(ClusterError::bus)
 }
 
 /// Zenoh says only that it gave up; whether anybody listens tells the reasons apart.
@@ -327,10 +323,7 @@ async fn no_session(join: &Join, limit: Duration) -> ClusterError {
     let address = endpoint.rsplit('/').next().unwrap_or_default().to_owned();
     let connecting = tokio::net::TcpStream::connect(address);
     match tokio::time::timeout(CLOSE_LIMIT, connecting).await {
-        Ok(Ok(_)) => ClusterError::NotLetIn {
-            endpoint,
-            user: join.user.clone(),
-        },
+        Ok(Ok(_)) => ClusterError::NotLetIn { endpoint, user: join.user.clone() },
         Ok(Err(_)) | Err(_) => ClusterError::Unreachable { endpoint, limit },
     }
 }
@@ -340,10 +333,7 @@ fn encode_within_limit(message: &impl Serialize) -> Result<Vec<u8>, ClusterError
     // The rest is for what Zenoh adds.
     let limit = LARGEST - 4096;
     if bytes.len() > limit {
-        return Err(ClusterError::TooLarge {
-            bytes: bytes.len(),
-            limit,
-        });
+        return Err(ClusterError::TooLarge { bytes: bytes.len(), limit });
     }
     Ok(bytes)
 }
@@ -378,13 +368,7 @@ fn report(sample: &Sample) -> Event {
 fn answer_hello(query: &Query, events: &UnboundedSender<Event>) {
     let checked = payload::<Hello>(query).and_then(|hello| {
         check_version(hello.protocol, &hello.version).inspect_err(|reason| {
-            send(
-                events,
-                Event::Refused {
-                    worker: hello.worker,
-                    reason: reason.clone(),
-                },
-            );
+            send(events, Event::Refused { worker: hello.worker, reason: reason.clone() });
         })
     });
     if let Ok(bytes) = encode(&Answer::from(checked)) {

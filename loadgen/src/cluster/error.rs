@@ -108,9 +108,5 @@ impl ClusterError {
 }
 
 fn quoted(log: &str) -> String {
-    if log.is_empty() {
-        String::new()
-    } else {
-        format!("; the last it said:\n{log}")
-    }
+    if log.is_empty() { String::new() } else { format!("; the last it said:\n{log}") }
 }

@@ -59,9 +59,7 @@ impl Join {
         })?;
         // What becomes part of a key must not have a meaning there.
         if join.run.is_empty() || !join.run.bytes().all(|b| b.is_ascii_alphanumeric()) {
-            return Err(ClusterError::Join(
-                "its run is not letters and digits".to_owned(),
-            ));
+            return Err(ClusterError::Join("its run is not letters and digits".to_owned()));
         }
         Ok(join)
     }
@@ -69,11 +67,7 @@ impl Join {
 
 impl fmt::Debug for Join {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "Join of {} to run {} at {}",
-            self.user, self.run, self.endpoint
-        )
+        write!(f, "Join of {} to run {} at {}", self.user, self.run, self.endpoint)
     }
 }
 

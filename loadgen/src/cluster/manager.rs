@@ -45,22 +45,16 @@ impl LocalWorkers {
     /// # Errors
     /// Where the system can't tell which program this is.
     pub fn new(count: u32) -> Result<Self, ClusterError> {
-        let program = std::env::current_exe().map_err(|source| ClusterError::Spawn {
-            program: PathBuf::from("loadgen"),
-            source,
-        })?;
-        Ok(Self {
-            count,
-            program,
-            logs: None,
-        })
+        let program = std::env::current_exe()
+            .map_err(|source| ClusterError::Spawn { program: PathBuf::from("loadgen"), source })?;
+        Ok(Self { count, program, logs: None })
     }
 }
 
 /// Workers that have joined and wait for rounds. They end when it is dropped; [`Cluster::quit`]
 /// is kinder.
 ///
-/// It needs a multi-threaded Tokio runtime: Zenoh waits for its own tasks in it.
+/// It needs a multi-threaded Tokio runtime: sending a command may block a thread of it.
 pub struct Cluster {
     pub(super) bus: ManagerBus,
     pub(super) events: UnboundedReceiver<Event>,
@@ -91,13 +85,7 @@ impl Cluster {
             let logs = workers.logs.as_deref();
             processes.push(Process::spawn(&workers.program, join, logs).await?);
         }
-        let mut cluster = Self {
-            bus,
-            events,
-            processes,
-            epoch: 0,
-            gone: BTreeMap::new(),
-        };
+        let mut cluster = Self { bus, events, processes, epoch: 0, gone: BTreeMap::new() };
         cluster.wait_until_joined(progress).await?;
         Ok(cluster)
     }
@@ -155,8 +143,8 @@ impl Cluster {
     /// workers that were lost.
     pub async fn round(
         &mut self,
-        plan: &Plan,
-        stop: &CancellationToken,
+        plan: Plan,
+        stop: CancellationToken,
         on_snapshot: impl FnMut(u32, &Snapshot),
     ) -> Result<Round, ClusterError> {
         self.epoch += 1;
@@ -165,22 +153,18 @@ impl Cluster {
         let of = self.size();
         let prepare = |index| Command::Prepare {
             epoch,
-            plan: Box::new(Plan {
-                share: Share { index, of },
-                ..plan.clone()
-            }),
+            plan: Box::new(Plan { share: Share { index, of }, ..plan.clone() }),
         };
         for (_, prepared) in self.command_all("the plan", prepare, PREPARE_LIMIT).await {
             prepared?;
         }
-        let under_way = RoundUnderWay::start(self, plan, on_snapshot).await;
-        Ok(under_way.collect(stop).await)
+        let under_way = RoundUnderWay::start(self, &plan, on_snapshot).await;
+        Ok(under_way.collect(&stop).await)
     }
 
     /// Ends the workers: asks them to leave, and kills those that don't.
     pub async fn quit(mut self) {
-        self.command_all("leaving", |_| Command::Quit, QUIT_LIMIT)
-            .await;
+        self.command_all("leaving", |_| Command::Quit, QUIT_LIMIT).await;
         let leaving = async {
             for process in &mut self.processes {
                 process.leave().await;
@@ -200,9 +184,7 @@ impl Cluster {
 
     /// The numbers of the workers that are there.
     pub(super) fn present(&self) -> Vec<u32> {
-        (0..self.size())
-            .filter(|worker| !self.gone.contains_key(worker))
-            .collect()
+        (0..self.size()).filter(|worker| !self.gone.contains_key(worker)).collect()
     }
 
     /// Gives a command to all workers at once, and gathers what became of it.
@@ -237,8 +219,7 @@ impl Cluster {
     fn check_present(&mut self) -> Result<(), ClusterError> {
         while let Ok(event) = self.events.try_recv() {
             if let Event::Left(worker) = event {
-                self.gone
-                    .insert(worker, "it was lost between two rounds".to_owned());
+                self.gone.insert(worker, "it was lost between two rounds".to_owned());
             }
         }
         match self.gone.first_key_value() {

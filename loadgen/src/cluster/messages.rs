@@ -31,11 +31,7 @@ impl Hello {
     /// What this program's worker `worker` says.
     #[must_use]
     pub fn from_worker(worker: u32) -> Self {
-        Self {
-            protocol: PROTOCOL,
-            version: VERSION.to_owned(),
-            worker,
-        }
+        Self { protocol: PROTOCOL, version: VERSION.to_owned(), worker }
     }
 }
 
@@ -131,10 +127,7 @@ pub enum News {
 
 impl From<Finished> for News {
     fn from(finished: Finished) -> Self {
-        Self::Finished {
-            snapshots: finished.snapshots,
-            held: finished.held,
-        }
+        Self::Finished { snapshots: finished.snapshots, held: finished.held }
     }
 }
 
@@ -162,10 +155,7 @@ mod tests {
 
     #[test]
     fn a_plan_survives_the_journey() {
-        let command = Command::Prepare {
-            epoch: 3,
-            plan: Box::new(plan("http://127.0.0.1:1", 3)),
-        };
+        let command = Command::Prepare { epoch: 3, plan: Box::new(plan("http://127.0.0.1:1", 3)) };
         let bytes = encode(&command).unwrap();
         assert_eq!(decode::<Command>(&bytes).unwrap(), command);
     }
@@ -174,10 +164,7 @@ mod tests {
     fn another_version_is_told_apart_with_both_named() {
         assert_eq!(check_version(PROTOCOL, VERSION), Ok(()));
         let reason = check_version(99, "7.0.0").unwrap_err();
-        assert!(
-            reason.contains("7.0.0 with protocol 99") && reason.contains(VERSION),
-            "{reason}"
-        );
+        assert!(reason.contains("7.0.0 with protocol 99") && reason.contains(VERSION), "{reason}");
         assert!(check_version(PROTOCOL, "7.0.0").is_err());
     }
 
@@ -190,12 +177,7 @@ mod tests {
             worker: u32,
             cores: u32,
         }
-        let later = Later {
-            protocol: 2,
-            version: "2.0.0",
-            worker: 1,
-            cores: 8,
-        };
+        let later = Later { protocol: 2, version: "2.0.0", worker: 1, cores: 8 };
         let hello: Hello = decode(&encode(&later).unwrap()).unwrap();
         assert_eq!((hello.protocol, hello.worker), (2, 1));
     }

@@ -30,10 +30,7 @@ impl Process {
         join: &Join,
         logs: Option<&Path>,
     ) -> Result<Self, ClusterError> {
-        let failed = |source| ClusterError::Spawn {
-            program: program.to_owned(),
-            source,
-        };
+        let failed = |source| ClusterError::Spawn { program: program.to_owned(), source };
         let log = logs.map(|folder| folder.join(format!("{}.log", join.user)));
         let stderr = match &log {
             Some(path) => Stdio::from(File::create(path).map_err(failed)?),
@@ -73,11 +70,7 @@ impl Process {
     pub fn early_end(&mut self, worker: u32) -> Option<ClusterError> {
         let status = self.ended()?.to_string();
         let log = self.log.as_deref().map(tail).transpose();
-        Some(ClusterError::Ended {
-            worker,
-            status,
-            log: log.ok().flatten().unwrap_or_default(),
-        })
+        Some(ClusterError::Ended { worker, status, log: log.ok().flatten().unwrap_or_default() })
     }
 
     /// Kills it, whatever it does.

@@ -102,9 +102,7 @@ impl<'a, F: FnMut(u32, &Snapshot)> RoundUnderWay<'a, F> {
             plan,
             measured,
             heard: vec![measured; workers as usize],
-            deadline: plan
-                .length()
-                .map(|length| measured - plan.warmup + length + END_LIMIT),
+            deadline: plan.length().map(|length| measured - plan.warmup + length + END_LIMIT),
             stopping: None,
             lost: Vec::new(),
             refused: Vec::new(),

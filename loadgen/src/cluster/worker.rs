@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::bus::{Request, WorkerBus};
 use super::error::ClusterError;
 use super::join::Join;
-use super::messages::{Answer, Command, News, Report};
+use super::messages::{Answer, Command, Hello, News, Report};
 use crate::engine::{Attack, Plan};
 use crate::measure::Snapshot;
 
@@ -31,18 +31,15 @@ pub async fn serve(
     gone: CancellationToken,
     leave: CancellationToken,
 ) -> Result<(), ClusterError> {
-    let joining = WorkerBus::join(join, JOIN_LIMIT, &gone);
+    let hello = Hello::from_worker(join.worker);
+    let joining = WorkerBus::join(join, &hello, JOIN_LIMIT, &gone);
     let (bus, requests) = tokio::select! {
         joined = joining => joined?,
         () = gone.cancelled() => return Err(ClusterError::ManagerGone),
         () = leave.cancelled() => return Err(ClusterError::Signalled),
     };
-    let mut worker = Worker {
-        bus: Arc::new(bus),
-        newest: 0,
-        state: State::Idle,
-        leave: leave.clone(),
-    };
+    let mut worker =
+        Worker { bus: Arc::new(bus), newest: 0, state: State::Idle, leave: leave.clone() };
     let outcome = tokio::select! {
         biased;
         () = gone.cancelled() => Err(ClusterError::ManagerGone),
@@ -119,9 +116,7 @@ impl Worker {
             return Ok(());
         }
         let newest = self.newest;
-        Err(format!(
-            "it is of round {epoch}, and this is round {newest}"
-        ))
+        Err(format!("it is of round {epoch}, and this is round {newest}"))
     }
 
     async fn prepare(&mut self, epoch: u32, plan: Plan) -> Result<(), String> {
@@ -142,11 +137,7 @@ impl Worker {
             State::Idle => return Err("it was not prepared".to_owned()),
             State::Prepared(attack) => {
                 let stop = CancellationToken::new();
-                let round = Round {
-                    bus: self.bus.clone(),
-                    epoch,
-                    leave: self.leave.clone(),
-                };
+                let round = Round { bus: self.bus.clone(), epoch, leave: self.leave.clone() };
                 let task = tokio::spawn(round.run(attack, start, stop.clone()));
                 self.state = State::Started { stop, task };
             }
@@ -220,11 +211,7 @@ impl Round {
     }
 
     async fn report(&self, news: News) -> Result<(), ClusterError> {
-        let report = Report {
-            epoch: self.epoch,
-            worker: self.bus.worker(),
-            news,
-        };
+        let report = Report { epoch: self.epoch, worker: self.bus.worker(), news };
         self.bus.publish(&report).await
     }
 }
