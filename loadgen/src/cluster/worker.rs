@@ -67,7 +67,7 @@ struct Worker {
 
 enum State {
     Idle,
-    Prepared(Attack),
+    Prepared(Box<Attack>),
     /// The round runs, or has run, in a task of its own.
     Started {
         stop: CancellationToken,
@@ -128,7 +128,8 @@ impl Worker {
         if !self.end_round().await {
             return Err("its last round has not ended yet".to_owned());
         }
-        self.state = State::Prepared(Attack::prepare(plan).map_err(|e| e.to_string())?);
+        let attack = Attack::prepare(plan).map_err(|e| e.to_string())?;
+        self.state = State::Prepared(Box::new(attack));
         Ok(())
     }
 
@@ -138,7 +139,7 @@ impl Worker {
             State::Prepared(attack) => {
                 let stop = CancellationToken::new();
                 let round = Round { bus: self.bus.clone(), epoch, leave: self.leave.clone() };
-                let task = tokio::spawn(round.run(attack, start, stop.clone()));
+                let task = tokio::spawn(round.run(*attack, start, stop.clone()));
                 self.state = State::Started { stop, task };
             }
             started @ State::Started { .. } => self.state = started,
