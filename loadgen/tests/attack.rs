@@ -1,4 +1,5 @@
 //! The engine against real servers: what is counted is what happened.
+#![allow(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 
 mod common;
 

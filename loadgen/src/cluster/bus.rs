@@ -18,6 +18,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
+use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 use zenoh::liveliness::LivelinessToken;
 use zenoh::qos::{CongestionControl, Priority};
@@ -171,19 +172,20 @@ pub struct Request {
 
 impl WorkerBus {
     /// Joins the manager of `join` within `limit`, which may not be there yet. `gone` is
-    /// cancelled when the manager is lost later.
+    /// cancelled when the manager is lost later. Its first words are `hello`.
     pub async fn join(
         join: &Join,
+        hello: &Hello,
         limit: Duration,
         gone: &CancellationToken,
     ) -> Result<(Self, UnboundedReceiver<Request>), ClusterError> {
-        let deadline = tokio::time::Instant::now() + limit;
-        // Zenoh tries for ever, also after a wrong password, and tells neither from the other.
-        let opening =
-            tokio::time::timeout_at(deadline, zenoh::open(config(&settings::worker(join))?));
-        let session = match opening.await {
-            Ok(Ok(session)) => session,
-            Ok(Err(_)) | Err(_) => return Err(no_session(join, limit).await),
+        let deadline = tokio::time::Instant::now() + limit + CLOSE_LIMIT;
+        // Zenoh doesn't tell a wrong password from a manager that isn't there: both are tried
+        // again until the limit.
+        let opening = open_aside(config(&settings::worker(join, limit))?)?;
+        let session = match tokio::time::timeout(limit + CLOSE_LIMIT, opening).await {
+            Ok(Ok(Ok(session))) => session,
+            _ => return Err(no_session(join, limit).await),
         };
         let (requests, received) = mpsc::unbounded_channel();
         let run = &join.run;
@@ -206,9 +208,8 @@ impl WorkerBus {
             .publisher_detection()
             .await
             .map_err(ClusterError::bus)?;
-        let hello = Hello::from_worker(join.worker);
         let key = format!("loadgen/{run}/manager/hello");
-        ask(&session, &key, "the manager", "this worker", &hello, LEASE).await?;
+        ask(&session, &key, "the manager", "this worker", hello, LEASE).await?;
         let token = session.liveliness().declare_token(format!("{mine}/alive"));
         let _alive = token.await.map_err(ClusterError::bus)?;
         let bus = Self { session, worker: join.worker, publisher, _alive };
@@ -221,11 +222,11 @@ impl WorkerBus {
         self.worker
     }
 
-    /// Sends a report; may wait for seconds when the network does, so never call it from a user's
+    /// Sends a report. Waits for seconds when the network does, so never call it from a user's
     /// task.
     pub async fn publish(&self, report: &Report) -> Result<(), ClusterError> {
         let bytes = encode_within_limit(report)?;
-        self.publisher.put(bytes).await.map_err(ClusterError::bus)
+        blocking(|| self.publisher.put(bytes).wait()).map_err(ClusterError::bus)
     }
 
     /// Leaves, and takes no longer than a second.
@@ -243,6 +244,23 @@ impl Request {
     }
 }
 
+/// Runs what may block. Zenoh's futures do all of their work when they are first polled, so that
+/// awaiting one that sends would hold a thread of users for as long as the network is congested.
+fn blocking<T>(work: impl FnOnce() -> T) -> T {
+    tokio::task::block_in_place(work)
+}
+
+/// Opens a session in a thread of its own. Zenoh's future for it blocks until there is one: no
+/// time limit of ours could end it, and a task of Tokio's would hold up the end of the process.
+fn open_aside(config: Config) -> Result<oneshot::Receiver<zenoh::Result<Session>>, ClusterError> {
+    let (session, opened) = oneshot::channel();
+    std::thread::Builder::new()
+        .name("join".to_owned())
+        .spawn(move || session.send(zenoh::open(config).wait()))
+        .map_err(ClusterError::bus)?;
+    Ok(opened)
+}
+
 /// Asks whoever answers at `key`.
 async fn ask(
     session: &Session,
@@ -253,16 +271,15 @@ async fn ask(
     limit: Duration,
 ) -> Result<(), ClusterError> {
     let bytes = encode_within_limit(message)?;
-    let replies = session
+    let query = session
         .get(key)
         .payload(bytes)
         .priority(Priority::InteractiveHigh)
         .express(true)
         .congestion_control(CongestionControl::Block)
         .consolidation(ConsolidationMode::None)
-        .timeout(limit)
-        .await
-        .map_err(ClusterError::bus)?;
+        .timeout(limit);
+    let replies = blocking(|| query.wait()).map_err(ClusterError::bus)?;
     let silent = || ClusterError::Bus(format!("{who} did not answer"));
     let reply = tokio::time::timeout(limit, replies.recv_async())
         .await

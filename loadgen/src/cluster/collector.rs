@@ -6,7 +6,8 @@ use std::ops::Range;
 use std::time::Duration;
 
 use super::messages::{News, Report};
-use crate::measure::{Phase, Snapshot};
+use crate::engine::Share;
+use crate::measure::{Phase, Series, Snapshot};
 
 /// The reports of one epoch, by worker.
 pub struct Collector {
@@ -41,10 +42,12 @@ pub enum Taken<'a> {
 /// What one worker gave.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WorkerRound {
-    /// The worker's number.
-    pub worker: u32,
-    /// Its snapshots, in order.
-    pub snapshots: Vec<Snapshot>,
+    /// The worker, and its part of the round.
+    pub share: Share,
+    /// Its results.
+    pub series: Series,
+    /// How many snapshots these came in.
+    pub snapshots: u32,
     /// How long it held the load; of a worker that could not say, as far as its results go.
     pub held: Duration,
     /// The numbers of the snapshots that are missing, as far as it is known.
@@ -84,18 +87,9 @@ impl Collector {
     /// the end of the warm-up, for workers that could not.
     #[must_use]
     pub fn into_rounds(self, held: impl Fn(u32) -> Duration) -> Vec<WorkerRound> {
-        (0..)
-            .zip(self.workers)
-            .map(|(worker, collected)| WorkerRound {
-                worker,
-                gaps: collected.gaps(),
-                held: match collected.finished {
-                    Some((_, held)) => held,
-                    None => held(collected.seconds()),
-                },
-                snapshots: collected.snapshots.into_values().collect(),
-            })
-            .collect()
+        // It was made for as many numbers of this type.
+        let of = self.workers.len() as u32;
+        (0..).zip(self.workers).map(|(index, c)| c.into_round(Share { index, of }, &held)).collect()
     }
 }
 
@@ -132,20 +126,26 @@ impl Collected {
         Taken::Finished
     }
 
+    fn into_round(self, share: Share, held: impl Fn(u32) -> Duration) -> WorkerRound {
+        let gaps = self.gaps();
+        let held = self.finished.map_or_else(|| held(self.seconds()), |(_, held)| held);
+        // One for each number of this type at most.
+        let snapshots = self.snapshots.len() as u32;
+        let mut series = Series::default();
+        self.snapshots.into_values().for_each(|snapshot| series.add(snapshot));
+        WorkerRound { share, series, snapshots, held, gaps }
+    }
+
     /// No number is at or beyond the announced one, so counting suffices.
     fn is_complete(&self) -> bool {
         self.finished.is_some_and(|(total, _)| self.snapshots.len() == total as usize)
     }
 
-    /// Whole seconds from the end of the warm-up that are in the results: snapshot `n` is drained
-    /// when `n` of them are over, or later.
+    /// Seconds from the end of the warm-up that the results reach into.
     fn seconds(&self) -> u32 {
-        let Some((number, last)) = self.snapshots.last_key_value() else {
-            return 0;
-        };
-        let counted = last.intervals.iter().filter(|i| i.phase != Phase::Warmup);
-        let seconds = counted.map(|i| i.second.saturating_add(1));
-        seconds.fold(*number, u32::max)
+        let intervals = self.snapshots.values().flat_map(|snapshot| &snapshot.intervals);
+        let counted = intervals.filter(|interval| interval.phase != Phase::Warmup);
+        counted.map(|interval| interval.second.saturating_add(1)).max().unwrap_or(0)
     }
 
     /// Runs over what is here, not over what was announced, which anyone may have made up.
@@ -166,7 +166,7 @@ impl Collected {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measure::{Counts, Interval, Series};
+    use crate::measure::{Counts, Interval};
     use proptest::prelude::*;
 
     const HELD: Duration = Duration::from_secs(3);
@@ -195,11 +195,9 @@ mod tests {
         Report { epoch, worker, news }
     }
 
-    fn series(rounds: &[WorkerRound]) -> Series {
+    fn merged(snapshots: impl IntoIterator<Item = Snapshot>) -> Series {
         let mut series = Series::default();
-        for snapshot in rounds.iter().flat_map(|round| &round.snapshots) {
-            series.add(snapshot.clone());
-        }
+        snapshots.into_iter().for_each(|snapshot| series.add(snapshot));
         series
     }
 
@@ -212,7 +210,7 @@ mod tests {
             ..sent(1, 0, 0)
         };
         assert_eq!(collector.take(forged), Taken::Again);
-        assert_eq!(collector.into_rounds(SECONDS)[0].snapshots, [snapshot(0, 0)]);
+        assert_eq!(collector.into_rounds(SECONDS)[0].series, merged([snapshot(0, 0)]));
     }
 
     #[test]
@@ -282,18 +280,16 @@ mod tests {
                 prop_assert_eq!(collector.is_complete(worker), whole);
             }
             let rounds = collector.into_rounds(SECONDS);
-            prop_assert_eq!(new, rounds.iter().map(|r| r.snapshots.len()).sum::<usize>());
-            let mut expected = Series::default();
-            for (round, (worker, total)) in rounds.iter().zip((0..).zip(&totals)) {
+            prop_assert_eq!(new, rounds.iter().map(|r| r.snapshots as usize).sum::<usize>());
+            for (round, (worker, total)) in rounds.into_iter().zip((0..).zip(&totals)) {
                 prop_assert_eq!(round.held, HELD);
-                let missing: Vec<u32> = round.gaps.iter().cloned().flatten().collect();
-                let lost: Vec<u32> = (0..*total).filter(|n| lost.contains(&(worker, *n))).collect();
-                prop_assert_eq!(&missing, &lost);
-                for number in (0..*total).filter(|n| !lost.contains(n)) {
-                    expected.add(snapshot(worker, number));
-                }
+                let missing: Vec<u32> = round.gaps.into_iter().flatten().collect();
+                let (lost, came): (Vec<u32>, Vec<u32>) =
+                    (0..*total).partition(|n| lost.contains(&(worker, *n)));
+                prop_assert_eq!(missing, lost);
+                let expected = merged(came.into_iter().map(|n| snapshot(worker, n)));
+                prop_assert_eq!(round.series, expected);
             }
-            prop_assert_eq!(series(&rounds), expected);
         }
     }
 }

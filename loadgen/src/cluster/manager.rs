@@ -54,7 +54,7 @@ impl LocalWorkers {
 /// Workers that have joined and wait for rounds. They end when it is dropped; [`Cluster::quit`]
 /// is kinder.
 ///
-/// It needs a multi-threaded Tokio runtime: Zenoh waits for its own tasks in it.
+/// It needs a multi-threaded Tokio runtime: sending a command may block a thread of it.
 pub struct Cluster {
     pub(super) bus: ManagerBus,
     pub(super) events: UnboundedReceiver<Event>,
@@ -143,8 +143,8 @@ impl Cluster {
     /// workers that were lost.
     pub async fn round(
         &mut self,
-        plan: &Plan,
-        stop: &CancellationToken,
+        plan: Plan,
+        stop: CancellationToken,
         on_snapshot: impl FnMut(u32, &Snapshot),
     ) -> Result<Round, ClusterError> {
         self.epoch += 1;
@@ -158,8 +158,8 @@ impl Cluster {
         for (_, prepared) in self.command_all("the plan", prepare, PREPARE_LIMIT).await {
             prepared?;
         }
-        let under_way = RoundUnderWay::start(self, plan, on_snapshot).await;
-        Ok(under_way.collect(stop).await)
+        let under_way = RoundUnderWay::start(self, &plan, on_snapshot).await;
+        Ok(under_way.collect(&stop).await)
     }
 
     /// Ends the workers: asks them to leave, and kills those that don't.

@@ -25,6 +25,8 @@ mod round;
 mod settings;
 #[cfg(test)]
 mod testing;
+#[cfg(test)]
+mod tests;
 mod worker;
 
 pub use collector::WorkerRound;

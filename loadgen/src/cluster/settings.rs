@@ -27,15 +27,15 @@ pub fn manager(endpoint: &str, dictionary: &Path) -> Value {
     }))
 }
 
-/// A worker that tries to reach its manager until it is told to give up.
-pub fn worker(join: &Join) -> Value {
+/// A worker that tries to reach its manager for as long as `limit`.
+pub fn worker(join: &Join, limit: Duration) -> Value {
     with_common(json!({
         "mode": "client",
         "listen": { "endpoints": [] },
         "connect": {
             "endpoints": [join.endpoint],
-            "timeout_ms": -1,
-            "exit_on_failure": false,
+            "timeout_ms": limit.as_secs() * 1_000,
+            "exit_on_failure": true,
             "retry": { "period_init_ms": 100, "period_max_ms": 1000, "period_increase_factor": 2 },
         },
         "transport": {
@@ -46,6 +46,8 @@ pub fn worker(join: &Join) -> Value {
 
 fn with_common(mut settings: Value) -> Value {
     settings["scouting"] = json!({
+        // A router sleeps this long when it opens, half a second unless told.
+        "delay": 0,
         "multicast": { "enabled": false },
         "gossip": { "enabled": false },
     });

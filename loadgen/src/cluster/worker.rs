@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::bus::{Request, WorkerBus};
 use super::error::ClusterError;
 use super::join::Join;
-use super::messages::{Answer, Command, News, Report};
+use super::messages::{Answer, Command, Hello, News, Report};
 use crate::engine::{Attack, Plan};
 use crate::measure::Snapshot;
 
@@ -31,7 +31,8 @@ pub async fn serve(
     gone: CancellationToken,
     leave: CancellationToken,
 ) -> Result<(), ClusterError> {
-    let joining = WorkerBus::join(join, JOIN_LIMIT, &gone);
+    let hello = Hello::from_worker(join.worker);
+    let joining = WorkerBus::join(join, &hello, JOIN_LIMIT, &gone);
     let (bus, requests) = tokio::select! {
         joined = joining => joined?,
         () = gone.cancelled() => return Err(ClusterError::ManagerGone),
@@ -66,7 +67,7 @@ struct Worker {
 
 enum State {
     Idle,
-    Prepared(Attack),
+    Prepared(Box<Attack>),
     /// The round runs, or has run, in a task of its own.
     Started {
         stop: CancellationToken,
@@ -127,7 +128,8 @@ impl Worker {
         if !self.end_round().await {
             return Err("its last round has not ended yet".to_owned());
         }
-        self.state = State::Prepared(Attack::prepare(plan).map_err(|e| e.to_string())?);
+        let attack = Attack::prepare(plan).map_err(|e| e.to_string())?;
+        self.state = State::Prepared(Box::new(attack));
         Ok(())
     }
 
@@ -137,7 +139,7 @@ impl Worker {
             State::Prepared(attack) => {
                 let stop = CancellationToken::new();
                 let round = Round { bus: self.bus.clone(), epoch, leave: self.leave.clone() };
-                let task = tokio::spawn(round.run(attack, start, stop.clone()));
+                let task = tokio::spawn(round.run(*attack, start, stop.clone()));
                 self.state = State::Started { stop, task };
             }
             started @ State::Started { .. } => self.state = started,

@@ -41,10 +41,6 @@ impl Progress {
     pub fn new(rounds: u32, expected: Option<Duration>) -> Self {
         let bar = std::io::stderr().is_terminal().then(|| {
             let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(8));
-            #[expect(
-                clippy::literal_string_with_formatting_args,
-                reason = "indicatif's own syntax"
-            )]
             if let Ok(style) = ProgressStyle::with_template("{spinner} {wide_msg}") {
                 bar.set_style(style);
             }

@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::cluster::{self, Cluster};
 use crate::commands::{Exit, Failure};
-use crate::engine::{Attack, Plan, Share};
+use crate::engine::{Attack, Plan};
 use crate::measure::{Counts, Phase, Series, Snapshot, WorkerRecord};
 
 /// How far ahead of its start a round in this process is planned, so that its users are there.
@@ -43,7 +43,7 @@ impl Generator {
     ) -> Result<Yield, Failure> {
         match self {
             Self::Process => in_process(plan, stop, show).await,
-            Self::Workers(cluster) => on_workers(cluster, &plan, &stop, show).await,
+            Self::Workers(cluster) => on_workers(cluster, plan, stop, show).await,
         }
     }
 
@@ -89,10 +89,11 @@ async fn in_process(
 
 async fn on_workers(
     cluster: &mut Cluster,
-    plan: &Plan,
-    stop: &CancellationToken,
+    plan: Plan,
+    stop: CancellationToken,
     mut show: impl FnMut(&Snapshot),
 ) -> Result<Yield, Failure> {
+    let users = plan.scenario.load.users;
     let round = cluster
         .round(plan, stop, |_, snapshot| show(snapshot))
         .await
@@ -101,20 +102,15 @@ async fn on_workers(
     let mut all = Series::default();
     let mut workers = Vec::new();
     let mut held = Duration::ZERO;
-    let of = round.workers.len() as u32; // made from as many numbers of this type
     for worker in round.workers {
         held = held.max(worker.held);
-        let share = Share { index: worker.worker, of };
-        let snapshots = worker.snapshots.len() as u32; // numbered with this type
-        let mut series = Series::default();
-        worker.snapshots.into_iter().for_each(|snapshot| series.add(snapshot));
         workers.push(WorkerRecord {
-            worker: worker.worker,
-            users: share.users(plan.scenario.load.users),
-            requests: series.phase(Phase::Hold).iter().map(Counts::requests).sum(),
-            snapshots,
+            worker: worker.share.index,
+            users: worker.share.users(users),
+            requests: worker.series.phase(Phase::Hold).iter().map(Counts::requests).sum(),
+            snapshots: worker.snapshots,
         });
-        all.merge(series);
+        all.merge(worker.series);
     }
     Ok(Yield { series: all, held, workers, missing })
 }
@@ -125,5 +121,5 @@ fn degradation(round: &cluster::Round) -> Option<String> {
         return Some(lost.to_string());
     }
     let gapped = round.workers.iter().find(|worker| !worker.gaps.is_empty())?;
-    Some(format!("worker {}: snapshots {:?} did not arrive", gapped.worker, gapped.gaps))
+    Some(format!("worker {}: snapshots {:?} did not arrive", gapped.share.index, gapped.gaps))
 }

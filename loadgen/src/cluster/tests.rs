@@ -1,0 +1,161 @@
+//! The network alone: who gets in, and what is believed.
+
+use std::time::Duration;
+
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio_util::sync::CancellationToken;
+
+use super::bus::{Event, ManagerBus, WorkerBus};
+use super::error::ClusterError;
+use super::join::Join;
+use super::messages::{Answer, Command, Hello, News, PROTOCOL, Report, VERSION};
+use super::testing::plan;
+use crate::measure::Snapshot;
+
+const LIMIT: Duration = Duration::from_secs(2);
+
+async fn manager() -> (ManagerBus, Join, UnboundedReceiver<Event>) {
+    let mut joins = [Join::new("a1", 0).unwrap()];
+    let (bus, events) = ManagerBus::listen("a1", &mut joins).await.unwrap();
+    let [join] = joins;
+    (bus, join, events)
+}
+
+async fn join(join: &Join, hello: &Hello) -> Result<Worker, ClusterError> {
+    let gone = CancellationToken::new();
+    let (bus, requests) = WorkerBus::join(join, hello, LIMIT, &gone).await?;
+    Ok(Worker { bus, requests, gone })
+}
+
+struct Worker {
+    bus: WorkerBus,
+    requests: UnboundedReceiver<super::bus::Request>,
+    gone: CancellationToken,
+}
+
+async fn next(events: &mut UnboundedReceiver<Event>) -> Event {
+    tokio::time::timeout(Duration::from_secs(5), events.recv()).await.unwrap().unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_worker_with_a_wrong_password_is_not_let_in() {
+    let (bus, right, _events) = manager().await;
+    let mut wrongs = [right.clone(), right.clone(), right.clone()];
+    wrongs[0].password = "0".repeat(64);
+    wrongs[1].user = "worker-1".to_owned();
+    wrongs[2].endpoint = "tcp/127.0.0.1:1".to_owned();
+    let mut messages = Vec::new();
+    for wrong in &wrongs {
+        let error = join(wrong, &Hello::from_worker(0)).await.err().unwrap();
+        messages.push(error.to_string());
+    }
+    let at = &right.endpoint;
+    assert_eq!(
+        messages,
+        [
+            format!("the manager at {at} did not let worker-0 in"),
+            format!("the manager at {at} did not let worker-1 in"),
+            "no manager was found at tcp/127.0.0.1:1 within 2s".to_owned(),
+        ]
+    );
+    assert!(join(&right, &Hello::from_worker(0)).await.is_ok(), "the others are not disturbed");
+    bus.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_worker_of_another_version_is_refused_on_both_sides() {
+    let (bus, right, mut events) = manager().await;
+    let hello = Hello { protocol: 99, ..Hello::from_worker(0) };
+    let error = join(&right, &hello).await.err().unwrap().to_string();
+    let reason = format!(
+        "it is loadgen {VERSION} with protocol 99, this is loadgen {VERSION} with protocol {PROTOCOL}"
+    );
+    assert_eq!(error, format!("the manager refused this worker: {reason}"));
+    match next(&mut events).await {
+        Event::Refused { worker: 0, reason: said } => assert_eq!(said, reason),
+        other => panic!("{other:?}"),
+    }
+    bus.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_worker_speaks_for_itself_alone_and_reports_arrive_in_order() {
+    let (bus, right, mut events) = manager().await;
+    let worker = join(&right, &Hello::from_worker(0)).await.unwrap();
+    assert!(matches!(next(&mut events).await, Event::Joined(0)));
+    let report = |worker, number| Report {
+        epoch: 1,
+        worker,
+        news: News::Snapshot(Snapshot { number, intervals: Vec::new() }),
+    };
+    worker.bus.publish(&report(7, 0)).await.unwrap();
+    for number in 0..20 {
+        worker.bus.publish(&report(0, number)).await.unwrap();
+    }
+    match next(&mut events).await {
+        Event::Foreign(reason) => {
+            assert_eq!(reason, "loadgen/a1/worker/0/report spoke for worker 7");
+        }
+        other => panic!("{other:?}"),
+    }
+    for number in 0..20 {
+        match next(&mut events).await {
+            Event::Report(got) => assert_eq!(got, report(0, number)),
+            other => panic!("{other:?}"),
+        }
+    }
+    let huge = News::Failed("x".repeat(17 << 20));
+    let error = worker.bus.publish(&Report { epoch: 1, worker: 0, news: huge }).await.unwrap_err();
+    assert!(matches!(error, ClusterError::TooLarge { .. }), "{error}");
+    worker.bus.close().await;
+    assert!(matches!(next(&mut events).await, Event::Left(0)));
+    bus.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_plan_of_megabytes_arrives_and_the_managers_end_is_seen() {
+    let (bus, right, _events) = manager().await;
+    let mut worker = join(&right, &Hello::from_worker(0)).await.unwrap();
+    let mut large = plan("http://127.0.0.1:1", 1);
+    large.scenario.description = Some("x".repeat(8 << 20));
+    let command = Command::Prepare { epoch: 1, plan: Box::new(large) };
+    let obeying = async {
+        let request = worker.requests.recv().await.unwrap();
+        assert!(request.command == command, "as it was sent");
+        request.answer(&Answer::Refused { reason: "no".to_owned() }).await;
+    };
+    let (error, ()) = tokio::join!(bus.command(0, "the plan", &command, LIMIT), obeying);
+    assert_eq!(error.unwrap_err().to_string(), "worker 0 refused the plan: no");
+    let error = bus.command(1, "the plan", &Command::Quit, LIMIT).await.unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the manager and its workers cannot talk: worker 1 did not answer"
+    );
+    bus.close().await;
+    tokio::time::timeout(LIMIT, worker.gone.cancelled()).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_worker_obeys_no_older_round() {
+    let (bus, right, mut events) = manager().await;
+    let (gone, leave) = (CancellationToken::new(), CancellationToken::new());
+    let serving = tokio::spawn(async move { super::serve(&right, gone, leave).await });
+    assert!(matches!(next(&mut events).await, Event::Joined(0)));
+    let say = async |command: Command| {
+        bus.command(0, "it", &command, LIMIT).await.map_err(|e| e.to_string())
+    };
+    let prepare = |epoch| Command::Prepare { epoch, plan: Box::new(plan("http://127.0.0.1:1", 1)) };
+    let start = |epoch| Command::Start { epoch, after: Duration::from_secs(60) };
+    assert_eq!(say(start(0)).await.unwrap_err(), "worker 0 refused it: it was not prepared");
+    assert_eq!(say(prepare(5)).await, Ok(()));
+    assert_eq!(say(prepare(5)).await, Ok(()), "twice is once");
+    let older = "worker 0 refused it: it is of round 4, and this is round 5";
+    assert_eq!(say(prepare(4)).await.unwrap_err(), older);
+    assert_eq!(say(start(4)).await.unwrap_err(), older);
+    assert_eq!(say(start(5)).await, Ok(()));
+    assert_eq!(say(start(5)).await, Ok(()), "twice is once");
+    assert_eq!(say(Command::Stop { epoch: 4 }).await.unwrap_err(), older);
+    assert_eq!(say(Command::Quit).await, Ok(()));
+    assert!(serving.await.unwrap().is_ok());
+    bus.close().await;
+}
