@@ -23,6 +23,7 @@ fn recorder(start: Instant) -> Recorder {
 fn outcome<'a>(start: Instant, us: u64) -> Outcome<'a> {
     Outcome {
         step: 0,
+        counted: true,
         planned: start,
         done: start + Duration::from_micros(us),
         bytes: 100,

@@ -79,6 +79,38 @@ async fn iterations_per_user_are_exact() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn iterations_are_exact_after_a_warm_up_of_several_slow_steps() {
+    let server = Counting::start().await;
+    let text = "load = { users = 7, ramp_up = \"200ms\", iterations = 50 }\n\
+                [[step]]\nname = \"a\"\nget = \"/slow/20\"\n[[step]]\nname = \"b\"\nget = \"/slow/20\"";
+    let mut plan = plan(&server.url, text);
+    plan.warmup = Duration::from_millis(130);
+    let (series, _) = finish(plan).await;
+    let steps = series.phase(Phase::Hold);
+    assert_eq!((steps[0].requests(), steps[1].requests()), (50, 50));
+    assert!(series.phase(Phase::RampUp).is_empty(), "iterations count from the first");
+    assert_eq!(planned(&series), server.requests());
+}
+
+/// What the beginning and the end of the hold cut must balance: N users that wait for L each get
+/// held / L answers, whatever L is.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_rate_of_a_slow_server_is_not_biased() {
+    let server = Counting::start().await;
+    let text = "load = { users = 20, duration = \"1s\" }\n[[step]]\nget = \"/slow/150\"";
+    let mut plan = plan(&server.url, text);
+    plan.warmup = Duration::from_millis(400);
+    let (series, finished) = finish(plan).await;
+    let answered = hold(&series).answered;
+    let expected = 20.0 * finished.held.as_secs_f64() / (answered.mean().unwrap() / 1e6);
+    let ratio = answered.len() as f64 / expected;
+    // All users go in step, so that at most one answer of each is on the wrong side.
+    assert!((0.88..1.12).contains(&ratio), "{} of {expected}", answered.len());
+    let warmup = series.phase(Phase::Warmup)[0].requests();
+    assert!(answered.len() + warmup >= 160, "none is lost at the first mark");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_duration_counts_what_the_server_counts() {
     let server = Counting::start().await;
     let text = "load = { users = 10, ramp_up = \"500ms\", duration = \"1200ms\" }\n[[step]]\nget = \"/slow/20\"";

@@ -117,7 +117,7 @@ fn a_url_at_which_nobody_answers() {
     let said = Project::real().run(&["-s", "direct", "--url", &url]).said();
     insta::assert_snapshot!(said.replace(&url, "[url]"), @"
     exit code 4
-      × url does not answer as the scenario expects
+      × [url] does not answer as the scenario expects
       │   step      direct
       │   request   GET [url]/
       │   expected  an answer
@@ -198,7 +198,7 @@ async fn a_full_disk_costs_the_file_and_not_the_result() {
         println!("skipped: no mount namespace here: {}", finished.stderr);
         return;
     }
-    assert!(finished.stdout.contains("url"), "the table is shown: {}", finished.said());
+    assert!(finished.stdout.contains("requests/s"), "the table is shown: {}", finished.said());
     let error = finished.stderr.split("  ×").nth(1).unwrap_or(&finished.stderr).to_owned();
     insta::assert_snapshot!(format!("exit code {:?}\n{error}", finished.code));
 }

@@ -79,6 +79,16 @@ impl From<LabError> for Failure {
     }
 }
 
+/// Raises the soft limit of open files to the hard one, as servers do, and tells it.
+fn raise_open_files() -> u64 {
+    use rustix::process::{Resource, getrlimit, setrlimit};
+    let mut limit = getrlimit(Resource::Nofile);
+    let soft = limit.current;
+    limit.current = limit.maximum;
+    let current = if setrlimit(Resource::Nofile, limit).is_ok() { limit.maximum } else { soft };
+    current.unwrap_or(u64::MAX)
+}
+
 /// A runtime with a thread for each CPU that this process may use.
 fn runtime() -> Result<Runtime, Failure> {
     Runtime::new().map_err(|e| {

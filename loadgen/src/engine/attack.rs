@@ -1,7 +1,7 @@
 //! One round: Goose's users, a snapshot each second, and the end.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use goose::GooseAttack;
@@ -32,6 +32,10 @@ pub enum EngineError {
     /// Goose refused the attack or gave up on it.
     #[error("Goose could not run the users: {0}")]
     Goose(String),
+    /// A user's task panicked, so that one of its requests is in no count.
+    #[error("a user's task panicked")]
+    #[diagnostic(help("this is a fault of loadgen's: please report it, with what it printed"))]
+    UserPanicked,
     /// Whoever takes the snapshots is gone.
     #[error("nobody takes the results of this round any more")]
     Abandoned,
@@ -89,10 +93,15 @@ impl Attack {
                 () = ended.wait() => {}
                 result = attack.execute() => {
                     result.map_err(|e| EngineError::Goose(format!("{e:?}")))?;
-                    ended.wait().await;
+                    let left = "it ended before its users did".to_owned();
+                    let wait = tokio::time::timeout(Duration::from_secs(1), ended.wait());
+                    wait.await.map_err(|_| EngineError::Goose(left))?;
                 }
                 result = send_each_second(first, &shared.recorder, snapshots) => result?,
             }
+        }
+        if ended.panicked.load(Ordering::Relaxed) {
+            return Err(EngineError::UserPanicked);
         }
         let held = shared.gate.timeline().held(Instant::now());
         let last = shared.recorder.finish();
@@ -111,8 +120,9 @@ async fn send_each_second(
     let mut due = first + SETTLE;
     loop {
         tokio::time::sleep_until(due.into()).await;
-        let snapshot = recorder.drain(Instant::now());
-        snapshots.send(snapshot).await.map_err(|_| EngineError::Abandoned)?;
+        // A place first: what has been drained must not be lost when the round ends meanwhile.
+        let place = snapshots.reserve().await.map_err(|_| EngineError::Abandoned)?;
+        place.send(recorder.drain(Instant::now()));
         due += Duration::from_secs(1);
     }
 }
@@ -165,11 +175,16 @@ fn configuration(host: String, users: u32) -> GooseConfiguration {
 struct Countdown {
     left: AtomicU32,
     none_left: Notify,
+    panicked: AtomicBool,
 }
 
 impl Countdown {
     fn new(users: u32) -> Self {
-        Self { left: AtomicU32::new(users), none_left: Notify::new() }
+        Self {
+            left: AtomicU32::new(users),
+            none_left: Notify::new(),
+            panicked: AtomicBool::new(false),
+        }
     }
 
     async fn wait(&self) {
@@ -177,11 +192,14 @@ impl Countdown {
     }
 }
 
-/// One user less when it is dropped, so that a panic in a user's task ends the round too.
+/// One user less when it is dropped, so that the round also ends where a user's task panics.
 struct OneLess<'a>(&'a Countdown);
 
 impl Drop for OneLess<'_> {
     fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.panicked.store(true, Ordering::Relaxed);
+        }
         if self.0.left.fetch_sub(1, Ordering::AcqRel) == 1 {
             self.0.none_left.notify_one();
         }

@@ -24,8 +24,17 @@ pub struct Gate {
     shared: Option<AtomicU64>,
     /// Iterations of each user.
     per_user: Option<u64>,
+    /// Cancelled when no shared iteration is left: nobody need wait for its turn any more.
+    spent: CancellationToken,
     /// Ends the round early.
     stop: CancellationToken,
+}
+
+/// Leave to begin an iteration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Admitted {
+    /// Whether it counts; those of the warm-up don't.
+    pub counted: bool,
 }
 
 impl Gate {
@@ -34,7 +43,7 @@ impl Gate {
     pub fn new(plan: &Plan, start: Instant, stop: CancellationToken) -> Self {
         let load = &plan.scenario.load;
         let measured = start + plan.warmup;
-        let full = measured + load.ramp_up;
+        let full = measured + plan.ramp_up();
         let (mut end, mut shared, mut per_user) = (None, None, None);
         match load.until {
             Until::Duration(duration) => end = Some(full + duration),
@@ -49,6 +58,7 @@ impl Gate {
             closed: Closed::new(load, plan.warmup),
             shared,
             per_user,
+            spent: CancellationToken::new(),
             stop,
         }
     }
@@ -60,24 +70,29 @@ impl Gate {
     }
 
     /// Waits until `user`, numbered over the whole test, may begin another iteration, of which it
-    /// has begun `begun` since the warm-up; `false` when there is none for it. What it begins in
-    /// the warm-up is not taken from the iterations.
-    pub async fn admit(&self, user: u32, begun: u64) -> bool {
+    /// has begun `begun` that count; `None` when there is none for it.
+    pub async fn admit(&self, user: u32, begun: u64) -> Option<Admitted> {
         if !self.wait_until(self.start).await {
-            return false;
+            return None;
         }
         loop {
             let now = Instant::now();
+            let counted = now >= self.timeline.measured;
             match self.closed.turn(user, now - self.start) {
-                Turn::Over => return false,
-                Turn::At(then) if !self.wait_until(self.start + then).await => return false,
+                Turn::Over => return None,
+                Turn::At(then) if !self.wait_until(self.start + then).await => return None,
                 Turn::At(_) => {}
-                Turn::Now => {
-                    return !self.stop.is_cancelled()
-                        && (now < self.timeline.measured || self.take_iteration(begun));
-                }
+                Turn::Now if self.stop.is_cancelled() => return None,
+                Turn::Now if counted && !self.take_iteration(begun) => return None,
+                Turn::Now => return Some(Admitted { counted }),
             }
         }
+    }
+
+    /// Whether the round is over, so that nothing more is sent.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.stop.is_cancelled() || self.timeline.end.is_some_and(|end| Instant::now() >= end)
     }
 
     /// Completes when requests that are still under way must be given up: at once when the round
@@ -96,7 +111,7 @@ impl Gate {
         }
     }
 
-    /// Whether `instant` came before the stop.
+    /// Whether `instant` came before the stop, and before all iterations were taken.
     async fn wait_until(&self, instant: Instant) -> bool {
         if Instant::now() >= instant {
             return true;
@@ -104,14 +119,20 @@ impl Gate {
         tokio::select! {
             biased;
             () = self.stop.cancelled() => false,
+            () = self.spent.cancelled() => false,
             () = tokio::time::sleep_until(instant.into()) => true,
         }
     }
 
     fn take_iteration(&self, begun: u64) -> bool {
-        self.per_user.is_none_or(|each| begun < each)
-            && self.shared.as_ref().is_none_or(|left| {
-                left.try_update(Ordering::Relaxed, Ordering::Relaxed, |n| n.checked_sub(1)).is_ok()
-            })
+        if self.per_user.is_some_and(|each| begun >= each) {
+            return false;
+        }
+        let Some(left) = &self.shared else { return true };
+        let taken = left.try_update(Ordering::Relaxed, Ordering::Relaxed, |n| n.checked_sub(1));
+        if taken.is_err() {
+            self.spent.cancel();
+        }
+        taken.is_ok()
     }
 }

@@ -22,6 +22,15 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// The time over which users start before the load is held; iterations count from the first.
+    #[must_use]
+    pub fn ramp_up(&self) -> Duration {
+        match self.scenario.load.until {
+            Until::Duration(_) => self.scenario.load.ramp_up,
+            Until::Iterations(_) | Until::IterationsPerUser(_) => Duration::ZERO,
+        }
+    }
+
     /// How long the round lasts from the common start, where time and not iterations end it.
     #[must_use]
     pub fn length(&self) -> Option<Duration> {

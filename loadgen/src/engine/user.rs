@@ -4,7 +4,7 @@ use std::pin::{Pin, pin};
 use std::time::Instant;
 
 use super::check::{Answer, check};
-use super::gate::Gate;
+use super::gate::{Admitted, Gate};
 use super::plan::Plan;
 use super::request::Request;
 use super::transport::Transport;
@@ -42,11 +42,11 @@ impl Shared {
         };
         let mut cut = pin!(self.gate.cut());
         let (mut begun, mut warmed) = (0, WARMUP);
-        while self.gate.admit(user, begun).await {
-            let count = if self.is_warming_up() { &mut warmed } else { &mut begun };
+        while let Some(Admitted { counted }) = self.gate.admit(user, begun).await {
+            let count = if counted { &mut begun } else { &mut warmed };
             hands.data.set_iteration(*count);
             *count += 1;
-            if !self.iterate(&mut hands, cut.as_mut()).await {
+            if !self.iterate(counted, &mut hands, cut.as_mut()).await {
                 break;
             }
         }
@@ -55,14 +55,16 @@ impl Shared {
     /// One pass over the steps; `false` when the end of the round cut it.
     async fn iterate(
         &self,
+        counted: bool,
         hands: &mut Hands,
         mut cut: Pin<&mut impl Future<Output = ()>>,
     ) -> bool {
         for (index, step) in self.plan.scenario.steps.iter().enumerate() {
-            if index > 0 && self.is_over() {
+            // A step that would begin after the end is no planned request.
+            if index > 0 && self.gate.is_closed() {
                 return false;
             }
-            match self.attempt(index, step, hands, cut.as_mut()).await {
+            match self.attempt(index, step, counted, hands, cut.as_mut()).await {
                 Went::Well => {}
                 Went::Wrong if self.plan.scenario.on_error == OnError::Continue => {}
                 Went::Wrong => break,
@@ -72,20 +74,12 @@ impl Shared {
         true
     }
 
-    fn is_warming_up(&self) -> bool {
-        Instant::now() < self.recorder.timeline().measured
-    }
-
-    /// A step that would begin after the end is no planned request.
-    fn is_over(&self) -> bool {
-        self.recorder.timeline().end.is_some_and(|end| Instant::now() >= end)
-    }
-
     /// Sends one step, waits for its answer, and counts it, in exactly one place.
     async fn attempt(
         &self,
         index: usize,
         step: &Step,
+        counted: bool,
         hands: &mut Hands,
         cut: Pin<&mut impl Future<Output = ()>>,
     ) -> Went {
@@ -121,7 +115,15 @@ impl Shared {
             },
         };
         let bytes = answer.bytes;
-        self.recorder.record(&Outcome { step: index, planned, done, bytes, ending, counters });
+        self.recorder.record(&Outcome {
+            step: index,
+            counted,
+            planned,
+            done,
+            bytes,
+            ending,
+            counters,
+        });
         went
     }
 }

@@ -9,9 +9,6 @@ use super::request::Request;
 use super::transport::Transport;
 use crate::scenario::{Data, Step};
 
-/// The user whose data the verification sends; no user of a test has this number.
-const VERIFIER: u32 = u32::MAX;
-
 /// What a server answered in place of what a step expects.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mismatch {
@@ -49,7 +46,8 @@ pub enum VerifyError {
 /// by step. Nothing of this is in any count.
 pub async fn verify(plan: &Plan, who: &str) -> Result<Vec<Vec<u64>>, VerifyError> {
     let transport = Transport::new().map_err(|e| VerifyError::Client(e.to_string()))?;
-    let mut data = Data::new(plan.seed, VERIFIER);
+    // One past the last user of the test, so that it sends data of its own.
+    let mut data = Data::new(plan.seed, plan.scenario.load.users);
     let mut counters = Vec::new();
     for step in &plan.scenario.steps {
         let read = verify_step(plan, step, &transport, &mut data).await;

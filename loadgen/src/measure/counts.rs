@@ -21,6 +21,8 @@ pub struct Counts {
     pub examples: BTreeMap<ErrorKind, String>,
     /// Requests that the end of the run cut off.
     pub cancelled: u64,
+    /// Those of the cancelled ones to which no whole answer came even later.
+    pub unanswered: u64,
     /// Bytes of all answers' bodies.
     pub bytes: u64,
     /// Sums of the step's counters, in their order; empty until one is read.
@@ -34,7 +36,10 @@ impl Counts {
         self.bytes += outcome.bytes;
         match ending {
             Ending::Answered => self.answered.record(latency),
-            Ending::Cancelled => self.cancelled += 1,
+            Ending::Cancelled => {
+                self.cancelled += 1;
+                self.unanswered += u64::from(outcome.ending != Ending::Answered);
+            }
             Ending::Failed(kind, message) => {
                 self.failed.record(latency);
                 *self.errors.entry(kind).or_default() += 1;
@@ -59,6 +64,7 @@ impl Counts {
             }
         }
         self.cancelled += other.cancelled;
+        self.unanswered += other.unanswered;
         self.bytes += other.bytes;
         self.add_counters(&other.counters);
     }

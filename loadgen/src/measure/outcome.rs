@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 pub struct Outcome<'a> {
     /// The step's place in the scenario.
     pub step: usize,
+    /// Whether it belongs to an iteration that counts, rather than to the warm-up.
+    pub counted: bool,
     /// When it should have been sent; latency counts from here.
     pub planned: Instant,
     /// When the last byte of the answer's body was read, or the failure was noticed.

@@ -29,7 +29,7 @@ pub struct RunRecord {
     pub load: LoadRecord,
     /// The targets, in the order in which they were named.
     pub targets: Vec<TargetRecord>,
-    /// Which target was better; `None` with a single one.
+    /// The targets in order; `None` for a server that was running already.
     pub comparison: Option<Comparison>,
     /// What had to hold, and whether it did.
     pub thresholds: Vec<ThresholdRecord>,
@@ -145,6 +145,10 @@ pub struct RoundRecord {
     pub total: Summary,
     /// By step, while users were starting; empty without a ramp-up.
     pub ramp_up: Vec<Summary>,
+    /// Whether it went to its planned end with all of its load; others are in no ranking.
+    pub whole: bool,
+    /// How the target ended, where it ended by itself.
+    pub target_ended: Option<String>,
     /// Second by second, all steps together, from the end of the warm-up.
     pub seconds: Vec<SecondRecord>,
     /// CPU and memory while it was measured, by service.
@@ -206,6 +210,8 @@ pub struct Proof {
     pub held: u64,
     /// Of these, incomplete ones.
     pub incomplete: u64,
+    /// Requests whose effect is not known: they failed, or were cut off without an answer.
+    pub unknown: u64,
     /// Whether `held` is `counted` and `uncounted` together, and nothing is incomplete.
     pub agrees: bool,
 }
@@ -250,6 +256,8 @@ pub enum VerdictKind {
     TooFewSamples,
     /// A counter and the backend disagree.
     ProofFailed,
+    /// A target ended while it was measured.
+    TargetEnded,
     /// The run was interrupted.
     Interrupted,
 }

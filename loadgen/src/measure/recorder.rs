@@ -37,7 +37,7 @@ impl Recorder {
     /// Counts one request. What ended after the end of the round was cut off by it, whatever came
     /// of it: its counters are kept, since they tell what the server did.
     pub fn record(&self, outcome: &Outcome<'_>) {
-        let (phase, second) = self.timeline.place(outcome.planned, outcome.done);
+        let (phase, second) = self.timeline.place(outcome.counted, outcome.done);
         let ending = if phase == Phase::Tail { Ending::Cancelled } else { outcome.ending };
         let mut shard = lock(&self.shards[thread_number() % self.shards.len()]);
         interval(&mut shard, phase, second, self.steps).steps[outcome.step].record(outcome, ending);
@@ -113,7 +113,7 @@ mod tests {
     }
 
     fn outcome(step: usize, planned: Instant, done: Instant, ending: Ending<'_>) -> Outcome<'_> {
-        Outcome { step, planned, done, bytes: 10, ending, counters: &[] }
+        Outcome { step, counted: true, planned, done, bytes: 10, ending, counters: &[] }
     }
 
     #[test]

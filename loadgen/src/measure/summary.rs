@@ -28,6 +28,8 @@ pub struct Summary {
     pub error_examples: BTreeMap<ErrorKind, String>,
     /// Expected answers per second.
     pub rate_per_s: f64,
+    /// Failed requests per second.
+    pub failed_per_s: f64,
     /// Bytes of answers' bodies per second.
     pub bytes_per_s: f64,
     /// Latency of the expected answers, from their planned send, in µs.
@@ -72,6 +74,7 @@ impl Summary {
                 .into(),
             error_examples: counts.examples.clone(),
             rate_per_s: per_second(counts.answered.len()),
+            failed_per_s: per_second(counts.failures()),
             bytes_per_s: per_second(counts.bytes),
             // In the closed model a request is planned for the moment in which it is sent.
             service_us: latency.clone(),

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub struct Timeline {
     /// The end of the warm-up: what is sent from here on is counted.
     pub measured: Instant,
-    /// The end of the ramp-up.
+    /// The end of the ramp-up; where iterations end the round, they count from the start.
     pub full: Instant,
     /// The end of the round; `None` where iterations end it.
     pub end: Option<Instant>,
@@ -19,7 +19,7 @@ pub struct Timeline {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
-    /// Sent before the round began to count.
+    /// Before the round began to count.
     Warmup,
     /// Ended while users were still starting: measured, and reported apart.
     RampUp,
@@ -30,15 +30,19 @@ pub enum Phase {
 }
 
 impl Timeline {
-    /// The phase and the second of a request: the second, from the end of the warm-up, in which
-    /// it ended. What was sent in the warm-up stays there, whenever it ends.
+    /// The phase and the second of a request that ended at `done`: the second, from the end of the
+    /// warm-up, in which it ended.
+    ///
+    /// Where time ends the round, the phase follows from `done` alone: each mark cuts through
+    /// requests that are under way, and placing all of them by their end, at the first mark as at
+    /// the last, loses as many as it gains. Where iterations end it, there are so many to count
+    /// and no others: `counted` tells whether this request belongs to one of them.
     #[must_use]
-    pub fn place(&self, planned: Instant, done: Instant) -> (Phase, u32) {
-        if planned < self.measured {
-            return (Phase::Warmup, 0);
-        }
+    pub fn place(&self, counted: bool, done: Instant) -> (Phase, u32) {
         let second = self.second(done);
         match self.end {
+            _ if done < self.measured => (Phase::Warmup, 0),
+            None if !counted => (Phase::Warmup, 0),
             Some(end) if done > end => (Phase::Tail, second),
             _ if done < self.full => (Phase::RampUp, second),
             _ => (Phase::Hold, second),
@@ -71,17 +75,29 @@ mod tests {
     #[test]
     fn a_request_belongs_to_the_second_in_which_it_ended() {
         let (start, timeline) = timeline();
-        let at = |ms| start + Duration::from_millis(ms);
-        for (planned, done, expected) in [
-            (999, 1_500, (Phase::Warmup, 0)),
-            (1_000, 1_999, (Phase::RampUp, 0)),
-            (1_000, 2_999, (Phase::RampUp, 1)),
-            (2_999, 3_000, (Phase::Hold, 2)),
-            (12_000, 13_000, (Phase::Hold, 12)),
-            (12_999, 13_001, (Phase::Tail, 12)),
+        for (done, expected) in [
+            (999, (Phase::Warmup, 0)),
+            (1_000, (Phase::RampUp, 0)),
+            (1_999, (Phase::RampUp, 0)),
+            (2_999, (Phase::RampUp, 1)),
+            (3_000, (Phase::Hold, 2)),
+            (13_000, (Phase::Hold, 12)),
+            (13_001, (Phase::Tail, 12)),
         ] {
-            assert_eq!(timeline.place(at(planned), at(done)), expected, "{planned} to {done} ms");
+            let done_at = start + Duration::from_millis(done);
+            for counted in [false, true] {
+                assert_eq!(timeline.place(counted, done_at), expected, "{done} ms");
+            }
         }
+    }
+
+    #[test]
+    fn where_iterations_end_the_round_these_count_and_no_others() {
+        let (start, timeline) = timeline();
+        let timeline = Timeline { full: timeline.measured, end: None, ..timeline };
+        let done = start + Duration::from_secs(20);
+        assert_eq!(timeline.place(false, done), (Phase::Warmup, 0));
+        assert_eq!(timeline.place(true, done), (Phase::Hold, 19));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Where a run ran: what another person needs to know to repeat it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::Path;
 use std::process::Command;
@@ -13,7 +13,12 @@ use crate::lab::{Lab, Layout};
 use crate::measure::Environment;
 
 /// Collects it; what can't be found out stays empty.
-pub async fn environment(job: &Job, lab: Option<&Lab>, layout: &Layout) -> Environment {
+pub fn environment(
+    job: &Job,
+    lab: Option<&Lab>,
+    layout: &Layout,
+    backends: &BTreeMap<String, String>,
+) -> Environment {
     let system = System::new_with_specifics(
         RefreshKind::nothing()
             .with_cpu(CpuRefreshKind::nothing())
@@ -26,13 +31,11 @@ pub async fn environment(job: &Job, lab: Option<&Lab>, layout: &Layout) -> Envir
         ("backends", &layout.backends),
         ("generator", &layout.generator),
     ];
+    // Before loadgen kept itself to some of them, these were its own.
+    let own: BTreeSet<usize> = parts.iter().flat_map(|(_, cpus)| cpus.iter().copied()).collect();
     let home = match &job.subject {
         Subject::Lab { home, .. } => Some(home),
         Subject::Url(_) => None,
-    };
-    let backends = match lab {
-        Some(lab) => lab.backend_versions().await,
-        None => BTreeMap::new(),
     };
     Environment {
         loadgen: env!("CARGO_PKG_VERSION").to_owned(),
@@ -40,12 +43,12 @@ pub async fn environment(job: &Job, lab: Option<&Lab>, layout: &Layout) -> Envir
         os: System::long_os_version().unwrap_or_default(),
         kernel: System::kernel_version().unwrap_or_default(),
         cpu_model: cpus.first().map(|cpu| cpu.brand().to_owned()).unwrap_or_default(),
-        cores: cpus.len(),
+        cores: if own.is_empty() { cpus.len() } else { own.len() },
         memory_bytes: system.as_ref().map_or(0, System::total_memory),
         cpus: parts.map(|(part, cpus)| (part.to_owned(), cpus.clone())).into(),
         python: lab.and_then(|lab| lab.python().version()),
         lock_sha256: home.and_then(|home| sha256(&home.root().join("uv.lock"))),
-        backends,
+        backends: backends.clone(),
         runtime: if lab.is_some() { "process" } else { "url" }.to_owned(),
     }
 }

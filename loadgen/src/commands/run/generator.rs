@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use crate::cluster::{self, Cluster};
+use crate::cluster::{self, Cluster, ClusterError};
 use crate::commands::{Exit, Failure};
 use crate::engine::{Attack, Plan};
 use crate::measure::{Counts, Phase, Series, Snapshot, WorkerRecord};
@@ -94,10 +94,13 @@ async fn on_workers(
     mut show: impl FnMut(&Snapshot),
 ) -> Result<Yield, Failure> {
     let users = plan.scenario.load.users;
-    let round = cluster
-        .round(plan, stop, |_, snapshot| show(snapshot))
-        .await
-        .map_err(Failure::with(Exit::Failed))?;
+    let round =
+        cluster.round(plan, stop, |_, snapshot| show(snapshot)).await.map_err(
+            |error| match error {
+                ClusterError::Lost(_) => Failure::new(Exit::Degraded, error),
+                _ => Failure::new(Exit::Failed, error),
+            },
+        )?;
     let missing = degradation(&round);
     let mut all = Series::default();
     let mut workers = Vec::new();

@@ -1,12 +1,16 @@
 //! Ctrl-C and SIGTERM: the first asks for an orderly end, the second is one.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
 
 use tokio_util::sync::CancellationToken;
 
 use crate::commands::{Exit, Failure};
 
-/// A token that SIGINT, SIGTERM or SIGHUP cancels. A second signal exits at once: the guards end
+/// Signals within this time are one request to end: a terminal that closes sends several.
+const ONE_PRESS: Duration = Duration::from_secs(1);
+
+/// A token that SIGINT, SIGTERM or SIGHUP cancels. A second one exits at once: the guards end
 /// the services, and the workers end themselves.
 ///
 /// It must be called before the first attack, since Goose sets a handler of its own where there
@@ -14,9 +18,9 @@ use crate::commands::{Exit, Failure};
 pub fn on_signal() -> Result<CancellationToken, Failure> {
     let token = CancellationToken::new();
     let cancel = token.clone();
-    let asked = AtomicBool::new(false);
+    let first = OnceLock::new();
     ctrlc::set_handler(move || {
-        if asked.swap(true, Ordering::Relaxed) {
+        if first.get_or_init(Instant::now).elapsed() > ONE_PRESS {
             std::process::exit(Exit::Interrupted as i32);
         }
         cancel.cancel();

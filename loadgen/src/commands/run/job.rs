@@ -85,7 +85,7 @@ impl Job {
     pub fn names(&self) -> Vec<String> {
         match &self.subject {
             Subject::Lab { targets, .. } => targets.iter().map(|t| t.name.clone()).collect(),
-            Subject::Url(_) => vec!["url".to_owned()],
+            Subject::Url(url) => vec![url.clone()],
         }
     }
 
@@ -139,6 +139,12 @@ fn base_url(url: &str) -> Result<String, Failure> {
     let parsed = reqwest::Url::parse(url).map_err(|e| wrong(&e.to_string()))?;
     if !matches!(parsed.scheme(), "http" | "https") || parsed.host_str().is_none() {
         return Err(wrong("not an http:// or https:// address"));
+    }
+    if !parsed.username().is_empty() || parsed.password().is_some() {
+        return Err(wrong(
+            "holds a name or a password, which would be saved with the result; \
+                          use a step's headers",
+        ));
     }
     if parsed.query().is_some() || parsed.fragment().is_some() {
         return Err(wrong("has a query or a fragment; those belong into the scenario's steps"));

@@ -18,12 +18,15 @@ use self::job::{Job, Subject};
 use self::record::Context;
 use self::session::{Measured, Session};
 use self::stdout::Stdout;
-use super::{Exit, Failure};
+use super::{Exit, Failure, raise_open_files};
 use crate::cli::{Format, RunArgs};
 use crate::lab::cpus::pin_self;
 use crate::lab::{Lab, Layout, Options};
-use crate::measure::RunRecord;
+use crate::measure::{RunRecord, VerdictKind};
 use crate::report::{self, Progress};
+
+/// Open files that loadgen needs besides the users' connections.
+const RESERVED_FILES: u64 = 100;
 
 /// What a round takes besides its warm-up and its load: the target's start, verification and stop.
 const OVERHEAD: Duration = Duration::from_secs(2);
@@ -31,6 +34,7 @@ const OVERHEAD: Duration = Duration::from_secs(2);
 /// Measures what the command line asks for, saves it, and prints it.
 pub fn run(args: RunArgs) -> Result<Exit, Failure> {
     let job = Job::resolve(args)?;
+    allow_connections(&job)?;
     let folder = RunFolder::create(job.out.as_deref(), &job.scenario.name)?;
     let layout = match job.subject {
         Subject::Lab { .. } => Layout::here(job.server_workers),
@@ -48,6 +52,23 @@ pub fn run(args: RunArgs) -> Result<Exit, Failure> {
     super::runtime()?.block_on(execute(&job, &folder, layout, stdout))
 }
 
+/// Each user of a process keeps a connection open: refuses what the limit does not allow.
+fn allow_connections(job: &Job) -> Result<(), Failure> {
+    let users = job.scenario.load.users;
+    let each = users.div_ceil(job.workers.unwrap_or(1));
+    let limit = raise_open_files();
+    if u64::from(each) + RESERVED_FILES <= limit {
+        return Ok(());
+    }
+    let message = format!(
+        "{each} users in one process need as many open files; the limit is {limit}, \
+         {RESERVED_FILES} of them kept for loadgen itself"
+    );
+    let help =
+        "raise the limit (ulimit -n), spread the users over --workers, or take fewer --users";
+    Err(Failure::message(Exit::Usage, message, help))
+}
+
 async fn execute(
     job: &Job,
     folder: &RunFolder,
@@ -59,10 +80,21 @@ async fn execute(
     let rounds = job.rounds * u32::try_from(job.names().len()).unwrap_or(u32::MAX);
     let length = job.plan(String::new(), 1).length().map(|length| length + OVERHEAD);
     let mut progress = Progress::new(rounds, length);
-    let lab = tokio::select! {
+    let prepared = tokio::select! {
         biased;
-        () = interrupt.cancelled() => return Ok(nothing_measured(&progress)),
-        lab = prepare_lab(job, folder, &layout, &progress) => lab?,
+        () = interrupt.cancelled() => None,
+        lab = prepare_lab(job, folder, &layout, &progress) => Some(lab),
+    };
+    let lab = match prepared {
+        Some(Ok(lab)) => lab,
+        Some(Err(failure)) => {
+            folder.remove_if_empty();
+            return Err(failure);
+        }
+        None => {
+            folder.remove_if_empty();
+            return Ok(nothing_measured(&progress));
+        }
     };
     let mut session = Session::new(job, lab, &mut progress, folder.path(), interrupt.clone());
     let measured = session.measure().await;
@@ -72,7 +104,7 @@ async fn execute(
         return measured.failure.map_or_else(|| Ok(nothing_measured(&progress)), Err);
     }
     let context = Context {
-        environment: environment(job, session.lab(), &layout).await,
+        environment: environment(job, session.lab(), &layout, &measured.backends),
         lab: session.lab(),
         started,
         interrupted: interrupt.is_cancelled(),
@@ -110,14 +142,18 @@ fn printed(format: Format, record: &RunRecord, folder: &RunFolder) -> String {
 
 /// The exit code, the most urgent reason first; an error that ended the run is said here.
 fn exit(record: &RunRecord, measured: Measured) -> Exit {
-    if let Some(failure) = measured.failure {
+    let failed = measured.failure.map(|failure| {
         failure.print();
-        return failure.exit;
-    }
+        failure.exit
+    });
     if record.interrupted {
         Exit::Interrupted
+    } else if let Some(exit) = failed {
+        exit
     } else if record.degraded.is_some() {
         Exit::Degraded
+    } else if record.verdicts.iter().any(|v| v.kind == VerdictKind::NothingAnswered) {
+        Exit::Failed
     } else if record.thresholds.iter().any(|threshold| !threshold.passed) {
         Exit::Threshold
     } else {

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
 use super::job::{Job, Subject};
-use super::session::{Measured, Round, held};
+use super::session::{Measured, PROVED, Round, held};
 use super::verdicts;
+use crate::commands::Exit;
 use crate::lab::{Lab, Usage};
 use crate::measure::{
     Counts, Degraded, Environment, Latencies, LoadRecord, Phase, Proof, ResourceRecord,
@@ -13,9 +14,6 @@ use crate::measure::{
     ThresholdRecord, WorkerRecord, compare,
 };
 use crate::scenario::{Metric, Step, Threshold, Until};
-
-/// The counter that is held against the rows of the table `items`.
-const PROVED: &str = "inserted_items";
 
 /// What the record tells besides what was measured.
 pub struct Context<'a> {
@@ -38,14 +36,11 @@ pub fn build(job: &Job, measured: &Measured, context: Context<'_>) -> RunRecord 
             pooled.push(Pooled::new(job, index, name, &rounds, context.lab));
         }
     }
-    let rates: Vec<(String, Vec<f64>)> = pooled
-        .iter()
-        .map(|p| {
-            let rounds = p.record.rounds.iter().map(|round| round.total.rate_per_s).collect();
-            (p.record.name.clone(), rounds)
-        })
-        .collect();
-    let lost = measured.rounds.iter().find_map(|round| round.yielded.missing.clone());
+    let rates: Vec<(String, Vec<f64>)> =
+        pooled.iter().map(|p| (p.record.name.clone(), rates(&p.record.rounds))).collect();
+    let missing = measured.rounds.iter().find_map(|round| round.yielded.missing.clone());
+    let failed = measured.failure.as_ref().filter(|failure| failure.exit == Exit::Degraded);
+    let degraded = missing.or_else(|| failed.map(|failure| failure.report.to_string()));
     let mut record = RunRecord {
         schema: SCHEMA.to_owned(),
         scenario: job.scenario.name.clone(),
@@ -57,11 +52,18 @@ pub fn build(job: &Job, measured: &Measured, context: Context<'_>) -> RunRecord 
         thresholds: pooled.iter().flat_map(|p| p.judge(&job.scenario.thresholds)).collect(),
         targets: pooled.into_iter().map(|p| p.record).collect(),
         verdicts: Vec::new(),
-        degraded: lost.map(|reason| Degraded { reason }),
+        degraded: degraded.map(|reason| Degraded { reason }),
         interrupted: context.interrupted,
     };
-    record.verdicts = verdicts::judge(&record, job);
+    record.verdicts = verdicts::judge(&record);
     record
+}
+
+/// What the ranking goes by: the rates of whole rounds, or of the others where there is none.
+fn rates(rounds: &[RoundRecord]) -> Vec<f64> {
+    let any_whole = rounds.iter().any(|round| round.whole);
+    let ranked = rounds.iter().filter(|round| round.whole || !any_whole);
+    ranked.map(|round| round.total.rate_per_s).collect()
 }
 
 fn load(job: &Job) -> LoadRecord {
@@ -192,7 +194,7 @@ fn counters(steps: &[Step], counts: &[Counts]) -> BTreeMap<String, u64> {
     sums
 }
 
-/// Holds the counter against the rows, after a round that went to its end.
+/// Holds the counter against the rows that were found.
 fn proof(steps: &[Step], round: &Round) -> Option<Proof> {
     let found = round.rows.as_ref()?;
     let of = |phase| {
@@ -209,12 +211,18 @@ fn proof(steps: &[Step], round: &Round) -> Option<Proof> {
     let others =
         [Phase::Warmup, Phase::RampUp, Phase::Tail].into_iter().filter_map(of).sum::<u64>();
     let uncounted = verified + others;
+    let unknown = [Phase::Warmup, Phase::RampUp, Phase::Hold, Phase::Tail]
+        .into_iter()
+        .flat_map(|phase| round.yielded.series.phase(phase))
+        .map(|counts| counts.failures() + counts.unanswered)
+        .sum();
     Some(Proof {
         round: round.number,
         counter: PROVED.to_owned(),
         counted,
         uncounted,
         held: found.rows,
+        unknown,
         incomplete: found.nulls,
         agrees: found.rows == counted + uncounted && found.nulls == 0,
     })
@@ -234,6 +242,8 @@ fn round_record(steps: &[Step], round: &Round) -> RoundRecord {
         steps: summaries,
         total,
         ramp_up,
+        whole: round.whole,
+        target_ended: round.ended.clone(),
         seconds: seconds(series),
         resources: resources(std::iter::once(&round.usage)),
     }

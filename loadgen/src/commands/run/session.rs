@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use tokio::task::JoinHandle;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::generator::{Generator, Yield};
@@ -16,6 +16,9 @@ use crate::engine::{self, Plan, VerifyError};
 use crate::lab::{Lab, LabError, RowCount, Target, Usage, Watched, Window};
 use crate::measure::{Counts, Phase, Series};
 use crate::report::Progress;
+
+/// The counter that is held against the rows of the table `items`.
+pub const PROVED: &str = "inserted_items";
 
 /// A run under way.
 pub struct Session<'a> {
@@ -38,12 +41,16 @@ pub struct Round {
     pub url: String,
     /// What the generator gave.
     pub yielded: Yield,
-    /// What each service used.
+    /// What each service used while the load was held.
     pub usage: BTreeMap<String, Usage>,
     /// What the verification read from the answers, by step and counter.
     pub verified: Vec<Vec<u64>>,
-    /// What PostgreSQL held afterwards.
+    /// What PostgreSQL held afterwards, where a whole round can be held against it.
     pub rows: Option<RowCount>,
+    /// Whether it went to its planned end with all of its load.
+    pub whole: bool,
+    /// How the target or a backend ended, if one ended by itself.
+    pub ended: Option<String>,
 }
 
 /// What came of a run.
@@ -51,6 +58,8 @@ pub struct Round {
 pub struct Measured {
     /// The rounds, in the order in which they ran.
     pub rounds: Vec<Round>,
+    /// The versions of the backends that ran.
+    pub backends: BTreeMap<String, String>,
     /// What ended the run early, if it was an error.
     pub failure: Option<Failure>,
 }
@@ -83,9 +92,11 @@ impl<'a> Session<'a> {
     /// Measures all rounds, or as many as an interrupt or an error allow.
     pub async fn measure(&mut self) -> Measured {
         let mut measured = Measured::default();
-        if let Err(Stopped::Failed(failure)) = self.rounds(&mut measured.rounds).await {
+        if let Err(Stopped::Failed(failure)) = self.rounds(&mut measured).await {
             measured.failure = Some(failure);
         }
+        // An interrupt before the load was held leaves nothing to tell.
+        measured.rounds.retain(|round| !round.yielded.held.is_zero());
         measured
     }
 
@@ -106,21 +117,22 @@ impl<'a> Session<'a> {
         self.progress.finish();
     }
 
-    async fn rounds(&mut self, rounds: &mut Vec<Round>) -> Result<(), Stopped> {
+    async fn rounds(&mut self, measured: &mut Measured) -> Result<(), Stopped> {
         self.start().await?;
+        if let Some(lab) = &self.lab {
+            measured.backends = lab.backend_versions().await;
+        }
         let targets = self.job.names().len();
         for number in 1..=self.job.rounds {
             for turn in 0..targets {
                 // Each round begins with another target, so that none is always first.
                 let target = (turn + number as usize - 1) % targets;
-                let round = self.round(target, number).await?;
-                let degraded = round.yielded.missing.is_some();
-                rounds.push(round);
-                if degraded {
-                    return Ok(());
-                }
+                self.round(target, number, &mut measured.rounds).await?;
                 if self.interrupt.is_cancelled() {
                     return Err(Stopped::Interrupted);
+                }
+                if measured.rounds.last().is_some_and(|round| round.yielded.missing.is_some()) {
+                    return Ok(());
                 }
             }
         }
@@ -149,9 +161,15 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// One round: fill the backends, start the target, verify it, load it, stop it.
-    async fn round(&mut self, target: usize, number: u32) -> Result<Round, Stopped> {
-        let (name, url, running) = match (&self.job.subject, &self.lab) {
+    /// One round: fill the backends, start the target, verify it, load it, stop it. What was
+    /// measured is in `rounds` even where something fails afterwards.
+    async fn round(
+        &mut self,
+        target: usize,
+        number: u32,
+        rounds: &mut Vec<Round>,
+    ) -> Result<(), Stopped> {
+        let (name, url, mut running) = match (&self.job.subject, &self.lab) {
             (Subject::Lab { targets, .. }, Some(lab)) => {
                 let name = targets[target].name.as_str();
                 self.progress.step(&format!("starting {name}"));
@@ -162,20 +180,50 @@ impl<'a> Session<'a> {
                 let running = unless(&self.interrupt, started).await?.map_err(Failure::from)?;
                 (name, running.url.clone(), Some(running))
             }
-            (Subject::Url(url), _) => ("url", url.clone(), None),
+            (Subject::Url(url), _) => (url.as_str(), url.clone(), None),
             (Subject::Lab { .. }, None) => return Err(Stopped::Interrupted),
         };
         let plan = self.job.plan(url.clone(), number);
         let result = self.load(name, plan, running.as_ref()).await;
-        if let Some(running) = running {
-            running.stop().await.map_err(Failure::from)?;
-        }
-        let (verified, yielded, usage) = result?;
-        let rows = match &self.lab {
-            Some(lab) => lab.count_rows().await.map_err(Failure::from)?,
-            None => None,
+        let ended = self.ended(running.as_mut());
+        let stopped = match running {
+            Some(running) => running.stop().await.map_err(Failure::from),
+            None => Ok(()),
         };
-        Ok(Round { target, number, url, yielded, usage, verified, rows })
+        let (verified, yielded, usage) = result?;
+        let whole = yielded.missing.is_none() && ended.is_none() && !self.interrupt.is_cancelled();
+        let how = ended.as_ref().map(ToString::to_string);
+        let mut round =
+            Round { target, number, url, yielded, usage, verified, rows: None, whole, ended: how };
+        let counted = self.count_rows(whole).await;
+        if let Ok(rows) = counted {
+            round.rows = rows;
+        }
+        rounds.push(round);
+        if let Some(error) = ended {
+            return Err(Failure::from(error).into());
+        }
+        stopped?;
+        counted?;
+        Ok(())
+    }
+
+    /// The service that ended by itself during the round, if one did: nothing that was measured
+    /// with it can be believed.
+    fn ended(&mut self, running: Option<&mut Target>) -> Option<LabError> {
+        let target = running.and_then(Target::lost);
+        target.or_else(|| self.lab.as_mut()?.lost_backends().into_iter().next())
+    }
+
+    /// What the round left in PostgreSQL, where a counter can be held against it.
+    async fn count_rows(&self, whole: bool) -> Result<Option<RowCount>, Failure> {
+        let mut counters = self.job.scenario.steps.iter().flat_map(|step| &step.counters);
+        match &self.lab {
+            Some(lab) if whole && counters.any(|counter| counter.name == PROVED) => {
+                Ok(lab.count_rows().await?)
+            }
+            _ => Ok(None),
+        }
     }
 
     /// Verifies the target and puts the load on it.
@@ -188,31 +236,41 @@ impl<'a> Session<'a> {
         self.progress.round_started(name);
         let verified =
             unless(&self.interrupt, engine::verify(&plan, name)).await?.map_err(unverified)?;
-        let window = self.watch(running, plan.warmup + plan.scenario.load.ramp_up);
+        let over = CancellationToken::new();
+        let usage = self.watch(running, &plan, over.clone());
         let progress = &mut *self.progress;
         let yielded = self
             .generator
             .round(plan, self.interrupt.clone(), |snapshot| progress.snapshot(snapshot))
-            .await?;
-        let usage = match window.is_finished() {
-            true => window.await.ok().and_then(Result::ok).map(Window::close).unwrap_or_default(),
-            false => BTreeMap::new(),
-        };
+            .await;
+        over.cancel();
+        let usage = usage.await.unwrap_or_default();
+        let yielded = yielded?;
         let answered: u64 = held(&yielded.series).iter().map(|step| step.answered.len()).sum();
         self.progress.round_finished(answered as f64 / yielded.held.as_secs_f64().max(1e-9));
         Ok((verified, yielded, usage))
     }
 
-    /// Watches what everybody uses, from the time on at which the load is held.
+    /// Watches what everybody uses while the load is held, or until it is `over`.
     fn watch(
         &self,
         running: Option<&Target>,
-        delay: Duration,
-    ) -> JoinHandle<Result<Window, LabError>> {
+        plan: &Plan,
+        over: CancellationToken,
+    ) -> JoinHandle<BTreeMap<String, Usage>> {
         let watched = self.watched(running);
+        let begin = Instant::now() + plan.warmup + plan.ramp_up();
+        let end = plan.length().map(|length| Instant::now() + length);
         tokio::spawn(async move {
-            tokio::time::sleep(delay).await;
-            Window::open(watched)
+            if tokio::time::timeout_at(begin, over.cancelled()).await.is_ok() {
+                return BTreeMap::new();
+            }
+            let Ok(window) = Window::open(watched) else { return BTreeMap::new() };
+            match end {
+                Some(end) => drop(tokio::time::timeout_at(end, over.cancelled()).await),
+                None => over.cancelled().await,
+            }
+            window.close()
         })
     }
 

@@ -1,15 +1,25 @@
 //! What a reader must know before believing the figures.
 
-use super::job::Job;
-use crate::measure::{RunRecord, TargetRecord, Verdict, VerdictKind};
+use crate::measure::{Proof, RunRecord, TargetRecord, Verdict, VerdictKind};
 
-/// From this share of one core on, the generator may have held the target back.
+/// From this share of its cores on, the generator may have held the target back.
 const BUSY_PERCENT: f64 = 90.0;
 
 /// Judges the record, which is complete but for its verdicts.
-pub fn judge(record: &RunRecord, job: &Job) -> Vec<Verdict> {
-    let mut verdicts: Vec<Verdict> =
-        record.targets.iter().flat_map(|target| judge_target(target, record, job)).collect();
+pub fn judge(record: &RunRecord) -> Vec<Verdict> {
+    let mut verdicts: Vec<Verdict> = record
+        .targets
+        .iter()
+        .flat_map(|target| {
+            nothing_answered(target)
+                .into_iter()
+                .chain(target_ended(target))
+                .chain(errors(target))
+                .chain(generator_busy(target, record))
+                .chain(too_few_samples(target))
+                .chain(target.proofs.iter().filter_map(|proof| proof_failed(target, proof)))
+        })
+        .collect();
     if record.interrupted {
         verdicts.push(Verdict {
             kind: VerdictKind::Interrupted,
@@ -22,84 +32,106 @@ pub fn judge(record: &RunRecord, job: &Job) -> Vec<Verdict> {
     verdicts
 }
 
-fn judge_target(target: &TargetRecord, record: &RunRecord, job: &Job) -> Vec<Verdict> {
-    let mut verdicts = Vec::new();
-    let mut add = |kind, message: String, advice: &str| {
-        verdicts.push(Verdict {
-            kind,
-            target: Some(target.name.clone()),
-            message,
-            advice: advice.to_owned(),
-        });
-    };
+fn verdict(target: &TargetRecord, kind: VerdictKind, message: String, advice: &str) -> Verdict {
+    Verdict { kind, target: Some(target.name.clone()), message, advice: advice.to_owned() }
+}
+
+fn nothing_answered(target: &TargetRecord) -> Option<Verdict> {
     let total = &target.total;
-    if total.requests == total.errors {
-        add(
-            VerdictKind::NothingAnswered,
-            "no request was answered as expected".to_owned(),
-            "look into its log in the run's folder",
-        );
+    (total.requests > 0 && total.requests == total.errors).then(|| {
+        let message = "no request was answered as expected".to_owned();
+        verdict(target, VerdictKind::NothingAnswered, message, "look into the server's log")
+    })
+}
+
+fn target_ended(target: &TargetRecord) -> Option<Verdict> {
+    let (round, how) =
+        target.rounds.iter().find_map(|r| Some((r.round, r.target_ended.as_ref()?)))?;
+    let message = format!("in round {round}: {how}");
+    let advice = "what was sent to it afterwards failed: mend it before you compare";
+    Some(verdict(target, VerdictKind::TargetEnded, message, advice))
+}
+
+fn errors(target: &TargetRecord) -> Option<Verdict> {
+    let total = &target.total;
+    if total.errors == 0 {
+        return None;
     }
-    if total.errors > 0 {
-        let kinds: Vec<String> = total
-            .errors_by_kind
-            .iter()
-            .filter(|(_, n)| **n > 0)
-            .map(|(kind, n)| match total.error_examples.get(kind) {
-                Some(example) => format!("{n} × {kind} ({example})"),
-                None => format!("{n} × {kind}"),
-            })
-            .collect();
-        add(
-            VerdictKind::Errors,
-            format!("{:.2} % of requests failed: {}", total.error_rate() * 100.0, kinds.join("; ")),
-            "failed requests are in no rate or latency: mend them before you compare",
-        );
-    }
-    if let Some(generator) = target.resources.get("generator") {
-        let cores = record.environment.cpus.get("generator").map_or(0, Vec::len);
-        let cores = if cores == 0 { record.environment.cores } else { cores };
-        if generator.cpu_percent >= BUSY_PERCENT * cores as f64 {
-            add(
-                VerdictKind::GeneratorBusy,
-                format!(
-                    "the generator used {:.0} % of its {cores} core(s): it may have been the limit",
-                    generator.cpu_percent
-                ),
-                "take this rate for a lower bound; give the generator more cores, or hosts",
-            );
-        }
-    }
-    let missing: Vec<&str> = [("p95", total.latency_us.p95), ("p99", total.latency_us.p99)]
+    let kinds: Vec<String> = total
+        .errors_by_kind
         .iter()
-        .filter(|(_, value)| value.is_none())
-        .map(|(name, _)| *name)
+        .filter(|(_, n)| **n > 0)
+        .map(|(kind, n)| match total.error_examples.get(kind) {
+            Some(example) => format!("{n} × {kind} ({example})"),
+            None => format!("{n} × {kind}"),
+        })
         .collect();
-    if !missing.is_empty() && total.requests > total.errors {
-        let answered = total.requests - total.errors;
-        add(
-            VerdictKind::TooFewSamples,
-            format!("{answered} samples are too few for {}", missing.join(" and ")),
-            "measure longer: p95 takes 200 answers, p99 takes 1,000",
-        );
+    let percent = total.error_rate() * 100.0;
+    let message = format!("{percent:.2} % of requests failed: {}", kinds.join("; "));
+    let advice = "failed requests are in no rate or latency: mend them before you compare";
+    Some(verdict(target, VerdictKind::Errors, message, advice))
+}
+
+/// Whether whoever shares the generator's CPUs left it little: on two CPUs the backends are there.
+fn generator_busy(target: &TargetRecord, record: &RunRecord) -> Option<Verdict> {
+    let cpus = |part: &str| record.environment.cpus.get(part).filter(|cpus| !cpus.is_empty());
+    let shares_with_backends = cpus("generator").is_some() && cpus("generator") == cpus("backends");
+    let used: f64 = target
+        .resources
+        .iter()
+        .filter(|(name, _)| *name == "generator" || (shares_with_backends && *name != "target"))
+        .map(|(_, used)| used.cpu_percent)
+        .sum();
+    let cores = cpus("generator").map_or(record.environment.cores, Vec::len);
+    if used < BUSY_PERCENT * cores as f64 {
+        return None;
     }
-    for proof in target.proofs.iter().filter(|proof| !proof.agrees) {
-        let incomplete = match proof.incomplete {
-            0 => String::new(),
-            n => format!(", {n} of them incomplete"),
-        };
-        add(
-            VerdictKind::ProofFailed,
-            format!(
-                "round {}: {} counted {} and {} outside of the count, but the backend holds {}{incomplete}",
-                proof.round, proof.counter, proof.counted, proof.uncounted, proof.held
-            ),
-            if total.errors > 0 || job.plan(String::new(), 1).length().is_none() {
-                "requests that failed or were cut off may have been carried out all the same"
-            } else {
-                "what the server says it did is not what the backend holds: don't trust its rate"
-            },
-        );
+    let who = if shares_with_backends { "generator and backends" } else { "the generator" };
+    let message =
+        format!("{who} used {used:.0} % of {cores} core(s): they may have been the limit");
+    let advice = "take this rate for a lower bound; give the generator more cores, or hosts";
+    Some(verdict(target, VerdictKind::GeneratorBusy, message, advice))
+}
+
+/// Percentiles that are null, of all steps together; those of single steps have fewer samples.
+fn too_few_samples(target: &TargetRecord) -> Option<Verdict> {
+    let (total, latency) = (&target.total, &target.total.latency_us);
+    let missing: Vec<&str> = [
+        ("p50", latency.p50),
+        ("p90", latency.p90),
+        ("p95", latency.p95),
+        ("p99", latency.p99),
+        ("p99.9", latency.p99_9),
+        ("p99.99", latency.p99_99),
+    ]
+    .iter()
+    .filter(|(_, value)| value.is_none())
+    .map(|(name, _)| *name)
+    .collect();
+    let answered = total.requests - total.errors;
+    if missing.is_empty() || answered == 0 {
+        return None;
     }
-    verdicts
+    let message = format!("{answered} samples are too few for {}", missing.join(", "));
+    let advice = "measure longer: ten samples must lie beyond a percentile, so p99 takes 1,000";
+    Some(verdict(target, VerdictKind::TooFewSamples, message, advice))
+}
+
+fn proof_failed(target: &TargetRecord, proof: &Proof) -> Option<Verdict> {
+    if proof.agrees {
+        return None;
+    }
+    let incomplete = match proof.incomplete {
+        0 => String::new(),
+        n => format!(", {n} of them incomplete"),
+    };
+    let message = format!(
+        "round {}: {} counted {}, and {} outside of the count, but the backend holds {}{incomplete}",
+        proof.round, proof.counter, proof.counted, proof.uncounted, proof.held
+    );
+    let advice = match proof.unknown {
+        0 => "what the server says it did is not what the backend holds: don't trust its rate",
+        _ => "requests that failed or were cut off may have been carried out all the same",
+    };
+    Some(verdict(target, VerdictKind::ProofFailed, message, advice))
 }

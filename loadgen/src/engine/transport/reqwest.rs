@@ -52,7 +52,12 @@ impl Transport {
         answer.status = response.status().as_u16();
         answer.bytes = 0;
         answer.body.clear();
-        let keep = reads_body(step) || !(200..400).contains(&answer.status);
+        // Of an unexpected answer the error shows the beginning.
+        let unexpected = match step.expect.status {
+            Some(status) => status != answer.status,
+            None => !(200..400).contains(&answer.status),
+        };
+        let keep = unexpected || reads_body(step);
         while let Some(chunk) = response.chunk().await.map_err(|e| failure(&e))? {
             answer.bytes += chunk.len() as u64;
             if keep {
