@@ -3,73 +3,17 @@
 
 mod common;
 
-use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use common::Counting;
+use common::processes::{assert_gone, manager_in, signal, tree};
 use common::program::Project;
 use rexpect::process::WaitStatus;
 use rexpect::session::spawn_command;
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 use serde_json::Value;
-
-/// All processes below `pid`, found by their parents.
-fn tree(pid: u32) -> HashSet<u32> {
-    let mut children: HashMap<u32, Vec<u32>> = HashMap::new();
-    for entry in fs::read_dir("/proc").unwrap().flatten() {
-        let Ok(child) = entry.file_name().to_string_lossy().parse::<u32>() else { continue };
-        let Ok(stat) = fs::read_to_string(entry.path().join("stat")) else { continue };
-        // The name, in parentheses, may hold anything.
-        let after_name = stat.rsplit(')').next().unwrap();
-        let parent = after_name.split_whitespace().nth(1).unwrap().parse().unwrap();
-        children.entry(parent).or_default().push(child);
-    }
-    let mut found = HashSet::from([pid]);
-    let mut open = vec![pid];
-    while let Some(pid) = open.pop() {
-        for child in children.get(&pid).into_iter().flatten() {
-            if found.insert(*child) {
-                open.push(*child);
-            }
-        }
-    }
-    found
-}
-
-/// The child of this process that runs in the project's folder.
-fn manager_in(project: &Project) -> u32 {
-    let folder = project.path("").canonicalize().unwrap();
-    let runs_there =
-        |pid: &u32| fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|cwd| cwd == folder);
-    // Its workers run there too; they are younger.
-    tree(std::process::id()).into_iter().filter(runs_there).min().unwrap()
-}
-
-fn is_alive(pid: u32) -> bool {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    // A zombie is dead; whoever adopted it has not looked yet.
-    !stat.is_empty() && !stat.rsplit(')').next().unwrap().trim_start().starts_with('Z')
-}
-
-/// Waits until none of these is alive.
-#[track_caller]
-fn assert_gone(pids: &HashSet<u32>, limit: Duration) {
-    let deadline = Instant::now() + limit;
-    loop {
-        let alive: Vec<_> = pids
-            .iter()
-            .filter(|pid| is_alive(**pid))
-            .map(|pid| fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default())
-            .collect();
-        if alive.is_empty() {
-            return;
-        }
-        assert!(Instant::now() < deadline, "left behind: {alive:?}");
-        std::thread::sleep(Duration::from_millis(50));
-    }
-}
 
 const LOAD: [&str; 6] = [
     "--scenario=redis3",
@@ -116,7 +60,7 @@ async fn sigterm_does_the_same() {
     // Past the warm-up, so that there is something to report.
     tokio::time::sleep(Duration::from_millis(1_500)).await;
     let pids = tree(child.id());
-    kill_process(pid(child.id()), Signal::TERM).unwrap();
+    signal(child.id(), Signal::TERM);
     let output = tokio::task::block_in_place(|| child.wait_with_output().unwrap());
     assert_eq!(output.status.code(), Some(130));
     assert!(String::from_utf8_lossy(&output.stdout).contains("interrupted"));
@@ -140,8 +84,4 @@ fn kill_9_leaves_neither_workers_nor_services() {
     child.kill().unwrap();
     child.wait().unwrap();
     assert_gone(&pids, Duration::from_secs(10));
-}
-
-fn pid(raw: u32) -> Pid {
-    Pid::from_raw(raw.cast_signed()).unwrap()
 }

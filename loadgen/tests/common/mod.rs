@@ -5,6 +5,7 @@
     reason = "each test file uses its own part; a failed helper is a failed test"
 )]
 
+pub mod processes;
 pub mod program;
 
 use std::collections::BTreeSet;

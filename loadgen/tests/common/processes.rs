@@ -1,0 +1,79 @@
+//! Processes of the tests' own making.
+
+use std::collections::{HashMap, HashSet};
+use std::fs;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::program::Project;
+
+/// All processes below `pid`, found by their parents.
+pub fn tree(pid: u32) -> HashSet<u32> {
+    let mut children: HashMap<u32, Vec<u32>> = HashMap::new();
+    for entry in fs::read_dir("/proc").unwrap().flatten() {
+        let Ok(child) = entry.file_name().to_string_lossy().parse::<u32>() else { continue };
+        let Ok(stat) = fs::read_to_string(entry.path().join("stat")) else { continue };
+        // The name, in parentheses, may hold anything.
+        let after_name = stat.rsplit(')').next().unwrap();
+        let parent = after_name.split_whitespace().nth(1).unwrap().parse().unwrap();
+        children.entry(parent).or_default().push(child);
+    }
+    let mut found = HashSet::from([pid]);
+    let mut open = vec![pid];
+    while let Some(pid) = open.pop() {
+        for child in children.get(&pid).into_iter().flatten() {
+            if found.insert(*child) {
+                open.push(*child);
+            }
+        }
+    }
+    found
+}
+
+/// The child of this process that runs in the project's folder.
+pub fn manager_in(project: &Project) -> u32 {
+    let folder = project.path("").canonicalize().unwrap();
+    let runs_there =
+        |pid: &u32| fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|cwd| cwd == folder);
+    // Its workers run there too; they are younger.
+    tree(std::process::id()).into_iter().filter(runs_there).min().unwrap()
+}
+
+fn is_alive(pid: u32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    // A zombie is dead; whoever adopted it has not looked yet.
+    !stat.is_empty() && !stat.rsplit(')').next().unwrap().trim_start().starts_with('Z')
+}
+
+/// Waits until none of these is alive.
+#[track_caller]
+pub fn assert_gone(pids: &HashSet<u32>, limit: Duration) {
+    let deadline = Instant::now() + limit;
+    loop {
+        let alive: Vec<_> = pids
+            .iter()
+            .filter(|pid| is_alive(**pid))
+            .map(|pid| fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default())
+            .collect();
+        if alive.is_empty() {
+            return;
+        }
+        assert!(Instant::now() < deadline, "left behind: {alive:?}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// Those of a tree whose command line holds this text.
+pub fn named(pids: &HashSet<u32>, text: &str) -> Vec<u32> {
+    let holds = |pid: &&u32| {
+        let words = fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        words.replace('\0', " ").contains(text)
+    };
+    pids.iter().filter(holds).copied().collect()
+}
+
+/// Sends a signal to a process that the test started.
+pub fn signal(pid: u32, signal: Signal) {
+    kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), signal).unwrap();
+}
