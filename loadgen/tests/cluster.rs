@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use loadgen::cluster::{Cluster, ClusterError, LocalWorkers, Round};
 use loadgen::engine::{Plan, Share};
-use loadgen::measure::{Interval, Phase, Series};
+use loadgen::measure::{Phase, Series};
 use loadgen::scenario::{Expect, Load, Method, OnError, Scenario, Step, Template, Until};
 use rustix::process::{Pid, Signal, kill_process};
 use tokio_util::sync::CancellationToken;
@@ -101,9 +101,7 @@ async fn round(cluster: &mut Cluster, plan: &Plan) -> Round {
 /// Answered and failed requests, and cancelled ones.
 fn requests(round: &Round) -> (u64, u64) {
     let mut series = Series::default();
-    for (phase, second, steps) in round.workers.iter().flat_map(|w| w.series.intervals()) {
-        series.add_interval(Interval { phase, second, steps: steps.to_vec() });
-    }
+    round.workers.iter().for_each(|worker| series.merge(worker.series.clone()));
     let phases = [Phase::Warmup, Phase::RampUp, Phase::Hold, Phase::Tail];
     let steps = phases.iter().flat_map(|phase| series.phase(*phase));
     steps.fold((0, 0), |(ended, cancelled), counts| {

@@ -166,7 +166,7 @@ impl<'a, F: FnMut(u32, &Snapshot)> RoundUnderWay<'a, F> {
     fn take_report(&mut self, report: Report) {
         let worker = report.worker;
         match self.collector.take(report) {
-            Taken::New(snapshot) => (self.on_snapshot)(worker, snapshot),
+            Taken::New(snapshot) => (self.on_snapshot)(worker, &snapshot),
             Taken::Failed(reason) => return self.lose(worker, reason),
             Taken::Refused(reason) => return self.refuse(reason),
             Taken::Finished | Taken::Again => {}
