@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use crate::cluster::{self, Cluster};
+use crate::cluster::Cluster;
 use crate::commands::{Exit, Failure};
 use crate::engine::{Attack, Plan};
 use crate::measure::{Counts, Phase, Series, Snapshot, WorkerRecord};
@@ -98,7 +98,7 @@ async fn on_workers(
         .round(plan, stop, |_, snapshot| show(snapshot))
         .await
         .map_err(Failure::with(Exit::Failed))?;
-    let missing = degradation(&round);
+    let missing = round.missing();
     let mut all = Series::default();
     let mut workers = Vec::new();
     let mut held = Duration::ZERO;
@@ -113,13 +113,4 @@ async fn on_workers(
         all.merge(worker.series);
     }
     Ok(Yield { series: all, held, workers, missing })
-}
-
-/// What is missing in the results of a round, if anything is.
-fn degradation(round: &cluster::Round) -> Option<String> {
-    if let Some(lost) = round.lost.first() {
-        return Some(lost.to_string());
-    }
-    let gapped = round.workers.iter().find(|worker| !worker.gaps.is_empty())?;
-    Some(format!("worker {}: snapshots {:?} did not arrive", gapped.share.index, gapped.gaps))
 }
