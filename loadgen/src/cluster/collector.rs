@@ -1,7 +1,7 @@
 //! What came of a round, put together from reports that may come twice, late, out of order, or
 //! not at all. Pure: no clock, no network.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::time::Duration;
 
@@ -17,16 +17,21 @@ pub struct Collector {
 
 #[derive(Default)]
 struct Collected {
-    snapshots: BTreeMap<u32, Snapshot>,
+    /// The numbers of the snapshots that came.
+    numbers: BTreeSet<u32>,
+    /// These snapshots, merged: all of them, one by one, would not fit into memory for long.
+    series: Series,
+    /// Seconds from the end of the warm-up that the results reach into.
+    seconds: u32,
     /// How many snapshots there are in all, and how long the load was held.
     finished: Option<(u32, Duration)>,
 }
 
 /// What became of a report.
 #[derive(Debug, PartialEq)]
-pub enum Taken<'a> {
+pub enum Taken {
     /// A snapshot that was not known yet.
-    New(&'a Snapshot),
+    New(Snapshot),
     /// The worker's announcement that it has finished.
     Finished,
     /// The worker's announcement that it has failed, and why.
@@ -62,7 +67,7 @@ impl Collector {
     }
 
     /// Takes a report.
-    pub fn take(&mut self, report: Report) -> Taken<'_> {
+    pub fn take(&mut self, report: Report) -> Taken {
         let Report { epoch, worker, news } = report;
         if epoch != self.epoch {
             return Taken::OtherEpoch;
@@ -94,7 +99,7 @@ impl Collector {
 }
 
 impl Collected {
-    fn take(&mut self, worker: u32, snapshot: Snapshot) -> Taken<'_> {
+    fn take(&mut self, worker: u32, snapshot: Snapshot) -> Taken {
         let number = snapshot.number;
         if let Some((total, _)) = self.finished
             && number >= total
@@ -103,19 +108,21 @@ impl Collected {
                 "worker {worker} announced {total} snapshots and sent number {number}"
             ));
         }
-        let mut is_new = false;
-        let first = self.snapshots.entry(number).or_insert_with(|| {
-            is_new = true;
-            snapshot
-        });
-        if is_new { Taken::New(first) } else { Taken::Again }
+        if !self.numbers.insert(number) {
+            return Taken::Again;
+        }
+        let counted = snapshot.intervals.iter().filter(|i| i.phase != Phase::Warmup);
+        let seconds = counted.map(|interval| interval.second.saturating_add(1)).max();
+        self.seconds = self.seconds.max(seconds.unwrap_or(0));
+        self.series.add(&snapshot);
+        Taken::New(snapshot)
     }
 
-    fn finish(&mut self, worker: u32, snapshots: u32, held: Duration) -> Taken<'_> {
+    fn finish(&mut self, worker: u32, snapshots: u32, held: Duration) -> Taken {
         if self.finished.is_some() {
             return Taken::Again;
         }
-        if let Some((latest, _)) = self.snapshots.last_key_value()
+        if let Some(latest) = self.numbers.last()
             && *latest >= snapshots
         {
             return Taken::Refused(format!(
@@ -128,24 +135,15 @@ impl Collected {
 
     fn into_round(self, share: Share, held: impl Fn(u32) -> Duration) -> WorkerRound {
         let gaps = self.gaps();
-        let held = self.finished.map_or_else(|| held(self.seconds()), |(_, held)| held);
+        let held = self.finished.map_or_else(|| held(self.seconds), |(_, held)| held);
         // One for each number of this type at most.
-        let snapshots = self.snapshots.len() as u32;
-        let mut series = Series::default();
-        self.snapshots.into_values().for_each(|snapshot| series.add(snapshot));
-        WorkerRound { share, series, snapshots, held, gaps }
+        let snapshots = self.numbers.len() as u32;
+        WorkerRound { share, series: self.series, snapshots, held, gaps }
     }
 
     /// No number is at or beyond the announced one, so counting suffices.
     fn is_complete(&self) -> bool {
-        self.finished.is_some_and(|(total, _)| self.snapshots.len() == total as usize)
-    }
-
-    /// Seconds from the end of the warm-up that the results reach into.
-    fn seconds(&self) -> u32 {
-        let intervals = self.snapshots.values().flat_map(|snapshot| &snapshot.intervals);
-        let counted = intervals.filter(|interval| interval.phase != Phase::Warmup);
-        counted.map(|interval| interval.second.saturating_add(1)).max().unwrap_or(0)
+        self.finished.is_some_and(|(total, _)| self.numbers.len() == total as usize)
     }
 
     /// Runs over what is here, not over what was announced, which anyone may have made up.
@@ -153,7 +151,7 @@ impl Collected {
         let end = self.finished.map(|(total, _)| total);
         let mut gaps = Vec::new();
         let mut next = 0;
-        for number in self.snapshots.keys().copied().chain(end) {
+        for number in self.numbers.iter().copied().chain(end) {
             if number > next {
                 gaps.push(next..number);
             }
@@ -217,7 +215,7 @@ mod tests {
     fn contradictions_and_strangers_are_refused_with_a_sentence() {
         let mut collector = Collector::new(1, 1);
         collector.take(sent(1, 0, 4));
-        let refused = |taken: Taken<'_>| match taken {
+        let refused = |taken: Taken| match taken {
             Taken::Refused(reason) => reason,
             other => panic!("{other:?}"),
         };

@@ -45,8 +45,15 @@ impl LocalWorkers {
     /// # Errors
     /// Where the system can't tell which program this is.
     pub fn new(count: u32) -> Result<Self, ClusterError> {
-        let program = std::env::current_exe()
-            .map_err(|source| ClusterError::Spawn { program: PathBuf::from("loadgen"), source })?;
+        let program = if cfg!(target_os = "linux") {
+            // The very file that runs, also when a build has put a newer one in its place.
+            PathBuf::from("/proc/self/exe")
+        } else {
+            std::env::current_exe().map_err(|source| ClusterError::Spawn {
+                program: PathBuf::from("loadgen"),
+                source,
+            })?
+        };
         Ok(Self { count, program, logs: None })
     }
 }

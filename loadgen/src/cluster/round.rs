@@ -1,6 +1,7 @@
 //! One round, from the common start to the last report.
 
 use std::fmt;
+use std::ops::Range;
 use std::time::Duration;
 
 use tokio::task::JoinSet;
@@ -44,10 +45,26 @@ pub struct Round {
 }
 
 impl Round {
-    /// Whether results are missing: a worker was lost, or some of its seconds.
+    /// What is missing in the results, in a sentence: lost workers first, then snapshots that did
+    /// not arrive, then reports that were refused. `None` where nothing is.
     #[must_use]
-    pub fn is_degraded(&self) -> bool {
-        !self.lost.is_empty() || self.workers.iter().any(|worker| !worker.gaps.is_empty())
+    pub fn missing(&self) -> Option<String> {
+        let lost = self.lost.iter().map(ToString::to_string);
+        let gaps = self.workers.iter().filter(|worker| !worker.gaps.is_empty()).map(|worker| {
+            let gaps: Vec<String> = worker.gaps.iter().map(numbers).collect();
+            format!("worker {}: snapshots did not arrive: {}", worker.share.index, gaps.join(", "))
+        });
+        let refused = self.refused.iter().map(|reason| format!("a report was refused: {reason}"));
+        let all: Vec<String> = lost.chain(gaps).chain(refused).collect();
+        (!all.is_empty()).then(|| all.join("; "))
+    }
+}
+
+/// "4" or "4 to 7".
+fn numbers(gap: &Range<u32>) -> String {
+    match gap.end.saturating_sub(1) {
+        last if last <= gap.start => gap.start.to_string(),
+        last => format!("{} to {last}", gap.start),
     }
 }
 
@@ -166,7 +183,7 @@ impl<'a, F: FnMut(u32, &Snapshot)> RoundUnderWay<'a, F> {
     fn take_report(&mut self, report: Report) {
         let worker = report.worker;
         match self.collector.take(report) {
-            Taken::New(snapshot) => (self.on_snapshot)(worker, snapshot),
+            Taken::New(snapshot) => (self.on_snapshot)(worker, &snapshot),
             Taken::Failed(reason) => return self.lose(worker, reason),
             Taken::Refused(reason) => return self.refuse(reason),
             Taken::Finished | Taken::Again => {}
@@ -262,5 +279,43 @@ fn held(load: &Load, seconds: u32) -> Duration {
     match load.until {
         Until::Duration(duration) => held.min(duration),
         Until::Iterations(_) | Until::IterationsPerUser(_) => held,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::Share;
+    use crate::measure::Series;
+
+    fn worker(index: u32, gaps: &[Range<u32>]) -> WorkerRound {
+        WorkerRound {
+            share: Share { index, of: 2 },
+            series: Series::default(),
+            snapshots: 3,
+            held: Duration::from_secs(3),
+            gaps: gaps.to_vec(),
+        }
+    }
+
+    #[test]
+    fn what_is_missing_is_told_with_the_worst_first() {
+        let whole = Round {
+            workers: vec![worker(0, &[]), worker(1, &[])],
+            lost: Vec::new(),
+            refused: Vec::new(),
+        };
+        assert_eq!(whole.missing(), None);
+        let all = Round {
+            workers: vec![worker(0, &[]), worker(1, &[1..2, 4..8])],
+            lost: vec![LostWorker { worker: 0, second: Some(2), why: "it ended".to_owned() }],
+            refused: vec!["there is no worker 7".to_owned()],
+        };
+        assert_eq!(
+            all.missing().unwrap(),
+            "worker 0 was lost in second 2: it ended; \
+             worker 1: snapshots did not arrive: 1, 4 to 7; \
+             a report was refused: there is no worker 7"
+        );
     }
 }

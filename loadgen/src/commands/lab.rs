@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use std::pin::pin;
 use std::process::Stdio;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use comfy_table::{Table, presets};
 use tokio::signal::unix::{SignalKind, signal};
@@ -21,6 +21,9 @@ use crate::scenario::Backend;
 
 /// How often `up` looks whether a service has ended, and `down` and `--detach` whether it is time.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// How long a lab may take to end: its services have five seconds until they are killed.
+const DOWN_LIMIT: Duration = Duration::from_secs(15);
 
 /// Does what the command line says.
 pub fn run(command: LabCommand) -> Result<Exit, Failure> {
@@ -43,7 +46,7 @@ async fn dispatch(command: LabCommand) -> Result<(), LabError> {
 
 /// Starts everything and keeps it up until somebody asks for its end.
 async fn up(home: Home, args: &LabUpArgs) -> Result<(), LabError> {
-    let claim = Claim::take(&home)?;
+    let claim = Claim::take(&home).await?;
     let mut lab = None;
     let mut targets = Vec::new();
     let mut end = pin!(asked_to_end());
@@ -221,7 +224,11 @@ async fn down(home: &Home) -> Result<(), LabError> {
         return Ok(());
     };
     send_end(Some(pid));
+    let deadline = Instant::now() + DOWN_LIMIT;
     while state::find(home)?.is_some_and(|state| state.pid == pid) {
+        if Instant::now() >= deadline {
+            return Err(LabError::StillUp { pid, limit: DOWN_LIMIT });
+        }
         tokio::time::sleep(LOOK_EVERY).await;
     }
     tell(&"the lab is down");

@@ -79,6 +79,15 @@ impl From<LabError> for Failure {
     }
 }
 
+/// What `ps` and `top` call this process; at most 15 bytes of it.
+fn call_process(name: &std::ffi::CStr) {
+    // A name is a convenience: nothing depends on it.
+    #[cfg(target_os = "linux")]
+    let _ = rustix::thread::set_name(name);
+    #[cfg(not(target_os = "linux"))]
+    let _ = name;
+}
+
 /// Raises the soft limit of open files to the hard one, as servers do, and tells it.
 fn raise_open_files() -> u64 {
     use rustix::process::{Resource, getrlimit, setrlimit};

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use miette::{Diagnostic, NamedSource, SourceSpan};
 use thiserror::Error;
@@ -89,6 +90,16 @@ pub enum LabError {
     AlreadyUp {
         /// The process that holds it.
         pid: Option<u32>,
+    },
+
+    /// `lab down`, and the process that keeps the lab up goes on.
+    #[error("the lab was told to end, and is still up after {} (process {pid})", humantime::format_duration(*limit))]
+    #[diagnostic(help("`kill -9 {pid}` ends it, and its services with it"))]
+    StillUp {
+        /// The process that keeps it up.
+        pid: u32,
+        /// How long it was waited for.
+        limit: Duration,
     },
 
     /// `lab up --detach`, and the process in the background ended early.

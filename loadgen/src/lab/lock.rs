@@ -20,9 +20,18 @@ pub struct Lock {
 impl Lock {
     /// The lock, or `None` while another holds it.
     pub fn attempt(path: &Path) -> Result<Option<Self>, LabError> {
+        Self::try_lock(path, FlockOperation::NonBlockingLockExclusive)
+    }
+
+    /// As [`Lock::attempt`], for any number at a time: to see whether somebody holds it alone.
+    pub fn shared(path: &Path) -> Result<Option<Self>, LabError> {
+        Self::try_lock(path, FlockOperation::NonBlockingLockShared)
+    }
+
+    fn try_lock(path: &Path, how: FlockOperation) -> Result<Option<Self>, LabError> {
         let lock = || -> io::Result<Option<Self>> {
             let file = File::options().create(true).truncate(false).write(true).open(path)?;
-            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            match flock(&file, how) {
                 Ok(()) => Ok(Some(Self { _file: file })),
                 Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
                 Err(error) => Err(error.into()),

@@ -10,6 +10,7 @@ use toml::Spanned;
 use toml::de::DeTable;
 
 use super::error::{LabError, ManifestFault};
+use crate::scenario::nearest;
 
 const KEYS: [&str; 7] = ["framework", "server", "packages", "command", "differs", "env", "default"];
 
@@ -160,16 +161,6 @@ fn unknown_key(table: &DeTable<'_>) -> Result<(), Fault> {
         }
     }
     Ok(())
-}
-
-/// The candidate that `word` was most likely meant to be, if any is near.
-fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    candidates
-        .into_iter()
-        .map(|candidate| (strsim::jaro_winkler(word, candidate), candidate))
-        .filter(|(likeness, _)| *likeness > 0.75)
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, candidate)| candidate)
 }
 
 #[cfg(test)]

@@ -52,6 +52,10 @@ pub type Progress = Arc<dyn Fn(&str) + Send + Sync>;
 /// From the start of a target to its first good answer.
 const TARGET_LIMIT: Duration = Duration::from_secs(30);
 
+/// How long a target may take to end. Each is told to give open requests one second; Sanic's
+/// manager never ends when it is asked to in the moment in which it becomes ready.
+const TARGET_GRACE: Duration = Duration::from_secs(2);
+
 /// Connections to each backend, for each worker process of a target.
 const POOL_SIZE: u32 = 10;
 
@@ -216,14 +220,14 @@ impl Lab {
 
     /// The services of the backends that run, for their resources.
     pub fn backend_services(&self) -> Vec<&Service> {
-        let redis = self.redis.iter().map(Redis::service);
-        redis.chain(self.postgres.iter().map(Postgres::service)).collect()
+        let redis = self.redis.iter().map(|redis| &redis.service);
+        redis.chain(self.postgres.iter().map(|postgres| &postgres.service)).collect()
     }
 
     /// The backends that have ended by themselves, as errors that show their logs; each once.
     pub fn lost_backends(&mut self) -> Vec<LabError> {
-        let redis = self.redis.as_mut().and_then(|redis| redis.service_mut().lost());
-        let postgres = self.postgres.as_mut().and_then(|postgres| postgres.service_mut().lost());
+        let redis = self.redis.as_mut().and_then(|redis| redis.service.lost());
+        let postgres = self.postgres.as_mut().and_then(|postgres| postgres.service.lost());
         self.redis.take_if(|_| redis.is_some());
         self.postgres.take_if(|_| postgres.is_some());
         redis.into_iter().chain(postgres).collect()
@@ -266,6 +270,7 @@ impl Lab {
             let mut spec = ServiceSpec::new(&target.name, argv, &root, log.clone());
             spec.env.clone_from(&env);
             spec.orders.cpus.clone_from(&cpus);
+            spec.orders.grace = TARGET_GRACE;
             spec
         };
         let starting = Starting::on(port, Box::new(spec) as _, self.health.clone(), TARGET_LIMIT)?;
@@ -289,10 +294,12 @@ impl Lab {
 
     /// Ends the backends, and returns when nothing of them is left.
     pub async fn stop(self) -> Result<(), LabError> {
-        let redis =
-            async { if let Some(redis) = self.redis { redis.stop().await } else { Ok(()) } };
+        let redis = async {
+            if let Some(redis) = self.redis { redis.service.stop().await } else { Ok(()) }
+        };
+        // Its data goes with the rest of the value, after the service.
         let postgres = async {
-            if let Some(postgres) = self.postgres { postgres.stop().await } else { Ok(()) }
+            if let Some(postgres) = self.postgres { postgres.service.stop().await } else { Ok(()) }
         };
         let (redis, postgres) = tokio::join!(redis, postgres);
         redis.and(postgres)

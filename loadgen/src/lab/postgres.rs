@@ -28,7 +28,8 @@ const STATEMENT_TIMEOUT: Duration = Duration::from_secs(60);
 #[derive(Debug)]
 pub struct Postgres {
     client: Client,
-    service: Service,
+    /// The service, for its log, its resources and its end.
+    pub(super) service: Service,
     /// Goes with this value; the guard removes it where loadgen can't any more.
     _data: TempDir,
 }
@@ -66,7 +67,6 @@ impl Postgres {
             spec.orders.cpus = cpus.to_vec();
             // An immediate shutdown: the data is thrown away, a last checkpoint would be too.
             spec.orders.quit = true;
-            spec.orders.remove = Some(data.path().to_owned());
             spec
         };
         let client = Client { psql: programs.program("psql"), password, port: 0 };
@@ -97,21 +97,6 @@ impl Postgres {
     pub async fn version(&self) -> Option<String> {
         let answer = self.tell(NAME, &["-c", "SHOW server_version"]).await.ok()?;
         Some(answer.trim().to_owned())
-    }
-
-    /// The service, for its log and its resources.
-    pub fn service(&self) -> &Service {
-        &self.service
-    }
-
-    /// The service, to see whether it still runs.
-    pub fn service_mut(&mut self) -> &mut Service {
-        &mut self.service
-    }
-
-    /// Ends it.
-    pub async fn stop(self) -> Result<(), LabError> {
-        self.service.stop().await
     }
 
     /// Empties the tables, and writes out what earlier rounds left to be written, so that no round
@@ -189,11 +174,12 @@ fn data_folder(user: Option<&User>, password: &str) -> io::Result<TempDir> {
 fn server_spec(
     name: &str,
     argv: impl IntoIterator<Item = std::ffi::OsString>,
-    cwd: &Path,
+    data: &Path,
     log: PathBuf,
     user: Option<&User>,
 ) -> ServiceSpec {
-    let mut spec = ServiceSpec::new(name, argv, cwd, log);
+    let mut spec = ServiceSpec::new(name, argv, data, log);
+    spec.orders.remove = Some(data.to_owned());
     spec.orders.run_as = user.map(|user| (user.uid, user.gid));
     spec.env = vec![("LC_ALL".to_owned(), "C".to_owned())];
     spec

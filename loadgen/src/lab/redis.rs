@@ -27,7 +27,8 @@ const COMMAND_TIMEOUT: Duration = Duration::from_secs(10);
 #[derive(Debug)]
 pub struct Redis {
     port: u16,
-    service: Service,
+    /// The service, for its log, its resources and its end.
+    pub(super) service: Service,
 }
 
 impl Redis {
@@ -58,21 +59,6 @@ impl Redis {
         let ask = async { command(&mut connect(self.port).await?, &["INFO", "server"]).await };
         let info = tokio::time::timeout(COMMAND_TIMEOUT, ask).await.ok()?.ok()?;
         info.lines().find_map(|line| line.strip_prefix("redis_version:")).map(str::to_owned)
-    }
-
-    /// The service, for its log and its resources.
-    pub fn service(&self) -> &Service {
-        &self.service
-    }
-
-    /// The service, to see whether it still runs.
-    pub fn service_mut(&mut self) -> &mut Service {
-        &mut self.service
-    }
-
-    /// Ends it.
-    pub async fn stop(self) -> Result<(), LabError> {
-        self.service.stop().await
     }
 
     /// Forgets everything and sets the keys that scenarios read.

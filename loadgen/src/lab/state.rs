@@ -3,12 +3,16 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use super::error::LabError;
 use super::home::Home;
 use super::lock::Lock;
+
+/// How long the lock must have been held for a lab to be up.
+const PATIENCE: Duration = Duration::from_millis(300);
 
 /// Where everything is, by name; what `lab up --format json` prints.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -37,11 +41,15 @@ pub struct Claim {
 
 impl Claim {
     /// Takes it, or tells who has it.
-    pub fn take(home: &Home) -> Result<Self, LabError> {
+    pub async fn take(home: &Home) -> Result<Self, LabError> {
         let cache = home.cache()?;
-        let Some(lock) = Lock::attempt(&cache.join("lab.lock"))? else {
+        let path = cache.join("lab.lock");
+        // Those who look whether a lab is up hold the lock for a moment.
+        let waiting = tokio::time::timeout(PATIENCE, Lock::wait(&path, || {}));
+        let Ok(lock) = waiting.await else {
             return Err(LabError::AlreadyUp { pid: read(&cache).map(|state| state.pid) });
         };
+        let lock = lock?;
         let claim = Self { file: cache.join("lab.json"), _lock: lock };
         claim.write(None)?;
         Ok(claim)
@@ -75,9 +83,34 @@ impl Drop for Claim {
 /// The lab that is up, if one is. A state that outlived its process counts for nothing.
 pub fn find(home: &Home) -> Result<Option<State>, LabError> {
     let cache = home.cache()?;
-    Ok(if Lock::attempt(&cache.join("lab.lock"))?.is_some() { None } else { read(&cache) })
+    Ok(if Lock::shared(&cache.join("lab.lock"))?.is_some() { None } else { read(&cache) })
 }
 
 fn read(cache: &Path) -> Option<State> {
     serde_json::from_str(&fs::read_to_string(cache.join("lab.json")).ok()?).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn those_who_look_do_not_keep_a_lab_from_coming_up() {
+        let project = tempfile::tempdir().unwrap();
+        fs::create_dir(project.path().join("targets")).unwrap();
+        fs::write(project.path().join("targets/targets.toml"), "").unwrap();
+        let home = Home::at(project.path().to_owned()).unwrap();
+        let looking = Lock::shared(&home.cache().unwrap().join("lab.lock")).unwrap();
+        assert_eq!(find(&home).unwrap(), None, "two may look at a time");
+        let (claim, ()) = tokio::join!(Claim::take(&home), async {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+            drop(looking);
+        });
+        let claim = claim.unwrap();
+        assert_eq!(find(&home).unwrap().unwrap().pid, std::process::id());
+        let second = Claim::take(&home).await.unwrap_err();
+        assert!(matches!(second, LabError::AlreadyUp { pid: Some(_) }), "{second}");
+        drop(claim);
+        assert_eq!(find(&home).unwrap(), None);
+    }
 }

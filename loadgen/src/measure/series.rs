@@ -1,6 +1,8 @@
 //! A round second by second, in a form that merges.
 
-use std::collections::BTreeMap;
+use std::borrow::Borrow;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -29,52 +31,108 @@ pub struct Snapshot {
 }
 
 /// Snapshots merged: a round, second by second.
+///
+/// A histogram in use takes 172 KB, an hour of them for each step of each worker more than most
+/// machines have. So each interval is kept packed, in a few KB, and unpacked when it is needed.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Series(BTreeMap<(Phase, u32), Vec<Counts>>);
+pub struct Series(BTreeMap<(Phase, u32), Packed>);
 
 impl Series {
     /// Adds what one process saw.
-    pub fn add(&mut self, snapshot: Snapshot) {
-        for interval in snapshot.intervals {
-            self.add_interval(interval);
+    pub fn add(&mut self, snapshot: impl Borrow<Snapshot>) {
+        for interval in &snapshot.borrow().intervals {
+            self.add_steps((interval.phase, interval.second), &interval.steps);
         }
     }
 
     /// Adds one interval to those of the same phase and second.
     pub fn add_interval(&mut self, interval: Interval) {
-        let steps = self.0.entry((interval.phase, interval.second)).or_default();
-        merge_steps(steps, &interval.steps);
+        self.add_steps((interval.phase, interval.second), &interval.steps);
+    }
+
+    fn add_steps(&mut self, at: (Phase, u32), steps: &[Counts]) {
+        match self.0.entry(at) {
+            Entry::Vacant(free) => drop(free.insert(Packed::new(steps))),
+            Entry::Occupied(mut taken) => taken.get_mut().merge(steps),
+        }
     }
 
     /// Adds all of `other`.
     pub fn merge(&mut self, other: Self) {
-        other.into_intervals().into_iter().for_each(|interval| self.add_interval(interval));
+        for (at, packed) in other.0 {
+            match self.0.entry(at) {
+                Entry::Vacant(free) => drop(free.insert(packed)),
+                Entry::Occupied(mut taken) => taken.get_mut().merge(&packed.unpack()),
+            }
+        }
     }
 
     /// All of one phase, by step.
     #[must_use]
     pub fn phase(&self, phase: Phase) -> Vec<Counts> {
         let mut total = Vec::new();
-        for ((p, _), steps) in &self.0 {
-            if *p == phase {
-                merge_steps(&mut total, steps);
-            }
+        for (_, packed) in self.0.range((phase, 0)..=(phase, u32::MAX)) {
+            merge_steps(&mut total, &packed.unpack());
         }
         total
     }
 
-    /// The intervals in order of phase and second.
-    #[must_use]
-    pub fn into_intervals(self) -> Vec<Interval> {
-        self.0
-            .into_iter()
-            .map(|((phase, second), steps)| Interval { phase, second, steps })
-            .collect()
+    /// The seconds in which there was any of these phases, in order: all that they have of each,
+    /// by step. One is unpacked at a time.
+    pub fn seconds(&self, phases: &[Phase]) -> impl Iterator<Item = (u32, Vec<Counts>)> {
+        let keys = self.0.keys().filter(|(phase, _)| phases.contains(phase));
+        let seconds: BTreeSet<u32> = keys.map(|(_, second)| *second).collect();
+        seconds.into_iter().map(move |second| {
+            let mut total = Vec::new();
+            for packed in phases.iter().filter_map(|phase| self.0.get(&(*phase, second))) {
+                merge_steps(&mut total, &packed.unpack());
+            }
+            (second, total)
+        })
     }
 
-    /// The intervals in order of phase and second.
-    pub fn intervals(&self) -> impl Iterator<Item = (Phase, u32, &[Counts])> {
-        self.0.iter().map(|((phase, second), steps)| (*phase, *second, steps.as_slice()))
+    /// The intervals in order of phase and second, all unpacked.
+    #[must_use]
+    pub fn into_intervals(self) -> Vec<Interval> {
+        self.intervals().map(|(phase, second, steps)| Interval { phase, second, steps }).collect()
+    }
+
+    /// The intervals in order of phase and second. One is unpacked at a time.
+    pub fn intervals(&self) -> impl Iterator<Item = (Phase, u32, Vec<Counts>)> {
+        self.0.iter().map(|((phase, second), packed)| (*phase, *second, packed.unpack()))
+    }
+}
+
+/// The counts of an interval, by step, in little memory. The same counts are packed alike.
+#[derive(Debug, Clone, PartialEq)]
+enum Packed {
+    /// MessagePack, with histograms in the V2 encoding: what takes no memory there is not written.
+    Bytes(Box<[u8]>),
+    /// What can't be encoded. A bucket of a histogram holds up to 2^64 - 1 requests, and the
+    /// encoding up to 2^63 - 1: no server answers as many, but a worker's snapshots may claim it.
+    Steps(Vec<Counts>),
+}
+
+impl Packed {
+    fn new(steps: &[Counts]) -> Self {
+        match rmp_serde::to_vec(steps) {
+            Ok(bytes) => Self::Bytes(bytes.into_boxed_slice()),
+            Err(_) => Self::Steps(steps.to_vec()),
+        }
+    }
+
+    fn unpack(&self) -> Vec<Counts> {
+        match self {
+            #[expect(clippy::expect_used, reason = "`new` wrote these bytes, and nobody else")]
+            Self::Bytes(bytes) => rmp_serde::from_slice(bytes).expect("our own encoding"),
+            Self::Steps(steps) => steps.clone(),
+        }
+    }
+
+    fn merge(&mut self, more: &[Counts]) {
+        let mut steps = self.unpack();
+        merge_steps(&mut steps, more);
+        *self = Self::new(&steps);
     }
 }
 
@@ -130,6 +188,47 @@ pub(crate) mod tests {
         series
     }
 
+    /// 10,000 requests, half of them within 5 ms and one in a thousand beyond 40 ms: log-logistic.
+    fn busy_second() -> Counts {
+        let mut counts = Counts::default();
+        for i in 0..10_000 {
+            let q = (f64::from(i) + 0.5) / 10_000.0;
+            counts.answered.record(Duration::from_secs_f64(0.005 * (q / (1.0 - q)).powf(0.3)));
+        }
+        counts
+    }
+
+    #[test]
+    fn an_hour_takes_little_memory() {
+        let steps = [busy_second()];
+        let mut series = Series::default();
+        (0..3_600).for_each(|second| series.add_steps((Phase::Hold, second), &steps));
+        let size = |packed: &Packed| match packed {
+            Packed::Bytes(bytes) => bytes.len(),
+            Packed::Steps(_) => panic!("it was not packed"),
+        };
+        let total: usize = series.0.values().map(size).sum();
+        assert!(total < 16 << 20, "{total} bytes");
+        assert_eq!(series.phase(Phase::Hold)[0].answered.len(), 36_000_000);
+    }
+
+    #[test]
+    fn counts_beyond_the_encoding_are_kept_all_the_same() {
+        let mut most = Counts::default();
+        most.answered.record(Duration::from_millis(1));
+        // Twice as many each time, up to 2^62 in one bucket: the most that can still travel.
+        (0..62).for_each(|_| most.merge(&most.clone()));
+        let steps = [most];
+        let mut series = Series::default();
+        (0..2).for_each(|_| series.add_steps((Phase::Hold, 0), &steps));
+        assert!(matches!(series.0[&(Phase::Hold, 0)], Packed::Steps(_)));
+        assert_eq!(series.phase(Phase::Hold)[0].answered.len(), 1 << 63);
+        let mut other = Series::default();
+        other.add_steps((Phase::Hold, 0), &steps);
+        series.merge(other);
+        assert_eq!(series.phase(Phase::Hold)[0].answered.len(), 3 << 62);
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
         #[test]
@@ -144,6 +243,23 @@ pub(crate) mod tests {
             let mut right = merged([&a]);
             right.merge(merged([&b, &c]));
             prop_assert_eq!(left, right);
+        }
+
+        #[test]
+        fn packing_loses_nothing(a in snapshot(), b in snapshot()) {
+            let mut plain: BTreeMap<(Phase, u32), Vec<Counts>> = BTreeMap::new();
+            for interval in a.intervals.iter().chain(&b.intervals) {
+                merge_steps(plain.entry((interval.phase, interval.second)).or_default(), &interval.steps);
+            }
+            let series = merged([&a, &b]);
+            let expected: Vec<_> = plain.iter().map(|((p, s), steps)| (*p, *s, steps.clone())).collect();
+            prop_assert_eq!(series.intervals().collect::<Vec<_>>(), expected);
+            for (second, steps) in series.seconds(&[Phase::RampUp, Phase::Hold]) {
+                let mut both = plain.remove(&(Phase::RampUp, second)).unwrap_or_default();
+                merge_steps(&mut both, &plain.remove(&(Phase::Hold, second)).unwrap_or_default());
+                prop_assert_eq!(steps, both);
+            }
+            prop_assert!(plain.keys().all(|(p, _)| !matches!(p, Phase::RampUp | Phase::Hold)));
         }
 
         #[test]

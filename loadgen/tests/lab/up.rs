@@ -3,9 +3,12 @@
 use std::io::{BufRead as _, BufReader};
 use std::net::TcpListener;
 use std::path::Path;
-use std::process::{Child, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
-use loadgen::lab::state::Urls;
+use loadgen::lab::Home;
+use loadgen::lab::lock::Lock;
+use loadgen::lab::state::{State, Urls};
 use rustix::process::Signal;
 
 use super::support::{Process, assert_gone, below, http, loadgen, project, send};
@@ -124,4 +127,45 @@ async fn wrong_input_is_told() {
     let in_use = lab(project.path(), &args);
     assert_eq!(in_use.status.code(), Some(4));
     assert!(said(&in_use).contains(&format!("port {port} is in use")), "{}", said(&in_use));
+}
+
+#[tokio::test]
+async fn a_lab_that_does_not_end_is_not_waited_for_for_ever() {
+    let project = project().await;
+    let cache = Home::at(project.path().to_owned()).unwrap().cache().unwrap();
+    let mut stubborn = Command::new("sh");
+    stubborn.args(["-c", "trap '' TERM; echo; read _"]);
+    let mut stubborn = stubborn.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    BufReader::new(stubborn.stdout.take().unwrap()).read_line(&mut String::new()).unwrap();
+    let _lock = Lock::attempt(&cache.join("lab.lock")).unwrap().unwrap();
+    let state = State { pid: stubborn.id(), urls: None };
+    std::fs::write(cache.join("lab.json"), serde_json::to_string(&state).unwrap()).unwrap();
+    let down = lab(project.path(), &["down"]);
+    assert_eq!(down.status.code(), Some(4));
+    let expected = format!("still up after 15s (process {})", stubborn.id());
+    assert!(said(&down).contains(&expected), "{}", said(&down));
+    drop(stubborn.stdin.take());
+    stubborn.wait().unwrap();
+}
+
+#[tokio::test]
+async fn a_kill_in_the_middle_of_initdb_leaves_no_data() {
+    let project = project().await;
+    let mut command = loadgen(project.path());
+    command.args(["lab", "up", "--target=flask", "--backend=postgres"]);
+    let mut early = command.stdin(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let deadline = Instant::now() + Duration::from_secs(60);
+    let initdb = loop {
+        if let Some(found) = below(early.id()).into_iter().find(|p| p.name() == "initdb") {
+            break found;
+        }
+        assert!(Instant::now() < deadline, "no initdb was seen");
+        std::thread::sleep(Duration::from_millis(5));
+    };
+    let data = std::fs::read_link(format!("/proc/{}/cwd", initdb.pid)).unwrap();
+    let services = below(early.id());
+    send(early.id(), Signal::KILL);
+    early.wait().unwrap();
+    assert_gone(&services);
+    assert!(data.to_string_lossy().contains("loadgen-data-") && !data.exists(), "{data:?}");
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use crate::cluster::{self, Cluster, ClusterError};
+use crate::cluster::{Cluster, ClusterError};
 use crate::commands::{Exit, Failure};
 use crate::engine::{Attack, Plan};
 use crate::measure::{Counts, Phase, Series, Snapshot, WorkerRecord};
@@ -94,14 +94,12 @@ async fn on_workers(
     mut show: impl FnMut(&Snapshot),
 ) -> Result<Yield, Failure> {
     let users = plan.scenario.load.users;
-    let round =
-        cluster.round(plan, stop, |_, snapshot| show(snapshot)).await.map_err(
-            |error| match error {
-                ClusterError::Lost(_) => Failure::new(Exit::Degraded, error),
-                _ => Failure::new(Exit::Failed, error),
-            },
-        )?;
-    let missing = degradation(&round);
+    let round = cluster.round(plan, stop, |_, snapshot| show(snapshot)).await;
+    let round = round.map_err(|error| match error {
+        ClusterError::Lost(_) => Failure::new(Exit::Degraded, error),
+        _ => Failure::new(Exit::Failed, error),
+    })?;
+    let missing = round.missing();
     let mut all = Series::default();
     let mut workers = Vec::new();
     let mut held = Duration::ZERO;
@@ -116,13 +114,4 @@ async fn on_workers(
         all.merge(worker.series);
     }
     Ok(Yield { series: all, held, workers, missing })
-}
-
-/// What is missing in the results of a round, if anything is.
-fn degradation(round: &cluster::Round) -> Option<String> {
-    if let Some(lost) = round.lost.first() {
-        return Some(lost.to_string());
-    }
-    let gapped = round.workers.iter().find(|worker| !worker.gaps.is_empty())?;
-    Some(format!("worker {}: snapshots {:?} did not arrive", gapped.share.index, gapped.gaps))
 }

@@ -251,24 +251,18 @@ fn round_record(steps: &[Step], round: &Round) -> RoundRecord {
 
 /// What counted, second by second: the ramp-up and the hold.
 fn seconds(series: &Series) -> Vec<SecondRecord> {
-    let mut seconds: BTreeMap<u32, (Latencies, u64)> = BTreeMap::new();
-    for (phase, second, steps) in series.intervals() {
-        if matches!(phase, Phase::RampUp | Phase::Hold) {
-            let (answered, errors) = seconds.entry(second).or_default();
-            for step in steps {
-                answered.merge(&step.answered);
-                *errors += step.failures();
+    series
+        .seconds(&[Phase::RampUp, Phase::Hold])
+        .map(|(second, steps)| {
+            let mut answered = Latencies::default();
+            steps.iter().for_each(|step| answered.merge(&step.answered));
+            SecondRecord {
+                second,
+                answered: answered.len(),
+                errors: steps.iter().map(Counts::failures).sum(),
+                p50_us: answered.quantile(0.5),
+                p99_us: answered.quantile(0.99),
             }
-        }
-    }
-    seconds
-        .into_iter()
-        .map(|(second, (answered, errors))| SecondRecord {
-            second,
-            answered: answered.len(),
-            errors,
-            p50_us: answered.quantile(0.5),
-            p99_us: answered.quantile(0.99),
         })
         .collect()
 }
