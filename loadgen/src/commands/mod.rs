@@ -8,6 +8,8 @@ mod run;
 mod scenarios;
 mod worker;
 
+use std::fmt::Display;
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 use miette::{Diagnostic, Report};
@@ -68,7 +70,7 @@ impl Failure {
 
     /// Says it on stderr.
     pub fn print(&self) {
-        eprintln!("{:?}", self.report);
+        say(format_args!("{:?}", self.report));
     }
 }
 
@@ -77,6 +79,30 @@ impl From<LabError> for Failure {
         let exit = if error.is_usage() { Exit::Usage } else { Exit::Target };
         Self::new(exit, error)
     }
+}
+
+/// Says something on stderr. Unlike with `eprintln!`, nobody needs to listen.
+fn say(what: impl Display) {
+    let _ = writeln!(io::stderr(), "{what}");
+}
+
+/// Prints a result on stdout.
+fn print(text: &str) -> Result<(), Failure> {
+    write_result(&mut io::stdout(), text).map_err(unprinted)
+}
+
+/// Writes a result. That its reader has gone, as `head` does, is no fault; a full disk is one.
+fn write_result(out: &mut impl Write, text: &str) -> io::Result<()> {
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        written => written,
+    }
+}
+
+/// For a result that could not be written.
+fn unprinted(error: io::Error) -> Failure {
+    let message = format!("cannot write the result to standard output: {error}");
+    Failure::message(Exit::Failed, message, "let it lead elsewhere")
 }
 
 /// A runtime with a thread for each CPU that this process may use.
