@@ -1,8 +1,13 @@
 //! What the real binary says when something is wrong, and with which exit code.
-#![allow(clippy::unwrap_used, reason = "a failed helper is a failed test")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a failed helper is a failed test, and a skipped test says so"
+)]
 
 mod common;
 
+use std::fs::File;
 use std::net::TcpListener;
 use std::process::Command;
 
@@ -112,6 +117,23 @@ fn a_url_that_is_none() {
 }
 
 #[test]
+fn a_url_with_a_query() {
+    let said = Project::real().run(&["-s", "direct", "--url", "http://127.0.0.1/?a=b"]).said();
+    insta::assert_snapshot!(said);
+}
+
+#[test]
+fn two_ends_on_the_command_line() {
+    let said = Project::real().run(&["-s", "direct", "--duration=1s", "--iterations=5"]).said();
+    insta::assert_snapshot!(said);
+}
+
+#[test]
+fn an_unknown_backend_for_the_lab() {
+    insta::assert_snapshot!(Project::real().run(&["lab", "up", "--backend", "redi"]).said());
+}
+
+#[test]
 fn a_url_at_which_nobody_answers() {
     let url = format!("http://{}", dead_address());
     let said = Project::real().run(&["-s", "direct", "--url", &url]).said();
@@ -163,6 +185,9 @@ fn a_port_in_use() {
 #[test]
 fn no_permission_for_the_folder() {
     let said = Project::real().run(&["-s", "direct", "--out", "/sys/mine"]).said();
+    // Root may not write there either, and is told so in other words.
+    let said =
+        said.replace("Operation not permitted (os error 1)", "Permission denied (os error 13)");
     insta::assert_snapshot!(said);
 }
 
@@ -201,4 +226,55 @@ async fn a_full_disk_costs_the_file_and_not_the_result() {
     assert!(finished.stdout.contains("requests/s"), "the table is shown: {}", finished.said());
     let error = finished.stderr.split("  ×").nth(1).unwrap_or(&finished.stderr).to_owned();
     insta::assert_snapshot!(format!("exit code {:?}\n{error}", finished.code));
+}
+
+/// A pipe that nobody reads any more.
+fn gone() -> std::io::PipeWriter {
+    std::io::pipe().unwrap().1
+}
+
+#[test]
+fn a_reader_that_has_gone_is_no_fault() {
+    let project = Project::real();
+    for arguments in [&["list"][..], &["check", "direct"]] {
+        let output = project.command(arguments).stdout(gone()).output().unwrap();
+        let finished = Finished::of(output, &project.path(""));
+        assert_eq!(finished.said(), "exit code 0\n", "{arguments:?}");
+    }
+}
+
+#[test]
+fn an_error_that_nobody_reads_keeps_its_exit_code() {
+    let project = Project::real();
+    for arguments in [&["check", "redis33"][..], &["-s", "redis33"], &["lab", "status", "-x"]] {
+        let status = project.command(arguments).stderr(gone()).status().unwrap();
+        assert_eq!(status.code(), Some(2), "{arguments:?}");
+    }
+    let mut command = Command::new("sh");
+    command.args(["-c", "exec \"$0\" check redis33 2>&-", env!("CARGO_BIN_EXE_loadgen")]);
+    assert_eq!(command.current_dir(project.path("")).status().unwrap().code(), Some(2));
+}
+
+fn full() -> File {
+    File::options().write(true).open("/dev/full").unwrap()
+}
+
+#[test]
+fn a_list_that_cannot_be_written() {
+    let project = Project::real();
+    let output = project.command(&["list"]).stdout(full()).output().unwrap();
+    insta::assert_snapshot!(Finished::of(output, &project.path("")).said());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_result_that_cannot_be_written() {
+    let server = Counting::start().await;
+    let project = Project::real();
+    let arguments = ["-s", "direct", "--url", &server.url, "--format=json", "--out=run"];
+    let mut command = project.command(&[&arguments[..], &SHORT[..]].concat());
+    let output = command.stdout(full()).output().unwrap();
+    let finished = Finished::of(output, &project.path(""));
+    assert_eq!(finished.code, Some(1), "{}", finished.said());
+    assert!(finished.stderr.contains("cannot write the result"), "{}", finished.said());
+    assert!(project.path("run/run.json").exists(), "it is saved all the same");
 }

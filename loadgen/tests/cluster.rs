@@ -1,6 +1,12 @@
 //! Workers in real processes, a server that counts, and the promises of the cluster between them.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a failing test panics")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a failing test panics, and the figures are printed"
+)]
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;

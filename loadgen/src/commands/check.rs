@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use super::output::print;
 use super::{Exit, Failure, scenarios};
 use crate::cli::CheckArgs;
 use crate::lab::{Home, Manifest};
@@ -18,7 +19,7 @@ pub fn run(args: &CheckArgs) -> Result<Exit, Failure> {
     let mut exit = Exit::Done;
     for name in named {
         match scenarios::find(&name).and_then(known_targets) {
-            Ok(scenario) => println!("{}", explain(&scenario)),
+            Ok(scenario) => print(&(explain(&scenario) + "\n"))?,
             Err(failure) => {
                 failure.print();
                 exit = failure.exit;

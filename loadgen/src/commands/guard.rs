@@ -9,7 +9,7 @@ use crate::lab::guard::{self, Orders};
 
 /// Guards until the service has ended. Needs no runtime, and makes no thread pool.
 pub fn run(args: GuardArgs) -> ExitCode {
-    super::call_process(c"loadgen guard");
+    super::process::call_process(c"loadgen guard");
     let orders = Orders {
         argv: args.command,
         cpus: args.cpus,

@@ -1,6 +1,5 @@
 //! `loadgen lab up|down|status`: the targets and backends alone, for development.
 
-use std::fmt::Display;
 use std::io::{self, Write as _};
 use std::pin::pin;
 use std::process::Stdio;
@@ -10,6 +9,7 @@ use std::time::{Duration, Instant};
 use comfy_table::{Table, presets};
 use tokio::signal::unix::{SignalKind, signal};
 
+use super::output::say;
 use super::{Exit, Failure};
 use crate::cli::{Format, LabCommand, LabUpArgs};
 use crate::lab::guard::pipe_closed;
@@ -80,7 +80,7 @@ async fn start(
         server_workers: args.server_workers,
         cpus: Layout::unpinned(),
     };
-    let progress: Progress = Arc::new(|what: &str| tell(&format_args!("{what} …")));
+    let progress: Progress = Arc::new(|what: &str| say(&format_args!("{what} …")));
     let lab = lab.insert(Lab::prepare(home, options, Arc::clone(&progress)).await?);
     let defaults = || lab.manifest().default_targets();
     let names = if args.targets.is_empty() { defaults() } else { args.targets.clone() };
@@ -122,11 +122,11 @@ async fn tell_what_ends(lab: &mut Lab, targets: &mut Vec<Target>) {
     loop {
         tokio::time::sleep(LOOK_EVERY).await;
         for error in lab.lost_backends() {
-            tell(&error);
+            say(&error);
         }
         targets.retain_mut(|target| match target.lost() {
             Some(error) => {
-                tell(&error);
+                say(&error);
                 false
             }
             None => true,
@@ -220,7 +220,7 @@ fn send_end(pid: Option<u32>) {
 
 async fn down(home: &Home) -> Result<(), LabError> {
     let Some(State { pid, .. }) = state::find(home)? else {
-        tell(&"no lab is up");
+        say(&"no lab is up");
         return Ok(());
     };
     send_end(Some(pid));
@@ -231,18 +231,18 @@ async fn down(home: &Home) -> Result<(), LabError> {
         }
         tokio::time::sleep(LOOK_EVERY).await;
     }
-    tell(&"the lab is down");
+    say(&"the lab is down");
     Ok(())
 }
 
 async fn status(home: &Home) -> Result<(), LabError> {
     let urls = match state::find(home)? {
         None => {
-            tell(&"no lab is up");
+            say(&"no lab is up");
             return Ok(());
         }
         Some(State { urls: None, .. }) => {
-            tell(&"the lab is starting");
+            say(&"the lab is starting");
             return Ok(());
         }
         Some(State { urls: Some(urls), .. }) => urls,
@@ -282,11 +282,6 @@ fn table(header: &[&str]) -> Table {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_header(header);
     table
-}
-
-/// For people. Unlike `eprintln`, it does not end the lab when nobody reads.
-fn tell(what: &dyn Display) {
-    let _ = writeln!(io::stderr(), "{what}");
 }
 
 /// A closed standard output is no reason to take the lab down.

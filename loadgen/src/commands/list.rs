@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use super::output::print;
 use super::{Exit, Failure, scenarios};
 use crate::lab::{Home, Manifest};
 use crate::scenario;
@@ -23,6 +24,6 @@ pub fn run() -> Result<Exit, Failure> {
         let entry = &target.entry;
         let _ = writeln!(out, "  {:<18} {} on {}", target.name, entry.framework, entry.server);
     }
-    print!("{out}");
+    print(&out)?;
     Ok(Exit::Done)
 }

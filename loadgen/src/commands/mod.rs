@@ -4,6 +4,8 @@ mod check;
 mod guard;
 mod lab;
 mod list;
+mod output;
+mod process;
 mod run;
 mod scenarios;
 mod worker;
@@ -68,7 +70,7 @@ impl Failure {
 
     /// Says it on stderr.
     pub fn print(&self) {
-        eprintln!("{:?}", self.report);
+        output::say(format_args!("{:?}", self.report));
     }
 }
 
@@ -77,25 +79,6 @@ impl From<LabError> for Failure {
         let exit = if error.is_usage() { Exit::Usage } else { Exit::Target };
         Self::new(exit, error)
     }
-}
-
-/// What `ps` and `top` call this process; at most 15 bytes of it.
-fn call_process(name: &std::ffi::CStr) {
-    // A name is a convenience: nothing depends on it.
-    #[cfg(target_os = "linux")]
-    let _ = rustix::thread::set_name(name);
-    #[cfg(not(target_os = "linux"))]
-    let _ = name;
-}
-
-/// Raises the soft limit of open files to the hard one, as servers do, and tells it.
-fn raise_open_files() -> u64 {
-    use rustix::process::{Resource, getrlimit, setrlimit};
-    let mut limit = getrlimit(Resource::Nofile);
-    let soft = limit.current;
-    limit.current = limit.maximum;
-    let current = if setrlimit(Resource::Nofile, limit).is_ok() { limit.maximum } else { soft };
-    current.unwrap_or(u64::MAX)
 }
 
 /// A runtime with a thread for each CPU that this process may use.

@@ -33,14 +33,51 @@ pub fn milliseconds(us: Option<u64>) -> String {
     }
 }
 
-/// Bytes in megabytes (10⁶) or gigabytes.
+/// Bytes in megabytes (10⁶).
 #[must_use]
-pub fn bytes(n: u64) -> String {
-    if n < 10_000_000_000 {
-        format!("{} MB", n.div_ceil(1_000_000))
-    } else {
-        format!("{:.1} GB", n as f64 / 1e9)
+pub fn megabytes(n: u64) -> String {
+    count(n.div_ceil(1_000_000))
+}
+
+/// To four significant digits, at most four of them decimals: what is held against a bound.
+#[must_use]
+pub fn precise(value: f64) -> String {
+    if value >= 1_000.0 {
+        return count(value.round() as u64);
     }
+    let decimals = match value {
+        v if v >= 100.0 => 1,
+        v if v >= 10.0 => 2,
+        v if v >= 1.0 => 3,
+        _ => 4,
+    };
+    let text = format!("{value:.decimals$}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// The columns that a report keeps to.
+pub const COLUMNS: usize = 80;
+
+/// `text` behind `lead`, broken between words where it would exceed [`COLUMNS`]; what follows is
+/// set in by three.
+#[must_use]
+pub fn wrap(lead: &str, text: &str) -> String {
+    let mut out = lead.to_owned();
+    let mut column = lead.chars().count();
+    for (i, word) in text.split_whitespace().enumerate() {
+        let width = word.chars().count();
+        if i > 0 && column + 1 + width > COLUMNS {
+            out.push_str("\n   ");
+            column = 3;
+        } else if i > 0 {
+            out.push(' ');
+            column += 1;
+        }
+        out.push_str(word);
+        column += width;
+    }
+    out.push('\n');
+    out
 }
 
 /// A duration in seconds or minutes, without false precision: `900ms`, `12s`, `1m 30s`.
@@ -80,6 +117,20 @@ mod tests {
     fn latencies_keep_three_digits() {
         let shown = [Some(7), Some(1_234), Some(12_345), Some(123_456), Some(9_999_999), None];
         assert_eq!(shown.map(milliseconds), ["0.01", "1.23", "12.3", "123", "10,000", "–"]);
+    }
+
+    #[test]
+    fn a_value_beside_its_bound_keeps_four_digits() {
+        let shown = [0.0, 0.0012, 1.0, 1.23456, 99.97, 100.4, 12_345.6].map(precise);
+        assert_eq!(shown, ["0", "0.0012", "1", "1.235", "99.97", "100.4", "12,346"]);
+    }
+
+    #[test]
+    fn lines_break_between_words() {
+        let (a, b) = ("a".repeat(40), "b".repeat(38));
+        assert_eq!(wrap(" ", &format!("{a} {b}")), format!(" {a} {b}\n"));
+        assert_eq!(wrap(" ", &format!("{a} {b}b")), format!(" {a}\n   {b}b\n"));
+        assert_eq!(wrap(" ! ", &"c".repeat(90)), format!(" ! {}\n", "c".repeat(90)));
     }
 
     #[test]

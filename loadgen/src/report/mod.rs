@@ -6,7 +6,7 @@ mod json;
 mod progress;
 mod terminal;
 
-pub use format::{bytes, count, duration, milliseconds, rate};
+pub use format::{count, duration, milliseconds, rate};
 pub use json::json;
 pub use progress::Progress;
 pub use terminal::terminal;

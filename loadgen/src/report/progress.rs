@@ -1,6 +1,7 @@
 //! What is happening now, and how long it will still take: on stderr, one living line on a
 //! terminal, one plain line for each step elsewhere.
 
+use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,7 +10,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::format::{count, duration, milliseconds, rate};
-use crate::measure::{Latencies, Phase, Snapshot};
+use crate::measure::{Counts, Latencies, Phase, Snapshot};
 
 /// Shows progress. All of it goes to stderr, so that stdout holds the result alone.
 pub struct Progress {
@@ -30,9 +31,34 @@ pub struct Progress {
 #[derive(Default)]
 struct Round {
     target: String,
-    answered: u64,
     errors: u64,
-    latencies: Latencies,
+    seconds: Seconds,
+}
+
+/// The latest seconds of a round, each summed over all workers, which report one by one.
+#[derive(Default)]
+struct Seconds(BTreeMap<u32, Latencies>);
+
+impl Seconds {
+    /// Adds what one worker answered in one second.
+    fn add<'a>(&mut self, second: u32, answered: impl Iterator<Item = &'a Latencies>) {
+        let sum = self.0.entry(second).or_default();
+        answered.for_each(|latencies| sum.merge(latencies));
+        let newest = self.0.last_key_value().map_or(0, |(newest, _)| *newest);
+        self.0 = self.0.split_off(&newest.saturating_sub(1));
+    }
+
+    /// Whether anything was measured yet.
+    fn have_begun(&self) -> bool {
+        !self.0.is_empty()
+    }
+
+    /// The second before the newest: of the newest one some workers have not told yet. Empty where
+    /// nothing was answered in it; `None` before there is one.
+    fn complete(&self) -> Option<Latencies> {
+        let before = self.0.last_key_value()?.0.checked_sub(1)?;
+        Some(self.0.get(&before).cloned().unwrap_or_default())
+    }
 }
 
 impl Progress {
@@ -91,23 +117,18 @@ impl Progress {
     pub fn round_started(&mut self, target: &str) {
         self.began.get_or_insert_with(Instant::now);
         self.round = Round { target: target.to_owned(), ..Round::default() };
-        self.show(None);
+        self.show();
     }
 
     /// Takes in what was measured in the meantime.
     pub fn snapshot(&mut self, snapshot: &Snapshot) {
-        let mut second = Latencies::default();
-        for interval in &snapshot.intervals {
-            for step in &interval.steps {
-                second.merge(&step.answered);
-                if interval.phase != Phase::Warmup {
-                    self.round.errors += step.failures();
-                    self.round.answered += step.answered.len();
-                }
-            }
+        let counts = |phase| matches!(phase, Phase::RampUp | Phase::Hold);
+        for interval in snapshot.intervals.iter().filter(|interval| counts(interval.phase)) {
+            let steps = &interval.steps;
+            self.round.errors += steps.iter().map(Counts::failures).sum::<u64>();
+            self.round.seconds.add(interval.second, steps.iter().map(|step| &step.answered));
         }
-        self.round.latencies.merge(&second);
-        self.show(Some(&second));
+        self.show();
     }
 
     /// The round is over.
@@ -144,10 +165,11 @@ impl Progress {
         }
     }
 
-    fn show(&self, second: Option<&Latencies>) {
+    fn show(&self) {
         let Some(bar) = &self.bar else { return };
-        let mut text = format!("{}loading {}", self.place(), self.round.target);
-        if let Some(second) = second {
+        let doing = if self.round.seconds.have_begun() { "loading" } else { "warming up" };
+        let mut text = format!("{}{doing} {}", self.place(), self.round.target);
+        if let Some(second) = self.round.seconds.complete() {
             text += &format!("  {} requests/s", count(second.len()));
             if let Some(p99) = second.quantile(0.99) {
                 text += &format!("  p99 {} ms", milliseconds(Some(p99)));
@@ -181,4 +203,38 @@ impl Progress {
 /// Progress that can't be shown is no reason to stop.
 fn line(text: &str) {
     let _ = writeln!(std::io::stderr(), "{text}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is shown after workers have reported so many answers in these seconds.
+    fn shown(reports: &[(u32, usize)]) -> Option<u64> {
+        let mut seconds = Seconds::default();
+        for (second, answers) in reports {
+            let mut answered = Latencies::default();
+            (0..*answers).for_each(|_| answered.record(Duration::from_millis(1)));
+            seconds.add(*second, std::iter::once(&answered));
+        }
+        seconds.complete().map(|second| second.len())
+    }
+
+    #[test]
+    fn a_second_is_shown_when_a_newer_one_has_begun() {
+        assert_eq!(shown(&[]), None);
+        assert_eq!(shown(&[(0, 5), (0, 6)]), None);
+        assert_eq!(shown(&[(0, 5), (0, 6), (1, 1)]), Some(11));
+    }
+
+    #[test]
+    fn a_late_worker_still_adds_to_its_second() {
+        assert_eq!(shown(&[(0, 5), (1, 1), (0, 6)]), Some(11));
+        assert_eq!(shown(&[(0, 5), (1, 7), (2, 1), (0, 6), (1, 8)]), Some(15));
+    }
+
+    #[test]
+    fn a_second_without_an_answer_shows_none() {
+        assert_eq!(shown(&[(0, 5), (4, 1)]), Some(0));
+    }
 }

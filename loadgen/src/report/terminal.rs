@@ -1,34 +1,31 @@
 //! The comparison as a person reads it, within 80 columns where names allow.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
 use std::time::Duration;
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
-use super::format::{bytes, count, duration, milliseconds, rate};
-use crate::measure::{Placing, RunRecord, Summary, TargetRecord};
+use super::format::{COLUMNS, count, duration, megabytes, milliseconds, precise, rate, wrap};
+use crate::measure::{Placing, Proof, RunRecord, Summary, TargetRecord};
 
-/// The table, what it means, where the run was saved in `folder`, and what to type next.
+/// The table, what it means, where the run was saved, unless it could not be, and what to type
+/// next.
 #[must_use]
-pub fn terminal(record: &RunRecord, folder: &Path) -> String {
-    let mut out = String::new();
+pub fn terminal<'a>(record: &RunRecord, folder: impl Into<Option<&'a Path>>) -> String {
     let sections = [
         headline(record),
         table(record),
+        differences(record),
         conclusion(record),
         counters(record),
         thresholds(record),
         verdicts(record),
-        next(record, folder),
+        next(record, folder.into()),
     ];
-    for section in sections.iter().filter(|section| !section.is_empty()) {
-        if !out.is_empty() {
-            out.push('\n');
-        }
-        out.push_str(section);
-    }
-    out
+    let sections: Vec<String> = sections.into_iter().filter(|s| !s.is_empty()).collect();
+    sections.join("\n")
 }
 
 fn headline(record: &RunRecord) -> String {
@@ -55,32 +52,52 @@ fn headline(record: &RunRecord) -> String {
         1 => write!(text, ", 1 worker"),
         n => write!(text, ", {n} workers"),
     };
-    text + "\n"
+    wrap("", &text)
 }
 
-/// The targets, best first.
+/// The targets, best first. Its columns stand apart as far as there is room.
 fn table(record: &RunRecord) -> String {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
-    table.set_header(["", "requests/s", "errors", "p50", "p95", "p99", "max", "CPU", "memory"]);
+    let mut rows = Vec::new();
     for (target, placing) in ranked(record) {
-        table.add_row(target_row(target, placing));
+        rows.push(target_row(target, placing));
         if target.steps.len() > 1 {
-            for step in &target.steps {
-                table.add_row(summary_row(&format!("  {}", step.name), None, step));
-            }
+            rows.extend(
+                target.steps.iter().map(|s| summary_row(&format!("  {}", s.name), None, s)),
+            );
         }
     }
+    let mut lines = lay_out(&rows, 2);
+    if lines.iter().any(|line| line.chars().count() > COLUMNS) {
+        lines = lay_out(&rows, 1);
+    }
+    let compared = record.comparison.iter().flat_map(|comparison| &comparison.ranking);
+    let mut legend = "requests/s counts expected answers only".to_owned();
+    if compared.into_iter().any(|placing| placing.confidence_95_per_s.is_some()) {
+        legend += ", ± its 95 % confidence interval";
+    }
+    legend += "; latencies in ms";
+    if rows.iter().any(|row| row.len() == HEADER.len()) {
+        legend += "; CPU, in % of one core, and memory, in MB, are the target's";
+    }
+    lines.join("\n") + "\n\n" + &wrap(" ", &legend)
+}
+
+const HEADER: [&str; 9] = ["", "requests/s", "errors", "p50", "p95", "p99", "max", "CPU", "memory"];
+
+fn lay_out(rows: &[Vec<String>], gap: u16) -> Vec<String> {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
+    // A server that is not the lab's has no CPU and memory to show.
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(HEADER.len());
+    table.set_header(&HEADER[..columns]);
+    table.add_rows(rows);
     for (i, column) in table.column_iter_mut().enumerate() {
-        column.set_padding((if i == 0 { 1 } else { 2 }, 0));
+        column.set_padding((if i == 0 { 1 } else { gap }, 0));
         if i > 0 {
             column.set_cell_alignment(CellAlignment::Right);
         }
     }
-    let lines: String = table.lines().map(|line| format!("{}\n", line.trim_end())).collect();
-    lines
-        + "\n requests/s counts expected answers only, ± its 95 % confidence interval;\n \
-             latencies in ms; CPU and memory are those of the target, 100 % is one core\n"
+    table.lines().map(|line| line.trim_end().to_owned()).collect()
 }
 
 /// The targets in the order of the ranking, or as they were named where there is none.
@@ -101,8 +118,8 @@ fn ranked(record: &RunRecord) -> Vec<(&TargetRecord, Option<&Placing>)> {
 fn target_row(target: &TargetRecord, placing: Option<&Placing>) -> Vec<String> {
     let mut row = summary_row(&target.name, placing, &target.total);
     if let Some(used) = target.resources.get("target") {
-        row.push(format!("{:.0} %", used.cpu_percent));
-        row.push(bytes(used.memory_max_bytes));
+        row.push(count(used.cpu_percent.round() as u64));
+        row.push(megabytes(used.memory_max_bytes));
     }
     row
 }
@@ -130,6 +147,53 @@ fn summary_row(name: &str, placing: Option<&Placing>, summary: &Summary) -> Vec<
     ]
 }
 
+/// What the targets are, and how they differ: what several have in common is said once.
+fn differences(record: &RunRecord) -> String {
+    let mut owners: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    let mut traits = Vec::new();
+    for (target, _) in ranked(record) {
+        for item in traits_of(target) {
+            let owners = owners.entry(item.clone()).or_default();
+            if owners.is_empty() {
+                traits.push(item);
+            }
+            owners.push(&target.name);
+        }
+    }
+    // Traits by those who have them, in the order in which both appear.
+    let mut groups: Vec<(&[&str], Vec<&str>)> = Vec::new();
+    for item in &traits {
+        let owners = owners[item].as_slice();
+        match groups.iter_mut().find(|(others, _)| *others == owners) {
+            Some((_, items)) => items.push(item),
+            None => groups.push((owners, vec![item])),
+        }
+    }
+    groups.sort_by_key(|(owners, _)| std::cmp::Reverse(owners.len()));
+    groups
+        .iter()
+        .map(|(owners, items)| {
+            let all = owners.len() > 1 && owners.len() == record.targets.len();
+            let who = if all { "all".to_owned() } else { owners.join(", ") };
+            wrap(" ", &format!("{who}: {}", items.join("; ")))
+        })
+        .collect()
+}
+
+/// Nothing for a server that is not the lab's.
+fn traits_of(target: &TargetRecord) -> Vec<String> {
+    let server = &target.server;
+    let mut traits = Vec::new();
+    if !server.framework.is_empty() {
+        traits.push(format!("{} on {}", server.framework, server.server));
+    }
+    if server.workers > 1 {
+        traits.push(format!("{} worker processes asked for", server.workers));
+    }
+    traits.extend(server.differs.iter().cloned());
+    traits
+}
+
 /// The ranking in words.
 fn conclusion(record: &RunRecord) -> String {
     let Some(comparison) = &record.comparison else { return String::new() };
@@ -139,20 +203,26 @@ fn conclusion(record: &RunRecord) -> String {
         if worse.rate_per_s <= 0.0 {
             continue;
         }
-        let _ = if worse.tied_with_previous {
-            writeln!(
-                out,
-                " {} and {} are not told apart: their intervals overlap",
-                better.target, worse.target
-            )
+        let names = (&better.target, &worse.target);
+        let words = if worse.tied_with_previous {
+            format!("{} and {} are not told apart: their intervals overlap", names.0, names.1)
         } else {
             let times = better.rate_per_s / worse.rate_per_s;
-            writeln!(
-                out,
-                " {} carries {times:.2} times the load of {}",
-                better.target, worse.target
-            )
+            format!("{} carries {times:.2} times the load of {}", names.0, names.1)
         };
+        out += &wrap(" ", &words);
+    }
+    let unsure: Vec<&str> = comparison
+        .ranking
+        .iter()
+        .filter(|placing| placing.confidence_95_per_s.is_none())
+        .map(|placing| placing.target.as_str())
+        .collect();
+    if !out.is_empty() && !unsure.is_empty() {
+        let all = unsure.len() == comparison.ranking.len();
+        let who = if all { String::new() } else { format!("{}: ", unsure.join(", ")) };
+        let why = "one round has no confidence interval, so differences may be chance";
+        out += &wrap(" ", &format!("{who}{why}"));
     }
     out
 }
@@ -160,63 +230,94 @@ fn conclusion(record: &RunRecord) -> String {
 /// What was counted in the answers, and whether the backend agrees.
 fn counters(record: &RunRecord) -> String {
     let mut out = String::new();
-    for target in &record.targets {
+    for (target, _) in ranked(record) {
         for (name, counted) in &target.counters {
-            let _ = write!(out, " {}: {name} {}", target.name, count(*counted));
             let proofs: Vec<_> = target.proofs.iter().filter(|p| p.counter == *name).collect();
-            if !proofs.is_empty() {
-                let held: u64 = proofs.iter().map(|p| p.held).sum();
-                let uncounted: u64 = proofs.iter().map(|p| p.uncounted).sum();
-                let _ = if proofs.iter().all(|p| p.agrees) {
-                    write!(
-                        out,
-                        ", proved: PostgreSQL held {} rows,\n   with {} of requests that are not \
-                         counted (verification, warm-up, cut off)",
-                        count(held),
-                        count(uncounted)
-                    )
-                } else {
-                    write!(out, ", NOT proved: PostgreSQL held {} rows", count(held))
-                };
-            }
-            out.push('\n');
+            let sum = match proofs.as_slice() {
+                [] => count(*counted),
+                proofs => proof(proofs),
+            };
+            out += &wrap(" ", &format!("{}: {name} {sum}", target.name));
         }
     }
     out
 }
 
+/// All rounds' proofs as one sum.
+fn proof(proofs: &[&Proof]) -> String {
+    let sum = |of: fn(&Proof) -> u64| proofs.iter().map(|proof| of(proof)).sum::<u64>();
+    let (counted, uncounted) = (sum(|p| p.counted), sum(|p| p.uncounted));
+    let (held, incomplete) = (sum(|p| p.held), sum(|p| p.incomplete));
+    let mut text = format!(
+        "{} counted + {} uncounted (verification, warm-up, ramp-up, cut off) {} {} rows in \
+         PostgreSQL",
+        count(counted),
+        count(uncounted),
+        if counted + uncounted == held { "=" } else { "≠" },
+        count(held)
+    );
+    if incomplete > 0 {
+        let _ = write!(text, ", {} of them incomplete", count(incomplete));
+    }
+    text + if proofs.iter().all(|p| p.agrees) { ": proved" } else { ": NOT proved" }
+}
+
 fn thresholds(record: &RunRecord) -> String {
     let mut out = String::new();
     for t in &record.thresholds {
-        let mark = if t.passed { "held  " } else { "FAILED" };
-        let measured = t.measured.map_or("too few samples".to_owned(), |m| format!("{m}"));
-        let _ = writeln!(out, " {mark} {}: {} (measured {measured})", t.target, t.threshold);
+        let mark = if t.passed { " held   " } else { " FAILED " };
+        let measured = t.measured.map_or("too few samples".to_owned(), |m| {
+            format!("measured {}", quantity(&t.threshold, m))
+        });
+        out += &wrap(mark, &format!("{}: {} ({measured})", t.target, t.threshold));
     }
     out
+}
+
+/// A threshold's value in the unit that people use for its metric: `error_rate`, `rate`, or else a
+/// percentile of the latency.
+fn quantity(threshold: &str, value: f64) -> String {
+    let metric = threshold.rsplit_once(['<', '>']).map_or("", |(metric, _)| metric.trim_end());
+    match metric.rsplit('.').next() {
+        Some("error_rate") => format!("{} %", precise(value * 100.0)),
+        Some("rate") => format!("{}/s", precise(value)),
+        _ => format!("{} ms", precise(value / 1e3)),
+    }
 }
 
 fn verdicts(record: &RunRecord) -> String {
     let mut out = String::new();
     for verdict in &record.verdicts {
         let who = verdict.target.as_ref().map(|t| format!("{t}: ")).unwrap_or_default();
-        let _ = writeln!(out, " ! {who}{}\n   {}", verdict.message, verdict.advice);
+        out += &wrap(" ! ", &format!("{who}{}", verdict.message));
+        out += &wrap("   ", &verdict.advice);
     }
     if let Some(degraded) = &record.degraded {
-        let _ = writeln!(out, " ! degraded: {}", degraded.reason);
+        out += &wrap(" ! ", &format!("degraded: {}", degraded.reason));
+    }
+    let planned = record.load.rounds as usize;
+    let short: Vec<String> = record
+        .targets
+        .iter()
+        .filter(|target| target.rounds.len() < planned)
+        .map(|target| format!("{} {} of {planned}", target.name, target.rounds.len()))
+        .collect();
+    if !short.is_empty() {
+        out += &wrap(" ! ", &format!("not all rounds were measured: {}", short.join(", ")));
     }
     out
 }
 
-fn next(record: &RunRecord, folder: &Path) -> String {
-    let folder = folder.display();
-    let mut out = format!(" saved in {folder} (run.json, and each service's log)\n");
-    if record.environment.runtime == "process" {
-        let _ = writeln!(
-            out,
-            " next: loadgen --scenario {} --rounds 10 --duration 10s   (narrower intervals)\n       \
-             loadgen list                                       (scenarios and targets)",
-            record.scenario
-        );
+fn next(record: &RunRecord, folder: Option<&Path>) -> String {
+    let lab = record.environment.runtime != "url";
+    let mut out = String::new();
+    if let Some(folder) = folder {
+        let what = if lab { "run.json and logs" } else { "run.json" };
+        let _ = writeln!(out, " saved in {}: {what}", folder.display());
+    }
+    if lab {
+        out += " next: add --rounds 10 --duration 10s for narrower intervals;\n       \
+                loadgen list shows the scenarios and targets\n";
     }
     out
 }

@@ -36,7 +36,10 @@ impl Project {
     }
 
     fn empty() -> Self {
-        let project = Self { folder: tempfile::tempdir().unwrap() };
+        // In /tmp, whatever TMPDIR says: where a message breaks depends on the length of the path.
+        let project = Self { folder: tempfile::tempdir_in("/tmp").unwrap() };
+        // A fresh clone has none, and a dangling link could not be filled.
+        fs::create_dir_all(checkout().join(".loadgen")).unwrap();
         for shared in ["pyproject.toml", "uv.lock", ".venv", ".loadgen", "scenarios"] {
             symlink(checkout().join(shared), project.path(shared)).unwrap();
         }

@@ -10,6 +10,7 @@ mod session;
 mod stdout;
 mod verdicts;
 
+use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use self::environment::environment;
@@ -18,7 +19,9 @@ use self::job::{Job, Subject};
 use self::record::Context;
 use self::session::{Measured, Session};
 use self::stdout::Stdout;
-use super::{Exit, Failure, raise_open_files};
+use super::output::{say, unprinted};
+use super::process::raise_open_files;
+use super::{Exit, Failure};
 use crate::cli::{Format, RunArgs};
 use crate::lab::cpus::pin_self;
 use crate::lab::{Lab, Layout, Options};
@@ -113,9 +116,11 @@ async fn execute(
     let saved = folder.save(&record);
     session.close().await;
     // Not being able to save is no reason not to show.
-    stdout.print(&printed(job.format, &record, folder));
-    saved?;
-    Ok(exit(&record, measured))
+    let saved_in = saved.is_ok().then(|| folder.path());
+    let shown = stdout.print(&printed(job.format, &record, saved_in)).map_err(unprinted);
+    let exit = exit(&record, measured);
+    saved.and(shown)?;
+    Ok(exit)
 }
 
 async fn prepare_lab(
@@ -133,9 +138,9 @@ async fn prepare_lab(
     Ok(Some(Lab::prepare(home.clone(), options, progress.teller()).await?))
 }
 
-fn printed(format: Format, record: &RunRecord, folder: &RunFolder) -> String {
+fn printed(format: Format, record: &RunRecord, folder: Option<&Path>) -> String {
     match format {
-        Format::Table => report::terminal(record, folder.path()),
+        Format::Table => report::terminal(record, folder),
         Format::Json => report::json(record).unwrap_or_default(),
     }
 }
@@ -163,6 +168,6 @@ fn exit(record: &RunRecord, measured: Measured) -> Exit {
 
 fn nothing_measured(progress: &Progress) -> Exit {
     progress.finish();
-    eprintln!("interrupted before anything was measured");
+    say("interrupted before anything was measured");
     Exit::Interrupted
 }

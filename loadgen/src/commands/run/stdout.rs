@@ -1,7 +1,9 @@
 //! Standard output, kept for the result.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Write};
+use std::io;
+
+use crate::commands::output::write_result;
 
 /// Standard output, out of everybody else's reach: Goose prints how many users it has launched,
 /// whatever its configuration says, and that must not end up in a JSON document.
@@ -16,8 +18,8 @@ impl Stdout {
         Ok(Self(own.into()))
     }
 
-    /// Writes the result. A reader that has gone, such as `head`, is no fault of the run's.
-    pub fn print(&mut self, text: &str) {
-        let _ = self.0.write_all(text.as_bytes()).and_then(|()| self.0.flush());
+    /// Writes the result. That its reader has gone is no fault.
+    pub fn print(&mut self, text: &str) -> io::Result<()> {
+        write_result(&mut self.0, text)
     }
 }

@@ -1,0 +1,281 @@
+//! The terminal's report, made from records built by hand.
+#![allow(clippy::unwrap_used, reason = "a failed helper is a failed test")]
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use loadgen::measure::{
+    Degraded, Environment, LatencySummary, LoadRecord, Proof, ResourceRecord, RoundRecord,
+    RunRecord, SCHEMA, ServerRecord, Summary, TargetRecord, ThresholdRecord, Verdict, VerdictKind,
+    compare,
+};
+use loadgen::report::terminal;
+
+/// A record of these targets, compared, of as many rounds as the first has.
+fn record(targets: Vec<TargetRecord>) -> RunRecord {
+    let rates: Vec<(String, Vec<f64>)> = targets
+        .iter()
+        .map(|t| (t.name.clone(), t.rounds.iter().map(|r| r.total.rate_per_s).collect()))
+        .collect();
+    RunRecord {
+        schema: SCHEMA.to_owned(),
+        scenario: "insert_batch".to_owned(),
+        started: "2026-11-21T08:30:00Z".to_owned(),
+        seed: 1,
+        environment: Environment { runtime: "process".to_owned(), ..Environment::default() },
+        load: LoadRecord {
+            model: "closed".to_owned(),
+            users: 100,
+            ramp_up_s: 2.0,
+            duration_s: Some(3.0),
+            iterations: None,
+            warmup_s: 1.0,
+            rounds: u32::try_from(targets[0].rounds.len()).unwrap(),
+            workers: 4,
+        },
+        comparison: Some(compare(&rates)),
+        targets,
+        thresholds: Vec::new(),
+        verdicts: Vec::new(),
+        degraded: None,
+        interrupted: false,
+    }
+}
+
+/// A target with a round for each of these rates.
+fn target(name: &str, rates: &[f64]) -> TargetRecord {
+    let mean = rates.iter().sum::<f64>() / rates.len() as f64;
+    let rounds = (1..).zip(rates).map(|(round, rate)| RoundRecord {
+        round,
+        held_s: 3.0,
+        steps: Vec::new(),
+        total: summary("all", *rate),
+        ramp_up: Vec::new(),
+        seconds: Vec::new(),
+        resources: BTreeMap::new(),
+    });
+    let used = ResourceRecord { cpu_s: 9.0, cpu_percent: 97.6, memory_max_bytes: 87_400_000 };
+    TargetRecord {
+        name: name.to_owned(),
+        url: "http://127.0.0.1:8000".to_owned(),
+        server: ServerRecord::default(),
+        steps: vec![summary("step", mean)],
+        total: summary("all", mean),
+        counters: BTreeMap::new(),
+        proofs: Vec::new(),
+        rounds: rounds.collect(),
+        resources: BTreeMap::from([("target".to_owned(), used)]),
+        workers: Vec::new(),
+    }
+}
+
+fn summary(name: &str, rate_per_s: f64) -> Summary {
+    let latency = LatencySummary {
+        min: Some(900),
+        mean: Some(3_000.0),
+        p50: Some(2_345),
+        p90: Some(4_000),
+        p95: Some(12_345),
+        p99: Some(98_765),
+        p99_9: None,
+        p99_99: None,
+        max: Some(301_000),
+    };
+    Summary {
+        name: name.to_owned(),
+        requests: (rate_per_s * 3.0) as u64,
+        errors: 0,
+        cancelled: 0,
+        unsent: 0,
+        errors_by_kind: BTreeMap::new(),
+        error_examples: BTreeMap::new(),
+        rate_per_s,
+        bytes_per_s: 0.0,
+        service_us: latency.clone(),
+        failed_us: latency.clone(),
+        latency_us: latency,
+    }
+}
+
+fn server(framework: &str, server: &str, differs: &[&str]) -> ServerRecord {
+    ServerRecord {
+        framework: framework.to_owned(),
+        server: server.to_owned(),
+        workers: 1,
+        packages: BTreeMap::new(),
+        differs: differs.iter().map(|&text| text.to_owned()).collect(),
+    }
+}
+
+/// The four default targets with what targets.toml says of them; the first two are a tie.
+fn four() -> Vec<TargetRecord> {
+    let asyncpg = "asyncpg, which resets each connection after use: one more round trip";
+    let mut targets = vec![
+        target("flask", &[612.0, 600.0, 606.0]),
+        target("sanic", &[4_321.0, 4_300.0, 4_345.0]),
+        target("fastapi", &[4_310.0, 4_330.0, 4_290.0]),
+        target("quart", &[1_200.0, 1_210.0, 1_190.0]),
+    ];
+    let synchronous = [
+        "10 threads, so 10 requests at a time; no event loop",
+        "an HTTP parser in Python",
+        "synchronous redis-py",
+        "psycopg 3",
+    ];
+    targets[0].server = server("Flask", "gunicorn, gthread worker", &synchronous);
+    let parsers = [
+        ("Sanic", "Sanic's own server", "httptools"),
+        ("FastAPI", "uvicorn", "httptools"),
+        ("Quart", "hypercorn", "h11, an HTTP parser in Python"),
+    ];
+    for (target, (framework, on, parser)) in targets[1..].iter_mut().zip(parsers) {
+        let differs = ["uvloop", parser, "asynchronous redis-py", asyncpg];
+        target.server = server(framework, on, &differs);
+    }
+    targets
+}
+
+fn proof(round: u32, held: u64, incomplete: u64) -> Proof {
+    let (counted, uncounted) = (203_000, 75_000);
+    let agrees = held == counted + uncounted && incomplete == 0;
+    Proof {
+        round,
+        counter: "inserted_items".to_owned(),
+        counted,
+        uncounted,
+        held,
+        incomplete,
+        agrees,
+    }
+}
+
+fn threshold(
+    target: &str,
+    threshold: &str,
+    measured: Option<f64>,
+    passed: bool,
+) -> ThresholdRecord {
+    ThresholdRecord { target: target.to_owned(), threshold: threshold.to_owned(), measured, passed }
+}
+
+fn shown(record: &RunRecord) -> String {
+    terminal(record, Path::new("runs/2026-11-21T08-30-00Z-insert_batch"))
+}
+
+#[track_caller]
+fn assert_within_80_columns(report: &str) {
+    for line in report.lines() {
+        assert!(line.chars().count() <= 80, "{} columns: {line}", line.chars().count());
+    }
+}
+
+#[test]
+fn four_targets_and_all_there_is_to_say() {
+    let mut targets = four();
+    for target in &mut targets {
+        target.counters.insert("inserted_items".to_owned(), 203_000);
+        target.proofs = vec![proof(1, 278_000, 0)];
+    }
+    targets[1].proofs = vec![proof(1, 278_000, 0), proof(2, 277_000, 12)];
+    targets[3].total.errors = 1_234;
+    targets[3].rounds.truncate(2);
+    targets[3].total.latency_us.p99 = None;
+    let mut record = record(targets);
+    record.thresholds = vec![
+        threshold("sanic", "insert_batch.p99.9 < 100ms", Some(98_765.0), true),
+        threshold("sanic", "error_rate < 1%", Some(0.000_12), true),
+        threshold("flask", "insert_batch.rate >= 1000", Some(606.04), false),
+        threshold("flask", "insert_batch.p99 <= 100ms", Some(100_415.0), false),
+        threshold(
+            "quart",
+            "a_step_of_a_long_name_that_says_what_it_does.p99.99 < 100ms",
+            None,
+            false,
+        ),
+    ];
+    record.verdicts = vec![
+        Verdict {
+            kind: VerdictKind::Errors,
+            target: Some("quart".to_owned()),
+            message: "12.00 % of requests failed: 1234 × status (expected 201, got 503 Service \
+                      Unavailable)"
+                .to_owned(),
+            advice: "failed requests are in no rate or latency: mend them before you compare"
+                .to_owned(),
+        },
+        Verdict {
+            kind: VerdictKind::Interrupted,
+            target: None,
+            message: "the run was interrupted: only what was measured until then is here"
+                .to_owned(),
+            advice: "let it run to its end before you compare".to_owned(),
+        },
+    ];
+    record.interrupted = true;
+    let report = shown(&record);
+    assert_within_80_columns(&report);
+    insta::assert_snapshot!(report);
+}
+
+#[test]
+fn the_widest_row_fits() {
+    let mut widest = target("fastapi-hypercorn", &[123_456.0, 117_500.0, 129_412.0]);
+    let total = &mut widest.total;
+    total.errors = 12_345;
+    let slow = Some(30_000_000);
+    total.latency_us =
+        LatencySummary { p50: slow, p95: slow, p99: slow, max: slow, ..total.latency_us.clone() };
+    widest.resources.get_mut("target").unwrap().cpu_percent = 100.0;
+    widest.resources.get_mut("target").unwrap().memory_max_bytes = 1_234_000_000;
+    let report = shown(&record(vec![widest, target("flask", &[7.5, 8.0, 8.5])]));
+    assert_within_80_columns(&report);
+    insta::assert_snapshot!(report);
+}
+
+#[test]
+fn one_round_has_no_interval() {
+    let report = shown(&record(vec![target("sanic", &[4_321.0]), target("quart", &[4_278.0])]));
+    insta::assert_snapshot!(report);
+}
+
+#[test]
+fn steps_have_rows_of_their_own() {
+    let mut sanic = target("sanic", &[4_300.0, 4_345.0]);
+    sanic.steps = vec![summary("read", 3_200.0), summary("write", 1_122.5)];
+    sanic.server = server("Sanic", "Sanic's own server", &["uvloop", "httptools"]);
+    sanic.server.workers = 2;
+    insta::assert_snapshot!(shown(&record(vec![sanic])));
+}
+
+fn of_a_url() -> RunRecord {
+    let mut url = target("url", &[88.0]);
+    url.resources.clear();
+    let mut record = record(vec![url]);
+    record.environment.runtime = "url".to_owned();
+    record.load.workers = 0;
+    record.load.duration_s = None;
+    record.load.iterations = Some(20_000);
+    record.comparison = None;
+    record
+}
+
+#[test]
+fn a_server_that_runs_already() {
+    insta::assert_snapshot!(shown(&of_a_url()));
+}
+
+#[test]
+fn what_could_not_be_saved_is_not_said_to_be() {
+    assert!(!terminal(&of_a_url(), None).contains("saved"));
+}
+
+#[test]
+fn a_degraded_run_tells_what_is_missing() {
+    let mut targets = four();
+    targets[1].rounds.truncate(1);
+    targets[2].rounds.truncate(2);
+    targets[3].rounds.truncate(1);
+    let mut record = record(targets);
+    record.degraded = Some(Degraded { reason: "worker 3 was lost after 1.2 s".to_owned() });
+    insta::assert_snapshot!(shown(&record));
+}
