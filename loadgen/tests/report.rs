@@ -30,6 +30,7 @@ fn record(targets: Vec<TargetRecord>) -> RunRecord {
             duration_s: Some(3.0),
             iterations: None,
             warmup_s: 1.0,
+            targets: targets.iter().map(|target| target.name.clone()).collect(),
             rounds: u32::try_from(targets[0].rounds.len()).unwrap(),
             workers: 4,
         },
@@ -46,6 +47,8 @@ fn record(targets: Vec<TargetRecord>) -> RunRecord {
 fn target(name: &str, rates: &[f64]) -> TargetRecord {
     let mean = rates.iter().sum::<f64>() / rates.len() as f64;
     let rounds = (1..).zip(rates).map(|(round, rate)| RoundRecord {
+        whole: true,
+        target_ended: None,
         round,
         held_s: 3.0,
         steps: Vec::new(),
@@ -82,6 +85,7 @@ fn summary(name: &str, rate_per_s: f64) -> Summary {
         max: Some(301_000),
     };
     Summary {
+        failed_per_s: 0.0,
         name: name.to_owned(),
         requests: (rate_per_s * 3.0) as u64,
         errors: 0,
@@ -139,6 +143,7 @@ fn proof(round: u32, held: u64, incomplete: u64) -> Proof {
     let (counted, uncounted) = (203_000, 75_000);
     let agrees = held == counted + uncounted && incomplete == 0;
     Proof {
+        unknown: 0,
         round,
         counter: "inserted_items".to_owned(),
         counted,

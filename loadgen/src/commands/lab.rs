@@ -80,7 +80,7 @@ async fn start(
         server_workers: args.server_workers,
         cpus: Layout::unpinned(),
     };
-    let progress: Progress = Arc::new(|what: &str| say(&format_args!("{what} …")));
+    let progress: Progress = Arc::new(|what: &str| say(format_args!("{what} …")));
     let lab = lab.insert(Lab::prepare(home, options, Arc::clone(&progress)).await?);
     let defaults = || lab.manifest().default_targets();
     let names = if args.targets.is_empty() { defaults() } else { args.targets.clone() };
@@ -122,11 +122,11 @@ async fn tell_what_ends(lab: &mut Lab, targets: &mut Vec<Target>) {
     loop {
         tokio::time::sleep(LOOK_EVERY).await;
         for error in lab.lost_backends() {
-            say(&error);
+            say(error);
         }
         targets.retain_mut(|target| match target.lost() {
             Some(error) => {
-                say(&error);
+                say(error);
                 false
             }
             None => true,
@@ -220,7 +220,7 @@ fn send_end(pid: Option<u32>) {
 
 async fn down(home: &Home) -> Result<(), LabError> {
     let Some(State { pid, .. }) = state::find(home)? else {
-        say(&"no lab is up");
+        say("no lab is up");
         return Ok(());
     };
     send_end(Some(pid));
@@ -231,18 +231,18 @@ async fn down(home: &Home) -> Result<(), LabError> {
         }
         tokio::time::sleep(LOOK_EVERY).await;
     }
-    say(&"the lab is down");
+    say("the lab is down");
     Ok(())
 }
 
 async fn status(home: &Home) -> Result<(), LabError> {
     let urls = match state::find(home)? {
         None => {
-            say(&"no lab is up");
+            say("no lab is up");
             return Ok(());
         }
         Some(State { urls: None, .. }) => {
-            say(&"the lab is starting");
+            say("the lab is starting");
             return Ok(());
         }
         Some(State { urls: Some(urls), .. }) => urls,

@@ -86,6 +86,8 @@ pub struct LoadRecord {
     pub iterations: Option<u64>,
     /// The time for which each round runs before it counts.
     pub warmup_s: f64,
+    /// The names of what was to be loaded.
+    pub targets: Vec<String>,
     /// Rounds for each target.
     pub rounds: u32,
     /// Worker processes; 0 where the load came from the process itself.

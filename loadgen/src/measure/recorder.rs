@@ -1,13 +1,14 @@
 //! Where requests are counted while they run.
 
 use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use super::counts::Counts;
 use super::outcome::{Ending, Outcome};
-use super::series::{Interval, Series, Snapshot};
+use super::series::{Interval, Snapshot, merge_steps};
 use super::timeline::{Phase, Timeline};
 
 /// Counts requests without contention: each thread has a shard of its own, whose lock nobody
@@ -56,15 +57,21 @@ impl Recorder {
     }
 
     fn take(&self, ready: impl Fn(&Interval) -> bool) -> Snapshot {
-        let mut series = Series::default();
+        let mut merged: BTreeMap<(Phase, u32), Vec<Counts>> = BTreeMap::new();
         for shard in &self.shards {
             let taken: Vec<Interval> = lock(shard).extract_if(.., |i| ready(i)).collect();
-            taken.into_iter().for_each(|interval| series.add_interval(interval));
+            for interval in taken {
+                let steps = merged.entry((interval.phase, interval.second)).or_default();
+                merge_steps(steps, &interval.steps);
+            }
         }
+        let intervals = merged.into_iter();
         let number = self.drained.fetch_add(1, Ordering::Relaxed);
         Snapshot {
             number: u32::try_from(number).unwrap_or(u32::MAX),
-            intervals: series.into_intervals(),
+            intervals: intervals
+                .map(|((phase, second), steps)| Interval { phase, second, steps })
+                .collect(),
         }
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
 use super::format::{COLUMNS, count, duration, megabytes, milliseconds, precise, rate, wrap};
-use crate::measure::{Placing, Proof, RunRecord, Summary, TargetRecord};
+use crate::measure::{Placing, Proof, RunRecord, Summary, TargetRecord, Verdict, VerdictKind};
 
 /// The table, what it means, where the run was saved, unless it could not be, and what to type
 /// next.
@@ -285,9 +285,19 @@ fn quantity(threshold: &str, value: f64) -> String {
     }
 }
 
+/// A percentile that the table doesn't show needs no word about why it is missing.
+fn is_of_the_table(verdict: &Verdict, record: &RunRecord) -> bool {
+    let shown = |target: &TargetRecord| {
+        let latency = &target.total.latency_us;
+        [latency.p50, latency.p95, latency.p99].iter().all(Option::is_some)
+    };
+    verdict.kind != VerdictKind::TooFewSamples
+        || !record.targets.iter().any(|t| verdict.target.as_ref() == Some(&t.name) && shown(t))
+}
+
 fn verdicts(record: &RunRecord) -> String {
     let mut out = String::new();
-    for verdict in &record.verdicts {
+    for verdict in record.verdicts.iter().filter(|verdict| is_of_the_table(verdict, record)) {
         let who = verdict.target.as_ref().map(|t| format!("{t}: ")).unwrap_or_default();
         out += &wrap(" ! ", &format!("{who}{}", verdict.message));
         out += &wrap("   ", &verdict.advice);
@@ -296,11 +306,15 @@ fn verdicts(record: &RunRecord) -> String {
         out += &wrap(" ! ", &format!("degraded: {}", degraded.reason));
     }
     let planned = record.load.rounds as usize;
+    let measured = |name: &String| {
+        record.targets.iter().find(|t| t.name == *name).map_or(0, |target| target.rounds.len())
+    };
     let short: Vec<String> = record
+        .load
         .targets
         .iter()
-        .filter(|target| target.rounds.len() < planned)
-        .map(|target| format!("{} {} of {planned}", target.name, target.rounds.len()))
+        .filter(|name| measured(name) < planned)
+        .map(|name| format!("{name} {} of {planned}", measured(name)))
         .collect();
     if !short.is_empty() {
         out += &wrap(" ! ", &format!("not all rounds were measured: {}", short.join(", ")));

@@ -80,6 +80,7 @@ fn load(job: &Job) -> LoadRecord {
         duration_s,
         iterations,
         warmup_s: job.warmup.as_secs_f64(),
+        targets: job.names(),
         rounds: job.rounds,
         workers: job.workers.unwrap_or(0),
     }
