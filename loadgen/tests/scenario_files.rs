@@ -186,3 +186,9 @@ fn the_message_in_the_reference_is_a_real_one() {
         .unwrap();
     assert_eq!(shown.split("```").next().unwrap(), message.trim_end().to_owned() + "\n");
 }
+
+#[test]
+fn the_readme_shows_the_scenario_as_it_is() {
+    let read = |name: &str| std::fs::read_to_string(root().join(name)).unwrap();
+    assert!(read("README.md").contains(&read("scenarios/redis3.toml")));
+}
