@@ -29,10 +29,11 @@ pub fn run(args: &CheckArgs) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-/// A scenario's targets must be in the manifest.
+/// A scenario's targets must be in the manifest, where there is one: a scenario for `--url` needs
+/// no project.
 fn known_targets(scenario: Scenario) -> Result<Scenario, Failure> {
-    if !scenario.targets.is_empty() {
-        let manifest = Manifest::load(&Home::find()?.manifest())?;
+    if let Ok(home) = Home::find() {
+        let manifest = Manifest::load(&home.manifest())?;
         for target in &scenario.targets {
             manifest.target(target)?;
         }

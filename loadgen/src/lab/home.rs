@@ -15,7 +15,7 @@ impl Home {
     /// The nearest project at the current folder or above it, else the one `LOADGEN_HOME` names.
     pub fn find() -> Result<Self, LabError> {
         let start = env::current_dir().map_err(LabError::io("tell the current folder"))?;
-        let named = env::var_os("LOADGEN_HOME").map(PathBuf::from);
+        let named = env::var_os("LOADGEN_HOME").filter(|name| !name.is_empty()).map(PathBuf::from);
         Self::find_from(&start, named.as_deref())
     }
 

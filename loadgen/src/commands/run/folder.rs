@@ -46,11 +46,6 @@ impl RunFolder {
             .map_err(|e| self.failure("save the run in", &e))
     }
 
-    /// Leaves no empty folder behind; one with logs in it is worth keeping.
-    pub fn remove_if_empty(&self) {
-        let _ = fs::remove_dir(&self.0);
-    }
-
     fn record_path(&self) -> PathBuf {
         self.0.join("run.json")
     }
@@ -68,6 +63,13 @@ impl RunFolder {
         };
         let message = format!("cannot {verb} {}: {error}", self.0.display());
         Failure::message(Exit::Failed, message, help)
+    }
+}
+
+impl Drop for RunFolder {
+    /// Leaves no empty folder behind: removing one with a record or logs in it fails.
+    fn drop(&mut self) {
+        let _ = fs::remove_dir(&self.0);
     }
 }
 

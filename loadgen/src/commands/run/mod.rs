@@ -83,27 +83,15 @@ async fn execute(
     let rounds = job.rounds * u32::try_from(job.names().len()).unwrap_or(u32::MAX);
     let length = job.plan(String::new(), 1).length().map(|length| length + OVERHEAD);
     let mut progress = Progress::new(rounds, length);
-    let prepared = tokio::select! {
+    let lab = tokio::select! {
         biased;
-        () = interrupt.cancelled() => None,
-        lab = prepare_lab(job, folder, &layout, &progress) => Some(lab),
-    };
-    let lab = match prepared {
-        Some(Ok(lab)) => lab,
-        Some(Err(failure)) => {
-            folder.remove_if_empty();
-            return Err(failure);
-        }
-        None => {
-            folder.remove_if_empty();
-            return Ok(nothing_measured(&progress));
-        }
+        () = interrupt.cancelled() => return Ok(nothing_measured(&progress)),
+        lab = prepare_lab(job, folder, &layout, &progress) => lab?,
     };
     let mut session = Session::new(job, lab, &mut progress, folder.path(), interrupt.clone());
     let measured = session.measure().await;
     if measured.rounds.is_empty() {
         session.close().await;
-        folder.remove_if_empty();
         return measured.failure.map_or_else(|| Ok(nothing_measured(&progress)), Err);
     }
     let context = Context {
