@@ -21,10 +21,12 @@ build: ## Build loadgen
 
 test: test-rust test-python ## Run every test
 
-test-rust: build $(PYTHON)
+test-rust: $(PYTHON)
 	$(CARGO) test $(CARGO_FLAGS)
 
-test-python: build $(PYTHON)
+# The binary that the tests in Rust run, so that nothing is built twice.
+test-python: $(PYTHON)
+	$(CARGO) test $(CARGO_FLAGS) --no-run
 	$(PYTHON) -m pytest
 
 lint: $(PYTHON) ## Check format, lints and types

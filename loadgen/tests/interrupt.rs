@@ -28,7 +28,7 @@ const LOAD: [&str; 6] = [
 fn ctrl_c_on_a_terminal_keeps_what_was_measured_and_leaves_nothing_behind() {
     let project = Project::real();
     let mut command = project.command(&LOAD);
-    command.stdin(Stdio::inherit());
+    command.stdin(Stdio::inherit()).env("TERM", "xterm");
     let mut terminal = spawn_command(command, Some(60_000)).unwrap();
     terminal.exp_string("requests/s").unwrap();
     let pids = tree(manager_in(&project));

@@ -2,7 +2,7 @@
 //! terminal, one plain line for each step elsewhere.
 
 use std::collections::BTreeMap;
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -65,14 +65,15 @@ impl Progress {
     /// For `rounds` rounds in all, each of which is expected to take `expected`, if that is known.
     #[must_use]
     pub fn new(rounds: u32, expected: Option<Duration>) -> Self {
-        let bar = std::io::stderr().is_terminal().then(|| {
-            let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(8));
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(8));
+        // Hidden where stderr is no terminal, or one that can't move its cursor.
+        let bar = (!bar.is_hidden()).then_some(bar);
+        if let Some(bar) = &bar {
             if let Ok(style) = ProgressStyle::with_template("{spinner} {wide_msg}") {
                 bar.set_style(style);
             }
             bar.enable_steady_tick(Duration::from_millis(125));
-            bar
-        });
+        }
         Self {
             bar,
             rounds,
