@@ -91,12 +91,6 @@ impl Series {
         })
     }
 
-    /// The intervals in order of phase and second, all unpacked.
-    #[must_use]
-    pub fn into_intervals(self) -> Vec<Interval> {
-        self.intervals().map(|(phase, second, steps)| Interval { phase, second, steps }).collect()
-    }
-
     /// The intervals in order of phase and second. One is unpacked at a time.
     pub fn intervals(&self) -> impl Iterator<Item = (Phase, u32, Vec<Counts>)> {
         self.0.iter().map(|((phase, second), packed)| (*phase, *second, packed.unpack()))

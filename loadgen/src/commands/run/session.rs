@@ -12,7 +12,7 @@ use super::generator::{Generator, Yield};
 use super::job::{Job, Subject};
 use crate::cluster::{Cluster, LocalWorkers};
 use crate::commands::{Exit, Failure};
-use crate::engine::{self, Plan, VerifyError};
+use crate::engine::{self, Plan};
 use crate::lab::{Lab, LabError, RowCount, Target, Usage, Watched, Window};
 use crate::measure::{Counts, Phase, Series};
 use crate::report::Progress;
@@ -234,8 +234,9 @@ impl<'a> Session<'a> {
         running: Option<&Target>,
     ) -> Result<(Vec<Vec<u64>>, Yield, BTreeMap<String, Usage>), Stopped> {
         self.progress.round_started(name);
-        let verified =
-            unless(&self.interrupt, engine::verify(&plan, name)).await?.map_err(unverified)?;
+        let verified = unless(&self.interrupt, engine::verify(&plan, name))
+            .await?
+            .map_err(Failure::with(Exit::Target))?;
         let over = CancellationToken::new();
         let usage = self.watch(running, &plan, over.clone());
         let progress = &mut *self.progress;
@@ -286,10 +287,6 @@ impl<'a> Session<'a> {
 /// What happened while the load was held, by step.
 pub fn held(series: &Series) -> Vec<Counts> {
     series.phase(Phase::Hold)
-}
-
-fn unverified(error: VerifyError) -> Failure {
-    Failure::new(Exit::Target, error)
 }
 
 /// `work`, unless it is interrupted first.
