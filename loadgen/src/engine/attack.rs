@@ -59,7 +59,8 @@ pub struct Attack {
 impl Attack {
     /// Makes all ready; nothing is sent.
     pub fn prepare(plan: Plan) -> Result<Self, EngineError> {
-        let transport = Transport::new().map_err(|e| EngineError::Client(e.to_string()))?;
+        let transport =
+            Transport::new(&plan).map_err(|failure| EngineError::Client(failure.to_string()))?;
         Ok(Self { plan, transport })
     }
 
@@ -71,10 +72,7 @@ impl Attack {
         stop: CancellationToken,
         snapshots: &mpsc::Sender<Snapshot>,
     ) -> Result<Finished, EngineError> {
-        // However this function is left, no user goes on.
-        let stop = stop.child_token();
-        let _stopped = stop.clone().drop_guard();
-        let gate = Gate::new(&self.plan, start, stop);
+        let gate = Gate::new(&self.plan, start);
         let threads = tokio::runtime::Handle::current().metrics().num_workers();
         let recorder = Recorder::new(gate.timeline(), self.plan.scenario.steps.len(), threads);
         // The first turn of a second: these count from the end of the warm-up.
@@ -83,6 +81,8 @@ impl Attack {
         let users = self.plan.share.users(self.plan.scenario.load.users);
         let shared =
             Arc::new(Shared { plan: self.plan, gate, recorder, transport: self.transport });
+        // However this function is left, no user goes on.
+        let halt = HaltOnDrop(&shared.gate);
         let ended = Arc::new(Countdown::new(users));
         if users > 0 {
             let attack = goose_attack(&shared, users, &ended)?;
@@ -98,6 +98,7 @@ impl Attack {
                     wait.await.map_err(|_| EngineError::Goose(left))?;
                 }
                 result = send_each_second(first, &shared.recorder, snapshots) => result?,
+                () = halt.when(&stop) => {}
             }
         }
         if ended.panicked.load(Ordering::Relaxed) {
@@ -108,6 +109,24 @@ impl Attack {
         let finished = Finished { snapshots: last.number + 1, held };
         snapshots.send(last).await.map_err(|_| EngineError::Abandoned)?;
         Ok(finished)
+    }
+}
+
+/// Halts the round, at the latest when it is dropped.
+struct HaltOnDrop<'a>(&'a Gate);
+
+impl HaltOnDrop<'_> {
+    /// Halts when `stop` is cancelled. Never completes: users still have to end.
+    async fn when(&self, stop: &CancellationToken) {
+        stop.cancelled().await;
+        self.0.halt();
+        std::future::pending().await
+    }
+}
+
+impl Drop for HaltOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.halt();
     }
 }
 

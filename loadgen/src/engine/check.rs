@@ -2,19 +2,9 @@
 
 use serde_json::Value;
 
+use super::transport::Answer;
 use crate::measure::ErrorKind;
 use crate::scenario::Step;
-
-/// What was received, read to its last byte.
-#[derive(Debug, Default)]
-pub struct Answer {
-    /// The status code.
-    pub status: u16,
-    /// The body, or nothing where no expectation or counter reads it.
-    pub body: Vec<u8>,
-    /// The body's length.
-    pub bytes: u64,
-}
 
 /// What was expected and what came instead.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,6 +25,12 @@ impl Wrong {
     }
 }
 
+/// Whether `status` is one that the step expects.
+#[must_use]
+pub fn is_expected(step: &Step, status: u16) -> bool {
+    step.expect.status.map_or((200..400).contains(&status), |expected| status == expected)
+}
+
 /// Whether anything looks at the body of the step's answer.
 #[must_use]
 pub fn reads_body(step: &Step) -> bool {
@@ -46,7 +42,7 @@ fn reads_json(step: &Step) -> bool {
 }
 
 /// Holds an answer against what the step expects, and reads its counters into `counters`.
-pub fn check(step: &Step, answer: &Answer, counters: &mut Vec<u64>) -> Result<(), Wrong> {
+pub fn check(step: &Step, answer: &Answer<'_>, counters: &mut Vec<u64>) -> Result<(), Wrong> {
     counters.clear();
     check_status(step, answer)?;
     if let Some(text) = &step.expect.body
@@ -64,19 +60,19 @@ pub fn check(step: &Step, answer: &Answer, counters: &mut Vec<u64>) -> Result<()
     Ok(())
 }
 
-fn check_status(step: &Step, answer: &Answer) -> Result<(), Wrong> {
-    let (right, expected) = match step.expect.status {
-        Some(status) => (answer.status == status, format!("status {status}")),
-        None => ((200..400).contains(&answer.status), "a 2xx or 3xx status".to_owned()),
-    };
-    if right {
+fn check_status(step: &Step, answer: &Answer<'_>) -> Result<(), Wrong> {
+    if is_expected(step, answer.status) {
         return Ok(());
     }
+    let expected = match step.expect.status {
+        Some(status) => format!("status {status}"),
+        None => "a 2xx or 3xx status".to_owned(),
+    };
     let got = format!("{}: {}", answer.status, shown(&answer.body));
     Err(Wrong { kind: ErrorKind::Status, expected, got })
 }
 
-fn check_json(step: &Step, answer: &Answer, counters: &mut Vec<u64>) -> Result<(), Wrong> {
+fn check_json(step: &Step, answer: &Answer<'_>, counters: &mut Vec<u64>) -> Result<(), Wrong> {
     let wrong =
         |expected: String, got: String| Err(Wrong { kind: ErrorKind::Expectation, expected, got });
     let Ok(json) = serde_json::from_slice::<Value>(&answer.body) else {
@@ -139,6 +135,7 @@ fn shown(body: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::transport::Body;
     use crate::scenario;
 
     fn step(keys: &str) -> Step {
@@ -147,7 +144,7 @@ mod tests {
     }
 
     fn judge(keys: &str, status: u16, body: &str) -> Result<Vec<u64>, String> {
-        let answer = Answer { status, body: body.into(), bytes: body.len() as u64 };
+        let answer = Answer { status, body: Body::Kept(body.as_bytes()) };
         let mut counters = vec![99];
         check(&step(keys), &answer, &mut counters)
             .map(|()| counters)

@@ -1,11 +1,13 @@
 //! The gate that each user passes before each iteration.
 
-use std::future::Future;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use tokio::sync::Notify;
+use tokio::sync::futures::Notified;
 use tokio_util::sync::CancellationToken;
 
+use super::alarm::Alarm;
 use super::load::{Closed, Turn};
 use super::plan::Plan;
 use crate::measure::Timeline;
@@ -26,8 +28,9 @@ pub struct Gate {
     per_user: Option<u64>,
     /// Cancelled when no shared iteration is left: nobody need wait for its turn any more.
     spent: CancellationToken,
-    /// Ends the round early.
-    stop: CancellationToken,
+    /// Whether the round was ended early. Users look at it at each request: a flag, and no lock.
+    halted: AtomicBool,
+    halt: Notify,
 }
 
 /// Leave to begin an iteration.
@@ -38,9 +41,9 @@ pub struct Admitted {
 }
 
 impl Gate {
-    /// A gate that opens at `start` and closes as `plan` says, or when `stop` is cancelled.
+    /// A gate that opens at `start` and closes as `plan` says, or when it is halted.
     #[must_use]
-    pub fn new(plan: &Plan, start: Instant, stop: CancellationToken) -> Self {
+    pub fn new(plan: &Plan, start: Instant) -> Self {
         let load = &plan.scenario.load;
         let measured = start + plan.warmup;
         let full = measured + plan.ramp_up();
@@ -59,7 +62,8 @@ impl Gate {
             shared,
             per_user,
             spent: CancellationToken::new(),
-            stop,
+            halted: AtomicBool::new(false),
+            halt: Notify::new(),
         }
     }
 
@@ -69,58 +73,68 @@ impl Gate {
         self.timeline
     }
 
+    /// Ends the round now.
+    pub fn halt(&self) {
+        self.halted.store(true, Ordering::Release);
+        self.halt.notify_waiters();
+    }
+
+    /// Whether the round was ended early.
+    #[must_use]
+    pub fn is_halted(&self) -> bool {
+        self.halted.load(Ordering::Acquire)
+    }
+
+    /// Completes when the round is ended early, from now on.
+    pub fn halted(&self) -> Notified<'_> {
+        self.halt.notified()
+    }
+
     /// Waits until `user`, numbered over the whole test, may begin another iteration, of which it
-    /// has begun `begun` that count; `None` when there is none for it.
-    pub async fn admit(&self, user: u32, begun: u64) -> Option<Admitted> {
-        if !self.wait_until(self.start).await {
-            return None;
-        }
+    /// has begun `begun` that count; `None` when there is none for it. `now` is what its clock
+    /// showed last.
+    pub async fn admit(
+        &self,
+        user: u32,
+        begun: u64,
+        mut now: Instant,
+        alarm: &mut Alarm<'_>,
+    ) -> Option<Admitted> {
         loop {
-            let now = Instant::now();
             let counted = now >= self.timeline.measured;
-            match self.closed.turn(user, now - self.start) {
+            let turn = match now.checked_duration_since(self.start) {
+                None => Turn::At(Duration::ZERO),
+                Some(elapsed) => self.closed.turn(user, elapsed),
+            };
+            match turn {
                 Turn::Over => return None,
-                Turn::At(then) if !self.wait_until(self.start + then).await => return None,
-                Turn::At(_) => {}
-                Turn::Now if self.stop.is_cancelled() => return None,
+                Turn::At(then) if !self.wait_until(self.start + then, alarm).await => return None,
+                Turn::At(_) => now = Instant::now(),
+                Turn::Now if self.is_halted() => return None,
                 Turn::Now if counted && !self.take_iteration(begun) => return None,
                 Turn::Now => return Some(Admitted { counted }),
             }
         }
     }
 
-    /// Whether the round is over, so that nothing more is sent.
+    /// Whether the round is over at `now`, so that nothing more is sent.
     #[must_use]
-    pub fn is_closed(&self) -> bool {
-        self.stop.is_cancelled() || self.timeline.end.is_some_and(|end| Instant::now() >= end)
+    pub fn is_closed(&self, now: Instant) -> bool {
+        self.is_halted() || self.timeline.end.is_some_and(|end| now >= end)
     }
 
-    /// Completes when requests that are still under way must be given up: at once when the round
-    /// is stopped, a little after its end otherwise.
-    pub fn cut(&self) -> impl Future<Output = ()> + Send + use<> {
-        let stop = self.stop.clone().cancelled_owned();
-        let last = self.timeline.end.map(|end| tokio::time::Instant::from_std(end + DRAIN));
-        async move {
-            match last {
-                Some(last) => tokio::select! {
-                    () = stop => {}
-                    () = tokio::time::sleep_until(last) => {}
-                },
-                None => stop.await,
-            }
-        }
+    /// When requests that are still under way are given up: a little after the round's end.
+    #[must_use]
+    pub fn cut_at(&self) -> Option<Instant> {
+        self.timeline.end.map(|end| end + DRAIN)
     }
 
-    /// Whether `instant` came before the stop, and before all iterations were taken.
-    async fn wait_until(&self, instant: Instant) -> bool {
-        if Instant::now() >= instant {
-            return true;
-        }
+    /// Whether `then` came before the round was halted, and before all iterations were taken.
+    async fn wait_until(&self, then: Instant, alarm: &mut Alarm<'_>) -> bool {
         tokio::select! {
             biased;
-            () = self.stop.cancelled() => false,
+            came = alarm.wait_until(then) => came,
             () = self.spent.cancelled() => false,
-            () = tokio::time::sleep_until(instant.into()) => true,
         }
     }
 

@@ -8,12 +8,12 @@
 //! between transactions, in whole seconds, and draws weights from a generator without a seed,
 //! none of which can then affect a measurement.
 
+mod alarm;
 mod attack;
 mod check;
 mod gate;
 pub mod load;
 mod plan;
-mod request;
 mod transport;
 mod user;
 mod verify;

@@ -1,13 +1,13 @@
 //! What one user does, from its first request to its last.
 
-use std::pin::{Pin, pin};
+use std::borrow::Cow;
 use std::time::Instant;
 
-use super::check::{Answer, check};
+use super::alarm::{Alarm, Rang};
+use super::check::check;
 use super::gate::{Admitted, Gate};
 use super::plan::Plan;
-use super::request::Request;
-use super::transport::Transport;
+use super::transport::{Link, Transport};
 use crate::measure::{Ending, ErrorKind, Outcome, Recorder};
 use crate::scenario::{Data, OnError, Step};
 
@@ -23,50 +23,60 @@ pub struct Shared {
     pub transport: Transport,
 }
 
-/// What one user uses again for each of its requests.
-struct Hands {
+/// A user at work.
+struct User<'a> {
+    shared: &'a Shared,
     data: Data,
-    request: Request,
-    answer: Answer,
+    link: Link<'a>,
+    alarm: Alarm<'a>,
     counters: Vec<u64>,
+    /// What the clock showed last: read before each request and after it, and nowhere else.
+    now: Instant,
 }
 
 impl Shared {
     /// Runs `user`, numbered over the whole test, until the gate lets it through no more.
     pub async fn run_user(&self, user: u32) {
-        let mut hands = Hands {
+        let now = Instant::now();
+        let user = User {
+            shared: self,
             data: Data::new(self.plan.seed, user),
-            request: Request::default(),
-            answer: Answer::default(),
+            link: self.transport.link(),
+            alarm: Alarm::new(&self.gate, now),
             counters: Vec::new(),
+            now,
         };
-        let mut cut = pin!(self.gate.cut());
+        user.run().await;
+    }
+}
+
+impl User<'_> {
+    async fn run(mut self) {
+        let (gate, user) = (&self.shared.gate, self.data.user());
         let (mut begun, mut warmed) = (0, WARMUP);
-        while let Some(Admitted { counted }) = self.gate.admit(user, begun).await {
+        while let Some(Admitted { counted }) =
+            gate.admit(user, begun, self.now, &mut self.alarm).await
+        {
             let count = if counted { &mut begun } else { &mut warmed };
-            hands.data.set_iteration(*count);
+            self.data.set_iteration(*count);
             *count += 1;
-            if !self.iterate(counted, &mut hands, cut.as_mut()).await {
+            if !self.iterate(counted).await {
                 break;
             }
         }
     }
 
     /// One pass over the steps; `false` when the end of the round cut it.
-    async fn iterate(
-        &self,
-        counted: bool,
-        hands: &mut Hands,
-        mut cut: Pin<&mut impl Future<Output = ()>>,
-    ) -> bool {
-        for (index, step) in self.plan.scenario.steps.iter().enumerate() {
+    async fn iterate(&mut self, counted: bool) -> bool {
+        let Shared { plan, gate, .. } = self.shared;
+        for (index, step) in plan.scenario.steps.iter().enumerate() {
             // A step that would begin after the end is no planned request.
-            if index > 0 && self.gate.is_closed() {
+            if index > 0 && gate.is_closed(self.now) {
                 return false;
             }
-            match self.attempt(index, step, counted, hands, cut.as_mut()).await {
+            match self.attempt(index, step, counted).await {
                 Went::Well => {}
-                Went::Wrong if self.plan.scenario.on_error == OnError::Continue => {}
+                Went::Wrong if plan.scenario.on_error == OnError::Continue => {}
                 Went::Wrong => break,
                 Went::Cut => return false,
             }
@@ -75,54 +85,40 @@ impl Shared {
     }
 
     /// Sends one step, waits for its answer, and counts it, in exactly one place.
-    async fn attempt(
-        &self,
-        index: usize,
-        step: &Step,
-        counted: bool,
-        hands: &mut Hands,
-        cut: Pin<&mut impl Future<Output = ()>>,
-    ) -> Went {
-        let Hands { data, request, answer, counters } = hands;
-        request.render(&self.plan.base_url, step, data);
-        counters.clear();
-        answer.bytes = 0;
+    async fn attempt(&mut self, index: usize, step: &Step, counted: bool) -> Went {
+        self.link.render(index, &mut self.data);
+        self.counters.clear();
         let planned = Instant::now();
-        let exchange = self.transport.exchange(step, request, answer);
-        let result = tokio::select! {
-            biased;
-            result = tokio::time::timeout(step.timeout, exchange) => Some(result),
-            () = cut => None,
-        };
-        let done = Instant::now();
-        let message;
+        let exchange = self.link.exchange(step);
+        let result = self.alarm.guard(planned + step.timeout, exchange).await;
+        self.now = Instant::now();
+        let message: Cow<'static, str>;
         let (ending, went) = match result {
-            None => (Ending::Cancelled, Went::Cut),
-            Some(Err(_)) => {
-                message = format!("no whole answer within {:?}", step.timeout);
+            Err(Rang::Cut) => (Ending::Cancelled, Went::Cut),
+            Err(Rang::Deadline) => {
+                message = format!("no whole answer within {:?}", step.timeout).into();
                 (Ending::Failed(ErrorKind::Timeout, &message), Went::Wrong)
             }
-            Some(Ok(Err(failure))) => {
+            Ok(Err(failure)) => {
                 message = failure.message;
                 (Ending::Failed(failure.kind, &message), Went::Wrong)
             }
-            Some(Ok(Ok(()))) => match check(step, answer, counters) {
+            Ok(Ok(answer)) => match check(step, &answer, &mut self.counters) {
                 Ok(()) => (Ending::Answered, Went::Well),
                 Err(wrong) => {
-                    message = wrong.sentence();
+                    message = wrong.sentence().into();
                     (Ending::Failed(wrong.kind, &message), Went::Wrong)
                 }
             },
         };
-        let bytes = answer.bytes;
-        self.recorder.record(&Outcome {
+        self.shared.recorder.record(&Outcome {
             step: index,
             counted,
             planned,
-            done,
-            bytes,
+            done: self.now,
+            bytes: self.link.received(),
             ending,
-            counters,
+            counters: &self.counters,
         });
         went
     }

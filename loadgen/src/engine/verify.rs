@@ -3,10 +3,9 @@
 use miette::Diagnostic;
 use thiserror::Error;
 
-use super::check::{Answer, check};
+use super::check::check;
 use super::plan::Plan;
-use super::request::Request;
-use super::transport::Transport;
+use super::transport::{Link, Transport};
 use crate::scenario::{Data, Step};
 
 /// What a server answered in place of what a step expects.
@@ -45,12 +44,19 @@ pub enum VerifyError {
 /// Sends each step of the plan once, in order, to `who`, and gives the counters that were read,
 /// by step. Nothing of this is in any count.
 pub async fn verify(plan: &Plan, who: &str) -> Result<Vec<Vec<u64>>, VerifyError> {
-    let transport = Transport::new().map_err(|e| VerifyError::Client(e.to_string()))?;
+    let transport =
+        Transport::new(plan).map_err(|failure| VerifyError::Client(failure.to_string()))?;
+    let mut link = transport.link();
     // One past the last user of the test, so that it sends data of its own.
     let mut data = Data::new(plan.seed, plan.scenario.load.users);
     let mut counters = Vec::new();
-    for step in &plan.scenario.steps {
-        let read = verify_step(plan, step, &transport, &mut data).await;
+    for (index, step) in plan.scenario.steps.iter().enumerate() {
+        // What the path will be: rendering is repeatable.
+        let mut path = String::new();
+        step.path.render(&mut data.clone(), &mut path);
+        link.render(index, &mut data);
+        let read =
+            verify_step(step, format!("{} {}{path}", step.method, plan.base_url), &mut link).await;
         counters.push(read.map_err(|mismatch| VerifyError::Mismatch {
             who: who.to_owned(),
             mismatch: Box::new(mismatch),
@@ -60,22 +66,18 @@ pub async fn verify(plan: &Plan, who: &str) -> Result<Vec<Vec<u64>>, VerifyError
 }
 
 async fn verify_step(
-    plan: &Plan,
     step: &Step,
-    transport: &Transport,
-    data: &mut Data,
+    request: String,
+    link: &mut Link<'_>,
 ) -> Result<Vec<u64>, Mismatch> {
-    let mut request = Request::default();
-    request.render(&plan.base_url, step, data);
     let mismatch = |expected: String, got: String| Mismatch {
         step: step.name.clone(),
-        request: format!("{} {}", step.method, request.url),
+        request,
         expected,
         got,
     };
-    let (mut answer, mut counters) = (Answer::default(), Vec::new());
-    match tokio::time::timeout(step.timeout, transport.exchange(step, &request, &mut answer)).await
-    {
+    let mut counters = Vec::new();
+    match tokio::time::timeout(step.timeout, link.exchange(step)).await {
         Err(_) => Err(mismatch(
             format!("an answer within {}", humantime::format_duration(step.timeout)),
             "none".to_owned(),
@@ -84,7 +86,7 @@ async fn verify_step(
             "an answer".to_owned(),
             format!("a {} error: {}", failure.kind, failure.message),
         )),
-        Ok(Ok(())) => match check(step, &answer, &mut counters) {
+        Ok(Ok(answer)) => match check(step, &answer, &mut counters) {
             Ok(()) => Ok(counters),
             Err(wrong) => Err(mismatch(wrong.expected, wrong.got)),
         },

@@ -77,7 +77,7 @@ impl Template {
     }
 
     /// Appends another template's pieces.
-    pub(super) fn append(&mut self, other: Template) {
+    pub(crate) fn append(&mut self, other: Template) {
         for piece in other.pieces {
             self.push(piece);
         }

@@ -5,29 +5,22 @@ use std::io;
 
 use reqwest::{Client, Response, redirect};
 
-use crate::engine::check::{Answer, reads_body};
-use crate::engine::request::Request;
+use super::{Answer, Body, Failure, Keep};
+use crate::engine::plan::Plan;
 use crate::measure::ErrorKind;
-use crate::scenario::{Method, Step};
+use crate::scenario::{Data, Method, Step};
 
-/// Sends requests over connections that are kept alive. Redirects are answers like any other:
-/// they are not followed.
-#[derive(Debug, Clone)]
-pub struct Transport(Client);
-
-/// Why there is no whole answer.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Failure {
-    /// The kind that it counts as.
-    pub kind: ErrorKind,
-    /// What happened.
-    pub message: String,
+/// The client that all users share. It keeps connections alive.
+pub struct Reqwest {
+    client: Client,
+    base_url: String,
+    steps: Vec<Step>,
 }
 
-impl Transport {
-    /// A transport without any connection yet. Proxies of the environment are not used: what is
+impl Reqwest {
+    /// A client without any connection yet. Proxies of the environment are not used: what is
     /// measured is the server that was named.
-    pub fn new() -> Result<Self, reqwest::Error> {
+    pub fn new(plan: &Plan) -> Result<Self, Failure> {
         let client = Client::builder()
             .user_agent(concat!("loadgen/", env!("CARGO_PKG_VERSION")))
             .redirect(redirect::Policy::none())
@@ -36,46 +29,86 @@ impl Transport {
             .no_gzip()
             .tcp_nodelay(true)
             .http1_only()
-            .build()?;
-        Ok(Self(client))
+            .build()
+            .map_err(|e| Failure::new(ErrorKind::Connect, root(&e)))?;
+        Ok(Self { client, base_url: plan.base_url.clone(), steps: plan.scenario.steps.clone() })
+    }
+}
+
+/// One user's requests, and what came back.
+pub struct Link<'a> {
+    shared: &'a Reqwest,
+    request: Request,
+    received: u64,
+    kept: Vec<u8>,
+}
+
+/// One request with all generated parts filled in. Its buffers are used again for the next one.
+#[derive(Debug, Default)]
+struct Request {
+    url: String,
+    headers: Vec<(String, String)>,
+    body: Option<String>,
+}
+
+impl<'a> Link<'a> {
+    pub fn new(shared: &'a Reqwest) -> Self {
+        Self { shared, request: Request::default(), received: 0, kept: Vec::new() }
     }
 
-    /// Sends one request and reads its answer to the last byte into `answer`, keeping the body
-    /// where something reads it.
-    pub async fn exchange(
-        &self,
-        step: &Step,
-        request: &Request,
-        answer: &mut Answer,
-    ) -> Result<(), Failure> {
-        let mut response = self.send(step, request).await?;
-        answer.status = response.status().as_u16();
-        answer.bytes = 0;
-        answer.body.clear();
-        // Of an unexpected answer the error shows the beginning.
-        let unexpected = match step.expect.status {
-            Some(status) => status != answer.status,
-            None => !(200..400).contains(&answer.status),
-        };
-        let keep = unexpected || reads_body(step);
+    pub fn render(&mut self, index: usize, data: &mut Data) {
+        self.request.render(&self.shared.base_url, &self.shared.steps[index], data);
+    }
+
+    pub fn received(&self) -> u64 {
+        self.received
+    }
+
+    pub async fn exchange(&mut self, step: &Step) -> Result<Answer<'_>, Failure> {
+        self.received = 0;
+        self.kept.clear();
+        let mut response = self.send(step).await?;
+        let status = response.status().as_u16();
+        let keep = Keep::of(step, status);
         while let Some(chunk) = response.chunk().await.map_err(|e| failure(&e))? {
-            answer.bytes += chunk.len() as u64;
-            if keep {
-                answer.body.extend_from_slice(&chunk);
-            }
+            self.received += chunk.len() as u64;
+            let room = keep.room(self.kept.len(), chunk.len())?;
+            self.kept.extend_from_slice(&chunk[..room]);
         }
-        Ok(())
+        Ok(Answer { status, body: Body::Kept(&self.kept) })
     }
 
-    async fn send(&self, step: &Step, request: &Request) -> Result<Response, Failure> {
-        let mut builder = self.0.request(method(step.method), &request.url);
-        for (name, value) in &request.headers {
+    async fn send(&self, step: &Step) -> Result<Response, Failure> {
+        let mut builder = self.shared.client.request(method(step.method), &self.request.url);
+        for (name, value) in &self.request.headers {
             builder = builder.header(name, value);
         }
-        if let Some(body) = &request.body {
+        if let Some(body) = &self.request.body {
             builder = builder.body(body.clone());
         }
         builder.send().await.map_err(|e| failure(&e))
+    }
+}
+
+impl Request {
+    fn render(&mut self, base_url: &str, step: &Step, data: &mut Data) {
+        self.url.clear();
+        self.url.push_str(base_url);
+        step.path.render(data, &mut self.url);
+        self.headers.clear();
+        for (name, value) in &step.headers {
+            let mut text = String::new();
+            value.render(data, &mut text);
+            self.headers.push((name.clone(), text));
+        }
+        self.body = step.body.as_ref().map(|body| {
+            if !step.headers.iter().any(|(name, _)| name == "content-type") {
+                self.headers.push(("content-type".to_owned(), body.content_type.clone()));
+            }
+            let mut text = String::new();
+            body.text.render(data, &mut text);
+            text
+        });
     }
 }
 
@@ -88,7 +121,7 @@ fn failure(error: &reqwest::Error) -> Failure {
     } else {
         ErrorKind::Protocol
     };
-    Failure { kind, message: root(error) }
+    Failure::new(kind, root(error))
 }
 
 fn broke_off(cause: &(dyn Error + 'static)) -> bool {

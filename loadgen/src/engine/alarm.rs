@@ -1,0 +1,100 @@
+//! What cuts a user's waiting short: its request's timeout, and the end of the round.
+
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll, Waker};
+use std::time::Instant;
+
+use tokio::sync::futures::Notified;
+use tokio::time::{Sleep, sleep_until};
+
+use super::gate::Gate;
+
+/// Why nothing more is waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rang {
+    /// The deadline has passed.
+    Deadline,
+    /// The round has ended, or was stopped.
+    Cut,
+}
+
+/// A user's alarm clock.
+///
+/// It costs a request next to nothing: nobody sets a timer for each. One timer runs on, and only
+/// when it goes off it is set to whatever is due by then.
+pub struct Alarm<'a> {
+    gate: &'a Gate,
+    timer: Pin<Box<Sleep>>,
+    halted: Pin<Box<Notified<'a>>>,
+    /// Who is woken by `halted`: the user's task, always the same one.
+    registered: Option<Waker>,
+}
+
+impl<'a> Alarm<'a> {
+    pub fn new(gate: &'a Gate, now: Instant) -> Self {
+        let timer = Box::pin(sleep_until(now.into()));
+        Self { gate, timer, halted: Box::pin(gate.halted()), registered: None }
+    }
+
+    /// Awaits `work` until `deadline`, and no longer than the round lets its requests live.
+    pub async fn guard<T>(
+        &mut self,
+        deadline: Instant,
+        work: impl Future<Output = T>,
+    ) -> Result<T, Rang> {
+        let mut work = pin!(work);
+        let due = self.gate.cut_at().map_or(deadline, |cut| cut.min(deadline));
+        poll_fn(|context| {
+            if let Poll::Ready(done) = work.as_mut().poll(context) {
+                Poll::Ready(Ok(done))
+            } else if self.is_halted(context) {
+                Poll::Ready(Err(Rang::Cut))
+            } else if self.is_due(due, context) {
+                Poll::Ready(Err(if due < deadline { Rang::Cut } else { Rang::Deadline }))
+            } else {
+                Poll::Pending
+            }
+        })
+        .await
+    }
+
+    /// Waits until `then`; `false` when the round was halted first.
+    pub async fn wait_until(&mut self, then: Instant) -> bool {
+        poll_fn(|context| {
+            if self.is_halted(context) {
+                Poll::Ready(false)
+            } else if self.is_due(then, context) {
+                Poll::Ready(true)
+            } else {
+                Poll::Pending
+            }
+        })
+        .await
+    }
+
+    /// Whether the round was halted; if not, the user is woken when it is. The gate's lock is
+    /// taken once for each user, rather than once for each request.
+    fn is_halted(&mut self, context: &mut Context<'_>) -> bool {
+        if !self.registered.as_ref().is_some_and(|waker| waker.will_wake(context.waker())) {
+            self.registered = Some(context.waker().clone());
+            // What it would tell, the gate tells too.
+            let _ = self.halted.as_mut().poll(context);
+        }
+        self.gate.is_halted()
+    }
+
+    fn is_due(&mut self, due: Instant, context: &mut Context<'_>) -> bool {
+        let due = due.into();
+        if self.timer.deadline() > due {
+            self.timer.as_mut().reset(due);
+        }
+        while self.timer.as_mut().poll(context).is_ready() {
+            if self.timer.deadline() == due {
+                return true;
+            }
+            self.timer.as_mut().reset(due);
+        }
+        false
+    }
+}

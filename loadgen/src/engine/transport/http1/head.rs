@@ -1,0 +1,191 @@
+//! The head of a response: what it says about the body and the connection (RFC 9112, section 6.3).
+//!
+//! Where the RFC leaves a choice, this follows hyper, so that both transports see one server alike.
+
+use std::mem::MaybeUninit;
+
+use httparse::{Header, ParserConfig, Response, Status};
+
+/// Headers that a response may have; hyper has the same limit.
+const MOST_HEADERS: usize = 100;
+
+/// What the rest of a response depends on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Head {
+    /// The status code.
+    pub status: u16,
+    /// Where the body ends.
+    pub framing: Framing,
+    /// Whether the connection may be used again after this response.
+    pub keep_alive: bool,
+}
+
+/// Where a body ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Framing {
+    /// After so many bytes.
+    Sized(u64),
+    /// After the last chunk and its trailers.
+    Chunked,
+    /// With the connection.
+    UntilClose,
+}
+
+/// Reads a head with the empty line after it, and tells its length; `None` if there is more to
+/// come. `no_body` says that the request was one whose response has none: a HEAD.
+pub fn parse(bytes: &[u8], no_body: bool) -> Result<Option<(usize, Head)>, &'static str> {
+    let mut headers = [const { MaybeUninit::<Header<'_>>::uninit() }; MOST_HEADERS];
+    let mut response = Response::new(&mut []);
+    let parsed = ParserConfig::default().parse_response_with_uninit_headers(
+        &mut response,
+        bytes,
+        &mut headers,
+    );
+    let length = match parsed {
+        Ok(Status::Complete(length)) => length,
+        Ok(Status::Partial) => return Ok(None),
+        Err(error) => return Err(fault(error)),
+    };
+    let (Some(status @ 100..), Some(minor)) = (response.code, response.version) else {
+        return Err(fault(httparse::Error::Status));
+    };
+    let fields = Fields::read(response.headers);
+    let framing = fields.framing(status, minor, no_body)?;
+    // What follows a 101 is another protocol.
+    let keep_alive = fields.keep_alive(minor) && status != 101;
+    Ok(Some((length, Head { status, framing, keep_alive })))
+}
+
+fn fault(error: httparse::Error) -> &'static str {
+    match error {
+        httparse::Error::Version => "the answer is not HTTP/1",
+        httparse::Error::Status => "the answer's status line is malformed",
+        httparse::Error::TooManyHeaders => "the answer has more than 100 headers",
+        _ => "a header of the answer is malformed",
+    }
+}
+
+/// The headers that matter here.
+#[derive(Default)]
+struct Fields {
+    closes: bool,
+    keeps_alive: bool,
+    /// `Some(None)` where it can't be understood.
+    length: Option<Option<u64>>,
+    /// Whether `chunked` is the last of the transfer codings, where there are any.
+    chunked: Option<bool>,
+}
+
+impl Fields {
+    fn read(headers: &[Header<'_>]) -> Self {
+        let mut fields = Self::default();
+        for Header { name, value } in headers {
+            if name.eq_ignore_ascii_case("connection") {
+                fields.closes |= has_token(value, b"close");
+                fields.keeps_alive |= has_token(value, b"keep-alive");
+            } else if name.eq_ignore_ascii_case("content-length") {
+                for part in list(value) {
+                    // The same length may be there more than once.
+                    let length = decimal(part);
+                    let agrees = fields.length.is_none_or(|before| before == length);
+                    fields.length = Some(if agrees { length } else { None });
+                }
+            } else if name.eq_ignore_ascii_case("transfer-encoding") {
+                let last = list(value).last().unwrap_or_default();
+                fields.chunked = Some(last.eq_ignore_ascii_case(b"chunked"));
+            }
+        }
+        fields
+    }
+
+    fn framing(&self, status: u16, minor: u8, no_body: bool) -> Result<Framing, &'static str> {
+        match (self.chunked, self.length) {
+            _ if no_body || matches!(status, 100..=199 | 204 | 304) => Ok(Framing::Sized(0)),
+            (Some(_), _) if minor == 0 => Err("the answer is HTTP/1.0 with a transfer-encoding"),
+            (Some(true), _) => Ok(Framing::Chunked),
+            (Some(false), _) | (None, None) => Ok(Framing::UntilClose),
+            (None, Some(Some(length))) => Ok(Framing::Sized(length)),
+            (None, Some(None)) => Err("the answer's content-length is malformed"),
+        }
+    }
+
+    /// From HTTP/1.1 on, connections stay unless something else is said (RFC 9112, section 9.3).
+    fn keep_alive(&self, minor: u8) -> bool {
+        !self.closes && (minor == 1 || self.keeps_alive)
+    }
+}
+
+fn has_token(value: &[u8], token: &[u8]) -> bool {
+    list(value).any(|part| part.eq_ignore_ascii_case(token))
+}
+
+fn list(value: &[u8]) -> impl Iterator<Item = &[u8]> {
+    value.split(|b| *b == b',').map(<[u8]>::trim_ascii)
+}
+
+/// Digits alone: neither a sign nor a space (RFC 9110, section 8.6).
+fn decimal(digits: &[u8]) -> Option<u64> {
+    if digits.is_empty() {
+        return None;
+    }
+    digits.iter().try_fold(0u64, |number, digit| match digit {
+        b'0'..=b'9' => number.checked_mul(10)?.checked_add(u64::from(digit - b'0')),
+        _ => None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Framing::{Chunked, Sized, UntilClose};
+
+    fn framing(head: &str, no_body: bool) -> Result<Framing, &'static str> {
+        let bytes = format!("{}\r\n\r\n", head.replace('\n', "\r\n"));
+        let (length, head) = parse(bytes.as_bytes(), no_body)?.expect("a whole head");
+        assert_eq!(length, bytes.len());
+        Ok(head.framing)
+    }
+
+    fn keep_alive(head: &str) -> bool {
+        let bytes = format!("{}\r\n\r\n", head.replace('\n', "\r\n"));
+        parse(bytes.as_bytes(), false).unwrap().expect("a whole head").1.keep_alive
+    }
+
+    #[test]
+    fn the_body_ends_where_the_head_says() {
+        for (head, expected) in [
+            ("HTTP/1.1 200 OK\nContent-Length: 27", Ok(Sized(27))),
+            ("HTTP/1.1 200\ncontent-length: 5, 5\nContent-Length: 5", Ok(Sized(5))),
+            ("HTTP/1.1 200 OK\nTransfer-Encoding: gzip, Chunked", Ok(Chunked)),
+            ("HTTP/1.1 200 OK\ncontent-length: 5\ntransfer-encoding: chunked", Ok(Chunked)),
+            ("HTTP/1.1 200 OK\ncontent-length: x\ntransfer-encoding: chunked", Ok(Chunked)),
+            ("HTTP/1.1 200 OK\ntransfer-encoding: chunked, gzip", Ok(UntilClose)),
+            ("HTTP/1.1 200 OK", Ok(UntilClose)),
+            ("HTTP/1.1 204 No Content\ncontent-length: 5", Ok(Sized(0))),
+            ("HTTP/1.1 304 Not Modified\ntransfer-encoding: chunked", Ok(Sized(0))),
+        ] {
+            assert_eq!(framing(head, false), expected, "{head}");
+        }
+        assert_eq!(framing("HTTP/1.1 200 OK\ncontent-length: 5", true), Ok(Sized(0)));
+    }
+
+    #[test]
+    fn a_length_that_cannot_be_trusted_is_refused() {
+        for length in ["", "-1", "+5", "5 5", "0x5", "5, 6", "18446744073709551616", "5,"] {
+            let head = format!("HTTP/1.1 200 OK\ncontent-length: {length}");
+            assert!(framing(&head, false).is_err(), "{length}");
+        }
+        assert!(framing("HTTP/1.0 200 OK\ntransfer-encoding: chunked", false).is_err());
+        assert!(framing("HTTP/1.1 099 OK", false).is_err());
+    }
+
+    #[test]
+    fn the_connection_stays_unless_it_is_to_close() {
+        assert!(keep_alive("HTTP/1.1 200 OK"));
+        assert!(!keep_alive("HTTP/1.1 200 OK\nConnection: upgrade, Close"));
+        assert!(!keep_alive("HTTP/1.1 200 OK\nconnection: close\nconnection: keep-alive"));
+        assert!(!keep_alive("HTTP/1.1 101 Switching Protocols"));
+        assert!(!keep_alive("HTTP/1.0 200 OK"));
+        assert!(keep_alive("HTTP/1.0 200 OK\nConnection: Keep-Alive"));
+    }
+}

@@ -1,0 +1,162 @@
+//! The `http1` transport: a connection for each user, kept alive (RFC 9112).
+
+mod head;
+mod message;
+mod response;
+mod scratch;
+
+use std::future::poll_fn;
+use std::io;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::{TcpStream, lookup_host};
+use tokio::sync::OnceCell;
+
+use self::message::{Buffers, Message};
+use self::response::{Progress, Reader};
+pub use self::scratch::Scratch;
+use super::{Answer, Body, Failure, Keep};
+use crate::engine::plan::Plan;
+use crate::measure::ErrorKind;
+use crate::scenario::{Data, Method, Step};
+
+/// What all users share: the server's addresses, and what of each request never changes.
+pub struct Http1 {
+    host: String,
+    port: u16,
+    /// Looked up once, at the first connection: a look-up for each would measure the resolver.
+    addresses: OnceCell<Vec<SocketAddr>>,
+    messages: Vec<Message>,
+}
+
+impl Http1 {
+    pub fn new(plan: &Plan) -> Result<Self, Failure> {
+        let wrong = |what: String| Failure::new(ErrorKind::Connect, what);
+        let url = ::reqwest::Url::parse(&plan.base_url)
+            .map_err(|e| wrong(format!("{}: {e}", plan.base_url)))?;
+        let (Some(host), Some(port)) = (url.host_str(), url.port_or_known_default()) else {
+            return Err(wrong(format!("{}: it names no host", plan.base_url)));
+        };
+        let host = host.trim_matches(['[', ']']).to_owned();
+        let steps = plan.scenario.steps.iter();
+        let messages = steps.map(|step| Message::new(step, &url)).collect();
+        Ok(Self { host, port, addresses: OnceCell::new(), messages })
+    }
+
+    async fn connect(&self) -> Result<TcpStream, Failure> {
+        let failed = |e: io::Error| Failure::new(ErrorKind::Connect, e.to_string());
+        let look_up = async || -> io::Result<Vec<SocketAddr>> {
+            Ok(lookup_host((self.host.as_str(), self.port)).await?.collect())
+        };
+        let addresses = self.addresses.get_or_try_init(look_up).await.map_err(failed)?;
+        let stream = TcpStream::connect(addresses.as_slice()).await.map_err(failed)?;
+        stream.set_nodelay(true).map_err(failed)?;
+        Ok(stream)
+    }
+}
+
+/// One user's connection, and what it uses again for each request.
+pub struct Link<'a> {
+    shared: &'a Http1,
+    /// There between two requests, unless it can't be used again: whoever gives up an exchange
+    /// drops its stream with it.
+    idle: Option<TcpStream>,
+    buffers: Buffers,
+    /// The step whose request was rendered last.
+    index: usize,
+    reader: Reader,
+}
+
+impl<'a> Link<'a> {
+    pub fn new(shared: &'a Http1) -> Self {
+        let (buffers, reader) = (Buffers::default(), Reader::default());
+        Self { shared, idle: None, buffers, index: 0, reader }
+    }
+
+    pub fn render(&mut self, index: usize, data: &mut Data) {
+        self.index = index;
+        self.shared.messages[index].render(data, &mut self.buffers);
+    }
+
+    pub fn received(&self) -> u64 {
+        self.reader.bytes()
+    }
+
+    pub async fn exchange(&mut self, step: &Step) -> Result<Answer<'_>, Failure> {
+        self.reader.begin(step.method == Method::Head);
+        let stream = match self.idle.take().filter(is_quiet) {
+            Some(stream) => stream,
+            None => self.shared.connect().await?,
+        };
+        let request = self.shared.messages[self.index].bytes(&self.buffers);
+        let mut exchange =
+            Exchange { stream, request, broken: false, reader: &mut self.reader, step };
+        let (scratch, progress) = poll_fn(|context| exchange.poll(context)).await?;
+        let (stream, sent) = (exchange.stream, exchange.request.is_empty() && !exchange.broken);
+        let Progress::Whole { body, keep_alive } = progress else {
+            // `poll` is ready only with a whole answer.
+            return Err(Failure::new(ErrorKind::Protocol, "half an answer"));
+        };
+        if keep_alive && sent {
+            self.idle = Some(stream);
+        }
+        let status = self.reader.status();
+        let body = match body {
+            Some(range) => Body::Read(scratch, range),
+            None => Body::Kept(self.reader.kept()),
+        };
+        Ok(Answer { status, body })
+    }
+}
+
+/// Whether nothing came over an idle connection, neither its end nor bytes that nobody asked for.
+/// No system call is made unless something did.
+fn is_quiet(stream: &TcpStream) -> bool {
+    stream.try_read(&mut [0]).is_err_and(|e| e.kind() == io::ErrorKind::WouldBlock)
+}
+
+/// One request and its answer, on the way.
+struct Exchange<'a> {
+    stream: TcpStream,
+    /// What of the request is still to be sent.
+    request: &'a [u8],
+    /// Whether the server takes no more of it. It may have answered all the same.
+    broken: bool,
+    reader: &'a mut Reader,
+    step: &'a Step,
+}
+
+impl Exchange<'_> {
+    /// Sends and reads as far as it goes. A server may answer before it has read all.
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<(Scratch, Progress), Failure>> {
+        while !self.request.is_empty() && !self.broken {
+            match Pin::new(&mut self.stream).poll_write(context, self.request) {
+                Poll::Ready(Ok(sent)) => self.request = &self.request[sent..],
+                Poll::Ready(Err(_)) => self.broken = true,
+                Poll::Pending => break,
+            }
+        }
+        let mut scratch = Scratch::take();
+        loop {
+            let mut buffer = ReadBuf::new(&mut scratch);
+            let read = ready!(Pin::new(&mut self.stream).poll_read(context, &mut buffer));
+            let length = buffer.filled().len();
+            let progress = match read {
+                Ok(()) if length == 0 => self.reader.end(),
+                Ok(()) => {
+                    let keep = |status| Keep::of(self.step, status);
+                    self.reader.feed(&scratch[..length], keep)
+                }
+                Err(e) => Err(Failure::new(ErrorKind::Reset, e.to_string())),
+            };
+            match progress {
+                Ok(Progress::Partial) => {}
+                Ok(whole) => return Poll::Ready(Ok((scratch, whole))),
+                Err(failure) => return Poll::Ready(Err(failure)),
+            }
+        }
+    }
+}
