@@ -1,9 +1,10 @@
 //! What cuts a user's waiting short: its request's timeout, and the end of the round.
 
 use std::future::{Future, poll_fn};
+use std::mem;
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tokio::sync::futures::Notified;
 use tokio::time::{Sleep, sleep_until};
@@ -26,6 +27,8 @@ pub enum Rang {
 pub struct Alarm<'a> {
     gate: &'a Gate,
     timer: Pin<Box<Sleep>>,
+    /// When the timer goes off, once somebody waits for it.
+    set_for: Option<Instant>,
     halted: Pin<Box<Notified<'a>>>,
     /// Who is woken by `halted`: the user's task, always the same one.
     registered: Option<Waker>,
@@ -34,20 +37,31 @@ pub struct Alarm<'a> {
 impl<'a> Alarm<'a> {
     pub fn new(gate: &'a Gate, now: Instant) -> Self {
         let timer = Box::pin(sleep_until(now.into()));
-        Self { gate, timer, halted: Box::pin(gate.halted()), registered: None }
+        Self { gate, timer, set_for: None, halted: Box::pin(gate.halted()), registered: None }
     }
 
-    /// Awaits `work` until `deadline`, and no longer than the round lets its requests live.
+    /// Awaits `work` from `now` on for `timeout`, and no longer than the round lets its requests
+    /// live.
     pub async fn guard<T>(
         &mut self,
-        deadline: Instant,
+        now: Instant,
+        timeout: Duration,
         work: impl Future<Output = T>,
     ) -> Result<T, Rang> {
         let mut work = pin!(work);
+        let deadline = now + timeout;
         let due = self.gate.cut_at().map_or(deadline, |cut| cut.min(deadline));
+        // When the timer goes off it wakes the user. So as long as nothing has woken it since
+        // `now`, there is no need to look at a timer that was to go off later.
+        let mut is_set = self.set_for.is_some_and(|set| set > now && set <= due);
         poll_fn(|context| {
             if let Poll::Ready(done) = work.as_mut().poll(context) {
                 Poll::Ready(Ok(done))
+            } else if mem::take(&mut is_set)
+                && self.is_registered(context)
+                && !self.gate.is_halted()
+            {
+                Poll::Pending
             } else if self.is_halted(context) {
                 Poll::Ready(Err(Rang::Cut))
             } else if self.is_due(due, context) {
@@ -76,7 +90,7 @@ impl<'a> Alarm<'a> {
     /// Whether the round was halted; if not, the user is woken when it is. The gate's lock is
     /// taken once for each user, rather than once for each request.
     fn is_halted(&mut self, context: &mut Context<'_>) -> bool {
-        if !self.registered.as_ref().is_some_and(|waker| waker.will_wake(context.waker())) {
+        if !self.is_registered(context) {
             self.registered = Some(context.waker().clone());
             // What it would tell, the gate tells too.
             let _ = self.halted.as_mut().poll(context);
@@ -84,17 +98,25 @@ impl<'a> Alarm<'a> {
         self.gate.is_halted()
     }
 
+    fn is_registered(&self, context: &Context<'_>) -> bool {
+        self.registered.as_ref().is_some_and(|waker| waker.will_wake(context.waker()))
+    }
+
     fn is_due(&mut self, due: Instant, context: &mut Context<'_>) -> bool {
-        let due = due.into();
-        if self.timer.deadline() > due {
-            self.timer.as_mut().reset(due);
+        if self.set_for.is_none_or(|set| set > due) {
+            self.set(due);
         }
         while self.timer.as_mut().poll(context).is_ready() {
-            if self.timer.deadline() == due {
+            if self.set_for == Some(due) {
                 return true;
             }
-            self.timer.as_mut().reset(due);
+            self.set(due);
         }
         false
+    }
+
+    fn set(&mut self, due: Instant) {
+        self.set_for = Some(due);
+        self.timer.as_mut().reset(due.into());
     }
 }

@@ -13,6 +13,7 @@ use thiserror::Error;
 use tokio::sync::{Notify, mpsc};
 use tokio_util::sync::CancellationToken;
 
+use super::check::Check;
 use super::gate::Gate;
 use super::plan::Plan;
 use super::transport::Transport;
@@ -79,8 +80,13 @@ impl Attack {
         let part = Duration::from_nanos(self.plan.warmup.subsec_nanos().into());
         let first = start + part + Duration::from_secs(1);
         let users = self.plan.share.users(self.plan.scenario.load.users);
-        let shared =
-            Arc::new(Shared { plan: self.plan, gate, recorder, transport: self.transport });
+        let shared = Arc::new(Shared {
+            checks: self.plan.scenario.steps.iter().map(Check::new).collect(),
+            plan: self.plan,
+            gate,
+            recorder,
+            transport: self.transport,
+        });
         // However this function is left, no user goes on.
         let halt = HaltOnDrop(&shared.gate);
         let ended = Arc::new(Countdown::new(users));

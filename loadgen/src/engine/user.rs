@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::time::Instant;
 
 use super::alarm::{Alarm, Rang};
-use super::check::check;
+use super::check::Check;
 use super::gate::{Admitted, Gate};
 use super::plan::Plan;
 use super::transport::{Link, Transport};
@@ -18,6 +18,7 @@ const WARMUP: u64 = 1 << 39;
 /// What all users of a process share.
 pub struct Shared {
     pub plan: Plan,
+    pub checks: Vec<Check>,
     pub gate: Gate,
     pub recorder: Recorder,
     pub transport: Transport,
@@ -26,7 +27,7 @@ pub struct Shared {
 /// A user at work.
 struct User<'a> {
     shared: &'a Shared,
-    data: Data,
+    data: Box<Data>,
     link: Link<'a>,
     alarm: Alarm<'a>,
     counters: Vec<u64>,
@@ -40,7 +41,7 @@ impl Shared {
         let now = Instant::now();
         let user = User {
             shared: self,
-            data: Data::new(self.plan.seed, user),
+            data: Box::new(Data::new(self.plan.seed, user)),
             link: self.transport.link(),
             alarm: Alarm::new(&self.gate, now),
             counters: Vec::new(),
@@ -90,7 +91,7 @@ impl User<'_> {
         self.counters.clear();
         let planned = Instant::now();
         let exchange = self.link.exchange(step);
-        let result = self.alarm.guard(planned + step.timeout, exchange).await;
+        let result = self.alarm.guard(planned, step.timeout, exchange).await;
         self.now = Instant::now();
         let message: Cow<'static, str>;
         let (ending, went) = match result {
@@ -103,7 +104,7 @@ impl User<'_> {
                 message = failure.message;
                 (Ending::Failed(failure.kind, &message), Went::Wrong)
             }
-            Ok(Ok(answer)) => match check(step, &answer, &mut self.counters) {
+            Ok(Ok(answer)) => match self.shared.checks[index].hold(&answer, &mut self.counters) {
                 Ok(()) => (Ending::Answered, Went::Well),
                 Err(wrong) => {
                     message = wrong.sentence().into();

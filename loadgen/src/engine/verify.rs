@@ -3,7 +3,7 @@
 use miette::Diagnostic;
 use thiserror::Error;
 
-use super::check::check;
+use super::check::Check;
 use super::plan::Plan;
 use super::transport::{Link, Transport};
 use crate::scenario::{Data, Step};
@@ -86,7 +86,7 @@ async fn verify_step(
             "an answer".to_owned(),
             format!("a {} error: {}", failure.kind, failure.message),
         )),
-        Ok(Ok(answer)) => match check(step, &answer, &mut counters) {
+        Ok(Ok(answer)) => match Check::new(step).hold(&answer, &mut counters) {
             Ok(()) => Ok(counters),
             Err(wrong) => Err(mismatch(wrong.expected, wrong.got)),
         },

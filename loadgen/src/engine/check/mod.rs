@@ -1,7 +1,11 @@
 //! Is an answer the expected one?
 
+mod json;
+
+use memchr::memmem::Finder;
 use serde_json::Value;
 
+use self::json::Lookup;
 use super::transport::Answer;
 use crate::measure::ErrorKind;
 use crate::scenario::Step;
@@ -41,63 +45,87 @@ fn reads_json(step: &Step) -> bool {
     !step.expect.json.is_empty() || !step.counters.is_empty()
 }
 
-/// Holds an answer against what the step expects, and reads its counters into `counters`.
-pub fn check(step: &Step, answer: &Answer<'_>, counters: &mut Vec<u64>) -> Result<(), Wrong> {
-    counters.clear();
-    check_status(step, answer)?;
-    if let Some(text) = &step.expect.body
-        && !contains(&answer.body, text.as_bytes())
-    {
-        return Err(Wrong {
-            kind: ErrorKind::Expectation,
-            expected: format!("a body that contains {text:?}"),
-            got: shown(&answer.body),
-        });
-    }
-    if reads_json(step) {
-        check_json(step, answer, counters)?;
-    }
-    Ok(())
+/// What the answers to one step are held against, made ready once.
+#[derive(Debug)]
+pub struct Check {
+    step: Step,
+    text: Option<Finder<'static>>,
+    lookup: Option<Lookup>,
 }
 
-fn check_status(step: &Step, answer: &Answer<'_>) -> Result<(), Wrong> {
-    if is_expected(step, answer.status) {
-        return Ok(());
+impl Check {
+    /// The check of a step's answers.
+    #[must_use]
+    pub fn new(step: &Step) -> Self {
+        let text = step.expect.body.as_ref().map(|text| Finder::new(text).into_owned());
+        Self { step: step.clone(), text, lookup: Lookup::new(step) }
     }
-    let expected = match step.expect.status {
-        Some(status) => format!("status {status}"),
-        None => "a 2xx or 3xx status".to_owned(),
-    };
-    let got = format!("{}: {}", answer.status, shown(&answer.body));
-    Err(Wrong { kind: ErrorKind::Status, expected, got })
-}
 
-fn check_json(step: &Step, answer: &Answer<'_>, counters: &mut Vec<u64>) -> Result<(), Wrong> {
-    let wrong =
-        |expected: String, got: String| Err(Wrong { kind: ErrorKind::Expectation, expected, got });
-    let Ok(json) = serde_json::from_slice::<Value>(&answer.body) else {
-        return wrong("a JSON body".to_owned(), shown(&answer.body));
-    };
-    let at = |pointer: &str| match json.pointer(pointer) {
-        Some(found) => format!("{} at {pointer:?}", shown(found.to_string().as_bytes())),
-        None => format!("nothing at {pointer:?} of {}", shown(&answer.body)),
-    };
-    for (pointer, expected) in &step.expect.json {
-        if json.pointer(pointer).is_none_or(|found| !same(found, expected)) {
-            return wrong(format!("{expected} at {pointer:?}"), at(pointer));
+    /// Holds an answer against what the step expects, and reads its counters into `counters`.
+    pub fn hold(&self, answer: &Answer<'_>, counters: &mut Vec<u64>) -> Result<(), Wrong> {
+        counters.clear();
+        self.status(answer)?;
+        if let (Some(finder), Some(text)) = (&self.text, &self.step.expect.body)
+            && finder.find(&answer.body).is_none()
+        {
+            return Err(Wrong {
+                kind: ErrorKind::Expectation,
+                expected: format!("a body that contains {text:?}"),
+                got: shown(&answer.body),
+            });
         }
+        if !reads_json(&self.step) {
+            return Ok(());
+        }
+        counters.resize(self.step.counters.len(), 0);
+        if self.lookup.as_ref().is_some_and(|lookup| lookup.passes(&answer.body, counters)) {
+            return Ok(());
+        }
+        counters.clear();
+        self.json(answer, counters)
     }
-    for counter in &step.counters {
-        match json.pointer(&counter.pointer).and_then(Value::as_u64) {
-            Some(n) => counters.push(n),
-            None => {
-                counters.clear();
-                let expected = format!("a whole number at {:?}", counter.pointer);
-                return wrong(expected, at(&counter.pointer));
+
+    fn status(&self, answer: &Answer<'_>) -> Result<(), Wrong> {
+        if is_expected(&self.step, answer.status) {
+            return Ok(());
+        }
+        let expected = match self.step.expect.status {
+            Some(status) => format!("status {status}"),
+            None => "a 2xx or 3xx status".to_owned(),
+        };
+        let got = format!("{}: {}", answer.status, shown(&answer.body));
+        Err(Wrong { kind: ErrorKind::Status, expected, got })
+    }
+
+    /// What the lookup did not pass: with all of the body in memory, so that an error can show it.
+    fn json(&self, answer: &Answer<'_>, counters: &mut Vec<u64>) -> Result<(), Wrong> {
+        let wrong = |expected: String, got: String| {
+            Err(Wrong { kind: ErrorKind::Expectation, expected, got })
+        };
+        let Ok(json) = serde_json::from_slice::<Value>(&answer.body) else {
+            return wrong("a JSON body".to_owned(), shown(&answer.body));
+        };
+        let at = |pointer: &str| match json.pointer(pointer) {
+            Some(found) => format!("{} at {pointer:?}", shown(found.to_string().as_bytes())),
+            None => format!("nothing at {pointer:?} of {}", shown(&answer.body)),
+        };
+        for (pointer, expected) in &self.step.expect.json {
+            if json.pointer(pointer).is_none_or(|found| !same(found, expected)) {
+                return wrong(format!("{expected} at {pointer:?}"), at(pointer));
             }
         }
+        for counter in &self.step.counters {
+            match json.pointer(&counter.pointer).and_then(Value::as_u64) {
+                Some(n) => counters.push(n),
+                None => {
+                    counters.clear();
+                    let expected = format!("a whole number at {:?}", counter.pointer);
+                    return wrong(expected, at(&counter.pointer));
+                }
+            }
+        }
+        Ok(())
     }
-    Ok(())
 }
 
 /// Equal as JSON has it: there 1 and 1.0 are one number.
@@ -112,10 +140,6 @@ fn same(a: &Value, b: &Value) -> bool {
         }
         _ => a == b,
     }
-}
-
-fn contains(body: &[u8], text: &[u8]) -> bool {
-    body.windows(text.len()).any(|window| window == text)
 }
 
 /// The beginning of a body, fit for one line.
@@ -146,7 +170,8 @@ mod tests {
     fn judge(keys: &str, status: u16, body: &str) -> Result<Vec<u64>, String> {
         let answer = Answer { status, body: Body::Kept(body.as_bytes()) };
         let mut counters = vec![99];
-        check(&step(keys), &answer, &mut counters)
+        Check::new(&step(keys))
+            .hold(&answer, &mut counters)
             .map(|()| counters)
             .map_err(|wrong| format!("{}: {}", wrong.kind, wrong.sentence()))
     }
