@@ -1,14 +1,16 @@
 //! The `reqwest` transport: one client, whose connections all users of the process share.
 
+mod client;
+
 use std::error::Error;
 use std::io;
 
-use reqwest::{Client, Response, redirect};
+use reqwest::{Client, Response};
 
 use crate::engine::check::{Answer, reads_body};
 use crate::engine::request::Request;
 use crate::measure::ErrorKind;
-use crate::scenario::{Method, Step};
+use crate::scenario::{Http, Method, Step};
 
 /// Sends requests over connections that are kept alive. Redirects are answers like any other:
 /// they are not followed.
@@ -25,19 +27,9 @@ pub struct Failure {
 }
 
 impl Transport {
-    /// A transport without any connection yet. Proxies of the environment are not used: what is
-    /// measured is the server that was named.
+    /// A transport without any connection yet.
     pub fn new() -> Result<Self, reqwest::Error> {
-        let client = Client::builder()
-            .user_agent(concat!("loadgen/", env!("CARGO_PKG_VERSION")))
-            .redirect(redirect::Policy::none())
-            .retry(reqwest::retry::never())
-            .no_proxy()
-            .no_gzip()
-            .tcp_nodelay(true)
-            .http1_only()
-            .build()?;
-        Ok(Self(client))
+        client::client(&Http::default(), "").map(Self)
     }
 
     /// Sends one request and reads its answer to the last byte into `answer`, keeping the body
