@@ -87,6 +87,24 @@ fn toml_that_does_not_parse() {
     insta::assert_snapshot!(project.run(&["check", "mine.toml"]).said());
 }
 
+/// The line of `loadgen check` that names the transport of a scenario with this `[http]`.
+fn transport(http: &str) -> String {
+    let scenario = format!("[http]\n{http}\n[[step]]\nget = \"/\"\n");
+    let finished = Project::real().file("mine.toml", &scenario).run(&["check", "mine.toml"]);
+    let line = finished.stdout.lines().find_map(|line| line.strip_prefix("  transport   "));
+    line.unwrap_or_else(|| panic!("{}", finished.said())).to_owned()
+}
+
+#[test]
+fn check_tells_the_transport_and_why() {
+    assert_eq!(transport(""), "http1 (reqwest for an https:// URL)");
+    assert_eq!(transport("cookies = true"), "reqwest, for cookies");
+    let all = "version = \"2\"\nredirects = 3\ncookies = true\nproxy = \"http://10.0.0.1:3128\"";
+    assert_eq!(transport(all), "reqwest, for HTTP/2, redirects, cookies and a proxy");
+    assert_eq!(transport("transport = \"reqwest\""), "reqwest, as the file says");
+    assert_eq!(transport("transport = \"http1\""), "http1, as the file says");
+}
+
 #[test]
 fn zero_users() {
     insta::assert_snapshot!(Project::real().run(&["-s", "direct", "--users", "0"]).said(), @"

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 use loadgen::cluster::{Cluster, ClusterError, LocalWorkers, Round};
 use loadgen::engine::{Plan, Share};
 use loadgen::measure::{Phase, Series};
-use loadgen::scenario::{Expect, Load, Method, OnError, Scenario, Step, Template, Until};
+use loadgen::scenario::{Expect, Http, Load, Method, OnError, Scenario, Step, Template, Until};
 use rustix::process::{Pid, Signal, kill_process};
 use tokio_util::sync::CancellationToken;
 
@@ -75,6 +75,7 @@ fn plan(url: &str, users: u32, until: Until) -> Plan {
             description: None,
             targets: Vec::new(),
             backends: Vec::new(),
+            http: Http::default(),
             load: Load { users, ramp_up: Duration::ZERO, until },
             steps: vec![step],
             on_error: OnError::default(),

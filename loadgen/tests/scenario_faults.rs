@@ -31,6 +31,11 @@ fn step(lines: &str) -> String {
     message(&format!("[[step]]\n{lines}\n"))
 }
 
+/// A scenario that is right but for this `[http]`.
+fn http_table(lines: &str) -> String {
+    message(&format!("[http]\n{lines}\n\n[[step]]\nget = \"/\"\n"))
+}
+
 /// A scenario of a step `redis3` that is right but for these thresholds.
 fn thresholds(lines: &str) -> String {
     message(&format!("[[step]]\nname = \"redis3\"\nget = \"/\"\n\n[thresholds]\n{lines}\n"))
@@ -95,6 +100,20 @@ error_rate = "< 101%"
     duration_of_zero: load_table("duration = \"0s\"");
     two_ends: load_table("duration = \"3s\"\niterations = 100");
     too_long: load_table("ramp_up = \"1h\"\nduration = \"24h\"");
+
+    many_faults_of_http: http_table(
+        "version = 2\nredirect = 3\nredirects = -1\ncookies = \"yes\"\nproxy = \"\"\ntransport = \"htp1\""
+    );
+    unknown_version: http_table("version = \"3\"");
+    too_many_redirects: http_table("redirects = 21");
+    proxy_without_scheme: http_table("proxy = \"10.0.0.1:3128\"");
+    proxy_of_another_scheme: http_table("proxy = \"socks5://10.0.0.1:1080\"");
+    proxy_with_a_path: http_table("proxy = \"http://10.0.0.1:3128/proxy.pac\"");
+    proxy_on_no_host: http_table("proxy = \"http://{proxy}:3128\"");
+    http1_cannot_do_that: http_table(
+        "transport = \"http1\"\nversion = \"1.1\"\nredirects = 3\ncookies = false\nproxy = \"http://10.0.0.1:3128\""
+    );
+    http1_cannot_do_http_2: http_table("version = \"2\"\ntransport = \"http1\"");
 
     no_request: step("name = \"idle\"");
     two_requests: step("get = \"/\"\nhead = \"/\"");

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use loadgen::scenario::{
-    Backend, Body, Comparison, Data, Expect, Load, Method, Metric, OnError, Scenario, Template,
-    Threshold, Until, load, parse,
+    Backend, Body, Comparison, Data, Expect, Http, HttpVersion, Load, Method, Metric, OnError,
+    Scenario, Template, Threshold, TransportKind, Until, load, parse,
 };
 use serde_json::json;
 
@@ -87,6 +87,7 @@ fn what_is_left_out_has_its_default() {
     let scenario = read("[[step]]\ndelete = \"/items/{{ user }}\"");
     let until = Until::Duration(Duration::from_secs(10));
     assert_eq!(scenario.load, Load { users: 1, ramp_up: Duration::ZERO, until });
+    assert_eq!(scenario.http, Http::default());
     assert_eq!(scenario.on_error, OnError::NextIteration);
     assert_eq!((scenario.description, scenario.targets.len()), (None, 0));
     let step = &scenario.steps[0];
@@ -101,6 +102,34 @@ fn a_test_may_end_by_iterations() {
     let until = |end: &str| read(&format!("[load]\n{end}\n[[step]]\nget = \"/\"")).load.until;
     assert_eq!(until("iterations = 20_000"), Until::Iterations(20_000));
     assert_eq!(until("iterations_per_user = 0xC8"), Until::IterationsPerUser(200));
+}
+
+/// A scenario with every key of `[http]`.
+fn with_http() -> Scenario {
+    read(
+        "http = { version = \"2\", redirects = 3, cookies = true, proxy = \"https://proxy:3128\", \
+         transport = \"reqwest\" }\n[[step]]\nget = \"/\"",
+    )
+}
+
+#[test]
+fn http_is_as_the_file_says() {
+    let all = Http {
+        version: HttpVersion::Http2,
+        redirects: 3,
+        cookies: true,
+        proxy: Some("https://proxy:3128".to_owned()),
+        transport: Some(TransportKind::Reqwest),
+    };
+    assert_eq!(with_http().http, all);
+    let http = |keys: &str| read(&format!("[http]\n{keys}\n[[step]]\nget = \"/\"")).http;
+    let default = "version = \"1.1\"\nredirects = 0\ncookies = false\ntransport = \"auto\"";
+    assert_eq!(http(default), Http::default());
+    assert_eq!(http("transport = \"http1\"").transport, Some(TransportKind::Http1));
+    let proxies = ["HTTP://a.example", "http://[::1]:8080/", "http://name:pa%40ss@10.0.0.1:3128"];
+    for proxy in proxies {
+        assert_eq!(http(&format!("proxy = \"{proxy}\"")).proxy.as_deref(), Some(proxy));
+    }
 }
 
 #[test]
@@ -143,8 +172,8 @@ fn json_bodies_are_as_they_were_written() {
 
 #[test]
 fn a_scenario_travels() {
-    for name in ["direct", "redis3", "insert_one", "insert_batch"] {
-        let scenario = shipped(name);
+    let shipped = ["direct", "redis3", "insert_one", "insert_batch"].map(shipped);
+    for scenario in shipped.into_iter().chain([with_http()]) {
         let bytes = rmp_serde::to_vec_named(&scenario).unwrap();
         assert_eq!(rmp_serde::from_slice::<Scenario>(&bytes).unwrap(), scenario);
     }

@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use loadgen::scenario::{Data, ScenarioError, parse};
+use loadgen::scenario::{Data, Scenario, ScenarioError, TransportKind, parse};
 use proptest::prelude::*;
 
 const VALID: &str = include_str!("../../scenarios/insert_batch.toml");
@@ -42,14 +42,52 @@ proptest! {
 
     #[test]
     fn any_value_may_stand_anywhere(
-        key in "description|targets|backends|on_error|load|step|thresholds",
-        inner in "users|ramp_up|duration|get|post|headers|body|expect|counters|p99|error_rate|text|json|name",
+        key in "description|targets|backends|on_error|http|load|step|thresholds",
+        inner in "version|redirects|cookies|proxy|transport|users|ramp_up|duration|get|post|headers|body|expect|counters|p99|error_rate|text|json|name",
         value in "-?[0-9]{1,25}|\"[^\"\\\\]{0,12}\"|\\[\\]|\\[1, \"a\"\\]|\\{\\}|true|-?inf|nan|1979-05-27|\"-?[0-9]{1,25}[smh%]?\"",
     ) {
         read(&format!("{key} = {value}"));
         read(&format!("{key} = {{ {inner} = {value} }}\n[[step]]\nget = \"/\""));
         read(&format!("[[step]]\nget = \"/\"\n{inner} = {value}"));
         read(&format!("[[step]]\npost = \"/\"\n[step.{inner}]\n{inner} = {value}"));
+    }
+
+    /// The transport's own reader of proxies passes over one that it cannot read.
+    #[test]
+    fn a_proxy_is_read_or_refused(
+        proxy in "(https?:)?(//|/\\\\)?(\\PC{0,4}@)?(\\PC{0,8}|[a-z0-9.:\\[\\]%_-]{0,16})(:[0-9]{0,6})?/?",
+    ) {
+        let text = format!("[http]\nproxy = {}\n[[step]]\nget = \"/\"", quoted(&proxy));
+        read(&text);
+        if let Ok(scenario) = parse("any", "any.toml", &text) {
+            let proxy = reqwest::Url::parse(&scenario.http.proxy.unwrap()).unwrap();
+            let uri: hyper::Uri = proxy.as_str().parse().unwrap();
+            prop_assert!(!uri.host().unwrap().is_empty());
+        }
+    }
+
+    #[test]
+    fn only_what_http1_can_do_is_asked_of_it(
+        version in "1\\.1|2",
+        redirects in 0u32..3,
+        cookies: bool,
+        proxy: bool,
+        transport in "auto|http1|reqwest",
+    ) {
+        let proxied = if proxy { "proxy = \"http://10.0.0.1:3128\"" } else { "" };
+        let text = format!(
+            "[http]\nversion = \"{version}\"\nredirects = {redirects}\ncookies = {cookies}\n{proxied}\ntransport = \"{transport}\"\n[[step]]\nget = \"/\"",
+        );
+        let plain = version == "1.1" && redirects == 0 && !cookies && !proxy;
+        match parse("any", "any.toml", &text) {
+            Ok(Scenario { http, .. }) => {
+                let cheap = http.transport("http://127.0.0.1") == TransportKind::Http1;
+                prop_assert_eq!(cheap, plain && transport != "reqwest");
+                let cheap = http.transport("https://127.0.0.1") == TransportKind::Http1;
+                prop_assert_eq!(cheap, transport == "http1");
+            }
+            Err(_) => prop_assert!(transport == "http1" && !plain),
+        }
     }
 
     #[test]

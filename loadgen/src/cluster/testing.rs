@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::engine::{Plan, Share};
-use crate::scenario::{Expect, Load, Method, OnError, Scenario, Step, Template, Until};
+use crate::scenario::{Expect, Http, Load, Method, OnError, Scenario, Step, Template, Until};
 
 /// `GET /` by `users` users for two seconds.
 pub(super) fn plan(base_url: &str, users: u32) -> Plan {
@@ -26,6 +26,7 @@ pub(super) fn plan(base_url: &str, users: u32) -> Plan {
             description: None,
             targets: Vec::new(),
             backends: Vec::new(),
+            http: Http::default(),
             load: Load {
                 users,
                 ramp_up: Duration::ZERO,

@@ -7,7 +7,7 @@ use super::{Exit, Failure, scenarios};
 use crate::cli::CheckArgs;
 use crate::lab::{Home, Manifest};
 use crate::report::{count, duration};
-use crate::scenario::{Load, Scenario, Step, Until};
+use crate::scenario::{Http, Load, Scenario, Step, Until};
 
 /// Explains each scenario, or shows what is wrong with it.
 pub fn run(args: &CheckArgs) -> Result<Exit, Failure> {
@@ -54,6 +54,7 @@ fn explain(scenario: &Scenario) -> String {
         let _ = writeln!(out, "  backends    {}", names.join(", "));
     }
     let _ = writeln!(out, "  load        {}", explain_load(&scenario.load));
+    let _ = writeln!(out, "  transport   {}", explain_transport(&scenario.http));
     for step in &scenario.steps {
         let _ = writeln!(out, "  step        {}", explain_step(step));
     }
@@ -74,6 +75,17 @@ fn explain_load(load: &Load) -> String {
         d => format!(", started over {}", duration(d)),
     };
     format!("closed model, {} users{ramp}, {until}", count(load.users.into()))
+}
+
+/// The transport, and why it is that one.
+fn explain_transport(http: &Http) -> String {
+    let features: Vec<String> = http.beyond_http1().iter().map(ToString::to_string).collect();
+    match (http.transport, features.split_last()) {
+        (Some(kind), _) => format!("{kind}, as the file says"),
+        (None, None) => "http1 (reqwest for an https:// URL)".to_owned(),
+        (None, Some((only, []))) => format!("reqwest, for {only}"),
+        (None, Some((last, others))) => format!("reqwest, for {} and {last}", others.join(", ")),
+    }
 }
 
 fn explain_step(step: &Step) -> String {

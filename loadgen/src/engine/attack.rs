@@ -60,8 +60,7 @@ pub struct Attack {
 impl Attack {
     /// Makes all ready; nothing is sent.
     pub fn prepare(plan: Plan) -> Result<Self, EngineError> {
-        let transport =
-            Transport::new(&plan).map_err(|failure| EngineError::Client(failure.to_string()))?;
+        let transport = Transport::new(&plan).map_err(EngineError::Client)?;
         Ok(Self { plan, transport })
     }
 

@@ -44,8 +44,7 @@ pub enum VerifyError {
 /// Sends each step of the plan once, in order, to `who`, and gives the counters that were read,
 /// by step. Nothing of this is in any count.
 pub async fn verify(plan: &Plan, who: &str) -> Result<Vec<Vec<u64>>, VerifyError> {
-    let transport =
-        Transport::new(plan).map_err(|failure| VerifyError::Client(failure.to_string()))?;
+    let transport = Transport::new(plan).map_err(VerifyError::Client)?;
     let mut link = transport.link();
     // One past the last user of the test, so that it sends data of its own.
     let mut data = Data::new(plan.seed, plan.scenario.load.users);

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::http::Http;
 use super::template::Template;
 use super::threshold::Threshold;
 
@@ -21,6 +22,8 @@ pub struct Scenario {
     pub targets: Vec<String>,
     /// What must run beside the target.
     pub backends: Vec<Backend>,
+    /// How requests travel.
+    pub http: Http,
     /// How much load, and for how long.
     pub load: Load,
     /// What each user does, in this order, in each iteration. Never empty.

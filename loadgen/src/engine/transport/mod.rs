@@ -7,14 +7,13 @@ mod http1;
 mod reqwest;
 
 use std::borrow::Cow;
-use std::fmt;
 use std::ops::{Deref, Range};
 
 use self::http1::Scratch;
 use super::check::{is_expected, reads_body};
 use super::plan::Plan;
 use crate::measure::ErrorKind;
-use crate::scenario::{Data, Step};
+use crate::scenario::{Data, Step, TransportKind};
 
 /// The longest body that is kept for an expectation or a counter to look at.
 const LONGEST_KEPT: usize = 16 << 20;
@@ -39,12 +38,11 @@ pub enum Link<'a> {
 }
 
 impl Transport {
-    /// The transport for a plan, without any connection yet.
-    pub fn new(plan: &Plan) -> Result<Self, Failure> {
-        if plan.base_url.starts_with("http://") {
-            http1::Http1::new(plan).map(Self::Http1)
-        } else {
-            reqwest::Reqwest::new(plan).map(Self::Reqwest)
+    /// The transport that a plan takes, without any connection yet; or why there is none.
+    pub fn new(plan: &Plan) -> Result<Self, String> {
+        match plan.scenario.http.transport(&plan.base_url) {
+            TransportKind::Http1 => http1::Http1::new(plan).map(Self::Http1),
+            TransportKind::Reqwest => reqwest::Reqwest::new(plan).map(Self::Reqwest),
         }
     }
 
@@ -164,11 +162,5 @@ pub struct Failure {
 impl Failure {
     fn new(kind: ErrorKind, message: impl Into<Cow<'static, str>>) -> Self {
         Self { kind, message: message.into() }
-    }
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
     }
 }

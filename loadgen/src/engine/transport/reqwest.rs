@@ -1,43 +1,46 @@
 //! The `reqwest` transport: one client, whose connections all users of the process share.
 
+mod client;
+mod cookies;
+
 use std::error::Error;
 use std::io;
+use std::sync::Arc;
 
-use reqwest::{Client, Response, redirect};
+use reqwest::Client;
+use reqwest::cookie::Jar;
 
+use self::cookies::with_cookies;
 use super::{Answer, Body, Failure, Keep};
 use crate::engine::plan::Plan;
 use crate::measure::ErrorKind;
-use crate::scenario::{Data, Method, Step};
+use crate::scenario::{Data, Http, HttpVersion, Method, Step};
 
 /// The client that all users share. It keeps connections alive.
 pub struct Reqwest {
     client: Client,
+    http: Http,
     base_url: String,
     steps: Vec<Step>,
 }
 
 impl Reqwest {
-    /// A client without any connection yet. Proxies of the environment are not used: what is
-    /// measured is the server that was named.
-    pub fn new(plan: &Plan) -> Result<Self, Failure> {
-        let client = Client::builder()
-            .user_agent(concat!("loadgen/", env!("CARGO_PKG_VERSION")))
-            .redirect(redirect::Policy::none())
-            .retry(reqwest::retry::never())
-            .no_proxy()
-            .no_gzip()
-            .tcp_nodelay(true)
-            .http1_only()
-            .build()
-            .map_err(|e| Failure::new(ErrorKind::Connect, root(&e)))?;
-        Ok(Self { client, base_url: plan.base_url.clone(), steps: plan.scenario.steps.clone() })
+    /// A client without any connection yet.
+    pub fn new(plan: &Plan) -> Result<Self, String> {
+        let http = plan.scenario.http.clone();
+        let client = client::client(&http, &plan.base_url).map_err(|e| root(&e))?;
+        let (base_url, steps) = (plan.base_url.clone(), plan.scenario.steps.clone());
+        Ok(Self { client, http, base_url, steps })
     }
 }
 
 /// One user's requests, and what came back.
 pub struct Link<'a> {
     shared: &'a Reqwest,
+    /// A client of the user's own for HTTP/2, where one client has one connection: a hundred users
+    /// are a hundred connections, whatever they speak.
+    own: Option<Client>,
+    cookies: Arc<Jar>,
     request: Request,
     received: u64,
     kept: Vec<u8>,
@@ -53,7 +56,14 @@ struct Request {
 
 impl<'a> Link<'a> {
     pub fn new(shared: &'a Reqwest) -> Self {
-        Self { shared, request: Request::default(), received: 0, kept: Vec::new() }
+        Self {
+            shared,
+            own: None,
+            cookies: Arc::default(),
+            request: Request::default(),
+            received: 0,
+            kept: Vec::new(),
+        }
     }
 
     pub fn render(&mut self, index: usize, data: &mut Data) {
@@ -67,7 +77,27 @@ impl<'a> Link<'a> {
     pub async fn exchange(&mut self, step: &Step) -> Result<Answer<'_>, Failure> {
         self.received = 0;
         self.kept.clear();
-        let mut response = self.send(step).await?;
+        let cookies = self.cookies.clone();
+        with_cookies(cookies, self.send_and_read(step)).await
+    }
+
+    async fn send_and_read(&mut self, step: &Step) -> Result<Answer<'_>, Failure> {
+        let client = match (self.shared.http.version, &self.own) {
+            (HttpVersion::Http11, _) => &self.shared.client,
+            (HttpVersion::Http2, Some(own)) => own,
+            (HttpVersion::Http2, None) => {
+                let own = client::client(&self.shared.http, &self.shared.base_url);
+                self.own.insert(own.map_err(|e| failure(&e))?)
+            }
+        };
+        let mut builder = client.request(method(step.method), &self.request.url);
+        for (name, value) in &self.request.headers {
+            builder = builder.header(name, value);
+        }
+        if let Some(body) = &self.request.body {
+            builder = builder.body(body.clone());
+        }
+        let mut response = builder.send().await.map_err(|e| failure(&e))?;
         let status = response.status().as_u16();
         let keep = Keep::of(step, status);
         while let Some(chunk) = response.chunk().await.map_err(|e| failure(&e))? {
@@ -76,17 +106,6 @@ impl<'a> Link<'a> {
             self.kept.extend_from_slice(&chunk[..room]);
         }
         Ok(Answer { status, body: Body::Kept(&self.kept) })
-    }
-
-    async fn send(&self, step: &Step) -> Result<Response, Failure> {
-        let mut builder = self.shared.client.request(method(step.method), &self.request.url);
-        for (name, value) in &self.request.headers {
-            builder = builder.header(name, value);
-        }
-        if let Some(body) = &self.request.body {
-            builder = builder.body(body.clone());
-        }
-        builder.send().await.map_err(|e| failure(&e))
     }
 }
 

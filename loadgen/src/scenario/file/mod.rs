@@ -6,6 +6,7 @@
 mod body;
 mod expect;
 mod headers;
+mod http;
 mod json;
 mod load;
 mod reader;
@@ -48,6 +49,7 @@ fn read_scenario(name: &str, mut table: Table<'_>, faults: &mut Faults<'_>) -> O
     let targets = table.take("targets").map(|value| read_names(&value, faults));
     let backends = table.take("backends").map(|value| read_backends(&value, faults));
     let on_error = table.take("on_error").and_then(|value| value.choice(&ON_ERROR, faults));
+    let http = table.take("http").and_then(|value| http::read(&value, faults));
     let load = load::read(table.take("load"), faults);
     let (names, steps) = step::read_all(table.take("step"), faults);
     let thresholds = table.take("thresholds");
@@ -58,6 +60,7 @@ fn read_scenario(name: &str, mut table: Table<'_>, faults: &mut Faults<'_>) -> O
         description: description.map(str::to_owned),
         targets: targets.unwrap_or_default(),
         backends: backends.unwrap_or_default(),
+        http: http.unwrap_or_default(),
         load: load?,
         steps: steps?,
         on_error: on_error.unwrap_or_default(),

@@ -164,6 +164,13 @@ impl<'a> Value<'a> {
         self.fault(message, "out of range", format!("write {range}"), faults)
     }
 
+    pub(super) fn boolean(&self, faults: &mut Faults<'_>) -> Option<bool> {
+        match self.node.get_ref() {
+            DeValue::Boolean(boolean) => Some(*boolean),
+            _ => self.wrong_type("true or false", faults),
+        }
+    }
+
     /// A duration that is longer than zero.
     pub(super) fn positive_duration(&self, faults: &mut Faults<'_>) -> Option<Duration> {
         let duration = self.duration(faults)?;

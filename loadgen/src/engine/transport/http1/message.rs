@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use reqwest::Url;
+use url::Url;
 
 use crate::scenario::{Data, Method, Step, Template};
 

@@ -14,6 +14,7 @@ use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpStream, lookup_host};
 use tokio::sync::OnceCell;
+use url::Url;
 
 use self::message::{Buffers, Message};
 use self::response::{Progress, Reader};
@@ -33,12 +34,17 @@ pub struct Http1 {
 }
 
 impl Http1 {
-    pub fn new(plan: &Plan) -> Result<Self, Failure> {
-        let wrong = |what: String| Failure::new(ErrorKind::Connect, what);
-        let url = ::reqwest::Url::parse(&plan.base_url)
-            .map_err(|e| wrong(format!("{}: {e}", plan.base_url)))?;
+    /// The transport for a plan whose base URL is an `http://` one.
+    pub fn new(plan: &Plan) -> Result<Self, String> {
+        let url = Url::parse(&plan.base_url).map_err(|e| format!("{}: {e}", plan.base_url))?;
+        if url.scheme() != "http" {
+            let scheme = url.scheme();
+            return Err(format!(
+                "transport = \"http1\" goes to http:// addresses, not to {scheme}://"
+            ));
+        }
         let (Some(host), Some(port)) = (url.host_str(), url.port_or_known_default()) else {
-            return Err(wrong(format!("{}: it names no host", plan.base_url)));
+            return Err(format!("{}: it names no host", plan.base_url));
         };
         let host = host.trim_matches(['[', ']']).to_owned();
         let steps = plan.scenario.steps.iter();

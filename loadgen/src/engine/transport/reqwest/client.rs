@@ -1,0 +1,223 @@
+//! The client, as a scenario's `[http]` asks for it.
+
+use std::sync::Arc;
+
+use reqwest::{Client, Proxy, redirect};
+
+use super::cookies::OfTheUser;
+use crate::scenario::{Http, HttpVersion};
+
+/// A client without any connection yet. Proxies of the environment are not used: what is measured
+/// is the server that was named.
+///
+/// All that share it share its connection for HTTP/2; cookies are each user's own.
+pub(super) fn client(http: &Http, base_url: &str) -> Result<Client, reqwest::Error> {
+    let mut builder = Client::builder()
+        .user_agent(concat!("loadgen/", env!("CARGO_PKG_VERSION")))
+        .redirect(match http.redirects {
+            0 => redirect::Policy::none(),
+            most => redirect::Policy::limited(most as usize),
+        })
+        .retry(reqwest::retry::never())
+        .no_proxy()
+        .no_gzip()
+        .tcp_nodelay(true);
+    builder = match http.version {
+        HttpVersion::Http11 => builder.http1_only(),
+        // The TLS handshake offers both versions, and the server chooses.
+        HttpVersion::Http2 if base_url.starts_with("https://") => builder,
+        HttpVersion::Http2 => builder.http2_prior_knowledge(),
+    };
+    if http.cookies {
+        builder = builder.cookie_provider(Arc::new(OfTheUser));
+    }
+    if let Some(proxy) = &http.proxy {
+        builder = builder.proxy(Proxy::all(proxy)?);
+    }
+    builder.build()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::error::Error;
+    use std::net::SocketAddr;
+
+    use axum::Router;
+    use axum::extract::{ConnectInfo, Path, Request};
+    use axum::http::{HeaderMap, HeaderName, header};
+    use axum::response::Redirect;
+    use axum::routing::get;
+    use reqwest::Version;
+    use reqwest::cookie::Jar;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpListener;
+
+    use super::*;
+    use crate::engine::transport::reqwest::cookies::with_cookies;
+
+    /// A server that redirects from `/redirect/3` to `/redirect/2` and so on, that gives a cookie at
+    /// `/give/NAME` and shows those it is sent at `/cookies`, and the version and the caller's
+    /// address at `/version` and `/caller`. It speaks HTTP/1.1 and HTTP/2.
+    async fn server() -> String {
+        let app = Router::new()
+            .route("/redirect/0", get(|| async { "arrived" }))
+            .route("/redirect/{left}", get(redirect_on))
+            .route("/give/{name}", get(give))
+            .route("/cookies", get(cookies))
+            .route("/version", get(|request: Request| async move { version(&request) }))
+            .route("/caller", get(|ConnectInfo(caller)| async move { address(caller) }));
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let app = app.into_make_service_with_connect_info::<SocketAddr>();
+        tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
+        url
+    }
+
+    async fn redirect_on(Path(left): Path<u32>) -> Redirect {
+        Redirect::temporary(&format!("/redirect/{}", left - 1))
+    }
+
+    async fn give(Path(name): Path<String>) -> ([(HeaderName, String); 1], Redirect) {
+        let cookie = format!("user={name}; Path=/; HttpOnly");
+        ([(header::SET_COOKIE, cookie)], Redirect::to("/cookies"))
+    }
+
+    async fn cookies(headers: HeaderMap) -> String {
+        let sent = headers.get(header::COOKIE);
+        sent.map_or("none", |value| value.to_str().unwrap()).to_owned()
+    }
+
+    fn version(request: &Request) -> String {
+        format!("{:?}", request.version())
+    }
+
+    fn address(caller: SocketAddr) -> String {
+        caller.to_string()
+    }
+
+    async fn text(client: &Client, url: &str, path: &str) -> String {
+        client.get(format!("{url}{path}")).send().await.unwrap().text().await.unwrap()
+    }
+
+    #[tokio::test]
+    async fn redirects_are_followed_up_to_the_limit() {
+        let url = server().await;
+        let with = |redirects| client(&Http { redirects, ..Http::default() }, &url).unwrap();
+        let answer = with(0).get(format!("{url}/redirect/1")).send().await.unwrap();
+        assert_eq!(answer.status(), 307, "with 0 a redirect is an answer like any other");
+        for redirects in [1, 3, 20] {
+            let client = with(redirects);
+            assert_eq!(text(&client, &url, &format!("/redirect/{redirects}")).await, "arrived");
+            let one_more = format!("{url}/redirect/{}", redirects + 1);
+            assert!(client.get(one_more).send().await.unwrap_err().is_redirect(), "{redirects}");
+        }
+    }
+
+    #[tokio::test]
+    async fn users_of_one_client_keep_their_own_cookies() {
+        let url = server().await;
+        let client = client(&Http { cookies: true, ..Http::default() }, &url).unwrap();
+        let [anna, bert] = [(), ()].map(|()| Arc::new(Jar::default()));
+        let get = |jar: &Arc<Jar>, path| with_cookies(jar.clone(), text(&client, &url, path));
+        tokio::join!(get(&anna, "/give/anna"), get(&bert, "/give/bert"));
+        assert_eq!(get(&anna, "/cookies").await, "user=anna");
+        assert_eq!(get(&bert, "/cookies").await, "user=bert");
+        get(&anna, "/give/clara").await;
+        assert_eq!(get(&anna, "/cookies").await, "user=clara");
+    }
+
+    #[tokio::test]
+    async fn a_redirect_may_give_a_cookie() {
+        let url = server().await;
+        let client =
+            client(&Http { cookies: true, redirects: 1, ..Http::default() }, &url).unwrap();
+        let shown = with_cookies(Arc::default(), text(&client, &url, "/give/anna")).await;
+        assert_eq!(shown, "user=anna");
+    }
+
+    #[tokio::test]
+    async fn no_cookie_is_kept_unasked() {
+        let url = server().await;
+        let client = client(&Http::default(), &url).unwrap();
+        text(&client, &url, "/give/anna").await;
+        assert_eq!(text(&client, &url, "/cookies").await, "none");
+    }
+
+    #[tokio::test]
+    async fn http_2_is_spoken_with_prior_knowledge() {
+        let url = server().await;
+        let with = |version| client(&Http { version, ..Http::default() }, &url).unwrap();
+        assert_eq!(text(&with(HttpVersion::Http11), &url, "/version").await, "HTTP/1.1");
+        let client = with(HttpVersion::Http2);
+        assert_eq!(text(&client, &url, "/version").await, "HTTP/2.0");
+        let answer = client.get(format!("{url}/version")).send().await.unwrap();
+        assert_eq!(answer.version(), Version::HTTP_2);
+    }
+
+    #[tokio::test]
+    async fn one_client_has_one_http_2_connection() {
+        let url = server().await;
+        let http = Http { version: HttpVersion::Http2, ..Http::default() };
+        let client = client(&http, &url).unwrap();
+        let mut callers = tokio::task::JoinSet::new();
+        for _ in 0..20 {
+            let (client, url) = (client.clone(), url.clone());
+            callers.spawn(async move { text(&client, &url, "/caller").await });
+        }
+        let connections: BTreeSet<String> = callers.join_all().await.into_iter().collect();
+        assert_eq!(connections.len(), 1, "{connections:?}");
+    }
+
+    /// What a client of this version first says to a server with TLS.
+    async fn tls_hello(version: HttpVersion) -> Vec<u8> {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("https://{}", listener.local_addr().unwrap());
+        let client = client(&Http { version, ..Http::default() }, &url).unwrap();
+        let request = tokio::spawn(client.get(url).send());
+        let (mut connection, _) = listener.accept().await.unwrap();
+        // A record's header has the length of the rest (RFC 8446, section 5.1).
+        let mut header = [0; 5];
+        connection.read_exact(&mut header).await.unwrap();
+        let mut hello = vec![0; usize::from(u16::from_be_bytes([header[3], header[4]]))];
+        connection.read_exact(&mut hello).await.unwrap();
+        drop(connection);
+        request.await.unwrap().unwrap_err();
+        hello
+    }
+
+    #[tokio::test]
+    async fn tls_offers_http_2_only_where_it_is_asked_for() {
+        // Names in the handshake have their length before them (RFC 7301, section 3.1).
+        let offers = |hello: &[u8], name: &[u8]| hello.windows(name.len()).any(|part| part == name);
+        let hello = tls_hello(HttpVersion::Http2).await;
+        assert!(offers(&hello, b"\x02h2\x08http/1.1"));
+        let hello = tls_hello(HttpVersion::Http11).await;
+        assert!(offers(&hello, b"\x08http/1.1") && !offers(&hello, b"\x02h2"));
+    }
+
+    #[tokio::test]
+    async fn a_proxy_is_sent_the_whole_url() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let proxy = format!("http://{}", listener.local_addr().unwrap());
+        let url = "http://target.invalid:81";
+        let client = client(&Http { proxy: Some(proxy), ..Http::default() }, url).unwrap();
+        let answer = tokio::spawn(async move { text(&client, url, "/items?n=1").await });
+        let (mut connection, _) = listener.accept().await.unwrap();
+        let mut request = Vec::new();
+        while !request.ends_with(b"\r\n\r\n") {
+            request.push(connection.read_u8().await.unwrap());
+        }
+        connection.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nproxy").await.unwrap();
+        assert_eq!(answer.await.unwrap(), "proxy");
+        let request = String::from_utf8(request).unwrap();
+        assert!(request.starts_with("GET http://target.invalid:81/items?n=1 HTTP/1.1\r\n"));
+    }
+
+    #[test]
+    fn a_proxy_that_is_none_makes_no_client() {
+        let http = Http { proxy: Some("http://".to_owned()), ..Http::default() };
+        let error = client(&http, "http://127.0.0.1").unwrap_err();
+        assert!(error.is_builder() && error.source().is_some());
+    }
+}

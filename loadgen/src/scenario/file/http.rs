@@ -1,0 +1,90 @@
+//! `[http]`: how requests travel.
+
+use url::{Host, ParseError, Url};
+
+use super::reader::{Faults, Value};
+use crate::scenario::error::Fault;
+use crate::scenario::http::{Http, HttpVersion, TransportKind};
+
+/// As many as browsers follow.
+const MOST_REDIRECTS: u64 = 20;
+
+const KEYS: [&str; 5] = ["version", "redirects", "cookies", "proxy", "transport"];
+
+const VERSIONS: [(&str, HttpVersion); 2] =
+    [("1.1", HttpVersion::Http11), ("2", HttpVersion::Http2)];
+
+const TRANSPORTS: [(&str, Option<TransportKind>); 3] = [
+    ("auto", None),
+    ("http1", Some(TransportKind::Http1)),
+    ("reqwest", Some(TransportKind::Reqwest)),
+];
+
+pub(super) fn read(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<Http> {
+    let mut table = value.table("[http]", faults)?;
+    let values = table.take_any(KEYS);
+    table.finish(faults);
+    let mut http = Http::default();
+    for value in &values {
+        read_key(value, &mut http, faults);
+    }
+    if http.transport == Some(TransportKind::Http1) {
+        check_http1(&http, &values, faults);
+    }
+    Some(http)
+}
+
+/// Reads one key; one that has a fault leaves its default.
+fn read_key(value: &Value<'_>, http: &mut Http, faults: &mut Faults<'_>) {
+    match value.key {
+        "version" => http.version = value.choice(&VERSIONS, faults).unwrap_or_default(),
+        "redirects" => {
+            let redirects = value.integer(0..=MOST_REDIRECTS, faults);
+            http.redirects = redirects.and_then(|n| u32::try_from(n).ok()).unwrap_or_default();
+        }
+        "cookies" => http.cookies = value.boolean(faults).unwrap_or_default(),
+        "proxy" => http.proxy = read_proxy(value, faults),
+        _ => http.transport = value.choice(&TRANSPORTS, faults).flatten(),
+    }
+}
+
+/// Read by the parser that the transport has, so that what passes here is no surprise there.
+fn read_proxy(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<String> {
+    let text = value.text(faults)?;
+    let label = match Url::parse(text) {
+        Err(ParseError::RelativeUrlWithoutBase) => "begins with neither".to_owned(),
+        Err(reason) => reason.to_string(),
+        Ok(url) if !matches!(url.scheme(), "http" | "https") => "another scheme".to_owned(),
+        Ok(url) if !url.host().is_some_and(is_host) => "not a host".to_owned(),
+        Ok(url) if url.path() != "/" || url.query().is_some() || url.fragment().is_some() => {
+            "more than a host and a port".to_owned()
+        }
+        Ok(_) => return Some(text.to_owned()),
+    };
+    let message = "`proxy` must be the http:// or https:// URL of a proxy";
+    value.fault(message, label, "write it like \"http://10.0.0.1:3128\"", faults)
+}
+
+/// Whether a host can be connected to. A URL may have names with quotes or braces in them, but the
+/// transport passes over a proxy of such a name without a word.
+fn is_host(host: Host<&str>) -> bool {
+    match host {
+        Host::Domain(name) => name.chars().all(|c| c.is_ascii_alphanumeric() || "-._".contains(c)),
+        Host::Ipv4(_) | Host::Ipv6(_) => true,
+    }
+}
+
+/// What http1 cannot do must not be asked of it.
+fn check_http1(http: &Http, values: &[Value<'_>], faults: &mut Faults<'_>) {
+    let features = http.beyond_http1();
+    if features.is_empty() {
+        return;
+    }
+    let value = |key| values.iter().find(|value| value.key == key);
+    let fault = Fault::new("the transport `http1` cannot do all that [http] asks for")
+        .help("leave `transport` out: loadgen takes reqwest where it is needed");
+    let forced = value("transport").map(|value| (value, "insists on http1"));
+    let asking = features.iter().filter_map(|feature| value(feature.key()));
+    let places = forced.into_iter().chain(asking.map(|value| (value, "needs reqwest")));
+    faults.add(places.fold(fault, |fault, (value, label)| fault.at(value.place(), label)));
+}
