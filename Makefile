@@ -8,10 +8,14 @@ UV_VERSION := 0.13.8
 UV := $(or $(shell command -v uv),.loadgen/uv/bin/uv)
 PYTHON := .venv/bin/python
 
-.PHONY: help run build test test-rust test-python lint fmt bench clean
+# Where `make bench` looks for peers first, before the PATH.
+PEERS := .loadgen/peers
+
+.PHONY: help run build test test-rust test-python lint fmt clean
+.PHONY: bench peers peer-wrk peer-oha peer-hey peer-k6 peer-locust peer-goose
 
 help: ## Show this list
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 run: ## Compare the four servers over Redis
 	$(CARGO) run $(CARGO_FLAGS) -- --scenario redis3 --workers 4
@@ -41,8 +45,33 @@ fmt: $(PYTHON) ## Format everything
 	$(PYTHON) -m ruff check --fix
 	$(PYTHON) -m ruff format
 
-bench: ## Measure what loadgen's own parts cost
+bench: build peer-goose $(PYTHON) ## Measure loadgen's parts, then all of it beside its peers
 	$(CARGO) bench --locked
+	$(PYTHON) -m bench.peers $(BENCH_FLAGS)
+
+peers: peer-wrk peer-oha peer-hey peer-k6 peer-locust ## Install all that make bench compares with
+
+peer-wrk: ## Install wrk and nginx from Debian, as root
+	@test "$$(id -u)" = 0 || { echo "peer-wrk installs wrk and nginx-light from Debian: run it as root" >&2; exit 1; }
+	apt-get install -y wrk nginx-light
+
+peer-oha: ## Install oha from crates.io
+	$(CARGO) install --locked oha@1.16.0 --root $(PEERS)
+
+peer-hey: ## Install hey from the Go proxy
+	GOBIN=$(CURDIR)/$(PEERS)/bin go install github.com/rakyll/hey@v0.1.4
+
+peer-k6: ## Install k6 from the Go proxy
+	GOBIN=$(CURDIR)/$(PEERS)/bin go install go.k6.io/k6@v1.8.1
+
+peer-locust: ## Install Locust from PyPI
+	python3 -m venv $(PEERS)/locust
+	$(PEERS)/locust/bin/pip install --quiet locust==2.47.0
+	mkdir -p $(PEERS)/bin
+	ln -sf ../locust/bin/locust $(PEERS)/bin/locust
+
+peer-goose: ## Build Goose without loadgen, a peer, too
+	$(CARGO) build $(CARGO_FLAGS) --example plain_goose
 
 clean: ## Remove what was built, but no results
 	$(CARGO) clean

@@ -1,0 +1,157 @@
+"""What people read: the tables, and the page around them."""
+
+import datetime
+import os
+import platform
+import re
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from bench.plan import ENOUGH_CONNECTIONS, Plan
+from bench.process import ROOT
+from bench.results import Runs, Sample, failures, middle, paired
+from bench.server import nginx_program
+from bench.tools import LOADGEN, TOOLS, Tool, asked_version, version
+
+HEADERS = [
+    "tool",
+    "CPU-µs/request",
+    "loadgen ÷ it (range)",
+    "requests/s",
+    "peak memory, MB",
+    "connections opened",
+    "longer than asked, s",
+]
+
+PAGE = """\
+# Performance
+
+What a request costs the tool that sends it: loadgen beside its peers, on one machine, in one run.
+`make bench BENCH_FLAGS="--markdown docs/performance.md"` wrote this page; your figures will differ,
+the ratios less so.
+
+{about}
+
+## Method
+
+- Every tool loads the same nginx: one worker, a constant answer of 25 bytes, keep-alive. nginx has
+  {server_core} to itself and the tool {generator_core}: what a tool starts shares that core.
+- {passes} over all tools for each number of connections, one after another, in an order that
+  rotates. Each run is asked to load for {seconds} s. Figures are medians over the passes.
+- Requests are those that nginx counted (`stub_status`, less this script's own), the same count for
+  every tool, whatever the tool itself reports. Requests/s are these over the {seconds} s asked for.
+- CPU time is user and system time of the tool and of the processes it has waited for, from
+  `wait4`; getting ready and reporting are included, which weighs on short runs: the last column
+  shows how long these took.
+- `loadgen ÷ it` is loadgen's CPU time for a request over the tool's, both of the same pass: the
+  median over the passes and its range. Below 1, loadgen needs less.
+- Memory is the peak resident memory; where there are several processes, the sum of their peaks.
+- A run fails where the tool does, and where it opened fewer than {enough} % of its connections.
+- loadgen holds each answer against what its scenario expects: the status and one JSON value; in
+  the row with four expectations, the status and three. The peers check nothing.
+
+{tables}
+
+## Commands
+
+{commands}
+"""
+
+
+def report(plan: Plan, results: Mapping[int, Runs]) -> str:
+    """Return the tables, for the terminal and for the page alike."""
+    return "\n\n".join(f"## {users:,} connections\n\n{_section(plan, runs)}" for users, runs in results.items())
+
+
+def page(plan: Plan, results: Mapping[int, Runs]) -> str:
+    one_core = plan.server_core == plan.generator_core
+    return PAGE.format(
+        about=_about(),
+        server_core="the only core" if one_core else f"core {plan.server_core}",
+        generator_core="shares it" if one_core else f"core {plan.generator_core}",
+        passes="One pass" if plan.passes == 1 else f"{plan.passes} passes",
+        seconds=plan.seconds,
+        enough=round(100 * ENOUGH_CONNECTIONS),
+        tables=report(plan, results),
+        commands=_commands(plan),
+    )
+
+
+def table(headers: Sequence[str], rows: Sequence[Sequence[str]], figures: bool = True) -> str:
+    """Return a table in Markdown that reads well as it is. Figures, after the first column, stand to the right."""
+    widths = [max(map(len, column)) for column in zip(headers, *rows, strict=True)]
+    right = [figures and column > 0 for column in range(len(widths))]
+    rule = ["-" * (width - 1) + ":" if to_right else "-" * width for width, to_right in zip(widths, right, strict=True)]
+    return "\n".join(_line(cells, widths, right) for cells in [headers, rule, *rows])
+
+
+def _line(cells: Sequence[str], widths: Sequence[int], right: Sequence[bool]) -> str:
+    columns = zip(cells, widths, right, strict=True)
+    padded = [cell.rjust(width) if to_right else cell.ljust(width) for cell, width, to_right in columns]
+    return f"| {' | '.join(padded)} |"
+
+
+def _section(plan: Plan, runs: Runs) -> str:
+    rows = [_row(plan, tool, runs) for tool in TOOLS]
+    notes = [f"- {note}" for tool in TOOLS for note in _notes(tool, runs)]
+    return "\n".join([table(HEADERS, rows), *([""] if notes else []), *notes])
+
+
+def _row(plan: Plan, tool: Tool, runs: Runs) -> list[str]:
+    mine = runs.get(tool.name)
+    if mine is None:
+        return [tool.name, "missing", *[""] * (len(HEADERS) - 2)]
+    if not any(isinstance(run, Sample) for run in mine):
+        return [tool.name, "failed", *[""] * (len(HEADERS) - 2)]
+    ratio = None if tool is LOADGEN else paired(runs[LOADGEN.name], mine)
+    return [
+        tool.name,
+        f"{middle(mine, lambda run: run.cpu_us):.1f}",
+        str(ratio or ""),
+        f"{middle(mine, lambda run: run.rate_per_s):,.0f}",
+        f"{middle(mine, lambda run: run.memory_mb):,.0f}",
+        f"{middle(mine, lambda run: run.opened):,.0f}",
+        f"{middle(mine, lambda run: run.wall_s) - plan.seconds:.1f}",
+    ]
+
+
+def _notes(tool: Tool, runs: Runs) -> Iterator[str]:
+    if tool.name not in runs:
+        yield f"{tool.name} is missing: `make {tool.install}` installs it"
+        return
+    mine = runs[tool.name]
+    if failed := failures(mine):
+        yield f"{tool.name}: {failed}"
+    if tool.manager and any(isinstance(run, Sample) for run in mine):
+        share = middle(mine, lambda run: run.manager_percent)
+        yield f"{tool.name}: the manager itself took {share:.1f} % of a core, workers apart"
+
+
+def _about() -> str:
+    rows = [
+        ["date", f"{datetime.datetime.now(datetime.UTC):%Y-%m-%d}"],
+        ["processor", _processor()],
+        ["cores", str(os.cpu_count())],
+        ["commit", _commit()],
+        ["system", f"{platform.system()} {platform.release()}"],
+        ["nginx", asked_version(nginx_program() or "nginx", "-v") or "unknown"],
+    ]
+    return table(["what", "which"], rows, figures=False)
+
+
+def _processor() -> str:
+    found = re.search(r"model name\s*: (.+)", Path("/proc/cpuinfo").read_text())
+    return found.group(1) if found else platform.machine()
+
+
+def _commit() -> str:
+    described = subprocess.run(
+        ["git", "describe", "--always", "--dirty"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    return described.stdout.strip() or "unknown"
+
+
+def _commands(plan: Plan) -> str:
+    rows = [[tool.name, version(tool), f"`{tool.shown(plan.seconds)}`"] for tool in TOOLS]
+    return table(["tool", "version", "command"], rows, figures=False)

@@ -1,0 +1,58 @@
+"""What was measured, and what follows from it. Nothing here runs anything."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from bench.process import Failed
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One run of one tool."""
+
+    cpu_us: float
+    rate_per_s: float
+    memory_mb: float
+    opened: int
+    manager_percent: float
+    wall_s: float
+
+    def __str__(self) -> str:
+        return f"{self.cpu_us:.1f} CPU-µs/request, {self.rate_per_s:,.0f} requests/s"
+
+
+# Each tool's runs, one for each pass.
+Runs = dict[str, list[Sample | Failed]]
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """A ratio of two tools, over the passes in which both have a result."""
+
+    median: float
+    least: float
+    most: float
+
+    def __str__(self) -> str:
+        return f"{self.median:.2f} ({self.least:.2f} to {self.most:.2f})"
+
+
+def middle(runs: Sequence[Sample | Failed], value: Callable[[Sample], float]) -> float:
+    """Return the median over the runs that have a result; there must be one."""
+    return median(value(run) for run in runs if isinstance(run, Sample))
+
+
+def paired(ours: Sequence[Sample | Failed], theirs: Sequence[Sample | Failed]) -> Ratio | None:
+    """Return our CPU time for a request over theirs. Machines drift: only runs of one pass are held together."""
+    pairs = zip(ours, theirs, strict=True)
+    ratios = [a.cpu_us / b.cpu_us for a, b in pairs if isinstance(a, Sample) and isinstance(b, Sample)]
+    return Ratio(median(ratios), min(ratios), max(ratios)) if ratios else None
+
+
+def failures(runs: Sequence[Sample | Failed]) -> str:
+    """Say how many runs failed and why, or nothing where none did."""
+    reasons = [str(run) for run in runs if isinstance(run, Failed)]
+    if not reasons:
+        return ""
+    return f"{len(reasons)} of {len(runs)} runs failed: {'; '.join(dict.fromkeys(reasons))}"

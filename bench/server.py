@@ -1,0 +1,107 @@
+"""The nginx that every tool loads, and what it has counted."""
+
+import http.client
+import re
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from string import Template
+
+from bench.process import Failed, last_line, pinned
+
+STARTS_WITHIN_S = 5
+SETTLES_WITHIN_S = 5
+
+
+@dataclass(frozen=True)
+class Status:
+    """What stub_status says: connections open now, connections and requests since the start."""
+
+    active: int
+    accepted: int
+    requests: int
+
+
+class Server:
+    """An nginx that runs. Its counts are as if nobody had asked for them."""
+
+    def __init__(self, port: int) -> None:
+        self.port = port
+        self._asked = 0
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def status(self) -> Status:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=STARTS_WITHIN_S)
+        connection.request("GET", "/status", headers={"Connection": "close"})
+        text = connection.getresponse().read().decode()
+        connection.close()
+        self._asked += 1
+        seen = parse_status(text)
+        return Status(seen.active - 1, seen.accepted - self._asked, seen.requests - self._asked)
+
+    def settled(self) -> Status:
+        """Return the counts once every connection is closed, so that nothing more can be counted."""
+        deadline = time.monotonic() + SETTLES_WITHIN_S
+        while (status := self.status()).active > 0:
+            if time.monotonic() > deadline:
+                raise Failed(f"left {status.active} connections open in nginx")
+            time.sleep(0.05)
+        return status
+
+
+def parse_status(text: str) -> Status:
+    active, accepted, _handled, requests = map(int, re.findall(r"\d+", text)[:4])
+    return Status(active, accepted, requests)
+
+
+@contextmanager
+def nginx(core: int, folder: Path) -> Iterator[Server]:
+    """Run nginx on one core, with all of its files in a folder, and end it however this is left."""
+    server = Server(_free_port())
+    command = _command(core, folder, server.port)
+    log = folder / "nginx.log"
+    with log.open("wb") as output, subprocess.Popen(command, stderr=output, start_new_session=True) as process:
+        try:
+            _wait_for(server, process, log)
+            yield server
+        finally:
+            process.terminate()
+
+
+def nginx_program() -> str | None:
+    # Debian has it in a folder that is on root's PATH only.
+    return shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
+
+
+def _command(core: int, folder: Path, port: int) -> list[str]:
+    template = Template(Path(__file__).with_name("nginx.conf").read_text())
+    configuration = folder / "nginx.conf"
+    configuration.write_text(template.substitute(folder=folder, port=port))
+    # TERM, so that the master takes its worker along.
+    return pinned(core, [nginx_program() or "nginx", "-e", "stderr", "-c", str(configuration)], when_orphaned="TERM")
+
+
+def _wait_for(server: Server, process: subprocess.Popen[bytes], log: Path) -> None:
+    deadline = time.monotonic() + STARTS_WITHIN_S
+    while True:
+        try:
+            server.status()
+            return
+        except OSError:
+            if process.poll() is not None or time.monotonic() > deadline:
+                raise Failed(f"nginx did not start: {last_line(log)}") from None
+            time.sleep(0.05)
+
+
+def _free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])

@@ -1,0 +1,95 @@
+"""The tools that are compared, and how each is called."""
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.process import ROOT
+
+FOLDERS = [".loadgen/peers/bin", "target/release", "target/release/examples"]
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A tool. Its arguments may name {url}, {users}, {seconds} and {out}, a folder of the run's own."""
+
+    name: str
+    program: str
+    arguments: str
+    # How it is asked for its version; not every tool can be.
+    version: str | None = "--version"
+    install: str = "build"
+    # Its own processes do the work: what the first of them costs is reported too.
+    manager: bool = False
+
+    def path(self) -> str | None:
+        folders = [str(ROOT / folder) for folder in FOLDERS]
+        return shutil.which(self.program, path=os.pathsep.join([*folders, os.environ.get("PATH", os.defpath)]))
+
+    def command(self, **values: object) -> list[str]:
+        return [word.format(**values) for word in [self.path() or self.program, *shlex.split(self.arguments)]]
+
+    def shown(self, seconds: int) -> str:
+        """Return the command as a reader may want to type it."""
+        return f"{self.program} {self.arguments}".format(url="URL", users="N", seconds=seconds, out="DIR")
+
+
+_LOADGEN = "--url {url} --users {users} --duration {seconds}s --warmup 0s --rounds 1 --out {out}"
+
+LOADGEN = Tool("loadgen", "loadgen", f"--scenario direct {_LOADGEN}")
+TOOLS = [
+    LOADGEN,
+    Tool(
+        "loadgen, four expectations and a template",
+        "loadgen",
+        f"--scenario bench/four_expectations.toml {_LOADGEN}",
+    ),
+    Tool("loadgen, 4 workers", "loadgen", f"--scenario direct {_LOADGEN} --workers 4", manager=True),
+    Tool("wrk", "wrk", "-t1 -c{users} -d{seconds}s {url}/", version="-v", install="peer-wrk"),
+    Tool("oha", "oha", "--no-tui -z {seconds}s -c {users} {url}/", install="peer-oha"),
+    Tool("hey", "hey", "-z {seconds}s -c {users} {url}/", version=None, install="peer-hey"),
+    Tool(
+        "k6",
+        "k6",
+        "run --quiet --no-usage-report --vus {users} --duration {seconds}s --env TARGET={url}/ bench/k6.js",
+        version="version",
+        install="peer-k6",
+    ),
+    Tool(
+        "Goose",
+        "plain_goose",
+        "--host {url} --users {users} --increase-rate 1000000 --run-time {seconds}s --no-telnet --quiet",
+        install="peer-goose",
+    ),
+    Tool(
+        "Locust",
+        "locust",
+        "--locustfile bench/locustfile.py --headless --only-summary --host {url} --users {users} "
+        "--spawn-rate {users} --run-time {seconds}s",
+        install="peer-locust",
+    ),
+]
+
+
+def version(tool: Tool) -> str:
+    path = tool.path()
+    if not path:
+        return "missing"
+    found = asked_version(path, tool.version) if tool.version else _built_in_version(path)
+    return found or "unknown"
+
+
+def asked_version(path: str, option: str) -> str | None:
+    asked = subprocess.run([path, option], capture_output=True, text=True, check=False, timeout=20)
+    found = re.search(r"\d+\.\d+[^\s,)]*", asked.stdout + asked.stderr)
+    return found and found.group()
+
+
+def _built_in_version(path: str) -> str | None:
+    """Find the version that Go writes into what it builds."""
+    found = re.search(rb"mod\t\S+\tv(\S+)", Path(path).read_bytes())
+    return found and found.group(1).decode()

@@ -1,0 +1,17 @@
+//! Goose by itself, as its users write it and with its own options: a peer in `make bench`.
+
+use goose::prelude::*;
+
+async fn get(user: &mut GooseUser) -> TransactionResult {
+    user.get("").await?;
+    Ok(())
+}
+
+#[tokio::main]
+async fn main() -> Result<(), GooseError> {
+    GooseAttack::initialize()?
+        .register_scenario(scenario!("plain").register_transaction(transaction!(get)))
+        .execute()
+        .await?;
+    Ok(())
+}
