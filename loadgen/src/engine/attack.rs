@@ -163,9 +163,12 @@ fn goose_attack(
     let user_loop: TransactionFunction = Arc::new(move |_| {
         let (shared, ended) = (shared.clone(), ended.clone());
         let local = next.fetch_add(1, Ordering::Relaxed);
-        Box::pin(async move {
+        let user = tokio::spawn(async move {
             let _ended = OneLess(&ended);
             shared.run_user(shared.plan.share.user(local)).await;
+        });
+        Box::pin(async move {
+            let _ = user.await;
             Ok(())
         })
     });
