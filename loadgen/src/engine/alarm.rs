@@ -2,7 +2,7 @@
 
 use std::future::{Future, poll_fn};
 use std::mem;
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
@@ -46,9 +46,8 @@ impl<'a> Alarm<'a> {
         &mut self,
         now: Instant,
         timeout: Duration,
-        work: impl Future<Output = T>,
+        mut work: Pin<&mut impl Future<Output = T>>,
     ) -> Result<T, Rang> {
-        let mut work = pin!(work);
         let deadline = now + timeout;
         let due = self.gate.cut_at().map_or(deadline, |cut| cut.min(deadline));
         // When the timer goes off it wakes the user. So as long as nothing has woken it since

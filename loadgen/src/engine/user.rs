@@ -1,6 +1,7 @@
 //! What one user does, from its first request to its last.
 
 use std::borrow::Cow;
+use std::pin::pin;
 use std::time::Instant;
 
 use super::alarm::{Alarm, Rang};
@@ -27,7 +28,7 @@ pub struct Shared {
 /// A user at work.
 struct User<'a> {
     shared: &'a Shared,
-    data: Box<Data>,
+    data: Data,
     link: Link<'a>,
     alarm: Alarm<'a>,
     counters: Vec<u64>,
@@ -39,9 +40,9 @@ impl Shared {
     /// Runs `user`, numbered over the whole test, until the gate lets it through no more.
     pub async fn run_user(&self, user: u32) {
         let now = Instant::now();
-        let user = User {
+        let mut user = User {
             shared: self,
-            data: Box::new(Data::new(self.plan.seed, user)),
+            data: Data::new(self.plan.seed, user),
             link: self.transport.link(),
             alarm: Alarm::new(&self.gate, now),
             counters: Vec::new(),
@@ -52,7 +53,7 @@ impl Shared {
 }
 
 impl User<'_> {
-    async fn run(mut self) {
+    async fn run(&mut self) {
         let (gate, user) = (&self.shared.gate, self.data.user());
         let (mut begun, mut warmed) = (0, WARMUP);
         while let Some(Admitted { counted }) =
@@ -90,8 +91,10 @@ impl User<'_> {
         self.link.render(index, &mut self.data);
         self.counters.clear();
         let planned = Instant::now();
-        let exchange = self.link.exchange(step);
-        let result = self.alarm.guard(planned, step.timeout, exchange).await;
+        let result = {
+            let exchange = pin!(self.link.exchange(step));
+            self.alarm.guard(planned, step.timeout, exchange).await
+        };
         self.now = Instant::now();
         let message: Cow<'static, str>;
         let (ending, went) = match result {

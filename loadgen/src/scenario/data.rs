@@ -12,11 +12,12 @@ use rand_chacha::ChaCha8Rng;
 /// the same on any number of workers, and a failed step does not change what later iterations send.
 #[derive(Debug, Clone)]
 pub struct Data {
-    stream: ChaCha8Rng,
+    seed: u64,
     user: u32,
     iteration: u64,
-    /// Whether the stream still has to be moved to the iteration: a scenario without random data
-    /// pays nothing for it.
+    /// Made and moved to the iteration only when something is drawn from it: a scenario without
+    /// random data pays nothing for it.
+    stream: Option<Box<ChaCha8Rng>>,
     moved: bool,
 }
 
@@ -27,9 +28,7 @@ const WORDS_PER_ITERATION: u32 = 28;
 impl Data {
     /// The data of one user, at its first iteration. Users and iterations are counted from 0.
     pub fn new(seed: u64, user: u32) -> Self {
-        let mut stream = ChaCha8Rng::seed_from_u64(seed);
-        stream.set_stream(u64::from(user));
-        Self { stream, user, iteration: 0, moved: false }
+        Self { seed, user, iteration: 0, stream: None, moved: false }
     }
 
     /// The user's number.
@@ -49,12 +48,16 @@ impl Data {
     }
 
     fn stream(&mut self) -> &mut ChaCha8Rng {
+        let stream = self.stream.get_or_insert_with(|| {
+            let mut stream = ChaCha8Rng::seed_from_u64(self.seed);
+            stream.set_stream(u64::from(self.user));
+            Box::new(stream)
+        });
         if self.moved {
-            let start = u128::from(self.iteration) << WORDS_PER_ITERATION;
-            self.stream.set_word_pos(start);
+            stream.set_word_pos(u128::from(self.iteration) << WORDS_PER_ITERATION);
             self.moved = false;
         }
-        &mut self.stream
+        stream
     }
 
     pub(super) fn push_uuid(&mut self, out: &mut String) {

@@ -95,7 +95,8 @@ impl<'a> Link<'a> {
         self.reader.begin(step.method == Method::Head);
         let stream = match self.idle.take().filter(is_quiet) {
             Some(stream) => stream,
-            None => self.shared.connect().await?,
+            // Apart, so that users with a connection don't carry the memory for making one.
+            None => Box::pin(self.shared.connect()).await?,
         };
         let request = self.shared.messages[self.index].bytes(&self.buffers);
         let mut exchange =
