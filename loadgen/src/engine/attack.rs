@@ -163,6 +163,8 @@ fn goose_attack(
     let user_loop: TransactionFunction = Arc::new(move |_| {
         let (shared, ended) = (shared.clone(), ended.clone());
         let local = next.fetch_add(1, Ordering::Relaxed);
+        // In a task of its own: Goose's would be passed through each time that an answer wakes it,
+        // and is larger than all of ours.
         let user = tokio::spawn(async move {
             let _ended = OneLess(&ended);
             shared.run_user(shared.plan.share.user(local)).await;
