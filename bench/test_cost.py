@@ -10,7 +10,7 @@ from bench import features, footprint, parts
 from bench.connecting import Look, all_connected_s
 from bench.features import BASELINE, FEATURES
 from bench.footprint import Case, Footprint
-from bench.process import Failed, run
+from bench.process import ROOT, Failed, run
 from bench.regions import lacking, rewrite, rewritten
 from bench.results import Runs
 from bench.test_peers import CORE, PLAN, needs_pinning, rows_of, sample
@@ -34,6 +34,11 @@ def test_a_page_without_the_region_is_refused_beforehand(tmp_path: Path) -> None
     assert (lacking(page, "other") or "").endswith("page.md: it has no region other")
     rewrite(page, "some", "new")
     assert "new" in page.read_text()
+
+
+def test_the_page_has_every_region() -> None:
+    for region in [parts.REGION, features.REGION, footprint.REGION]:
+        assert lacking(ROOT / "docs/measuring.md", region) is None
 
 
 def test_each_feature_differs_from_the_baseline() -> None:
