@@ -1,6 +1,7 @@
 """Runs commands in turn, pass after pass, against one nginx that counts what they send."""
 
 import argparse
+import json
 import os
 import resource
 import signal
@@ -86,6 +87,8 @@ def _sample(tool: Tool, plan: Plan, users: int, server: Server, folder: Path) ->
         raise Failed("nginx counted no request")
     if opened < ENOUGH_CONNECTIONS * users:
         raise Failed(f"opened {opened:,} of {users:,} connections")
+    if errors := errors_of(folder / "out"):
+        raise Failed(f"{errors:,} of {requests:,} requests failed")
     return Sample(
         cpu_us=usage.cpu_s * 1e6 / requests,
         rate_per_s=requests / plan.seconds,
@@ -94,3 +97,11 @@ def _sample(tool: Tool, plan: Plan, users: int, server: Server, folder: Path) ->
         manager_percent=100 * usage.own_cpu_s / usage.wall_s,
         wall_s=usage.wall_s,
     )
+
+
+def errors_of(out: Path) -> int:
+    """Return how many requests failed, where the tool was loadgen: what a failed one costs is another thing."""
+    record = out / "run.json"
+    if not record.exists():
+        return 0
+    return sum(target["total"]["errors"] for target in json.loads(record.read_text())["targets"])

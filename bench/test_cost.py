@@ -10,6 +10,7 @@ from bench import features, footprint, parts
 from bench.connecting import Look, all_connected_s
 from bench.features import BASELINE, FEATURES
 from bench.footprint import Case, Footprint
+from bench.passes import errors_of
 from bench.process import ROOT, Failed, run
 from bench.regions import lacking, rewrite, rewritten
 from bench.results import Runs
@@ -120,3 +121,10 @@ def test_parts_are_read_in_the_order_of_a_request(tmp_path: Path) -> None:
     assert list(rows)[-2:] == ["request: `{{ int }}`", "recording: one request"]
     assert rows["request: `{{ int }}`"] == ["1.2 µs", "1.2 µs to 1.2 µs"]
     assert rows["recording: one request"] == ["39 ns", "38 ns to 40 ns"]
+
+
+def test_failed_requests_are_found_in_the_record(tmp_path: Path) -> None:
+    assert errors_of(tmp_path) == 0
+    record = {"targets": [{"total": {"errors": 2}}, {"total": {"errors": 1}}]}
+    (tmp_path / "run.json").write_text(json.dumps(record))
+    assert errors_of(tmp_path) == 3
