@@ -82,8 +82,9 @@ def main() -> int:
     if missing := lacks() or lacking(options.markdown, REGION):
         print(missing, file=sys.stderr)
         return 1
+    machine = about(plan)
     try:
-        text = report(plan, options.users, measured(plan, FEATURES, options.users))
+        text = f"{machine}\n\n{report(plan, options.users, measured(plan, FEATURES, options.users))}"
     except KeyboardInterrupt:
         return 130
     print(text)
@@ -108,11 +109,11 @@ def measured(plan: Plan, features: Sequence[Feature], users: int) -> Runs:
 
 
 def report(plan: Plan, users: int, runs: Runs) -> str:
-    """Return the machine, the table, and what failed."""
+    """Return the table, and what failed."""
     notes = [f"- {name}: {failed}" for name, its in runs.items() if (failed := failures(its))]
     rows = [_row(feature, runs) for feature in FEATURES if feature.name in runs]
     counted = f"{users:,} users, {plan.passes} passes of {plan.seconds} s for each feature."
-    return "\n\n".join([about(plan), counted, table(HEADERS, rows, words=2), *(["\n".join(notes)] if notes else [])])
+    return "\n\n".join([counted, table(HEADERS, rows, words=2), *(["\n".join(notes)] if notes else [])])
 
 
 def _row(feature: Feature, runs: Runs) -> list[str]:

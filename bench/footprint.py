@@ -63,8 +63,9 @@ def main() -> int:
     if missing := lacks() or lacking(options.markdown, REGION):
         print(missing, file=sys.stderr)
         return 1
+    machine = about(plan)
     try:
-        text = report(plan, measured(plan, cases(plan)))
+        text = f"{machine}\n\n{report(measured(plan, cases(plan)))}"
     except KeyboardInterrupt:
         return 130
     print(text)
@@ -112,13 +113,12 @@ def _attempt(case: Case, plan: Plan, server: Server, folder: Path) -> Footprint 
     return Footprint(usage.memory_mb, requests, None if connected is None else connected - case.ramp_s)
 
 
-def report(plan: Plan, results: Results) -> str:
+def report(results: Results) -> str:
     crowds = [(case, its) for case, its in results.items() if case.users in GOALS_MB]
     steady = [(case, its) for case, its in results.items() if case.users == STEADY_USERS]
     headers = ["users", "ramp-up, s", "peak memory, MB", "goal", "all connected after the ramp, s (at worst)", "goal"]
     return "\n\n".join(
         [
-            about(plan),
             table(headers, [_crowd(case, its) for case, its in crowds], words=0),
             *_each_user(results),
             f"{STEADY_USERS} users, the same load for longer:",

@@ -129,7 +129,7 @@ def _notes(tool: Tool, runs: Runs) -> Iterator[str]:
 
 
 def about(plan: Plan) -> str:
-    """Return what was measured, and on what machine."""
+    """Return what is measured, and on what machine: to be asked before it is."""
     rows = [
         ["date", f"{datetime.datetime.now(datetime.UTC):%Y-%m-%d}"],
         ["processor", _processor()],

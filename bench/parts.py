@@ -47,6 +47,7 @@ def main() -> int:
     if missing := lacking(options.markdown, REGION):
         print(missing, file=sys.stderr)
         return 1
+    machine = about(plan)
     with tempfile.TemporaryDirectory(prefix="loadgen-bench-") as folder:
         command = ["cargo", "bench", "--locked", "--", "--noplot"]
         lengths = ["--warm-up-time", "0.5", "--measurement-time", str(options.seconds)]
@@ -54,7 +55,7 @@ def main() -> int:
         done = subprocess.run([*command, *lengths], cwd=ROOT, env=environment, stdout=sys.stderr, check=False)
         if done.returncode:
             return done.returncode
-        text = report(plan, read(Path(folder)))
+        text = f"{machine}\n\n{report(read(Path(folder)))}"
     print(text)
     if options.markdown:
         rewrite(options.markdown, REGION, text)
@@ -82,8 +83,8 @@ def _part(estimates: Path) -> Part:
     return Part(name, median["point_estimate"], interval["lower_bound"], interval["upper_bound"])
 
 
-def report(plan: Plan, parts: Sequence[Part]) -> str:
-    return f"{about(plan)}\n\n{table(HEADERS, [part.row() for part in parts])}"
+def report(parts: Sequence[Part]) -> str:
+    return table(HEADERS, [part.row() for part in parts])
 
 
 def shown(nanoseconds: float) -> str:

@@ -89,7 +89,6 @@ def test_a_footprint_is_the_worst_of_its_runs() -> None:
     crowd, more, steady = Case(5_000, 0, 4), Case(15_000, 0, 4), Case(footprint.STEADY_USERS, 0, 10)
     done = Footprint(memory_mb=60, requests=1_000, connected_s=0.5)
     text = footprint.report(
-        PLAN,
         {
             crowd: [done, replace(done, memory_mb=62, connected_s=0.7), done],
             more: [replace(done, memory_mb=160, connected_s=None)],
@@ -117,7 +116,7 @@ def test_parts_are_read_in_the_order_of_a_request(tmp_path: Path) -> None:
         interval = {"lower_bound": ns - 1, "upper_bound": ns + 1}
         median = {"point_estimate": ns, "confidence_interval": interval}
         (folder / "estimates.json").write_text(json.dumps({"median": median}))
-    rows = rows_of(parts.report(PLAN, parts.read(tmp_path)))
+    rows = rows_of(parts.report(parts.read(tmp_path)))
     assert list(rows)[-2:] == ["request: `{{ int }}`", "recording: one request"]
     assert rows["request: `{{ int }}`"] == ["1.2 µs", "1.2 µs to 1.2 µs"]
     assert rows["recording: one request"] == ["39 ns", "38 ns to 40 ns"]
