@@ -12,10 +12,11 @@ PYTHON := .venv/bin/python
 PEERS := .loadgen/peers
 
 .PHONY: help run build test test-rust test-python lint fmt clean
-.PHONY: bench peers peer-wrk peer-oha peer-hey peer-k6 peer-locust peer-goose
+.PHONY: bench bench-parts bench-features bench-footprint bench-docs
+.PHONY: peers peer-wrk peer-oha peer-hey peer-k6 peer-locust peer-goose
 
 help: ## Show this list
-	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 17
 
 run: ## Compare the four servers over Redis
 	$(CARGO) run $(CARGO_FLAGS) -- --scenario redis3 --workers 4
@@ -48,6 +49,21 @@ fmt: $(PYTHON) ## Format everything
 bench: build peer-goose $(PYTHON) ## Measure loadgen's parts, then all of it beside its peers
 	$(CARGO) bench --locked
 	$(PYTHON) -m bench.peers $(BENCH_FLAGS)
+	$(PYTHON) -m bench.footprint
+
+bench-parts: $(PYTHON) ## Measure the parts of a request alone
+	$(PYTHON) -m bench.parts $(PARTS_FLAGS)
+
+bench-features: build $(PYTHON) ## Measure what each feature of a scenario costs
+	$(PYTHON) -m bench.features $(FEATURES_FLAGS)
+
+bench-footprint: build $(PYTHON) ## Measure memory, and how soon all users are connected
+	$(PYTHON) -m bench.footprint $(FOOTPRINT_FLAGS)
+
+bench-docs: build $(PYTHON) ## Measure anew, and write, the tables of docs/measuring.md
+	$(PYTHON) -m bench.parts --markdown docs/measuring.md $(PARTS_FLAGS)
+	$(PYTHON) -m bench.features --markdown docs/measuring.md $(FEATURES_FLAGS)
+	$(PYTHON) -m bench.footprint --markdown docs/measuring.md $(FOOTPRINT_FLAGS)
 
 peers: peer-wrk peer-oha peer-hey peer-k6 peer-locust ## Install all that make bench compares with
 

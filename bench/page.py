@@ -67,7 +67,7 @@ def report(plan: Plan, results: Mapping[int, Runs]) -> str:
 def page(plan: Plan, results: Mapping[int, Runs]) -> str:
     one_core = plan.server_core == plan.generator_core
     return PAGE.format(
-        about=_about(),
+        about=about(plan),
         server_core="the only core" if one_core else f"core {plan.server_core}",
         generator_core="shares it" if one_core else f"core {plan.generator_core}",
         passes="One pass" if plan.passes == 1 else f"{plan.passes} passes",
@@ -78,10 +78,10 @@ def page(plan: Plan, results: Mapping[int, Runs]) -> str:
     )
 
 
-def table(headers: Sequence[str], rows: Sequence[Sequence[str]], figures: bool = True) -> str:
-    """Return a table in Markdown that reads well as it is. Figures, after the first column, stand to the right."""
+def table(headers: Sequence[str], rows: Sequence[Sequence[str]], words: int = 1) -> str:
+    """Return a table in Markdown that reads well as it is. Figures, after the columns of words, stand to the right."""
     widths = [max(map(len, column)) for column in zip(headers, *rows, strict=True)]
-    right = [figures and column > 0 for column in range(len(widths))]
+    right = [column >= words for column in range(len(widths))]
     rule = ["-" * (width - 1) + ":" if to_right else "-" * width for width, to_right in zip(widths, right, strict=True)]
     return "\n".join(_line(cells, widths, right) for cells in [headers, rule, *rows])
 
@@ -128,16 +128,18 @@ def _notes(tool: Tool, runs: Runs) -> Iterator[str]:
         yield f"{tool.name}: the manager itself took {share:.1f} % of a core, workers apart"
 
 
-def _about() -> str:
+def about(plan: Plan) -> str:
+    """Return what is measured, and on what machine: to be asked before it is."""
     rows = [
         ["date", f"{datetime.datetime.now(datetime.UTC):%Y-%m-%d}"],
         ["processor", _processor()],
         ["cores", str(os.cpu_count())],
+        ["load average before", f"{plan.load_average:.1f}"],
         ["commit", _commit()],
         ["system", f"{platform.system()} {platform.release()}"],
         ["nginx", asked_version(nginx_program() or "nginx", "-v") or "unknown"],
     ]
-    return table(["what", "which"], rows, figures=False)
+    return table(["what", "which"], rows, words=2)
 
 
 def _processor() -> str:
@@ -154,4 +156,4 @@ def _commit() -> str:
 
 def _commands(plan: Plan) -> str:
     rows = [[tool.name, version(tool), f"`{tool.shown(plan.seconds)}`"] for tool in TOOLS]
-    return table(["tool", "version", "command"], rows, figures=False)
+    return table(["tool", "version", "command"], rows, words=3)

@@ -17,9 +17,11 @@ class Plan:
     generator_core: int
     # Where this script itself runs.
     other_cores: frozenset[int]
+    # How busy the machine was before: 0 on a quiet one, whatever the number of its cores.
+    load_average: float = 0
 
     @classmethod
     def of(cls, passes: int, seconds: int) -> "Plan":
         server, *more = sorted(os.sched_getaffinity(0))
         generator, *others = more or [server]
-        return cls(passes, seconds, server, generator, frozenset(others or [server]))
+        return cls(passes, seconds, server, generator, frozenset(others or [server]), os.getloadavg()[0])

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from bench.page import page, report, table
-from bench.peers import rotated
+from bench.passes import rotated
 from bench.plan import Plan
 from bench.process import Failed, run
 from bench.results import Runs, Sample, failures, middle, paired

@@ -38,17 +38,17 @@ class Tool:
         return f"{self.program} {self.arguments}".format(url="URL", users="N", seconds=seconds, out="DIR")
 
 
-_LOADGEN = "--url {url} --users {users} --duration {seconds}s --warmup 0s --rounds 1 --out {out}"
+LOADGEN_OPTIONS = "--url {url} --users {users} --duration {seconds}s --warmup 0s --rounds 1 --out {out}"
 
-LOADGEN = Tool("loadgen", "loadgen", f"--scenario direct {_LOADGEN}")
+LOADGEN = Tool("loadgen", "loadgen", f"--scenario direct {LOADGEN_OPTIONS}")
 TOOLS = [
     LOADGEN,
     Tool(
         "loadgen, four expectations and a template",
         "loadgen",
-        f"--scenario bench/four_expectations.toml {_LOADGEN}",
+        f"--scenario bench/four_expectations.toml {LOADGEN_OPTIONS}",
     ),
-    Tool("loadgen, 4 workers", "loadgen", f"--scenario direct {_LOADGEN} --workers 4", manager=True),
+    Tool("loadgen, 4 workers", "loadgen", f"--scenario direct {LOADGEN_OPTIONS} --workers 4", manager=True),
     Tool("wrk", "wrk", "-t1 -c{users} -d{seconds}s {url}/", version="-v", install="peer-wrk"),
     Tool("oha", "oha", "--no-tui -z {seconds}s -c {users} {url}/", install="peer-oha"),
     Tool("hey", "hey", "-z {seconds}s -c {users} {url}/", version=None, install="peer-hey"),

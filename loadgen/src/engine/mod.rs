@@ -25,3 +25,11 @@ mod verify;
 pub use attack::{Attack, EngineError, Finished};
 pub use plan::{Plan, Share};
 pub use verify::{Mismatch, VerifyError, verify};
+
+/// What a request passes through, for the benches, which time it part by part. No interface of the
+/// crate's: it changes as these parts do.
+#[doc(hidden)]
+pub mod parts {
+    pub use super::check::Check;
+    pub use super::transport::{Answer, Body, Keep, Link, Progress, Reader, Transport};
+}

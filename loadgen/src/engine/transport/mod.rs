@@ -10,6 +10,7 @@ use std::borrow::Cow;
 use std::ops::{Deref, Range};
 
 use self::http1::Scratch;
+pub use self::http1::{Progress, Reader};
 use super::check::{is_expected, reads_body};
 use super::plan::Plan;
 use crate::measure::ErrorKind;

@@ -17,7 +17,7 @@ use tokio::sync::OnceCell;
 use url::Url;
 
 use self::message::{Buffers, Message};
-use self::response::{Progress, Reader};
+pub use self::response::{Progress, Reader};
 pub use self::scratch::Scratch;
 use super::{Answer, Body, Failure, Keep};
 use crate::engine::plan::Plan;

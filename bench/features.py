@@ -1,0 +1,128 @@
+"""What each feature costs: one step against nginx, with one feature after another added to it.
+
+`make bench-features` runs it; `python -m bench.features --help` shows its options.
+"""
+
+import argparse
+import shlex
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.page import about, table
+from bench.passes import at_work, count, lacks, passes
+from bench.plan import Plan
+from bench.regions import lacking, rewrite
+from bench.results import Runs, Sample, failures, middle, paired
+from bench.tools import LOADGEN_OPTIONS, Tool
+
+REGION = "features"
+HEADERS = ["feature", "in the scenario", "CPU-µs/request", "÷ status only (range)"]
+ITEM = '{ sku = "{{ uuid }}", name = "{{ name }}", quantity = "{{ int 1 100 }}", price_cents = 250 }'
+
+
+@dataclass(frozen=True)
+class Feature:
+    """A step that differs from the first of them in one thing."""
+
+    name: str
+    request: str = 'get = "/many"'
+    expect: str = "status = 200"
+    # Further keys of the step, of the file, and options of the command line.
+    keys: str = ""
+    http: str = ""
+    options: str = ""
+
+    def scenario(self) -> str:
+        http = f"[http]\n{self.http}\n\n" if self.http else ""
+        return f'{http}[[step]]\nname = "step"\n{self.request}\nexpect = {{ {self.expect} }}\n{self.keys}\n'
+
+    def shown(self) -> str:
+        """Return what sets it apart, as a cell of a table."""
+        plain = Feature("")
+        parts = [
+            self.request if self.request != plain.request else "",
+            self.expect.removeprefix(f"{plain.expect}, ") if self.expect != plain.expect else "",
+            self.keys,
+            self.http,
+            self.options,
+        ]
+        return ", ".join(f"`{line}`" for part in parts for line in part.splitlines())
+
+    def tool(self, folder: Path, number: int) -> Tool:
+        file = folder / f"{number}.toml"
+        file.write_text(self.scenario())
+        return Tool(self.name, "loadgen", f"--scenario {shlex.quote(str(file))} {LOADGEN_OPTIONS} {self.options}")
+
+
+BASELINE = Feature("status only", request='get = "/many"')
+FEATURES = [
+    BASELINE,
+    Feature("a text in the body", expect='status = 200, body = "Hello world"'),
+    Feature("one JSON value", expect='status = 200, json = { "/id" = 7 }'),
+    Feature(
+        "four JSON values",
+        expect='status = 200, json = { "/message" = "Hello world", "/id" = 7, "/values/0" = "a", "/values/1" = "b" }',
+    ),
+    Feature("a counter", keys='counters = { ids = "/id" }'),
+    Feature("a number in the path", request='get = "/many?id={{ int 1 1000 }}"'),
+    Feature("a UUID in a header", keys='headers = { x-request = "{{ uuid }}" }'),
+    Feature("a generated JSON body", request=f'post = "/many"\nbody = {{ json = [{ITEM}] }}'),
+    Feature("a batch of 100 rows", request=f'post = "/many"\nbody = {{ repeat = 100, json = {ITEM} }}'),
+    Feature("reqwest", http='transport = "reqwest"'),
+    Feature("cookies (by reqwest)", request='get = "/cookie"', http="cookies = true"),
+    Feature("4 worker processes", options="--workers 4"),
+]
+
+
+def main() -> int:
+    options = _options()
+    plan = Plan.of(options.passes, options.seconds)
+    if missing := lacks() or lacking(options.markdown, REGION):
+        print(missing, file=sys.stderr)
+        return 1
+    machine = about(plan)
+    try:
+        text = f"{machine}\n\n{report(plan, options.users, measured(plan, FEATURES, options.users))}"
+    except KeyboardInterrupt:
+        return 130
+    print(text)
+    if options.markdown:
+        rewrite(options.markdown, REGION, text)
+    return 0
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m bench.features", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--passes", type=count, default=7, metavar="N", help="runs of each feature (default: 7)")
+    parser.add_argument("--seconds", type=count, default=3, metavar="N", help="length of each run (default: 3)")
+    parser.add_argument("--users", type=count, default=100, metavar="N", help="users (default: 100)")
+    parser.add_argument("--markdown", type=Path, metavar="FILE", help=f"write it into the region {REGION} of a page")
+    return parser.parse_args()
+
+
+def measured(plan: Plan, features: Sequence[Feature], users: int) -> Runs:
+    with at_work(plan) as (server, folder):
+        tools = [feature.tool(folder, number) for number, feature in enumerate(features)]
+        return passes(plan, tools, users, server, folder)
+
+
+def report(plan: Plan, users: int, runs: Runs) -> str:
+    """Return the table, and what failed."""
+    notes = [f"- {name}: {failed}" for name, its in runs.items() if (failed := failures(its))]
+    rows = [_row(feature, runs) for feature in FEATURES if feature.name in runs]
+    counted = f"{users:,} users, {plan.passes} passes of {plan.seconds} s for each feature."
+    return "\n\n".join([counted, table(HEADERS, rows, words=2), *(["\n".join(notes)] if notes else [])])
+
+
+def _row(feature: Feature, runs: Runs) -> list[str]:
+    its = runs[feature.name]
+    if not any(isinstance(run, Sample) for run in its):
+        return [feature.name, feature.shown(), "failed", ""]
+    ratio = None if feature is BASELINE else paired(its, runs[BASELINE.name])
+    return [feature.name, feature.shown(), f"{middle(its, lambda run: run.cpu_us):.2f}", str(ratio or "")]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

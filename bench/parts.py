@@ -1,0 +1,95 @@
+"""What the parts of a request cost, one by one: the benches in loadgen/benches, as one table.
+
+`make bench-parts` runs it; `python -m bench.parts --help` shows its options.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.page import about, table
+from bench.passes import count
+from bench.plan import Plan
+from bench.process import ROOT
+from bench.regions import lacking, rewrite
+
+REGION = "parts"
+HEADERS = ["part", "time", "95 % interval"]
+# In the order in which a request meets them.
+GROUPS = ["request", "read", "check", "recording"]
+
+
+@dataclass(frozen=True)
+class Part:
+    """A bench and its median, with the bounds that criterion gives for it."""
+
+    name: str
+    median_ns: float
+    low_ns: float
+    high_ns: float
+
+    def row(self) -> list[str]:
+        return [self.name.replace("{{", "`{{").replace("}}", "}}`"), shown(self.median_ns), self._interval()]
+
+    def _interval(self) -> str:
+        return f"{shown(self.low_ns)} to {shown(self.high_ns)}"
+
+
+def main() -> int:
+    options = _options()
+    plan = Plan.of(passes=1, seconds=options.seconds)
+    if missing := lacking(options.markdown, REGION):
+        print(missing, file=sys.stderr)
+        return 1
+    machine = about(plan)
+    with tempfile.TemporaryDirectory(prefix="loadgen-bench-") as folder:
+        command = ["cargo", "bench", "--locked", "--", "--noplot"]
+        lengths = ["--warm-up-time", "0.5", "--measurement-time", str(options.seconds)]
+        environment = {**os.environ, "CRITERION_HOME": folder}
+        done = subprocess.run([*command, *lengths], cwd=ROOT, env=environment, stdout=sys.stderr, check=False)
+        if done.returncode:
+            return done.returncode
+        text = f"{machine}\n\n{report(read(Path(folder)))}"
+    print(text)
+    if options.markdown:
+        rewrite(options.markdown, REGION, text)
+    return 0
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m bench.parts", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--seconds", type=count, default=2, metavar="N", help="length of each bench (default: 2)")
+    parser.add_argument("--markdown", type=Path, metavar="FILE", help=f"write it into the region {REGION} of a page")
+    return parser.parse_args()
+
+
+def read(folder: Path) -> list[Part]:
+    """Return what criterion has saved, in the order of the groups and, in each, as it was measured."""
+    files = sorted(folder.glob("*/new/estimates.json"), key=lambda file: file.stat().st_mtime_ns)
+    parts = [_part(file) for file in files]
+    return sorted(parts, key=lambda part: GROUPS.index(part.name.partition(":")[0]))
+
+
+def _part(estimates: Path) -> Part:
+    name = json.loads(estimates.with_name("benchmark.json").read_text())["full_id"]
+    median = json.loads(estimates.read_text())["median"]
+    interval = median["confidence_interval"]
+    return Part(name, median["point_estimate"], interval["lower_bound"], interval["upper_bound"])
+
+
+def report(parts: Sequence[Part]) -> str:
+    return table(HEADERS, [part.row() for part in parts])
+
+
+def shown(nanoseconds: float) -> str:
+    return f"{nanoseconds:.0f} ns" if nanoseconds < 1000 else f"{nanoseconds / 1000:.1f} µs"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,107 @@
+"""Runs commands in turn, pass after pass, against one nginx that counts what they send."""
+
+import argparse
+import json
+import os
+import resource
+import signal
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from bench.plan import ENOUGH_CONNECTIONS, Plan
+from bench.process import Failed, run
+from bench.results import Runs, Sample
+from bench.server import Server, nginx, nginx_program
+from bench.tools import LOADGEN, Tool
+
+# Some tools need long to get 5,000 users ready, and to add up what they measured.
+MORE_THAN_ASKED_S = 60
+
+
+def lacks() -> str | None:
+    """Say what is missing without which nothing can be measured."""
+    if not nginx_program():
+        return "nginx is missing: make peer-wrk installs it"
+    return None if LOADGEN.path() else "loadgen is not built: make build"
+
+
+def count(text: str) -> int:
+    """Read a number from the command line."""
+    if (number := int(text)) < 1:
+        raise argparse.ArgumentTypeError("at least 1")
+    return number
+
+
+@contextmanager
+def at_work(plan: Plan) -> Iterator[tuple[Server, Path]]:
+    """Give a server and a folder, and take both away however this is left."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda number, _: sys.exit(128 + number))
+    _allow_many_connections()
+    # Out of the generator's way; what is started below says itself where it runs.
+    os.sched_setaffinity(0, plan.other_cores)
+    with tempfile.TemporaryDirectory(prefix="loadgen-bench-") as name, nginx(plan.server_core, Path(name)) as server:
+        yield server, Path(name)
+
+
+def _allow_many_connections() -> None:
+    """Raise the limit of open files for nginx and for every tool alike."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+def passes(plan: Plan, tools: Sequence[Tool], users: int, server: Server, folder: Path) -> Runs:
+    runs: Runs = {tool.name: [] for tool in tools}
+    for number in range(plan.passes):
+        for tool in rotated(tools, number):
+            result = _attempt(tool, plan, users, server, folder)
+            runs[tool.name].append(result)
+            print(f"{users:,} connections, pass {number + 1} of {plan.passes}: {tool.name}: {result}", file=sys.stderr)
+    return runs
+
+
+def rotated(tools: Sequence[Tool], number: int) -> list[Tool]:
+    """Return the tools in the order of a pass: each pass begins with another one."""
+    first = number % len(tools)
+    return [*tools[first:], *tools[:first]]
+
+
+def _attempt(tool: Tool, plan: Plan, users: int, server: Server, folder: Path) -> Sample | Failed:
+    try:
+        return _sample(tool, plan, users, server, Path(tempfile.mkdtemp(dir=folder)))
+    except Failed as failed:
+        return failed
+
+
+def _sample(tool: Tool, plan: Plan, users: int, server: Server, folder: Path) -> Sample:
+    command = tool.command(url=server.url, users=users, seconds=plan.seconds, out=folder / "out")
+    before = server.settled()
+    usage = run(command, plan.generator_core, plan.seconds + MORE_THAN_ASKED_S, folder / "output")
+    after = server.settled()
+    requests = after.requests - before.requests
+    opened = after.accepted - before.accepted
+    if requests == 0:
+        raise Failed("nginx counted no request")
+    if opened < ENOUGH_CONNECTIONS * users:
+        raise Failed(f"opened {opened:,} of {users:,} connections")
+    if errors := errors_of(folder / "out"):
+        raise Failed(f"{errors:,} of {requests:,} requests failed")
+    return Sample(
+        cpu_us=usage.cpu_s * 1e6 / requests,
+        rate_per_s=requests / plan.seconds,
+        memory_mb=usage.memory_mb,
+        opened=opened,
+        manager_percent=100 * usage.own_cpu_s / usage.wall_s,
+        wall_s=usage.wall_s,
+    )
+
+
+def errors_of(out: Path) -> int:
+    """Return how many requests failed, where the tool was loadgen: what a failed one costs is another thing."""
+    record = out / "run.json"
+    if not record.exists():
+        return 0
+    return sum(target["total"]["errors"] for target in json.loads(record.read_text())["targets"])
