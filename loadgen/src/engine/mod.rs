@@ -20,4 +20,6 @@ mod verify;
 
 pub use attack::{Attack, EngineError, Finished};
 pub use plan::{Plan, Share};
+#[cfg(fuzzing)]
+pub use transport::{Came, Failure, Keep, read_pieces};
 pub use verify::{Mismatch, VerifyError, verify};
