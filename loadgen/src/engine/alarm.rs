@@ -119,3 +119,6 @@ impl<'a> Alarm<'a> {
         self.timer.as_mut().reset(due.into());
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -24,6 +24,8 @@ mod verify;
 
 pub use attack::{Attack, EngineError, Finished};
 pub use plan::{Plan, Share};
+#[cfg(fuzzing)]
+pub use transport::{Came, Failure, Keep, read_pieces};
 pub use verify::{Mismatch, VerifyError, verify};
 
 /// What a request passes through, for the benches, which time it part by part. No interface of the

@@ -83,6 +83,15 @@ impl Template {
         }
     }
 
+    /// This template with other texts between its generated parts. What is repeated stays as it is.
+    pub(crate) fn map_literals(self, mut map: impl FnMut(&str) -> String) -> Self {
+        let pieces = self.pieces.into_iter().map(|piece| match piece {
+            Piece::Literal(text) => Piece::Literal(map(&text)),
+            piece => piece,
+        });
+        Self { pieces: pieces.collect() }
+    }
+
     /// The texts between the generated parts.
     pub(super) fn literals(&self) -> impl Iterator<Item = &str> {
         self.pieces.iter().filter_map(|piece| match piece {

@@ -235,3 +235,6 @@ fn is_index(token: &str, index: usize) -> bool {
         token.bytes().all(|b| b.is_ascii_digit()) && (token == "0" || !token.starts_with('0'));
     digits && token.parse() == Ok(index)
 }
+
+#[cfg(test)]
+mod tests;

@@ -10,6 +10,8 @@ use std::borrow::Cow;
 use std::ops::{Deref, Range};
 
 use self::http1::Scratch;
+#[cfg(fuzzing)]
+pub use self::http1::pieces::{Came, read_pieces};
 pub use self::http1::{Progress, Reader};
 use super::check::{is_expected, reads_body};
 use super::plan::Plan;

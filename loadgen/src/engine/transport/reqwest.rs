@@ -120,6 +120,7 @@ impl Request {
             value.render(data, &mut text);
             self.headers.push((name.clone(), text));
         }
+        let may_have_body = matches!(step.method, Method::Post | Method::Put | Method::Patch);
         self.body = step.body.as_ref().map(|body| {
             if !step.headers.iter().any(|(name, _)| name == "content-type") {
                 self.headers.push(("content-type".to_owned(), body.content_type.clone()));
@@ -128,6 +129,10 @@ impl Request {
             body.text.render(data, &mut text);
             text
         });
+        // reqwest is silent about a body of nothing: see RFC 9110, section 8.6.
+        if self.body.as_ref().map_or(may_have_body, String::is_empty) {
+            self.headers.push(("content-length".to_owned(), "0".to_owned()));
+        }
     }
 }
 

@@ -76,7 +76,8 @@ impl Message {
 fn head(step: &Step, url: &Url) -> Template {
     let mut head =
         Template::literal(format!("{} {}", step.method, url.path().trim_end_matches('/')));
-    head.append(step.path.clone());
+    let mut in_query = false;
+    head.append(step.path.clone().map_literals(|text| encoded(text, &mut in_query)));
     head.append(Template::literal(" HTTP/1.1\r\n"));
     let own = |name| step.headers.iter().any(|(own, _)| own == name);
     for (name, value) in
@@ -97,6 +98,27 @@ fn head(step: &Step, url: &Url) -> Template {
     head
 }
 
+/// A part of a path or a query as the URL standard has it sent, and so the other transport does:
+/// what no URI may have is encoded. A `\\` in a path is taken for a `/`.
+fn encoded(text: &str, in_query: &mut bool) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match (c, *in_query) {
+            ('?', _) => {
+                *in_query = true;
+                out.push('?');
+            }
+            ('\\', false) => out.push('/'),
+            ('"' | '<' | '>', _) | ('`' | '{' | '}', false) | ('\'', true) => {
+                // Writing to a `String` cannot fail.
+                let _ = write!(out, "%{:02X}", u32::from(c));
+            }
+            _ => out.push(c),
+        }
+    }
+    out
+}
+
 /// Host and port, the port only where it is not the scheme's own.
 fn host(url: &Url) -> String {
     let host = url.host_str().unwrap_or_default();
@@ -106,4 +128,102 @@ fn host(url: &Url) -> String {
 fn joined(mut template: Template, text: &str) -> Template {
     template.append(Template::literal(text));
     template
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario;
+
+    fn message(keys: &str, url: &str) -> Message {
+        let text = format!("[[step]]\n{keys}");
+        let step = scenario::parse("test", "test.toml", &text).unwrap().steps.remove(0);
+        Message::new(&step, &Url::parse(url).unwrap())
+    }
+
+    /// What is sent to `http://host:81/`, and whether it is the same each time.
+    fn sent(keys: &str) -> (String, bool) {
+        let (message, mut buffers) = (message(keys, "http://host:81/"), Buffers::default());
+        // Nothing of the last request is left in the next.
+        message.render(&mut Data::new(1, 7), &mut buffers);
+        message.render(&mut Data::new(1, 7), &mut buffers);
+        let text = String::from_utf8(message.bytes(&buffers).to_vec()).unwrap();
+        (text, matches!(message, Message::Constant(_)))
+    }
+
+    fn lines(lines: &[&str], body: &str) -> String {
+        format!("{}\r\n\r\n{body}", lines.join("\r\n"))
+    }
+
+    const AGENT: &str = concat!("user-agent: loadgen/", env!("CARGO_PKG_VERSION"));
+
+    #[test]
+    fn a_constant_request_is_written_once() {
+        let expected = lines(&["GET /a?b=c HTTP/1.1", "host: host:81", AGENT, "accept: */*"], "");
+        assert_eq!(sent("get = \"/a?b=c\""), (expected, true));
+        let post = ["POST / HTTP/1.1", "host: host:81", AGENT, "accept: */*", "content-length: 0"];
+        assert_eq!(sent("post = \"/\""), (lines(&post, ""), true));
+        let typed = |length| {
+            let kind = "content-type: text/plain; charset=utf-8";
+            [&post[..4], &[kind, length]].concat()
+        };
+        // Bytes, not characters.
+        let expected = lines(&typed("content-length: 6"), "h\u{e9}llo");
+        assert_eq!(sent("post = \"/\"\nbody = { text = \"h\u{e9}llo\" }"), (expected, true));
+        let expected = lines(&typed("content-length: 0"), "");
+        assert_eq!(sent("post = \"/\"\nbody = { text = \"\" }"), (expected, true));
+    }
+
+    #[test]
+    fn own_headers_take_the_place_of_ours() {
+        let keys = "head = \"/\"\nheaders = { Host = \"a\", User-Agent = \"b\", Accept = \"c\", X = \"d\" }";
+        let (text, constant) = sent(keys);
+        let mut found: Vec<&str> = text.trim_end().split("\r\n").collect();
+        found[1..].sort_unstable();
+        let expected = ["HEAD / HTTP/1.1", "accept: c", "host: a", "user-agent: b", "x: d"];
+        assert_eq!((&found[..], constant), (&expected[..], true));
+    }
+
+    #[test]
+    fn generated_parts_may_be_anywhere() {
+        let keys = "put = \"/{{ user }}\"\nheaders = { X = \"n{{ user }}\" }\n\
+                    body = { text = \"{{ user }}{{ user }}\" }";
+        let expected = [
+            "PUT /7 HTTP/1.1",
+            "host: host:81",
+            AGENT,
+            "accept: */*",
+            "x: n7",
+            "content-type: text/plain; charset=utf-8",
+            "content-length: 2",
+        ];
+        assert_eq!(sent(keys), (lines(&expected, "77"), false));
+        let expected = ["DELETE /7 HTTP/1.1", "host: host:81", AGENT, "accept: */*"];
+        assert_eq!(sent("delete = \"/{{ user }}\""), (lines(&expected, ""), false));
+        // A constant body under a generated head is written once.
+        let keys = "post = \"/{{ user }}\"\nbody = { text = \"abc\" }";
+        assert!(sent(keys).0.ends_with("content-length: 3\r\n\r\nabc"));
+    }
+
+    #[test]
+    fn the_host_has_its_port_only_where_it_is_not_the_usual_one() {
+        let host = |url: &str| {
+            let message = message("get = \"/\"", url);
+            let text = String::from_utf8(message.bytes(&Buffers::default()).to_vec()).unwrap();
+            text.lines().nth(1).unwrap().to_owned()
+        };
+        assert_eq!(host("http://example.org"), "host: example.org");
+        assert_eq!(host("http://example.org:80"), "host: example.org");
+        assert_eq!(host("http://[::1]:8080/"), "host: [::1]:8080");
+    }
+
+    #[test]
+    fn what_no_uri_may_have_is_encoded_as_the_url_crate_does() {
+        for path in ["/a{b}`c\"<>|^\\d", "/?a{b}`c\"<>|^\\d'", "/a?b?c{", "/%7b/~!$&'()*+,;=:@"] {
+            let (text, _) = sent(&format!("get = '''{path}'''"));
+            let url = Url::parse(&format!("http://host{path}")).unwrap();
+            let expected = &url.as_str()["http://host".len()..];
+            assert_eq!(text.split(' ').nth(1), Some(expected), "{path}");
+        }
+    }
 }

@@ -2,6 +2,8 @@
 
 mod head;
 mod message;
+#[cfg(any(test, fuzzing))]
+pub mod pieces;
 mod response;
 mod scratch;
 

@@ -10,8 +10,11 @@ use super::head::{self, Framing};
 use crate::engine::transport::{Failure, Keep};
 use crate::measure::ErrorKind;
 
-/// The longest head, line of a chunk's size, or trailers.
-const LONGEST_HEAD: usize = 64 << 10;
+/// The longest head: as much as hyper takes in any case.
+const LONGEST_HEAD: usize = (8 << 10) + 100 * (4 << 10);
+
+/// The longest line of a chunk's size, and the longest trailers, as hyper has them.
+const LONGEST_LINE: usize = 16 << 10;
 
 /// Trailers that a response may have.
 const MOST_TRAILERS: usize = 100;
@@ -148,7 +151,10 @@ impl Reader {
                     at = input.len();
                 }
                 State::Head | State::ChunkSize | State::ChunkEnd | State::Trailers => {
+                    let most = self.longest();
                     match self.read_line(rest, keep)? {
+                        // However it was split: what can't be waited for is not taken whole.
+                        Some(length) if length > most => return Err(too_long()),
                         Some(length) => at += length,
                         None => {
                             body.keep_apart(input, &mut self.kept);
@@ -160,9 +166,14 @@ impl Reader {
         }
     }
 
+    /// What may come before the state's line, or lines, must end.
+    fn longest(&self) -> usize {
+        if self.state == State::Head { LONGEST_HEAD } else { LONGEST_LINE }
+    }
+
     fn wait_for_more(&mut self, rest: &[u8]) -> Result<Progress, Failure> {
-        if rest.len() > LONGEST_HEAD {
-            return Err(malformed("the answer has a head or a trailer of more than 64 KiB"));
+        if rest.len() > self.longest() {
+            return Err(too_long());
         }
         self.pending.extend_from_slice(rest);
         Ok(Progress::Partial)
@@ -269,6 +280,13 @@ impl Piece {
     }
 }
 
+fn too_long() -> Failure {
+    malformed("the answer has a head of more than 408 KiB, or trailers of more than 16 KiB")
+}
+
 fn malformed(what: &'static str) -> Failure {
     Failure::new(ErrorKind::Protocol, what)
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,155 @@
+//! In real time, with margins that a busy machine keeps.
+
+use std::future::pending;
+
+use super::*;
+use crate::engine::plan::{Plan, Share};
+use crate::scenario;
+
+const MS: Duration = Duration::from_millis(1);
+
+/// Later than this nothing here goes off, unless it never does.
+const LATE: Duration = Duration::from_secs(10);
+
+/// A gate whose round begins now and, unless there are iterations to end it, is over after `load`.
+fn gate(load: &str) -> Gate {
+    let text = format!("load = {{ users = 1, {load} }}\n[[step]]\nget = \"/\"");
+    let plan = Plan {
+        scenario: scenario::parse("test", "test.toml", &text).unwrap(),
+        base_url: "http://127.0.0.1".to_owned(),
+        warmup: Duration::ZERO,
+        seed: 1,
+        share: Share::WHOLE,
+    };
+    Gate::new(&plan, Instant::now())
+}
+
+fn endless() -> Gate {
+    gate("iterations = 1")
+}
+
+/// What stops `work` after `timeout`, and after how long it did.
+async fn rang(
+    alarm: &mut Alarm<'_>,
+    timeout: Duration,
+    work: impl Future<Output = ()>,
+) -> (Result<(), Rang>, Duration) {
+    let now = Instant::now();
+    let result = alarm.guard(now, timeout, work).await;
+    (result, now.elapsed())
+}
+
+#[tokio::test]
+async fn what_is_done_in_time_is_left_alone() {
+    let gate = endless();
+    let mut alarm = Alarm::new(&gate, Instant::now());
+    assert_eq!(rang(&mut alarm, MS, async {}).await.0, Ok(()));
+    assert_eq!(rang(&mut alarm, LATE, tokio::time::sleep(20 * MS)).await.0, Ok(()));
+}
+
+#[tokio::test]
+async fn a_deadline_is_kept() {
+    let gate = endless();
+    let mut alarm = Alarm::new(&gate, Instant::now());
+    for timeout in [50 * MS, 20 * MS, 100 * MS] {
+        let (result, after) = rang(&mut alarm, timeout, pending()).await;
+        assert_eq!(result, Err(Rang::Deadline));
+        assert!((timeout..LATE).contains(&after), "{timeout:?}: {after:?}");
+    }
+}
+
+/// A request's timer runs on after the request: the next ones must not go by it.
+#[tokio::test]
+async fn a_timer_of_an_earlier_request_rings_for_no_later_one() {
+    let gate = endless();
+    let mut alarm = Alarm::new(&gate, Instant::now());
+    let short = tokio::time::sleep(5 * MS);
+    assert_eq!(rang(&mut alarm, 60 * MS, short).await.0, Ok(()));
+    // The old timer goes off in the midst of it.
+    let long = tokio::time::sleep(150 * MS);
+    assert_eq!(rang(&mut alarm, LATE, long).await.0, Ok(()));
+    let (result, after) = rang(&mut alarm, 120 * MS, pending()).await;
+    assert_eq!(result, Err(Rang::Deadline));
+    assert!((120 * MS..LATE).contains(&after), "not early: {after:?}");
+}
+
+#[tokio::test]
+async fn a_deadline_before_that_of_an_earlier_request_is_kept() {
+    let gate = endless();
+    let mut alarm = Alarm::new(&gate, Instant::now());
+    let short = tokio::time::sleep(5 * MS);
+    assert_eq!(rang(&mut alarm, 2 * LATE, short).await.0, Ok(()));
+    let (result, after) = rang(&mut alarm, 50 * MS, pending()).await;
+    assert_eq!(result, Err(Rang::Deadline));
+    assert!((50 * MS..LATE).contains(&after), "{after:?}");
+}
+
+/// Many requests that are woken again and again, of which the last gets no answer.
+#[tokio::test]
+async fn a_deadline_is_kept_after_many_requests() {
+    let gate = endless();
+    let mut alarm = Alarm::new(&gate, Instant::now());
+    for _ in 0..200 {
+        let work = async {
+            tokio::task::yield_now().await;
+            tokio::time::sleep(MS).await;
+            tokio::task::yield_now().await;
+        };
+        let (result, _) = rang(&mut alarm, LATE, work).await;
+        assert_eq!(result, Ok(()));
+    }
+    let (result, after) = rang(&mut alarm, 30 * MS, pending()).await;
+    assert_eq!(result, Err(Rang::Deadline));
+    assert!((30 * MS..LATE).contains(&after), "{after:?}");
+}
+
+#[tokio::test]
+async fn the_end_of_the_round_cuts_what_its_timeout_would_not() {
+    let gate = gate("duration = \"1ms\"");
+    let mut alarm = Alarm::new(&gate, Instant::now());
+    let (result, after) = rang(&mut alarm, 3 * LATE, pending()).await;
+    assert_eq!(result, Err(Rang::Cut));
+    // Answers may come for three seconds more.
+    assert!(after >= Duration::from_millis(2_900) && after < LATE, "{after:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn halting_wakes_whoever_waits() {
+    let gate = std::sync::Arc::new(endless());
+    // The first waits for the first time; the second has a timer and a registration of before.
+    let users = [0, 20].map(|requests| {
+        let gate = gate.clone();
+        tokio::spawn(async move {
+            let mut alarm = Alarm::new(&gate, Instant::now());
+            for _ in 0..requests {
+                let work = tokio::time::sleep(MS);
+                assert_eq!(rang(&mut alarm, LATE, work).await.0, Ok(()));
+            }
+            rang(&mut alarm, LATE, pending()).await.0
+        })
+    });
+    tokio::time::sleep(300 * MS).await;
+    gate.halt();
+    for user in users {
+        assert_eq!(user.await.unwrap(), Err(Rang::Cut));
+    }
+    // And who comes after it does not wait at all.
+    let mut alarm = Alarm::new(&gate, Instant::now());
+    assert_eq!(rang(&mut alarm, LATE, pending()).await.0, Err(Rang::Cut));
+}
+
+#[tokio::test]
+async fn a_wait_ends_at_its_time_or_when_the_round_is_halted() {
+    let gate = endless();
+    let begun = Instant::now();
+    let mut alarm = Alarm::new(&gate, begun);
+    assert!(alarm.wait_until(begun + 50 * MS).await);
+    assert!(begun.elapsed() >= 50 * MS);
+    assert!(alarm.wait_until(begun).await, "a time that is over");
+    let halted = async {
+        tokio::time::sleep(50 * MS).await;
+        gate.halt();
+    };
+    let (waited, ()) = tokio::join!(alarm.wait_until(begun + 2 * LATE), halted);
+    assert!(!waited && begun.elapsed() < LATE);
+}

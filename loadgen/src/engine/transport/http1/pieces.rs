@@ -1,0 +1,48 @@
+//! A response read from pieces, without a socket: what tests and fuzzers look at.
+
+use super::response::{Progress, Reader};
+use crate::engine::transport::{Failure, Keep};
+
+/// What has come of a response when all pieces were read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Came {
+    /// Whether it came to its end.
+    pub whole: bool,
+    /// The status; 0 before the head has come.
+    pub status: u16,
+    /// Bytes of the body that were counted.
+    pub bytes: u64,
+    /// What was kept of them.
+    pub body: Vec<u8>,
+    /// Whether the next request may go over the same connection.
+    pub keep_alive: bool,
+}
+
+/// Reads a response from `pieces`, and from the end of the connection where it `closes` after
+/// them. An error is a sentence.
+pub fn read_pieces<'a>(
+    pieces: impl IntoIterator<Item = &'a [u8]>,
+    closes: bool,
+    no_body: bool,
+    keep: Keep,
+) -> Result<Came, Failure> {
+    let mut reader = Reader::default();
+    reader.begin(no_body);
+    let mut pieces = pieces.into_iter().filter(|piece| !piece.is_empty());
+    let (mut progress, mut last) = (Progress::Partial, &[][..]);
+    while progress == Progress::Partial {
+        let Some(piece) = pieces.next() else { break };
+        (progress, last) = (reader.feed(piece, |_| keep)?, piece);
+    }
+    if progress == Progress::Partial && closes {
+        progress = reader.end()?;
+    }
+    let mut body = reader.kept().to_vec();
+    let (mut whole, mut reusable) = (false, false);
+    if let Progress::Whole { body: range, keep_alive } = progress {
+        body.extend_from_slice(range.map_or(&[], |range| &last[range]));
+        // Whoever owns the connection sees what came over it after the answer.
+        (whole, reusable) = (true, keep_alive && pieces.next().is_none());
+    }
+    Ok(Came { whole, status: reader.status(), bytes: reader.bytes(), body, keep_alive: reusable })
+}
