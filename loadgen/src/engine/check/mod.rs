@@ -1,11 +1,13 @@
 //! Is an answer the expected one?
 
 mod json;
+mod known;
 
 use memchr::memmem::Finder;
 use serde_json::Value;
 
 use self::json::Lookup;
+use self::known::Known;
 use super::transport::Answer;
 use crate::measure::ErrorKind;
 use crate::scenario::Step;
@@ -51,6 +53,7 @@ pub struct Check {
     step: Step,
     text: Option<Finder<'static>>,
     lookup: Option<Lookup>,
+    known: Known,
 }
 
 impl Check {
@@ -58,31 +61,20 @@ impl Check {
     #[must_use]
     pub fn new(step: &Step) -> Self {
         let text = step.expect.body.as_ref().map(|text| Finder::new(text).into_owned());
-        Self { step: step.clone(), text, lookup: Lookup::new(step) }
+        Self { step: step.clone(), text, lookup: Lookup::new(step), known: Known::new() }
     }
 
     /// Holds an answer against what the step expects, and reads its counters into `counters`.
     pub fn hold(&self, answer: &Answer<'_>, counters: &mut Vec<u64>) -> Result<(), Wrong> {
         counters.clear();
         self.status(answer)?;
-        if let (Some(finder), Some(text)) = (&self.text, &self.step.expect.body)
-            && finder.find(&answer.body).is_none()
-        {
-            return Err(Wrong {
-                kind: ErrorKind::Expectation,
-                expected: format!("a body that contains {text:?}"),
-                got: shown(&answer.body),
-            });
-        }
-        if !reads_json(&self.step) {
+        if !reads_body(&self.step) || self.known.has(&answer.body, counters) {
             return Ok(());
         }
-        counters.resize(self.step.counters.len(), 0);
-        if self.lookup.as_ref().is_some_and(|lookup| lookup.passes(&answer.body, counters)) {
-            return Ok(());
-        }
-        counters.clear();
-        self.json(answer, counters)
+        self.text(answer)?;
+        self.json(answer, counters)?;
+        self.known.keep(&answer.body, counters);
+        Ok(())
     }
 
     fn status(&self, answer: &Answer<'_>) -> Result<(), Wrong> {
@@ -97,8 +89,31 @@ impl Check {
         Err(Wrong { kind: ErrorKind::Status, expected, got })
     }
 
-    /// What the lookup did not pass: with all of the body in memory, so that an error can show it.
+    fn text(&self, answer: &Answer<'_>) -> Result<(), Wrong> {
+        match (&self.text, &self.step.expect.body) {
+            (Some(finder), Some(text)) if finder.find(&answer.body).is_none() => Err(Wrong {
+                kind: ErrorKind::Expectation,
+                expected: format!("a body that contains {text:?}"),
+                got: shown(&answer.body),
+            }),
+            _ => Ok(()),
+        }
+    }
+
     fn json(&self, answer: &Answer<'_>, counters: &mut Vec<u64>) -> Result<(), Wrong> {
+        if !reads_json(&self.step) {
+            return Ok(());
+        }
+        counters.resize(self.step.counters.len(), 0);
+        if self.lookup.as_ref().is_some_and(|lookup| lookup.passes(&answer.body, counters)) {
+            return Ok(());
+        }
+        counters.clear();
+        self.json_in_memory(answer, counters)
+    }
+
+    /// What the lookup did not pass: with all of the body in memory, so that an error can show it.
+    fn json_in_memory(&self, answer: &Answer<'_>, counters: &mut Vec<u64>) -> Result<(), Wrong> {
         let wrong = |expected: String, got: String| {
             Err(Wrong { kind: ErrorKind::Expectation, expected, got })
         };
