@@ -27,6 +27,9 @@ const WORDS_PER_ITERATION: u32 = 28;
 
 impl Data {
     /// The data of one user, at its first iteration. Users and iterations are counted from 0.
+    // rustc 1.95 and 1.96 take two values that are made alike, and dropped one after the other, for
+    // one where they see both being made (rust-lang/rust#158830; mended in 1.97).
+    #[inline(never)]
     pub fn new(seed: u64, user: u32) -> Self {
         Self { seed, user, iteration: 0, stream: None, moved: false }
     }

@@ -35,7 +35,7 @@ async fn rang(
     work: impl Future<Output = ()>,
 ) -> (Result<(), Rang>, Duration) {
     let now = Instant::now();
-    let result = alarm.guard(now, timeout, work).await;
+    let result = alarm.guard(now, timeout, std::pin::pin!(work)).await;
     (result, now.elapsed())
 }
 
