@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from bench.plan import ENOUGH_CONNECTIONS, Plan
-from bench.process import ROOT
+from bench.process import ROOT, Failed
 from bench.results import Runs, Sample, failures, middle, paired
 from bench.server import nginx_program
 from bench.tools import LOADGEN, TOOLS, Tool, asked_version, version
@@ -18,6 +18,7 @@ HEADERS = [
     "tool",
     "CPU-µs/request",
     "loadgen ÷ it (range)",
+    "it ÷ wrk",
     "requests/s",
     "peak memory, MB",
     "connections opened",
@@ -46,6 +47,7 @@ the ratios less so.
   shows how long these took.
 - `loadgen ÷ it` is loadgen's CPU time for a request over the tool's, both of the same pass: the
   median over the passes and its range. Below 1, loadgen needs less.
+- `it ÷ wrk` is the tool's CPU time for a request over wrk's, in the same way.
 - Memory is the peak resident memory; where there are several processes, the sum of their peaks.
 - A run fails where the tool does, and where it opened fewer than {enough} % of its connections.
 - loadgen holds each answer against what its scenario expects: the status and one JSON value; in
@@ -109,11 +111,17 @@ def _row(plan: Plan, tool: Tool, runs: Runs) -> list[str]:
         tool.name,
         f"{middle(mine, lambda run: run.cpu_us):.1f}",
         str(ratio or ""),
+        _beside_wrk(mine, runs),
         f"{middle(mine, lambda run: run.rate_per_s):,.0f}",
         f"{middle(mine, lambda run: run.memory_mb):,.0f}",
         f"{middle(mine, lambda run: run.opened):,.0f}",
         f"{middle(mine, lambda run: run.wall_s) - plan.seconds:.1f}",
     ]
+
+
+def _beside_wrk(mine: Sequence[Sample | Failed], runs: Runs) -> str:
+    ratio = paired(mine, runs["wrk"]) if "wrk" in runs else None
+    return f"{ratio.median:.2f}" if ratio else ""
 
 
 def _notes(tool: Tool, runs: Runs) -> Iterator[str]:

@@ -79,8 +79,8 @@ def test_each_tool_has_its_row_whatever_became_of_it() -> None:
     text = report(PLAN, {1_000: runs})
     rows = rows_of(text)
     assert all(tool.name in rows for tool in TOOLS)
-    assert rows["loadgen"] == ["9.0", "", "50,000", "20", "100", "0.2"]
-    assert rows["wrk"] == ["10.0", "0.90 (0.80 to 1.00)", "50,000", "20", "100", "0.2"]
+    assert rows["loadgen"] == ["9.0", "", "0.90", "50,000", "20", "100", "0.2"]
+    assert rows["wrk"] == ["10.0", "0.90 (0.80 to 1.00)", "1.00", "50,000", "20", "100", "0.2"]
     assert rows["Locust"][0] == "failed"
     assert rows["oha"][0] == "missing"
     assert text.startswith("## 1,000 connections\n")
