@@ -11,7 +11,11 @@ use loadgen::scenario::{self, Step};
 /// Bytes that come with one read: those of the thread's buffer.
 const ONE_READ: usize = 64 << 10;
 
-const JSON: &[u8] = br#"{"message":"Hello world","id":7,"values":["a","b"],"ok":true}"#;
+/// Answers take turns: one that is like the last would not be looked into.
+const JSON: [&[u8]; 2] = [
+    br#"{"message":"Hello world","id":7,"values":["a","b"],"ok":true}"#,
+    br#"{"message":"Hello world","id":7,"values":["a","b"],"ok":null}"#,
+];
 
 fn step(keys: &str) -> Step {
     let text = format!("[[step]]\nget = \"/\"\n{keys}");
@@ -43,10 +47,16 @@ fn read(c: &mut Criterion) {
         ("64 KiB, kept", sized(64 << 10), Keep::All),
     ] {
         let mut reader = Reader::default();
+        let mut other = message.clone();
+        // The seconds of its date.
+        let seconds = other.windows(4).position(|bytes| bytes == b" GMT").unwrap() - 1;
+        other[seconds] = b'1';
+        let messages = [message, other];
+        let mut turns = messages.iter().cycle();
         c.bench_function(&format!("read: {name}"), |b| {
             b.iter(|| {
                 reader.begin(false);
-                let pieces = black_box(&message).chunks(ONE_READ);
+                let pieces = black_box(turns.next().unwrap()).chunks(ONE_READ);
                 let last = pieces.map(|piece| reader.feed(piece, |_| keep).unwrap()).last();
                 assert!(matches!(last, Some(Progress::Whole { .. })));
                 black_box(reader.kept().len())
@@ -66,10 +76,11 @@ fn check(c: &mut Criterion) {
     ] {
         let check = Check::new(&step(keys));
         let mut counters = Vec::new();
+        let mut turns = JSON.iter().cycle();
         c.bench_function(&format!("check: {name}"), |b| {
             b.iter(|| {
-                let answer = Answer { status: 200, body: Body::Kept(black_box(JSON)) };
-                check.hold(&answer, &mut counters).unwrap();
+                let body = Body::Kept(black_box(turns.next().unwrap()));
+                check.hold(&Answer { status: 200, body }, &mut counters).unwrap();
                 black_box(counters.len())
             });
         });
