@@ -13,7 +13,7 @@ from pathlib import Path
 from bench.page import about, table
 from bench.passes import at_work, count, lacks, passes
 from bench.plan import Plan
-from bench.regions import lacking, rewrite
+from bench.regions import lacking, publish
 from bench.results import Runs, Sample, failures, middle, paired
 from bench.tools import LOADGEN_OPTIONS, Tool
 
@@ -87,9 +87,7 @@ def main() -> int:
         text = f"{machine}\n\n{report(plan, options.users, measured(plan, FEATURES, options.users))}"
     except KeyboardInterrupt:
         return 130
-    print(text)
-    if options.markdown:
-        rewrite(options.markdown, REGION, text)
+    publish(text, options.markdown, REGION)
     return 0
 
 

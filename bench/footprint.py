@@ -16,7 +16,7 @@ from bench.page import about, table
 from bench.passes import MORE_THAN_ASKED_S, at_work, count, lacks
 from bench.plan import Plan
 from bench.process import Failed, run
-from bench.regions import lacking, rewrite
+from bench.regions import lacking, publish
 from bench.server import Server
 from bench.tools import LOADGEN, LOADGEN_OPTIONS, Tool
 
@@ -68,9 +68,7 @@ def main() -> int:
         text = f"{machine}\n\n{report(measured(plan, cases(plan)))}"
     except KeyboardInterrupt:
         return 130
-    print(text)
-    if options.markdown:
-        rewrite(options.markdown, REGION, text)
+    publish(text, options.markdown, REGION)
     return 0
 
 

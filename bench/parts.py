@@ -17,7 +17,7 @@ from bench.page import about, table
 from bench.passes import count
 from bench.plan import Plan
 from bench.process import ROOT
-from bench.regions import lacking, rewrite
+from bench.regions import lacking, publish
 
 REGION = "parts"
 HEADERS = ["part", "time", "95 % interval"]
@@ -56,9 +56,7 @@ def main() -> int:
         if done.returncode:
             return done.returncode
         text = f"{machine}\n\n{report(read(Path(folder)))}"
-    print(text)
-    if options.markdown:
-        rewrite(options.markdown, REGION, text)
+    publish(text, options.markdown, REGION)
     return 0
 
 

@@ -25,3 +25,10 @@ def lacking(file: Path | None, name: str) -> str | None:
     except (OSError, LookupError) as error:
         return f"{file}: {error}"
     return None
+
+
+def publish(text: str, page: Path | None, name: str) -> None:
+    """Print the text, and write it into a page's region where one is asked for."""
+    print(text)
+    if page:
+        rewrite(page, name, text)

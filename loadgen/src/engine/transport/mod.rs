@@ -18,6 +18,9 @@ use super::plan::Plan;
 use crate::measure::ErrorKind;
 use crate::scenario::{Data, Step, TransportKind};
 
+/// What a request says about who sends it, unless its step says something else.
+const USER_AGENT: &str = concat!("loadgen/", env!("CARGO_PKG_VERSION"));
+
 /// The longest body that is kept for an expectation or a counter to look at.
 const LONGEST_KEPT: usize = 16 << 20;
 

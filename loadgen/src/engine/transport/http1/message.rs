@@ -5,10 +5,8 @@ use std::fmt::Write;
 
 use url::Url;
 
+use crate::engine::transport::USER_AGENT;
 use crate::scenario::{Data, Method, Step, Template};
-
-/// What a request says about who sends it, as the other transport does too.
-const USER_AGENT: &str = concat!("loadgen/", env!("CARGO_PKG_VERSION"));
 
 /// A step's request.
 pub enum Message {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use reqwest::{Client, Proxy, redirect};
 
 use super::cookies::OfTheUser;
+use crate::engine::transport::USER_AGENT;
 use crate::scenario::{Http, HttpVersion};
 
 /// A client without any connection yet. Proxies of the environment are not used: what is measured
@@ -13,7 +14,7 @@ use crate::scenario::{Http, HttpVersion};
 /// All that share it share its connection for HTTP/2; cookies are each user's own.
 pub(super) fn client(http: &Http, base_url: &str) -> Result<Client, reqwest::Error> {
     let mut builder = Client::builder()
-        .user_agent(concat!("loadgen/", env!("CARGO_PKG_VERSION")))
+        .user_agent(USER_AGENT)
         .redirect(match http.redirects {
             0 => redirect::Policy::none(),
             most => redirect::Policy::limited(most as usize),
