@@ -19,6 +19,7 @@ fn outcome<'a>(start: Instant, us: u64) -> Outcome<'a> {
         step: 0,
         counted: true,
         planned: start,
+        sent: None,
         done: start + Duration::from_micros(us),
         bytes: 100,
         ending: Ending::Answered,

@@ -88,6 +88,10 @@ pub struct RunArgs {
     /// Iterations of each round, shared by all users, instead of a duration.
     #[arg(short, long, value_name = "N")]
     pub iterations: Option<u64>,
+    /// Requests per second, whoever is free sends them: the open model. --users is then the most
+    /// that send at the same time [default: 1000].
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    pub rate: Option<f64>,
     /// Rounds for each target [default: 5; 1 with --url].
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub rounds: Option<u32>,

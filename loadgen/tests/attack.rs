@@ -5,61 +5,12 @@ mod common;
 
 use std::time::{Duration, Instant};
 
-use loadgen::engine::{Attack, Finished, Plan, Share};
-use loadgen::measure::{Counts, ErrorKind, Phase, Series};
-use loadgen::scenario;
-use tokio::sync::{Mutex, mpsc};
+use loadgen::engine::Share;
+use loadgen::measure::{ErrorKind, Phase};
 use tokio_util::sync::CancellationToken;
 
+use common::engine::{attack, finish, hold, plan, planned};
 use common::{Counting, dead_address, ill_behaved};
-
-/// Goose allows for one attack at a time in a process.
-static ONE_AT_A_TIME: Mutex<()> = Mutex::const_new(());
-
-/// A plan for `base_url` from a scenario's `[load]` and steps.
-fn plan(base_url: &str, text: &str) -> Plan {
-    Plan {
-        scenario: scenario::parse("test", "test.toml", text).unwrap(),
-        base_url: base_url.to_owned(),
-        warmup: Duration::ZERO,
-        seed: 1,
-        share: Share::WHOLE,
-    }
-}
-
-async fn attack(plan: Plan, stop: CancellationToken) -> (Series, Finished) {
-    let _turn = ONE_AT_A_TIME.lock().await;
-    let (sender, mut receiver) = mpsc::channel(64);
-    let attack = Attack::prepare(plan).unwrap();
-    let running = tokio::spawn(async move { attack.run(Instant::now(), stop, &sender).await });
-    let mut series = Series::default();
-    let mut number = 0;
-    while let Some(snapshot) = receiver.recv().await {
-        assert_eq!(snapshot.number, number, "snapshots are numbered without a gap");
-        number += 1;
-        series.add(snapshot);
-    }
-    let finished = running.await.unwrap().unwrap();
-    assert_eq!(finished.snapshots, number);
-    (series, finished)
-}
-
-async fn finish(plan: Plan) -> (Series, Finished) {
-    attack(plan, CancellationToken::new()).await
-}
-
-/// All requests that were planned, wherever they ended, over all phases.
-fn planned(series: &Series) -> u64 {
-    [Phase::Warmup, Phase::RampUp, Phase::Hold, Phase::Tail]
-        .into_iter()
-        .flat_map(|phase| series.phase(phase))
-        .map(|counts| counts.requests() + counts.cancelled)
-        .sum()
-}
-
-fn hold(series: &Series) -> Counts {
-    series.phase(Phase::Hold).into_iter().next().unwrap_or_default()
-}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn shared_iterations_are_exact() {

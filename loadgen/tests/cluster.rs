@@ -18,7 +18,9 @@ use std::time::{Duration, Instant};
 use loadgen::cluster::{Cluster, ClusterError, LocalWorkers, Round};
 use loadgen::engine::{Plan, Share};
 use loadgen::measure::{Phase, Series};
-use loadgen::scenario::{Expect, Http, Load, Method, OnError, Scenario, Step, Template, Until};
+use loadgen::scenario::{
+    Arrivals, Expect, Http, Load, Method, Model, OnError, Open, Scenario, Step, Template, Until,
+};
 use rustix::process::{Pid, Signal, kill_process};
 use tokio_util::sync::CancellationToken;
 
@@ -76,7 +78,7 @@ fn plan(url: &str, users: u32, until: Until) -> Plan {
             targets: Vec::new(),
             backends: Vec::new(),
             http: Http::default(),
-            load: Load { users, ramp_up: Duration::ZERO, until },
+            load: Load { model: Model::Closed, users, ramp_up: Duration::ZERO, until },
             steps: vec![step],
             on_error: OnError::default(),
             thresholds: Vec::new(),
@@ -158,6 +160,22 @@ async fn iterations_are_shared_out_exactly_in_every_round() {
     assert_eq!(cluster.pids(), pids, "the same workers all along");
     cluster.quit().await;
     until_ended(&pids, Duration::from_secs(1)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn workers_share_the_arrivals_of_the_open_model() {
+    let _alone = ALONE.lock().await;
+    let server = Server::start(Duration::ZERO).await;
+    let mut cluster = cluster(4).await;
+    for (users, arrivals) in [(50, Arrivals::Even), (3, Arrivals::Poisson)] {
+        let before = server.count();
+        let mut plan = plan(&server.url, users, Until::Iterations(403));
+        plan.scenario.load.model = Model::Open(Open { rate: 800.0, arrivals });
+        let round = round(&mut cluster, &plan).await;
+        assert_eq!((round.missing(), requests(&round)), (None, (403, 0)));
+        assert_eq!(server.count() - before, 403);
+    }
+    cluster.quit().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

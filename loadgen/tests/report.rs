@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use loadgen::measure::{
-    Degraded, Environment, LatencySummary, LoadRecord, Proof, ResourceRecord, RoundRecord,
-    RunRecord, SCHEMA, ServerRecord, Summary, TargetRecord, ThresholdRecord, Verdict, VerdictKind,
-    compare,
+    Degraded, Environment, Latencies, LatencySummary, LoadRecord, Proof, ResourceRecord,
+    RoundRecord, RunRecord, SCHEMA, ServerRecord, Summary, TargetRecord, ThresholdRecord, Verdict,
+    VerdictKind, compare,
 };
 use loadgen::report::terminal;
 
@@ -26,6 +26,9 @@ fn record(targets: Vec<TargetRecord>) -> RunRecord {
         load: LoadRecord {
             model: "closed".to_owned(),
             users: 100,
+            rate_per_s: None,
+            arrivals: None,
+            stages: Vec::new(),
             ramp_up_s: 2.0,
             duration_s: Some(3.0),
             iterations: None,
@@ -64,6 +67,7 @@ fn target(name: &str, rates: &[f64]) -> TargetRecord {
         server: ServerRecord::default(),
         steps: vec![summary("step", mean)],
         total: summary("all", mean),
+        uncoordinated_us: None,
         counters: BTreeMap::new(),
         proofs: Vec::new(),
         rounds: rounds.collect(),
@@ -96,6 +100,7 @@ fn summary(name: &str, rate_per_s: f64) -> Summary {
         rate_per_s,
         bytes_per_s: 0.0,
         service_us: latency.clone(),
+        delay_us: LatencySummary::from(&Latencies::default()),
         failed_us: latency.clone(),
         latency_us: latency,
     }

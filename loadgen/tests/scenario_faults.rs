@@ -93,7 +93,20 @@ error_rate = "< 101%"
     zero_users: load_table("users = 0");
     too_many_users: load_table("users = 1_000_001");
     users_of_a_wrong_type: load_table("users = \"100\"");
-    open_model: load_table("model = \"open\"\nrate = 500");
+    a_rate_in_the_closed_model: load_table("users = 5\nrate = 500\narrivals = \"even\"");
+    no_rate_in_the_open_model: load_table("model = \"open\"\nduration = \"3s\"");
+    a_rate_of_nothing: load_table("model = \"open\"\nrate = 0");
+    a_rate_as_a_text: load_table("model = \"open\"\nrate = \"500/s\"");
+    unknown_arrivals: load_table("model = \"open\"\nrate = 1\narrivals = \"poison\"");
+    an_unknown_model: load_table("model = \"opne\"\nrate = 1");
+    iterations_per_user_in_the_open_model:
+        load_table("model = \"open\"\nrate = 1\niterations_per_user = 3");
+    stages_beside_what_they_say:
+        load_table("users = 5\nduration = \"3s\"\nstages = [{ users = 5, over = \"1s\" }]");
+    stages_without_load: load_table("stages = [{ users = 0, over = \"1s\" }]");
+    stages_of_the_other_model: load_table("stages = [{ rate = 5, over = \"1s\" }, { users = 1 }]");
+    stages_that_are_too_long:
+        load_table("stages = [{ users = 1, over = \"20h\" }, { users = 1, over = \"20h\" }]");
     negative_duration: load_table("duration = \"-3s\"");
     duration_without_unit: load_table("duration = \"10\"");
     duration_as_a_number: load_table("duration = 10");

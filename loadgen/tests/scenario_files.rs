@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use loadgen::scenario::{
-    Backend, Body, Comparison, Data, Expect, Http, HttpVersion, Load, Method, Metric, OnError,
-    Scenario, Template, Threshold, TransportKind, Until, load, parse,
+    Arrivals, Backend, Body, Comparison, Data, Expect, Http, HttpVersion, Load, Method, Metric,
+    Model, OnError, Open, Scenario, Stage, Template, Threshold, TransportKind, Until, load, parse,
 };
 use serde_json::json;
 
@@ -54,7 +54,10 @@ fn redis3_expects_all_three_values() {
     let scenario = shipped("redis3");
     assert_eq!(scenario.backends, [Backend::Redis]);
     let until = Until::Duration(Duration::from_secs(3));
-    assert_eq!(scenario.load, Load { users: 100, ramp_up: Duration::ZERO, until });
+    assert_eq!(
+        scenario.load,
+        Load { model: Model::Closed, users: 100, ramp_up: Duration::ZERO, until }
+    );
     let step = &scenario.steps[0];
     assert_eq!((step.method, step.path.as_constant()), (Method::Get, Some("/redis3")));
     assert_eq!(step.timeout, Duration::from_secs(10));
@@ -86,7 +89,10 @@ fn insert_batch_sends_a_thousand_items() {
 fn what_is_left_out_has_its_default() {
     let scenario = read("[[step]]\ndelete = \"/items/{{ user }}\"");
     let until = Until::Duration(Duration::from_secs(10));
-    assert_eq!(scenario.load, Load { users: 1, ramp_up: Duration::ZERO, until });
+    assert_eq!(
+        scenario.load,
+        Load { model: Model::Closed, users: 1, ramp_up: Duration::ZERO, until }
+    );
     assert_eq!(scenario.http, Http::default());
     assert_eq!(scenario.on_error, OnError::NextIteration);
     assert_eq!((scenario.description, scenario.targets.len()), (None, 0));
@@ -220,4 +226,31 @@ fn the_message_in_the_reference_is_a_real_one() {
 fn the_readme_shows_the_scenario_as_it_is() {
     let read = |name: &str| std::fs::read_to_string(root().join(name)).unwrap();
     assert!(read("README.md").contains(&read("scenarios/redis3.toml")));
+}
+
+#[test]
+fn the_open_model_has_a_rate() {
+    let load =
+        |keys: &str| read(&format!("[load]\nmodel = \"open\"\n{keys}\n[[step]]\nget = \"/\"")).load;
+    let plain = load("rate = 500");
+    assert_eq!(plain.model, Model::Open(Open { rate: 500.0, arrivals: Arrivals::Even }));
+    assert_eq!((plain.users, plain.held()), (1_000, Some(Duration::from_secs(10))));
+    let other = load("rate = 0.5\nusers = 7\narrivals = \"poisson\"\niterations = 3");
+    assert_eq!(other.model, Model::Open(Open { rate: 0.5, arrivals: Arrivals::Poisson }));
+    assert_eq!((other.users, other.until), (7, Until::Iterations(3)));
+}
+
+#[test]
+fn stages_say_all_of_the_load() {
+    let second = Duration::from_secs(1);
+    let closed = read(
+        "[load]\nstages = [{ users = 9, over = \"2s\" }, { users = 3, over = \"0s\" }]\n[[step]]\nget = \"/\"",
+    );
+    let stages = vec![Stage { to: 9.0, over: 2 * second }, Stage { to: 3.0, over: Duration::ZERO }];
+    assert_eq!((closed.load.users, closed.load.held()), (9, Some(2 * second)));
+    assert_eq!(closed.load.until, Until::Stages(stages));
+    let open = read(
+        "[load]\nmodel = \"open\"\nusers = 50\nstages = [{ rate = 2.5, over = \"1s\" }]\n[[step]]\nget = \"/\"",
+    );
+    assert_eq!((open.load.users, open.load.most()), (50, 2.5));
 }

@@ -15,7 +15,7 @@ use super::manager::{Cluster, TICK};
 use super::messages::{Command, Report};
 use crate::engine::Plan;
 use crate::measure::Snapshot;
-use crate::scenario::{Load, Until};
+use crate::scenario::Load;
 
 /// From the command to the common start: far more than a command needs to reach every worker.
 const LEAD: Duration = Duration::from_millis(100);
@@ -276,10 +276,7 @@ impl<'a, F: FnMut(u32, &Snapshot)> RoundUnderWay<'a, F> {
 /// How long the load was held in the first `seconds` after the warm-up.
 fn held(load: &Load, seconds: u32) -> Duration {
     let held = Duration::from_secs(seconds.into()).saturating_sub(load.ramp_up);
-    match load.until {
-        Until::Duration(duration) => held.min(duration),
-        Until::Iterations(_) | Until::IterationsPerUser(_) => held,
-    }
+    load.held().map_or(held, |most| held.min(most))
 }
 
 #[cfg(test)]

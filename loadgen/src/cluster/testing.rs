@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use crate::engine::{Plan, Share};
-use crate::scenario::{Expect, Http, Load, Method, OnError, Scenario, Step, Template, Until};
+use crate::scenario::{
+    Expect, Http, Load, Method, Model, OnError, Scenario, Step, Template, Until,
+};
 
 /// `GET /` by `users` users for two seconds.
 pub(super) fn plan(base_url: &str, users: u32) -> Plan {
@@ -28,6 +30,7 @@ pub(super) fn plan(base_url: &str, users: u32) -> Plan {
             backends: Vec::new(),
             http: Http::default(),
             load: Load {
+                model: Model::Closed,
                 users,
                 ramp_up: Duration::ZERO,
                 until: Until::Duration(Duration::from_secs(2)),

@@ -7,7 +7,7 @@ use super::{Exit, Failure, scenarios};
 use crate::cli::CheckArgs;
 use crate::lab::{Home, Manifest};
 use crate::report::{count, duration};
-use crate::scenario::{Http, Load, Scenario, Step, Until};
+use crate::scenario::{Http, Load, Model, Open, Scenario, Stage, Step, Until};
 
 /// Explains each scenario, or shows what is wrong with it.
 pub fn run(args: &CheckArgs) -> Result<Exit, Failure> {
@@ -65,16 +65,39 @@ fn explain(scenario: &Scenario) -> String {
 }
 
 fn explain_load(load: &Load) -> String {
-    let until = match load.until {
-        Until::Duration(d) => format!("for {}", duration(d)),
-        Until::Iterations(n) => format!("{} iterations in all", count(n)),
-        Until::IterationsPerUser(n) => format!("{} iterations each", count(n)),
+    let until = match &load.until {
+        Until::Duration(d) => format!("for {}", duration(*d)),
+        Until::Iterations(n) => format!("{} iterations in all", count(*n)),
+        Until::IterationsPerUser(n) => format!("{} iterations each", count(*n)),
+        Until::Stages(stages) => explain_stages(stages),
     };
     let ramp = match load.ramp_up {
         d if d.is_zero() => String::new(),
         d => format!(", started over {}", duration(d)),
     };
-    format!("closed model, {} users{ramp}, {until}", count(load.users.into()))
+    let users = count(load.users.into());
+    let staged = matches!(load.until, Until::Stages(_));
+    match load.model {
+        Model::Closed if staged => format!("closed model, users in stages: {until}"),
+        Model::Closed => format!("closed model, {users} users{ramp}, {until}"),
+        Model::Open(Open { arrivals, .. }) if staged => {
+            format!("open model, {arrivals} requests/s in stages: {until}, by up to {users} users")
+        }
+        Model::Open(Open { rate, arrivals }) => {
+            format!(
+                "open model, {rate} requests/s, {arrivals}{ramp}, {until}, by up to {users} users"
+            )
+        }
+    }
+}
+
+/// `to 100 in 1m, to 100 in 2m 30s`
+fn explain_stages(stages: &[Stage]) -> String {
+    let one = |stage: &Stage| match stage.over {
+        d if d.is_zero() => format!("at once to {}", stage.to),
+        d => format!("to {} in {}", stage.to, duration(d)),
+    };
+    stages.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
 /// The transport, and why it is that one.

@@ -2,11 +2,10 @@
 
 use std::future::{Future, poll_fn};
 use std::mem;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use tokio::sync::futures::Notified;
 use tokio::time::{Sleep, sleep_until};
 
 use super::gate::Gate;
@@ -29,15 +28,14 @@ pub struct Alarm<'a> {
     timer: Pin<Box<Sleep>>,
     /// When the timer goes off, once somebody waits for it.
     set_for: Option<Instant>,
-    halted: Pin<Box<Notified<'a>>>,
-    /// Who is woken by `halted`: the user's task, always the same one.
+    /// Whom the gate wakes: the user's task, always the same one.
     registered: Option<Waker>,
 }
 
 impl<'a> Alarm<'a> {
     pub fn new(gate: &'a Gate, now: Instant) -> Self {
         let timer = Box::pin(sleep_until(now.into()));
-        Self { gate, timer, set_for: None, halted: Box::pin(gate.halted()), registered: None }
+        Self { gate, timer, set_for: None, registered: None }
     }
 
     /// Awaits `work` from `now` on for `timeout`, and no longer than the round lets its requests
@@ -72,10 +70,23 @@ impl<'a> Alarm<'a> {
         .await
     }
 
-    /// Waits until `then`; `false` when the round was halted first.
-    pub async fn wait_until(&mut self, then: Instant) -> bool {
+    /// Awaits `work`; `None` when the round was halted first.
+    pub async fn unless_halted<T>(&mut self, work: impl Future<Output = T>) -> Option<T> {
+        let mut work = pin!(work);
         poll_fn(|context| {
             if self.is_halted(context) {
+                Poll::Ready(None)
+            } else {
+                work.as_mut().poll(context).map(Some)
+            }
+        })
+        .await
+    }
+
+    /// Waits until `then`; `false` when the round was halted first, or its iterations were spent.
+    pub async fn wait_until(&mut self, then: Instant) -> bool {
+        poll_fn(|context| {
+            if self.is_halted(context) || self.gate.is_spent() {
                 Poll::Ready(false)
             } else if self.is_due(then, context) {
                 Poll::Ready(true)
@@ -90,9 +101,8 @@ impl<'a> Alarm<'a> {
     /// taken once for each user, rather than once for each request.
     fn is_halted(&mut self, context: &mut Context<'_>) -> bool {
         if !self.is_registered(context) {
+            self.gate.register(context.waker().clone());
             self.registered = Some(context.waker().clone());
-            // What it would tell, the gate tells too.
-            let _ = self.halted.as_mut().poll(context);
         }
         self.gate.is_halted()
     }

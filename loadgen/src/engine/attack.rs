@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 use super::check::Check;
 use super::gate::Gate;
 use super::plan::Plan;
+use super::senders::Due;
 use super::transport::Transport;
 use super::user::Shared;
 use crate::measure::{Recorder, Snapshot};
@@ -109,7 +110,11 @@ impl Attack {
         if ended.panicked.load(Ordering::Relaxed) {
             return Err(EngineError::UserPanicked);
         }
-        let held = shared.gate.timeline().held(Instant::now());
+        let ended = Instant::now();
+        for Due { planned, counted } in shared.gate.unsent(ended) {
+            shared.recorder.unsent(counted, planned);
+        }
+        let held = shared.gate.timeline().held(ended);
         let last = shared.recorder.finish();
         let finished = Finished { snapshots: last.number + 1, held };
         snapshots.send(last).await.map_err(|_| EngineError::Abandoned)?;
@@ -167,7 +172,7 @@ fn goose_attack(
         // and is larger than all of ours.
         let user = tokio::spawn(async move {
             let _ended = OneLess(&ended);
-            shared.run_user(shared.plan.share.user(local)).await;
+            shared.run_user(local).await;
         });
         Box::pin(async move {
             let _ = user.await;

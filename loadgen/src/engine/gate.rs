@@ -1,15 +1,15 @@
 //! The gate that each user passes before each iteration.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::task::Waker;
 use std::time::{Duration, Instant};
 
-use tokio::sync::Notify;
-use tokio::sync::futures::Notified;
-use tokio_util::sync::CancellationToken;
-
 use super::alarm::Alarm;
-use super::load::{Closed, Turn};
+use super::load::{Closed, Open, Turn};
 use super::plan::Plan;
+use super::senders::{Due, Senders};
+use super::user::Number;
 use crate::measure::Timeline;
 use crate::scenario::Until;
 
@@ -21,16 +21,23 @@ const DRAIN: Duration = Duration::from_secs(3);
 pub struct Gate {
     start: Instant,
     timeline: Timeline,
-    closed: Closed,
+    model: Model,
     /// Iterations that users may still begin together; `None` where time ends the test.
     shared: Option<AtomicU64>,
     /// Iterations of each user.
     per_user: Option<u64>,
-    /// Cancelled when no shared iteration is left: nobody need wait for its turn any more.
-    spent: CancellationToken,
+    /// Whether no shared iteration is left: nobody need wait for its turn any more.
+    spent: AtomicBool,
     /// Whether the round was ended early. Users look at it at each request: a flag, and no lock.
     halted: AtomicBool,
-    halt: Notify,
+    /// Who is woken when one of these flags is set.
+    users: Mutex<Vec<Waker>>,
+}
+
+/// Who decides when a user begins an iteration.
+enum Model {
+    Closed(Closed),
+    Open(Box<Senders>),
 }
 
 /// Leave to begin an iteration.
@@ -38,32 +45,43 @@ pub struct Gate {
 pub struct Admitted {
     /// Whether it counts; those of the warm-up don't.
     pub counted: bool,
+    /// When its first request should be sent, where that is not now: in the open model.
+    pub planned: Option<Instant>,
 }
 
 impl Gate {
-    /// A gate that opens at `start` and closes as `plan` says, or when it is halted.
+    /// A gate that opens at `start` and closes as `plan` says, or when it is halted; within a Tokio
+    /// runtime.
     #[must_use]
     pub fn new(plan: &Plan, start: Instant) -> Self {
         let load = &plan.scenario.load;
         let measured = start + plan.warmup;
         let full = measured + plan.ramp_up();
-        let (mut end, mut shared, mut per_user) = (None, None, None);
+        let end = load.held().map(|held| full + held);
+        let (mut shared, mut per_user) = (None, None);
         match load.until {
-            Until::Duration(duration) => end = Some(full + duration),
+            Until::Duration(_) | Until::Stages(_) => {}
             Until::Iterations(all) => {
                 shared = Some(AtomicU64::new(plan.share.iterations(all, load.users)));
             }
             Until::IterationsPerUser(each) => per_user = Some(each),
         }
+        let model = match Open::new(plan) {
+            None => Model::Closed(Closed::new(load, plan.warmup)),
+            Some(arrivals) => {
+                let users = plan.share.users(load.users);
+                Model::Open(Box::new(Senders::new(arrivals, users, start, end)))
+            }
+        };
         Self {
             start,
             timeline: Timeline { measured, full, end },
-            closed: Closed::new(load, plan.warmup),
+            model,
             shared,
             per_user,
-            spent: CancellationToken::new(),
+            spent: AtomicBool::new(false),
             halted: AtomicBool::new(false),
-            halt: Notify::new(),
+            users: Mutex::default(),
         }
     }
 
@@ -75,8 +93,7 @@ impl Gate {
 
     /// Ends the round now.
     pub fn halt(&self) {
-        self.halted.store(true, Ordering::Release);
-        self.halt.notify_waiters();
+        self.set(&self.halted);
     }
 
     /// Whether the round was ended early.
@@ -85,16 +102,50 @@ impl Gate {
         self.halted.load(Ordering::Acquire)
     }
 
-    /// Completes when the round is ended early, from now on.
-    pub fn halted(&self) -> Notified<'_> {
-        self.halt.notified()
+    /// Whether no iteration is left to begin, so that nobody need wait for its turn.
+    #[must_use]
+    pub fn is_spent(&self) -> bool {
+        self.spent.load(Ordering::Acquire)
     }
 
-    /// Waits until `user`, numbered over the whole test, may begin another iteration, of which it
-    /// has begun `begun` that count; `None` when there is none for it. `now` is what its clock
-    /// showed last.
+    /// Has a user woken when the round is halted, or its iterations are spent. It looks whether
+    /// that has happened already after this, not before.
+    pub fn register(&self, user: Waker) {
+        self.users().push(user);
+    }
+
+    fn set(&self, flag: &AtomicBool) {
+        if !flag.swap(true, Ordering::AcqRel) {
+            self.users().iter().for_each(Waker::wake_by_ref);
+        }
+    }
+
+    fn users(&self) -> MutexGuard<'_, Vec<Waker>> {
+        self.users.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until `user` may begin another iteration, of which it has begun `begun` that count;
+    /// `None` when there is none for it. `now` is what its clock showed last.
     pub async fn admit(
         &self,
+        user: Number,
+        begun: u64,
+        now: Instant,
+        alarm: &mut Alarm<'_>,
+    ) -> Option<Admitted> {
+        match &self.model {
+            Model::Closed(closed) => self.turn(closed, user.global, begun, now, alarm).await,
+            Model::Open(senders) => {
+                let Due { planned, counted } = senders.next(user.local, alarm).await?;
+                Some(Admitted { counted, planned: Some(planned) })
+            }
+        }
+    }
+
+    /// Waits until it is the turn of `user` in the closed model.
+    async fn turn(
+        &self,
+        closed: &Closed,
         user: u32,
         begun: u64,
         mut now: Instant,
@@ -104,16 +155,31 @@ impl Gate {
             let counted = now >= self.timeline.measured;
             let turn = match now.checked_duration_since(self.start) {
                 None => Turn::At(Duration::ZERO),
-                Some(elapsed) => self.closed.turn(user, elapsed),
+                Some(elapsed) => closed.turn(user, elapsed),
             };
             match turn {
                 Turn::Over => return None,
-                Turn::At(then) if !self.wait_until(self.start + then, alarm).await => return None,
+                Turn::At(then) if !alarm.wait_until(self.start + then).await => return None,
                 Turn::At(_) => now = Instant::now(),
                 Turn::Now if self.is_halted() => return None,
                 Turn::Now if counted && !self.take_iteration(begun) => return None,
-                Turn::Now => return Some(Admitted { counted }),
+                Turn::Now => return Some(Admitted { counted, planned: None }),
             }
+        }
+    }
+
+    /// Whether requests are planned by the clock, and may be sent later than that.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        matches!(self.model, Model::Open(_))
+    }
+
+    /// The requests whose time came until `now`, or the end of the round, and which nobody was free
+    /// to send. The round has ended.
+    pub fn unsent(&self, now: Instant) -> Vec<Due> {
+        match &self.model {
+            Model::Closed(_) => Vec::new(),
+            Model::Open(senders) => senders.unsent(now),
         }
     }
 
@@ -129,15 +195,6 @@ impl Gate {
         self.timeline.end.map(|end| end + DRAIN)
     }
 
-    /// Whether `then` came before the round was halted, and before all iterations were taken.
-    async fn wait_until(&self, then: Instant, alarm: &mut Alarm<'_>) -> bool {
-        tokio::select! {
-            biased;
-            came = alarm.wait_until(then) => came,
-            () = self.spent.cancelled() => false,
-        }
-    }
-
     fn take_iteration(&self, begun: u64) -> bool {
         if self.per_user.is_some_and(|each| begun >= each) {
             return false;
@@ -145,7 +202,7 @@ impl Gate {
         let Some(left) = &self.shared else { return true };
         let taken = left.try_update(Ordering::Relaxed, Ordering::Relaxed, |n| n.checked_sub(1));
         if taken.is_err() {
-            self.spent.cancel();
+            self.set(&self.spent);
         }
         taken.is_ok()
     }

@@ -18,6 +18,8 @@ mod check;
 mod gate;
 pub mod load;
 mod plan;
+mod senders;
+mod timer;
 mod transport;
 mod user;
 mod verify;

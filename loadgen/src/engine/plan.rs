@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::scenario::{Scenario, Until};
+use crate::scenario::Scenario;
 
 /// All that a process needs to know to put its share of the load on a target.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -25,19 +25,14 @@ impl Plan {
     /// The time over which users start before the load is held; iterations count from the first.
     #[must_use]
     pub fn ramp_up(&self) -> Duration {
-        match self.scenario.load.until {
-            Until::Duration(_) => self.scenario.load.ramp_up,
-            Until::Iterations(_) | Until::IterationsPerUser(_) => Duration::ZERO,
-        }
+        self.scenario.load.held().map_or(Duration::ZERO, |_| self.scenario.load.ramp_up)
     }
 
     /// How long the round lasts from the common start, where time and not iterations end it.
     #[must_use]
     pub fn length(&self) -> Option<Duration> {
-        match self.scenario.load.until {
-            Until::Duration(duration) => Some(self.warmup + self.scenario.load.ramp_up + duration),
-            Until::Iterations(_) | Until::IterationsPerUser(_) => None,
-        }
+        let load = &self.scenario.load;
+        load.held().map(|held| self.warmup + load.ramp_up + held)
     }
 }
 

@@ -25,9 +25,19 @@ pub struct Shared {
     pub transport: Transport,
 }
 
+/// Which user it is.
+#[derive(Debug, Clone, Copy)]
+pub struct Number {
+    /// Among those of its process.
+    pub local: u32,
+    /// Over the whole test.
+    pub global: u32,
+}
+
 /// A user at work.
 struct User<'a> {
     shared: &'a Shared,
+    number: Number,
     data: Data,
     link: Link<'a>,
     alarm: Alarm<'a>,
@@ -37,12 +47,14 @@ struct User<'a> {
 }
 
 impl Shared {
-    /// Runs `user`, numbered over the whole test, until the gate lets it through no more.
-    pub async fn run_user(&self, user: u32) {
+    /// Runs the user number `local` of this process until the gate lets it through no more.
+    pub async fn run_user(&self, local: u32) {
         let now = Instant::now();
+        let number = Number { local, global: self.plan.share.user(local) };
         let mut user = User {
             shared: self,
-            data: Data::new(self.plan.seed, user),
+            number,
+            data: Data::new(self.plan.seed, number.global),
             link: self.transport.link(),
             alarm: Alarm::new(&self.gate, now),
             counters: Vec::new(),
@@ -54,29 +66,30 @@ impl Shared {
 
 impl User<'_> {
     async fn run(&mut self) {
-        let (gate, user) = (&self.shared.gate, self.data.user());
+        let gate = &self.shared.gate;
         let (mut begun, mut warmed) = (0, WARMUP);
-        while let Some(Admitted { counted }) =
-            gate.admit(user, begun, self.now, &mut self.alarm).await
+        while let Some(Admitted { counted, planned }) =
+            gate.admit(self.number, begun, self.now, &mut self.alarm).await
         {
             let count = if counted { &mut begun } else { &mut warmed };
             self.data.set_iteration(*count);
             *count += 1;
-            if !self.iterate(counted).await {
+            if !self.iterate(counted, planned).await {
                 break;
             }
         }
     }
 
     /// One pass over the steps; `false` when the end of the round cut it.
-    async fn iterate(&mut self, counted: bool) -> bool {
+    async fn iterate(&mut self, counted: bool, planned: Option<Instant>) -> bool {
         let Shared { plan, gate, .. } = self.shared;
         for (index, step) in plan.scenario.steps.iter().enumerate() {
             // A step that would begin after the end is no planned request.
             if index > 0 && gate.is_closed(self.now) {
                 return false;
             }
-            match self.attempt(index, step, counted).await {
+            let planned = planned.filter(|_| index == 0);
+            match self.attempt(index, step, counted, planned).await {
                 Went::Well => {}
                 Went::Wrong if plan.scenario.on_error == OnError::Continue => {}
                 Went::Wrong => break,
@@ -86,14 +99,21 @@ impl User<'_> {
         true
     }
 
-    /// Sends one step, waits for its answer, and counts it, in exactly one place.
-    async fn attempt(&mut self, index: usize, step: &Step, counted: bool) -> Went {
+    /// Sends one step, waits for its answer, and counts it, in exactly one place. Where it was not
+    /// `planned` for another time, it is for now.
+    async fn attempt(
+        &mut self,
+        index: usize,
+        step: &Step,
+        counted: bool,
+        planned: Option<Instant>,
+    ) -> Went {
         self.link.render(index, &mut self.data);
         self.counters.clear();
-        let planned = Instant::now();
+        let sent = Instant::now();
         let result = {
             let exchange = pin!(self.link.exchange(step));
-            self.alarm.guard(planned, step.timeout, exchange).await
+            self.alarm.guard(sent, step.timeout, exchange).await
         };
         self.now = Instant::now();
         let message: Cow<'static, str>;
@@ -118,7 +138,8 @@ impl User<'_> {
         self.shared.recorder.record(&Outcome {
             step: index,
             counted,
-            planned,
+            planned: planned.unwrap_or(sent),
+            sent: self.shared.gate.is_open().then_some(sent),
             done: self.now,
             bytes: self.link.received(),
             ending,

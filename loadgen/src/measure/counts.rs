@@ -8,11 +8,15 @@ use super::latencies::Latencies;
 use super::outcome::{Ending, ErrorKind, Outcome};
 
 /// What happened to the requests of one step, over any part of a run. Each request is in exactly
-/// one of `answered`, `errors` and `cancelled`.
+/// one of `answered`, `errors`, `cancelled` and `unsent`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Counts {
-    /// Latencies of the requests whose answer was the expected one.
+    /// Latencies of the requests whose answer was the expected one, from their planned send.
     pub answered: Latencies,
+    /// The same from their actual send, in the open model.
+    pub service: Latencies,
+    /// How much later than planned requests were sent, in the open model.
+    pub delay: Latencies,
     /// Latencies of the failed ones.
     pub failed: Latencies,
     /// Failed requests by kind.
@@ -21,6 +25,8 @@ pub struct Counts {
     pub examples: BTreeMap<ErrorKind, String>,
     /// Requests that the end of the run cut off.
     pub cancelled: u64,
+    /// Requests of the open model whose time came and which nobody was free to send.
+    pub unsent: u64,
     /// Those of the cancelled ones to which no whole answer came even later.
     pub unanswered: u64,
     /// Bytes of all answers' bodies.
@@ -34,8 +40,16 @@ impl Counts {
     pub fn record(&mut self, outcome: &Outcome<'_>, ending: Ending<'_>) {
         let latency = outcome.done.saturating_duration_since(outcome.planned);
         self.bytes += outcome.bytes;
+        if let Some(sent) = outcome.sent {
+            self.delay.record(sent.saturating_duration_since(outcome.planned));
+        }
         match ending {
-            Ending::Answered => self.answered.record(latency),
+            Ending::Answered => {
+                self.answered.record(latency);
+                if let Some(sent) = outcome.sent {
+                    self.service.record(outcome.done.saturating_duration_since(sent));
+                }
+            }
             Ending::Cancelled => {
                 self.cancelled += 1;
                 self.unanswered += u64::from(outcome.ending != Ending::Answered);
@@ -53,6 +67,8 @@ impl Counts {
     /// merging doesn't matter.
     pub fn merge(&mut self, other: &Self) {
         self.answered.merge(&other.answered);
+        self.service.merge(&other.service);
+        self.delay.merge(&other.delay);
         self.failed.merge(&other.failed);
         for (kind, n) in &other.errors {
             *self.errors.entry(*kind).or_default() += n;
@@ -64,6 +80,7 @@ impl Counts {
             }
         }
         self.cancelled += other.cancelled;
+        self.unsent += other.unsent;
         self.unanswered += other.unanswered;
         self.bytes += other.bytes;
         self.add_counters(&other.counters);

@@ -14,6 +14,8 @@ pub struct Outcome<'a> {
     pub counted: bool,
     /// When it should have been sent; latency counts from here.
     pub planned: Instant,
+    /// When it was sent, in the open model; in the closed model that is when it was planned.
+    pub sent: Option<Instant>,
     /// When the last byte of the answer's body was read, or the failure was noticed.
     pub done: Instant,
     /// Bytes of the answer's body.

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::compare::Comparison;
-use super::summary::Summary;
+use super::summary::{LatencySummary, Summary};
 
 /// What the document calls itself.
 pub const SCHEMA: &str = "loadgen.run/1";
@@ -74,10 +74,16 @@ pub struct Environment {
 /// The load of each round.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LoadRecord {
-    /// The load model.
+    /// The load model: `closed` or `open`.
     pub model: String,
-    /// Users of the whole test.
+    /// Users of the whole test; in the open model the most that send at the same time.
     pub users: u32,
+    /// Requests per second that arrive in the open model; the most of any stage.
+    pub rate_per_s: Option<f64>,
+    /// How they are spread over time: `evenly spaced` or `Poisson`.
+    pub arrivals: Option<String>,
+    /// How the load changes, where it does.
+    pub stages: Vec<StageRecord>,
     /// The time over which they start.
     pub ramp_up_s: f64,
     /// How long each round holds the load; `None` where iterations end it.
@@ -94,6 +100,15 @@ pub struct LoadRecord {
     pub workers: u32,
 }
 
+/// A change of the load in a straight line, from what it was before.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct StageRecord {
+    /// Users, or requests per second, at its end.
+    pub to: f64,
+    /// How long it takes.
+    pub over_s: f64,
+}
+
 /// The results of one target.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TargetRecord {
@@ -107,6 +122,9 @@ pub struct TargetRecord {
     pub steps: Vec<Summary>,
     /// All rounds and all steps together.
     pub total: Summary,
+    /// In the closed model, an estimate of the latencies that requests would have had that came at
+    /// the same rate and waited for nobody, in µs.
+    pub uncoordinated_us: Option<LatencySummary>,
     /// Sums that were read from the answers.
     pub counters: BTreeMap<String, u64>,
     /// What the backend held afterwards, held against the counters.
@@ -254,6 +272,10 @@ pub enum VerdictKind {
     NothingAnswered,
     /// The generator itself was short of CPU.
     GeneratorBusy,
+    /// Requests of the open model could not be sent, or not when they should have been.
+    RateNotKept,
+    /// Users of the closed model waited while a server stalled: its latencies don't show that.
+    StallHidden,
     /// Too few samples for a percentile.
     TooFewSamples,
     /// A counter and the backend disagree.

@@ -40,8 +40,19 @@ impl Recorder {
     pub fn record(&self, outcome: &Outcome<'_>) {
         let (phase, second) = self.timeline.place(outcome.counted, outcome.done);
         let ending = if phase == Phase::Tail { Ending::Cancelled } else { outcome.ending };
-        let mut shard = lock(&self.shards[thread_number() % self.shards.len()]);
-        interval(&mut shard, phase, second, self.steps).steps[outcome.step].record(outcome, ending);
+        interval(&mut self.shard(), phase, second, self.steps).steps[outcome.step]
+            .record(outcome, ending);
+    }
+
+    /// Counts a request of the first step that was planned, and that nobody was free to send.
+    pub fn unsent(&self, counted: bool, planned: Instant) {
+        let (phase, second) = self.timeline.place(counted, planned);
+        interval(&mut self.shard(), phase, second, self.steps).steps[0].unsent += 1;
+    }
+
+    /// That of the thread.
+    fn shard(&self) -> MutexGuard<'_, Vec<Interval>> {
+        lock(&self.shards[thread_number() % self.shards.len()])
     }
 
     /// Takes out what belongs to seconds that were over at `now`, and all of the warm-up: the next
@@ -120,7 +131,7 @@ mod tests {
     }
 
     fn outcome(step: usize, planned: Instant, done: Instant, ending: Ending<'_>) -> Outcome<'_> {
-        Outcome { step, counted: true, planned, done, bytes: 10, ending, counters: &[] }
+        Outcome { step, counted: true, planned, sent: None, done, bytes: 10, ending, counters: &[] }
     }
 
     #[test]

@@ -36,6 +36,8 @@ pub struct Summary {
     pub latency_us: LatencySummary,
     /// The same from their actual send, in µs.
     pub service_us: LatencySummary,
+    /// How much later than planned requests were sent, in µs; nothing in the closed model.
+    pub delay_us: LatencySummary,
     /// Latency of the failed requests, in µs.
     pub failed_us: LatencySummary,
 }
@@ -68,7 +70,7 @@ impl Summary {
             requests: counts.requests(),
             errors: counts.failures(),
             cancelled: counts.cancelled + cut,
-            unsent: 0,
+            unsent: counts.unsent,
             errors_by_kind: ErrorKind::ALL
                 .map(|kind| (kind, counts.errors.get(&kind).copied().unwrap_or(0)))
                 .into(),
@@ -77,7 +79,12 @@ impl Summary {
             failed_per_s: per_second(counts.failures()),
             bytes_per_s: per_second(counts.bytes),
             // In the closed model a request is planned for the moment in which it is sent.
-            service_us: latency.clone(),
+            service_us: if counts.service.is_empty() {
+                latency.clone()
+            } else {
+                LatencySummary::from(&counts.service)
+            },
+            delay_us: LatencySummary::from(&counts.delay),
             latency_us: latency,
             failed_us: LatencySummary::from(&counts.failed),
         }

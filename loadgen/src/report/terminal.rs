@@ -8,7 +8,9 @@ use std::time::Duration;
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
 use super::format::{COLUMNS, count, duration, megabytes, milliseconds, precise, rate, wrap};
-use crate::measure::{Placing, Proof, RunRecord, Summary, TargetRecord, Verdict, VerdictKind};
+use crate::measure::{
+    LoadRecord, Placing, Proof, RunRecord, Summary, TargetRecord, Verdict, VerdictKind,
+};
 
 /// The table, what it means, where the run was saved, unless it could not be, and what to type
 /// next.
@@ -36,7 +38,7 @@ fn headline(record: &RunRecord) -> String {
         (None, Some(n)) => format!("{} iterations", count(n)),
         (None, None) => String::new(),
     };
-    let mut text = format!("{}: {} users, ", record.scenario, count(load.users.into()));
+    let mut text = format!("{}: {}, ", record.scenario, amount(load));
     if load.ramp_up_s > 0.0 {
         let _ = write!(text, "ramp-up {}, ", seconds(load.ramp_up_s));
     }
@@ -53,6 +55,19 @@ fn headline(record: &RunRecord) -> String {
         n => write!(text, ", {n} workers"),
     };
     wrap("", &text)
+}
+
+/// How much load there was: users, or requests per second.
+fn amount(load: &LoadRecord) -> String {
+    let users = count(load.users.into());
+    let staged = if load.stages.is_empty() { "" } else { "up to " };
+    match load.rate_per_s {
+        None => format!("{staged}{users} users"),
+        Some(rate) => {
+            let arrivals = load.arrivals.as_deref().unwrap_or_default();
+            format!("{staged}{} requests/s ({arrivals}) by up to {users} users", precise(rate))
+        }
+    }
 }
 
 /// The targets, best first. Its columns stand apart as far as there is room.
@@ -75,7 +90,10 @@ fn table(record: &RunRecord) -> String {
     if compared.into_iter().any(|placing| placing.confidence_95_per_s.is_some()) {
         legend += ", ± its 95 % confidence interval";
     }
-    legend += "; latencies in ms";
+    legend += match record.load.rate_per_s {
+        None => "; latencies in ms",
+        Some(_) => "; latencies in ms, from the time for which a request was planned",
+    };
     if rows.iter().any(|row| row.len() == HEADER.len()) {
         legend += "; CPU, in % of one core, and memory, in MB, are the target's";
     }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::http::Http;
+use super::load::Load;
 use super::template::Template;
 use super::threshold::Threshold;
 
@@ -51,29 +52,6 @@ impl fmt::Display for Backend {
             Self::Postgres => "postgres",
         })
     }
-}
-
-/// The closed model: a fixed number of users, each of which waits for its answer.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Load {
-    /// Users of the whole test, over all workers. At least 1.
-    pub users: u32,
-    /// The time over which the users start, one after another; zero starts all at once.
-    pub ramp_up: Duration,
-    /// When the test ends.
-    pub until: Until,
-}
-
-/// When a test ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Until {
-    /// This long after the ramp-up has ended.
-    Duration(Duration),
-    /// When the users together have begun and ended this many iterations.
-    Iterations(u64),
-    /// When each user has ended this many iterations.
-    IterationsPerUser(u64),
 }
 
 /// What a user does after a failed step.

@@ -5,15 +5,22 @@ use std::time::Duration;
 use thiserror::Error;
 
 use super::duration::LONGEST;
-use super::model::{Load, Until};
+use super::load::{Arrivals, Load, Model, Open, Until};
 
 /// The most users of a test.
 pub(super) const MOST_USERS: u32 = 1_000_000;
 /// The most iterations, shared or per user. With [`MOST_USERS`] the product stays within `u64`.
 pub(super) const MOST_ITERATIONS: u64 = 1_000_000_000_000;
 
+/// The least rate: one request in a quarter of an hour.
+pub(super) const LEAST_RATE: f64 = 0.001;
+/// The highest rate, in requests per second.
+pub(super) const MOST_RATE: f64 = 10_000_000.0;
+/// Users of the open model where nobody says how many: the most that send at the same time.
+pub(super) const SENDERS: u32 = 1_000;
+
 /// What the command line asks for instead of what the scenario's `[load]` says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Overrides {
     /// `--users`
     pub users: Option<u32>,
@@ -23,6 +30,8 @@ pub struct Overrides {
     pub duration: Option<Duration>,
     /// `--iterations`, shared by all users; replaces the duration.
     pub iterations: Option<u64>,
+    /// `--rate`, in requests per second; makes it the open model.
+    pub rate: Option<f64>,
 }
 
 /// Why the command line's wishes make no load.
@@ -43,6 +52,20 @@ pub enum OverrideError {
     /// A duration of zero.
     #[error("--duration must be longer than zero")]
     NoDuration,
+    /// A rate that is none, or too high.
+    #[error(
+        "--rate must be a number from {LEAST_RATE} to {}",
+        super::file::thousands(MOST_RATE as u64)
+    )]
+    NoRate,
+    /// Only a part of what stages say.
+    #[error(
+        "the scenario has stages: {0} alone can't take their place, only together with --duration"
+    )]
+    Stages(&'static str),
+    /// A limit of each user where users are only senders.
+    #[error("--rate makes it the open model, which has no iterations per user")]
+    PerUser,
     /// Two ends for one test.
     #[error("--duration and --iterations exclude each other: a test ends by one of them")]
     TwoEnds,
@@ -61,15 +84,44 @@ impl Load {
             (None, Some(iterations)) => Until::Iterations(iterations),
             (None, None) => self.until,
         };
+        let (model, users) = match (self.model, overrides.rate) {
+            (model, None) => (model, self.users),
+            (Model::Open(open), Some(rate)) => (Model::Open(Open { rate, ..open }), self.users),
+            (Model::Closed, Some(rate)) => {
+                // What were users become senders, of which there should be enough.
+                (Model::Open(Open { rate, arrivals: Arrivals::default() }), self.users.max(SENDERS))
+            }
+        };
         let load = Self {
-            users: overrides.users.unwrap_or(self.users),
+            model,
+            users: overrides.users.unwrap_or(users),
             ramp_up: overrides.ramp_up.unwrap_or(self.ramp_up),
             until,
         };
-        load.check().map(|()| load)
+        load.check(&overrides).map(|()| load)
     }
 
-    fn check(&self) -> Result<(), OverrideError> {
+    fn check(&self, overrides: &Overrides) -> Result<(), OverrideError> {
+        let open = match self.model {
+            Model::Closed => None,
+            Model::Open(open) => Some(open),
+        };
+        // In the open model users are senders, of which stages say nothing.
+        let parts = [
+            ("--ramp-up", overrides.ramp_up.is_some()),
+            ("--rate", overrides.rate.is_some()),
+            ("--users", overrides.users.is_some() && open.is_none()),
+        ];
+        if let (Until::Stages(_), Some((part, _))) = (&self.until, parts.iter().find(|(_, is)| *is))
+        {
+            return Err(OverrideError::Stages(part));
+        }
+        if open.is_some_and(|open| !(LEAST_RATE..=MOST_RATE).contains(&open.rate)) {
+            return Err(OverrideError::NoRate);
+        }
+        if let (Some(_), Until::IterationsPerUser(_)) = (open, &self.until) {
+            return Err(OverrideError::PerUser);
+        }
         if self.users == 0 {
             return Err(OverrideError::NoUsers);
         }
@@ -87,11 +139,7 @@ impl Load {
 
     /// Whether ramp-up and duration together exceed the longest test.
     pub(super) fn is_too_long(&self) -> bool {
-        let duration = match self.until {
-            Until::Duration(duration) => duration,
-            Until::Iterations(_) | Until::IterationsPerUser(_) => Duration::ZERO,
-        };
-        self.ramp_up.saturating_add(duration) > LONGEST
+        self.ramp_up.saturating_add(self.held().unwrap_or_default()) > LONGEST
     }
 }
 
@@ -99,10 +147,13 @@ impl Load {
 mod tests {
     use super::*;
 
+    use crate::scenario::Stage;
+
     const SECOND: Duration = Duration::from_secs(1);
 
     fn load() -> Load {
-        Load { users: 5, ramp_up: Duration::ZERO, until: Until::IterationsPerUser(7) }
+        let until = Until::IterationsPerUser(7);
+        Load { model: Model::Closed, users: 5, ramp_up: Duration::ZERO, until }
     }
 
     #[test]
@@ -120,12 +171,37 @@ mod tests {
     }
 
     #[test]
+    fn a_rate_makes_it_the_open_model() {
+        let asked = Overrides { rate: Some(2.5), iterations: Some(9), ..Overrides::default() };
+        let open = load().with_overrides(asked).unwrap();
+        let model = Model::Open(Open { rate: 2.5, arrivals: Arrivals::Even });
+        assert_eq!((open.model, open.users), (model, SENDERS));
+        let few = Overrides { users: Some(3), rate: Some(5.0), ..Overrides::default() };
+        let few = open.with_overrides(few).unwrap();
+        assert_eq!((few.most(), few.users, few.until), (5.0, 3, Until::Iterations(9)));
+    }
+
+    #[test]
+    fn stages_are_replaced_whole_or_not_at_all() {
+        let stages = vec![Stage { to: 8.0, over: SECOND }];
+        let staged = Load { until: Until::Stages(stages), ..load() };
+        let users = Overrides { users: Some(3), ..Overrides::default() };
+        let refused = staged.clone().with_overrides(users);
+        assert_eq!(refused, Err(OverrideError::Stages("--users")));
+        let held = Overrides { duration: Some(SECOND), ..users };
+        assert_eq!(staged.with_overrides(held).unwrap().until, Until::Duration(SECOND));
+    }
+
+    #[test]
     fn wishes_that_make_no_load_are_refused() {
         let none = Overrides::default();
         let cases = [
             (Overrides { users: Some(0), ..none }, OverrideError::NoUsers),
             (Overrides { users: Some(MOST_USERS + 1), ..none }, OverrideError::TooManyUsers),
             (Overrides { iterations: Some(0), ..none }, OverrideError::NoIterations),
+            (Overrides { rate: Some(0.0), ..none }, OverrideError::NoRate),
+            (Overrides { rate: Some(f64::NAN), ..none }, OverrideError::NoRate),
+            (Overrides { rate: Some(1.0), ..none }, OverrideError::PerUser),
             (Overrides { iterations: Some(u64::MAX), ..none }, OverrideError::TooManyIterations),
             (Overrides { duration: Some(Duration::ZERO), ..none }, OverrideError::NoDuration),
             (

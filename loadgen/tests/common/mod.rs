@@ -5,16 +5,17 @@
     reason = "each test file uses its own part; a failed helper is a failed test"
 )]
 
+pub mod engine;
 pub mod processes;
 pub mod program;
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
-use axum::extract::{Path, Request, State};
+use axum::extract::{ConnectInfo, Path, Request, State};
 use axum::http::StatusCode;
 use axum::middleware::{self, Next};
 use axum::response::Response;
@@ -23,6 +24,7 @@ use axum::{Json, Router};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
+use tokio::time::{Instant, sleep_until};
 
 /// A well-behaved server that counts the requests it receives.
 pub struct Counting {
@@ -33,6 +35,7 @@ pub struct Counting {
 #[derive(Default)]
 struct Seen {
     requests: AtomicU64,
+    peers: Mutex<BTreeSet<SocketAddr>>,
     flaky: AtomicU64,
     bodies: Mutex<BTreeSet<String>>,
 }
@@ -51,6 +54,7 @@ impl Counting {
             .with_state(seen.clone());
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
+        let app = app.into_make_service_with_connect_info::<SocketAddr>();
         tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
         Self { url, seen }
     }
@@ -60,14 +64,25 @@ impl Counting {
         self.seen.requests.load(Ordering::SeqCst)
     }
 
+    /// How many connections its requests came over.
+    pub fn connections(&self) -> usize {
+        self.seen.peers.lock().unwrap().len()
+    }
+
     /// The bodies that `/remember` was sent since the last call.
     pub fn take_remembered(&self) -> BTreeSet<String> {
         std::mem::take(&mut self.seen.bodies.lock().unwrap())
     }
 }
 
-async fn count(State(seen): State<Arc<Seen>>, request: Request, next: Next) -> Response {
+async fn count(
+    State(seen): State<Arc<Seen>>,
+    ConnectInfo(peer): ConnectInfo<SocketAddr>,
+    request: Request,
+    next: Next,
+) -> Response {
     seen.requests.fetch_add(1, Ordering::SeqCst);
+    seen.peers.lock().unwrap().insert(peer);
     next.run(request).await
 }
 
@@ -98,6 +113,25 @@ async fn slow(Path(ms): Path<u64>) -> &'static str {
 
 async fn remember(State(seen): State<Arc<Seen>>, body: String) {
     seen.bodies.lock().unwrap().insert(body);
+}
+
+/// A server that answers at once, but for a second in which it answers nothing, `after` its first
+/// request: what comes then is answered at its end.
+pub async fn stalling(after: Duration) -> SocketAddr {
+    static FIRST: OnceLock<Instant> = OnceLock::new();
+    let answer = async move || {
+        let now = Instant::now();
+        let stall = *FIRST.get_or_init(|| now) + after;
+        let end = stall + Duration::from_secs(1);
+        if (stall..end).contains(&now) {
+            sleep_until(end).await;
+        }
+    };
+    let app = Router::new().route("/", get(answer));
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
+    address
 }
 
 /// A server that reads a request's head and answers with these bytes, whatever they are, and

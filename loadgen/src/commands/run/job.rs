@@ -56,6 +56,7 @@ impl Job {
             ramp_up: args.ramp_up,
             duration: args.duration,
             iterations: args.iterations,
+            rate: args.rate,
         };
         scenario.load = scenario.load.with_overrides(overrides).map_err(|e| {
             Failure::message(Exit::Usage, e.to_string(), "see `loadgen run --help`")

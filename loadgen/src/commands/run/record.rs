@@ -9,11 +9,11 @@ use super::verdicts;
 use crate::commands::Exit;
 use crate::lab::{Lab, Usage};
 use crate::measure::{
-    Counts, Degraded, Environment, Latencies, LoadRecord, Phase, Proof, ResourceRecord,
-    RoundRecord, RunRecord, SCHEMA, SecondRecord, Series, ServerRecord, Summary, TargetRecord,
-    ThresholdRecord, WorkerRecord, compare,
+    Counts, Degraded, Environment, Latencies, LatencySummary, LoadRecord, Phase, Proof,
+    ResourceRecord, RoundRecord, RunRecord, SCHEMA, SecondRecord, Series, ServerRecord,
+    StageRecord, Summary, TargetRecord, ThresholdRecord, WorkerRecord, compare,
 };
-use crate::scenario::{Metric, Step, Threshold, Until};
+use crate::scenario::{Metric, Model, Step, Threshold, Until};
 
 /// What the record tells besides what was measured.
 pub struct Context<'a> {
@@ -68,16 +68,27 @@ fn rates(rounds: &[RoundRecord]) -> Vec<f64> {
 
 fn load(job: &Job) -> LoadRecord {
     let load = &job.scenario.load;
-    let (duration_s, iterations) = match load.until {
-        Until::Duration(duration) => (Some(duration.as_secs_f64()), None),
-        Until::Iterations(n) => (None, Some(n)),
-        Until::IterationsPerUser(n) => (None, Some(n.saturating_mul(load.users.into()))),
+    let (iterations, stages) = match &load.until {
+        Until::Duration(_) => (None, Vec::new()),
+        Until::Iterations(n) => (Some(*n), Vec::new()),
+        Until::IterationsPerUser(n) => (Some(n.saturating_mul(load.users.into())), Vec::new()),
+        Until::Stages(stages) => (None, stages.clone()),
+    };
+    let open = match load.model {
+        Model::Closed => None,
+        Model::Open(open) => Some(open),
     };
     LoadRecord {
-        model: "closed".to_owned(),
+        model: if open.is_some() { "open" } else { "closed" }.to_owned(),
         users: load.users,
+        rate_per_s: open.map(|open| open.rate),
+        arrivals: open.map(|open| open.arrivals.to_string()),
+        stages: stages
+            .iter()
+            .map(|s| StageRecord { to: s.to, over_s: s.over.as_secs_f64() })
+            .collect(),
         ramp_up_s: load.ramp_up.as_secs_f64(),
-        duration_s,
+        duration_s: load.held().map(|held| held.as_secs_f64()),
         iterations,
         warmup_s: job.warmup.as_secs_f64(),
         targets: job.names(),
@@ -108,6 +119,7 @@ impl Pooled {
             url: rounds.last().map(|round| round.url.clone()).unwrap_or_default(),
             server: server(job, index, lab),
             steps: summaries,
+            uncoordinated_us: uncoordinated(job, &together(&counts), window),
             total,
             counters: counters(steps, &counts),
             proofs: rounds.iter().filter_map(|round| proof(steps, round)).collect(),
@@ -146,6 +158,18 @@ impl Pooled {
             })
             .collect()
     }
+}
+
+/// What requests would have seen that came as often as those of the closed model, and waited for
+/// nobody. A user sends as often as its share of all answers.
+fn uncoordinated(job: &Job, all: &Counts, window: Duration) -> Option<LatencySummary> {
+    let load = &job.scenario.load;
+    let changes = matches!(load.until, Until::Stages(_));
+    if load.model != Model::Closed || changes || all.answered.is_empty() {
+        return None;
+    }
+    let interval = window.mul_f64(f64::from(load.users) / all.answered.len() as f64);
+    Some(LatencySummary::from(&all.answered.without_coordination(interval)))
 }
 
 /// The summaries of one phase, by step and of all steps together. What the end cut off belongs

@@ -16,6 +16,8 @@ pub fn judge(record: &RunRecord) -> Vec<Verdict> {
                 .chain(target_ended(target))
                 .chain(errors(target))
                 .chain(generator_busy(target, record))
+                .chain(rate_not_kept(target, record))
+                .chain(stall_hidden(target))
                 .chain(too_few_samples(target))
                 .chain(target.proofs.iter().filter_map(|proof| proof_failed(target, proof)))
         })
@@ -91,6 +93,63 @@ fn generator_busy(target: &TargetRecord, record: &RunRecord) -> Option<Verdict> 
         format!("{who} used {used:.0} % of {cores} core(s): they may have been the limit");
     let advice = "take this rate for a lower bound; give the generator more cores, or hosts";
     Some(verdict(target, VerdictKind::GeneratorBusy, message, advice))
+}
+
+/// From this share of unsent requests on, the rate was not the one that was asked for.
+const UNSENT: f64 = 0.001;
+
+/// From this lateness of one request in a hundred on, in µs.
+const LATE_US: u64 = 10_000;
+
+/// Whether the open model could not do what it is there for.
+fn rate_not_kept(target: &TargetRecord, record: &RunRecord) -> Option<Verdict> {
+    record.load.rate_per_s?;
+    let (total, users) = (&target.total, record.load.users);
+    let planned = total.requests + total.cancelled + total.unsent;
+    let share = total.unsent as f64 / planned.max(1) as f64;
+    let late = total.delay_us.p99.filter(|late| *late >= LATE_US);
+    let late = late.map(|late| {
+        format!("one request in a hundred was sent more than {} ms late", late / 1_000)
+    });
+    let message = match late {
+        _ if share >= UNSENT => format!(
+            "{} of {planned} requests were not sent: each of {users} users still waited for an \
+             answer",
+            total.unsent
+        ),
+        late => late?,
+    };
+    let advice = "the target does not carry this rate, or there are too few --users for it, or the \
+                  generator is too busy: its latencies count from the planned time all the same";
+    Some(verdict(target, VerdictKind::RateNotKept, message, advice))
+}
+
+/// How much worse than shown latencies must be before it is said, and by how many µs.
+const HIDDEN: (u64, u64) = (2, 5_000);
+
+/// Whether users that waited for a stalled server sent nothing that would have shown it.
+fn stall_hidden(target: &TargetRecord) -> Option<Verdict> {
+    let (shown, all) = (&target.total.latency_us, target.uncoordinated_us.as_ref()?);
+    let percentiles = [
+        ("p95", shown.p95, all.p95),
+        ("p99", shown.p99, all.p99),
+        ("p99.9", shown.p99_9, all.p99_9),
+    ];
+    let hides = |(_, shown, all): &(&str, Option<u64>, Option<u64>)| match (shown, all) {
+        (Some(shown), Some(all)) => *all > HIDDEN.0 * shown && all - shown > HIDDEN.1,
+        _ => false,
+    };
+    let (name, shown, all) = percentiles.into_iter().find(hides)?;
+    let ms = |us: Option<u64>| us.unwrap_or_default() as f64 / 1e3;
+    let message = format!(
+        "the server stalled, and its users waited with it: requests that came at the same rate, \
+         and waited for nobody, would have seen a {name} of about {:.0} ms, not {:.1}",
+        ms(all),
+        ms(shown)
+    );
+    let advice = "the closed model can't see more than one request per user wait: measure with \
+                  --rate, the open model";
+    Some(verdict(target, VerdictKind::StallHidden, message, advice))
 }
 
 /// Percentiles that are null, of all steps together; those of single steps have fewer samples.

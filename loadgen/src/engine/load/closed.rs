@@ -2,14 +2,13 @@
 
 use std::time::Duration;
 
-use crate::scenario::{Load, Until};
+use super::level::Level;
+use crate::scenario::Load;
 
 /// When each user may send. All times count from the common start, the beginning of the warm-up.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Closed {
-    users: u32,
-    warmup: Duration,
-    ramp_up: Duration,
+    users: Level,
     end: Option<Duration>,
 }
 
@@ -25,27 +24,27 @@ pub enum Turn {
 }
 
 impl Closed {
-    /// The model of `load` after a warm-up, in which all users send.
+    /// The model of `load` after a warm-up, in which all users of the first stage send.
     #[must_use]
     pub fn new(load: &Load, warmup: Duration) -> Self {
-        let end = match load.until {
-            Until::Duration(duration) => Some(warmup + load.ramp_up + duration),
-            Until::Iterations(_) | Until::IterationsPerUser(_) => None,
-        };
-        Self { users: load.users, warmup, ramp_up: load.ramp_up, end }
+        let end = load.held().map(|held| warmup + load.ramp_up + held);
+        Self { users: Level::new(warmup, &load.stages(), 1.0), end }
     }
 
-    /// What `user`, numbered over the whole test, does at `elapsed`. Users start one after
-    /// another at even distances, the first when the ramp-up begins.
+    /// What `user`, numbered over the whole test, does at `elapsed`: while there are *n* users,
+    /// those before number *n* send.
     #[must_use]
     pub fn turn(&self, user: u32, elapsed: Duration) -> Turn {
-        let start = self.warmup + self.ramp_up.mul_f64(f64::from(user) / f64::from(self.users));
         if self.end.is_some_and(|end| elapsed >= end) {
-            Turn::Over
-        } else if elapsed < self.warmup || elapsed >= start {
-            Turn::Now
-        } else {
-            Turn::At(start)
+            return Turn::Over;
+        }
+        let now = elapsed.as_secs_f64();
+        match (self.users.when_above(user.into(), now), self.end) {
+            (Some(then), _) if then <= now => Turn::Now,
+            // Not the moment before, where times are rounded.
+            (Some(then), _) => Turn::At(Duration::from_secs_f64(then) + Duration::from_nanos(1)),
+            (None, Some(end)) => Turn::At(end),
+            (None, None) => Turn::Over,
         }
     }
 }
@@ -53,47 +52,73 @@ impl Closed {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scenario::{Model, Stage, Until};
     use proptest::prelude::*;
 
-    fn closed(users: u32, warmup: u64, ramp_up: u64, duration: u64) -> Closed {
-        let load = Load {
-            users,
-            ramp_up: Duration::from_millis(ramp_up),
-            until: Until::Duration(Duration::from_millis(duration)),
-        };
-        Closed::new(&load, Duration::from_millis(warmup))
+    const MS: Duration = Duration::from_millis(1);
+
+    fn closed(users: u32, warmup: u32, ramp_up: u32, until: Until) -> Closed {
+        let load = Load { model: Model::Closed, users, ramp_up: ramp_up * MS, until };
+        Closed::new(&load, warmup * MS)
+    }
+
+    fn for_ms(duration: u32) -> Until {
+        Until::Duration(duration * MS)
+    }
+
+    fn active(closed: &Closed, elapsed: Duration) -> usize {
+        (0..400).filter(|user| closed.turn(*user, elapsed) == Turn::Now).count()
     }
 
     #[test]
     fn all_send_in_the_warm_up_then_start_one_by_one() {
-        let closed = closed(4, 1_000, 2_000, 3_000);
-        let at = |user, ms| closed.turn(user, Duration::from_millis(ms));
+        let closed = closed(4, 1_000, 2_000, for_ms(3_000));
+        let at = |user, ms| closed.turn(user, ms * MS);
         assert_eq!((at(0, 0), at(3, 999)), (Turn::Now, Turn::Now));
         assert_eq!(at(0, 1_000), Turn::Now);
-        assert_eq!(at(3, 1_000), Turn::At(Duration::from_millis(2_500)));
-        assert_eq!((at(3, 2_500), at(3, 5_999)), (Turn::Now, Turn::Now));
+        let Turn::At(then) = at(3, 1_000) else { panic!("{:?}", at(3, 1_000)) };
+        assert!(then.abs_diff(2_500 * MS) < Duration::from_micros(1), "{then:?}");
+        assert_eq!((at(3, 2_501), at(3, 5_999)), (Turn::Now, Turn::Now));
         assert_eq!(at(0, 6_000), Turn::Over);
+    }
+
+    #[test]
+    fn stages_go_up_and_down_and_jump() {
+        let stages = [(10, 1_000), (10, 1_000), (50, 0), (50, 1_000), (0, 1_000)];
+        let stages = stages.map(|(to, ms)| Stage { to: f64::from(to), over: ms * MS });
+        let closed = closed(50, 0, 0, Until::Stages(stages.to_vec()));
+        let found = [0, 500, 1_500, 2_000, 2_999, 3_500, 3_990].map(|ms| active(&closed, ms * MS));
+        assert_eq!(found, [1, 6, 10, 50, 50, 25, 1]);
+        // A user that will not come back waits for the end, and a later one for its jump.
+        assert_eq!(closed.turn(49, 3_500 * MS), Turn::At(4_000 * MS));
+        assert_eq!(closed.turn(30, Duration::ZERO), Turn::At(2_000 * MS + Duration::from_nanos(1)));
+        assert_eq!(closed.turn(0, 4_000 * MS), Turn::Over);
+    }
+
+    #[test]
+    fn iterations_have_no_end_in_time() {
+        let closed = closed(2, 0, 1_000, Until::Iterations(5));
+        assert_eq!(closed.turn(1, 100_000_000 * MS), Turn::Now);
     }
 
     proptest! {
         #[test]
         fn the_ramp_is_even_to_within_one_user(
-            users in 1u32..300, ramp_up in 1u64..10_000, share in 0.0f64..1.0,
+            users in 1u32..300, ramp_up in 1u32..10_000, share in 0.0f64..1.0,
         ) {
-            let closed = closed(users, 0, ramp_up, 1_000);
-            let elapsed = Duration::from_millis(ramp_up).mul_f64(share);
-            let active = (0..users).filter(|u| closed.turn(*u, elapsed) == Turn::Now).count();
+            let closed = closed(users, 0, ramp_up, for_ms(1_000));
+            let active = active(&closed, (ramp_up * MS).mul_f64(share));
             let planned = share * f64::from(users);
             prop_assert!((active as f64 - planned).abs() <= 1.0 + 1e-3, "{active} of {planned}");
         }
 
         #[test]
         fn who_waits_is_told_when_to_send(
-            users in 1u32..300, user in 0u32..300, ramp_up in 0u64..10_000, elapsed in 0u64..10_000,
+            users in 1u32..300, user in 0u32..300, ramp_up in 0u32..10_000, elapsed in 0u32..10_000,
         ) {
-            let closed = closed(users, 0, ramp_up, 1_000);
-            if let Turn::At(then) = closed.turn(user % users, Duration::from_millis(elapsed)) {
-                prop_assert!(then > Duration::from_millis(elapsed));
+            let closed = closed(users, 0, ramp_up, for_ms(1_000));
+            if let Turn::At(then) = closed.turn(user % users, elapsed * MS) {
+                prop_assert!(then > elapsed * MS);
                 prop_assert_eq!(closed.turn(user % users, then), Turn::Now);
             }
         }

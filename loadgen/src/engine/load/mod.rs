@@ -1,5 +1,8 @@
 //! Load models, one file each: pure functions of the time elapsed, without a clock inside.
 
 mod closed;
+mod level;
+mod open;
 
 pub use closed::{Closed, Turn};
+pub use open::{Arrival, Open};

@@ -1,74 +1,165 @@
-//! `[load]`: how much, and for how long.
+//! `[load]`: how much, for how long, and by which model.
 
 use std::time::Duration;
 
 use super::reader::{Faults, Table, Value};
 use crate::scenario::error::Fault;
-use crate::scenario::model::{Load, Until};
-use crate::scenario::overrides::{MOST_ITERATIONS, MOST_USERS};
+use crate::scenario::load::{Arrivals, Load, Model, Open, Stage, Until};
+use crate::scenario::overrides::{LEAST_RATE, MOST_ITERATIONS, MOST_RATE, MOST_USERS, SENDERS};
 
 /// How long a test lasts when its file does not say.
 const DEFAULT_DURATION: Duration = Duration::from_secs(10);
 
 /// As in k6, one user where the file does not say.
-const DEFAULT_USERS: u32 = 1;
-
 const DEFAULT: Load = Load {
-    users: DEFAULT_USERS,
+    model: Model::Closed,
+    users: 1,
     ramp_up: Duration::ZERO,
     until: Until::Duration(DEFAULT_DURATION),
 };
 
-/// The models that a file may name, and whether this version has them.
-const MODELS: [(&str, bool); 2] = [("closed", true), ("open", false)];
+/// The models that a file may name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Closed,
+    Open,
+}
+
+const KINDS: [(&str, Kind); 2] = [("closed", Kind::Closed), ("open", Kind::Open)];
+
+const ARRIVALS: [(&str, Arrivals); 2] = [("even", Arrivals::Even), ("poisson", Arrivals::Poisson)];
+
+impl Kind {
+    /// The key of what a stage of this model leads to.
+    fn level(self) -> &'static str {
+        match self {
+            Self::Closed => "users",
+            Self::Open => "rate",
+        }
+    }
+}
 
 pub(super) fn read(value: Option<Value<'_>>, faults: &mut Faults<'_>) -> Option<Load> {
     let Some(value) = value else {
         return Some(DEFAULT);
     };
     let mut table = value.table("[load]", faults)?;
-    if let Some(model) = table.take("model") {
-        check_model(&model, &mut table, faults);
+    let kind = table.take("model").map_or(Some(Kind::Closed), |model| model.choice(&KINDS, faults));
+    let load = match kind {
+        Some(kind) => read_kind(kind, &mut table, faults),
+        // What the other keys should be is not known.
+        None => return None,
+    };
+    table.finish(faults);
+    load
+}
+
+fn read_kind(kind: Kind, table: &mut Table<'_>, faults: &mut Faults<'_>) -> Option<Load> {
+    let place = table.place.clone();
+    let stages = table.take("stages");
+    if let Some(stages) = &stages {
+        refuse_beside_stages(kind, stages, table, faults);
     }
-    let users = table.take("users").map_or(Some(DEFAULT_USERS), |value| {
-        let users = value.integer(1..=u64::from(MOST_USERS), faults)?;
-        u32::try_from(users).ok()
-    });
+    let users = table.take("users").map(|value| read_users(&value, faults));
     let ramp_up = table.take("ramp_up");
     let ramp_up_time =
         ramp_up.as_ref().map_or(Some(Duration::ZERO), |value| value.duration(faults));
-    let (end, until) = read_end(&mut table, faults);
-    table.finish(faults);
-    let load = Load { users: users?, ramp_up: ramp_up_time?, until: until? };
+    let (end, until) = match &stages {
+        Some(stages) => (Some(stages.clone()), read_stages(kind, stages, faults)),
+        None => read_end(kind, table, faults),
+    };
+    let most = match &until {
+        Some(Until::Stages(stages)) => Some(stages.iter().fold(0.0, |most: f64, s| most.max(s.to))),
+        _ => None,
+    };
+    let (model, users) = match kind {
+        Kind::Closed => {
+            refuse_rate(table, faults);
+            let users = users.unwrap_or_else(|| Some(most.map_or(DEFAULT.users, |m| m as u32)));
+            (Some(Model::Closed), users)
+        }
+        Kind::Open => {
+            let open = read_open(most, stages.is_some(), table, place, faults);
+            (open.map(Model::Open), users.unwrap_or(Some(SENDERS)))
+        }
+    };
+    let load = Load { model: model?, users: users?, ramp_up: ramp_up_time?, until: until? };
     if load.is_too_long() {
         let places = [ramp_up, end].into_iter().flatten().map(|value| value.place());
-        let fault = Fault::new("`ramp_up` and `duration` together must be at most 24h");
+        let fault = Fault::new(match load.until {
+            Until::Stages(_) => "the stages together must be at most 24h",
+            _ => "`ramp_up` and `duration` together must be at most 24h",
+        });
         faults.add(places.fold(fault, |fault, place| fault.at(place, "adds up")));
     }
     Some(load)
 }
 
-fn check_model(value: &Value<'_>, table: &mut Table<'_>, faults: &mut Faults<'_>) {
-    if value.choice(&MODELS, faults) == Some(false) {
-        // What belongs to the open model is no fault of its own.
-        table.take("rate");
-        let message = "the open model is not available in this version";
-        let help =
-            "leave `model` out for the closed model, in which `users` wait for their answers";
-        value.fault::<()>(message, "not yet", help, faults);
+fn read_users(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<u32> {
+    let users = value.integer(1..=u64::from(MOST_USERS), faults)?;
+    u32::try_from(users).ok()
+}
+
+fn read_open(
+    most: Option<f64>,
+    in_stages: bool,
+    table: &mut Table<'_>,
+    place: std::ops::Range<usize>,
+    faults: &mut Faults<'_>,
+) -> Option<Open> {
+    let arrivals = table
+        .take("arrivals")
+        .map_or(Some(Arrivals::Even), |value| value.choice(&ARRIVALS, faults));
+    let rate = match (table.take("rate"), in_stages) {
+        (_, true) => most,
+        (Some(rate), false) => rate.number(LEAST_RATE..=MOST_RATE, faults),
+        (None, false) => {
+            let fault = Fault::new("the open model needs a `rate`, or `stages`").at(place, "here");
+            faults.add(fault.help("add the requests per second of the whole test: rate = 500"));
+            None
+        }
+    };
+    Some(Open { rate: rate?, arrivals: arrivals? })
+}
+
+/// Keys of the open model in the closed one.
+fn refuse_rate(table: &mut Table<'_>, faults: &mut Faults<'_>) {
+    for value in table.take_any(["rate", "arrivals"]) {
+        let message = format!("`{}` belongs to the open model", value.key);
+        let fault = Fault::new(message).at(value.key_place, "in the closed model");
+        faults.add(fault.help("add model = \"open\", in which requests arrive at a rate"));
+    }
+}
+
+/// Keys that say in another way what stages say.
+fn refuse_beside_stages(
+    kind: Kind,
+    stages: &Value<'_>,
+    table: &mut Table<'_>,
+    faults: &mut Faults<'_>,
+) {
+    let same = ["duration", "iterations", "iterations_per_user", "ramp_up", kind.level()];
+    for value in table.take_any(same) {
+        let message = format!("`stages` say how much and how long, so `{}` can't", value.key);
+        let fault = Fault::new(message)
+            .at(stages.key_place.clone(), "here")
+            .at(value.key_place, "and here")
+            .help("keep one of them");
+        faults.add(fault);
     }
 }
 
 /// The one key that says when the test ends, and what it says.
 fn read_end<'a>(
+    kind: Kind,
     table: &mut Table<'a>,
     faults: &mut Faults<'_>,
 ) -> (Option<Value<'a>>, Option<Until>) {
     let ends = table.take_any(["duration", "iterations", "iterations_per_user"]);
-    let until: Vec<Option<Until>> = ends.iter().map(|end| read_until(end, faults)).collect();
+    let until: Vec<Option<Until>> = ends.iter().map(|end| read_until(kind, end, faults)).collect();
     match until.as_slice() {
         [] => (None, Some(DEFAULT.until)),
-        [until] => (ends.into_iter().next(), *until),
+        [until] => (ends.into_iter().next(), until.clone()),
         _ => {
             let fault = Fault::new(
                 "a test ends by only one of `duration`, `iterations` and `iterations_per_user`",
@@ -81,10 +172,61 @@ fn read_end<'a>(
     }
 }
 
-fn read_until(end: &Value<'_>, faults: &mut Faults<'_>) -> Option<Until> {
-    match end.key {
-        "duration" => end.positive_duration(faults).map(Until::Duration),
-        "iterations" => end.integer(1..=MOST_ITERATIONS, faults).map(Until::Iterations),
-        _ => end.integer(1..=MOST_ITERATIONS, faults).map(Until::IterationsPerUser),
+fn read_until(kind: Kind, end: &Value<'_>, faults: &mut Faults<'_>) -> Option<Until> {
+    match (end.key, kind) {
+        ("duration", _) => end.positive_duration(faults).map(Until::Duration),
+        ("iterations", _) => end.integer(1..=MOST_ITERATIONS, faults).map(Until::Iterations),
+        (_, Kind::Closed) => end.integer(1..=MOST_ITERATIONS, faults).map(Until::IterationsPerUser),
+        (_, Kind::Open) => {
+            let message = "`iterations_per_user` belongs to the closed model";
+            let help = "in the open model whoever is free sends: write `iterations`, of all users";
+            end.fault(message, "in the open model", help, faults)
+        }
     }
+}
+
+/// `stages = [{ users = 100, over = "1m" }, …]`, or with `rate` in the open model.
+fn read_stages(kind: Kind, value: &Value<'_>, faults: &mut Faults<'_>) -> Option<Until> {
+    let items = value.array("an array of tables", faults)?;
+    let stages: Vec<Option<Stage>> =
+        items.iter().map(|item| read_stage(kind, item, faults)).collect();
+    let stages: Vec<Stage> = stages.into_iter().collect::<Option<_>>()?;
+    let time: Duration = stages.iter().map(|stage| stage.over).sum();
+    if time.is_zero() || stages.iter().all(|stage| stage.to <= 0.0) {
+        let message = "`stages` have no load";
+        let help = format!(
+            "write stages = [{{ {} = 100, over = \"30s\" }}, …]: how much at its end, and how long it takes",
+            kind.level()
+        );
+        return value.fault(message, "nothing in it", help, faults);
+    }
+    Some(Until::Stages(stages))
+}
+
+fn read_stage(kind: Kind, item: &Value<'_>, faults: &mut Faults<'_>) -> Option<Stage> {
+    let mut table = item.table("a stage", faults)?;
+    let to = table.take(kind.level());
+    let over = table.take("over");
+    let over = match over {
+        Some(over) => over.duration(faults),
+        None => missing("over", "how long it takes: over = \"30s\"", &table, faults),
+    };
+    let to = match (to, kind) {
+        (Some(to), Kind::Closed) => {
+            to.integer(0..=u64::from(MOST_USERS), faults).map(|users| users as f64)
+        }
+        (Some(to), Kind::Open) => to.number(0.0..=MOST_RATE, faults),
+        (None, _) => {
+            let help = format!("what it leads to: {} = 100", kind.level());
+            missing(kind.level(), &help, &table, faults)
+        }
+    };
+    table.finish(faults);
+    Some(Stage { to: to?, over: over? })
+}
+
+fn missing<T>(key: &str, what: &str, table: &Table<'_>, faults: &mut Faults<'_>) -> Option<T> {
+    let fault = Fault::new(format!("a stage needs `{key}`")).at(table.place.clone(), "here");
+    faults.add(fault.help(format!("add {what}")));
+    None
 }

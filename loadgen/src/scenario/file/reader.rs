@@ -164,6 +164,29 @@ impl<'a> Value<'a> {
         self.fault(message, "out of range", format!("write {range}"), faults)
     }
 
+    /// A number, with a point or without.
+    pub(super) fn number(
+        &self,
+        range: RangeInclusive<f64>,
+        faults: &mut Faults<'_>,
+    ) -> Option<f64> {
+        let number = match self.node.get_ref() {
+            DeValue::Integer(integer) => parse_integer(integer).map(|number| number as f64),
+            DeValue::Float(float) => float.as_str().replace('_', "").parse().ok(),
+            _ => return self.wrong_type("a number", faults),
+        };
+        if let Some(number) = number.filter(|number| range.contains(number)) {
+            return Some(number);
+        }
+        let written = |bound: f64| match bound.fract() {
+            0.0 => thousands(bound as u64),
+            _ => bound.to_string(),
+        };
+        let (least, most) = (written(*range.start()), written(*range.end()));
+        let message = format!("`{}` must be a number from {least} to {most}", self.key);
+        self.fault(message, "out of range", "", faults)
+    }
+
     pub(super) fn boolean(&self, faults: &mut Faults<'_>) -> Option<bool> {
         match self.node.get_ref() {
             DeValue::Boolean(boolean) => Some(*boolean),

@@ -1,0 +1,180 @@
+//! A quantity that changes over time in straight lines: users, or arrivals per second.
+
+use std::time::Duration;
+
+use crate::scenario::Stage;
+
+/// Straight lines, one after another, from time zero on.
+#[derive(Debug, Clone)]
+pub struct Level(Vec<Line>);
+
+/// From one moment, in seconds, to another: `to` at its end, or for ever where that is infinite.
+#[derive(Debug, Clone, Copy)]
+struct Line {
+    begin: f64,
+    end: f64,
+    from: f64,
+    to: f64,
+    /// The area under all lines before it.
+    before: f64,
+}
+
+impl Level {
+    /// The level of a warm-up at what the first stage leads to, and of the stages after it, which
+    /// start from nothing; all of it `scale` times as much.
+    #[must_use]
+    pub fn new(warmup: Duration, stages: &[Stage], scale: f64) -> Self {
+        let mut lines = Vec::new();
+        let mut push = |begin: f64, over: Duration, from: f64, to: f64, before: f64| {
+            let end =
+                if over == Duration::MAX { f64::INFINITY } else { begin + over.as_secs_f64() };
+            let line = Line { begin, end, from, to, before };
+            if end > begin {
+                lines.push(line);
+            }
+            (end, before + line.area(end))
+        };
+        let first = stages.first().map_or(0.0, |stage| stage.to * scale);
+        let (mut at, mut area) = push(0.0, warmup, first, first, 0.0);
+        let mut from = 0.0;
+        for stage in stages {
+            let to = stage.to * scale;
+            // What has no end doesn't change.
+            let from_here = if stage.over == Duration::MAX { to } else { from };
+            (at, area) = push(at, stage.over, from_here, to, area);
+            from = to;
+        }
+        Self(lines)
+    }
+
+    /// The first moment, in s, at which the area reaches `area`; `None` where it never does.
+    #[must_use]
+    pub fn when_area_reaches(&self, area: f64) -> Option<f64> {
+        self.0.iter().find_map(|line| line.when_area_reaches(area - line.before))
+    }
+
+    /// The first moment from `time` on, in s, at which the level is above `threshold`, or reaches it
+    /// from below; `None` where it never does.
+    #[must_use]
+    pub fn when_above(&self, threshold: f64, time: f64) -> Option<f64> {
+        self.0.iter().filter(|line| time < line.end).find_map(|line| {
+            let time = time.max(line.begin);
+            line.when_above(threshold, time)
+        })
+    }
+}
+
+/// Rounding must not keep the last user of a ramp from starting.
+const NEARLY: f64 = 1e-6;
+
+impl Line {
+    fn slope(&self) -> f64 {
+        if self.end.is_infinite() { 0.0 } else { (self.to - self.from) / (self.end - self.begin) }
+    }
+
+    fn at(&self, time: f64) -> f64 {
+        self.from + self.slope() * (time - self.begin)
+    }
+
+    fn area(&self, time: f64) -> f64 {
+        let length = time - self.begin;
+        if length <= 0.0 { 0.0 } else { (self.from + self.slope() * length / 2.0) * length }
+    }
+
+    /// Solves from·t + slope·t²/2 = area for t, in the form that loses no digits where the slope is
+    /// small, and needs no case of its own where it is zero.
+    fn when_area_reaches(&self, area: f64) -> Option<f64> {
+        if area <= 0.0 {
+            return (self.from > 0.0 || self.to > 0.0).then_some(self.begin);
+        }
+        let root = (self.from * self.from + 2.0 * self.slope() * area).sqrt();
+        let time = self.begin + 2.0 * area / (self.from + root);
+        // Where the area is never reached, the root is of a negative number, or the time too late.
+        (time <= self.end).then_some(time)
+    }
+
+    fn when_above(&self, threshold: f64, time: f64) -> Option<f64> {
+        let slope = self.slope();
+        let above = self.at(time) - threshold;
+        if above > NEARLY || (slope > 0.0 && above > -NEARLY) {
+            return Some(time);
+        }
+        let then = time - above / slope;
+        (slope > 0.0 && then < self.end).then_some(then)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    impl Level {
+        /// The area under the lines from zero to `time`, in s.
+        fn area(&self, time: f64) -> f64 {
+            let line = self.0.iter().rev().find(|line| line.begin <= time);
+            line.map_or(0.0, |line| line.before + line.area(time.min(line.end)))
+        }
+    }
+
+    fn seconds(s: f64) -> Duration {
+        Duration::from_secs_f64(s)
+    }
+
+    fn stages() -> impl Strategy<Value = Vec<Stage>> {
+        let stage = (0u32..1_000, 0u32..5_000).prop_map(|(to, ms)| Stage {
+            to: f64::from(to),
+            over: Duration::from_millis(ms.into()),
+        });
+        prop::collection::vec(stage, 1..5)
+    }
+
+    #[test]
+    fn a_ramp_and_a_hold() {
+        let stages =
+            [Stage { to: 10.0, over: seconds(2.0) }, Stage { to: 10.0, over: seconds(3.0) }];
+        let level = Level::new(seconds(1.0), &stages, 1.0);
+        // 10 in the warm-up, then a triangle of 10, then 30.
+        assert_eq!([0.5, 1.0, 3.0, 6.0, 9.0].map(|t| level.area(t)), [5.0, 10.0, 20.0, 50.0, 50.0]);
+        assert_eq!(level.when_area_reaches(12.5), Some(2.0));
+        assert_eq!(level.when_area_reaches(50.1), None);
+        assert_eq!(level.when_above(5.0, 1.0), Some(2.0));
+        assert_eq!(level.when_above(10.0, 0.0), None);
+    }
+
+    #[test]
+    fn without_an_end_it_goes_on_as_it_is() {
+        let level = Level::new(Duration::ZERO, &[Stage { to: 4.0, over: Duration::MAX }], 0.5);
+        assert_eq!(level.when_area_reaches(1e9), Some(5e8));
+        assert_eq!(level.area(10.0), 20.0);
+        assert_eq!(level.when_above(1.0, 7.0), Some(7.0));
+    }
+
+    #[test]
+    fn a_jump_takes_no_time() {
+        let up = Stage { to: 8.0, over: Duration::ZERO };
+        let hold = Stage { to: 8.0, over: seconds(1.0) };
+        let level = Level::new(Duration::ZERO, &[up, hold], 1.0);
+        assert_eq!(level.area(1.0), 8.0);
+        assert_eq!(level.when_above(7.0, 0.0), Some(0.0));
+    }
+
+    proptest! {
+        #[test]
+        fn when_and_area_are_inverse(stages in stages(), warmup in 0u64..3_000, share in 0.001f64..1.0) {
+            let level = Level::new(Duration::from_millis(warmup), &stages, 1.0);
+            let all = level.area(f64::MAX);
+            prop_assume!(all > 0.0);
+            let area = all * share;
+            let time = level.when_area_reaches(area).unwrap();
+            prop_assert!((level.area(time) - area).abs() <= 1e-9 * all, "{} {area}", level.area(time));
+        }
+
+        #[test]
+        fn the_area_never_shrinks(stages in stages(), a in 0.0f64..20.0, b in 0.0f64..20.0) {
+            let level = Level::new(Duration::ZERO, &stages, 1.0);
+            let (early, late) = (a.min(b), a.max(b));
+            prop_assert!(level.area(early) <= level.area(late) + 1e-9);
+        }
+    }
+}

@@ -1,0 +1,231 @@
+//! The open model: requests arrive when the clock says so, however the server does.
+
+use std::time::Duration;
+
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use super::level::Level;
+use crate::engine::plan::Plan;
+use crate::scenario::{Arrivals, Model, Until};
+
+/// When iterations are due: those of one process, in order.
+///
+/// Every process goes through the arrivals of the whole test, and takes each of which it is the
+/// turn: so the load is the same on any number of workers.
+#[derive(Debug, Clone)]
+pub struct Open {
+    /// Arrivals per second; the area under it is how many there were.
+    rate: Level,
+    warmup: Duration,
+    end: Option<Duration>,
+    /// Arrivals that count and are still to come, where their number ends the test.
+    left: Option<u64>,
+    /// This process takes number `index` of each `of` arrivals.
+    index: u64,
+    of: u64,
+    /// How many have been gone through.
+    gone: u64,
+    /// The area at which the next one is due.
+    area: f64,
+    /// Where distances are left to chance.
+    chance: Option<ChaCha8Rng>,
+}
+
+/// An iteration whose time comes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Arrival {
+    /// When it is due, from the beginning of the warm-up on.
+    pub due: Duration,
+    /// Whether it counts; those of the warm-up don't.
+    pub counted: bool,
+}
+
+/// The stream of random numbers that arrivals are drawn from: users have those of their numbers.
+const STREAM: u64 = u64::MAX;
+
+impl Open {
+    /// The arrivals of a plan's share; `None` where its model is another.
+    ///
+    /// The rate is one of requests: an iteration of several steps arrives for each so many of them.
+    #[must_use]
+    pub fn new(plan: &Plan) -> Option<Self> {
+        let load = &plan.scenario.load;
+        let Model::Open(open) = load.model else { return None };
+        let steps = plan.scenario.steps.len().max(1) as f64;
+        let left = match load.until {
+            Until::Iterations(iterations) => Some(iterations),
+            _ => None,
+        };
+        let chance = (open.arrivals == Arrivals::Poisson).then(|| {
+            let mut chance = ChaCha8Rng::seed_from_u64(plan.seed);
+            chance.set_stream(STREAM);
+            chance
+        });
+        let mut arrivals = Self {
+            rate: Level::new(plan.warmup, &load.stages(), 1.0 / steps),
+            warmup: plan.warmup,
+            end: plan.length(),
+            left,
+            index: plan.share.index.into(),
+            // A process without a user sends nothing.
+            of: plan.share.of.min(load.users).into(),
+            gone: 0,
+            area: 0.0,
+            chance,
+        };
+        if arrivals.chance.is_some() {
+            arrivals.area = arrivals.distance();
+        }
+        Some(arrivals)
+    }
+
+    /// How much more of the area the next arrival takes: one on average, and exponentially
+    /// distributed in a Poisson process, also in one whose rate changes (Çinlar 1975, "Introduction
+    /// to Stochastic Processes", chapter 4.7).
+    fn distance(&mut self) -> f64 {
+        match &mut self.chance {
+            None => 1.0,
+            Some(chance) => -(1.0 - chance.random::<f64>()).ln(),
+        }
+    }
+
+    /// The next arrival of the whole test.
+    fn next_of_all(&mut self) -> Option<Arrival> {
+        let due = Duration::try_from_secs_f64(self.rate.when_area_reaches(self.area)?).ok()?;
+        if self.end.is_some_and(|end| due >= end) {
+            return None;
+        }
+        let counted = due >= self.warmup;
+        if let Some(left) = self.left.as_mut().filter(|_| counted) {
+            *left = left.checked_sub(1)?;
+        }
+        self.area += self.distance();
+        self.gone += 1;
+        Some(Arrival { due, counted })
+    }
+}
+
+impl Iterator for Open {
+    type Item = Arrival;
+
+    fn next(&mut self) -> Option<Arrival> {
+        loop {
+            let turn = self.gone % self.of;
+            let arrival = self.next_of_all()?;
+            if turn == self.index {
+                return Some(arrival);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::Share;
+    use crate::scenario;
+    use proptest::prelude::*;
+
+    fn plan(load: &str, warmup_ms: u64, share: Share) -> Plan {
+        let text = format!("[load]\nmodel = \"open\"\n{load}\n[[step]]\nget = \"/\"");
+        Plan {
+            scenario: scenario::parse("test", "test.toml", &text).unwrap(),
+            base_url: "http://127.0.0.1".to_owned(),
+            warmup: Duration::from_millis(warmup_ms),
+            seed: 1,
+            share,
+        }
+    }
+
+    fn arrivals(load: &str, warmup_ms: u64) -> Vec<Arrival> {
+        Open::new(&plan(load, warmup_ms, Share::WHOLE)).unwrap().collect()
+    }
+
+    fn shares(load: &str, of: u32) -> Vec<Arrival> {
+        let of_one = |index| Open::new(&plan(load, 100, Share { index, of })).unwrap();
+        let mut all: Vec<Arrival> = (0..of).flat_map(of_one).collect();
+        all.sort_by_key(|arrival| arrival.due);
+        all
+    }
+
+    #[test]
+    fn even_arrivals_stand_at_even_distances() {
+        let due: Vec<u128> = arrivals("rate = 4\nduration = \"1s\"", 500)
+            .iter()
+            .map(|arrival| arrival.due.as_millis())
+            .collect();
+        assert_eq!(due, [0, 250, 500, 750, 1_000, 1_250]);
+    }
+
+    #[test]
+    fn iterations_count_from_the_warm_up_on() {
+        let all = arrivals("rate = 10\niterations = 3", 200);
+        assert_eq!(
+            all.iter().map(|a| a.counted).collect::<Vec<_>>(),
+            [false, false, true, true, true]
+        );
+        assert_eq!(all[4].due, Duration::from_millis(400));
+    }
+
+    #[test]
+    fn a_rate_is_one_of_requests() {
+        let mut plan = plan("rate = 30\nduration = \"1s\"", 0, Share::WHOLE);
+        let step = plan.scenario.steps[0].clone();
+        plan.scenario.steps.extend([step.clone(), step]);
+        assert_eq!(Open::new(&plan).unwrap().count(), 10);
+    }
+
+    #[test]
+    fn stages_have_as_many_arrivals_as_the_area_under_them() {
+        let stages = "stages = [{ rate = 100, over = \"2s\" }, { rate = 100, over = \"1s\" }, \
+                      { rate = 300, over = \"0s\" }, { rate = 300, over = \"1s\" }, \
+                      { rate = 0, over = \"1s\" }]";
+        let all = arrivals(stages, 0);
+        let within = |from: u64, to: u64| {
+            let range = Duration::from_secs(from)..Duration::from_secs(to);
+            all.iter().filter(|a| range.contains(&a.due)).count()
+        };
+        assert_eq!([within(0, 2), within(2, 3), within(3, 4), within(4, 5)], [100, 100, 300, 150]);
+    }
+
+    #[test]
+    fn poisson_arrivals_come_by_chance() {
+        let all = arrivals("rate = 1000\narrivals = \"poisson\"\nduration = \"100s\"", 0);
+        // 100,000 ± four standard deviations of √100,000.
+        assert!(all.len().abs_diff(100_000) < 1_265, "{}", all.len());
+        let distances = all.windows(2).map(|pair| (pair[1].due - pair[0].due).as_secs_f64() * 1e3);
+        let beyond = distances.filter(|ms| *ms > 1.0).count() as f64 / all.len() as f64;
+        // A share of 1/e of exponential distances exceeds their mean.
+        assert!((beyond - (-1.0_f64).exp()).abs() < 0.01, "{beyond}");
+    }
+
+    #[test]
+    fn the_closed_model_has_none() {
+        let mut plan = plan("rate = 1", 0, Share::WHOLE);
+        plan.scenario.load.model = Model::Closed;
+        assert!(Open::new(&plan).is_none());
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn counts_are_exact(rate in 1u32..5_000, ms in 1u32..3_000) {
+            let load = format!("rate = {rate}\nduration = \"{ms}ms\"");
+            let exact = f64::from(rate) * f64::from(ms) / 1e3;
+            let found = arrivals(&load, 0).len() as f64;
+            // The first arrives at once; one that is due at the very end, not at all.
+            prop_assert!((found - exact.ceil()).abs() <= 1.0 && found >= exact.floor(), "{found} {exact}");
+        }
+
+        #[test]
+        fn workers_together_send_what_one_would(
+            rate in 1u32..2_000, of in 1u32..9, users in 1u32..9, poisson: bool, iterations in prop::option::of(1u32..500),
+        ) {
+            let kind = if poisson { "poisson" } else { "even" };
+            let end = iterations.map_or("duration = \"500ms\"".to_owned(), |n| format!("iterations = {n}"));
+            let load = format!("rate = {rate}\nusers = {users}\narrivals = \"{kind}\"\n{end}");
+            prop_assert_eq!(shares(&load, of), shares(&load, 1));
+        }
+    }
+}

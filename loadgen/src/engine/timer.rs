@@ -1,0 +1,108 @@
+//! A timer of microseconds: Tokio's own counts in milliseconds, and would send each request of the
+//! open model up to one too late.
+
+use std::time::Instant;
+
+/// Goes off at a moment; for one waiter at a time.
+///
+/// On Linux a timer of the kernel's (`timerfd_create(2)`), which Tokio waits for as for a socket.
+/// Elsewhere Tokio's own.
+pub struct Timer {
+    #[cfg(target_os = "linux")]
+    kernel: Option<linux::Descriptor>,
+}
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use std::io;
+    use std::os::fd::OwnedFd;
+    use std::time::Duration;
+
+    use rustix::time::{
+        Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
+        timerfd_settime,
+    };
+    use tokio::io::Interest;
+    use tokio::io::unix::AsyncFd;
+
+    pub struct Descriptor(AsyncFd<OwnedFd>);
+
+    impl Descriptor {
+        #[expect(
+            deprecated,
+            reason = "the other constructors are unsafe: they ask for what an owned descriptor gives"
+        )]
+        pub fn new() -> io::Result<Self> {
+            let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
+            let timer = timerfd_create(TimerfdClockId::Monotonic, flags)?;
+            Ok(Self(AsyncFd::with_interest(timer, Interest::READABLE)?))
+        }
+
+        pub async fn sleep(&self, time: Duration) -> io::Result<()> {
+            let never = Timespec { tv_sec: 0, tv_nsec: 0 };
+            // Setting it takes back what it has told before.
+            let once =
+                Itimerspec { it_interval: never, it_value: time.try_into().unwrap_or(never) };
+            timerfd_settime(self.0.get_ref(), TimerfdTimerFlags::empty(), &once)?;
+            let read = |timer: &OwnedFd| Ok(rustix::io::read(timer, &mut [0; 8])?);
+            self.0.async_io(Interest::READABLE, read).await.map(drop)
+        }
+    }
+}
+
+impl Timer {
+    /// A timer that nobody has set. Only within a Tokio runtime. Where the kernel has no timer to
+    /// give, it is Tokio's.
+    pub fn new() -> Self {
+        Self {
+            #[cfg(target_os = "linux")]
+            kernel: linux::Descriptor::new().ok(),
+        }
+    }
+
+    /// Completes at `then`, or at once where that is past.
+    pub async fn sleep_until(&self, then: Instant) {
+        let left = then.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return;
+        }
+        #[cfg(target_os = "linux")]
+        if let Some(timer) = &self.kernel
+            && timer.sleep(left).await.is_ok()
+        {
+            return;
+        }
+        tokio::time::sleep_until(then.into()).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[tokio::test]
+    async fn it_goes_off_at_its_time_and_not_before() {
+        let timer = Timer::new();
+        for us in [50, 300, 5_000] {
+            let then = Instant::now() + Duration::from_micros(us);
+            timer.sleep_until(then).await;
+            let late = Instant::now().checked_duration_since(then).expect("not too early");
+            assert!(late < Duration::from_secs(5), "{late:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn it_can_be_given_up_and_set_anew() {
+        let timer = Timer::new();
+        let short = Duration::from_millis(1);
+        let given_up = timer.sleep_until(Instant::now() + 20 * short);
+        assert!(tokio::time::timeout(short, given_up).await.is_err());
+        // What it was set for before is long past when it is looked at again.
+        tokio::time::sleep(50 * short).await;
+        let then = Instant::now() + 20 * short;
+        timer.sleep_until(then).await;
+        assert!(Instant::now() >= then);
+        timer.sleep_until(then).await;
+    }
+}

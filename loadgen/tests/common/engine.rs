@@ -1,0 +1,60 @@
+//! The engine, driven without the program around it.
+
+use std::time::{Duration, Instant};
+
+use loadgen::engine::{Attack, Finished, Plan, Share};
+use loadgen::measure::{Counts, Phase, Series};
+use loadgen::scenario;
+use tokio::sync::{Mutex, mpsc};
+use tokio_util::sync::CancellationToken;
+
+/// Goose allows for one attack at a time in a process.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::const_new(());
+
+/// A plan for `base_url` from a scenario's `[load]` and steps.
+pub fn plan(base_url: &str, text: &str) -> Plan {
+    Plan {
+        scenario: scenario::parse("test", "test.toml", text).unwrap(),
+        base_url: base_url.to_owned(),
+        warmup: Duration::ZERO,
+        seed: 1,
+        share: Share::WHOLE,
+    }
+}
+
+/// Runs a plan from now on.
+pub async fn attack(plan: Plan, stop: CancellationToken) -> (Series, Finished) {
+    let _turn = ONE_AT_A_TIME.lock().await;
+    let (sender, mut receiver) = mpsc::channel(64);
+    let attack = Attack::prepare(plan).unwrap();
+    let running = tokio::spawn(async move { attack.run(Instant::now(), stop, &sender).await });
+    let mut series = Series::default();
+    let mut number = 0;
+    while let Some(snapshot) = receiver.recv().await {
+        assert_eq!(snapshot.number, number, "snapshots are numbered without a gap");
+        number += 1;
+        series.add(snapshot);
+    }
+    let finished = running.await.unwrap().unwrap();
+    assert_eq!(finished.snapshots, number);
+    (series, finished)
+}
+
+/// Runs a plan to its end.
+pub async fn finish(plan: Plan) -> (Series, Finished) {
+    attack(plan, CancellationToken::new()).await
+}
+
+/// All requests that were planned, wherever they ended, over all phases.
+pub fn planned(series: &Series) -> u64 {
+    [Phase::Warmup, Phase::RampUp, Phase::Hold, Phase::Tail]
+        .into_iter()
+        .flat_map(|phase| series.phase(phase))
+        .map(|counts| counts.requests() + counts.cancelled + counts.unsent)
+        .sum()
+}
+
+/// What happened to the first step while the load was held.
+pub fn hold(series: &Series) -> Counts {
+    series.phase(Phase::Hold).into_iter().next().unwrap_or_default()
+}
