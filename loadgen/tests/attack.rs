@@ -62,6 +62,32 @@ async fn the_rate_of_a_slow_server_is_not_biased() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn users_think_between_an_answer_and_their_next_request() {
+    let server = Counting::start().await;
+    let text = "load = { users = 4, duration = \"1s\", think_time = \"200ms\" }\n\
+                [[step]]\nname = \"a\"\nget = \"/\"\n[[step]]\nname = \"b\"\nget = \"/\"";
+    let (series, _) = finish(plan(&server.url, text)).await;
+    // At 0, 200, 400, 600 and 800 ms, or a little later each; none after the end.
+    let requests = planned(&series);
+    assert!((16..=20).contains(&requests), "{requests} requests of 4 users");
+    assert_eq!(requests, server.requests());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_steps_with_weights_an_iteration_takes_one() {
+    let server = Counting::start().await;
+    let step =
+        |name: &str, weight: &str| format!("[[step]]\nname = \"{name}\"\n{weight}\nget = \"/\"\n");
+    let load = "load = { users = 4, iterations = 2000 }\n";
+    let steps = [step("always", ""), step("often", "weight = 9"), step("seldom", "weight = 1")];
+    let (series, _) = finish(plan(&server.url, &(load.to_owned() + &steps.concat()))).await;
+    let found: Vec<u64> = series.phase(Phase::Hold).iter().map(|step| step.requests()).collect();
+    assert_eq!((found[0], found[1] + found[2]), (2_000, 2_000));
+    // 200 ± five standard deviations.
+    assert!(found[2].abs_diff(200) < 67, "{found:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_duration_counts_what_the_server_counts() {
     let server = Counting::start().await;
     let text = "load = { users = 10, ramp_up = \"500ms\", duration = \"1200ms\" }\n[[step]]\nget = \"/slow/20\"";

@@ -30,6 +30,7 @@ fn record(targets: Vec<TargetRecord>) -> RunRecord {
             arrivals: None,
             stages: Vec::new(),
             ramp_up_s: 2.0,
+            think_time: None,
             duration_s: Some(3.0),
             iterations: None,
             warmup_s: 1.0,

@@ -97,6 +97,8 @@ error_rate = "< 101%"
     no_rate_in_the_open_model: load_table("model = \"open\"\nduration = \"3s\"");
     a_rate_of_nothing: load_table("model = \"open\"\nrate = 0");
     a_rate_as_a_text: load_table("model = \"open\"\nrate = \"500/s\"");
+    think_time_of_no_form: load_table("think_time = { min = \"1s\" }");
+    think_time_of_an_empty_range: load_table("think_time = { min = \"3s\", max = \"1s\" }");
     unknown_arrivals: load_table("model = \"open\"\nrate = 1\narrivals = \"poison\"");
     an_unknown_model: load_table("model = \"opne\"\nrate = 1");
     iterations_per_user_in_the_open_model:

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use loadgen::scenario::{
     Arrivals, Backend, Body, Comparison, Data, Expect, Http, HttpVersion, Load, Method, Metric,
-    Model, OnError, Open, Scenario, Stage, Template, Threshold, TransportKind, Until, load, parse,
+    Model, OnError, Open, Scenario, Stage, Template, ThinkTime, Threshold, TransportKind, Until,
+    load, parse,
 };
 use serde_json::json;
 
@@ -56,7 +57,7 @@ fn redis3_expects_all_three_values() {
     let until = Until::Duration(Duration::from_secs(3));
     assert_eq!(
         scenario.load,
-        Load { model: Model::Closed, users: 100, ramp_up: Duration::ZERO, until }
+        Load { model: Model::Closed, users: 100, ramp_up: Duration::ZERO, think_time: None, until }
     );
     let step = &scenario.steps[0];
     assert_eq!((step.method, step.path.as_constant()), (Method::Get, Some("/redis3")));
@@ -91,7 +92,7 @@ fn what_is_left_out_has_its_default() {
     let until = Until::Duration(Duration::from_secs(10));
     assert_eq!(
         scenario.load,
-        Load { model: Model::Closed, users: 1, ramp_up: Duration::ZERO, until }
+        Load { model: Model::Closed, users: 1, ramp_up: Duration::ZERO, think_time: None, until }
     );
     assert_eq!(scenario.http, Http::default());
     assert_eq!(scenario.on_error, OnError::NextIteration);
@@ -238,6 +239,29 @@ fn the_open_model_has_a_rate() {
     let other = load("rate = 0.5\nusers = 7\narrivals = \"poisson\"\niterations = 3");
     assert_eq!(other.model, Model::Open(Open { rate: 0.5, arrivals: Arrivals::Poisson }));
     assert_eq!((other.users, other.until), (7, Until::Iterations(3)));
+}
+
+#[test]
+fn think_times_have_three_forms() {
+    let think = |text: &str| {
+        read(&format!("[load]\nthink_time = {text}\n[[step]]\nget = \"/\"")).load.think_time
+    };
+    let ms = Duration::from_millis;
+    assert_eq!(think("\"500ms\""), Some(ThinkTime::Fixed(ms(500))));
+    let uniform = ThinkTime::Uniform { min: ms(0), max: ms(3_000) };
+    assert_eq!(think("{ min = \"0s\", max = \"3s\" }"), Some(uniform));
+    assert_eq!(think("{ mean = \"2s\" }"), Some(ThinkTime::Exponential { mean: ms(2_000) }));
+}
+
+#[test]
+fn steps_with_weights_that_stand_together_are_a_choice() {
+    let weights = [None, Some(3), Some(1), None, Some(1)];
+    let steps = weights.iter().enumerate().map(|(n, weight)| {
+        let weight = weight.map(|w| format!("weight = {w}\n")).unwrap_or_default();
+        format!("[[step]]\nname = \"{n}\"\nget = \"/\"\n{weight}")
+    });
+    let scenario = read(&steps.collect::<String>());
+    assert_eq!(scenario.groups().collect::<Vec<_>>(), [0..1, 1..3, 3..4, 4..5]);
 }
 
 #[test]

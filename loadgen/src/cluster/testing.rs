@@ -15,6 +15,7 @@ pub(super) fn plan(base_url: &str, users: u32) -> Plan {
         path: Template::literal("/"),
         headers: vec![("accept".to_owned(), Template::literal("*/*"))],
         body: None,
+        weight: None,
         timeout: Duration::from_secs(3),
         expect: Expect {
             json: vec![("/n".to_owned(), serde_json::json!([1, -2, 0.5, "x", null]))],
@@ -33,6 +34,7 @@ pub(super) fn plan(base_url: &str, users: u32) -> Plan {
                 model: Model::Closed,
                 users,
                 ramp_up: Duration::ZERO,
+                think_time: None,
                 until: Until::Duration(Duration::from_secs(2)),
             },
             steps: vec![step],

@@ -54,9 +54,20 @@ fn explain(scenario: &Scenario) -> String {
         let _ = writeln!(out, "  backends    {}", names.join(", "));
     }
     let _ = writeln!(out, "  load        {}", explain_load(&scenario.load));
+    if let Some(time) = &scenario.load.think_time {
+        let _ = writeln!(out, "  think time  {time}");
+    }
     let _ = writeln!(out, "  transport   {}", explain_transport(&scenario.http));
-    for step in &scenario.steps {
-        let _ = writeln!(out, "  step        {}", explain_step(step));
+    for group in scenario.groups() {
+        let steps = &scenario.steps[group];
+        let sum: u32 = steps.iter().filter_map(|step| step.weight).sum();
+        for step in steps {
+            let share = match step.weight {
+                Some(weight) if steps.len() > 1 => format!(", in {weight} of {sum} iterations"),
+                _ => String::new(),
+            };
+            let _ = writeln!(out, "  step        {}{share}", explain_step(step));
+        }
     }
     for threshold in &scenario.thresholds {
         let _ = writeln!(out, "  threshold   {threshold}");

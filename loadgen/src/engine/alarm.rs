@@ -83,10 +83,19 @@ impl<'a> Alarm<'a> {
         .await
     }
 
-    /// Waits until `then`; `false` when the round was halted first, or its iterations were spent.
-    pub async fn wait_until(&mut self, then: Instant) -> bool {
+    /// Waits until `then`; `false` when the round was halted first.
+    pub async fn sleep_until(&mut self, then: Instant) -> bool {
+        self.wait(then, |_| false).await
+    }
+
+    /// The same, but `false` also when the round's iterations were spent first.
+    pub async fn wait_for_turn(&mut self, then: Instant) -> bool {
+        self.wait(then, Gate::is_spent).await
+    }
+
+    async fn wait(&mut self, then: Instant, is_in_vain: impl Fn(&Gate) -> bool) -> bool {
         poll_fn(|context| {
-            if self.is_halted(context) || self.gate.is_spent() {
+            if self.is_halted(context) || is_in_vain(self.gate) {
                 Poll::Ready(false)
             } else if self.is_due(then, context) {
                 Poll::Ready(true)

@@ -159,7 +159,7 @@ impl Gate {
             };
             match turn {
                 Turn::Over => return None,
-                Turn::At(then) if !alarm.wait_until(self.start + then).await => return None,
+                Turn::At(then) if !alarm.wait_for_turn(self.start + then).await => return None,
                 Turn::At(_) => now = Instant::now(),
                 Turn::Now if self.is_halted() => return None,
                 Turn::Now if counted && !self.take_iteration(begun) => return None,
@@ -187,6 +187,12 @@ impl Gate {
     #[must_use]
     pub fn is_closed(&self, now: Instant) -> bool {
         self.is_halted() || self.timeline.end.is_some_and(|end| now >= end)
+    }
+
+    /// When nothing more is sent, where time ends the round.
+    #[must_use]
+    pub fn end(&self) -> Option<Instant> {
+        self.timeline.end
     }
 
     /// When requests that are still under way are given up: a little after the round's end.

@@ -14,6 +14,7 @@
 
 mod alarm;
 mod attack;
+mod chance;
 mod check;
 mod gate;
 pub mod load;

@@ -5,6 +5,7 @@ use std::pin::pin;
 use std::time::Instant;
 
 use super::alarm::{Alarm, Rang};
+use super::chance::Chance;
 use super::check::Check;
 use super::gate::{Admitted, Gate};
 use super::plan::Plan;
@@ -39,9 +40,12 @@ struct User<'a> {
     shared: &'a Shared,
     number: Number,
     data: Data,
+    chance: Chance,
     link: Link<'a>,
     alarm: Alarm<'a>,
     counters: Vec<u64>,
+    /// Whether it has had an answer to think about.
+    thinks: bool,
     /// What the clock showed last: read before each request and after it, and nowhere else.
     now: Instant,
 }
@@ -55,9 +59,11 @@ impl Shared {
             shared: self,
             number,
             data: Data::new(self.plan.seed, number.global),
+            chance: Chance::new(self.plan.seed, number.global),
             link: self.transport.link(),
             alarm: Alarm::new(&self.gate, now),
             counters: Vec::new(),
+            thinks: false,
             now,
         };
         user.run().await;
@@ -83,12 +89,24 @@ impl User<'_> {
     /// One pass over the steps; `false` when the end of the round cut it.
     async fn iterate(&mut self, counted: bool, planned: Option<Instant>) -> bool {
         let Shared { plan, gate, .. } = self.shared;
-        for (index, step) in plan.scenario.steps.iter().enumerate() {
-            // A step that would begin after the end is no planned request.
-            if index > 0 && gate.is_closed(self.now) {
+        let steps = &plan.scenario.steps;
+        for group in plan.scenario.groups() {
+            let planned = planned.filter(|_| group.start == 0);
+            if planned.is_none() && !self.think().await {
                 return false;
             }
-            let planned = planned.filter(|_| index == 0);
+            // A step that would begin after the end is no planned request.
+            if group.start > 0 && gate.is_closed(self.now) {
+                return false;
+            }
+            let index = match group.len() {
+                1 => group.start,
+                _ => {
+                    let weights = steps[group.clone()].iter().filter_map(|step| step.weight);
+                    group.start + self.chance.pick(weights)
+                }
+            };
+            let step = &steps[index];
             match self.attempt(index, step, counted, planned).await {
                 Went::Well => {}
                 Went::Wrong if plan.scenario.on_error == OnError::Continue => {}
@@ -97,6 +115,20 @@ impl User<'_> {
             }
         }
         true
+    }
+
+    /// Waits as long as the user thinks before its next request; `false` when the round has ended
+    /// first.
+    async fn think(&mut self) -> bool {
+        let Some(time) = &self.shared.plan.scenario.load.think_time else { return true };
+        if !self.thinks {
+            return true;
+        }
+        let until = self.now + self.chance.think(time);
+        let gate = &self.shared.gate;
+        let went_on = self.alarm.sleep_until(gate.end().map_or(until, |end| end.min(until))).await;
+        self.now = Instant::now();
+        went_on && !gate.is_closed(self.now)
     }
 
     /// Sends one step, waits for its answer, and counts it, in exactly one place. Where it was not
@@ -116,6 +148,7 @@ impl User<'_> {
             self.alarm.guard(sent, step.timeout, exchange).await
         };
         self.now = Instant::now();
+        self.thinks = true;
         let message: Cow<'static, str>;
         let (ending, went) = match result {
             Err(Rang::Cut) => (Ending::Cancelled, Went::Cut),

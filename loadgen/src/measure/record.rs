@@ -86,6 +86,8 @@ pub struct LoadRecord {
     pub stages: Vec<StageRecord>,
     /// The time over which they start.
     pub ramp_up_s: f64,
+    /// How long users wait between an answer and their next request, if they do: in words.
+    pub think_time: Option<String>,
     /// How long each round holds the load; `None` where iterations end it.
     pub duration_s: Option<f64>,
     /// Iterations of each round, over all users.

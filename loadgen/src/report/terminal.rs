@@ -46,6 +46,9 @@ fn headline(record: &RunRecord) -> String {
         1 => write!(text, "one round of {length}"),
         n => write!(text, "{n} rounds of {length}"),
     };
+    if let Some(time) = &load.think_time {
+        let _ = write!(text, ", think time {time}");
+    }
     if load.warmup_s > 0.0 {
         let _ = write!(text, " after {} of warm-up", seconds(load.warmup_s));
     }

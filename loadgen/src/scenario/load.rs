@@ -16,8 +16,31 @@ pub struct Load {
     pub users: u32,
     /// The time over which the load rises from nothing; zero starts with all of it.
     pub ramp_up: Duration,
+    /// How long a user waits between an answer and its next request.
+    pub think_time: Option<ThinkTime>,
     /// When the test ends.
     pub until: Until,
+}
+
+/// How long a user waits between an answer and its next request; in the open model only between
+/// the requests of an iteration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ThinkTime {
+    /// Always as long.
+    Fixed(Duration),
+    /// Any time from the one to the other, each as likely.
+    Uniform {
+        /// The shortest.
+        min: Duration,
+        /// The longest; not shorter than that.
+        max: Duration,
+    },
+    /// Mostly short, sometimes long: exponentially distributed.
+    Exponential {
+        /// The mean.
+        mean: Duration,
+    },
 }
 
 /// Who decides when a request is sent.
@@ -106,6 +129,17 @@ impl Load {
         let to = self.most();
         let held = self.held().unwrap_or(Duration::MAX);
         vec![Stage { to, over: self.ramp_up }, Stage { to, over: held }]
+    }
+}
+
+impl fmt::Display for ThinkTime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let time = |time: &Duration| humantime::format_duration(*time);
+        match self {
+            Self::Fixed(always) => write!(f, "{}", time(always)),
+            Self::Uniform { min, max } => write!(f, "{} to {}", time(min), time(max)),
+            Self::Exponential { mean } => write!(f, "exponential, {} on average", time(mean)),
+        }
     }
 }
 

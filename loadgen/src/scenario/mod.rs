@@ -32,7 +32,7 @@ pub use data::Data;
 pub use duration::parse_duration;
 pub use error::{Fault, ScenarioError};
 pub use http::{Http, HttpFeature, HttpVersion, TransportKind};
-pub use load::{Arrivals, Load, Model, Open, Stage, Until};
+pub use load::{Arrivals, Load, Model, Open, Stage, ThinkTime, Until};
 pub use model::{Backend, Body, Counter, Expect, Method, OnError, Scenario, Step};
 pub use nearest::nearest;
 pub use overrides::{OverrideError, Overrides};

@@ -1,6 +1,7 @@
 //! The validated model: what a scenario means once every check has passed.
 
 use std::fmt;
+use std::ops::Range;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -27,12 +28,33 @@ pub struct Scenario {
     pub http: Http,
     /// How much load, and for how long.
     pub load: Load,
-    /// What each user does, in this order, in each iteration. Never empty.
+    /// What each user does, in this order, in each iteration; of those with weights that stand one
+    /// after another, one. Never empty.
     pub steps: Vec<Step>,
     /// What a user does after a failed step.
     pub on_error: OnError,
     /// What must hold for the run to pass.
     pub thresholds: Vec<Threshold>,
+}
+
+impl Scenario {
+    /// The steps by their places, in groups: an iteration takes one of each group. A step without a
+    /// weight is a group of its own.
+    pub fn groups(&self) -> impl Iterator<Item = Range<usize>> {
+        let weighted = |index: usize| self.steps[index].weight.is_some();
+        let mut begin = 0;
+        std::iter::from_fn(move || {
+            let first = begin;
+            if first == self.steps.len() {
+                return None;
+            }
+            begin += 1;
+            while weighted(first) && begin < self.steps.len() && weighted(begin) {
+                begin += 1;
+            }
+            Some(first..begin)
+        })
+    }
 }
 
 /// A service that targets need.
@@ -78,6 +100,9 @@ pub struct Step {
     pub headers: Vec<(String, Template)>,
     /// The request's body, if it has one.
     pub body: Option<Body>,
+    /// Where steps that stand one after another have weights, an iteration takes one of them: this
+    /// one as often as its share of the sum.
+    pub weight: Option<u32>,
     /// From the send to the last byte of the answer's body.
     pub timeout: Duration,
     /// What the answer must be.

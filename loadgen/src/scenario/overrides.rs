@@ -96,6 +96,7 @@ impl Load {
             model,
             users: overrides.users.unwrap_or(users),
             ramp_up: overrides.ramp_up.unwrap_or(self.ramp_up),
+            think_time: self.think_time,
             until,
         };
         load.check(&overrides).map(|()| load)
@@ -153,7 +154,7 @@ mod tests {
 
     fn load() -> Load {
         let until = Until::IterationsPerUser(7);
-        Load { model: Model::Closed, users: 5, ramp_up: Duration::ZERO, until }
+        Load { model: Model::Closed, users: 5, ramp_up: Duration::ZERO, think_time: None, until }
     }
 
     #[test]

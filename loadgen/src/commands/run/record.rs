@@ -88,6 +88,7 @@ fn load(job: &Job) -> LoadRecord {
             .map(|s| StageRecord { to: s.to, over_s: s.over.as_secs_f64() })
             .collect(),
         ramp_up_s: load.ramp_up.as_secs_f64(),
+        think_time: load.think_time.map(|time| time.to_string()),
         duration_s: load.held().map(|held| held.as_secs_f64()),
         iterations,
         warmup_s: job.warmup.as_secs_f64(),

@@ -143,13 +143,13 @@ async fn a_wait_ends_at_its_time_or_when_the_round_is_halted() {
     let gate = endless();
     let begun = Instant::now();
     let mut alarm = Alarm::new(&gate, begun);
-    assert!(alarm.wait_until(begun + 50 * MS).await);
+    assert!(alarm.sleep_until(begun + 50 * MS).await);
     assert!(begun.elapsed() >= 50 * MS);
-    assert!(alarm.wait_until(begun).await, "a time that is over");
+    assert!(alarm.sleep_until(begun).await, "a time that is over");
     let halted = async {
         tokio::time::sleep(50 * MS).await;
         gate.halt();
     };
-    let (waited, ()) = tokio::join!(alarm.wait_until(begun + 2 * LATE), halted);
+    let (waited, ()) = tokio::join!(alarm.sleep_until(begun + 2 * LATE), halted);
     assert!(!waited && begun.elapsed() < LATE);
 }

@@ -47,12 +47,12 @@ const STREAM: u64 = u64::MAX;
 impl Open {
     /// The arrivals of a plan's share; `None` where its model is another.
     ///
-    /// The rate is one of requests: an iteration of several steps arrives for each so many of them.
+    /// The rate is one of requests: an iteration of several arrives for each so many of them.
     #[must_use]
     pub fn new(plan: &Plan) -> Option<Self> {
         let load = &plan.scenario.load;
         let Model::Open(open) = load.model else { return None };
-        let steps = plan.scenario.steps.len().max(1) as f64;
+        let requests = plan.scenario.groups().count().max(1) as f64;
         let left = match load.until {
             Until::Iterations(iterations) => Some(iterations),
             _ => None,
@@ -63,7 +63,7 @@ impl Open {
             chance
         });
         let mut arrivals = Self {
-            rate: Level::new(plan.warmup, &load.stages(), 1.0 / steps),
+            rate: Level::new(plan.warmup, &load.stages(), 1.0 / requests),
             warmup: plan.warmup,
             end: plan.length(),
             left,

@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
+use toml::de::DeValue;
+
 use super::reader::{Faults, Table, Value};
 use crate::scenario::error::Fault;
-use crate::scenario::load::{Arrivals, Load, Model, Open, Stage, Until};
+use crate::scenario::load::{Arrivals, Load, Model, Open, Stage, ThinkTime, Until};
 use crate::scenario::overrides::{LEAST_RATE, MOST_ITERATIONS, MOST_RATE, MOST_USERS, SENDERS};
 
 /// How long a test lasts when its file does not say.
@@ -15,6 +17,7 @@ const DEFAULT: Load = Load {
     model: Model::Closed,
     users: 1,
     ramp_up: Duration::ZERO,
+    think_time: None,
     until: Until::Duration(DEFAULT_DURATION),
 };
 
@@ -64,6 +67,10 @@ fn read_kind(kind: Kind, table: &mut Table<'_>, faults: &mut Faults<'_>) -> Opti
     let ramp_up = table.take("ramp_up");
     let ramp_up_time =
         ramp_up.as_ref().map_or(Some(Duration::ZERO), |value| value.duration(faults));
+    let think_time = match table.take("think_time") {
+        None => Some(None),
+        Some(value) => read_think_time(&value, faults).map(Some),
+    };
     let (end, until) = match &stages {
         Some(stages) => (Some(stages.clone()), read_stages(kind, stages, faults)),
         None => read_end(kind, table, faults),
@@ -83,7 +90,13 @@ fn read_kind(kind: Kind, table: &mut Table<'_>, faults: &mut Faults<'_>) -> Opti
             (open.map(Model::Open), users.unwrap_or(Some(SENDERS)))
         }
     };
-    let load = Load { model: model?, users: users?, ramp_up: ramp_up_time?, until: until? };
+    let load = Load {
+        model: model?,
+        users: users?,
+        ramp_up: ramp_up_time?,
+        think_time: think_time?,
+        until: until?,
+    };
     if load.is_too_long() {
         let places = [ramp_up, end].into_iter().flatten().map(|value| value.place());
         let fault = Fault::new(match load.until {
@@ -93,6 +106,32 @@ fn read_kind(kind: Kind, table: &mut Table<'_>, faults: &mut Faults<'_>) -> Opti
         faults.add(places.fold(fault, |fault, place| fault.at(place, "adds up")));
     }
     Some(load)
+}
+
+/// `"1s"`, `{ min = "1s", max = "3s" }` or `{ mean = "2s" }`.
+fn read_think_time(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<ThinkTime> {
+    if let DeValue::String(_) = value.node.get_ref() {
+        return value.duration(faults).map(ThinkTime::Fixed);
+    }
+    let mut table = value.table("`think_time`", faults)?;
+    let mut time = |key| table.take(key).map(|value| value.duration(faults));
+    let (min, max, mean) = (time("min"), time("max"), time("mean"));
+    table.finish(faults);
+    match (min, max, mean) {
+        (None, None, Some(mean)) => Some(ThinkTime::Exponential { mean: mean? }),
+        (Some(min), Some(max), None) => {
+            let (min, max) = (min?, max?);
+            if min > max {
+                return value.fault("`min` is longer than `max`", "an empty range", "", faults);
+            }
+            Some(ThinkTime::Uniform { min, max })
+        }
+        _ => {
+            let help = "write \"1s\", { min = \"1s\", max = \"3s\" } for any time between, or \
+                        { mean = \"2s\" } for exponentially distributed ones";
+            value.fault("`think_time` is no time", "not one of its forms", help, faults)
+        }
+    }
 }
 
 fn read_users(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<u32> {

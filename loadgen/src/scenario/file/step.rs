@@ -15,6 +15,8 @@ const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
 /// As long as the longest latency that is measured.
 const LONGEST_TIMEOUT: Duration = Duration::from_secs(600);
 
+const MOST_WEIGHT: u64 = 1_000_000;
+
 const METHODS: [(&str, Method); 6] = [
     ("get", Method::Get),
     ("post", Method::Post),
@@ -75,6 +77,10 @@ fn read_rest(
     table: &mut Table<'_>,
     faults: &mut Faults<'_>,
 ) -> Option<Step> {
+    let weight = table.take("weight").map_or(Some(None), |value| {
+        let weight = value.integer(1..=MOST_WEIGHT, faults)?;
+        u32::try_from(weight).ok().map(Some)
+    });
     let timeout =
         table.take("timeout").map_or(Some(DEFAULT_TIMEOUT), |value| read_timeout(&value, faults));
     let body = table.take("body");
@@ -95,6 +101,7 @@ fn read_rest(
         path,
         headers: headers?,
         body,
+        weight: weight?,
         timeout: timeout?,
         expect: expect?,
         counters,
