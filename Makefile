@@ -12,7 +12,7 @@ PYTHON := .venv/bin/python
 PEERS := .loadgen/peers
 
 .PHONY: help run build test test-rust test-python lint fmt clean
-.PHONY: bench bench-parts bench-features bench-footprint bench-docs
+.PHONY: trust bench bench-parts bench-features bench-footprint bench-docs
 .PHONY: peers peer-wrk peer-oha peer-hey peer-k6 peer-locust peer-goose
 
 help: ## Show this list
@@ -45,6 +45,9 @@ fmt: $(PYTHON) ## Format everything
 	$(CARGO) fmt
 	$(PYTHON) -m ruff check --fix
 	$(PYTHON) -m ruff format
+
+trust: ## Hold what loadgen measures against what is known: minutes, on an idle machine
+	$(CARGO) test $(CARGO_FLAGS) --test trust -- --ignored --nocapture --test-threads 1
 
 bench: build peer-goose $(PYTHON) ## Measure loadgen's parts, then all of it beside its peers
 	$(CARGO) bench --locked
