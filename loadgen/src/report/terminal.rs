@@ -295,13 +295,14 @@ fn thresholds(record: &RunRecord) -> String {
     out
 }
 
-/// A threshold's value in the unit that people use for its metric: `error_rate`, `rate`, or else a
-/// percentile of the latency.
+/// A threshold's value in the unit that people use for its metric: `error_rate`, `rate`, `unsent`, or
+/// else a latency.
 fn quantity(threshold: &str, value: f64) -> String {
     let metric = threshold.rsplit_once(['<', '>']).map_or("", |(metric, _)| metric.trim_end());
     match metric.rsplit('.').next() {
         Some("error_rate") => format!("{} %", precise(value * 100.0)),
         Some("rate") => format!("{}/s", precise(value)),
+        Some("unsent") => precise(value),
         _ => format!("{} ms", precise(value / 1e3)),
     }
 }

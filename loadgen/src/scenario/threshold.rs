@@ -28,10 +28,16 @@ pub enum Metric {
     /// A percentile of the latency of expected answers, in microseconds. The number is the
     /// percentage, strictly between 0 and 100.
     Percentile(f64),
+    /// The arithmetic mean of that latency, in microseconds.
+    Mean,
+    /// The longest of them, in microseconds.
+    Max,
     /// Failed requests divided by all that came to an end, from 0 to 1.
     ErrorRate,
     /// Expected answers in a second.
     Rate,
+    /// Requests of the open model that nobody was free to send.
+    Unsent,
 }
 
 /// How a value must compare with a bound.
@@ -52,7 +58,8 @@ pub enum Comparison {
 }
 
 /// The metrics, as they are offered for one that is not known.
-pub(super) const METRICS: [&str; 7] = ["p50", "p90", "p95", "p99", "p99.9", "error_rate", "rate"];
+pub(super) const METRICS: [&str; 10] =
+    ["p50", "p90", "p95", "p99", "p99.9", "mean", "max", "error_rate", "rate", "unsent"];
 
 impl Threshold {
     /// Whether it holds for this value, which is in the metric's unit. A value that is not a
@@ -74,12 +81,15 @@ impl fmt::Display for Threshold {
 }
 
 impl Metric {
-    /// Reads `p99.9`, `error_rate` or `rate`. `None` for anything else; a percentile may still be
+    /// Reads `p99.9`, `max`, `error_rate` and the like. `None` for anything else; a percentile may still be
     /// out of its range.
     pub(super) fn parse(text: &str) -> Option<Self> {
         match text {
             "error_rate" => Some(Self::ErrorRate),
             "rate" => Some(Self::Rate),
+            "mean" => Some(Self::Mean),
+            "max" => Some(Self::Max),
+            "unsent" => Some(Self::Unsent),
             _ => {
                 let number = text.strip_prefix('p')?;
                 let plain = number.starts_with(|c: char| c.is_ascii_digit() || c == '-');
@@ -103,18 +113,25 @@ impl Metric {
     /// A threshold as it might be written, for help texts.
     pub(super) fn example(self) -> &'static str {
         match self {
-            Self::Percentile(_) => "\"< 100ms\"",
+            Self::Percentile(_) | Self::Mean | Self::Max => "\"< 100ms\"",
             Self::ErrorRate => "\"< 1%\"",
             Self::Rate => "\"> 500\"",
+            Self::Unsent => "\"<= 0\"",
         }
     }
 
     /// Reads a bound in the metric's unit.
     fn bound(self, text: &str) -> Result<f64, String> {
         match self {
-            Self::Percentile(_) => parse_duration(text).map(|bound| bound.as_secs_f64() * 1e6),
+            Self::Percentile(_) | Self::Mean | Self::Max => {
+                parse_duration(text).map(|bound| bound.as_secs_f64() * 1e6)
+            }
             Self::ErrorRate => parse_percentage(text),
             Self::Rate => parse_rate(text),
+            Self::Unsent => match text.replace('_', "").parse::<u32>() {
+                Ok(number) => Ok(number.into()),
+                Err(_) => Err(format!("`{text}` is not a number of requests")),
+            },
         }
     }
 }
@@ -125,6 +142,9 @@ impl fmt::Display for Metric {
             Self::Percentile(percent) => write!(f, "p{percent}"),
             Self::ErrorRate => f.write_str("error_rate"),
             Self::Rate => f.write_str("rate"),
+            Self::Mean => f.write_str("mean"),
+            Self::Max => f.write_str("max"),
+            Self::Unsent => f.write_str("unsent"),
         }
     }
 }
@@ -181,7 +201,9 @@ mod tests {
             ("p101", Some((None, p(101.0)))),
             ("pinf", None),
             ("redis3", None),
-            ("redis3.mean", None),
+            ("redis3.mean", Some((Some("redis3"), Metric::Mean))),
+            ("max", Some((None, Metric::Max))),
+            ("redis3.min", None),
         ];
         for (key, split) in cases {
             assert_eq!(Metric::split(key), split, "{key}");
@@ -195,6 +217,8 @@ mod tests {
         assert_eq!(parse_condition(Metric::ErrorRate, "<=1%"), Ok((Comparison::AtMost, 0.01)));
         assert_eq!(parse_condition(Metric::Rate, "> 1_500/s"), Ok((Comparison::Greater, 1500.0)));
         assert_eq!(parse_condition(Metric::Rate, ">= 0.5"), Ok((Comparison::AtLeast, 0.5)));
+        assert_eq!(parse_condition(Metric::Max, "< 1s"), Ok((Comparison::Less, 1e6)));
+        assert_eq!(parse_condition(Metric::Unsent, "<= 1_0"), Ok((Comparison::AtMost, 10.0)));
     }
 
     #[test]
@@ -206,6 +230,7 @@ mod tests {
         assert_eq!(wrong(Metric::ErrorRate, "< 0.01"), "`0.01` is not a percentage");
         assert_eq!(wrong(Metric::Rate, "> inf"), "`inf` is not a number of requests per second");
         assert_eq!(wrong(Metric::Rate, "500"), "`500` does not begin with <, <=, > or >=");
+        assert_eq!(wrong(Metric::Unsent, "< 1%"), "`1%` is not a number of requests");
         assert_eq!(wrong(Metric::Percentile(50.0), "< -1ms"), "a duration cannot be negative");
     }
 

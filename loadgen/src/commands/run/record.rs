@@ -149,6 +149,9 @@ impl Pooled {
                     }
                     Metric::ErrorRate => Some(summary.error_rate()),
                     Metric::Rate => Some(summary.rate_per_s),
+                    Metric::Mean => counts.answered.mean(),
+                    Metric::Max => counts.answered.max().map(|us| us as f64),
+                    Metric::Unsent => Some(summary.unsent as f64),
                 };
                 ThresholdRecord {
                     target: self.record.name.clone(),
