@@ -12,15 +12,17 @@ mod outcome;
 mod record;
 mod recorder;
 mod series;
+mod statistics;
 mod summary;
 mod timeline;
 
-pub use compare::{Comparison, Placing, compare};
+pub use compare::{Comparison, Pair, Placing, compare};
 pub use counts::Counts;
 pub use latencies::Latencies;
 pub use outcome::{Ending, ErrorKind, Outcome};
 pub use record::*;
 pub use recorder::Recorder;
 pub use series::{Interval, Series, Snapshot};
+pub use statistics::FEWEST_ROUNDS;
 pub use summary::{LatencySummary, Summary};
 pub use timeline::{Phase, Timeline};

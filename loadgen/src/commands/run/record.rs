@@ -36,7 +36,7 @@ pub fn build(job: &Job, measured: &Measured, context: Context<'_>) -> RunRecord 
             pooled.push(Pooled::new(job, index, name, &rounds, context.lab));
         }
     }
-    let rates: Vec<(String, Vec<f64>)> =
+    let rates: Vec<(String, BTreeMap<u32, f64>)> =
         pooled.iter().map(|p| (p.record.name.clone(), rates(&p.record.rounds))).collect();
     let missing = measured.rounds.iter().find_map(|round| round.yielded.missing.clone());
     let failed = measured.failure.as_ref().filter(|failure| failure.exit == Exit::Degraded);
@@ -60,10 +60,12 @@ pub fn build(job: &Job, measured: &Measured, context: Context<'_>) -> RunRecord 
 }
 
 /// What the ranking goes by: the rates of whole rounds, or of the others where there is none.
-fn rates(rounds: &[RoundRecord]) -> Vec<f64> {
+///
+/// A round that is not whole ends the run, so there are never enough of them for a claim.
+fn rates(rounds: &[RoundRecord]) -> BTreeMap<u32, f64> {
     let any_whole = rounds.iter().any(|round| round.whole);
     let ranked = rounds.iter().filter(|round| round.whole || !any_whole);
-    ranked.map(|round| round.total.rate_per_s).collect()
+    ranked.map(|round| (round.round, round.total.rate_per_s)).collect()
 }
 
 fn load(job: &Job) -> LoadRecord {
