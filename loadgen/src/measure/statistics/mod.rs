@@ -9,6 +9,8 @@
 mod holm;
 mod power;
 mod sample;
+#[cfg(test)]
+mod simulations;
 
 pub use holm::holm;
 pub use power::rounds_needed;
