@@ -94,7 +94,8 @@ pub struct RunArgs {
     /// How long each round runs before it counts.
     #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "1s", allow_hyphen_values = true)]
     pub warmup: Duration,
-    /// What generated data is seeded with [default: chosen at random, and reported].
+    /// What generated data and the order of targets are seeded with [default: chosen at random, and
+    /// reported].
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
     /// Worker processes of each target.

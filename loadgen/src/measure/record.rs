@@ -21,7 +21,7 @@ pub struct RunRecord {
     pub scenario: String,
     /// When the run began, in UTC (RFC 3339).
     pub started: String,
-    /// What generated data was seeded with.
+    /// What generated data and the order of the targets in each round were seeded with.
     pub seed: u64,
     /// Where it ran.
     pub environment: Environment,

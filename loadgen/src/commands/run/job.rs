@@ -24,7 +24,7 @@ pub struct Job {
     pub rounds: u32,
     /// How long each round runs before it counts.
     pub warmup: Duration,
-    /// What generated data is seeded with.
+    /// What generated data and the order of the targets are seeded with.
     pub seed: u64,
     /// Worker processes of each target.
     pub server_workers: u32,

@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::generator::{Generator, Yield};
 use super::job::{Job, Subject};
+use super::order::order;
 use crate::cluster::{Cluster, LocalWorkers};
 use crate::commands::{Exit, Failure};
 use crate::engine::{self, Plan};
@@ -124,9 +125,7 @@ impl<'a> Session<'a> {
         }
         let targets = self.job.names().len();
         for number in 1..=self.job.rounds {
-            for turn in 0..targets {
-                // Each round begins with another target, so that none is always first.
-                let target = (turn + number as usize - 1) % targets;
+            for target in order(targets, self.job.seed, number) {
                 self.round(target, number, &mut measured.rounds).await?;
                 if self.interrupt.is_cancelled() {
                     return Err(Stopped::Interrupted);
