@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use loadgen::measure::{
-    Comparison, Degraded, Environment, LatencySummary, LoadRecord, Proof, ResourceRecord,
-    RoundRecord, RunRecord, SCHEMA, ServerRecord, Summary, TargetRecord, ThresholdRecord, Verdict,
-    VerdictKind, compare,
+    Comparison, Degraded, Environment, LatencyOverRounds, LatencySummary, LoadRecord, Proof,
+    ResourceRecord, RoundRecord, RunRecord, SCHEMA, ServerRecord, Summary, TargetRecord,
+    ThresholdRecord, Verdict, VerdictKind, compare,
 };
 use loadgen::report::terminal;
 
@@ -67,6 +67,7 @@ fn target(name: &str, rates: &[f64]) -> TargetRecord {
         server: ServerRecord::default(),
         steps: vec![summary("step", mean)],
         total: summary("all", mean),
+        latency_over_rounds_us: LatencyOverRounds::default(),
         counters: BTreeMap::new(),
         proofs: Vec::new(),
         rounds: rounds.collect(),

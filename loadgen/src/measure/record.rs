@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::compare::Comparison;
+use super::over_rounds::LatencyOverRounds;
 use super::summary::Summary;
 
 /// What the document calls itself.
@@ -107,6 +108,8 @@ pub struct TargetRecord {
     pub steps: Vec<Summary>,
     /// All rounds and all steps together.
     pub total: Summary,
+    /// Latencies of all steps together, from round to round, in µs.
+    pub latency_over_rounds_us: LatencyOverRounds,
     /// Sums that were read from the answers.
     pub counters: BTreeMap<String, u64>,
     /// What the backend held afterwards, held against the counters.

@@ -9,9 +9,9 @@ use super::verdicts;
 use crate::commands::Exit;
 use crate::lab::{Lab, Usage};
 use crate::measure::{
-    Counts, Degraded, Environment, Latencies, LoadRecord, Phase, Proof, ResourceRecord,
-    RoundRecord, RunRecord, SCHEMA, SecondRecord, Series, ServerRecord, Summary, TargetRecord,
-    ThresholdRecord, WorkerRecord, compare,
+    Counts, Degraded, Environment, Latencies, LatencyOverRounds, LoadRecord, Phase, Proof,
+    ResourceRecord, RoundRecord, RunRecord, SCHEMA, SecondRecord, Series, ServerRecord, Summary,
+    TargetRecord, ThresholdRecord, WorkerRecord, compare,
 };
 use crate::scenario::{Metric, Step, Threshold, Until};
 
@@ -106,14 +106,17 @@ impl Pooled {
         let window = rounds.iter().map(|round| round.yielded.held).sum();
         let (summaries, total) = summarize(steps, &series, Phase::Hold, window);
         let counts = by_step(held(&series), steps.len());
+        let rounds_recorded: Vec<RoundRecord> =
+            rounds.iter().map(|round| round_record(steps, round)).collect();
         let record = TargetRecord {
+            latency_over_rounds_us: over_rounds(&rounds_recorded),
             url: rounds.last().map(|round| round.url.clone()).unwrap_or_default(),
             server: server(job, index, lab),
             steps: summaries,
             total,
             counters: counters(steps, &counts),
             proofs: rounds.iter().filter_map(|round| proof(steps, round)).collect(),
-            rounds: rounds.iter().map(|round| round_record(steps, round)).collect(),
+            rounds: rounds_recorded,
             resources: resources(rounds.iter().map(|round| &round.usage)),
             workers: workers(rounds),
             name,
@@ -229,6 +232,12 @@ fn proof(steps: &[Step], round: &Round) -> Option<Proof> {
         incomplete: found.nulls,
         agrees: found.rows == counted + uncounted && found.nulls == 0,
     })
+}
+
+/// Only whole rounds tell how much they differ.
+fn over_rounds(rounds: &[RoundRecord]) -> LatencyOverRounds {
+    let whole = rounds.iter().filter(|round| round.whole);
+    LatencyOverRounds::of(&whole.map(|round| &round.total.latency_us).collect::<Vec<_>>())
 }
 
 fn round_record(steps: &[Step], round: &Round) -> RoundRecord {
