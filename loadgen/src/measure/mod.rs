@@ -16,6 +16,7 @@ mod series;
 mod statistics;
 mod summary;
 mod timeline;
+mod trend;
 
 pub use compare::{Comparison, Pair, Placing, compare};
 pub use counts::Counts;
@@ -28,3 +29,4 @@ pub use series::{Interval, Series, Snapshot};
 pub use statistics::FEWEST_ROUNDS;
 pub use summary::{LatencySummary, Summary};
 pub use timeline::{Phase, Timeline};
+pub use trend::Trend;

@@ -257,6 +257,8 @@ pub enum VerdictKind {
     NothingAnswered,
     /// The generator itself was short of CPU.
     GeneratorBusy,
+    /// The rate rose or fell while it was measured.
+    Drift,
     /// Too few samples for a percentile.
     TooFewSamples,
     /// A counter and the backend disagree.
