@@ -88,7 +88,10 @@ pub struct RunArgs {
     /// Iterations of each round, shared by all users, instead of a duration.
     #[arg(short, long, value_name = "N")]
     pub iterations: Option<u64>,
-    /// Rounds for each target [default: 5; 1 with --url].
+    /// Measure one target, or --url, twice in each round: how much do equals differ here?
+    #[arg(long)]
+    pub aa: bool,
+    /// Rounds for each target [default: 5; 1 with --url, but not with --aa].
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub rounds: Option<u32>,
     /// How long each round runs before it counts.

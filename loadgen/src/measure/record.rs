@@ -30,7 +30,8 @@ pub struct RunRecord {
     pub load: LoadRecord,
     /// The targets, in the order in which they were named.
     pub targets: Vec<TargetRecord>,
-    /// The targets in order; `None` for a server that was running already.
+    /// The targets in order; `None` for a server that was running already, unless it was measured
+    /// against itself.
     pub comparison: Option<Comparison>,
     /// What had to hold, and whether it did.
     pub thresholds: Vec<ThresholdRecord>,

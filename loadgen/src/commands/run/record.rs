@@ -9,9 +9,9 @@ use super::verdicts;
 use crate::commands::Exit;
 use crate::lab::{Lab, Usage};
 use crate::measure::{
-    Counts, Degraded, Environment, Latencies, LatencyOverRounds, LoadRecord, Phase, Proof,
-    ResourceRecord, RoundRecord, RunRecord, SCHEMA, SecondRecord, Series, ServerRecord, Summary,
-    TargetRecord, ThresholdRecord, WorkerRecord, compare,
+    Comparison, Counts, Degraded, Environment, Latencies, LatencyOverRounds, LoadRecord, Phase,
+    Proof, ResourceRecord, RoundRecord, RunRecord, SCHEMA, SecondRecord, Series, ServerRecord,
+    Summary, TargetRecord, ThresholdRecord, WorkerRecord, compare,
 };
 use crate::scenario::{Metric, Step, Threshold, Until};
 
@@ -48,7 +48,7 @@ pub fn build(job: &Job, measured: &Measured, context: Context<'_>) -> RunRecord 
         seed: job.seed,
         environment: context.environment,
         load: load(job),
-        comparison: matches!(job.subject, Subject::Lab { .. }).then(|| compare(&rates)),
+        comparison: comparison(job, &rates),
         thresholds: pooled.iter().flat_map(|p| p.judge(&job.scenario.thresholds)).collect(),
         targets: pooled.into_iter().map(|p| p.record).collect(),
         verdicts: Vec::new(),
@@ -57,6 +57,15 @@ pub fn build(job: &Job, measured: &Measured, context: Context<'_>) -> RunRecord 
     };
     record.verdicts = verdicts::judge(&record);
     record
+}
+
+/// A server that was running already is held against nothing but itself.
+fn comparison(job: &Job, rates: &[(String, BTreeMap<u32, f64>)]) -> Option<Comparison> {
+    match job.subject {
+        _ if job.aa => Some(compare(rates).of_one_server()),
+        Subject::Lab { .. } => Some(compare(rates)),
+        Subject::Url(_) => None,
+    }
 }
 
 /// What the ranking goes by: the rates of whole rounds, or of the others where there is none.
@@ -310,10 +319,10 @@ fn workers(rounds: &[&Round]) -> Vec<WorkerRecord> {
 }
 
 fn server(job: &Job, index: usize, lab: Option<&Lab>) -> ServerRecord {
-    let (Subject::Lab { targets, .. }, Some(lab)) = (&job.subject, lab) else {
+    let (Some(target), Some(lab)) = (job.target(index), lab) else {
         return ServerRecord::default();
     };
-    let entry = &targets[index].entry;
+    let entry = &target.entry;
     ServerRecord {
         framework: entry.framework.clone(),
         server: entry.server.clone(),
