@@ -62,7 +62,7 @@ fn power(effect: f64, rounds: u32, level: f64) -> Option<f64> {
     let shift = effect * f64::from(rounds).sqrt();
     let found = |s: f64| {
         let tails = normal(shift - critical * s) + normal(-shift - critical * s);
-        // Not `pdf`, which overflows from 170 degrees of freedom or so on.
+        // Not `pdf`, which overflows from about 250 degrees of freedom on.
         tails * chi_squared.ln_pdf(freedom * s * s).exp() * 2.0 * freedom * s
     };
     let reach = REACH / (2.0 * freedom).sqrt();
