@@ -92,13 +92,17 @@ pub struct RunArgs {
     /// that send at the same time [default: 1000].
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub rate: Option<f64>,
-    /// Rounds for each target [default: 5; 1 with --url].
+    /// Measure one target, or --url, twice in each round: how much do equals differ here?
+    #[arg(long)]
+    pub aa: bool,
+    /// Rounds for each target [default: 5; 1 with --url, but not with --aa].
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub rounds: Option<u32>,
     /// How long each round runs before it counts.
     #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "1s", allow_hyphen_values = true)]
     pub warmup: Duration,
-    /// What generated data is seeded with [default: chosen at random, and reported].
+    /// What generated data and the order of targets are seeded with [default: chosen at random, and
+    /// reported].
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
     /// Worker processes of each target.

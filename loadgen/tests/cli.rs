@@ -147,6 +147,11 @@ fn two_ends_on_the_command_line() {
 }
 
 #[test]
+fn more_than_one_target_against_itself() {
+    insta::assert_snapshot!(Project::real().run(&["-s", "direct", "--aa"]).said());
+}
+
+#[test]
 fn an_unknown_backend_for_the_lab() {
     insta::assert_snapshot!(Project::real().run(&["lab", "up", "--backend", "redi"]).said());
 }

@@ -106,6 +106,26 @@ async fn the_shape_of_the_document_is_a_contract() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn one_server_against_itself_is_a_comparison() {
+    let server = Counting::start().await;
+    let scenario = format!("load = {{ users = 4, iterations = 500 }}\n{STEP}");
+    let document = tokio::task::block_in_place(|| document(&server, &scenario, &["--aa"]));
+    assert_eq!(server.requests(), 2 * 5 * 501, "two in each round, each with a verification");
+    let names = [server.url.clone(), format!("{} (again)", server.url)];
+    for (target, name) in document["targets"].as_array().unwrap().iter().zip(&names) {
+        assert_eq!(target["name"], *name);
+        assert_eq!(target["rounds"].as_array().unwrap().len(), 5);
+        assert!(target["latency_over_rounds_us"]["p95"]["mean"].is_f64(), "{target}");
+    }
+    let comparison = &document["comparison"];
+    assert!(comparison["noise_floor_percent"].as_f64().unwrap() > 0.0, "{comparison}");
+    assert_eq!(number(comparison, "/pairs/0/rounds"), 5);
+    let mut paths = BTreeSet::new();
+    shape(comparison, "comparison", &mut paths);
+    insta::assert_snapshot!(paths.into_iter().collect::<Vec<_>>().join("\n"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn one_process_and_workers_give_the_same_document() {
     let server = Counting::start().await;
     let scenario = format!("load = {{ users = 4, iterations = 50 }}\n{STEP}");

@@ -5,17 +5,20 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use loadgen::measure::{
-    Degraded, Environment, Latencies, LatencySummary, LoadRecord, Proof, ResourceRecord,
-    RoundRecord, RunRecord, SCHEMA, ServerRecord, Summary, TargetRecord, ThresholdRecord, Verdict,
-    VerdictKind, compare,
+    Comparison, Degraded, Environment, Latencies, LatencyOverRounds, LatencySummary, LoadRecord,
+    Proof, ResourceRecord, RoundRecord, RunRecord, SCHEMA, ServerRecord, Summary, TargetRecord,
+    ThresholdRecord, Verdict, VerdictKind, compare,
 };
 use loadgen::report::terminal;
 
 /// A record of these targets, compared, of as many rounds as the first has.
 fn record(targets: Vec<TargetRecord>) -> RunRecord {
-    let rates: Vec<(String, Vec<f64>)> = targets
+    let rates: Vec<(String, BTreeMap<u32, f64>)> = targets
         .iter()
-        .map(|t| (t.name.clone(), t.rounds.iter().map(|r| r.total.rate_per_s).collect()))
+        .map(|t| {
+            let rounds = t.rounds.iter();
+            (t.name.clone(), rounds.map(|r| (r.round, r.total.rate_per_s)).collect())
+        })
         .collect();
     RunRecord {
         schema: SCHEMA.to_owned(),
@@ -69,6 +72,7 @@ fn target(name: &str, rates: &[f64]) -> TargetRecord {
         steps: vec![summary("step", mean)],
         total: summary("all", mean),
         uncoordinated_us: None,
+        latency_over_rounds_us: LatencyOverRounds::default(),
         counters: BTreeMap::new(),
         proofs: Vec::new(),
         rounds: rounds.collect(),
@@ -247,6 +251,42 @@ fn the_widest_row_fits() {
 fn one_round_has_no_interval() {
     let report = shown(&record(vec![target("sanic", &[4_321.0]), target("quart", &[4_278.0])]));
     insta::assert_snapshot!(report);
+}
+
+/// A target of five rounds about this rate, in an order of its own.
+fn five(name: &str, rate: f64, noise: [f64; 5]) -> TargetRecord {
+    target(name, &noise.map(|percent| rate * (1.0 + percent / 100.0)))
+}
+
+#[test]
+fn differences_are_shown_or_not_and_said_with_what_it_takes() {
+    let report = shown(&record(vec![
+        five("flask", 606.0, [0.2, -0.6, 0.4, 0.3, -0.3]),
+        five("sanic", 4_321.0, [1.0, 2.5, -2.0, -3.0, 1.5]),
+        five("fastapi", 2_361.0, [1.2, 2.0, -2.2, -2.5, 1.5]),
+        five("quart", 2_320.0, [-4.0, 2.0, 3.0, -1.0, 0.0]),
+        five("fastapi-hypercorn", 609.5, [-0.4, 0.4, -0.3, -0.2, 0.5]),
+    ]));
+    assert_within_80_columns(&report);
+    insta::assert_snapshot!(report);
+}
+
+/// One server, measured twice in each round.
+fn of_one_server(again: [f64; 5]) -> RunRecord {
+    let once = five("sanic", 4_321.0, [0.2, -0.6, 0.4, 0.3, -0.3]);
+    let mut record = record(vec![once, five("sanic (again)", 4_321.0, again)]);
+    record.comparison = record.comparison.map(Comparison::of_one_server);
+    record
+}
+
+#[test]
+fn one_server_against_itself_shows_the_noise() {
+    let same = shown(&of_one_server([-0.4, 0.4, -0.3, -0.2, 0.5]));
+    let differs = shown(&of_one_server([-3.3, -4.0, -3.2, -3.0, -3.5]));
+    for report in [&same, &differs] {
+        assert_within_80_columns(report);
+    }
+    insta::assert_snapshot!(format!("{same}\n---\n{differs}"));
 }
 
 #[test]

@@ -233,12 +233,11 @@ impl Lab {
         redis.into_iter().chain(postgres).collect()
     }
 
-    /// Starts a target on a free port and waits until it and its backends answer.
-    ///
-    /// `round` tells its log from those of its other rounds.
-    pub async fn start_target(&self, name: &str, round: u32) -> Result<Target, LabError> {
+    /// Starts a target on a free port and waits until it and its backends answer. `log` names the
+    /// file for its output.
+    pub async fn start_target(&self, name: &str, log: &str) -> Result<Target, LabError> {
         (self.progress)(&format!("starting {name}"));
-        self.launch_target(name, &format!("{name}-{round}.log"), None)?.ready().await
+        self.launch_target(name, log, None)?.ready().await
     }
 
     /// Starts a target's process, on this port or a free one, without waiting for its answer.

@@ -1,6 +1,10 @@
 //! Which target was better, and how sure that is.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
+
+use super::statistics::{FEWEST_ROUNDS, LEVEL, Sample, holm, rounds_needed};
 
 /// What the comparison of all targets concludes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -9,6 +13,11 @@ pub struct Comparison {
     pub ranked_by: String,
     /// The targets, best first.
     pub ranking: Vec<Placing>,
+    /// Each target held against each other, round by round.
+    pub pairs: Vec<Pair>,
+    /// By how much two measurements of the same server may differ: half the width of the 95 %
+    /// confidence interval of their ratio. `None` where different servers were compared.
+    pub noise_floor_percent: Option<f64>,
 }
 
 /// One target's place.
@@ -16,97 +25,154 @@ pub struct Comparison {
 pub struct Placing {
     /// The target.
     pub target: String,
-    /// Expected answers per second: the mean of its rounds.
+    /// Expected answers per second: the geometric mean of its rounds; where a round has none at
+    /// all, their arithmetic mean.
     pub rate_per_s: f64,
-    /// The 95 % confidence interval of that mean; `None` with fewer than two rounds.
+    /// The 95 % confidence interval of the geometric mean; `None` with fewer than two rounds, or
+    /// where a round has no expected answer.
     pub confidence_95_per_s: Option<[f64; 2]>,
     /// This rate over that of the best target.
     pub relative_to_best: f64,
-    /// Whether its interval overlaps that of the target before it: these two are not told apart.
-    pub tied_with_previous: bool,
 }
 
-/// Ranks targets by the mean of their rounds' rates of expected answers.
+/// Two targets, held against each other in the rounds that both have.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Pair {
+    /// The one that answered more in these rounds, whether or not that is more than chance.
+    pub better: String,
+    /// The other.
+    pub worse: String,
+    /// The rounds that both have.
+    pub rounds: u32,
+    /// The better's rate over the worse's: the geometric mean over these rounds; `None` without
+    /// any, or where one of them has no expected answer in a round.
+    pub ratio: Option<f64>,
+    /// The ratio's 95 % confidence interval, for this pair on its own; `None` with fewer than five
+    /// rounds, as all that follows.
+    pub confidence_95: Option<[f64; 2]>,
+    /// The p-value of Student's paired test, for this pair on its own.
+    pub p_value: Option<f64>,
+    /// That value after Holm's correction for all pairs.
+    pub p_holm: Option<f64>,
+    /// Whether a difference was shown: `p_holm` is below 0.05. The interval then excludes 1.
+    pub shown: bool,
+    /// How many more rounds than these it takes to find a difference of 5 % with 90 % power;
+    /// `None` also where it takes more than a thousand in all.
+    pub more_rounds_for_5_percent: Option<u32>,
+}
+
+/// Ranks targets by their rounds' rates of expected answers, and holds each against each other.
 ///
-/// The interval is Student's: mean ± t · s / √n over the n rounds, which takes the rounds for
-/// independent and about normally distributed. Overlap of two intervals is a cautious test: it
-/// may call two targets tied that differ, and seldom the other way round.
+/// The rates are by the round's number: a difference is that of the same rounds, so what slows or
+/// speeds a whole round cancels out of it.
 #[must_use]
-pub fn compare(rates: &[(String, Vec<f64>)]) -> Comparison {
-    let mut ranking: Vec<Placing> = rates.iter().map(|(target, r)| placing(target, r)).collect();
-    ranking.sort_by(|a, b| b.rate_per_s.total_cmp(&a.rate_per_s));
-    let best = ranking.first().map_or(0.0, |p| p.rate_per_s);
-    for i in 0..ranking.len() {
-        ranking[i].relative_to_best = if best > 0.0 { ranking[i].rate_per_s / best } else { 0.0 };
-        ranking[i].tied_with_previous = i > 0 && overlap(&ranking[i - 1], &ranking[i]);
+pub fn compare(rates: &[(String, BTreeMap<u32, f64>)]) -> Comparison {
+    let mut ranked: Vec<(Placing, &BTreeMap<u32, f64>)> =
+        rates.iter().map(|(target, rounds)| (placing(target, rounds), rounds)).collect();
+    ranked.sort_by(|(a, _), (b, _)| b.rate_per_s.total_cmp(&a.rate_per_s));
+    let best = ranked.first().map_or(0.0, |(placing, _)| placing.rate_per_s);
+    for (placing, _) in &mut ranked {
+        placing.relative_to_best = if best > 0.0 { placing.rate_per_s / best } else { 0.0 };
     }
-    Comparison { ranked_by: "expected answers per second".to_owned(), ranking }
+    Comparison {
+        ranked_by: "expected answers per second".to_owned(),
+        pairs: pairs(&ranked),
+        ranking: ranked.into_iter().map(|(placing, _)| placing).collect(),
+        noise_floor_percent: None,
+    }
 }
 
-fn placing(target: &str, rates: &[f64]) -> Placing {
-    let n = rates.len() as f64;
-    let mean = if rates.is_empty() { 0.0 } else { rates.iter().sum::<f64>() / n };
-    let half_width = (rates.len() > 1).then(|| {
-        let variance = rates.iter().map(|r| (r - mean).powi(2)).sum::<f64>() / (n - 1.0);
-        t_quantile(rates.len() - 1) * (variance / n).sqrt()
-    });
+impl Comparison {
+    /// The same, of targets that are one server, measured several times.
+    #[must_use]
+    pub fn of_one_server(self) -> Self {
+        let half_width = |[low, high]: [f64; 2]| ((high / low).sqrt() - 1.0) * 100.0;
+        let noise_floor_percent =
+            self.pairs.first().and_then(|pair| pair.confidence_95).map(half_width);
+        Self { noise_floor_percent, ..self }
+    }
+
+    /// The same, of targets that were all asked for one rate: how they compare in what they answer
+    /// says nothing of who could answer more.
+    #[must_use]
+    pub fn of_one_rate(self) -> Self {
+        Self { pairs: Vec::new(), noise_floor_percent: None, ..self }
+    }
+
+    /// What was found of these two targets.
+    #[must_use]
+    pub fn pair(&self, one: &str, other: &str) -> Option<&Pair> {
+        self.pairs.iter().find(|pair| {
+            [(one, other), (other, one)].contains(&(pair.better.as_str(), pair.worse.as_str()))
+        })
+    }
+}
+
+fn placing(target: &str, rounds: &BTreeMap<u32, f64>) -> Placing {
+    let sample = Sample::of_figures(rounds.values().copied());
+    let mean = rounds.values().sum::<f64>() / rounds.len().max(1) as f64;
     Placing {
         target: target.to_owned(),
-        rate_per_s: mean,
-        confidence_95_per_s: half_width.map(|h| [(mean - h).max(0.0), mean + h]),
+        rate_per_s: sample.map_or(mean, |sample| sample.geometric_mean()),
+        confidence_95_per_s: sample.and_then(|sample| sample.geometric_95()),
         relative_to_best: 0.0,
-        tied_with_previous: false,
     }
 }
 
-fn overlap(better: &Placing, worse: &Placing) -> bool {
-    match (better.confidence_95_per_s, worse.confidence_95_per_s) {
-        (Some([low, _]), Some([_, high])) => high >= low,
-        _ => false,
+fn pairs(ranked: &[(Placing, &BTreeMap<u32, f64>)]) -> Vec<Pair> {
+    let mut pairs = Vec::new();
+    let mut samples = Vec::new();
+    for (i, (better, rates)) in ranked.iter().enumerate() {
+        for (worse, others) in &ranked[i + 1..] {
+            let (pair, sample) = pair((&better.target, rates), (&worse.target, others));
+            pairs.push(pair);
+            samples.push(sample);
+        }
     }
+    let tested: Vec<f64> = pairs.iter().filter_map(|pair| pair.p_value).collect();
+    let mut adjusted = holm(&tested).into_iter();
+    // What the first claim has to pass.
+    let level = LEVEL / tested.len().max(1) as f64;
+    for (pair, sample) in pairs.iter_mut().zip(samples).filter(|(pair, _)| pair.p_value.is_some()) {
+        pair.p_holm = adjusted.next();
+        pair.shown = pair.p_holm.is_some_and(|p| p < LEVEL);
+        let needed = sample.and_then(|sample| rounds_needed(&sample, level));
+        pair.more_rounds_for_5_percent = needed.map(|needed| needed.saturating_sub(pair.rounds));
+    }
+    pairs
 }
 
-/// The 97.5th percentile of Student's t distribution, for 1 to 30 degrees of freedom; beyond
-/// that the normal distribution's (NIST/SEMATECH e-Handbook, 1.3.6.7.2).
-fn t_quantile(degrees: usize) -> f64 {
-    const T: [f64; 30] = [
-        12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160,
-        2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056,
-        2.052, 2.048, 2.045, 2.042,
-    ];
-    T.get(degrees.wrapping_sub(1)).copied().unwrap_or(1.96)
+/// What two targets' common rounds tell on their own, and the logarithms of their ratios.
+fn pair(
+    (one, rates): (&str, &BTreeMap<u32, f64>),
+    (other, others): (&str, &BTreeMap<u32, f64>),
+) -> (Pair, Option<Sample>) {
+    let ratios: Vec<f64> = rates
+        .iter()
+        .filter_map(|(round, rate)| others.get(round).map(|other| rate / other))
+        .collect();
+    let sample = Sample::of_figures(ratios.iter().copied());
+    // Ranks are those of all rounds, so the common ones alone may tell otherwise.
+    let swapped = sample.is_some_and(|sample| sample.mean < 0.0);
+    let sample = match sample {
+        Some(sample) if swapped => Some(Sample { mean: -sample.mean, ..sample }),
+        sample => sample,
+    };
+    let (better, worse) = if swapped { (other, one) } else { (one, other) };
+    let enough = sample.filter(|sample| sample.rounds >= FEWEST_ROUNDS);
+    let pair = Pair {
+        better: better.to_owned(),
+        worse: worse.to_owned(),
+        rounds: u32::try_from(ratios.len()).unwrap_or(u32::MAX),
+        ratio: sample.map(|sample| sample.geometric_mean()),
+        confidence_95: enough.and_then(|sample| sample.geometric_95()),
+        p_value: enough.and_then(|sample| sample.p_value()),
+        p_holm: None,
+        shown: false,
+        more_rounds_for_5_percent: None,
+    };
+    (pair, enough)
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn ranked(rates: &[(&str, &[f64])]) -> Vec<Placing> {
-        let rates: Vec<_> = rates.iter().map(|(n, r)| ((*n).to_owned(), r.to_vec())).collect();
-        compare(&rates).ranking
-    }
-
-    #[test]
-    fn best_first_with_students_interval() {
-        let ranking = ranked(&[("slow", &[50.0, 50.0]), ("fast", &[98.0, 100.0, 102.0])]);
-        assert_eq!(ranking[0].target, "fast");
-        // s = 2, n = 3: 4.303 × 2 / √3 = 4.969
-        let [low, high] = ranking[0].confidence_95_per_s.unwrap();
-        assert!((low - 95.031).abs() < 0.01 && (high - 104.969).abs() < 0.01, "{low} {high}");
-        assert_eq!(ranking[1].relative_to_best, 0.5);
-        assert!(!ranking[1].tied_with_previous);
-    }
-
-    #[test]
-    fn overlapping_intervals_are_a_tie() {
-        let ranking = ranked(&[("a", &[100.0, 110.0, 90.0]), ("b", &[99.0, 108.0, 88.0])]);
-        assert!(ranking[1].tied_with_previous);
-    }
-
-    #[test]
-    fn one_round_has_no_interval_and_nothing_divides_by_zero() {
-        let ranking = ranked(&[("a", &[0.0]), ("b", &[])]);
-        assert_eq!(ranking[0].confidence_95_per_s, None);
-        assert_eq!(ranking[0].relative_to_best, 0.0);
-    }
-}
+mod tests;

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::compare::Comparison;
+use super::over_rounds::LatencyOverRounds;
 use super::summary::{LatencySummary, Summary};
 
 /// What the document calls itself.
@@ -21,7 +22,7 @@ pub struct RunRecord {
     pub scenario: String,
     /// When the run began, in UTC (RFC 3339).
     pub started: String,
-    /// What generated data was seeded with.
+    /// What generated data and the order of the targets in each round were seeded with.
     pub seed: u64,
     /// Where it ran.
     pub environment: Environment,
@@ -29,7 +30,8 @@ pub struct RunRecord {
     pub load: LoadRecord,
     /// The targets, in the order in which they were named.
     pub targets: Vec<TargetRecord>,
-    /// The targets in order; `None` for a server that was running already.
+    /// The targets in order; `None` for a server that was running already, unless it was measured
+    /// against itself.
     pub comparison: Option<Comparison>,
     /// What had to hold, and whether it did.
     pub thresholds: Vec<ThresholdRecord>,
@@ -127,6 +129,8 @@ pub struct TargetRecord {
     /// In the closed model, an estimate of the latencies that requests would have had that came at
     /// the same rate and waited for nobody, in µs.
     pub uncoordinated_us: Option<LatencySummary>,
+    /// Latencies of all steps together, from round to round, in µs.
+    pub latency_over_rounds_us: LatencyOverRounds,
     /// Sums that were read from the answers.
     pub counters: BTreeMap<String, u64>,
     /// What the backend held afterwards, held against the counters.
@@ -278,6 +282,8 @@ pub enum VerdictKind {
     RateNotKept,
     /// Users of the closed model waited while a server stalled: its latencies don't show that.
     StallHidden,
+    /// The rate rose or fell while it was measured.
+    Drift,
     /// Too few samples for a percentile.
     TooFewSamples,
     /// A counter and the backend disagree.

@@ -7,9 +7,11 @@ use std::time::Duration;
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
+use super::conclusion::{conclusion, rounds_to_ask_for};
 use super::format::{COLUMNS, count, duration, megabytes, milliseconds, precise, rate, wrap};
 use crate::measure::{
-    LoadRecord, Placing, Proof, RunRecord, Summary, TargetRecord, Verdict, VerdictKind,
+    FEWEST_ROUNDS, LoadRecord, Placing, Proof, RunRecord, Summary, TargetRecord, Verdict,
+    VerdictKind,
 };
 
 /// The table, what it means, where the run was saved, unless it could not be, and what to type
@@ -215,39 +217,6 @@ fn traits_of(target: &TargetRecord) -> Vec<String> {
     traits
 }
 
-/// The ranking in words.
-fn conclusion(record: &RunRecord) -> String {
-    let Some(comparison) = &record.comparison else { return String::new() };
-    let mut out = String::new();
-    for pair in comparison.ranking.windows(2) {
-        let (better, worse) = (&pair[0], &pair[1]);
-        if worse.rate_per_s <= 0.0 {
-            continue;
-        }
-        let names = (&better.target, &worse.target);
-        let words = if worse.tied_with_previous {
-            format!("{} and {} are not told apart: their intervals overlap", names.0, names.1)
-        } else {
-            let times = better.rate_per_s / worse.rate_per_s;
-            format!("{} carries {times:.2} times the load of {}", names.0, names.1)
-        };
-        out += &wrap(" ", &words);
-    }
-    let unsure: Vec<&str> = comparison
-        .ranking
-        .iter()
-        .filter(|placing| placing.confidence_95_per_s.is_none())
-        .map(|placing| placing.target.as_str())
-        .collect();
-    if !out.is_empty() && !unsure.is_empty() {
-        let all = unsure.len() == comparison.ranking.len();
-        let who = if all { String::new() } else { format!("{}: ", unsure.join(", ")) };
-        let why = "one round has no confidence interval, so differences may be chance";
-        out += &wrap(" ", &format!("{who}{why}"));
-    }
-    out
-}
-
 /// What was counted in the answers, and whether the backend agrees.
 fn counters(record: &RunRecord) -> String {
     let mut out = String::new();
@@ -352,8 +321,15 @@ fn next(record: &RunRecord, folder: Option<&Path>) -> String {
         let _ = writeln!(out, " saved in {}: {what}", folder.display());
     }
     if lab {
-        out += " next: add --rounds 10 --duration 10s for narrower intervals;\n       \
-                loadgen list shows the scenarios and targets\n";
+        let more = match rounds_to_ask_for(record) {
+            Some(FEWEST_ROUNDS) => {
+                format!("--rounds {FEWEST_ROUNDS}, as fewer tell no difference")
+            }
+            Some(rounds) => format!("--rounds {rounds} to settle differences of 5 %"),
+            None => "--rounds 10 --duration 10s for narrower intervals".to_owned(),
+        };
+        let _ = writeln!(out, " next: add {more};");
+        out += "       loadgen list shows the scenarios and targets\n";
     }
     out
 }

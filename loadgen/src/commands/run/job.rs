@@ -12,6 +12,9 @@ use crate::engine::{Plan, Share};
 use crate::lab::{Home, Manifest, TargetSpec};
 use crate::scenario::{Overrides, Scenario};
 
+/// What tells the second measurement of one subject from the first, behind its name.
+pub const AGAIN: &str = " (again)";
+
 /// What is to be done, every wish resolved.
 pub struct Job {
     /// The scenario, its load overridden by the command line.
@@ -20,11 +23,13 @@ pub struct Job {
     pub subject: Subject,
     /// Worker processes; `None` for load from this process.
     pub workers: Option<u32>,
+    /// Whether the one subject is measured twice in each round, against itself.
+    pub aa: bool,
     /// Rounds for each target.
     pub rounds: u32,
     /// How long each round runs before it counts.
     pub warmup: Duration,
-    /// What generated data is seeded with.
+    /// What generated data and the order of the targets are seeded with.
     pub seed: u64,
     /// Worker processes of each target.
     pub server_workers: u32,
@@ -63,16 +68,17 @@ impl Job {
         })?;
         let subject = match args.url {
             Some(url) => Subject::Url(base_url(&url)?),
-            None => lab_subject(&args.target, &scenario)?,
+            None => lab_subject(&args.target, &scenario, args.aa)?,
         };
         let rounds = args.rounds.unwrap_or(match subject {
-            Subject::Lab { .. } => 5,
-            Subject::Url(_) => 1,
+            Subject::Url(_) if !args.aa => 1,
+            _ => 5,
         });
         Ok(Self {
             scenario,
             subject,
             workers: args.workers,
+            aa: args.aa,
             rounds,
             warmup: args.warmup,
             seed: args.seed.map_or_else(random_seed, Ok)?,
@@ -82,11 +88,23 @@ impl Job {
         })
     }
 
-    /// The names of what is compared.
+    /// The names of what is compared: the subject's own, and one more where it is measured again.
     pub fn names(&self) -> Vec<String> {
-        match &self.subject {
+        let mut names: Vec<String> = match &self.subject {
             Subject::Lab { targets, .. } => targets.iter().map(|t| t.name.clone()).collect(),
             Subject::Url(url) => vec![url.clone()],
+        };
+        if self.aa {
+            names.extend(names.first().map(|name| format!("{name}{AGAIN}")));
+        }
+        names
+    }
+
+    /// The lab's target behind the name of this index.
+    pub fn target(&self, index: usize) -> Option<&TargetSpec> {
+        match &self.subject {
+            Subject::Lab { targets, .. } => targets.get(index).or(targets.last()),
+            Subject::Url(_) => None,
         }
     }
 
@@ -111,7 +129,7 @@ fn random_seed() -> Result<u64, Failure> {
     Ok(random >> 11)
 }
 
-fn lab_subject(named: &[String], scenario: &Scenario) -> Result<Subject, Failure> {
+fn lab_subject(named: &[String], scenario: &Scenario, aa: bool) -> Result<Subject, Failure> {
     let home = Home::find()?;
     let manifest = Manifest::load(&home.manifest())?;
     let names = match (named, scenario.targets.as_slice()) {
@@ -127,6 +145,10 @@ fn lab_subject(named: &[String], scenario: &Scenario) -> Result<Subject, Failure
             return Err(Failure::message(Exit::Usage, message, "name each target once"));
         }
         targets.push(target.clone());
+    }
+    if aa && targets.len() != 1 {
+        let message = format!("--aa measures one target against itself, not {}", targets.len());
+        return Err(Failure::message(Exit::Usage, message, "name one: --target NAME"));
     }
     Ok(Subject::Lab { home, targets })
 }

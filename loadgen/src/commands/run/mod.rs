@@ -5,6 +5,7 @@ mod folder;
 mod generator;
 mod interrupt;
 mod job;
+mod order;
 mod record;
 mod session;
 mod stdout;

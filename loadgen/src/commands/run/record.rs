@@ -9,9 +9,9 @@ use super::verdicts;
 use crate::commands::Exit;
 use crate::lab::{Lab, Usage};
 use crate::measure::{
-    Counts, Degraded, Environment, Latencies, LatencySummary, LoadRecord, Phase, Proof,
-    ResourceRecord, RoundRecord, RunRecord, SCHEMA, SecondRecord, Series, ServerRecord,
-    StageRecord, Summary, TargetRecord, ThresholdRecord, WorkerRecord, compare,
+    Comparison, Counts, Degraded, Environment, Latencies, LatencyOverRounds, LatencySummary,
+    LoadRecord, Phase, Proof, ResourceRecord, RoundRecord, RunRecord, SCHEMA, SecondRecord, Series,
+    ServerRecord, StageRecord, Summary, TargetRecord, ThresholdRecord, WorkerRecord, compare,
 };
 use crate::scenario::{Metric, Model, Step, Threshold, Until};
 
@@ -36,7 +36,7 @@ pub fn build(job: &Job, measured: &Measured, context: Context<'_>) -> RunRecord 
             pooled.push(Pooled::new(job, index, name, &rounds, context.lab));
         }
     }
-    let rates: Vec<(String, Vec<f64>)> =
+    let rates: Vec<(String, BTreeMap<u32, f64>)> =
         pooled.iter().map(|p| (p.record.name.clone(), rates(&p.record.rounds))).collect();
     let missing = measured.rounds.iter().find_map(|round| round.yielded.missing.clone());
     let failed = measured.failure.as_ref().filter(|failure| failure.exit == Exit::Degraded);
@@ -48,7 +48,7 @@ pub fn build(job: &Job, measured: &Measured, context: Context<'_>) -> RunRecord 
         seed: job.seed,
         environment: context.environment,
         load: load(job),
-        comparison: matches!(job.subject, Subject::Lab { .. }).then(|| compare(&rates)),
+        comparison: comparison(job, &rates),
         thresholds: pooled.iter().flat_map(|p| p.judge(&job.scenario.thresholds)).collect(),
         targets: pooled.into_iter().map(|p| p.record).collect(),
         verdicts: Vec::new(),
@@ -59,11 +59,26 @@ pub fn build(job: &Job, measured: &Measured, context: Context<'_>) -> RunRecord 
     record
 }
 
+/// A server that was running already is held against nothing but itself.
+fn comparison(job: &Job, rates: &[(String, BTreeMap<u32, f64>)]) -> Option<Comparison> {
+    let comparison = match job.subject {
+        _ if job.aa => compare(rates).of_one_server(),
+        Subject::Lab { .. } => compare(rates),
+        Subject::Url(_) => return None,
+    };
+    Some(match job.scenario.load.model {
+        Model::Closed => comparison,
+        Model::Open(_) => comparison.of_one_rate(),
+    })
+}
+
 /// What the ranking goes by: the rates of whole rounds, or of the others where there is none.
-fn rates(rounds: &[RoundRecord]) -> Vec<f64> {
+///
+/// A round that is not whole ends the run, so there are never enough of them for a claim.
+fn rates(rounds: &[RoundRecord]) -> BTreeMap<u32, f64> {
     let any_whole = rounds.iter().any(|round| round.whole);
     let ranked = rounds.iter().filter(|round| round.whole || !any_whole);
-    ranked.map(|round| round.total.rate_per_s).collect()
+    ranked.map(|round| (round.round, round.total.rate_per_s)).collect()
 }
 
 fn load(job: &Job) -> LoadRecord {
@@ -116,7 +131,10 @@ impl Pooled {
         let window = rounds.iter().map(|round| round.yielded.held).sum();
         let (summaries, total) = summarize(steps, &series, Phase::Hold, window);
         let counts = by_step(held(&series), steps.len());
+        let rounds_recorded: Vec<RoundRecord> =
+            rounds.iter().map(|round| round_record(steps, round)).collect();
         let record = TargetRecord {
+            latency_over_rounds_us: over_rounds(&rounds_recorded),
             url: rounds.last().map(|round| round.url.clone()).unwrap_or_default(),
             server: server(job, index, lab),
             steps: summaries,
@@ -124,7 +142,7 @@ impl Pooled {
             total,
             counters: counters(steps, &counts),
             proofs: rounds.iter().filter_map(|round| proof(steps, round)).collect(),
-            rounds: rounds.iter().map(|round| round_record(steps, round)).collect(),
+            rounds: rounds_recorded,
             resources: resources(rounds.iter().map(|round| &round.usage)),
             workers: workers(rounds),
             name,
@@ -257,6 +275,12 @@ fn proof(steps: &[Step], round: &Round) -> Option<Proof> {
     })
 }
 
+/// Only whole rounds tell how much they differ.
+fn over_rounds(rounds: &[RoundRecord]) -> LatencyOverRounds {
+    let whole = rounds.iter().filter(|round| round.whole);
+    LatencyOverRounds::of(&whole.map(|round| &round.total.latency_us).collect::<Vec<_>>())
+}
+
 fn round_record(steps: &[Step], round: &Round) -> RoundRecord {
     let series = &round.yielded.series;
     let (summaries, total) = summarize(steps, series, Phase::Hold, round.yielded.held);
@@ -327,10 +351,10 @@ fn workers(rounds: &[&Round]) -> Vec<WorkerRecord> {
 }
 
 fn server(job: &Job, index: usize, lab: Option<&Lab>) -> ServerRecord {
-    let (Subject::Lab { targets, .. }, Some(lab)) = (&job.subject, lab) else {
+    let (Some(target), Some(lab)) = (job.target(index), lab) else {
         return ServerRecord::default();
     };
-    let entry = &targets[index].entry;
+    let entry = &target.entry;
     ServerRecord {
         framework: entry.framework.clone(),
         server: entry.server.clone(),

@@ -9,7 +9,8 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::generator::{Generator, Yield};
-use super::job::{Job, Subject};
+use super::job::{AGAIN, Job, Subject};
+use super::order::order;
 use crate::cluster::{Cluster, LocalWorkers};
 use crate::commands::{Exit, Failure};
 use crate::engine::{self, Plan};
@@ -124,9 +125,7 @@ impl<'a> Session<'a> {
         }
         let targets = self.job.names().len();
         for number in 1..=self.job.rounds {
-            for turn in 0..targets {
-                // Each round begins with another target, so that none is always first.
-                let target = (turn + number as usize - 1) % targets;
+            for target in order(targets, self.job.seed, number) {
                 self.round(target, number, &mut measured.rounds).await?;
                 if self.interrupt.is_cancelled() {
                     return Err(Stopped::Interrupted);
@@ -169,19 +168,20 @@ impl<'a> Session<'a> {
         number: u32,
         rounds: &mut Vec<Round>,
     ) -> Result<(), Stopped> {
-        let (name, url, mut running) = match (&self.job.subject, &self.lab) {
-            (Subject::Lab { targets, .. }, Some(lab)) => {
-                let name = targets[target].name.as_str();
+        let name = &self.job.names()[target];
+        let (url, mut running) = match (&self.job.subject, &self.lab, self.job.target(target)) {
+            (Subject::Lab { .. }, Some(lab), Some(spec)) => {
                 self.progress.step(&format!("starting {name}"));
+                let log = format!("{}-{number}.log", name.replace(AGAIN, "-again"));
                 let started = async {
                     lab.fill().await?;
-                    lab.start_target(name, number).await
+                    lab.start_target(&spec.name, &log).await
                 };
                 let running = unless(&self.interrupt, started).await?.map_err(Failure::from)?;
-                (name, running.url.clone(), Some(running))
+                (running.url.clone(), Some(running))
             }
-            (Subject::Url(url), _) => (url.as_str(), url.clone(), None),
-            (Subject::Lab { .. }, None) => return Err(Stopped::Interrupted),
+            (Subject::Url(url), ..) => (url.clone(), None),
+            (Subject::Lab { .. }, ..) => return Err(Stopped::Interrupted),
         };
         let plan = self.job.plan(url.clone(), number);
         let result = self.load(name, plan, running.as_ref()).await;

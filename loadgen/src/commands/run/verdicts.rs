@@ -1,6 +1,6 @@
 //! What a reader must know before believing the figures.
 
-use crate::measure::{Proof, RunRecord, TargetRecord, Verdict, VerdictKind};
+use crate::measure::{Proof, RunRecord, TargetRecord, Trend, Verdict, VerdictKind};
 
 /// From this share of its cores on, the generator may have held the target back.
 const BUSY_PERCENT: f64 = 90.0;
@@ -18,6 +18,7 @@ pub fn judge(record: &RunRecord) -> Vec<Verdict> {
                 .chain(generator_busy(target, record))
                 .chain(rate_not_kept(target, record))
                 .chain(stall_hidden(target))
+                .chain(drift(target, record))
                 .chain(too_few_samples(target))
                 .chain(target.proofs.iter().filter_map(|proof| proof_failed(target, proof)))
         })
@@ -150,6 +151,33 @@ fn stall_hidden(target: &TargetRecord) -> Option<Verdict> {
     let advice = "the closed model can't see more than one request per user wait: measure with \
                   --rate, the open model";
     Some(verdict(target, VerdictKind::StallHidden, message, advice))
+}
+
+/// From this trend within a round on, in %, its rate is not that of one state.
+const DRIFT_PERCENT: f64 = 2.0;
+
+/// Whether the rate rose or fell while it was measured. A rate that is meant to change, or that
+/// iterations end, shows nothing by that.
+fn drift(target: &TargetRecord, record: &RunRecord) -> Option<Verdict> {
+    record.load.duration_s?;
+    if record.load.rate_per_s.is_some() || !record.load.stages.is_empty() {
+        return None;
+    }
+    let trend = Trend::of(&target.rounds, record.load.ramp_up_s)?;
+    if trend.percent.abs() <= DRIFT_PERCENT {
+        return None;
+    }
+    let [low, high] = trend.confidence_95_percent;
+    let message = format!(
+        "from the first half of a round to the second its rate changed by {:+.1} % ({low:+.1} to \
+         {high:+.1} %)",
+        trend.percent
+    );
+    let advice = match trend.percent > 0.0 {
+        true => "it was still warming up: begin to count later, with --warmup",
+        false => "look for what fills up or is throttled; a longer --warmup shows where it settles",
+    };
+    Some(verdict(target, VerdictKind::Drift, message, advice))
 }
 
 /// Percentiles that are null, of all steps together; those of single steps have fewer samples.

@@ -1,0 +1,109 @@
+use super::*;
+
+fn compared(rates: &[(&str, &[f64])]) -> Comparison {
+    let rates: Vec<_> = rates
+        .iter()
+        .map(|(name, rates)| ((*name).to_owned(), (1..).zip(rates.iter().copied()).collect()))
+        .collect();
+    compare(&rates)
+}
+
+/// Noise of about this size, which is neither a trend nor the same in all.
+fn noisy(rate: f64, noise: f64, turn: usize) -> [f64; 5] {
+    let waves = [0.3, -1.2, 0.9, 0.6, -0.6];
+    std::array::from_fn(|round| rate * (noise * waves[(round * (turn + 1) + turn) % 5]).exp())
+}
+
+#[test]
+fn best_first_with_students_interval_of_the_logarithms() {
+    let ranking =
+        compared(&[("slow", &[50.0, 50.0]), ("fast", &[100.0 / 1.02, 100.0, 102.0])]).ranking;
+    assert_eq!(ranking[0].target, "fast");
+    assert!((ranking[0].rate_per_s - 100.0).abs() < 1e-9);
+    // s = ln 1.02, n = 3: exp(4.303 × 0.019803 / √3) = 1.0504
+    let [low, high] = ranking[0].confidence_95_per_s.unwrap();
+    assert!((low - 95.20).abs() < 0.01 && (high - 105.04).abs() < 0.01, "{low} {high}");
+    assert!((ranking[1].relative_to_best - 0.5).abs() < 1e-9);
+}
+
+#[test]
+fn a_difference_is_that_of_the_same_rounds() {
+    // The machine halves its speed, and one is 4 to 6 % better all the same.
+    let better = [1_050.0, 832.0, 636.0, 520.0, 525.0];
+    let worse = [1_000.0, 800.0, 600.0, 500.0, 500.0];
+    let comparison = compared(&[("worse", &worse), ("better", &better)]);
+    let [low, high] = comparison.ranking[0].confidence_95_per_s.unwrap();
+    assert!(low < 600.0 && high > 800.0);
+    let pair = &comparison.pairs[0];
+    assert_eq!((pair.better.as_str(), pair.worse.as_str()), ("better", "worse"));
+    assert!(pair.shown && pair.p_value == pair.p_holm);
+    let ([low, high], ratio) = (pair.confidence_95.unwrap(), pair.ratio.unwrap());
+    assert!(1.03 < low && low < ratio && ratio < high && high < 1.07, "{low} {ratio} {high}");
+    let [best, second] = [0, 1].map(|place| comparison.ranking[place].rate_per_s);
+    assert!((best / second - ratio).abs() < 1e-9, "ranks and ratios are of one scale");
+}
+
+#[test]
+fn fewer_than_five_common_rounds_claim_nothing() {
+    let comparison =
+        compared(&[("a", &[200.0, 201.0, 199.0, 200.0]), ("b", &noisy(100.0, 0.01, 0))]);
+    let pair = &comparison.pairs[0];
+    assert_eq!((pair.rounds, pair.shown), (4, false));
+    assert!(pair.ratio.unwrap() > 1.9);
+    let none = (pair.confidence_95, pair.p_value, pair.p_holm, pair.more_rounds_for_5_percent);
+    assert_eq!(none, (None, None, None, None));
+}
+
+#[test]
+fn each_is_held_against_each_and_all_are_corrected_for() {
+    let (a, b, c) = (noisy(104.0, 0.02, 0), noisy(100.0, 0.02, 1), noisy(100.0, 0.02, 2));
+    let two = compared(&[("a", &a), ("b", &b)]);
+    let three = compared(&[("a", &a), ("b", &b), ("c", &c)]);
+    assert_eq!(three.pairs.len(), 3);
+    let alone = two.pair("a", "b").unwrap();
+    let among = three.pair("b", "a").unwrap();
+    assert_eq!(alone.p_value, among.p_value);
+    assert!(among.p_holm > alone.p_holm);
+    assert!(among.more_rounds_for_5_percent > alone.more_rounds_for_5_percent);
+    for pair in &three.pairs {
+        let [low, _] = pair.confidence_95.unwrap();
+        assert!(!pair.shown || low > 1.0, "what is shown is in its interval, too");
+    }
+}
+
+#[test]
+fn a_pair_without_enough_rounds_takes_nothing_from_the_others() {
+    let (a, b) = (noisy(104.0, 0.02, 0), noisy(100.0, 0.02, 1));
+    let two = compared(&[("a", &a), ("b", &b)]);
+    let three = compared(&[("a", &a), ("b", &b), ("c", &[90.0])]);
+    assert_eq!(two.pair("a", "b"), three.pair("a", "b"));
+}
+
+#[test]
+fn a_round_without_an_answer_is_compared_with_nothing() {
+    let comparison =
+        compared(&[("a", &[50.0, 0.0, 50.0, 50.0, 50.0]), ("b", &noisy(30.0, 0.01, 0))]);
+    assert_eq!(comparison.ranking[0].rate_per_s, 40.0);
+    assert_eq!(comparison.ranking[0].confidence_95_per_s, None);
+    let pair = &comparison.pairs[0];
+    assert_eq!((pair.rounds, pair.ratio, pair.shown), (5, None, false));
+}
+
+#[test]
+fn one_round_has_no_interval_and_nothing_divides_by_zero() {
+    let comparison = compared(&[("a", &[0.0]), ("b", &[])]);
+    assert_eq!(comparison.ranking[0].confidence_95_per_s, None);
+    assert_eq!(comparison.ranking[0].relative_to_best, 0.0);
+    assert_eq!(comparison.pairs[0].ratio, None);
+}
+
+#[test]
+fn the_noise_floor_is_half_the_interval() {
+    let same = [noisy(100.0, 0.02, 0), noisy(100.0, 0.02, 1)];
+    let compared = compared(&[("a", &same[0]), ("a (again)", &same[1])]);
+    assert_eq!(compared.noise_floor_percent, None);
+    let pair = compared.pairs[0].clone();
+    let [_, high] = pair.confidence_95.unwrap();
+    let floor = compared.of_one_server().noise_floor_percent.unwrap();
+    assert!((floor - (high / pair.ratio.unwrap() - 1.0) * 100.0).abs() < 1e-9, "{floor}");
+}

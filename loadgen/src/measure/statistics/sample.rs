@@ -1,0 +1,192 @@
+//! A sample of logarithms, one for each round, and Student's t for its mean.
+
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
+use super::LEVEL;
+
+/// Rounds without which no difference is claimed. Student's t holds from two on if the noise is
+/// normal; with fewer than five nobody could tell that it is not, and the intervals are so wide
+/// that they say little.
+pub const FEWEST_ROUNDS: u32 = 5;
+
+/// The logarithms of a figure, or of a ratio of two figures, over rounds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Sample {
+    /// The number of rounds.
+    pub rounds: u32,
+    /// Their mean.
+    pub mean: f64,
+    /// Their standard deviation, over n − 1; zero for one round.
+    pub deviation: f64,
+}
+
+impl Sample {
+    /// The sample of these logarithms; `None` where there is none, or one that is no number.
+    #[must_use]
+    pub fn of(logarithms: &[f64]) -> Option<Self> {
+        let rounds = u32::try_from(logarithms.len()).ok()?;
+        let n = f64::from(rounds);
+        let mean = logarithms.iter().sum::<f64>() / n;
+        let squares = logarithms.iter().map(|x| (x - mean).powi(2)).sum::<f64>();
+        let deviation = if n > 1.0 { (squares / (n - 1.0)).sqrt() } else { 0.0 };
+        // A zero among the figures, which has no logarithm, or no figure at all.
+        mean.is_finite().then_some(Self { rounds, mean, deviation })
+    }
+
+    /// The sample of the logarithms of these figures.
+    #[must_use]
+    pub fn of_figures(figures: impl IntoIterator<Item = f64>) -> Option<Self> {
+        Self::of(&figures.into_iter().map(f64::ln).collect::<Vec<_>>())
+    }
+
+    /// The geometric mean of the figures.
+    #[must_use]
+    pub fn geometric_mean(&self) -> f64 {
+        self.mean.exp()
+    }
+
+    /// Student's 95 % confidence interval of the mean of the logarithms; `None` for one round.
+    #[must_use]
+    pub fn confidence_95(&self) -> Option<[f64; 2]> {
+        let half_width = t_quantile(1.0 - LEVEL / 2.0, self.rounds)? * self.error();
+        Some([self.mean - half_width, self.mean + half_width])
+    }
+
+    /// The same interval for the geometric mean of the figures.
+    #[must_use]
+    pub fn geometric_95(&self) -> Option<[f64; 2]> {
+        self.confidence_95().map(|ends| ends.map(f64::exp))
+    }
+
+    /// How probable a mean at least this far from zero would be, were the true one zero:
+    /// Student's two-sided test. `None` for one round.
+    #[must_use]
+    pub fn p_value(&self) -> Option<f64> {
+        let student = student(self.rounds)?;
+        match self.error() {
+            0.0 if self.mean == 0.0 => Some(1.0),
+            error => Some((2.0 * student.sf((self.mean / error).abs())).min(1.0)),
+        }
+    }
+
+    /// The standard error of the mean.
+    fn error(&self) -> f64 {
+        self.deviation / f64::from(self.rounds).sqrt()
+    }
+}
+
+/// The value below which Student's t for the mean of so many rounds lies with this probability;
+/// `None` for fewer than two rounds.
+pub(super) fn t_quantile(probability: f64, rounds: u32) -> Option<f64> {
+    Some(student(rounds)?.inverse_cdf(probability))
+}
+
+fn student(rounds: u32) -> Option<StudentsT> {
+    let freedom = f64::from(rounds.checked_sub(1)?);
+    StudentsT::new(0.0, 1.0, freedom).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[track_caller]
+    fn assert_close(measured: f64, expected: f64) {
+        assert!((measured / expected - 1.0).abs() < 1e-9, "{measured} is not {expected}");
+    }
+
+    // scipy.stats.t.ppf(q, n - 1), SciPy 1.17.1, for q = 0.975 and 1 - 0.05 / 12: an interval's
+    // end, and the first step of Holm's for the six pairs of four targets.
+    #[test]
+    fn quantiles_are_scipys() {
+        for (rounds, end, first_of_six) in [
+            (2, 12.706204736174694, 76.39000931113632),
+            (3, 4.302652729749462, 10.885866619163108),
+            (5, 2.7764451051977934, 4.851008443097864),
+            (10, 2.262157162798205, 3.364203432439991),
+            (30, 2.045229642132703, 2.8315526875186805),
+            (100, 1.9842169515864174, 2.692306055494673),
+            (1_000, 1.9623414611334493, 2.643522759641752),
+        ] {
+            assert_close(t_quantile(0.975, rounds).unwrap(), end);
+            assert_close(t_quantile(1.0 - 0.05 / 12.0, rounds).unwrap(), first_of_six);
+        }
+        assert_eq!((t_quantile(0.975, 0), t_quantile(0.975, 1)), (None, None));
+    }
+
+    const A: [f64; 5] = [1203.1, 1188.4, 1240.9, 1195.2, 1211.7];
+    const B: [f64; 5] = [1150.2, 1161.9, 1172.3, 1139.8, 1180.6];
+    const C: [f64; 5] = [1175.0, 1168.1, 1239.5, 1121.3, 1187.6];
+
+    fn paired(a: &[f64], b: &[f64]) -> Sample {
+        Sample::of_figures(a.iter().zip(b).map(|(a, b)| a / b)).unwrap()
+    }
+
+    // r = scipy.stats.ttest_rel(np.log(a), np.log(b)); ci = r.confidence_interval(0.95)
+    // np.exp(np.mean(np.log(a) - np.log(b))), r.pvalue, np.exp(ci.low), np.exp(ci.high)
+    #[test]
+    fn a_paired_test_is_scipys() {
+        let sample = paired(&A, &B);
+        assert_close(sample.geometric_mean(), 1.0403630209519665);
+        assert_close(sample.p_value().unwrap(), 0.003837779759423789);
+        let [low, high] = sample.geometric_95().unwrap();
+        assert_close(low, 1.021545838285155);
+        assert_close(high, 1.0595268218029514);
+        for (a, b, p, ends) in [
+            (A, C, 0.07267127781802622, [0.9963117625386065, 1.0555453769777183]),
+            (C, B, 0.2950856338476837, [0.9813743607711037, 1.0487281874352898]),
+        ] {
+            assert_close(paired(&a, &b).p_value().unwrap(), p);
+            let [low, high] = paired(&a, &b).geometric_95().unwrap();
+            assert_close(low, ends[0]);
+            assert_close(high, ends[1]);
+        }
+    }
+
+    #[test]
+    fn what_has_no_logarithm_is_no_sample() {
+        assert_eq!(Sample::of(&[]), None);
+        assert_eq!(Sample::of_figures([1.0, 0.0]), None);
+        assert_eq!(Sample::of_figures([f64::NAN, 1.0]), None);
+    }
+
+    #[test]
+    fn one_round_tells_nothing_of_noise_and_equal_rounds_tell_all() {
+        let one = Sample::of_figures([100.0]).unwrap();
+        assert_eq!((one.confidence_95(), one.p_value()), (None, None));
+        let equal = Sample::of(&[0.0; 5]).unwrap();
+        assert_eq!((equal.confidence_95(), equal.p_value()), (Some([0.0, 0.0]), Some(1.0)));
+        assert_eq!(Sample::of(&[0.25; 5]).unwrap().p_value(), Some(0.0));
+    }
+
+    proptest! {
+        #[test]
+        fn it_matters_not_which_comes_first_nor_in_which_unit(
+            rounds in prop::collection::vec((1.0..1e5, 1.0..1e5), 2..30),
+            scale in 1e-3..1e3,
+        ) {
+            let (a, b): (Vec<f64>, Vec<f64>) = rounds.into_iter().unzip();
+            let close = |x: f64, y: f64| (x - y).abs() <= 1e-6 * y.abs().max(1e-6);
+            let sample = paired(&a, &b);
+            let p = sample.p_value().unwrap();
+            let swapped = paired(&b, &a);
+            prop_assert!(close(swapped.geometric_mean(), 1.0 / sample.geometric_mean()));
+            prop_assert!(close(swapped.p_value().unwrap(), p));
+            let by = |rates: &[f64]| rates.iter().map(|rate| rate * scale).collect::<Vec<_>>();
+            let scaled = paired(&by(&a), &by(&b));
+            prop_assert!(close(scaled.geometric_mean(), sample.geometric_mean()));
+            prop_assert!(close(scaled.p_value().unwrap(), p));
+        }
+
+        #[test]
+        fn the_interval_holds_one_if_and_only_if_p_is_above_the_level(
+            ratios in prop::collection::vec(0.5..2.0, 2..30),
+        ) {
+            let sample = Sample::of_figures(ratios).unwrap();
+            let [low, high] = sample.geometric_95().unwrap();
+            prop_assert_eq!(low <= 1.0 && 1.0 <= high, sample.p_value().unwrap() >= LEVEL);
+        }
+    }
+}
