@@ -38,13 +38,13 @@ pub struct Placing {
 /// Two targets, held against each other in the rounds that both have.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Pair {
-    /// The one that answered more in these rounds, whether or not that is more than chance.
+    /// The one that answered more in these rounds, or in the open model faster, whether or not that is more than chance.
     pub better: String,
     /// The other.
     pub worse: String,
     /// The rounds that both have.
     pub rounds: u32,
-    /// The better's rate over the worse's: the geometric mean over these rounds; `None` without
+    /// The better's rate over the worse's, or the worse's median latency over the better's: the geometric mean over these rounds; `None` without
     /// any, or where one of them has no expected answer in a round.
     pub ratio: Option<f64>,
     /// The ratio's 95 % confidence interval, for this pair on its own; `None` with fewer than five
@@ -92,11 +92,30 @@ impl Comparison {
         Self { noise_floor_percent, ..self }
     }
 
-    /// The same, of targets that were all asked for one rate: how they compare in what they answer
-    /// says nothing of who could answer more.
+    /// The same of targets that were all asked for one rate, by how fast they answered: by one over
+    /// their rounds' median latencies. Who has none, because it did not carry the rate, comes last.
     #[must_use]
-    pub fn of_one_rate(self) -> Self {
-        Self { pairs: Vec::new(), noise_floor_percent: None, ..self }
+    pub fn by_speed(self, speeds: &[(String, BTreeMap<u32, f64>)]) -> Self {
+        let none = BTreeMap::new();
+        let of = |target: &str| speeds.iter().find(|(name, _)| name == target);
+        let speed = |rounds: &BTreeMap<u32, f64>| {
+            Sample::of_figures(rounds.values().copied()).map_or(0.0, |s| s.geometric_mean())
+        };
+        let mut ranked: Vec<(Placing, &BTreeMap<u32, f64>)> = self
+            .ranking
+            .into_iter()
+            .map(|placing| {
+                let rounds = of(&placing.target).map_or(&none, |(_, rounds)| rounds);
+                (placing, rounds)
+            })
+            .collect();
+        ranked.sort_by(|(_, a), (_, b)| speed(b).total_cmp(&speed(a)));
+        Self {
+            ranked_by: "median latency".to_owned(),
+            pairs: pairs(&ranked),
+            ranking: ranked.into_iter().map(|(placing, _)| placing).collect(),
+            ..self
+        }
     }
 
     /// What was found of these two targets.

@@ -6,26 +6,23 @@ use crate::measure::{Comparison, FEWEST_ROUNDS, Pair, RunRecord};
 /// A sentence for each two neighbours of the ranking.
 pub fn conclusion(record: &RunRecord) -> String {
     let Some(comparison) = &record.comparison else { return String::new() };
-    if record.load.rate_per_s.is_some() && comparison.ranking.len() > 1 {
-        return wrap(" ", ASKED);
-    }
+    let open = record.load.rate_per_s.is_some();
     let pairs = neighbours(comparison);
     let mut out = String::new();
     match pairs.first() {
-        Some(first) if pairs.iter().all(|p| is_short(p) && p.rounds == first.rounds) => {
+        Some(first)
+            if first.rounds > 0
+                && pairs.iter().all(|p| is_short(p) && p.rounds == first.rounds) =>
+        {
             out += &wrap(" ", &format!("{}: {FEWEST_ROUNDS} are needed", too_few(first)));
         }
-        _ => out.extend(pairs.iter().map(|pair| wrap(" ", &sentence(pair)))),
+        _ => out.extend(pairs.iter().map(|pair| wrap(" ", &sentence(pair, open)))),
     }
     if let Some(percent) = comparison.noise_floor_percent {
         out += &wrap(" ", &noise_floor(percent, pairs.iter().any(|pair| pair.shown)));
     }
     out
 }
-
-/// What there is to compare in the open model.
-const ASKED: &str = "all were asked for the same rate: what tells them apart are their latencies, of \
-                     which run.json has the intervals (latency_over_rounds_us)";
 
 /// What one server, held against itself, tells of the machine.
 fn noise_floor(percent: f64, shown: bool) -> String {
@@ -71,16 +68,28 @@ fn too_few(pair: &Pair) -> String {
     }
 }
 
-fn sentence(pair: &Pair) -> String {
+/// What the rounds of both tell: of their rates, or in the `open` model of their latencies.
+fn sentence(pair: &Pair, open: bool) -> String {
     let Pair { better, worse, .. } = pair;
     match (pair.ratio, pair.confidence_95) {
+        (None, _) if open => {
+            format!("{worse} did not carry the rate: its latencies are not compared")
+        }
         _ if is_short(pair) => {
             let few = too_few(pair);
             format!("{better} and {worse}: {few} between them, {FEWEST_ROUNDS} are needed")
         }
         (Some(ratio), Some([low, high])) if pair.shown => {
             let [ratio, low, high] = times([ratio, low, high]);
-            format!("{better} serves {ratio} times the requests of {worse} ({low}–{high})")
+            match open {
+                false => {
+                    format!("{better} serves {ratio} times the requests of {worse} ({low}–{high})")
+                }
+                true => format!(
+                    "{better} answers {ratio} times as fast as {worse} ({low}–{high}), by the \
+                     median"
+                ),
+            }
         }
         (None, _) | (_, None) => format!(
             "{better} and {worse} are not compared: a round of theirs has no expected answer"
@@ -132,7 +141,7 @@ mod tests {
     #[test]
     fn a_ratio_that_was_shown_never_looks_like_one() {
         let shown = |ratio, ends| {
-            let sentence = sentence(&pair(ratio, ends));
+            let sentence = sentence(&pair(ratio, ends), false);
             let sentence = sentence.replace("sanic serves ", "");
             sentence.replace(" times the requests of quart", "")
         };
@@ -144,11 +153,21 @@ mod tests {
     }
 
     #[test]
+    fn at_one_rate_it_is_latencies_that_are_compared() {
+        let shown = sentence(&pair(1.5, [1.2, 1.9]), true);
+        assert_eq!(shown, "sanic answers 1.50 times as fast as quart (1.20–1.90), by the median");
+        let lost = Pair { ratio: None, rounds: 0, ..pair(1.0, [1.0, 1.0]) };
+        let lost = sentence(&lost, true);
+        assert_eq!(lost, "quart did not carry the rate: its latencies are not compared");
+    }
+
+    #[test]
     fn what_was_not_shown_says_what_it_takes() {
         let said = |more| {
             let pair =
                 Pair { shown: false, more_rounds_for_5_percent: more, ..pair(1.0, [0.9, 1.1]) };
-            sentence(&pair).replace("no difference between sanic and quart could be shown", "")
+            sentence(&pair, false)
+                .replace("no difference between sanic and quart could be shown", "")
         };
         assert_eq!(said(Some(0)), "; one of 5 % most likely would have been");
         assert_eq!(said(Some(1)), ": 1 more round would settle 5 %");

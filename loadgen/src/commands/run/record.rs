@@ -36,8 +36,6 @@ pub fn build(job: &Job, measured: &Measured, context: Context<'_>) -> RunRecord 
             pooled.push(Pooled::new(job, index, name, &rounds, context.lab));
         }
     }
-    let rates: Vec<(String, BTreeMap<u32, f64>)> =
-        pooled.iter().map(|p| (p.record.name.clone(), rates(&p.record.rounds))).collect();
     let missing = measured.rounds.iter().find_map(|round| round.yielded.missing.clone());
     let failed = measured.failure.as_ref().filter(|failure| failure.exit == Exit::Degraded);
     let degraded = missing.or_else(|| failed.map(|failure| failure.report.to_string()));
@@ -48,7 +46,7 @@ pub fn build(job: &Job, measured: &Measured, context: Context<'_>) -> RunRecord 
         seed: job.seed,
         environment: context.environment,
         load: load(job),
-        comparison: comparison(job, &rates),
+        comparison: comparison(job, &pooled),
         thresholds: pooled.iter().flat_map(|p| p.judge(&job.scenario.thresholds)).collect(),
         targets: pooled.into_iter().map(|p| p.record).collect(),
         verdicts: Vec::new(),
@@ -60,16 +58,36 @@ pub fn build(job: &Job, measured: &Measured, context: Context<'_>) -> RunRecord 
 }
 
 /// A server that was running already is held against nothing but itself.
-fn comparison(job: &Job, rates: &[(String, BTreeMap<u32, f64>)]) -> Option<Comparison> {
-    let comparison = match job.subject {
-        _ if job.aa => compare(rates).of_one_server(),
-        Subject::Lab { .. } => compare(rates),
-        Subject::Url(_) => return None,
+fn comparison(job: &Job, pooled: &[Pooled]) -> Option<Comparison> {
+    let of = |figures: fn(&[RoundRecord]) -> BTreeMap<u32, f64>| -> Vec<_> {
+        pooled.iter().map(|p| (p.record.name.clone(), figures(&p.record.rounds))).collect()
     };
-    Some(match job.scenario.load.model {
-        Model::Closed => comparison,
-        Model::Open(_) => comparison.of_one_rate(),
-    })
+    if matches!(job.subject, Subject::Url(_)) && !job.aa {
+        return None;
+    }
+    let comparison = match job.scenario.load.model {
+        Model::Closed => compare(&of(rates)),
+        Model::Open(_) => compare(&of(rates)).by_speed(&of(speeds)),
+    };
+    Some(if job.aa { comparison.of_one_server() } else { comparison })
+}
+
+/// From this share of its planned requests on, a target carries the rate of the open model.
+const CARRIED: f64 = 0.99;
+
+/// How fast the rounds were answered, one over the median latency in s; nothing where one of them
+/// did not carry the rate.
+fn speeds(rounds: &[RoundRecord]) -> BTreeMap<u32, f64> {
+    let speed = |round: &RoundRecord| {
+        let total = &round.total;
+        let planned = total.requests + total.cancelled + total.unsent;
+        let answered = total.requests - total.errors;
+        let median =
+            total.latency_us.p50.filter(|_| answered as f64 >= CARRIED * planned as f64)?;
+        Some((round.round, 1e6 / median as f64))
+    };
+    let whole = rounds.iter().filter(|round| round.whole);
+    whole.map(speed).collect::<Option<_>>().unwrap_or_default()
 }
 
 /// What the ranking goes by: the rates of whole rounds, or of the others where there is none.

@@ -98,6 +98,27 @@ fn one_round_has_no_interval_and_nothing_divides_by_zero() {
 }
 
 #[test]
+fn at_one_rate_the_fastest_is_best_and_who_did_not_carry_it_last() {
+    let named = |name: &str, rounds: &[f64]| {
+        (name.to_owned(), (1..).zip(rounds.iter().copied()).collect::<BTreeMap<u32, f64>>())
+    };
+    let rates =
+        [named("slow", &[500.0; 5]), named("fast", &[499.0; 5]), named("lost", &[499.5; 5])];
+    let speeds = [
+        named("slow", &noisy(400.0, 0.02, 0)),
+        named("fast", &noisy(800.0, 0.02, 1)),
+        named("lost", &[]),
+    ];
+    let comparison = compare(&rates).by_speed(&speeds);
+    let order: Vec<&str> = comparison.ranking.iter().map(|p| p.target.as_str()).collect();
+    assert_eq!(order, ["fast", "slow", "lost"]);
+    let pair = comparison.pair("slow", "fast").unwrap();
+    assert!(pair.shown && pair.better == "fast" && (pair.ratio.unwrap() - 2.0).abs() < 0.1);
+    let lost = comparison.pair("slow", "lost").unwrap();
+    assert_eq!((lost.rounds, lost.ratio, lost.worse.as_str()), (0, None, "lost"));
+}
+
+#[test]
 fn the_noise_floor_is_half_the_interval() {
     let same = [noisy(100.0, 0.02, 0), noisy(100.0, 0.02, 1)];
     let compared = compared(&[("a", &same[0]), ("a (again)", &same[1])]);
