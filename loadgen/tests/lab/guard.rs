@@ -58,7 +58,8 @@ fn a_closed_pipe_ends_sessions_orphans_and_those_that_ignore_it() {
 
 #[test]
 fn a_service_that_ends_takes_what_it_left_behind_with_it() {
-    let mut tree = guarded(&[], "setsid sleep 1000 & echo $!; exit 7", 1);
+    // A second, so that what it leaves behind is seen before it is gone.
+    let mut tree = guarded(&[], "setsid sleep 1000 & echo $!; sleep 1; exit 7", 1);
     // The pipe stays open.
     let pipe = tree.guard.stdin.take();
     assert_eq!(tree.guard.wait().unwrap().code(), Some(7));
