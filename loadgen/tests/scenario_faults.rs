@@ -151,6 +151,21 @@ error_rate = "< 101%"
     repeated_text: step("post = \"/\"\nbody = { text = \"1\", repeat = 2 }");
     json_without_such_values: step("post = \"/\"\nbody = { json = [2026-01-01, inf, 1] }");
 
+    captured_nowhere: step("name = \"a\"\npost = \"/\"\ncapture = { token = { json = \"/token\" } }\n\n[[step]]\nget = \"/{{ tokn }}\"");
+    captured_further_down: step("name = \"a\"\nget = \"/{{ id }}\"\n\n[[step]]\nget = \"/\"\nheaders = { x = \"{{ id }}\" }\ncapture = { id = { json = \"/id\" } }");
+    captures_that_cannot_be: step(r#"post = "/"
+[step.capture]
+user = { json = "/user" }
+"a b" = { json = "a.b" }
+none = {}
+two = { json = "/a", header = "x-a" }
+header = { header = "x a" }
+regex = { regex = '\d+(' }
+unknown = { jsn = "/a" }
+text = "/a""#);
+    captures_from_the_answer_to_head: step("head = \"/\"\ncapture = { a = { json = \"/a\" }, b = { header = \"x-b\" } }");
+    a_captured_value_takes_no_arguments: step("name = \"a\"\nget = \"/\"\ncapture = { id = { json = \"/id\" } }\n\n[[step]]\nget = \"/{{ id 1 }}\"");
+
     pointers: step("get = \"/\"\nexpect.json = { \"values.0\" = 1, \"/a~b\" = 1 }\ncounters = { n = \"$.inserted\" }");
     body_of_head: step("head = \"/\"\nexpect = { body = \"x\" }\ncounters = { n = \"/n\" }");
     status_of_a_wrong_type: step("get = \"/\"\nexpect = { status = 2.5 }");

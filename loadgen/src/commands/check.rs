@@ -126,5 +126,8 @@ fn explain_step(step: &Step) -> String {
     for counter in &step.counters {
         let _ = write!(text, ", counts {}", counter.name);
     }
+    for capture in &step.captures {
+        let _ = write!(text, ", captures {}", capture.name);
+    }
     text
 }

@@ -4,6 +4,8 @@ use std::borrow::Cow;
 use std::pin::pin;
 use std::time::Instant;
 
+use tokio::task::yield_now;
+
 use super::alarm::{Alarm, Rang};
 use super::check::Check;
 use super::gate::{Admitted, Gate};
@@ -108,14 +110,23 @@ impl User<'_> {
         counted: bool,
         planned: Option<Instant>,
     ) -> Went {
-        self.link.render(index, &mut self.data);
+        let rendered = self.link.render(index, &mut self.data);
         self.counters.clear();
         let sent = Instant::now();
-        let result = {
-            let exchange = pin!(self.link.exchange(step));
-            self.alarm.guard(sent, step.timeout, exchange).await
+        let was_sent = rendered.is_ok();
+        let result = match rendered {
+            Ok(()) => {
+                let exchange = pin!(self.link.exchange(step));
+                self.alarm.guard(sent, step.timeout, exchange).await
+            }
+            Err(failure) => {
+                // Nothing is waited for: other users of the thread must come to their turn.
+                yield_now().await;
+                Ok(Err(failure))
+            }
         };
         self.now = Instant::now();
+        let check = &self.shared.checks[index];
         let message: Cow<'static, str>;
         let (ending, went) = match result {
             Err(Rang::Cut) => (Ending::Cancelled, Went::Cut),
@@ -127,7 +138,7 @@ impl User<'_> {
                 message = failure.message;
                 (Ending::Failed(failure.kind, &message), Went::Wrong)
             }
-            Ok(Ok(answer)) => match self.shared.checks[index].hold(&answer, &mut self.counters) {
+            Ok(Ok(answer)) => match check.take(&answer, &mut self.counters, &mut self.data) {
                 Ok(()) => (Ending::Answered, Went::Well),
                 Err(wrong) => {
                     message = wrong.sentence().into();
@@ -141,7 +152,7 @@ impl User<'_> {
             planned: planned.unwrap_or(sent),
             sent: self.shared.gate.is_open().then_some(sent),
             done: self.now,
-            bytes: self.link.received(),
+            bytes: if was_sent { self.link.received() } else { 0 },
             ending,
             counters: &self.counters,
         });

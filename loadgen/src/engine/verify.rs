@@ -52,10 +52,12 @@ pub async fn verify(plan: &Plan, who: &str) -> Result<Vec<Vec<u64>>, VerifyError
     for (index, step) in plan.scenario.steps.iter().enumerate() {
         // What the path will be: rendering is repeatable.
         let mut path = String::new();
-        step.path.render(&mut data.clone(), &mut path);
-        link.render(index, &mut data);
-        let read =
-            verify_step(step, format!("{} {}{path}", step.method, plan.base_url), &mut link).await;
+        let path = match step.path.render(&mut data.clone(), &mut path) {
+            Ok(()) => path,
+            Err(_) => step.path.to_string(),
+        };
+        let request = format!("{} {}{path}", step.method, plan.base_url);
+        let read = verify_step(index, step, request, &mut link, &mut data).await;
         counters.push(read.map_err(|mismatch| VerifyError::Mismatch {
             who: who.to_owned(),
             mismatch: Box::new(mismatch),
@@ -65,9 +67,11 @@ pub async fn verify(plan: &Plan, who: &str) -> Result<Vec<Vec<u64>>, VerifyError
 }
 
 async fn verify_step(
+    index: usize,
     step: &Step,
     request: String,
     link: &mut Link<'_>,
+    data: &mut Data,
 ) -> Result<Vec<u64>, Mismatch> {
     let mismatch = |expected: String, got: String| Mismatch {
         step: step.name.clone(),
@@ -75,6 +79,12 @@ async fn verify_step(
         expected,
         got,
     };
+    if let Err(failure) = link.render(index, data) {
+        return Err(mismatch(
+            "a request that can be sent".to_owned(),
+            failure.message.into_owned(),
+        ));
+    }
     let mut counters = Vec::new();
     match tokio::time::timeout(step.timeout, link.exchange(step)).await {
         Err(_) => Err(mismatch(
@@ -85,7 +95,7 @@ async fn verify_step(
             "an answer".to_owned(),
             format!("a {} error: {}", failure.kind, failure.message),
         )),
-        Ok(Ok(answer)) => match Check::new(step).hold(&answer, &mut counters) {
+        Ok(Ok(answer)) => match Check::new(step).take(&answer, &mut counters, data) {
             Ok(()) => Ok(counters),
             Err(wrong) => Err(mismatch(wrong.expected, wrong.got)),
         },

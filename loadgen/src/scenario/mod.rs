@@ -22,6 +22,7 @@ mod load;
 mod model;
 mod nearest;
 mod overrides;
+mod place;
 mod placeholder;
 mod template;
 mod threshold;
@@ -33,11 +34,11 @@ pub use duration::parse_duration;
 pub use error::{Fault, ScenarioError};
 pub use http::{Http, HttpFeature, HttpVersion, TransportKind};
 pub use load::{Arrivals, Load, Model, Open, Stage, Until};
-pub use model::{Backend, Body, Counter, Expect, Method, OnError, Scenario, Step};
+pub use model::{Backend, Body, Capture, Counter, Expect, Method, OnError, Scenario, Source, Step};
 pub use nearest::nearest;
 pub use overrides::{OverrideError, Overrides};
 pub use placeholder::TemplateError;
-pub use template::Template;
+pub use template::{RenderError, Template};
 pub use threshold::{Comparison, Metric, Threshold};
 
 /// Reads and checks a scenario file. The scenario is called after the file's stem.

@@ -1,5 +1,7 @@
 //! The syntax of templates: `{{ name }}` between literal text, `{{{{` for a literal `{{`.
 //!
+//! A name that is none of the built-in ones is that of a captured value.
+//!
 //! A lone `}}` is literal: JSON written as text ends in it often.
 
 use std::ops::Range;
@@ -7,9 +9,38 @@ use std::ops::Range;
 use thiserror::Error;
 
 use super::nearest::suggestion;
+use super::place::Place;
 use super::template::{Piece, Template};
 
-const PLACEHOLDERS: [&str; 5] = ["uuid", "int", "name", "user", "iteration"];
+/// What is built in.
+pub(super) const PLACEHOLDERS: [&str; 5] = ["uuid", "int", "name", "user", "iteration"];
+
+/// What templates may name at one place of a scenario, beside what is built in.
+#[derive(Debug, Default)]
+pub(super) struct Scope {
+    /// What the steps before have captured.
+    captured: Vec<String>,
+    /// What any step captures.
+    anywhere: Vec<String>,
+}
+
+impl Scope {
+    /// All names that steps capture, here or further down.
+    pub(super) fn expect(&mut self, names: Vec<String>) {
+        self.anywhere = names;
+    }
+
+    /// From here on these can be used.
+    pub(super) fn captured(&mut self, names: Vec<String>) {
+        self.captured.extend(names);
+    }
+
+    /// What may have been meant by a name that is none.
+    fn suggestion(&self, name: &str) -> String {
+        let captured = self.captured.iter().map(String::as_str);
+        suggestion(name, PLACEHOLDERS.into_iter().chain(captured))
+    }
+}
 
 /// Why a text is not a template.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -24,8 +55,13 @@ pub struct TemplateError {
 }
 
 impl Template {
-    /// Reads a text with placeholders.
+    /// Reads a text with placeholders, where nothing was captured.
     pub fn parse(text: &str) -> Result<Self, TemplateError> {
+        Self::parse_in(text, &Scope::default())
+    }
+
+    /// Reads a text with placeholders.
+    pub(super) fn parse_in(text: &str, scope: &Scope) -> Result<Self, TemplateError> {
         let mut template = Self::default();
         let mut at = 0;
         while let Some(found) = text[at..].find("{{") {
@@ -38,7 +74,8 @@ impl Template {
             }
             let inner = open + 2;
             let close = find_close(text, inner).ok_or_else(|| unclosed(open))?;
-            template.push(parse_placeholder(text[inner..close].trim(), open..close + 2)?);
+            let inner = text[inner..close].trim();
+            template.push(parse_placeholder(inner, open..close + 2, scope)?);
             at = close + 2;
         }
         template.push(Piece::Literal(text[at..].to_owned()));
@@ -46,8 +83,8 @@ impl Template {
     }
 
     /// Reads a path with placeholders; what is generated in it needs no further encoding.
-    pub(super) fn parse_path(text: &str) -> Result<Self, TemplateError> {
-        let mut template = Self::parse(text)?;
+    pub(super) fn parse_path(text: &str, scope: &Scope) -> Result<Self, TemplateError> {
+        let mut template = Self::parse_in(text, scope)?.standing_in(Place::Path);
         for piece in &mut template.pieces {
             if let Piece::Name { between } = piece {
                 *between = "%20".to_owned();
@@ -73,7 +110,11 @@ fn unclosed(open: usize) -> TemplateError {
     }
 }
 
-fn parse_placeholder(inner: &str, place: Range<usize>) -> Result<Piece, TemplateError> {
+fn parse_placeholder(
+    inner: &str,
+    place: Range<usize>,
+    scope: &Scope,
+) -> Result<Piece, TemplateError> {
     let mut words = inner.split_whitespace();
     let name = words.next().unwrap_or_default();
     let arguments: Vec<&str> = words.collect();
@@ -87,9 +128,16 @@ fn parse_placeholder(inner: &str, place: Range<usize>) -> Result<Piece, Template
         "name" => Piece::Name { between: " ".to_owned() },
         "user" => Piece::User,
         "iteration" => Piece::Iteration,
+        _ if scope.captured.iter().any(|captured| captured == name) => {
+            Piece::Captured { name: name.to_owned(), place: Place::Text }
+        }
+        _ if scope.anywhere.iter().any(|captured| captured == name) => {
+            let message = format!("`{name}` is used before any step captures it");
+            return Err(fault(message, "move the step that captures it up, above this one"));
+        }
         _ => {
             let message = format!("`{name}` is not a placeholder");
-            return Err(fault(message, &suggestion(name, PLACEHOLDERS)));
+            return Err(fault(message, &scope.suggestion(name)));
         }
     };
     if arguments.is_empty() {
@@ -173,9 +221,9 @@ mod tests {
 
     #[test]
     fn a_name_in_a_path_is_encoded() {
-        let template = Template::parse_path("/hello/{{ name }}").unwrap();
+        let template = Template::parse_path("/hello/{{ name }}", &Scope::default()).unwrap();
         let mut path = String::new();
-        template.render(&mut super::super::data::Data::new(1, 1), &mut path);
+        template.render(&mut super::super::data::Data::new(1, 1), &mut path).unwrap();
         assert!(path.contains("%20") && !path.contains(' '), "{path}");
         assert_eq!(template.to_string(), "/hello/{{ name }}");
     }

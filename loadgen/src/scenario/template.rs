@@ -3,8 +3,10 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use thiserror::Error;
 
 use super::data::Data;
+use super::place::Place;
 
 /// Text with generated parts, parsed once and rendered for each request.
 ///
@@ -15,7 +17,7 @@ use super::data::Data;
 ///
 /// let template = Template::parse("/items/{{ int 1 6 }}?user={{ user }}").unwrap();
 /// let mut path = String::new();
-/// template.render(&mut Data::new(42, 7), &mut path);
+/// template.render(&mut Data::new(42, 7), &mut path).unwrap();
 /// assert!(path.starts_with("/items/") && path.ends_with("?user=7"));
 /// ```
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -39,6 +41,8 @@ pub(super) enum Piece {
     User,
     /// The number of the user's iteration.
     Iteration,
+    /// A value that an earlier request's answer had.
+    Captured { name: String, place: Place },
     /// The inner template so many times, rendered anew each time.
     Repeat { count: u32, separator: String, inner: Template },
 }
@@ -60,11 +64,10 @@ impl Template {
         }
     }
 
-    /// Appends the text for the next request. Allocates nothing but what `out` grows by.
-    pub fn render(&self, data: &mut Data, out: &mut String) {
-        for piece in &self.pieces {
-            piece.render(data, out);
-        }
+    /// Appends the text for the next request. Allocates nothing but what `out` grows by. After an
+    /// error, `out` has the text up to there.
+    pub fn render(&self, data: &mut Data, out: &mut String) -> Result<(), RenderError> {
+        self.pieces.iter().try_for_each(|piece| piece.render(data, out))
     }
 
     /// Appends a piece, joining literals and leaving out empty ones.
@@ -92,6 +95,16 @@ impl Template {
         Self { pieces: pieces.collect() }
     }
 
+    /// This template where values from outside stand in such a place.
+    pub(super) fn standing_in(mut self, here: Place) -> Self {
+        for piece in &mut self.pieces {
+            if let Piece::Captured { place, .. } = piece {
+                *place = here;
+            }
+        }
+        self
+    }
+
     /// The texts between the generated parts.
     pub(super) fn literals(&self) -> impl Iterator<Item = &str> {
         self.pieces.iter().filter_map(|piece| match piece {
@@ -112,7 +125,7 @@ impl Template {
 }
 
 impl Piece {
-    fn render(&self, data: &mut Data, out: &mut String) {
+    fn render(&self, data: &mut Data, out: &mut String) -> Result<(), RenderError> {
         match self {
             Self::Literal(text) => out.push_str(text),
             Self::Uuid => data.push_uuid(out),
@@ -120,21 +133,55 @@ impl Piece {
             Self::Name { between } => data.push_name(between, out),
             Self::User => data.push_user(out),
             Self::Iteration => data.push_iteration(out),
+            Self::Captured { name, place } => return push_captured(name, *place, data, out),
             Self::Repeat { count, separator, inner } => {
                 for index in 0..*count {
                     if index > 0 {
                         out.push_str(separator);
                     }
-                    inner.render(data, out);
+                    inner.render(data, out)?;
                 }
             }
         }
+        Ok(())
     }
 
     /// Whether it always renders as a JSON number.
     pub(super) fn is_numeric(&self) -> bool {
         matches!(self, Self::Int { .. } | Self::User | Self::Iteration)
     }
+}
+
+fn push_captured(
+    name: &str,
+    place: Place,
+    data: &Data,
+    out: &mut String,
+) -> Result<(), RenderError> {
+    let Some(value) = data.captured(name) else {
+        return Err(RenderError::NotCaptured { name: name.to_owned() });
+    };
+    let unfit = |character| RenderError::NotForHeader { name: name.to_owned(), character };
+    place.push(value, out).map_err(unfit)
+}
+
+/// Why a request cannot be made.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum RenderError {
+    /// A value is used that the user has not captured: each step that does so failed until now.
+    #[error("not sent: nothing was captured for {{{{ {name} }}}}")]
+    NotCaptured {
+        /// What the value is called.
+        name: String,
+    },
+    /// A header would have a character that ends it, or that has no agreed encoding.
+    #[error("not sent: {{{{ {name} }}}} has {character:?}, which a header cannot have")]
+    NotForHeader {
+        /// What the value is called.
+        name: String,
+        /// The first such character.
+        character: char,
+    },
 }
 
 impl fmt::Display for Template {
@@ -152,6 +199,7 @@ impl fmt::Display for Piece {
             Self::Name { .. } => f.write_str("{{ name }}"),
             Self::User => f.write_str("{{ user }}"),
             Self::Iteration => f.write_str("{{ iteration }}"),
+            Self::Captured { name, .. } => write!(f, "{{{{ {name} }}}}"),
             Self::Repeat { count, separator, inner } => {
                 write!(f, "{inner}{separator} … ({count} in all)")
             }
@@ -170,7 +218,7 @@ mod tests {
 
     fn rendered(template: &Template, data: &mut Data) -> String {
         let mut out = String::new();
-        template.render(data, &mut out);
+        template.render(data, &mut out).unwrap();
         out
     }
 

@@ -2,6 +2,7 @@
 
 use super::reader::{Faults, Value};
 use crate::scenario::error::Fault;
+use crate::scenario::place::{Place, may_be_in_header};
 use crate::scenario::template::Template;
 
 /// Headers that would contradict how the body is really sent.
@@ -29,12 +30,11 @@ fn read_header(
         return None;
     }
     let template = value.template(faults)?;
-    let sendable = |c: char| c == '\t' || c == ' ' || c.is_ascii_graphic();
-    if let Some(bad) = template.literals().flat_map(str::chars).find(|c| !sendable(*c)) {
+    if let Some(bad) = template.literals().flat_map(str::chars).find(|c| !may_be_in_header(*c)) {
         let message = format!("the header `{}` has {bad:?}, which a header cannot have", value.key);
         return value.fault(message, "not a header's value", "headers are printable ASCII", faults);
     }
-    Some((name, template))
+    Some((name, template.standing_in(Place::Header)))
 }
 
 /// Why a header of this name cannot be set, and what to do instead.
@@ -55,7 +55,7 @@ fn refusal(written: &str, name: &str, has_body: bool) -> Option<(String, &'stati
 }
 
 /// A character of a token (RFC 9110, section 5.6.2).
-fn is_token(c: char) -> bool {
+pub(super) fn is_token(c: char) -> bool {
     c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c)
 }
 

@@ -4,6 +4,7 @@
 //! its default where that helps to find more.
 
 mod body;
+mod capture;
 mod expect;
 mod headers;
 mod http;

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use url::Url;
 
 use crate::engine::transport::USER_AGENT;
-use crate::scenario::{Data, Method, Step, Template};
+use crate::scenario::{Data, Method, RenderError, Step, Template};
 
 /// A step's request.
 pub enum Message {
@@ -48,17 +48,18 @@ impl Message {
     }
 
     /// Makes the next request of this kind.
-    pub fn render(&self, data: &mut Data, buffers: &mut Buffers) {
-        let Self::Generated { head, body } = self else { return };
+    pub fn render(&self, data: &mut Data, buffers: &mut Buffers) -> Result<(), RenderError> {
+        let Self::Generated { head, body } = self else { return Ok(()) };
         let Buffers { request, body: text } = buffers;
         request.clear();
-        head.render(data, request);
+        head.render(data, request)?;
         if let Some(body) = body {
             text.clear();
-            body.render(data, text);
+            body.render(data, text)?;
             // Writing to a `String` cannot fail.
             let _ = write!(request, "{}\r\n\r\n{text}", text.len());
         }
+        Ok(())
     }
 
     /// The request that was rendered last.
@@ -143,8 +144,8 @@ mod tests {
     fn sent(keys: &str) -> (String, bool) {
         let (message, mut buffers) = (message(keys, "http://host:81/"), Buffers::default());
         // Nothing of the last request is left in the next.
-        message.render(&mut Data::new(1, 7), &mut buffers);
-        message.render(&mut Data::new(1, 7), &mut buffers);
+        message.render(&mut Data::new(1, 7), &mut buffers).unwrap();
+        message.render(&mut Data::new(1, 7), &mut buffers).unwrap();
         let text = String::from_utf8(message.bytes(&buffers).to_vec()).unwrap();
         (text, matches!(message, Message::Constant(_)))
     }
