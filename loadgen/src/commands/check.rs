@@ -7,7 +7,7 @@ use super::{Exit, Failure, scenarios};
 use crate::cli::CheckArgs;
 use crate::lab::{Home, Manifest};
 use crate::report::{count, duration};
-use crate::scenario::{Http, Load, Model, Open, Scenario, Stage, Step, Until};
+use crate::scenario::{Http, Load, Model, Open, Scenario, Stage, Step, Until, process_environment};
 
 /// Explains each scenario, or shows what is wrong with it.
 pub fn run(args: &CheckArgs) -> Result<Exit, Failure> {
@@ -58,6 +58,9 @@ fn explain(scenario: &Scenario) -> String {
     for step in &scenario.steps {
         let _ = writeln!(out, "  step        {}", explain_step(step));
     }
+    if !scenario.variables().is_empty() {
+        let _ = writeln!(out, "  environment {}", explain_variables(scenario));
+    }
     for threshold in &scenario.thresholds {
         let _ = writeln!(out, "  threshold   {threshold}");
     }
@@ -98,6 +101,15 @@ fn explain_stages(stages: &[Stage]) -> String {
         d => format!("to {} in {}", stage.to, duration(d)),
     };
     stages.iter().map(one).collect::<Vec<_>>().join(", ")
+}
+
+/// `API_TOKEN, API_USER (not set)`: a file can be right where it cannot be run.
+fn explain_variables(scenario: &Scenario) -> String {
+    let one = |name: &str| match process_environment(name) {
+        Some(_) => name.to_owned(),
+        None => format!("{name} (not set)"),
+    };
+    scenario.variables().into_iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
 /// The transport, and why it is that one.

@@ -12,7 +12,7 @@ use super::gate::{Admitted, Gate};
 use super::plan::Plan;
 use super::transport::{Link, Transport};
 use crate::measure::{Ending, ErrorKind, Outcome, Recorder};
-use crate::scenario::{Data, OnError, Step};
+use crate::scenario::{Data, OnError, Secrets, Step};
 
 /// The number of a user's first iteration in the warm-up: far from those that count, so that what
 /// these send doesn't depend on how far the warm-up came.
@@ -24,6 +24,7 @@ pub struct Shared {
     pub checks: Vec<Check>,
     pub gate: Gate,
     pub recorder: Recorder,
+    pub secrets: Secrets,
     pub transport: Transport,
 }
 
@@ -126,7 +127,7 @@ impl User<'_> {
             }
         };
         self.now = Instant::now();
-        let check = &self.shared.checks[index];
+        let (check, secrets) = (&self.shared.checks[index], &self.shared.secrets);
         let message: Cow<'static, str>;
         let (ending, went) = match result {
             Err(Rang::Cut) => (Ending::Cancelled, Went::Cut),
@@ -135,13 +136,13 @@ impl User<'_> {
                 (Ending::Failed(ErrorKind::Timeout, &message), Went::Wrong)
             }
             Ok(Err(failure)) => {
-                message = failure.message;
+                message = secrets.hidden(failure.message);
                 (Ending::Failed(failure.kind, &message), Went::Wrong)
             }
             Ok(Ok(answer)) => match check.take(&answer, &mut self.counters, &mut self.data) {
                 Ok(()) => (Ending::Answered, Went::Well),
                 Err(wrong) => {
-                    message = wrong.sentence().into();
+                    message = secrets.hidden(wrong.sentence());
                     (Ending::Failed(wrong.kind, &message), Went::Wrong)
                 }
             },

@@ -6,7 +6,7 @@ use thiserror::Error;
 use super::check::Check;
 use super::plan::Plan;
 use super::transport::{Link, Transport};
-use crate::scenario::{Data, Step};
+use crate::scenario::{Data, Secrets, Step};
 
 /// What a server answered in place of what a step expects.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,19 +48,18 @@ pub async fn verify(plan: &Plan, who: &str) -> Result<Vec<Vec<u64>>, VerifyError
     let mut link = transport.link();
     // One past the last user of the test, so that it sends data of its own.
     let mut data = Data::new(plan.seed, plan.scenario.load.users);
+    let secrets = Secrets::of(&plan.scenario);
     let mut counters = Vec::new();
     for (index, step) in plan.scenario.steps.iter().enumerate() {
         // What the path will be: rendering is repeatable.
-        let mut path = String::new();
-        let path = match step.path.render(&mut data.clone(), &mut path) {
-            Ok(()) => path,
-            Err(_) => step.path.to_string(),
-        };
+        let path = step.path.shown(&mut data.clone());
         let request = format!("{} {}{path}", step.method, plan.base_url);
         let read = verify_step(index, step, request, &mut link, &mut data).await;
-        counters.push(read.map_err(|mismatch| VerifyError::Mismatch {
-            who: who.to_owned(),
-            mismatch: Box::new(mismatch),
+        counters.push(read.map_err(|mut mismatch| {
+            for text in [&mut mismatch.request, &mut mismatch.expected, &mut mismatch.got] {
+                *text = secrets.hidden(text.as_str()).into_owned();
+            }
+            VerifyError::Mismatch { who: who.to_owned(), mismatch: Box::new(mismatch) }
         })?);
     }
     Ok(counters)

@@ -4,6 +4,7 @@
 use std::fmt::Write;
 
 use serde::{Deserialize, Serialize};
+use thiserror::Error;
 
 /// A place for a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,19 +21,47 @@ pub(super) enum Place {
 }
 
 impl Place {
-    /// Appends a value as this place needs it, or gives the character that it cannot have.
-    pub(super) fn push(self, value: &str, out: &mut String) -> Result<(), char> {
+    /// Appends the value called `name` as this place needs it.
+    pub(super) fn push(self, value: &str, name: &str, out: &mut String) -> Result<(), RenderError> {
         match self {
             Self::Text => out.push_str(value),
             Self::Path => push_encoded(value, out),
             Self::Json => push_escaped(value, out),
             Self::Header => match value.chars().find(|c| !may_be_in_header(*c)) {
-                Some(bad) => return Err(bad),
+                Some(character) => {
+                    let name = name.to_owned();
+                    return Err(RenderError::NotForHeader { name, character });
+                }
                 None => out.push_str(value),
             },
         }
         Ok(())
     }
+}
+
+/// Why a request cannot be made.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum RenderError {
+    /// A value is used that the user has not captured: each step that does so failed until now.
+    #[error("not sent: nothing was captured for {{{{ {name} }}}}")]
+    NotCaptured {
+        /// What the value is called.
+        name: String,
+    },
+    /// The scenario was read to be looked at, without the environment.
+    #[error("not sent: the environment variable `{name}` was not read")]
+    NotRead {
+        /// The variable.
+        name: String,
+    },
+    /// A header would have a character that ends it, or that has no agreed encoding.
+    #[error("not sent: {{{{ {name} }}}} has {character:?}, which a header cannot have")]
+    NotForHeader {
+        /// What the value is called.
+        name: String,
+        /// The first such character.
+        character: char,
+    },
 }
 
 /// Whether a header's value may have it: no line can be ended, and no encoding be guessed.
@@ -77,9 +106,9 @@ mod tests {
 
     use super::*;
 
-    fn pushed(place: Place, value: &str) -> Result<String, char> {
+    fn pushed(place: Place, value: &str) -> Result<String, RenderError> {
         let mut out = String::new();
-        place.push(value, &mut out).map(|()| out)
+        place.push(value, "v", &mut out).map(|()| out)
     }
 
     #[test]
@@ -89,8 +118,13 @@ mod tests {
         assert_eq!(pushed(Place::Path, value).as_deref(), Ok("a%2Fb%20c%3Fd%26%22%C3%A9%22"));
         assert_eq!(pushed(Place::Json, "a\"\\\n\u{1}é").as_deref(), Ok(r#"a\"\\\n\u0001é"#));
         assert_eq!(pushed(Place::Header, "Bearer a\tb").as_deref(), Ok("Bearer a\tb"));
-        assert_eq!(pushed(Place::Header, "a\r\nx: b"), Err('\r'));
-        assert_eq!(pushed(Place::Header, "é"), Err('é'));
+        let refused = |value, character| {
+            let name = "v".to_owned();
+            let error = RenderError::NotForHeader { name, character };
+            assert_eq!(pushed(Place::Header, value), Err(error));
+        };
+        refused("a\r\nx: b", '\r');
+        refused("é", 'é');
     }
 
     proptest! {

@@ -8,23 +8,26 @@ use std::ops::Range;
 
 use thiserror::Error;
 
+use super::environment::{Environment, Secret};
 use super::nearest::suggestion;
 use super::place::Place;
 use super::template::{Piece, Template};
 
 /// What is built in.
-pub(super) const PLACEHOLDERS: [&str; 5] = ["uuid", "int", "name", "user", "iteration"];
+pub(super) const PLACEHOLDERS: [&str; 6] = ["uuid", "int", "name", "user", "iteration", "env"];
 
 /// What templates may name at one place of a scenario, beside what is built in.
-#[derive(Debug, Default)]
-pub(super) struct Scope {
+#[derive(Default)]
+pub(super) struct Scope<'a> {
     /// What the steps before have captured.
     captured: Vec<String>,
     /// What any step captures.
     anywhere: Vec<String>,
+    /// Where variables are read, if the scenario is to be run.
+    pub(super) environment: Option<Environment<'a>>,
 }
 
-impl Scope {
+impl Scope<'_> {
     /// All names that steps capture, here or further down.
     pub(super) fn expect(&mut self, names: Vec<String>) {
         self.anywhere = names;
@@ -61,7 +64,7 @@ impl Template {
     }
 
     /// Reads a text with placeholders.
-    pub(super) fn parse_in(text: &str, scope: &Scope) -> Result<Self, TemplateError> {
+    pub(super) fn parse_in(text: &str, scope: &Scope<'_>) -> Result<Self, TemplateError> {
         let mut template = Self::default();
         let mut at = 0;
         while let Some(found) = text[at..].find("{{") {
@@ -83,7 +86,7 @@ impl Template {
     }
 
     /// Reads a path with placeholders; what is generated in it needs no further encoding.
-    pub(super) fn parse_path(text: &str, scope: &Scope) -> Result<Self, TemplateError> {
+    pub(super) fn parse_path(text: &str, scope: &Scope<'_>) -> Result<Self, TemplateError> {
         let mut template = Self::parse_in(text, scope)?.standing_in(Place::Path);
         for piece in &mut template.pieces {
             if let Piece::Name { between } = piece {
@@ -113,7 +116,7 @@ fn unclosed(open: usize) -> TemplateError {
 fn parse_placeholder(
     inner: &str,
     place: Range<usize>,
-    scope: &Scope,
+    scope: &Scope<'_>,
 ) -> Result<Piece, TemplateError> {
     let mut words = inner.split_whitespace();
     let name = words.next().unwrap_or_default();
@@ -124,6 +127,10 @@ fn parse_placeholder(
     };
     let piece = match name {
         "int" => return parse_int(&arguments).map_err(|message| fault(message, INT_HELP)),
+        "env" => {
+            return parse_variable(&arguments, scope)
+                .map_err(|(message, help)| fault(message, &help));
+        }
         "uuid" => Piece::Uuid,
         "name" => Piece::Name { between: " ".to_owned() },
         "user" => Piece::User,
@@ -145,6 +152,24 @@ fn parse_placeholder(
     }
     let help = format!("write `{{{{ {name} }}}}`");
     Err(fault(format!("`{name}` takes no arguments"), &help))
+}
+
+/// A fault is its message and its mend.
+fn parse_variable(arguments: &[&str], scope: &Scope<'_>) -> Result<Piece, (String, String)> {
+    let [name] = arguments else {
+        let given = arguments.len();
+        let message = format!("`env` takes one argument, the NAME of a variable, not {given}");
+        return Err((message, "such as `{{ env API_TOKEN }}`".to_owned()));
+    };
+    let value = scope.environment.map(|environment| {
+        let unset = || {
+            let message = format!("the environment variable `{name}` is not set");
+            (message, format!("set it for loadgen: export {name}=…"))
+        };
+        environment(name).map(Secret::new).ok_or_else(unset)
+    });
+    let value = value.transpose()?;
+    Ok(Piece::Variable { name: (*name).to_owned(), value, place: Place::Text })
 }
 
 const INT_HELP: &str =
@@ -185,7 +210,7 @@ mod tests {
                 "{{}}",
                 "`` is not a placeholder",
                 "{{}}",
-                "known here: `uuid`, `int`, `name`, `user`, `iteration`",
+                "known here: `uuid`, `int`, `name`, `user`, `iteration`, `env`",
             ),
             ("{{ uuid 4 }}", "`uuid` takes no arguments", "{{ uuid 4 }}", "write `{{ uuid }}`"),
             ("{{int 1}}", "`int` takes two arguments, MIN and MAX, not 1", "{{int 1}}", INT_HELP),

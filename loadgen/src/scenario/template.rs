@@ -3,10 +3,10 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use thiserror::Error;
 
 use super::data::Data;
-use super::place::Place;
+use super::environment::Secret;
+use super::place::{Place, RenderError};
 
 /// Text with generated parts, parsed once and rendered for each request.
 ///
@@ -43,6 +43,8 @@ pub(super) enum Piece {
     Iteration,
     /// A value that an earlier request's answer had.
     Captured { name: String, place: Place },
+    /// A value from the environment, where it was read.
+    Variable { name: String, value: Option<Secret>, place: Place },
     /// The inner template so many times, rendered anew each time.
     Repeat { count: u32, separator: String, inner: Template },
 }
@@ -98,7 +100,7 @@ impl Template {
     /// This template where values from outside stand in such a place.
     pub(super) fn standing_in(mut self, here: Place) -> Self {
         for piece in &mut self.pieces {
-            if let Piece::Captured { place, .. } = piece {
+            if let Piece::Captured { place, .. } | Piece::Variable { place, .. } = piece {
                 *place = here;
             }
         }
@@ -125,7 +127,7 @@ impl Template {
 }
 
 impl Piece {
-    fn render(&self, data: &mut Data, out: &mut String) -> Result<(), RenderError> {
+    pub(super) fn render(&self, data: &mut Data, out: &mut String) -> Result<(), RenderError> {
         match self {
             Self::Literal(text) => out.push_str(text),
             Self::Uuid => data.push_uuid(out),
@@ -134,6 +136,12 @@ impl Piece {
             Self::User => data.push_user(out),
             Self::Iteration => data.push_iteration(out),
             Self::Captured { name, place } => return push_captured(name, *place, data, out),
+            Self::Variable { name, value, place } => {
+                let Some(value) = value else {
+                    return Err(RenderError::NotRead { name: name.clone() });
+                };
+                return place.push(value.reveal(), name, out);
+            }
             Self::Repeat { count, separator, inner } => {
                 for index in 0..*count {
                     if index > 0 {
@@ -161,27 +169,7 @@ fn push_captured(
     let Some(value) = data.captured(name) else {
         return Err(RenderError::NotCaptured { name: name.to_owned() });
     };
-    let unfit = |character| RenderError::NotForHeader { name: name.to_owned(), character };
-    place.push(value, out).map_err(unfit)
-}
-
-/// Why a request cannot be made.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum RenderError {
-    /// A value is used that the user has not captured: each step that does so failed until now.
-    #[error("not sent: nothing was captured for {{{{ {name} }}}}")]
-    NotCaptured {
-        /// What the value is called.
-        name: String,
-    },
-    /// A header would have a character that ends it, or that has no agreed encoding.
-    #[error("not sent: {{{{ {name} }}}} has {character:?}, which a header cannot have")]
-    NotForHeader {
-        /// What the value is called.
-        name: String,
-        /// The first such character.
-        character: char,
-    },
+    place.push(value, name, out)
 }
 
 impl fmt::Display for Template {
@@ -200,6 +188,7 @@ impl fmt::Display for Piece {
             Self::User => f.write_str("{{ user }}"),
             Self::Iteration => f.write_str("{{ iteration }}"),
             Self::Captured { name, .. } => write!(f, "{{{{ {name} }}}}"),
+            Self::Variable { name, .. } => write!(f, "{{{{ env {name} }}}}"),
             Self::Repeat { count, separator, inner } => {
                 write!(f, "{inner}{separator} … ({count} in all)")
             }

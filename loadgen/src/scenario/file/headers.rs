@@ -34,7 +34,13 @@ fn read_header(
         let message = format!("the header `{}` has {bad:?}, which a header cannot have", value.key);
         return value.fault(message, "not a header's value", "headers are printable ASCII", faults);
     }
-    Some((name, template.standing_in(Place::Header)))
+    let template = template.standing_in(Place::Header);
+    if let Some(variable) = template.misplaced_variable() {
+        let message = format!("`{variable}` has a character that a header cannot have");
+        let help = "headers are printable ASCII: is there a line break at its end?";
+        return value.fault(message, "from the environment", help, faults);
+    }
+    Some((name, template))
 }
 
 /// Why a header of this name cannot be set, and what to do instead.

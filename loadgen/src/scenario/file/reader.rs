@@ -17,7 +17,7 @@ pub(super) struct Faults<'a> {
     text: &'a str,
     list: Vec<Fault>,
     /// What a template may name at the place that was reached.
-    pub(super) scope: Scope,
+    pub(super) scope: Scope<'a>,
 }
 
 impl<'a> Faults<'a> {

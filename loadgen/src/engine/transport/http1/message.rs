@@ -26,20 +26,19 @@ pub struct Buffers {
 impl Message {
     /// The request of `step` to a server whose base URL is `url`.
     pub fn new(step: &Step, url: &Url) -> Self {
-        let head = head(step, url);
-        let body = step.body.as_ref().map(|body| &body.text);
-        let length = match (body.map(Template::as_constant), step.method) {
+        let head = head(step, url).revealed();
+        let body = step.body.as_ref().map(|body| body.text.clone().revealed());
+        let length = match (body.as_ref().map(Template::as_constant), step.method) {
             (None, Method::Get | Method::Head | Method::Delete) => None,
             // A request that could have a body says that it has none (RFC 9110, section 8.6).
             (None, Method::Post | Method::Put | Method::Patch) => Some(0),
             (Some(Some(text)), _) => Some(text.len()),
             (Some(None), _) => {
-                let body = body.cloned();
                 return Self::Generated { head: joined(head, "content-length: "), body };
             }
         };
         let length = length.map(|n| format!("content-length: {n}\r\n")).unwrap_or_default();
-        let text = body.and_then(Template::as_constant).unwrap_or_default();
+        let text = body.as_ref().and_then(Template::as_constant).unwrap_or_default();
         let head = joined(head, &format!("{length}\r\n{text}"));
         match head.as_constant() {
             Some(text) => Self::Constant(text.to_owned()),
