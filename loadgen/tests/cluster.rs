@@ -71,6 +71,7 @@ fn plan(url: &str, users: u32, until: Until) -> Plan {
         timeout: Duration::from_secs(3),
         expect: Expect::default(),
         counters: Vec::new(),
+        captures: Vec::new(),
     };
     Plan {
         scenario: Scenario {

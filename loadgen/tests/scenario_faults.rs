@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use loadgen::scenario::{ScenarioError, load, parse};
+use loadgen::scenario::{ScenarioError, load, parse, parse_to_run};
 use miette::{GraphicalReportHandler, GraphicalTheme};
 
 /// The message as a terminal of 80 columns shows it, without colour.
@@ -19,6 +19,15 @@ fn rendered(error: &ScenarioError) -> String {
 
 fn message(text: &str) -> String {
     rendered(&parse("broken", "scenarios/broken.toml", text).unwrap_err())
+}
+
+/// A scenario that is to be run where one variable is set, to two lines.
+fn to_run(text: &str) -> String {
+    let environment = |name: &str| (name == "LINES").then(|| "secret\nlines".to_owned());
+    let message =
+        rendered(&parse_to_run("broken", "scenarios/broken.toml", text, &environment).unwrap_err());
+    assert!(!message.contains("secret"), "{message}");
+    message
 }
 
 /// A scenario that is right but for this `[load]`.
@@ -152,6 +161,25 @@ error_rate = "< 101%"
     body_of_both: step("post = \"/\"\nbody = { json = 1, text = \"1\" }");
     repeated_text: step("post = \"/\"\nbody = { text = \"1\", repeat = 2 }");
     json_without_such_values: step("post = \"/\"\nbody = { json = [2026-01-01, inf, 1] }");
+
+    captured_nowhere: step("name = \"a\"\npost = \"/\"\ncapture = { token = { json = \"/token\" } }\n\n[[step]]\nget = \"/{{ tokn }}\"");
+    captured_further_down: step("name = \"a\"\nget = \"/{{ id }}\"\n\n[[step]]\nget = \"/\"\nheaders = { x = \"{{ id }}\" }\ncapture = { id = { json = \"/id\" } }");
+    captures_that_cannot_be: step(r#"post = "/"
+[step.capture]
+user = { json = "/user" }
+"a b" = { json = "a.b" }
+none = {}
+two = { json = "/a", header = "x-a" }
+header = { header = "x a" }
+regex = { regex = '\d+(' }
+unknown = { jsn = "/a" }
+text = "/a""#);
+    captures_from_the_answer_to_head: step("head = \"/\"\ncapture = { a = { json = \"/a\" }, b = { header = \"x-b\" } }");
+    a_captured_value_takes_no_arguments: step("name = \"a\"\nget = \"/\"\ncapture = { id = { json = \"/id\" } }\n\n[[step]]\nget = \"/{{ id 1 }}\"");
+
+    a_variable_without_its_name: step("get = \"/{{ env }}\"\nheaders = { x = \"{{ env A B }}\" }");
+    a_variable_that_is_not_set: to_run("[[step]]\nget = \"/{{ env NONE }}\"\nheaders = { authorization = \"Bearer {{ env API_TOKN }}\" }");
+    a_variable_that_no_header_can_have: to_run("[[step]]\nget = \"/{{ env LINES }}\"\nheaders = { x = \"{{ env LINES }}\" }");
 
     pointers: step("get = \"/\"\nexpect.json = { \"values.0\" = 1, \"/a~b\" = 1 }\ncounters = { n = \"$.inserted\" }");
     body_of_head: step("head = \"/\"\nexpect = { body = \"x\" }\ncounters = { n = \"/n\" }");

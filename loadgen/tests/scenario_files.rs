@@ -33,7 +33,7 @@ fn body(step: &str, seed: u64) -> String {
 
 fn rendered(template: &Template, seed: u64) -> String {
     let mut out = String::new();
-    template.render(&mut Data::new(seed, 7), &mut out);
+    template.render(&mut Data::new(seed, 7), &mut out).unwrap();
     out
 }
 

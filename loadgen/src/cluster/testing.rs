@@ -22,6 +22,7 @@ pub(super) fn plan(base_url: &str, users: u32) -> Plan {
             ..Expect::default()
         },
         counters: Vec::new(),
+        captures: Vec::new(),
     };
     Plan {
         scenario: Scenario {

@@ -7,7 +7,7 @@ use super::{Exit, Failure, scenarios};
 use crate::cli::CheckArgs;
 use crate::lab::{Home, Manifest};
 use crate::report::{count, duration};
-use crate::scenario::{Http, Load, Model, Open, Scenario, Stage, Step, Until};
+use crate::scenario::{Http, Load, Model, Open, Scenario, Stage, Step, Until, process_environment};
 
 /// Explains each scenario, or shows what is wrong with it.
 pub fn run(args: &CheckArgs) -> Result<Exit, Failure> {
@@ -69,6 +69,9 @@ fn explain(scenario: &Scenario) -> String {
             let _ = writeln!(out, "  step        {}{share}", explain_step(step));
         }
     }
+    if !scenario.variables().is_empty() {
+        let _ = writeln!(out, "  environment {}", explain_variables(scenario));
+    }
     for threshold in &scenario.thresholds {
         let _ = writeln!(out, "  threshold   {threshold}");
     }
@@ -111,6 +114,15 @@ fn explain_stages(stages: &[Stage]) -> String {
     stages.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
+/// `API_TOKEN, API_USER (not set)`: a file can be right where it cannot be run.
+fn explain_variables(scenario: &Scenario) -> String {
+    let one = |name: &str| match process_environment(name) {
+        Some(_) => name.to_owned(),
+        None => format!("{name} (not set)"),
+    };
+    scenario.variables().into_iter().map(one).collect::<Vec<_>>().join(", ")
+}
+
 /// The transport, and why it is that one.
 fn explain_transport(http: &Http) -> String {
     let features: Vec<String> = http.beyond_http1().iter().map(ToString::to_string).collect();
@@ -136,6 +148,9 @@ fn explain_step(step: &Step) -> String {
     let _ = write!(text, " within {}", duration(step.timeout));
     for counter in &step.counters {
         let _ = write!(text, ", counts {}", counter.name);
+    }
+    for capture in &step.captures {
+        let _ = write!(text, ", captures {}", capture.name);
     }
     text
 }

@@ -4,17 +4,26 @@ use std::path::{Path, PathBuf};
 
 use super::{Exit, Failure};
 use crate::lab::Home;
-use crate::scenario::{self, Scenario};
+use crate::scenario::{self, Scenario, process_environment};
 
 /// The scenario that `named` means: a path where it ends in `.toml` or has a folder, a name in the
 /// project's `scenarios/` otherwise.
 pub fn find(named: &str) -> Result<Scenario, Failure> {
-    let path = if named.ends_with(".toml") || named.contains('/') {
-        PathBuf::from(named)
+    scenario::load(&path(named)?).map_err(Failure::with(Exit::Usage))
+}
+
+/// The same, to be run: with its variables from the environment.
+pub fn find_to_run(named: &str) -> Result<Scenario, Failure> {
+    let path = path(named)?;
+    scenario::load_to_run(&path, &process_environment).map_err(Failure::with(Exit::Usage))
+}
+
+fn path(named: &str) -> Result<PathBuf, Failure> {
+    if named.ends_with(".toml") || named.contains('/') {
+        Ok(PathBuf::from(named))
     } else {
-        by_name(named)?
-    };
-    scenario::load(&path).map_err(Failure::with(Exit::Usage))
+        by_name(named)
+    }
 }
 
 /// The paths of all scenarios of the project, by name.

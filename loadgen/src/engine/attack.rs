@@ -20,6 +20,7 @@ use super::senders::Due;
 use super::transport::Transport;
 use super::user::Shared;
 use crate::measure::{Recorder, Snapshot};
+use crate::scenario::Secrets;
 
 /// How long after the turn of a second its snapshot is drained, so that requests that ended in
 /// its last moment are in it.
@@ -82,6 +83,7 @@ impl Attack {
         let users = self.plan.share.users(self.plan.scenario.load.users);
         let shared = Arc::new(Shared {
             checks: self.plan.scenario.steps.iter().map(Check::new).collect(),
+            secrets: Secrets::of(&self.plan.scenario),
             plan: self.plan,
             gate,
             recorder,

@@ -36,5 +36,5 @@ pub use verify::{Mismatch, VerifyError, verify};
 #[doc(hidden)]
 pub mod parts {
     pub use super::check::Check;
-    pub use super::transport::{Answer, Body, Keep, Link, Progress, Reader, Transport};
+    pub use super::transport::{Answer, Body, Headers, Keep, Link, Progress, Reader, Transport};
 }

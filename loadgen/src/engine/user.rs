@@ -4,6 +4,8 @@ use std::borrow::Cow;
 use std::pin::pin;
 use std::time::Instant;
 
+use tokio::task::yield_now;
+
 use super::alarm::{Alarm, Rang};
 use super::chance::Chance;
 use super::check::Check;
@@ -11,7 +13,7 @@ use super::gate::{Admitted, Gate};
 use super::plan::Plan;
 use super::transport::{Link, Transport};
 use crate::measure::{Ending, ErrorKind, Outcome, Recorder};
-use crate::scenario::{Data, OnError, Step};
+use crate::scenario::{Data, OnError, Secrets, Step};
 
 /// The number of a user's first iteration in the warm-up: far from those that count, so that what
 /// these send doesn't depend on how far the warm-up came.
@@ -23,6 +25,7 @@ pub struct Shared {
     pub checks: Vec<Check>,
     pub gate: Gate,
     pub recorder: Recorder,
+    pub secrets: Secrets,
     pub transport: Transport,
 }
 
@@ -140,15 +143,24 @@ impl User<'_> {
         counted: bool,
         planned: Option<Instant>,
     ) -> Went {
-        self.link.render(index, &mut self.data);
+        let rendered = self.link.render(index, &mut self.data);
         self.counters.clear();
         let sent = Instant::now();
-        let result = {
-            let exchange = pin!(self.link.exchange(step));
-            self.alarm.guard(sent, step.timeout, exchange).await
+        let was_sent = rendered.is_ok();
+        let result = match rendered {
+            Ok(()) => {
+                let exchange = pin!(self.link.exchange(step));
+                self.alarm.guard(sent, step.timeout, exchange).await
+            }
+            Err(failure) => {
+                // Nothing is waited for: other users of the thread must come to their turn.
+                yield_now().await;
+                Ok(Err(failure))
+            }
         };
         self.now = Instant::now();
         self.thinks = true;
+        let (check, secrets) = (&self.shared.checks[index], &self.shared.secrets);
         let message: Cow<'static, str>;
         let (ending, went) = match result {
             Err(Rang::Cut) => (Ending::Cancelled, Went::Cut),
@@ -157,13 +169,13 @@ impl User<'_> {
                 (Ending::Failed(ErrorKind::Timeout, &message), Went::Wrong)
             }
             Ok(Err(failure)) => {
-                message = failure.message;
+                message = secrets.hidden(failure.message);
                 (Ending::Failed(failure.kind, &message), Went::Wrong)
             }
-            Ok(Ok(answer)) => match self.shared.checks[index].hold(&answer, &mut self.counters) {
+            Ok(Ok(answer)) => match check.take(&answer, &mut self.counters, &mut self.data) {
                 Ok(()) => (Ending::Answered, Went::Well),
                 Err(wrong) => {
-                    message = wrong.sentence().into();
+                    message = secrets.hidden(wrong.sentence());
                     (Ending::Failed(wrong.kind, &message), Went::Wrong)
                 }
             },
@@ -174,7 +186,7 @@ impl User<'_> {
             planned: planned.unwrap_or(sent),
             sent: self.shared.gate.is_open().then_some(sent),
             done: self.now,
-            bytes: self.link.received(),
+            bytes: if was_sent { self.link.received() } else { 0 },
             ending,
             counters: &self.counters,
         });

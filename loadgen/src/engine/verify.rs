@@ -6,7 +6,7 @@ use thiserror::Error;
 use super::check::Check;
 use super::plan::Plan;
 use super::transport::{Link, Transport};
-use crate::scenario::{Data, Step};
+use crate::scenario::{Data, Secrets, Step};
 
 /// What a server answered in place of what a step expects.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,26 +48,29 @@ pub async fn verify(plan: &Plan, who: &str) -> Result<Vec<Vec<u64>>, VerifyError
     let mut link = transport.link();
     // One past the last user of the test, so that it sends data of its own.
     let mut data = Data::new(plan.seed, plan.scenario.load.users);
+    let secrets = Secrets::of(&plan.scenario);
     let mut counters = Vec::new();
     for (index, step) in plan.scenario.steps.iter().enumerate() {
         // What the path will be: rendering is repeatable.
-        let mut path = String::new();
-        step.path.render(&mut data.clone(), &mut path);
-        link.render(index, &mut data);
-        let read =
-            verify_step(step, format!("{} {}{path}", step.method, plan.base_url), &mut link).await;
-        counters.push(read.map_err(|mismatch| VerifyError::Mismatch {
-            who: who.to_owned(),
-            mismatch: Box::new(mismatch),
+        let path = step.path.shown(&mut data.clone());
+        let request = format!("{} {}{path}", step.method, plan.base_url);
+        let read = verify_step(index, step, request, &mut link, &mut data).await;
+        counters.push(read.map_err(|mut mismatch| {
+            for text in [&mut mismatch.request, &mut mismatch.expected, &mut mismatch.got] {
+                *text = secrets.hidden(text.as_str()).into_owned();
+            }
+            VerifyError::Mismatch { who: who.to_owned(), mismatch: Box::new(mismatch) }
         })?);
     }
     Ok(counters)
 }
 
 async fn verify_step(
+    index: usize,
     step: &Step,
     request: String,
     link: &mut Link<'_>,
+    data: &mut Data,
 ) -> Result<Vec<u64>, Mismatch> {
     let mismatch = |expected: String, got: String| Mismatch {
         step: step.name.clone(),
@@ -75,6 +78,12 @@ async fn verify_step(
         expected,
         got,
     };
+    if let Err(failure) = link.render(index, data) {
+        return Err(mismatch(
+            "a request that can be sent".to_owned(),
+            failure.message.into_owned(),
+        ));
+    }
     let mut counters = Vec::new();
     match tokio::time::timeout(step.timeout, link.exchange(step)).await {
         Err(_) => Err(mismatch(
@@ -85,7 +94,7 @@ async fn verify_step(
             "an answer".to_owned(),
             format!("a {} error: {}", failure.kind, failure.message),
         )),
-        Ok(Ok(answer)) => match Check::new(step).hold(&answer, &mut counters) {
+        Ok(Ok(answer)) => match Check::new(step).take(&answer, &mut counters, data) {
             Ok(()) => Ok(counters),
             Err(wrong) => Err(mismatch(wrong.expected, wrong.got)),
         },

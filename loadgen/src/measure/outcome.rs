@@ -51,7 +51,8 @@ pub enum ErrorKind {
     Protocol,
     /// The status was not the expected one.
     Status,
-    /// The status was right, and the body was not.
+    /// The status was right, and something else of the answer was not; or the request could not be
+    /// made of what answers before it had.
     Expectation,
 }
 

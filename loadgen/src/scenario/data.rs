@@ -10,6 +10,7 @@ use rand_chacha::ChaCha8Rng;
 /// Each user has a ChaCha stream of its own, and each of its iterations a place of its own in that
 /// stream. So what is sent follows from the seed, the user's number and the iteration alone: it is
 /// the same on any number of workers, and a failed step does not change what later iterations send.
+/// What was captured from answers is beside it, and is as the server has it.
 #[derive(Debug, Clone)]
 pub struct Data {
     seed: u64,
@@ -19,6 +20,8 @@ pub struct Data {
     /// random data pays nothing for it.
     stream: Option<Box<ChaCha8Rng>>,
     moved: bool,
+    /// By name; few, so that looking through them is cheapest.
+    captured: Vec<(String, String)>,
 }
 
 /// Words of 32 bits between the starts of two iterations, as a power of two. The stream has 2^68,
@@ -31,7 +34,7 @@ impl Data {
     // one where they see both being made (rust-lang/rust#158830; mended in 1.97).
     #[inline(never)]
     pub fn new(seed: u64, user: u32) -> Self {
-        Self { seed, user, iteration: 0, stream: None, moved: false }
+        Self { seed, user, iteration: 0, stream: None, moved: false, captured: Vec::new() }
     }
 
     /// The user's number.
@@ -48,6 +51,20 @@ impl Data {
     pub fn set_iteration(&mut self, iteration: u64) {
         self.iteration = iteration;
         self.moved = true;
+    }
+
+    /// Keeps a value that was taken from an answer, in place of the one before it.
+    pub fn capture(&mut self, name: &str, value: String) {
+        match self.captured.iter_mut().find(|(known, _)| known == name) {
+            Some((_, kept)) => *kept = value,
+            None => self.captured.push((name.to_owned(), value)),
+        }
+    }
+
+    /// The value of this name, if one was captured.
+    pub(super) fn captured(&self, name: &str) -> Option<&str> {
+        let found = self.captured.iter().find(|(known, _)| known == name);
+        found.map(|(_, value)| value.as_str())
     }
 
     fn stream(&mut self) -> &mut ChaCha8Rng {

@@ -15,6 +15,7 @@
 
 mod data;
 mod duration;
+mod environment;
 mod error;
 mod file;
 mod http;
@@ -22,6 +23,7 @@ mod load;
 mod model;
 mod nearest;
 mod overrides;
+mod place;
 mod placeholder;
 mod template;
 mod threshold;
@@ -30,29 +32,61 @@ use std::path::Path;
 
 pub use data::Data;
 pub use duration::parse_duration;
+pub use environment::{Environment, Secrets, process_environment};
 pub use error::{Fault, ScenarioError};
 pub use http::{Http, HttpFeature, HttpVersion, TransportKind};
 pub use load::{Arrivals, Load, Model, Open, Stage, ThinkTime, Until};
-pub use model::{Backend, Body, Counter, Expect, Method, OnError, Scenario, Step};
+pub use model::{Backend, Body, Capture, Counter, Expect, Method, OnError, Scenario, Source, Step};
 pub use nearest::nearest;
 pub use overrides::{OverrideError, Overrides};
+pub use place::RenderError;
 pub use placeholder::TemplateError;
 pub use template::Template;
 pub use threshold::{Comparison, Metric, Threshold};
 
-/// Reads and checks a scenario file. The scenario is called after the file's stem.
+/// Reads and checks a scenario file. The scenario is called after the file's stem. Variables of the
+/// environment are not read: it is a scenario to look at.
 pub fn load(path: &Path) -> Result<Scenario, ScenarioError> {
+    read(path, None)
+}
+
+/// Reads and checks a scenario file that is to be run, with its variables from `environment`.
+pub fn load_to_run(path: &Path, environment: Environment<'_>) -> Result<Scenario, ScenarioError> {
+    read(path, Some(environment))
+}
+
+fn read(path: &Path, environment: Option<Environment<'_>>) -> Result<Scenario, ScenarioError> {
     let text = std::fs::read_to_string(path).map_err(|reason| {
         let path = path.to_owned();
         ScenarioError::Unreadable { path, reason }
     })?;
     let name = path.file_stem().unwrap_or(path.as_os_str());
-    parse(&name.to_string_lossy(), &path.to_string_lossy(), &text)
+    check(&name.to_string_lossy(), &path.to_string_lossy(), &text, environment)
 }
 
-/// Checks the text of a scenario called `name`; faults are shown as being in `file_name`.
+/// Checks the text of a scenario called `name`; faults are shown as being in `file_name`. Variables
+/// of the environment are not read.
 pub fn parse(name: &str, file_name: &str, text: &str) -> Result<Scenario, ScenarioError> {
-    file::read(name, text).map_err(|faults| ScenarioError::Invalid {
+    check(name, file_name, text, None)
+}
+
+/// Checks the text of a scenario that is to be run, with its variables from `environment`.
+pub fn parse_to_run(
+    name: &str,
+    file_name: &str,
+    text: &str,
+    environment: Environment<'_>,
+) -> Result<Scenario, ScenarioError> {
+    check(name, file_name, text, Some(environment))
+}
+
+fn check(
+    name: &str,
+    file_name: &str,
+    text: &str,
+    environment: Option<Environment<'_>>,
+) -> Result<Scenario, ScenarioError> {
+    file::read(name, text, environment).map_err(|faults| ScenarioError::Invalid {
         file: file_name.to_owned(),
         text: miette::NamedSource::new(file_name, text.to_owned()),
         faults,

@@ -109,6 +109,8 @@ pub struct Step {
     pub expect: Expect,
     /// Numbers that are read from each right answer and added up.
     pub counters: Vec<Counter>,
+    /// Values that are taken from each right answer, for later requests of the same user.
+    pub captures: Vec<Capture>,
 }
 
 /// An HTTP request method (RFC 9110, section 9).
@@ -164,4 +166,26 @@ pub struct Counter {
     pub name: String,
     /// A JSON pointer (RFC 6901) to an unsigned integer in the body.
     pub pointer: String,
+}
+
+/// A value that a user takes from an answer and keeps until it takes it anew.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Capture {
+    /// What placeholders call it.
+    pub name: String,
+    /// Where it is taken from.
+    pub source: Source,
+}
+
+/// Where in an answer a value is taken from. An answer without it is not the expected one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Source {
+    /// What a JSON pointer (RFC 6901) finds in the body: the content of a string, the JSON text of
+    /// anything else but `null`.
+    Json(String),
+    /// The first header of this name, which is in lower case.
+    Header(String),
+    /// The first match in the body's text: its first group, or all of it where there is none.
+    Regex(String),
 }

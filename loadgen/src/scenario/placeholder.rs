@@ -1,15 +1,49 @@
 //! The syntax of templates: `{{ name }}` between literal text, `{{{{` for a literal `{{`.
 //!
+//! A name that is none of the built-in ones is that of a captured value.
+//!
 //! A lone `}}` is literal: JSON written as text ends in it often.
 
 use std::ops::Range;
 
 use thiserror::Error;
 
+use super::environment::{Environment, Secret};
 use super::nearest::suggestion;
+use super::place::Place;
 use super::template::{Piece, Template};
 
-const PLACEHOLDERS: [&str; 5] = ["uuid", "int", "name", "user", "iteration"];
+/// What is built in.
+pub(super) const PLACEHOLDERS: [&str; 6] = ["uuid", "int", "name", "user", "iteration", "env"];
+
+/// What templates may name at one place of a scenario, beside what is built in.
+#[derive(Default)]
+pub(super) struct Scope<'a> {
+    /// What the steps before have captured.
+    captured: Vec<String>,
+    /// What any step captures.
+    anywhere: Vec<String>,
+    /// Where variables are read, if the scenario is to be run.
+    pub(super) environment: Option<Environment<'a>>,
+}
+
+impl Scope<'_> {
+    /// All names that steps capture, here or further down.
+    pub(super) fn expect(&mut self, names: Vec<String>) {
+        self.anywhere = names;
+    }
+
+    /// From here on these can be used.
+    pub(super) fn captured(&mut self, names: Vec<String>) {
+        self.captured.extend(names);
+    }
+
+    /// What may have been meant by a name that is none.
+    fn suggestion(&self, name: &str) -> String {
+        let captured = self.captured.iter().map(String::as_str);
+        suggestion(name, PLACEHOLDERS.into_iter().chain(captured))
+    }
+}
 
 /// Why a text is not a template.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -24,8 +58,13 @@ pub struct TemplateError {
 }
 
 impl Template {
-    /// Reads a text with placeholders.
+    /// Reads a text with placeholders, where nothing was captured.
     pub fn parse(text: &str) -> Result<Self, TemplateError> {
+        Self::parse_in(text, &Scope::default())
+    }
+
+    /// Reads a text with placeholders.
+    pub(super) fn parse_in(text: &str, scope: &Scope<'_>) -> Result<Self, TemplateError> {
         let mut template = Self::default();
         let mut at = 0;
         while let Some(found) = text[at..].find("{{") {
@@ -38,7 +77,8 @@ impl Template {
             }
             let inner = open + 2;
             let close = find_close(text, inner).ok_or_else(|| unclosed(open))?;
-            template.push(parse_placeholder(text[inner..close].trim(), open..close + 2)?);
+            let inner = text[inner..close].trim();
+            template.push(parse_placeholder(inner, open..close + 2, scope)?);
             at = close + 2;
         }
         template.push(Piece::Literal(text[at..].to_owned()));
@@ -46,8 +86,8 @@ impl Template {
     }
 
     /// Reads a path with placeholders; what is generated in it needs no further encoding.
-    pub(super) fn parse_path(text: &str) -> Result<Self, TemplateError> {
-        let mut template = Self::parse(text)?;
+    pub(super) fn parse_path(text: &str, scope: &Scope<'_>) -> Result<Self, TemplateError> {
+        let mut template = Self::parse_in(text, scope)?.standing_in(Place::Path);
         for piece in &mut template.pieces {
             if let Piece::Name { between } = piece {
                 *between = "%20".to_owned();
@@ -73,7 +113,11 @@ fn unclosed(open: usize) -> TemplateError {
     }
 }
 
-fn parse_placeholder(inner: &str, place: Range<usize>) -> Result<Piece, TemplateError> {
+fn parse_placeholder(
+    inner: &str,
+    place: Range<usize>,
+    scope: &Scope<'_>,
+) -> Result<Piece, TemplateError> {
     let mut words = inner.split_whitespace();
     let name = words.next().unwrap_or_default();
     let arguments: Vec<&str> = words.collect();
@@ -83,13 +127,24 @@ fn parse_placeholder(inner: &str, place: Range<usize>) -> Result<Piece, Template
     };
     let piece = match name {
         "int" => return parse_int(&arguments).map_err(|message| fault(message, INT_HELP)),
+        "env" => {
+            return parse_variable(&arguments, scope)
+                .map_err(|(message, help)| fault(message, &help));
+        }
         "uuid" => Piece::Uuid,
         "name" => Piece::Name { between: " ".to_owned() },
         "user" => Piece::User,
         "iteration" => Piece::Iteration,
+        _ if scope.captured.iter().any(|captured| captured == name) => {
+            Piece::Captured { name: name.to_owned(), place: Place::Text }
+        }
+        _ if scope.anywhere.iter().any(|captured| captured == name) => {
+            let message = format!("`{name}` is used before any step captures it");
+            return Err(fault(message, "move the step that captures it up, above this one"));
+        }
         _ => {
             let message = format!("`{name}` is not a placeholder");
-            return Err(fault(message, &suggestion(name, PLACEHOLDERS)));
+            return Err(fault(message, &scope.suggestion(name)));
         }
     };
     if arguments.is_empty() {
@@ -97,6 +152,24 @@ fn parse_placeholder(inner: &str, place: Range<usize>) -> Result<Piece, Template
     }
     let help = format!("write `{{{{ {name} }}}}`");
     Err(fault(format!("`{name}` takes no arguments"), &help))
+}
+
+/// A fault is its message and its mend.
+fn parse_variable(arguments: &[&str], scope: &Scope<'_>) -> Result<Piece, (String, String)> {
+    let [name] = arguments else {
+        let given = arguments.len();
+        let message = format!("`env` takes one argument, the NAME of a variable, not {given}");
+        return Err((message, "such as `{{ env API_TOKEN }}`".to_owned()));
+    };
+    let value = scope.environment.map(|environment| {
+        let unset = || {
+            let message = format!("the environment variable `{name}` is not set");
+            (message, format!("set it for loadgen: export {name}=…"))
+        };
+        environment(name).map(Secret::new).ok_or_else(unset)
+    });
+    let value = value.transpose()?;
+    Ok(Piece::Variable { name: (*name).to_owned(), value, place: Place::Text })
 }
 
 const INT_HELP: &str =
@@ -137,7 +210,7 @@ mod tests {
                 "{{}}",
                 "`` is not a placeholder",
                 "{{}}",
-                "known here: `uuid`, `int`, `name`, `user`, `iteration`",
+                "known here: `uuid`, `int`, `name`, `user`, `iteration`, `env`",
             ),
             ("{{ uuid 4 }}", "`uuid` takes no arguments", "{{ uuid 4 }}", "write `{{ uuid }}`"),
             ("{{int 1}}", "`int` takes two arguments, MIN and MAX, not 1", "{{int 1}}", INT_HELP),
@@ -173,9 +246,9 @@ mod tests {
 
     #[test]
     fn a_name_in_a_path_is_encoded() {
-        let template = Template::parse_path("/hello/{{ name }}").unwrap();
+        let template = Template::parse_path("/hello/{{ name }}", &Scope::default()).unwrap();
         let mut path = String::new();
-        template.render(&mut super::super::data::Data::new(1, 1), &mut path);
+        template.render(&mut super::super::data::Data::new(1, 1), &mut path).unwrap();
         assert!(path.contains("%20") && !path.contains(' '), "{path}");
         assert_eq!(template.to_string(), "/hello/{{ name }}");
     }

@@ -5,6 +5,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::data::Data;
+use super::environment::Secret;
+use super::place::{Place, RenderError};
 
 /// Text with generated parts, parsed once and rendered for each request.
 ///
@@ -15,7 +17,7 @@ use super::data::Data;
 ///
 /// let template = Template::parse("/items/{{ int 1 6 }}?user={{ user }}").unwrap();
 /// let mut path = String::new();
-/// template.render(&mut Data::new(42, 7), &mut path);
+/// template.render(&mut Data::new(42, 7), &mut path).unwrap();
 /// assert!(path.starts_with("/items/") && path.ends_with("?user=7"));
 /// ```
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -39,6 +41,10 @@ pub(super) enum Piece {
     User,
     /// The number of the user's iteration.
     Iteration,
+    /// A value that an earlier request's answer had.
+    Captured { name: String, place: Place },
+    /// A value from the environment, where it was read.
+    Variable { name: String, value: Option<Secret>, place: Place },
     /// The inner template so many times, rendered anew each time.
     Repeat { count: u32, separator: String, inner: Template },
 }
@@ -60,11 +66,10 @@ impl Template {
         }
     }
 
-    /// Appends the text for the next request. Allocates nothing but what `out` grows by.
-    pub fn render(&self, data: &mut Data, out: &mut String) {
-        for piece in &self.pieces {
-            piece.render(data, out);
-        }
+    /// Appends the text for the next request. Allocates nothing but what `out` grows by. After an
+    /// error, `out` has the text up to there.
+    pub fn render(&self, data: &mut Data, out: &mut String) -> Result<(), RenderError> {
+        self.pieces.iter().try_for_each(|piece| piece.render(data, out))
     }
 
     /// Appends a piece, joining literals and leaving out empty ones.
@@ -92,6 +97,16 @@ impl Template {
         Self { pieces: pieces.collect() }
     }
 
+    /// This template where values from outside stand in such a place.
+    pub(super) fn standing_in(mut self, here: Place) -> Self {
+        for piece in &mut self.pieces {
+            if let Piece::Captured { place, .. } | Piece::Variable { place, .. } = piece {
+                *place = here;
+            }
+        }
+        self
+    }
+
     /// The texts between the generated parts.
     pub(super) fn literals(&self) -> impl Iterator<Item = &str> {
         self.pieces.iter().filter_map(|piece| match piece {
@@ -112,7 +127,7 @@ impl Template {
 }
 
 impl Piece {
-    fn render(&self, data: &mut Data, out: &mut String) {
+    pub(super) fn render(&self, data: &mut Data, out: &mut String) -> Result<(), RenderError> {
         match self {
             Self::Literal(text) => out.push_str(text),
             Self::Uuid => data.push_uuid(out),
@@ -120,21 +135,41 @@ impl Piece {
             Self::Name { between } => data.push_name(between, out),
             Self::User => data.push_user(out),
             Self::Iteration => data.push_iteration(out),
+            Self::Captured { name, place } => return push_captured(name, *place, data, out),
+            Self::Variable { name, value, place } => {
+                let Some(value) = value else {
+                    return Err(RenderError::NotRead { name: name.clone() });
+                };
+                return place.push(value.reveal(), name, out);
+            }
             Self::Repeat { count, separator, inner } => {
                 for index in 0..*count {
                     if index > 0 {
                         out.push_str(separator);
                     }
-                    inner.render(data, out);
+                    inner.render(data, out)?;
                 }
             }
         }
+        Ok(())
     }
 
     /// Whether it always renders as a JSON number.
     pub(super) fn is_numeric(&self) -> bool {
         matches!(self, Self::Int { .. } | Self::User | Self::Iteration)
     }
+}
+
+fn push_captured(
+    name: &str,
+    place: Place,
+    data: &Data,
+    out: &mut String,
+) -> Result<(), RenderError> {
+    let Some(value) = data.captured(name) else {
+        return Err(RenderError::NotCaptured { name: name.to_owned() });
+    };
+    place.push(value, name, out)
 }
 
 impl fmt::Display for Template {
@@ -152,6 +187,8 @@ impl fmt::Display for Piece {
             Self::Name { .. } => f.write_str("{{ name }}"),
             Self::User => f.write_str("{{ user }}"),
             Self::Iteration => f.write_str("{{ iteration }}"),
+            Self::Captured { name, .. } => write!(f, "{{{{ {name} }}}}"),
+            Self::Variable { name, .. } => write!(f, "{{{{ env {name} }}}}"),
             Self::Repeat { count, separator, inner } => {
                 write!(f, "{inner}{separator} … ({count} in all)")
             }
@@ -170,7 +207,7 @@ mod tests {
 
     fn rendered(template: &Template, data: &mut Data) -> String {
         let mut out = String::new();
-        template.render(data, &mut out);
+        template.render(data, &mut out).unwrap();
         out
     }
 

@@ -83,13 +83,21 @@ pub struct Case<S> {
     about: String,
     load: String,
     steps: String,
+    on_error: &'static str,
     warmup: Duration,
 }
 
 /// One user gets `/` from such servers.
 pub fn both<S: Fn() -> Server>(server: S) -> Case<S> {
     let (load, steps) = ("users = 1, iterations = 1".to_owned(), step("get = \"/\""));
-    Case { server, about: String::new(), load, steps, warmup: Duration::ZERO }
+    Case {
+        server,
+        about: String::new(),
+        load,
+        steps,
+        on_error: "next_iteration",
+        warmup: Duration::ZERO,
+    }
 }
 
 fn step(keys: &str) -> String {
@@ -110,6 +118,11 @@ impl<S: Fn() -> Server> Case<S> {
     pub fn load(mut self, load: &str) -> Self {
         load.clone_into(&mut self.load);
         self
+    }
+
+    /// After a failed step, users go on with the next one.
+    pub fn on_error_continue(self) -> Self {
+        Self { on_error: "continue", ..self }
     }
 
     pub fn warmup(mut self, warmup: Duration) -> Self {
@@ -148,9 +161,10 @@ impl<S: Fn() -> Server> Case<S> {
 
     /// What the case comes to at some URL.
     pub async fn counts(&self, transport: &str, url: &str) -> Counts {
-        let Self { load, steps, .. } = self;
-        let text =
-            format!("load = {{ {load} }}\nhttp = {{ transport = \"{transport}\" }}\n{steps}");
+        let Self { load, steps, on_error, .. } = self;
+        let text = format!(
+            "on_error = \"{on_error}\"\nload = {{ {load} }}\nhttp = {{ transport = \"{transport}\" }}\n{steps}"
+        );
         let plan = Plan {
             scenario: scenario::parse("test", "test.toml", &text).unwrap(),
             base_url: url.to_owned(),

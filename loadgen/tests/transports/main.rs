@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 
 mod bodies;
+mod captures;
 mod case;
 mod connections;
 mod faults;

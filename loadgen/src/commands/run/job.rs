@@ -55,7 +55,7 @@ pub enum Subject {
 impl Job {
     /// Resolves the command line; whatever is wrong with it is said here.
     pub fn resolve(args: RunArgs) -> Result<Self, Failure> {
-        let mut scenario = scenarios::find(&args.scenario.unwrap_or_default())?;
+        let mut scenario = scenarios::find_to_run(&args.scenario.unwrap_or_default())?;
         let overrides = Overrides {
             users: args.users,
             ramp_up: args.ramp_up,

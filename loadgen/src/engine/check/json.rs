@@ -230,7 +230,7 @@ impl<'a> Visitor<'_> for Member<'a> {
 }
 
 /// Whether a pointer's token is this index: digits without a leading zero (RFC 6901, section 4).
-fn is_index(token: &str, index: usize) -> bool {
+pub(super) fn is_index(token: &str, index: usize) -> bool {
     let digits =
         token.bytes().all(|b| b.is_ascii_digit()) && (token == "0" || !token.starts_with('0'));
     digits && token.parse() == Ok(index)

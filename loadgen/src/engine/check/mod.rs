@@ -1,16 +1,18 @@
 //! Is an answer the expected one?
 
+mod capture;
 mod json;
 mod known;
 
 use memchr::memmem::Finder;
 use serde_json::Value;
 
+use self::capture::Captures;
 use self::json::Lookup;
 use self::known::Known;
 use super::transport::Answer;
 use crate::measure::ErrorKind;
-use crate::scenario::Step;
+use crate::scenario::{Data, Source, Step};
 
 /// What was expected and what came instead.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,6 +42,17 @@ pub fn is_expected(step: &Step, status: u16) -> bool {
 /// Whether anything looks at the body of the step's answer.
 #[must_use]
 pub fn reads_body(step: &Step) -> bool {
+    let captured = |source| !matches!(source, &Source::Header(_));
+    checks_body(step) || step.captures.iter().any(|capture| captured(&capture.source))
+}
+
+/// Whether anything looks at the headers of the step's answer.
+#[must_use]
+pub fn reads_headers(step: &Step) -> bool {
+    step.captures.iter().any(|capture| matches!(capture.source, Source::Header(_)))
+}
+
+fn checks_body(step: &Step) -> bool {
     step.expect.body.is_some() || reads_json(step)
 }
 
@@ -54,6 +67,7 @@ pub struct Check {
     text: Option<Finder<'static>>,
     lookup: Option<Lookup>,
     known: Known,
+    captures: Captures,
 }
 
 impl Check {
@@ -61,20 +75,33 @@ impl Check {
     #[must_use]
     pub fn new(step: &Step) -> Self {
         let text = step.expect.body.as_ref().map(|text| Finder::new(text).into_owned());
-        Self { step: step.clone(), text, lookup: Lookup::new(step), known: Known::new() }
+        let (lookup, captures) = (Lookup::new(step), Captures::new(step));
+        Self { step: step.clone(), text, lookup, known: Known::new(), captures }
     }
 
     /// Holds an answer against what the step expects, and reads its counters into `counters`.
     pub fn hold(&self, answer: &Answer<'_>, counters: &mut Vec<u64>) -> Result<(), Wrong> {
         counters.clear();
         self.status(answer)?;
-        if !reads_body(&self.step) || self.known.has(&answer.body, counters) {
+        if !checks_body(&self.step) || self.known.has(&answer.body, counters) {
             return Ok(());
         }
         self.text(answer)?;
         self.json(answer, counters)?;
         self.known.keep(&answer.body, counters);
         Ok(())
+    }
+
+    /// Holds an answer against what the step expects, and takes from it what the step reads into
+    /// `counters` and what it captures into `data`. Where anything is wrong, it takes nothing.
+    pub fn take(
+        &self,
+        answer: &Answer<'_>,
+        counters: &mut Vec<u64>,
+        data: &mut Data,
+    ) -> Result<(), Wrong> {
+        self.hold(answer, counters)?;
+        self.captures.take(answer, data).inspect_err(|_| counters.clear())
     }
 
     fn status(&self, answer: &Answer<'_>) -> Result<(), Wrong> {
@@ -174,7 +201,7 @@ fn shown(body: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::transport::Body;
+    use crate::engine::transport::{Body, Headers};
     use crate::scenario;
 
     fn step(keys: &str) -> Step {
@@ -183,7 +210,8 @@ mod tests {
     }
 
     fn judge(keys: &str, status: u16, body: &str) -> Result<Vec<u64>, String> {
-        let answer = Answer { status, body: Body::Kept(body.as_bytes()) };
+        let body = Body::Kept(body.as_bytes());
+        let answer = Answer { status, headers: Headers::Unkept, body };
         let mut counters = vec![99];
         Check::new(&step(keys))
             .hold(&answer, &mut counters)

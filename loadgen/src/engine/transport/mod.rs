@@ -3,12 +3,14 @@
 //! Both give the same outcome for the same server. `http1` is our own, for `http://`; `reqwest`
 //! does what it can't.
 
+mod headers;
 mod http1;
 mod reqwest;
 
 use std::borrow::Cow;
 use std::ops::{Deref, Range};
 
+pub use self::headers::Headers;
 use self::http1::Scratch;
 #[cfg(fuzzing)]
 pub use self::http1::pieces::{Came, read_pieces};
@@ -62,12 +64,14 @@ impl Transport {
 }
 
 impl Link<'_> {
-    /// Makes the next request: the scenario's step number `index`, with what it generates.
-    pub fn render(&mut self, index: usize, data: &mut Data) {
-        match self {
+    /// Makes the next request: the scenario's step number `index`, with what it generates. Where
+    /// that fails there is nothing to exchange.
+    pub fn render(&mut self, index: usize, data: &mut Data) -> Result<(), Failure> {
+        let rendered = match self {
             Self::Http1(link) => link.render(index, data),
             Self::Reqwest(link) => link.render(index, data),
-        }
+        };
+        rendered.map_err(|e| Failure::new(ErrorKind::Expectation, e.to_string()))
     }
 
     /// Sends the request and reads its answer to the last byte. Whoever drops this before its end
@@ -94,6 +98,8 @@ impl Link<'_> {
 pub struct Answer<'a> {
     /// The status code.
     pub status: u16,
+    /// The headers, where the step captures one.
+    pub headers: Headers<'a>,
     /// The body, as far as it was kept: see [`Keep`].
     pub body: Body<'a>,
 }

@@ -5,16 +5,19 @@ mod cookies;
 
 use std::error::Error;
 use std::io;
+use std::mem;
 use std::sync::Arc;
 
 use reqwest::Client;
 use reqwest::cookie::Jar;
+use reqwest::header::HeaderMap;
 
 use self::cookies::with_cookies;
-use super::{Answer, Body, Failure, Keep};
+use super::{Answer, Body, Failure, Headers, Keep};
+use crate::engine::check::reads_headers;
 use crate::engine::plan::Plan;
 use crate::measure::ErrorKind;
-use crate::scenario::{Data, Http, HttpVersion, Method, Step};
+use crate::scenario::{Data, Http, HttpVersion, Method, RenderError, Step};
 
 /// The client that all users share. It keeps connections alive.
 pub struct Reqwest {
@@ -44,6 +47,8 @@ pub struct Link<'a> {
     request: Request,
     received: u64,
     kept: Vec<u8>,
+    /// Those of the last answer, where its step captures one.
+    headers: HeaderMap,
 }
 
 /// One request with all generated parts filled in. Its buffers are used again for the next one.
@@ -63,11 +68,12 @@ impl<'a> Link<'a> {
             request: Request::default(),
             received: 0,
             kept: Vec::new(),
+            headers: HeaderMap::new(),
         }
     }
 
-    pub fn render(&mut self, index: usize, data: &mut Data) {
-        self.request.render(&self.shared.base_url, &self.shared.steps[index], data);
+    pub fn render(&mut self, index: usize, data: &mut Data) -> Result<(), RenderError> {
+        self.request.render(&self.shared.base_url, &self.shared.steps[index], data)
     }
 
     pub fn received(&self) -> u64 {
@@ -105,34 +111,41 @@ impl<'a> Link<'a> {
             let room = keep.room(self.kept.len(), chunk.len())?;
             self.kept.extend_from_slice(&chunk[..room]);
         }
-        Ok(Answer { status, body: Body::Kept(&self.kept) })
+        let mut headers = Headers::Unkept;
+        if reads_headers(step) {
+            self.headers = mem::take(response.headers_mut());
+            headers = Headers::Map(&self.headers);
+        }
+        Ok(Answer { status, headers, body: Body::Kept(&self.kept) })
     }
 }
 
 impl Request {
-    fn render(&mut self, base_url: &str, step: &Step, data: &mut Data) {
+    fn render(&mut self, base_url: &str, step: &Step, data: &mut Data) -> Result<(), RenderError> {
         self.url.clear();
         self.url.push_str(base_url);
-        step.path.render(data, &mut self.url);
+        step.path.render(data, &mut self.url)?;
         self.headers.clear();
         for (name, value) in &step.headers {
             let mut text = String::new();
-            value.render(data, &mut text);
+            value.render(data, &mut text)?;
             self.headers.push((name.clone(), text));
         }
         let may_have_body = matches!(step.method, Method::Post | Method::Put | Method::Patch);
-        self.body = step.body.as_ref().map(|body| {
+        self.body = None;
+        if let Some(body) = &step.body {
             if !step.headers.iter().any(|(name, _)| name == "content-type") {
                 self.headers.push(("content-type".to_owned(), body.content_type.clone()));
             }
             let mut text = String::new();
-            body.text.render(data, &mut text);
-            text
-        });
+            body.text.render(data, &mut text)?;
+            self.body = Some(text);
+        }
         // reqwest is silent about a body of nothing: see RFC 9110, section 8.6.
         if self.body.as_ref().map_or(may_have_body, String::is_empty) {
             self.headers.push(("content-length".to_owned(), "0".to_owned()));
         }
+        Ok(())
     }
 }
 

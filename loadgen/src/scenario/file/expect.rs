@@ -94,7 +94,7 @@ fn read_counters(value: &Value<'_>, faults: &mut Faults<'_>) -> Vec<Counter> {
 }
 
 /// Notes what is wrong with a JSON pointer (RFC 6901, section 3).
-fn check_pointer(pointer: &str, place: Range<usize>, faults: &mut Faults<'_>) {
+pub(super) fn check_pointer(pointer: &str, place: Range<usize>, faults: &mut Faults<'_>) {
     let fault = Fault::new(format!("`{pointer}` is not a JSON pointer"));
     if !pointer.is_empty() && !pointer.starts_with('/') {
         let meant = pointer.trim_start_matches("$.").replace('.', "/");

@@ -2,6 +2,7 @@
 
 use super::reader::{Faults, Value};
 use crate::scenario::error::Fault;
+use crate::scenario::place::{Place, may_be_in_header};
 use crate::scenario::template::Template;
 
 /// Headers that would contradict how the body is really sent.
@@ -29,10 +30,15 @@ fn read_header(
         return None;
     }
     let template = value.template(faults)?;
-    let sendable = |c: char| c == '\t' || c == ' ' || c.is_ascii_graphic();
-    if let Some(bad) = template.literals().flat_map(str::chars).find(|c| !sendable(*c)) {
+    if let Some(bad) = template.literals().flat_map(str::chars).find(|c| !may_be_in_header(*c)) {
         let message = format!("the header `{}` has {bad:?}, which a header cannot have", value.key);
         return value.fault(message, "not a header's value", "headers are printable ASCII", faults);
+    }
+    let template = template.standing_in(Place::Header);
+    if let Some(variable) = template.misplaced_variable() {
+        let message = format!("`{variable}` has a character that a header cannot have");
+        let help = "headers are printable ASCII: is there a line break at its end?";
+        return value.fault(message, "from the environment", help, faults);
     }
     Some((name, template))
 }
@@ -55,7 +61,7 @@ fn refusal(written: &str, name: &str, has_body: bool) -> Option<(String, &'stati
 }
 
 /// A character of a token (RFC 9110, section 5.6.2).
-fn is_token(c: char) -> bool {
+pub(super) fn is_token(c: char) -> bool {
     c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c)
 }
 

@@ -5,6 +5,7 @@ use toml::Spanned;
 use toml::de::{DeFloat, DeInteger, DeValue};
 
 use super::reader::{Faults, Value, parse_integer};
+use crate::scenario::place::Place;
 use crate::scenario::template::{Piece, Template};
 
 /// A value as it is, placeholders and all: what an answer is compared with.
@@ -32,7 +33,7 @@ pub(super) fn read(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<Json> {
 }
 
 /// A template that renders as JSON whatever is generated in it: the literal parts of its strings
-/// are escaped here, and no generated part needs escaping.
+/// are escaped here, captured values when they are rendered, and no generated part needs it.
 pub(super) fn read_template(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<Template> {
     match value.node.get_ref() {
         DeValue::String(_) => value.template(faults).map(string_template),
@@ -64,7 +65,7 @@ fn string_template(template: Template) -> Template {
         return template;
     }
     let mut string = Template::literal("\"");
-    for piece in template.pieces {
+    for piece in template.standing_in(Place::Json).pieces {
         string.push(match piece {
             Piece::Literal(text) => Piece::Literal(escaped(&text)),
             generated => generated,

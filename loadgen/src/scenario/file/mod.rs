@@ -4,6 +4,7 @@
 //! its default where that helps to find more.
 
 mod body;
+mod capture;
 mod expect;
 mod headers;
 mod http;
@@ -15,14 +16,20 @@ mod thresholds;
 
 use toml::de::{DeTable, DeValue};
 
+use super::environment::Environment;
 use super::error::Fault;
 use super::model::{Backend, OnError, Scenario};
 use reader::{Faults, Table, Value};
 
 pub(super) use reader::thousands;
 
-/// Reads a scenario, or gives every fault of the file in the order of its lines.
-pub(super) fn read(name: &str, text: &str) -> Result<Scenario, Vec<Fault>> {
+/// Reads a scenario, or gives every fault of the file in the order of its lines. Variables are read
+/// where there is an environment.
+pub(super) fn read(
+    name: &str,
+    text: &str,
+    environment: Option<Environment<'_>>,
+) -> Result<Scenario, Vec<Fault>> {
     let (tree, errors) = DeTable::parse_recoverable(text);
     if !errors.is_empty() {
         let mut faults = Faults::new(text);
@@ -30,6 +37,7 @@ pub(super) fn read(name: &str, text: &str) -> Result<Scenario, Vec<Fault>> {
         return Err(faults.in_order());
     }
     let mut faults = Faults::new(text);
+    faults.scope.environment = environment;
     let table = Table::new("a scenario", 0..0, tree.get_ref());
     match read_scenario(name, table, &mut faults) {
         Some(scenario) if faults.is_empty() => Ok(scenario),

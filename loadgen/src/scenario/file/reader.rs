@@ -9,18 +9,20 @@ use toml::de::{DeInteger, DeTable, DeValue};
 use crate::scenario::duration::parse_duration;
 use crate::scenario::error::Fault;
 use crate::scenario::nearest::suggestion;
-use crate::scenario::placeholder::TemplateError;
+use crate::scenario::placeholder::{Scope, TemplateError};
 use crate::scenario::template::Template;
 
 /// Everything that is wrong with a file, gathered while it is read.
 pub(super) struct Faults<'a> {
     text: &'a str,
     list: Vec<Fault>,
+    /// What a template may name at the place that was reached.
+    pub(super) scope: Scope<'a>,
 }
 
 impl<'a> Faults<'a> {
     pub(super) fn new(text: &'a str) -> Self {
-        Self { text, list: Vec::new() }
+        Self { text, list: Vec::new(), scope: Scope::default() }
     }
 
     pub(super) fn add(&mut self, fault: Fault) {
@@ -219,7 +221,7 @@ impl<'a> Value<'a> {
 
     pub(super) fn template(&self, faults: &mut Faults<'_>) -> Option<Template> {
         let text = self.text(faults)?;
-        self.parsed(text, Template::parse(text), faults)
+        self.parsed(text, Template::parse_in(text, &faults.scope), faults)
     }
 
     /// What a template's text has been parsed to, its fault noted at its place in the file.

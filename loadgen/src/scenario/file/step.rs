@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::time::Duration;
 
 use super::reader::{Faults, Table, Value};
-use super::{body, expect, headers};
+use super::{body, capture, expect, headers};
 use crate::scenario::error::Fault;
 use crate::scenario::model::{Method, Step};
 use crate::scenario::nearest::list;
@@ -42,7 +42,13 @@ pub(super) fn read_all(
         let fault = Fault::new("the scenario has no step: there is nothing to send");
         faults.add(fault.help("add a [[step]] with a request, such as get = \"/\""));
     }
-    let read = values.iter().map(|value| read(value, faults));
+    let captured = values.iter().map(capture::names);
+    faults.scope.expect(captured.flatten().collect());
+    let read = values.iter().map(|value| {
+        let read = read(value, faults);
+        faults.scope.captured(capture::names(value));
+        read
+    });
     let (names, steps): (Vec<_>, Vec<_>) = read.unzip();
     check_names(&names, faults);
     let names = names.into_iter().map(|name| Some(name?.text));
@@ -90,6 +96,7 @@ fn read_rest(
     let body = body.map(|value| body::read(&value, faults));
     let method = request.as_ref().map(|request| request.method);
     let (expect, counters) = expect::read(table, method, faults);
+    let captures = capture::read(table, method, faults);
     let Request { method, path, .. } = request?;
     let body = match body {
         Some(body) => Some(body?),
@@ -105,6 +112,7 @@ fn read_rest(
         timeout: timeout?,
         expect: expect?,
         counters,
+        captures: captures?,
     })
 }
 
@@ -169,7 +177,7 @@ fn read_path(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<Template> {
         let help = "the host is the target's; write path and query, such as \"/items\"";
         return value.fault(message, "not a path", help, faults);
     }
-    let path = value.parsed(text, Template::parse_path(text), faults)?;
+    let path = value.parsed(text, Template::parse_path(text, &faults.scope), faults)?;
     if let Some(bad) =
         path.literals().flat_map(str::chars).find(|c| !c.is_ascii_graphic() || *c == '#')
     {

@@ -8,7 +8,7 @@ use std::mem::MaybeUninit;
 use httparse::{Header, ParserConfig, Response, Status};
 
 /// Headers that a response may have; hyper has the same limit.
-const MOST_HEADERS: usize = 100;
+pub const MOST_HEADERS: usize = 100;
 
 /// What the rest of a response depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

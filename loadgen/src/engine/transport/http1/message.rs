@@ -6,7 +6,7 @@ use std::fmt::Write;
 use url::Url;
 
 use crate::engine::transport::USER_AGENT;
-use crate::scenario::{Data, Method, Step, Template};
+use crate::scenario::{Data, Method, RenderError, Step, Template};
 
 /// A step's request.
 pub enum Message {
@@ -26,20 +26,19 @@ pub struct Buffers {
 impl Message {
     /// The request of `step` to a server whose base URL is `url`.
     pub fn new(step: &Step, url: &Url) -> Self {
-        let head = head(step, url);
-        let body = step.body.as_ref().map(|body| &body.text);
-        let length = match (body.map(Template::as_constant), step.method) {
+        let head = head(step, url).revealed();
+        let body = step.body.as_ref().map(|body| body.text.clone().revealed());
+        let length = match (body.as_ref().map(Template::as_constant), step.method) {
             (None, Method::Get | Method::Head | Method::Delete) => None,
             // A request that could have a body says that it has none (RFC 9110, section 8.6).
             (None, Method::Post | Method::Put | Method::Patch) => Some(0),
             (Some(Some(text)), _) => Some(text.len()),
             (Some(None), _) => {
-                let body = body.cloned();
                 return Self::Generated { head: joined(head, "content-length: "), body };
             }
         };
         let length = length.map(|n| format!("content-length: {n}\r\n")).unwrap_or_default();
-        let text = body.and_then(Template::as_constant).unwrap_or_default();
+        let text = body.as_ref().and_then(Template::as_constant).unwrap_or_default();
         let head = joined(head, &format!("{length}\r\n{text}"));
         match head.as_constant() {
             Some(text) => Self::Constant(text.to_owned()),
@@ -48,17 +47,18 @@ impl Message {
     }
 
     /// Makes the next request of this kind.
-    pub fn render(&self, data: &mut Data, buffers: &mut Buffers) {
-        let Self::Generated { head, body } = self else { return };
+    pub fn render(&self, data: &mut Data, buffers: &mut Buffers) -> Result<(), RenderError> {
+        let Self::Generated { head, body } = self else { return Ok(()) };
         let Buffers { request, body: text } = buffers;
         request.clear();
-        head.render(data, request);
+        head.render(data, request)?;
         if let Some(body) = body {
             text.clear();
-            body.render(data, text);
+            body.render(data, text)?;
             // Writing to a `String` cannot fail.
             let _ = write!(request, "{}\r\n\r\n{text}", text.len());
         }
+        Ok(())
     }
 
     /// The request that was rendered last.
@@ -143,8 +143,8 @@ mod tests {
     fn sent(keys: &str) -> (String, bool) {
         let (message, mut buffers) = (message(keys, "http://host:81/"), Buffers::default());
         // Nothing of the last request is left in the next.
-        message.render(&mut Data::new(1, 7), &mut buffers);
-        message.render(&mut Data::new(1, 7), &mut buffers);
+        message.render(&mut Data::new(1, 7), &mut buffers).unwrap();
+        message.render(&mut Data::new(1, 7), &mut buffers).unwrap();
         let text = String::from_utf8(message.bytes(&buffers).to_vec()).unwrap();
         (text, matches!(message, Message::Constant(_)))
     }

@@ -2,6 +2,7 @@
 
 mod head;
 mod message;
+mod piece;
 #[cfg(any(test, fuzzing))]
 pub mod pieces;
 mod response;
@@ -18,13 +19,15 @@ use tokio::net::{TcpStream, lookup_host};
 use tokio::sync::OnceCell;
 use url::Url;
 
+pub use self::head::MOST_HEADERS;
 use self::message::{Buffers, Message};
 pub use self::response::{Progress, Reader};
 pub use self::scratch::Scratch;
-use super::{Answer, Body, Failure, Keep};
+use super::{Answer, Body, Failure, Headers, Keep};
+use crate::engine::check::reads_headers;
 use crate::engine::plan::Plan;
 use crate::measure::ErrorKind;
-use crate::scenario::{Data, Method, Step};
+use crate::scenario::{Data, Method, RenderError, Step};
 
 /// What all users share: the server's addresses, and what of each request never changes.
 pub struct Http1 {
@@ -84,9 +87,9 @@ impl<'a> Link<'a> {
         Self { shared, idle: None, buffers, index: 0, reader }
     }
 
-    pub fn render(&mut self, index: usize, data: &mut Data) {
+    pub fn render(&mut self, index: usize, data: &mut Data) -> Result<(), RenderError> {
         self.index = index;
-        self.shared.messages[index].render(data, &mut self.buffers);
+        self.shared.messages[index].render(data, &mut self.buffers)
     }
 
     pub fn received(&self) -> u64 {
@@ -95,6 +98,10 @@ impl<'a> Link<'a> {
 
     pub async fn exchange(&mut self, step: &Step) -> Result<Answer<'_>, Failure> {
         self.reader.begin(step.method == Method::Head);
+        let headers = reads_headers(step);
+        if headers {
+            self.reader.keep_head();
+        }
         let stream = match self.idle.take().filter(is_quiet) {
             Some(stream) => stream,
             // Apart, so that users with a connection don't carry the memory for making one.
@@ -117,7 +124,8 @@ impl<'a> Link<'a> {
             Some(range) => Body::Read(scratch, range),
             None => Body::Kept(self.reader.kept()),
         };
-        Ok(Answer { status, body })
+        let headers = if headers { Headers::Head(self.reader.head()) } else { Headers::Unkept };
+        Ok(Answer { status, headers, body })
     }
 }
 

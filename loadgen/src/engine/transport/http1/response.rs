@@ -7,6 +7,7 @@ use std::ops::Range;
 use httparse::{EMPTY_HEADER, Status};
 
 use super::head::{self, Framing};
+use super::piece::Piece;
 use crate::engine::transport::{Failure, Keep};
 use crate::measure::ErrorKind;
 
@@ -32,6 +33,9 @@ pub struct Reader {
     keep: Keep,
     /// The body so far, where it came in more than one piece.
     kept: Vec<u8>,
+    keep_head: bool,
+    /// The head, from its status line to its empty line, where it is to be kept.
+    head: Vec<u8>,
 }
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -71,8 +75,20 @@ impl Reader {
         self.bytes = 0;
         self.keep = Keep::Nothing;
         self.kept.clear();
+        self.keep_head = false;
         // A long body is not kept in memory by each of many users.
         self.kept.shrink_to(super::scratch::SIZE / 4);
+    }
+
+    /// Keeps the head of the response that has just begun, for something to look at.
+    pub fn keep_head(&mut self) {
+        self.keep_head = true;
+        self.head.clear();
+    }
+
+    /// The head that was kept.
+    pub fn head(&self) -> &[u8] {
+        &self.head
     }
 
     /// The status, once the head was read.
@@ -196,6 +212,9 @@ impl Reader {
                     self.status = head.status;
                     self.keep_alive = head.keep_alive;
                     self.keep = keep(head.status);
+                    if self.keep_head {
+                        self.head.extend_from_slice(&rest[..length]);
+                    }
                     self.state = match head.framing {
                         Framing::Sized(0) => State::Done,
                         Framing::Sized(length) => State::Sized(length),
@@ -264,19 +283,6 @@ impl Reader {
             self.kept.extend_from_slice(&input[range]);
         }
         Ok(())
-    }
-}
-
-/// The only piece of the body so far, where it lies in the input at hand: most bodies come in one
-/// piece, and need not be copied to be looked at.
-#[derive(Default)]
-struct Piece(Option<Range<usize>>);
-
-impl Piece {
-    fn keep_apart(&mut self, input: &[u8], kept: &mut Vec<u8>) {
-        if let Some(range) = self.0.take() {
-            kept.extend_from_slice(&input[range]);
-        }
     }
 }
 

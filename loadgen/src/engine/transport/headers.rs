@@ -1,0 +1,55 @@
+//! The headers of an answer, for whoever takes a value from them.
+
+use ::reqwest::header::HeaderMap;
+use httparse::{EMPTY_HEADER, Response};
+
+use super::http1::MOST_HEADERS;
+
+/// The headers of an answer.
+#[derive(Debug, Clone, Copy)]
+pub enum Headers<'a> {
+    /// Nothing looks at them: they were not kept.
+    Unkept,
+    /// As they came over the wire, from the status line to the empty line.
+    Head(&'a [u8]),
+    /// As the `reqwest` crate has them.
+    Map(&'a HeaderMap),
+}
+
+impl<'a> Headers<'a> {
+    /// The value of the first header of this name.
+    #[must_use]
+    pub fn first(self, name: &str) -> Option<&'a [u8]> {
+        match self {
+            Self::Unkept => None,
+            Self::Head(bytes) => {
+                let mut headers = [EMPTY_HEADER; MOST_HEADERS];
+                // It was parsed before, to find where the body ends: it is whole and well-formed.
+                Response::new(&mut headers).parse(bytes).ok()?;
+                let found = headers.iter().find(|header| header.name.eq_ignore_ascii_case(name));
+                found.map(|header| header.value)
+            }
+            Self::Map(map) => map.get(name).map(|value| value.as_bytes()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_several_the_first_counts() {
+        let head = b"HTTP/1.1 200 OK\r\nX-A: 1\r\nx-b:  two \r\nx-a: 3\r\n\r\n";
+        let map: HeaderMap = [("x-a", "1"), ("x-b", "two")]
+            .map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap()))
+            .into_iter()
+            .collect();
+        for headers in [Headers::Head(head), Headers::Map(&map)] {
+            assert_eq!(headers.first("x-a"), Some(&b"1"[..]));
+            assert_eq!(headers.first("x-b"), Some(&b"two"[..]));
+            assert_eq!(headers.first("x-c"), None);
+        }
+        assert_eq!(Headers::Unkept.first("x-a"), None);
+    }
+}

@@ -1,0 +1,264 @@
+//! Values from the environment: they are sent, and never shown.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::data::Data;
+use super::model::Scenario;
+use super::place::Place;
+use super::template::{Piece, Template};
+
+/// Reads a variable, where it is set.
+pub type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+/// The environment of this process.
+pub fn process_environment(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+/// A value that is sent to servers and to workers, and shown to nobody.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(super) struct Secret(String);
+
+impl Secret {
+    pub(super) fn new(value: String) -> Self {
+        Self(value)
+    }
+
+    /// For whoever sends it.
+    pub(super) fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(…)")
+    }
+}
+
+impl Scenario {
+    /// The names of the environment's variables that its requests have in them.
+    #[must_use]
+    pub fn variables(&self) -> BTreeSet<&str> {
+        self.environment().map(|(name, _)| name).collect()
+    }
+
+    fn environment(&self) -> impl Iterator<Item = (&str, Option<&Secret>)> {
+        let templates = self.steps.iter().flat_map(|step| {
+            let headers = step.headers.iter().map(|(_, value)| value);
+            let body = step.body.as_ref().map(|body| &body.text);
+            headers.chain(body).chain([&step.path])
+        });
+        templates.flat_map(Template::variables)
+    }
+}
+
+impl Template {
+    /// The variables in it, and their values where they were read.
+    fn variables(&self) -> Vec<(&str, Option<&Secret>)> {
+        let pieces = self.pieces.iter().flat_map(|piece| match piece {
+            Piece::Variable { name, value, .. } => vec![(name.as_str(), value.as_ref())],
+            Piece::Repeat { inner, .. } => inner.variables(),
+            _ => Vec::new(),
+        });
+        pieces.collect()
+    }
+
+    /// The text for the next request as far as it may be shown: a variable of the environment, and
+    /// what has no value, stay as they were written.
+    pub fn shown(&self, data: &mut Data) -> String {
+        let mut out = String::new();
+        for piece in &self.pieces {
+            let before = out.len();
+            let secret = matches!(piece, Piece::Variable { .. });
+            if secret || piece.render(data, &mut out).is_err() {
+                out.truncate(before);
+                out.push_str(&piece.to_string());
+            }
+        }
+        out
+    }
+
+    /// A variable whose value cannot stand where it is written.
+    pub(super) fn misplaced_variable(&self) -> Option<&str> {
+        self.pieces.iter().find_map(|piece| match piece {
+            Piece::Variable { name, value: Some(value), place } => place
+                .push(value.reveal(), name, &mut String::new())
+                .is_err()
+                .then_some(name.as_str()),
+            _ => None,
+        })
+    }
+
+    /// This template with the values of variables as part of its text: for what is sent over and
+    /// over, and never shown.
+    pub(crate) fn revealed(self) -> Self {
+        let mut revealed = Self::default();
+        for piece in self.pieces {
+            revealed.push(match piece {
+                Piece::Variable { name, value: Some(value), place } => {
+                    let mut text = String::new();
+                    match place.push(value.reveal(), &name, &mut text) {
+                        Ok(()) => Piece::Literal(text),
+                        Err(_) => Piece::Variable { name, value: Some(value), place },
+                    }
+                }
+                Piece::Repeat { count, separator, inner } => {
+                    Piece::Repeat { count, separator, inner: inner.revealed() }
+                }
+                piece => piece,
+            });
+        }
+        revealed
+    }
+}
+
+/// What must not be shown, however a server sends it back.
+#[derive(Default)]
+pub struct Secrets(Vec<Form>);
+
+/// One way to write a value, and what is shown for it.
+struct Form {
+    text: String,
+    shown: String,
+}
+
+/// Bytes of a value that is looked for: a shorter one is no secret, and is found everywhere.
+const SHORTEST: usize = 4;
+
+impl Secrets {
+    /// The values of a scenario's variables.
+    #[must_use]
+    pub fn of(scenario: &Scenario) -> Self {
+        let mut forms = Vec::new();
+        for (name, value) in scenario.environment() {
+            let Some(value) = value.map(Secret::reveal).filter(|value| value.len() >= SHORTEST)
+            else {
+                continue;
+            };
+            let written = |place: Place| {
+                let mut text = String::new();
+                place.push(value, name, &mut text).ok().map(|()| text)
+            };
+            let in_one_line = value.replace(char::is_control, " ");
+            let texts = [Place::Text, Place::Path, Place::Json].map(written);
+            for text in texts.into_iter().flatten().chain([in_one_line]) {
+                forms.push(Form { text, shown: format!("{{{{ env {name} }}}}") });
+            }
+        }
+        // One may be a part of another.
+        forms.sort_by_key(|form| std::cmp::Reverse(form.text.len()));
+        forms.dedup_by(|a, b| a.text == b.text);
+        Self(forms)
+    }
+
+    /// A text that may quote a server, fit to be shown and saved.
+    #[must_use]
+    pub fn hidden<'a>(&self, text: impl Into<Cow<'a, str>>) -> Cow<'a, str> {
+        let text = text.into();
+        if self.0.is_empty() {
+            return text;
+        }
+        let whole = self.0.iter().fold(text.into_owned(), |text, Form { text: secret, shown }| {
+            text.replace(secret, shown)
+        });
+        whole.split_inclusive(CUT).map(|part| self.without_beginning(part)).collect()
+    }
+
+    /// A quote that was cut short may end in the beginning of a value.
+    fn without_beginning(&self, part: &str) -> String {
+        let Some(quote) = part.strip_suffix(CUT) else { return part.to_owned() };
+        for Form { text, shown } in &self.0 {
+            let beginnings = text.char_indices().map(|(end, _)| &text[..end]).rev();
+            let mut beginnings = beginnings.take_while(|beginning| beginning.len() >= SHORTEST);
+            if let Some(rest) = beginnings.find_map(|beginning| quote.strip_suffix(beginning)) {
+                return format!("{rest}{shown}{CUT}");
+            }
+        }
+        part.to_owned()
+    }
+}
+
+/// What a quote that goes on ends in.
+const CUT: char = '…';
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::{parse, parse_to_run};
+
+    const TEXT: &str = r#"[[step]]
+post = "/{{ env PLACE }}"
+headers = { authorization = "Bearer {{ env TOKEN }}" }
+body = { repeat = 2, json = { key = "{{ env TOKEN }}", at = "{{ env PLACE }}" } }"#;
+
+    fn environment(name: &str) -> Option<String> {
+        match name {
+            "TOKEN" => Some("to\"ken-1234".to_owned()),
+            "PLACE" => Some("a/b c".to_owned()),
+            _ => None,
+        }
+    }
+
+    fn scenario() -> Scenario {
+        parse_to_run("test", "test.toml", TEXT, &environment).unwrap()
+    }
+
+    fn sent(template: &Template) -> Option<String> {
+        let mut out = String::new();
+        template.render(&mut Data::new(1, 1), &mut out).ok().map(|()| out)
+    }
+
+    #[test]
+    fn a_value_is_sent_as_its_place_needs_it() {
+        let step = scenario().steps.remove(0);
+        let body = step.body.unwrap().text;
+        for (template, expected) in [
+            (step.path, "/a%2Fb%20c"),
+            (step.headers[0].1.clone(), "Bearer to\"ken-1234"),
+            (body, r#"[{"at":"a/b c","key":"to\"ken-1234"},{"at":"a/b c","key":"to\"ken-1234"}]"#),
+        ] {
+            let as_json = |text: &str| serde_json::from_str::<serde_json::Value>(text).ok();
+            let rendered = sent(&template).unwrap();
+            assert!(rendered == expected || as_json(&rendered) == as_json(expected), "{rendered}");
+            assert_eq!(sent(&template.clone().revealed()), Some(rendered));
+            assert!(!format!("{template:?} {template}").contains("1234"), "{template:?}");
+        }
+    }
+
+    #[test]
+    fn without_an_environment_there_is_a_scenario_to_look_at_and_nothing_to_send() {
+        let scenario = parse("test", "test.toml", TEXT).unwrap();
+        assert_eq!(scenario.variables(), BTreeSet::from(["PLACE", "TOKEN"]));
+        assert_eq!(sent(&scenario.steps[0].path), None);
+        assert_eq!(scenario.steps[0].path.to_string(), "/{{ env PLACE }}");
+    }
+
+    #[test]
+    fn a_value_travels_to_workers() {
+        let bytes = rmp_serde::to_vec_named(&scenario()).unwrap();
+        assert_eq!(rmp_serde::from_slice::<Scenario>(&bytes).unwrap(), scenario());
+    }
+
+    #[test]
+    fn whatever_a_server_sends_back_is_hidden() {
+        let secrets = Secrets::of(&scenario());
+        for (said, shown) in [
+            ("got: to\"ken-1234!", "got: {{ env TOKEN }}!"),
+            (r#"got: {"key":"to\"ken-1234"}"#, r#"got: {"key":"{{ env TOKEN }}"}"#),
+            ("/a%2Fb%20c and a/b c", "/{{ env PLACE }} and {{ env PLACE }}"),
+            ("cut: to\"ken-…", "cut: {{ env TOKEN }}…"),
+            ("cut: to\"… at \"/x\"", "cut: to\"… at \"/x\""),
+            ("cut: to\"k… at \"/x\"", "cut: {{ env TOKEN }}… at \"/x\""),
+            ("token-12", "token-12"),
+        ] {
+            assert_eq!(secrets.hidden(said), shown);
+        }
+        assert_eq!(Secrets::default().hidden("as it is…"), "as it is…");
+    }
+}

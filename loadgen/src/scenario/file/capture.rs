@@ -1,0 +1,114 @@
+//! `capture`: values that a step takes from its answer.
+
+use super::expect::check_pointer;
+use super::headers::is_token;
+use super::reader::{Faults, Table, Value};
+use crate::scenario::error::Fault;
+use crate::scenario::model::{Capture, Method, Source};
+use crate::scenario::placeholder::PLACEHOLDERS;
+
+const SOURCES: [&str; 3] = ["json", "header", "regex"];
+
+const EXAMPLE: &str = "write capture = { token = { json = \"/token\" } }, \
+                       { header = \"x-token\" } or { regex = 'token=(\\w+)' }";
+
+pub(super) fn read(
+    table: &mut Table<'_>,
+    method: Option<Method>,
+    faults: &mut Faults<'_>,
+) -> Option<Vec<Capture>> {
+    let Some(value) = table.take("capture") else { return Some(Vec::new()) };
+    let values = value.table("`capture`", faults)?.rest();
+    let captures: Vec<_> = values.iter().map(|value| read_one(value, method, faults)).collect();
+    captures.into_iter().collect()
+}
+
+/// The names that a step captures, right or wrong: what is said about a capture that has a fault
+/// need not be said again where its name is used.
+pub(super) fn names(step: &Value<'_>) -> Vec<String> {
+    let table = step.node.get_ref().as_table();
+    let capture = table.and_then(|table| {
+        let (_, node) = table.iter().find(|(key, _)| key.get_ref() == "capture")?;
+        node.get_ref().as_table()
+    });
+    let keys = capture.into_iter().flat_map(|capture| capture.keys());
+    keys.map(|key| key.get_ref().to_string()).collect()
+}
+
+fn read_one(value: &Value<'_>, method: Option<Method>, faults: &mut Faults<'_>) -> Option<Capture> {
+    let named = check_name(value, faults);
+    let mut table = value.table("a capture", faults)?;
+    let sources = table.take_any(SOURCES);
+    if sources.is_empty() {
+        let message = format!("the capture `{}` says nowhere to take it from", value.key);
+        value.fault::<()>(message, "taken from where?", EXAMPLE, faults);
+    }
+    if sources.len() > 1 {
+        let message = format!("the capture `{}` is taken from one place only", value.key);
+        let at = |fault: Fault, source: &Value<'_>| fault.at(source.key_place.clone(), "one place");
+        let fault = sources.iter().fold(Fault::new(message), at);
+        faults.add(fault.help("keep one of them, or give each a name of its own"));
+    }
+    if method == Some(Method::Head) {
+        let of_body = sources.iter().filter(|source| source.key != "header");
+        of_body.for_each(|source| refuse_for_head(source, faults));
+    }
+    let read: Vec<_> = sources.iter().map(|source| read_source(source, faults)).collect();
+    table.finish(faults);
+    let source = read.into_iter().next()??;
+    named.then(|| Capture { name: value.key.to_owned(), source })
+}
+
+fn check_name(value: &Value<'_>, faults: &mut Faults<'_>) -> bool {
+    let name = value.key;
+    let fault = if PLACEHOLDERS.contains(&name) {
+        Fault::new(format!("`{name}` is a placeholder of loadgen's own"))
+            .at(value.key_place.clone(), "taken")
+            .help(format!("give the captured value another name, such as `captured_{name}`"))
+    } else if name.is_empty() || !name.chars().all(|c| c.is_alphanumeric() || "_-".contains(c)) {
+        Fault::new(format!("`{name}` cannot be the name of a captured value"))
+            .at(value.key_place.clone(), "not a name")
+            .help("use letters, digits, `_` and `-`")
+    } else {
+        return true;
+    };
+    faults.add(fault);
+    false
+}
+
+fn read_source(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<Source> {
+    let text = value.text(faults)?;
+    match value.key {
+        "json" => {
+            check_pointer(text, value.place(), faults);
+            Some(Source::Json(text.to_owned()))
+        }
+        "header" => read_header(text, value, faults),
+        _ => read_regex(text, value, faults),
+    }
+}
+
+fn read_header(name: &str, value: &Value<'_>, faults: &mut Faults<'_>) -> Option<Source> {
+    if name.is_empty() || !name.chars().all(is_token) {
+        let message = format!("`{name}` is not the name of a header");
+        return value.fault(message, "no answer has it", "such as \"x-session\"", faults);
+    }
+    Some(Source::Header(name.to_ascii_lowercase()))
+}
+
+fn read_regex(pattern: &str, value: &Value<'_>, faults: &mut Faults<'_>) -> Option<Source> {
+    let Err(error) = regex::Regex::new(pattern) else {
+        return Some(Source::Regex(pattern.to_owned()));
+    };
+    // Its first lines draw the pattern, which the fault shows already.
+    let error = error.to_string();
+    let reason = error.lines().last().unwrap_or_default().trim_start_matches("error: ");
+    let message = format!("`regex` is not a regular expression: {reason}");
+    let help = "the syntax is that of https://docs.rs/regex; quote it in '…', where \\ is literal";
+    value.fault(message, "cannot be read", help, faults)
+}
+
+fn refuse_for_head(value: &Value<'_>, faults: &mut Faults<'_>) {
+    let message = format!("`{}` reads a body, and the answer to HEAD has none", value.key);
+    value.fault::<()>(message, "never there", "use `get`, or capture a header", faults);
+}

@@ -1,0 +1,146 @@
+//! Where in a request a value stands that nobody has chosen for that place, and what the place
+//! makes of it: no value can end what it stands in and begin something else.
+
+use std::fmt::Write;
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+/// A place for a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Place {
+    /// A body that is sent as it is.
+    Text,
+    /// A path or a query.
+    Path,
+    /// The inside of a JSON string.
+    Json,
+    /// The value of a header.
+    Header,
+}
+
+impl Place {
+    /// Appends the value called `name` as this place needs it.
+    pub(super) fn push(self, value: &str, name: &str, out: &mut String) -> Result<(), RenderError> {
+        match self {
+            Self::Text => out.push_str(value),
+            Self::Path => push_encoded(value, out),
+            Self::Json => push_escaped(value, out),
+            Self::Header => match value.chars().find(|c| !may_be_in_header(*c)) {
+                Some(character) => {
+                    let name = name.to_owned();
+                    return Err(RenderError::NotForHeader { name, character });
+                }
+                None => out.push_str(value),
+            },
+        }
+        Ok(())
+    }
+}
+
+/// Why a request cannot be made.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum RenderError {
+    /// A value is used that the user has not captured: each step that does so failed until now.
+    #[error("not sent: nothing was captured for {{{{ {name} }}}}")]
+    NotCaptured {
+        /// What the value is called.
+        name: String,
+    },
+    /// The scenario was read to be looked at, without the environment.
+    #[error("not sent: the environment variable `{name}` was not read")]
+    NotRead {
+        /// The variable.
+        name: String,
+    },
+    /// A header would have a character that ends it, or that has no agreed encoding.
+    #[error("not sent: {{{{ {name} }}}} has {character:?}, which a header cannot have")]
+    NotForHeader {
+        /// What the value is called.
+        name: String,
+        /// The first such character.
+        character: char,
+    },
+}
+
+/// Whether a header's value may have it: no line can be ended, and no encoding be guessed.
+pub(super) fn may_be_in_header(c: char) -> bool {
+    c == '\t' || c == ' ' || c.is_ascii_graphic()
+}
+
+/// Encodes all but what is unreserved (RFC 3986, section 2.3): a `/`, `?` or `&` in a value is a
+/// part of it.
+fn push_encoded(value: &str, out: &mut String) {
+    for byte in value.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            out.push(char::from(byte));
+        } else {
+            // Writing to a `String` cannot fail.
+            let _ = write!(out, "%{byte:02X}");
+        }
+    }
+}
+
+/// Escapes what a JSON string cannot have (RFC 8259, section 7).
+fn push_escaped(value: &str, out: &mut String) {
+    for c in value.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            '\0'..='\x1f' => {
+                // Writing to a `String` cannot fail.
+                let _ = write!(out, "\\u{:04x}", u32::from(c));
+            }
+            _ => out.push(c),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn pushed(place: Place, value: &str) -> Result<String, RenderError> {
+        let mut out = String::new();
+        place.push(value, "v", &mut out).map(|()| out)
+    }
+
+    #[test]
+    fn each_place_makes_of_a_value_what_it_needs() {
+        let value = "a/b c?d&\"é\"";
+        assert_eq!(pushed(Place::Text, value).as_deref(), Ok(value));
+        assert_eq!(pushed(Place::Path, value).as_deref(), Ok("a%2Fb%20c%3Fd%26%22%C3%A9%22"));
+        assert_eq!(pushed(Place::Json, "a\"\\\n\u{1}é").as_deref(), Ok(r#"a\"\\\n\u0001é"#));
+        assert_eq!(pushed(Place::Header, "Bearer a\tb").as_deref(), Ok("Bearer a\tb"));
+        let refused = |value, character| {
+            let name = "v".to_owned();
+            let error = RenderError::NotForHeader { name, character };
+            assert_eq!(pushed(Place::Header, value), Err(error));
+        };
+        refused("a\r\nx: b", '\r');
+        refused("é", 'é');
+    }
+
+    proptest! {
+        #[test]
+        fn any_value_in_a_json_string_is_read_back(value: String) {
+            let json = format!("\"{}\"", pushed(Place::Json, &value).unwrap());
+            prop_assert_eq!(serde_json::from_str::<String>(&json).unwrap(), value);
+        }
+
+        #[test]
+        fn any_value_in_a_path_is_one_segment(value: String) {
+            let path = pushed(Place::Path, &value).unwrap();
+            prop_assert!(path.bytes().all(|b| b.is_ascii_alphanumeric() || b"-._~%".contains(&b)));
+            let query = format!("v={path}");
+            let (_, read) = url::form_urlencoded::parse(query.as_bytes()).next().unwrap();
+            prop_assert_eq!(read, value);
+        }
+    }
+}
