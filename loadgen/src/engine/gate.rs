@@ -136,7 +136,9 @@ impl Gate {
         match &self.model {
             Model::Closed(closed) => self.turn(closed, user.global, begun, now, alarm).await,
             Model::Open(senders) => {
-                let Due { planned, counted } = senders.next(user.local, alarm).await?;
+                // Apart, so that users of the closed model don't carry the memory for it.
+                let due = Box::pin(senders.next(user.local, alarm)).await?;
+                let Due { planned, counted } = due;
                 Some(Admitted { counted, planned: Some(planned) })
             }
         }

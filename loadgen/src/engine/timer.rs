@@ -14,8 +14,10 @@ pub struct Timer {
 
 #[cfg(target_os = "linux")]
 mod linux {
+    use std::future::poll_fn;
     use std::io;
     use std::os::fd::OwnedFd;
+    use std::task::{Poll, ready};
     use std::time::Duration;
 
     use rustix::time::{
@@ -44,8 +46,19 @@ mod linux {
             let once =
                 Itimerspec { it_interval: never, it_value: time.try_into().unwrap_or(never) };
             timerfd_settime(self.0.get_ref(), TimerfdTimerFlags::empty(), &once)?;
-            let read = |timer: &OwnedFd| Ok(rustix::io::read(timer, &mut [0; 8])?);
-            self.0.async_io(Interest::READABLE, read).await.map(drop)
+            // Polled by hand: each user carries the memory of this future.
+            poll_fn(|context| {
+                loop {
+                    let mut ready = ready!(self.0.poll_read_ready(context))?;
+                    let read = |timer: &AsyncFd<OwnedFd>| {
+                        Ok(rustix::io::read(timer.get_ref(), &mut [0; 8])?)
+                    };
+                    if let Ok(read) = ready.try_io(read) {
+                        return Poll::Ready(read.map(drop));
+                    }
+                }
+            })
+            .await
         }
     }
 }
@@ -72,7 +85,7 @@ impl Timer {
         {
             return;
         }
-        tokio::time::sleep_until(then.into()).await;
+        Box::pin(tokio::time::sleep_until(then.into())).await;
     }
 }
 

@@ -11,7 +11,7 @@ use super::chance::Chance;
 use super::check::Check;
 use super::gate::{Admitted, Gate};
 use super::plan::Plan;
-use super::transport::{Link, Transport};
+use super::transport::{Failure, Link, Transport};
 use crate::measure::{Ending, ErrorKind, Outcome, Recorder};
 use crate::scenario::{Data, OnError, Secrets, Step};
 
@@ -143,20 +143,14 @@ impl User<'_> {
         counted: bool,
         planned: Option<Instant>,
     ) -> Went {
-        let rendered = self.link.render(index, &mut self.data);
         self.counters.clear();
+        if let Err(failure) = self.link.render(index, &mut self.data) {
+            return self.give_up(index, counted, planned, failure).await;
+        }
         let sent = Instant::now();
-        let was_sent = rendered.is_ok();
-        let result = match rendered {
-            Ok(()) => {
-                let exchange = pin!(self.link.exchange(step));
-                self.alarm.guard(sent, step.timeout, exchange).await
-            }
-            Err(failure) => {
-                // Nothing is waited for: other users of the thread must come to their turn.
-                yield_now().await;
-                Ok(Err(failure))
-            }
+        let result = {
+            let exchange = pin!(self.link.exchange(step));
+            self.alarm.guard(sent, step.timeout, exchange).await
         };
         self.now = Instant::now();
         self.thinks = true;
@@ -180,17 +174,45 @@ impl User<'_> {
                 }
             },
         };
+        self.record(index, counted, planned, sent, self.link.received(), ending);
+        went
+    }
+
+    /// Counts a request that could not be made of what the user has captured.
+    async fn give_up(
+        &mut self,
+        index: usize,
+        counted: bool,
+        planned: Option<Instant>,
+        failure: Failure,
+    ) -> Went {
+        // Nothing is waited for: other users of the thread must come to their turn.
+        yield_now().await;
+        self.now = Instant::now();
+        let message = self.shared.secrets.hidden(failure.message);
+        self.record(index, counted, planned, self.now, 0, Ending::Failed(failure.kind, &message));
+        Went::Wrong
+    }
+
+    fn record(
+        &self,
+        step: usize,
+        counted: bool,
+        planned: Option<Instant>,
+        sent: Instant,
+        bytes: u64,
+        ending: Ending<'_>,
+    ) {
         self.shared.recorder.record(&Outcome {
-            step: index,
+            step,
             counted,
             planned: planned.unwrap_or(sent),
             sent: self.shared.gate.is_open().then_some(sent),
             done: self.now,
-            bytes: if was_sent { self.link.received() } else { 0 },
+            bytes,
             ending,
             counters: &self.counters,
         });
-        went
     }
 }
 
