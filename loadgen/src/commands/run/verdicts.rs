@@ -143,13 +143,14 @@ fn stall_hidden(target: &TargetRecord) -> Option<Verdict> {
     let (name, shown, all) = percentiles.into_iter().find(hides)?;
     let ms = |us: Option<u64>| us.unwrap_or_default() as f64 / 1e3;
     let message = format!(
-        "the server stalled, and its users waited with it: requests that came at the same rate, \
-         and waited for nobody, would have seen a {name} of about {:.0} ms, not {:.1}",
+        "users waited up to {:.0} ms for an answer and sent nothing meanwhile: had they gone on at \
+         their pace, {name} would be about {:.0} ms, not {:.1}",
+        ms(target.total.latency_us.max),
         ms(all),
         ms(shown)
     );
-    let advice = "the closed model can't see more than one request per user wait: measure with \
-                  --rate, the open model";
+    let advice = "the closed model hides stalls, and servers that let some wait for long: measure \
+                  with --rate, the open model";
     Some(verdict(target, VerdictKind::StallHidden, message, advice))
 }
 
