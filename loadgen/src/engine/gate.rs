@@ -7,9 +7,8 @@ use std::time::{Duration, Instant};
 
 use super::alarm::Alarm;
 use super::load::{Closed, Open, Turn};
-use super::plan::Plan;
+use super::plan::{Number, Plan};
 use super::senders::{Due, Senders};
-use super::user::Number;
 use crate::measure::Timeline;
 use crate::scenario::Until;
 

@@ -36,6 +36,15 @@ impl Plan {
     }
 }
 
+/// Which user it is.
+#[derive(Debug, Clone, Copy)]
+pub struct Number {
+    /// Among those of its process.
+    pub local: u32,
+    /// Over the whole test.
+    pub global: u32,
+}
+
 /// One of `of` equal parts of a test. Each process computes its own; together they are the whole.
 ///
 /// Users are dealt like cards, so that a ramp rises evenly on every worker. Where there are fewer
@@ -59,10 +68,10 @@ impl Share {
         self.deal(users.into(), self.of) as u32
     }
 
-    /// The number, in the whole test, of this part's user `local`.
+    /// This part's user `local`.
     #[must_use]
-    pub fn user(&self, local: u32) -> u32 {
-        local * self.of + self.index
+    pub fn number(&self, local: u32) -> Number {
+        Number { local, global: local * self.of + self.index }
     }
 
     /// How many of `iterations`, which `users` share, are this part's.
@@ -103,7 +112,7 @@ mod tests {
         fn every_user_is_dealt_once(users in 1u32..500, of in 1u32..40) {
             let dealt: Vec<u32> = (0..of)
                 .map(|index| Share { index, of })
-                .flat_map(|s| (0..s.users(users)).map(move |local| s.user(local)))
+                .flat_map(|s| (0..s.users(users)).map(move |local| s.number(local).global))
                 .collect();
             let all: BTreeSet<u32> = dealt.iter().copied().collect();
             prop_assert_eq!(dealt.len(), users as usize);

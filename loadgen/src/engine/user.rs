@@ -10,7 +10,7 @@ use super::alarm::{Alarm, Rang};
 use super::chance::Chance;
 use super::check::Check;
 use super::gate::{Admitted, Gate};
-use super::plan::Plan;
+use super::plan::{Number, Plan};
 use super::transport::{Failure, Link, Transport};
 use crate::measure::{Ending, ErrorKind, Outcome, Recorder};
 use crate::scenario::{Data, OnError, Secrets, Step};
@@ -27,15 +27,6 @@ pub struct Shared {
     pub recorder: Recorder,
     pub secrets: Secrets,
     pub transport: Transport,
-}
-
-/// Which user it is.
-#[derive(Debug, Clone, Copy)]
-pub struct Number {
-    /// Among those of its process.
-    pub local: u32,
-    /// Over the whole test.
-    pub global: u32,
 }
 
 /// A user at work.
@@ -57,7 +48,7 @@ impl Shared {
     /// Runs the user number `local` of this process until the gate lets it through no more.
     pub async fn run_user(&self, local: u32) {
         let now = Instant::now();
-        let number = Number { local, global: self.plan.share.user(local) };
+        let number = self.plan.share.number(local);
         let mut user = User {
             shared: self,
             number,

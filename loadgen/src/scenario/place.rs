@@ -26,7 +26,11 @@ impl Place {
         match self {
             Self::Text => out.push_str(value),
             Self::Path => push_encoded(value, out),
-            Self::Json => push_escaped(value, out),
+            Self::Json => {
+                // A string's JSON is in quotes, which the template has already.
+                let json = serde_json::Value::from(value).to_string();
+                out.push_str(&json[1..json.len() - 1]);
+            }
             Self::Header => match value.chars().find(|c| !may_be_in_header(*c)) {
                 Some(character) => {
                     let name = name.to_owned();
@@ -78,24 +82,6 @@ fn push_encoded(value: &str, out: &mut String) {
         } else {
             // Writing to a `String` cannot fail.
             let _ = write!(out, "%{byte:02X}");
-        }
-    }
-}
-
-/// Escapes what a JSON string cannot have (RFC 8259, section 7).
-fn push_escaped(value: &str, out: &mut String) {
-    for c in value.chars() {
-        match c {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            '\0'..='\x1f' => {
-                // Writing to a `String` cannot fail.
-                let _ = write!(out, "\\u{:04x}", u32::from(c));
-            }
-            _ => out.push(c),
         }
     }
 }
