@@ -6,6 +6,7 @@ use std::thread;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
+use super::process::use_huge_pages;
 use super::{Exit, Failure};
 use crate::cli::WorkerArgs;
 use crate::cluster::{ClusterError, Join, serve};
@@ -15,6 +16,8 @@ use crate::cluster::{ClusterError, Join, serve};
 /// # Errors
 /// When the worker could not join, or left without having been told to by its manager.
 pub fn run(args: &WorkerArgs) -> Result<Exit, Failure> {
+    // How many users there will be is not known yet.
+    use_huge_pages();
     super::runtime()?.block_on(join(args)).map(|()| Exit::Done).map_err(Failure::with(Exit::Failed))
 }
 
