@@ -46,7 +46,7 @@ fmt: $(PYTHON) ## Format everything
 	$(PYTHON) -m ruff check --fix
 	$(PYTHON) -m ruff format
 
-trust: ## Hold what loadgen measures against what is known: minutes, on an idle machine
+trust: ## Hold what loadgen finds against what is known: 45 minutes, on an idle machine
 	$(CARGO) test $(CARGO_FLAGS) --test trust -- --ignored --nocapture --test-threads 1
 
 bench: build peer-goose $(PYTHON) ## Measure loadgen's parts, then all of it beside its peers

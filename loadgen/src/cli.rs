@@ -108,6 +108,10 @@ pub struct RunArgs {
     /// Worker processes of each target.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=256))]
     pub server_workers: u32,
+    /// Don't find out first what the generator can send here at most: a second, once for each
+    /// machine, build and load.
+    #[arg(long)]
+    pub no_calibrate: bool,
     /// The folder to save the run in [default: runs/TIME-SCENARIO].
     #[arg(short, long, value_name = "DIR")]
     pub out: Option<PathBuf>,

@@ -47,7 +47,10 @@ fn rounds_are_interleaved_and_each_starts_its_target_afresh() {
         assert!(project.path(&format!("run/{log}.log")).is_file(), "{log}");
     }
     let document = finished.json();
-    assert_eq!(document["comparison"]["ranking"].as_array().unwrap().len(), 2);
+    // On a busy machine a rate may be the generator's.
+    let comparison = &document["comparison"];
+    let placed = ["ranking", "unranked"].map(|list| comparison[list].as_array().unwrap().len());
+    assert_eq!(placed.iter().sum::<usize>(), 2, "{comparison}");
     for target in document["targets"].as_array().unwrap() {
         assert_eq!(target["total"]["errors"], 0);
         assert_eq!(target["rounds"].as_array().unwrap().len(), 2);

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use loadgen::measure::{
-    Comparison, Degraded, Environment, Latencies, LatencyOverRounds, LatencySummary, LoadRecord,
-    Proof, ResourceRecord, RoundRecord, RunRecord, SCHEMA, ServerRecord, Summary, TargetRecord,
-    ThresholdRecord, Verdict, VerdictKind, compare,
+    Bottleneck, Calibration, Comparison, Degraded, Environment, Latencies, LatencyOverRounds,
+    LatencySummary, LoadRecord, Proof, ResourceRecord, RoundRecord, RunRecord, SCHEMA,
+    ServerRecord, Summary, TargetRecord, ThresholdRecord, Verdict, VerdictKind, compare,
 };
 use loadgen::report::terminal;
 
@@ -44,6 +44,7 @@ fn record(targets: Vec<TargetRecord>) -> RunRecord {
         comparison: Some(compare(&rates)),
         targets,
         thresholds: Vec::new(),
+        calibration: None,
         verdicts: Vec::new(),
         degraded: None,
         interrupted: false,
@@ -55,16 +56,18 @@ fn target(name: &str, rates: &[f64]) -> TargetRecord {
     let mean = rates.iter().sum::<f64>() / rates.len() as f64;
     let rounds = (1..).zip(rates).map(|(round, rate)| RoundRecord {
         whole: true,
-        target_ended: None,
         round,
         held_s: 3.0,
         steps: Vec::new(),
         total: summary("all", *rate),
-        ramp_up: Vec::new(),
-        seconds: Vec::new(),
-        resources: BTreeMap::new(),
+        ..RoundRecord::default()
     });
-    let used = ResourceRecord { cpu_s: 9.0, cpu_percent: 97.6, memory_max_bytes: 87_400_000 };
+    let used = ResourceRecord {
+        cpu_s: 9.0,
+        cpu_percent: 97.6,
+        memory_max_bytes: 87_400_000,
+        ..ResourceRecord::default()
+    };
     TargetRecord {
         name: name.to_owned(),
         url: "http://127.0.0.1:8000".to_owned(),
@@ -77,6 +80,7 @@ fn target(name: &str, rates: &[f64]) -> TargetRecord {
         proofs: Vec::new(),
         rounds: rounds.collect(),
         resources: BTreeMap::from([("target".to_owned(), used)]),
+        bottleneck: None,
         workers: Vec::new(),
     }
 }
@@ -287,6 +291,39 @@ fn one_server_against_itself_shows_the_noise() {
         assert_within_80_columns(report);
     }
     insta::assert_snapshot!(format!("{same}\n---\n{differs}"));
+}
+
+#[test]
+fn who_was_the_bottleneck_is_said_and_who_was_not_measured_is_not_ranked() {
+    let mut targets = four();
+    let bottlenecks = [
+        Bottleneck::Nobody,
+        Bottleneck::Target,
+        Bottleneck::Target,
+        Bottleneck::Backend("postgres".to_owned()),
+    ];
+    for (target, bottleneck) in targets.iter_mut().zip(bottlenecks) {
+        target.bottleneck = Some(bottleneck);
+    }
+    let mut record = record(targets);
+    let comparison = record.comparison.as_mut().unwrap();
+    comparison.ranking.retain(|placing| placing.target != "quart");
+    comparison.unranked = vec!["quart".to_owned()];
+    record.calibration = Some(Calibration { rate_per_s: 104_321.4, earlier: true });
+    record.verdicts = vec![Verdict {
+        kind: VerdictKind::BackendBound,
+        target: Some("quart".to_owned()),
+        message: "postgres was the bottleneck in 3 of 3 rounds, so this rate is not the server's, \
+                  and is not ranked (postgres ran or waited for a CPU 98 % of the time, target ran \
+                  or waited for a CPU 41 % of the time)"
+            .to_owned(),
+        advice: "compare servers where they are the limit: ask the backend for less, or give it \
+                 more CPU"
+            .to_owned(),
+    }];
+    let report = shown(&record);
+    assert_within_80_columns(&report);
+    insta::assert_snapshot!(report);
 }
 
 #[test]

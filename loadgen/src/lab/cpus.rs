@@ -1,5 +1,6 @@
 //! Which CPUs the target, the backends and the load generator get, so that none slows another.
 
+use std::collections::BTreeSet;
 use std::io;
 
 use serde::{Deserialize, Serialize};
@@ -43,6 +44,12 @@ impl Layout {
         let (rest, target) = mask.split_at(cpus - target);
         let (generator, backends) = rest.split_at(rest.len() - backends);
         Self { target: target.to_vec(), backends: backends.to_vec(), generator: generator.to_vec() }
+    }
+
+    /// All CPUs that somebody is kept to; none where nobody is pinned.
+    #[must_use]
+    pub fn all(&self) -> BTreeSet<usize> {
+        [&self.target, &self.backends, &self.generator].into_iter().flatten().copied().collect()
     }
 
     /// [`Layout::new`] for the CPUs that loadgen was given; ask before [`pin_self`].

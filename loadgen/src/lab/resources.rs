@@ -5,9 +5,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
-use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System};
+use sysinfo::{Cpu, Pid, ProcessRefreshKind, ProcessesToUpdate, System};
 
 use super::error::LabError;
+use super::schedule::{self, Scheduled};
 
 const SAMPLE_EVERY: Duration = Duration::from_secs(1);
 
@@ -27,6 +28,30 @@ pub struct Usage {
     pub rss_max_bytes: u64,
     /// The mean of all samples.
     pub rss_mean_bytes: u64,
+    /// How long its threads were ready to run and had no CPU, summed over them, as a share of the
+    /// window.
+    pub cpu_wait_percent: f64,
+    /// The thread that wanted a CPU for most of the window, running or waiting for one: the share of
+    /// the window, in %. `None` where the system does not tell.
+    pub busiest_thread_percent: Option<f64>,
+}
+
+/// What was seen in a window.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Observed {
+    /// What each name used.
+    pub services: BTreeMap<String, Usage>,
+    /// How busy each logical processor was, with whatever, in %.
+    pub cpus: BTreeMap<usize, f64>,
+}
+
+impl Observed {
+    /// What others than the watched used of these processors, in % of one.
+    #[must_use]
+    pub fn others_percent(&self, cpus: &BTreeSet<usize>) -> f64 {
+        let busy: f64 = cpus.iter().filter_map(|cpu| self.cpus.get(cpu)).sum();
+        busy - self.services.values().map(|usage| usage.cpu_percent).sum::<f64>()
+    }
 }
 
 /// Which processes count as one.
@@ -67,6 +92,8 @@ impl From<&super::service::Service> for Watched {
 pub struct Window {
     began: Instant,
     samples: Arc<Mutex<Samples>>,
+    /// Knows how busy the processors were since the window was opened.
+    system: System,
     /// The thread ends when this goes.
     _until: mpsc::Sender<()>,
 }
@@ -75,6 +102,8 @@ impl Window {
     /// Opens a window; what is used from now on counts.
     pub fn open(watched: Vec<Watched>) -> Result<Self, LabError> {
         let mut samples = Samples::new(watched)?;
+        let mut system = new_system()?;
+        system.refresh_cpu_usage();
         let began = Instant::now();
         samples.take();
         let samples = Arc::new(Mutex::new(samples));
@@ -87,15 +116,26 @@ impl Window {
                 }
             }
         });
-        Ok(Self { began, samples, _until: until })
+        Ok(Self { began, samples, system, _until: until })
     }
 
-    /// Closes it: the usage of each name. The same name given twice is added up.
-    pub fn close(self) -> BTreeMap<String, Usage> {
+    /// Closes it. The usage of the same name given twice is added up.
+    pub fn close(mut self) -> Observed {
+        self.system.refresh_cpu_usage();
+        let number = |name: &str| name.strip_prefix("cpu")?.parse().ok();
+        let busy = |cpu: &Cpu| Some((number(cpu.name())?, cpu.usage().into()));
+        let cpus = self.system.cpus().iter().filter_map(busy).collect();
         let mut samples = lock(&self.samples);
         samples.take();
-        samples.usage(self.began.elapsed())
+        Observed { services: samples.usage(self.began.elapsed()), cpus }
     }
+}
+
+fn new_system() -> Result<System, LabError> {
+    System::new().map_err(|error| LabError::Io {
+        what: "read what processes use".to_owned(),
+        source: std::io::Error::other(error.to_string()),
+    })
 }
 
 fn lock(samples: &Mutex<Samples>) -> MutexGuard<'_, Samples> {
@@ -105,12 +145,17 @@ fn lock(samples: &Mutex<Samples>) -> MutexGuard<'_, Samples> {
 /// A process is told by its number and start: numbers are given anew.
 type Process = (Pid, u64);
 
+/// Its process and its number.
+type Thread = (Process, u32);
+
 #[derive(Debug)]
 struct Samples {
     watched: Vec<Watched>,
     system: System,
     /// For each name: each process's CPU time in ms when it was first and when it was last seen.
     cpu: BTreeMap<String, HashMap<Process, (u64, u64)>>,
+    /// For each name: each thread's times when it was first and when it was last seen.
+    threads: BTreeMap<String, HashMap<Thread, (Scheduled, Scheduled)>>,
     /// For each name: resident bytes at each sample.
     rss: BTreeMap<String, Vec<u64>>,
     taken: usize,
@@ -118,11 +163,14 @@ struct Samples {
 
 impl Samples {
     fn new(watched: Vec<Watched>) -> Result<Self, LabError> {
-        let system = System::new().map_err(|error| LabError::Io {
-            what: "read what processes use".to_owned(),
-            source: std::io::Error::other(error.to_string()),
-        })?;
-        Ok(Self { watched, system, cpu: BTreeMap::new(), rss: BTreeMap::new(), taken: 0 })
+        Ok(Self {
+            watched,
+            system: new_system()?,
+            cpu: BTreeMap::new(),
+            threads: BTreeMap::new(),
+            rss: BTreeMap::new(),
+            taken: 0,
+        })
     }
 
     fn take(&mut self) {
@@ -131,6 +179,7 @@ impl Samples {
         for watched in &self.watched {
             let name = watched.name.clone();
             let seen = self.cpu.entry(name.clone()).or_default();
+            let threads = self.threads.entry(name.clone()).or_default();
             let mut bytes = 0;
             for pid in members(&self.system, watched) {
                 let Some(process) = self.system.process(pid) else {
@@ -139,7 +188,12 @@ impl Samples {
                 let cpu = process.accumulated_cpu_time();
                 // What it used before the window opened is not ours; of one that started since, all is.
                 let before = if self.taken == 0 { cpu } else { 0 };
-                seen.entry((pid, process.start_time())).or_insert((before, cpu)).1 = cpu;
+                let key = (pid, process.start_time());
+                seen.entry(key).or_insert((before, cpu)).1 = cpu;
+                for (thread, now) in schedule::threads(pid.as_u32()) {
+                    let before = if self.taken == 0 { now } else { Scheduled::default() };
+                    threads.entry((key, thread)).or_insert((before, now)).1 = now;
+                }
                 bytes += process.memory();
             }
             let samples = self.rss.entry(name).or_default();
@@ -155,11 +209,20 @@ impl Samples {
                 processes.values().map(|(first, last)| last.saturating_sub(*first)).sum();
             let cpu_seconds = Duration::from_millis(cpu_ms).as_secs_f64();
             let rss = &self.rss[name];
+            let share = |ns: u64| 100.0 * ns as f64 / elapsed.as_nanos().max(1) as f64;
+            let since = |(first, last): &(Scheduled, Scheduled)| {
+                (last.ran.saturating_sub(first.ran), last.waited.saturating_sub(first.waited))
+            };
+            let threads = self.threads[name].values().map(since);
+            let wanted = threads.clone().map(|(ran, waited)| ran + waited).max();
+            let waited: u64 = threads.map(|(_, waited)| waited).sum();
             let usage = Usage {
                 cpu_seconds,
                 cpu_percent: 100.0 * cpu_seconds / elapsed.as_secs_f64().max(f64::EPSILON),
                 rss_max_bytes: rss.iter().copied().max().unwrap_or(0),
                 rss_mean_bytes: rss.iter().sum::<u64>() / (rss.len() as u64).max(1),
+                cpu_wait_percent: share(waited),
+                busiest_thread_percent: wanted.map(share),
             };
             (name.clone(), usage)
         };
@@ -194,12 +257,18 @@ mod tests {
             sum = sum.wrapping_mul(31).wrapping_add(7);
         }
         std::hint::black_box(sum);
-        let usage = window.close()["self"];
+        let observed = window.close();
+        let usage = observed.services["self"];
         assert!(usage.cpu_seconds > 0.02, "{usage:?}");
         assert!(
             usage.rss_max_bytes >= usage.rss_mean_bytes && usage.rss_mean_bytes > 0,
             "{usage:?}"
         );
+        if cfg!(target_os = "linux") {
+            // This thread wanted a CPU all the time, whether or not it had one.
+            assert!(usage.busiest_thread_percent.unwrap() > 80.0, "{usage:?}");
+            assert!(observed.cpus.values().any(|busy| *busy > 0.0), "{observed:?}");
+        }
     }
 
     #[test]
@@ -208,7 +277,7 @@ mod tests {
         let mut shell = std::process::Command::new("sh").args(["-c", script]).spawn().unwrap();
         let window = Window::open(vec![Watched::below("tree", shell.id())]).unwrap();
         std::thread::sleep(Duration::from_millis(2500));
-        let usage = window.close()["tree"];
+        let usage = window.close().services["tree"];
         shell.kill().unwrap();
         shell.wait().unwrap();
         assert!(usage.cpu_seconds > 0.1, "{usage:?}");

@@ -18,6 +18,8 @@ pub struct Comparison {
     /// By how much two measurements of the same server may differ: half the width of the 95 %
     /// confidence interval of their ratio. `None` where different servers were compared.
     pub noise_floor_percent: Option<f64>,
+    /// Targets that were measured and are in no place, because the rate was that of somebody else.
+    pub unranked: Vec<String>,
 }
 
 /// One target's place.
@@ -79,6 +81,7 @@ pub fn compare(rates: &[(String, BTreeMap<u32, f64>)]) -> Comparison {
         pairs: pairs(&ranked),
         ranking: ranked.into_iter().map(|(placing, _)| placing).collect(),
         noise_floor_percent: None,
+        unranked: Vec::new(),
     }
 }
 

@@ -5,6 +5,7 @@
 //! Merging is associative and commutative, so it matters neither on how many threads, processes
 //! or hosts a request ran, nor in which order their snapshots arrive.
 
+mod bottleneck;
 mod compare;
 mod counts;
 mod latencies;

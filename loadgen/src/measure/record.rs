@@ -35,6 +35,8 @@ pub struct RunRecord {
     pub comparison: Option<Comparison>,
     /// What had to hold, and whether it did.
     pub thresholds: Vec<ThresholdRecord>,
+    /// What the generator can send here at most; `None` where that was not looked for.
+    pub calibration: Option<Calibration>,
     /// What a reader must know before believing the figures.
     pub verdicts: Vec<Verdict>,
     /// Why the result is not what was planned, if so.
@@ -113,6 +115,29 @@ pub struct StageRecord {
     pub over_s: f64,
 }
 
+/// What the generator can send: what it sent to a server that does nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Calibration {
+    /// Answers per second to `GET /`, from as many users and workers as in the run.
+    pub rate_per_s: f64,
+    /// Whether it was measured by an earlier run on this machine, with this build.
+    pub earlier: bool,
+}
+
+/// Who kept the rate from being higher. Of those that follow each other, the later spoils more.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Bottleneck {
+    /// Nobody: more users, or a higher rate, would have been served.
+    Nobody,
+    /// The server under test, as it should be.
+    Target,
+    /// This backend.
+    Backend(String),
+    /// loadgen itself.
+    Generator,
+}
+
 /// The results of one target.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TargetRecord {
@@ -139,6 +164,8 @@ pub struct TargetRecord {
     pub rounds: Vec<RoundRecord>,
     /// CPU and memory while it was measured, by service.
     pub resources: BTreeMap<String, ResourceRecord>,
+    /// The bottleneck of most rounds; `None` where that could not be seen.
+    pub bottleneck: Option<Bottleneck>,
     /// What each worker did, all rounds together.
     pub workers: Vec<WorkerRecord>,
 }
@@ -159,7 +186,7 @@ pub struct ServerRecord {
 }
 
 /// One measured pass over one target.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct RoundRecord {
     /// Its number, from 1.
     pub round: u32,
@@ -179,6 +206,13 @@ pub struct RoundRecord {
     pub seconds: Vec<SecondRecord>,
     /// CPU and memory while it was measured, by service.
     pub resources: BTreeMap<String, ResourceRecord>,
+    /// How busy each logical processor was meanwhile, with whatever, in %.
+    pub cpus_busy_percent: BTreeMap<usize, f64>,
+    /// What programs that are none of the lab's used of the CPUs of the test, in % of one core; `None`
+    /// where no CPUs were set aside.
+    pub others_percent: Option<f64>,
+    /// Who kept the rate from being higher; `None` where that could not be seen.
+    pub bottleneck: Option<Bottleneck>,
 }
 
 /// One second of a round.
@@ -203,6 +237,11 @@ pub struct ResourceRecord {
     pub cpu_s: f64,
     /// CPU time over elapsed time: 100 is one core.
     pub cpu_percent: f64,
+    /// The time for which its threads were ready to run and had no CPU, summed, over elapsed time.
+    pub cpu_wait_percent: f64,
+    /// The thread that wanted a CPU most, running or waiting for one, over elapsed time; `None`
+    /// where the system does not tell.
+    pub busiest_thread_percent: Option<f64>,
     /// The greatest sum of resident memory; pages that processes share count for each of them.
     pub memory_max_bytes: u64,
 }
@@ -276,8 +315,14 @@ pub enum VerdictKind {
     Errors,
     /// Nothing was answered as expected.
     NothingAnswered,
-    /// The generator itself was short of CPU.
+    /// The generator was the bottleneck: the rate is its own, and the target is not ranked.
+    GeneratorBound,
+    /// A backend was the bottleneck: the rate is its own, and the target is not ranked.
+    BackendBound,
+    /// The generator was short of CPU too, beside the target.
     GeneratorBusy,
+    /// Other programs used the CPUs that were measured on.
+    Disturbed,
     /// Requests of the open model could not be sent, or not when they should have been.
     RateNotKept,
     /// Users of the closed model waited while a server stalled: its latencies don't show that.

@@ -10,7 +10,7 @@ use super::latencies::Latencies;
 use super::outcome::ErrorKind;
 
 /// The results of one step, or of all steps together.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// The step's name.
     pub name: String,
@@ -43,7 +43,7 @@ pub struct Summary {
 }
 
 /// A distribution of latencies in µs; a value that too few samples support is `None`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the names are the field's own")]
 pub struct LatencySummary {
     pub min: Option<u64>,

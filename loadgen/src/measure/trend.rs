@@ -55,11 +55,7 @@ fn second_half_to_first(seconds: &[SecondRecord], ramp_up_s: f64, held_s: f64) -
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-    use std::time::Duration;
-
     use super::*;
-    use crate::measure::{Counts, Summary};
 
     /// A round of a ramp-up of 2 s and a hold of as many seconds as there are rates.
     fn round(rates: &[u64]) -> RoundRecord {
@@ -71,15 +67,10 @@ mod tests {
             p99_us: None,
         };
         RoundRecord {
-            round: 1,
             held_s: rates.len() as f64,
-            steps: Vec::new(),
-            total: Summary::new("all", &Counts::default(), 0, Duration::ZERO),
-            ramp_up: Vec::new(),
             whole: true,
-            target_ended: None,
             seconds: (0..).zip(&[&[1, 50][..], rates].concat()).map(second).collect(),
-            resources: BTreeMap::new(),
+            ..RoundRecord::default()
         }
     }
 

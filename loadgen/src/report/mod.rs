@@ -1,6 +1,7 @@
 //! What a person or a program reads of a run. Everything here reads the run record and writes
 //! text; nothing measures or decides.
 
+mod bottlenecks;
 mod conclusion;
 mod format;
 mod json;

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
+use super::bottlenecks::bottlenecks;
 use super::conclusion::{conclusion, rounds_to_ask_for};
 use super::format::{COLUMNS, count, duration, megabytes, milliseconds, precise, rate, wrap};
 use crate::measure::{
@@ -23,6 +24,7 @@ pub fn terminal<'a>(record: &RunRecord, folder: impl Into<Option<&'a Path>>) -> 
         table(record),
         differences(record),
         conclusion(record),
+        bottlenecks(record),
         counters(record),
         thresholds(record),
         verdicts(record),
@@ -79,7 +81,9 @@ fn amount(load: &LoadRecord) -> String {
 fn table(record: &RunRecord) -> String {
     let mut rows = Vec::new();
     for (target, placing) in ranked(record) {
-        rows.push(target_row(target, placing));
+        let is_unranked = record.comparison.is_some() && placing.is_none();
+        let name = if is_unranked { format!("({})", target.name) } else { target.name.clone() };
+        rows.push(target_row(&name, target, placing));
         if target.steps.len() > 1 {
             rows.extend(
                 target.steps.iter().map(|s| summary_row(&format!("  {}", s.name), None, s)),
@@ -102,6 +106,9 @@ fn table(record: &RunRecord) -> String {
     if rows.iter().any(|row| row.len() == HEADER.len()) {
         legend += "; CPU, in % of one core, and memory, in MB, are the target's";
     }
+    if record.comparison.as_ref().is_some_and(|comparison| !comparison.unranked.is_empty()) {
+        legend += "; who is in parentheses is not ranked, see below";
+    }
     lines.join("\n") + "\n\n" + &wrap(" ", &legend)
 }
 
@@ -123,23 +130,21 @@ fn lay_out(rows: &[Vec<String>], gap: u16) -> Vec<String> {
     table.lines().map(|line| line.trim_end().to_owned()).collect()
 }
 
-/// The targets in the order of the ranking, or as they were named where there is none.
+/// The targets in the order of the ranking, then those that have no place in it, as they were
+/// named.
 fn ranked(record: &RunRecord) -> Vec<(&TargetRecord, Option<&Placing>)> {
-    match &record.comparison {
-        None => record.targets.iter().map(|target| (target, None)).collect(),
-        Some(comparison) => comparison
-            .ranking
-            .iter()
-            .filter_map(|placing| {
-                let target = record.targets.iter().find(|t| t.name == placing.target)?;
-                Some((target, Some(placing)))
-            })
-            .collect(),
-    }
+    let ranking = record.comparison.as_ref().map_or(&[][..], |comparison| &comparison.ranking);
+    let placed = ranking.iter().filter_map(|placing| {
+        let target = record.targets.iter().find(|t| t.name == placing.target)?;
+        Some((target, Some(placing)))
+    });
+    let is_placed = |target: &TargetRecord| ranking.iter().any(|p| p.target == target.name);
+    let others = record.targets.iter().filter(|t| !is_placed(t)).map(|target| (target, None));
+    placed.chain(others).collect()
 }
 
-fn target_row(target: &TargetRecord, placing: Option<&Placing>) -> Vec<String> {
-    let mut row = summary_row(&target.name, placing, &target.total);
+fn target_row(name: &str, target: &TargetRecord, placing: Option<&Placing>) -> Vec<String> {
+    let mut row = summary_row(name, placing, &target.total);
     if let Some(used) = target.resources.get("target") {
         row.push(count(used.cpu_percent.round() as u64));
         row.push(megabytes(used.memory_max_bytes));

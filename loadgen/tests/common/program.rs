@@ -62,6 +62,8 @@ impl Project {
         let mut command = Command::new(env!("CARGO_BIN_EXE_loadgen"));
         command.args(arguments).current_dir(self.folder.path()).stdin(Stdio::null());
         command.env("NO_COLOR", "1").env("COLUMNS", "80");
+        // What the generator can send is found out once for all tests.
+        command.env("XDG_CACHE_HOME", checkout().join(".loadgen/cache"));
         command
     }
 

@@ -33,6 +33,8 @@ pub struct Job {
     pub seed: u64,
     /// Worker processes of each target.
     pub server_workers: u32,
+    /// Whether to find out what the generator can send at most.
+    pub calibrate: bool,
     /// Where to save the run.
     pub out: Option<PathBuf>,
     /// What goes to stdout.
@@ -83,6 +85,7 @@ impl Job {
             warmup: args.warmup,
             seed: args.seed.map_or_else(random_seed, Ok)?,
             server_workers: args.server_workers,
+            calibrate: !args.no_calibrate,
             out: args.out,
             format: args.format,
         })

@@ -1,5 +1,6 @@
 //! `loadgen run`, the main job: rounds over targets, and the comparison.
 
+mod calibration;
 mod environment;
 mod folder;
 mod generator;
@@ -96,7 +97,8 @@ async fn execute(
         () = interrupt.cancelled() => return Ok(nothing_measured(&progress)),
         lab = prepare_lab(job, folder, &layout, &progress) => lab?,
     };
-    let mut session = Session::new(job, lab, &mut progress, folder.path(), interrupt.clone());
+    let mut session =
+        Session::new(job, lab, &mut progress, &layout, folder.path(), interrupt.clone());
     let measured = session.measure().await;
     if measured.rounds.is_empty() {
         session.close().await;

@@ -1,6 +1,6 @@
 //! From measured rounds to the run record.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, SystemTime};
 
 use super::job::{Job, Subject};
@@ -9,9 +9,10 @@ use super::verdicts;
 use crate::commands::Exit;
 use crate::lab::{Lab, Usage};
 use crate::measure::{
-    Comparison, Counts, Degraded, Environment, Latencies, LatencyOverRounds, LatencySummary,
-    LoadRecord, Phase, Proof, ResourceRecord, RoundRecord, RunRecord, SCHEMA, SecondRecord, Series,
-    ServerRecord, StageRecord, Summary, TargetRecord, ThresholdRecord, WorkerRecord, compare,
+    Bottleneck, Comparison, Counts, Degraded, Environment, Latencies, LatencyOverRounds,
+    LatencySummary, LoadRecord, Phase, Proof, ResourceRecord, RoundRecord, RunRecord, SCHEMA,
+    SecondRecord, Series, ServerRecord, StageRecord, Summary, TargetRecord, ThresholdRecord,
+    WorkerRecord, compare,
 };
 use crate::scenario::{Metric, Model, Step, Threshold, Until};
 
@@ -33,7 +34,8 @@ pub fn build(job: &Job, measured: &Measured, context: Context<'_>) -> RunRecord 
     for (index, name) in job.names().into_iter().enumerate() {
         let rounds: Vec<&Round> = measured.rounds.iter().filter(|r| r.target == index).collect();
         if !rounds.is_empty() {
-            pooled.push(Pooled::new(job, index, name, &rounds, context.lab));
+            let can_send = measured.calibration.map(|calibration| calibration.rate_per_s);
+            pooled.push(Pooled::new(job, index, name, &rounds, &context, can_send));
         }
     }
     let missing = measured.rounds.iter().find_map(|round| round.yielded.missing.clone());
@@ -49,6 +51,7 @@ pub fn build(job: &Job, measured: &Measured, context: Context<'_>) -> RunRecord 
         comparison: comparison(job, &pooled),
         thresholds: pooled.iter().flat_map(|p| p.judge(&job.scenario.thresholds)).collect(),
         targets: pooled.into_iter().map(|p| p.record).collect(),
+        calibration: measured.calibration,
         verdicts: Vec::new(),
         degraded: degraded.map(|reason| Degraded { reason }),
         interrupted: context.interrupted,
@@ -57,18 +60,26 @@ pub fn build(job: &Job, measured: &Measured, context: Context<'_>) -> RunRecord 
     record
 }
 
-/// A server that was running already is held against nothing but itself.
+/// A server that was running already is held against nothing but itself. One whose rate was
+/// somebody else's has no place, unless it is only held against itself.
 fn comparison(job: &Job, pooled: &[Pooled]) -> Option<Comparison> {
-    let of = |figures: fn(&[RoundRecord]) -> BTreeMap<u32, f64>| -> Vec<_> {
-        pooled.iter().map(|p| (p.record.name.clone(), figures(&p.record.rounds))).collect()
-    };
     if matches!(job.subject, Subject::Url(_)) && !job.aa {
         return None;
     }
+    let is_ranked = |target: &TargetRecord| {
+        job.aa || target.bottleneck.as_ref().is_none_or(Bottleneck::is_of_target)
+    };
+    let (ranked, others): (Vec<&TargetRecord>, Vec<&TargetRecord>) =
+        pooled.iter().map(|p| &p.record).partition(|target| is_ranked(target));
+    let of = |figures: fn(&[RoundRecord]) -> BTreeMap<u32, f64>| -> Vec<_> {
+        ranked.iter().map(|target| (target.name.clone(), figures(&target.rounds))).collect()
+    };
     let comparison = match job.scenario.load.model {
         Model::Closed => compare(&of(rates)),
         Model::Open(_) => compare(&of(rates)).by_speed(&of(speeds)),
     };
+    let unranked = others.into_iter().map(|target| target.name.clone()).collect();
+    let comparison = Comparison { unranked, ..comparison };
     Some(if job.aa { comparison.of_one_server() } else { comparison })
 }
 
@@ -140,7 +151,14 @@ struct Pooled {
 }
 
 impl Pooled {
-    fn new(job: &Job, index: usize, name: String, rounds: &[&Round], lab: Option<&Lab>) -> Self {
+    fn new(
+        job: &Job,
+        index: usize,
+        name: String,
+        rounds: &[&Round],
+        context: &Context<'_>,
+        can_send: Option<f64>,
+    ) -> Self {
         let steps = &job.scenario.steps;
         let mut series = Series::default();
         for round in rounds {
@@ -149,19 +167,28 @@ impl Pooled {
         let window = rounds.iter().map(|round| round.yielded.held).sum();
         let (summaries, total) = summarize(steps, &series, Phase::Hold, window);
         let counts = by_step(held(&series), steps.len());
-        let rounds_recorded: Vec<RoundRecord> =
-            rounds.iter().map(|round| round_record(steps, round)).collect();
+        let recorded = |round: &&Round| {
+            let record = round_record(steps, round);
+            let bottleneck = Bottleneck::of(&record, &context.environment, can_send);
+            RoundRecord {
+                bottleneck,
+                others_percent: others(round, &context.environment),
+                ..record
+            }
+        };
+        let rounds_recorded: Vec<RoundRecord> = rounds.iter().map(recorded).collect();
         let record = TargetRecord {
             latency_over_rounds_us: over_rounds(&rounds_recorded),
             url: rounds.last().map(|round| round.url.clone()).unwrap_or_default(),
-            server: server(job, index, lab),
+            server: server(job, index, context.lab),
             steps: summaries,
             uncoordinated_us: uncoordinated(job, &together(&counts), window),
             total,
             counters: counters(steps, &counts),
             proofs: rounds.iter().filter_map(|round| proof(steps, round)).collect(),
+            bottleneck: Bottleneck::of_most(&rounds_recorded),
             rounds: rounds_recorded,
-            resources: resources(rounds.iter().map(|round| &round.usage)),
+            resources: resources(rounds.iter().map(|round| &round.observed.services)),
             workers: workers(rounds),
             name,
         };
@@ -316,8 +343,18 @@ fn round_record(steps: &[Step], round: &Round) -> RoundRecord {
         whole: round.whole,
         target_ended: round.ended.clone(),
         seconds: seconds(series),
-        resources: resources(std::iter::once(&round.usage)),
+        resources: resources(std::iter::once(&round.observed.services)),
+        cpus_busy_percent: round.observed.cpus.clone(),
+        others_percent: None,
+        bottleneck: None,
     }
+}
+
+/// What others used of the CPUs that were set aside for the test.
+fn others(round: &Round, environment: &Environment) -> Option<f64> {
+    let cpus: BTreeSet<usize> = environment.cpus.values().flatten().copied().collect();
+    let known = !cpus.is_empty() && !round.observed.cpus.is_empty();
+    known.then(|| round.observed.others_percent(&cpus).max(0.0))
 }
 
 /// What counted, second by second: the ramp-up and the hold.
@@ -347,12 +384,24 @@ fn resources<'a>(
         let (sum, n) = sums.entry(name.clone()).or_default();
         sum.cpu_s += usage.cpu_seconds;
         sum.cpu_percent += usage.cpu_percent;
+        sum.cpu_wait_percent += usage.cpu_wait_percent;
+        // The system tells it of all rounds, or of none.
+        if let Some(percent) = usage.busiest_thread_percent {
+            *sum.busiest_thread_percent.get_or_insert_default() += percent;
+        }
         sum.memory_max_bytes = sum.memory_max_bytes.max(usage.rss_max_bytes);
         *n += 1.0;
     }
-    sums.into_iter()
-        .map(|(name, (sum, n))| (name, ResourceRecord { cpu_percent: sum.cpu_percent / n, ..sum }))
-        .collect()
+    let mean = |(name, (sum, n)): (String, (ResourceRecord, f64))| {
+        let mean = ResourceRecord {
+            cpu_percent: sum.cpu_percent / n,
+            cpu_wait_percent: sum.cpu_wait_percent / n,
+            busiest_thread_percent: sum.busiest_thread_percent.map(|sum| sum / n),
+            ..sum
+        };
+        (name, mean)
+    };
+    sums.into_iter().map(mean).collect()
 }
 
 fn workers(rounds: &[&Round]) -> Vec<WorkerRecord> {

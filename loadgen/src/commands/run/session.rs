@@ -8,14 +8,15 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use super::calibration::{calibrate, known};
 use super::generator::{Generator, Yield};
 use super::job::{AGAIN, Job, Subject};
 use super::order::order;
 use crate::cluster::{Cluster, LocalWorkers};
 use crate::commands::{Exit, Failure};
 use crate::engine::{self, Plan};
-use crate::lab::{Lab, LabError, RowCount, Target, Usage, Watched, Window};
-use crate::measure::{Counts, Phase, Series};
+use crate::lab::{Lab, LabError, Layout, Observed, RowCount, Target, Watched, Window};
+use crate::measure::{Calibration, Counts, Phase, Series};
 use crate::report::Progress;
 
 /// The counter that is held against the rows of the table `items`.
@@ -27,6 +28,7 @@ pub struct Session<'a> {
     lab: Option<Lab>,
     generator: Generator,
     progress: &'a mut Progress,
+    layout: &'a Layout,
     /// The folder for workers' logs.
     logs: PathBuf,
     interrupt: CancellationToken,
@@ -43,7 +45,7 @@ pub struct Round {
     /// What the generator gave.
     pub yielded: Yield,
     /// What each service used while the load was held.
-    pub usage: BTreeMap<String, Usage>,
+    pub observed: Observed,
     /// What the verification read from the answers, by step and counter.
     pub verified: Vec<Vec<u64>>,
     /// What PostgreSQL held afterwards, where a whole round can be held against it.
@@ -61,6 +63,8 @@ pub struct Measured {
     pub rounds: Vec<Round>,
     /// The versions of the backends that ran.
     pub backends: BTreeMap<String, String>,
+    /// What the generator can send at most.
+    pub calibration: Option<Calibration>,
     /// What ended the run early, if it was an error.
     pub failure: Option<Failure>,
 }
@@ -84,10 +88,12 @@ impl<'a> Session<'a> {
         job: &'a Job,
         lab: Option<Lab>,
         progress: &'a mut Progress,
+        layout: &'a Layout,
         logs: &Path,
         interrupt: CancellationToken,
     ) -> Self {
-        Self { job, lab, generator: Generator::Process, progress, logs: logs.to_owned(), interrupt }
+        let (generator, logs) = (Generator::Process, logs.to_owned());
+        Self { job, lab, generator, progress, layout, logs, interrupt }
     }
 
     /// Measures all rounds, or as many as an interrupt or an error allow.
@@ -123,6 +129,7 @@ impl<'a> Session<'a> {
         if let Some(lab) = &self.lab {
             measured.backends = lab.backend_versions().await;
         }
+        measured.calibration = self.calibration().await?;
         let targets = self.job.names().len();
         for number in 1..=self.job.rounds {
             for target in order(targets, self.job.seed, number) {
@@ -160,6 +167,19 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
+    /// What the generator can send at most, from an earlier run or found out now.
+    async fn calibration(&mut self) -> Result<Option<Calibration>, Stopped> {
+        if !self.job.calibrate {
+            return Ok(None);
+        }
+        if let Some(known) = known(self.job, self.layout) {
+            return Ok(Some(known));
+        }
+        self.progress.phase("finding out what the generator can send");
+        let found = calibrate(self.job, self.layout, &mut self.generator, &self.interrupt).await?;
+        if self.interrupt.is_cancelled() { Err(Stopped::Interrupted) } else { Ok(found) }
+    }
+
     /// One round: fill the backends, start the target, verify it, load it, stop it. What was
     /// measured is in `rounds` even where something fails afterwards.
     async fn round(
@@ -190,11 +210,20 @@ impl<'a> Session<'a> {
             Some(running) => running.stop().await.map_err(Failure::from),
             None => Ok(()),
         };
-        let (verified, yielded, usage) = result?;
+        let (verified, yielded, observed) = result?;
         let whole = yielded.missing.is_none() && ended.is_none() && !self.interrupt.is_cancelled();
         let how = ended.as_ref().map(ToString::to_string);
-        let mut round =
-            Round { target, number, url, yielded, usage, verified, rows: None, whole, ended: how };
+        let mut round = Round {
+            target,
+            number,
+            url,
+            yielded,
+            observed,
+            verified,
+            rows: None,
+            whole,
+            ended: how,
+        };
         let counted = self.count_rows(whole).await;
         if let Ok(rows) = counted {
             round.rows = rows;
@@ -232,24 +261,24 @@ impl<'a> Session<'a> {
         name: &str,
         plan: Plan,
         running: Option<&Target>,
-    ) -> Result<(Vec<Vec<u64>>, Yield, BTreeMap<String, Usage>), Stopped> {
+    ) -> Result<(Vec<Vec<u64>>, Yield, Observed), Stopped> {
         self.progress.round_started(name);
         let verified = unless(&self.interrupt, engine::verify(&plan, name))
             .await?
             .map_err(Failure::with(Exit::Target))?;
         let over = CancellationToken::new();
-        let usage = self.watch(running, &plan, over.clone());
+        let observed = self.watch(running, &plan, over.clone());
         let progress = &mut *self.progress;
         let yielded = self
             .generator
             .round(plan, self.interrupt.clone(), |snapshot| progress.snapshot(snapshot))
             .await;
         over.cancel();
-        let usage = usage.await.unwrap_or_default();
+        let observed = observed.await.unwrap_or_default();
         let yielded = yielded?;
         let answered: u64 = held(&yielded.series).iter().map(|step| step.answered.len()).sum();
         self.progress.round_finished(answered as f64 / yielded.held.as_secs_f64().max(1e-9));
-        Ok((verified, yielded, usage))
+        Ok((verified, yielded, observed))
     }
 
     /// Watches what everybody uses while the load is held, or until it is `over`.
@@ -258,15 +287,15 @@ impl<'a> Session<'a> {
         running: Option<&Target>,
         plan: &Plan,
         over: CancellationToken,
-    ) -> JoinHandle<BTreeMap<String, Usage>> {
+    ) -> JoinHandle<Observed> {
         let watched = self.watched(running);
         let begin = Instant::now() + plan.warmup + plan.ramp_up();
         let end = plan.length().map(|length| Instant::now() + length);
         tokio::spawn(async move {
             if tokio::time::timeout_at(begin, over.cancelled()).await.is_ok() {
-                return BTreeMap::new();
+                return Observed::default();
             }
-            let Ok(window) = Window::open(watched) else { return BTreeMap::new() };
+            let Ok(window) = Window::open(watched) else { return Observed::default() };
             match end {
                 Some(end) => drop(tokio::time::timeout_at(end, over.cancelled()).await),
                 None => over.cancelled().await,

@@ -1,6 +1,8 @@
 //! What a reader must know before believing the figures.
 
-use crate::measure::{Proof, RunRecord, TargetRecord, Trend, Verdict, VerdictKind};
+use std::collections::BTreeSet;
+
+use crate::measure::{Bottleneck, Proof, RunRecord, TargetRecord, Trend, Verdict, VerdictKind};
 
 /// From this share of its cores on, the generator may have held the target back.
 const BUSY_PERCENT: f64 = 90.0;
@@ -15,7 +17,7 @@ pub fn judge(record: &RunRecord) -> Vec<Verdict> {
                 .into_iter()
                 .chain(target_ended(target))
                 .chain(errors(target))
-                .chain(generator_busy(target, record))
+                .chain(bottleneck(target, record))
                 .chain(rate_not_kept(target, record))
                 .chain(stall_hidden(target))
                 .chain(drift(target, record))
@@ -23,6 +25,7 @@ pub fn judge(record: &RunRecord) -> Vec<Verdict> {
                 .chain(target.proofs.iter().filter_map(|proof| proof_failed(target, proof)))
         })
         .collect();
+    verdicts.extend(disturbed(record));
     if record.interrupted {
         verdicts.push(Verdict {
             kind: VerdictKind::Interrupted,
@@ -73,6 +76,68 @@ fn errors(target: &TargetRecord) -> Option<Verdict> {
     let message = format!("{percent:.2} % of requests failed: {}", kinds.join("; "));
     let advice = "failed requests are in no rate or latency: mend them before you compare";
     Some(verdict(target, VerdictKind::Errors, message, advice))
+}
+
+/// Who was the bottleneck, where the target should have been it.
+fn bottleneck(target: &TargetRecord, record: &RunRecord) -> Option<Verdict> {
+    let bound = target.bottleneck.as_ref().filter(|bottleneck| !bottleneck.is_of_target());
+    let (kind, who, advice) = match bound {
+        None => return generator_busy(target, record),
+        Some(Bottleneck::Backend(name)) => (
+            VerdictKind::BackendBound,
+            name.as_str(),
+            "compare servers where they are the limit: ask the backend for less, or give it more CPU",
+        ),
+        Some(_) => (
+            VerdictKind::GeneratorBound,
+            "generator",
+            "look for what else runs on its CPUs; give it more of them, or hosts, or take fewer users",
+        ),
+    };
+    let rounds = &target.rounds;
+    let found = rounds.iter().filter(|round| round.bottleneck.as_ref() == bound).count();
+    let wanted = |service: &str| {
+        let used = target.resources.get(service)?;
+        let percent = (used.cpu_percent + used.cpu_wait_percent).round();
+        Some(format!("{service} ran or waited for a CPU {percent} % of the time"))
+    };
+    let both: Vec<String> = [who, "target"].into_iter().filter_map(wanted).collect();
+    let name = if who == "generator" { "loadgen itself" } else { who };
+    let message = format!(
+        "{name} was the bottleneck in {found} of {} rounds, so this rate is not the server's, and \
+         is not ranked ({})",
+        rounds.len(),
+        both.join(", ")
+    );
+    Some(verdict(target, kind, message, advice))
+}
+
+/// From this share of one core on, in %, others disturb; on many cores, from this share of each.
+const OTHERS_PERCENT: (f64, f64) = (10.0, 3.0);
+
+/// Whether programs that are none of the lab's used this much of so many CPUs, in % of one.
+pub fn is_disturbed(others_percent: f64, cpus: usize) -> bool {
+    others_percent >= OTHERS_PERCENT.0.max(OTHERS_PERCENT.1 * cpus as f64)
+}
+
+/// Whether something ran on the CPUs of a lab that was none of it.
+fn disturbed(record: &RunRecord) -> Option<Verdict> {
+    let cpus = record.environment.cpus.values().flatten().collect::<BTreeSet<_>>().len();
+    let rounds = || record.targets.iter().flat_map(|target| &target.rounds);
+    let others = rounds().filter_map(|round| round.others_percent);
+    let disturbed = others.filter(|percent| is_disturbed(*percent, cpus)).collect::<Vec<_>>();
+    let most = disturbed.iter().copied().max_by(f64::total_cmp)?;
+    Some(Verdict {
+        kind: VerdictKind::Disturbed,
+        target: None,
+        message: format!(
+            "other programs used up to {most:.0} % of a core, on the CPUs of the test, in {} of {} \
+             rounds",
+            disturbed.len(),
+            rounds().count()
+        ),
+        advice: "end them, or measure again when they have ended".to_owned(),
+    })
 }
 
 /// Whether whoever shares the generator's CPUs left it little: on two CPUs the backends are there.

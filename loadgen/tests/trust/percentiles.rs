@@ -1,17 +1,12 @@
-//! Whether figures can be trusted: what is measured is held against what is known. `make trust` runs
-//! it, on a machine that does nothing else; on a busy one its bounds say nothing.
-#![allow(clippy::unwrap_used, reason = "a failed helper is a failed test")]
-#![allow(clippy::print_stdout, reason = "figures are what it is run for")]
-
-mod common;
+//! Percentiles, held against those that a server of a known distribution measured itself.
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use crate::common::program::Project;
 use axum::Router;
 use axum::extract::State;
 use axum::routing::get;
-use common::program::Project;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use tokio::net::TcpListener;

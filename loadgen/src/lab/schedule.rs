@@ -1,0 +1,58 @@
+//! How long the threads of a process ran, and how long they waited for a CPU.
+
+/// A thread's time so far, in ns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Scheduled {
+    /// On a CPU.
+    pub ran: u64,
+    /// Ready to run, with no CPU free for it.
+    pub waited: u64,
+}
+
+/// The threads of a process by their numbers; none where it is gone, or where the system does not
+/// tell (it takes Linux with `CONFIG_SCHED_INFO`).
+#[cfg(target_os = "linux")]
+pub fn threads(pid: u32) -> Vec<(u32, Scheduled)> {
+    let Ok(tasks) = std::fs::read_dir(format!("/proc/{pid}/task")) else { return Vec::new() };
+    tasks
+        .flatten()
+        .filter_map(|task| {
+            let number = task.file_name().to_str()?.parse().ok()?;
+            let text = std::fs::read_to_string(task.path().join("schedstat")).ok()?;
+            Some((number, parse(&text)?))
+        })
+        .collect()
+}
+
+/// The threads of a process by their numbers: this system does not tell.
+#[cfg(not(target_os = "linux"))]
+pub fn threads(_pid: u32) -> Vec<(u32, Scheduled)> {
+    Vec::new()
+}
+
+/// Reads `/proc/PID/task/TID/schedstat`: see Documentation/scheduler/sched-stats.rst of Linux.
+#[cfg(target_os = "linux")]
+fn parse(text: &str) -> Option<Scheduled> {
+    let mut fields = text.split_ascii_whitespace().map(str::parse);
+    let ran = fields.next()?.ok()?;
+    let waited = fields.next()?.ok()?;
+    Some(Scheduled { ran, waited })
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_two_fields_are_times() {
+        assert_eq!(parse("712 34 5\n"), Some(Scheduled { ran: 712, waited: 34 }));
+        assert_eq!(parse("712\n"), None);
+        assert_eq!(parse(""), None);
+    }
+
+    #[test]
+    fn this_process_has_threads_and_one_that_is_gone_has_none() {
+        assert!(!threads(std::process::id()).is_empty());
+        assert_eq!(threads(u32::MAX), Vec::new());
+    }
+}

@@ -1,0 +1,59 @@
+//! Who kept the rates from being higher, in words.
+
+use super::format::{count, wrap};
+use crate::measure::{Bottleneck, RunRecord, TargetRecord};
+
+/// Who was the bottleneck, those targets together that have the same, and how near the generator
+/// came to what it can do. Nothing where nobody knows.
+pub fn bottlenecks(record: &RunRecord) -> String {
+    let mut groups: Vec<(&Bottleneck, Vec<&str>)> = Vec::new();
+    for target in &record.targets {
+        let Some(bottleneck) = &target.bottleneck else { continue };
+        match groups.iter_mut().find(|(other, _)| *other == bottleneck) {
+            Some((_, names)) => names.push(&target.name),
+            None => groups.push((bottleneck, vec![&target.name])),
+        }
+    }
+    let known: usize = groups.iter().map(|(_, names)| names.len()).sum();
+    let mut out = match groups.as_slice() {
+        [] => String::new(),
+        [(one, _)] if known == record.targets.len() => {
+            wrap(" ", &format!("bottleneck: {}", who(one, record)))
+        }
+        several => {
+            let part = |(bottleneck, names): &(&Bottleneck, Vec<&str>)| {
+                format!("{} for {}", who(bottleneck, record), names.join(", "))
+            };
+            let parts: Vec<String> = several.iter().map(part).collect();
+            wrap(" ", &format!("bottleneck: {}", parts.join("; ")))
+        }
+    };
+    out += &headroom(record);
+    out
+}
+
+fn who(bottleneck: &Bottleneck, record: &RunRecord) -> String {
+    match bottleneck {
+        Bottleneck::Nobody if record.load.rate_per_s.is_some() => {
+            "nobody (a higher rate would be served)"
+        }
+        Bottleneck::Nobody => "nobody (more users would be served more)",
+        Bottleneck::Target => "the server itself",
+        Bottleneck::Generator => "loadgen",
+        Bottleneck::Backend(name) => name,
+    }
+    .to_owned()
+}
+
+/// How much of what the generator can send the highest rate took.
+fn headroom(record: &RunRecord) -> String {
+    let Some(calibration) = record.calibration else { return String::new() };
+    let answered = |target: &TargetRecord| target.total.rate_per_s;
+    let highest = record.targets.iter().map(answered).fold(0.0, f64::max);
+    let percent = (100.0 * highest / calibration.rate_per_s).ceil();
+    let most = count(calibration.rate_per_s.round() as u64);
+    wrap(
+        " ",
+        &format!("loadgen sent at most {percent} % of the {most} requests/s that it can send here"),
+    )
+}
