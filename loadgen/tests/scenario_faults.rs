@@ -57,6 +57,18 @@ macro_rules! faults {
 }
 
 faults! {
+    a_moment_that_is_none: step("get = \"/\"\nwhen = \"begin\"");
+    steps_that_are_sent_once_only: step("get = \"/\"\nwhen = \"start\"");
+    a_weight_of_no_iteration: message(
+        "[[step]]\nget = \"/a\"\nwhen = \"start\"\nweight = 3\n\n[[step]]\nget = \"/b\"\n",
+    );
+    an_iteration_in_a_start: message(
+        "[[step]]\nget = \"/{{ iteration }}\"\nwhen = \"start\"\n\n[[step]]\nget = \"/b\"\n",
+    );
+    starts_and_stops_out_of_order: message(
+        "[[step]]\nname = \"bye\"\nget = \"/\"\nwhen = \"stop\"\n\n[[step]]\nget = \"/b\"\n\n\
+         [[step]]\nname = \"hi\"\nget = \"/\"\nwhen = \"start\"\n",
+    );
     many_faults_at_once: message(r#"
 description = 5
 targets = ["sanic", "", "sanic"]

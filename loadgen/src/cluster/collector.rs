@@ -111,7 +111,8 @@ impl Collected {
         if !self.numbers.insert(number) {
             return Taken::Again;
         }
-        let counted = snapshot.intervals.iter().filter(|i| i.phase != Phase::Warmup);
+        let counted =
+            snapshot.intervals.iter().filter(|i| !matches!(i.phase, Phase::Warmup | Phase::Stop));
         let seconds = counted.map(|interval| interval.second.saturating_add(1)).max();
         self.seconds = self.seconds.max(seconds.unwrap_or(0));
         self.series.add(&snapshot);

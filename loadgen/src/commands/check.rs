@@ -58,6 +58,9 @@ fn explain(scenario: &Scenario) -> String {
         let _ = writeln!(out, "  think time  {time}");
     }
     let _ = writeln!(out, "  transport   {}", explain_transport(&scenario.http));
+    for step in &scenario.steps[scenario.start_steps()] {
+        out += &explain_step("start", step, "");
+    }
     for group in scenario.groups() {
         let steps = &scenario.steps[group];
         let sum: u32 = steps.iter().filter_map(|step| step.weight).sum();
@@ -66,8 +69,11 @@ fn explain(scenario: &Scenario) -> String {
                 Some(weight) if steps.len() > 1 => format!(", in {weight} of {sum} iterations"),
                 _ => String::new(),
             };
-            let _ = writeln!(out, "  step        {}{share}", explain_step(step));
+            out += &explain_step("step ", step, &share);
         }
+    }
+    for step in &scenario.steps[scenario.stop_steps()] {
+        out += &explain_step("stop ", step, "");
     }
     if !scenario.variables().is_empty() {
         let _ = writeln!(out, "  environment {}", explain_variables(scenario));
@@ -134,8 +140,9 @@ fn explain_transport(http: &Http) -> String {
     }
 }
 
-fn explain_step(step: &Step) -> String {
-    let mut text = format!("{}: {} {}", step.name, step.method, step.path);
+/// What is sent, and what must come back: one line for the step, others for headers and body.
+fn explain_step(when: &str, step: &Step, share: &str) -> String {
+    let mut text = format!("  {when}       {}: {} {}", step.name, step.method, step.path);
     let expect = &step.expect;
     let status = expect.status.map_or("2xx or 3xx".to_owned(), |status| status.to_string());
     let _ = write!(text, ", expects {status}");
@@ -152,5 +159,28 @@ fn explain_step(step: &Step) -> String {
     for capture in &step.captures {
         let _ = write!(text, ", captures {}", capture.name);
     }
+    let _ = writeln!(text, "{share}");
+    for line in
+        step.headers.iter().map(|(name, value)| format!("{name}: {value}")).chain(body_of(step))
+    {
+        let _ = writeln!(text, "                {line}");
+    }
     text
+}
+
+/// The body's type and the beginning of its text, each in a line.
+fn body_of(step: &Step) -> Vec<String> {
+    step.body.as_ref().map_or_else(Vec::new, |body| {
+        vec![format!("content-type: {}", body.content_type), shortened(&body.text.to_string())]
+    })
+}
+
+/// One line of a text, however long it is.
+fn shortened(text: &str) -> String {
+    const LONGEST: usize = 160;
+    let line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    match line.char_indices().nth(LONGEST) {
+        Some((cut, _)) => format!("{}… ({} characters)", &line[..cut], text.chars().count()),
+        None => line,
+    }
 }

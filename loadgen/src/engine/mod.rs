@@ -16,6 +16,7 @@ mod alarm;
 mod attack;
 mod chance;
 mod check;
+mod countdown;
 mod gate;
 pub mod load;
 mod plan;

@@ -122,7 +122,8 @@ pub struct TargetRecord {
     pub url: String,
     /// What it is, and how it differs from the others.
     pub server: ServerRecord,
-    /// All rounds together, by step.
+    /// All rounds together, by step. What users send when they stop comes after the hold: it is in
+    /// the rows of these steps, without a rate, and not in the total.
     pub steps: Vec<Summary>,
     /// All rounds and all steps together.
     pub total: Summary,
@@ -276,6 +277,8 @@ pub enum VerdictKind {
     Errors,
     /// Nothing was answered as expected.
     NothingAnswered,
+    /// What users send when they stop failed, or was cut off.
+    StopFailed,
     /// The generator itself was short of CPU.
     GeneratorBusy,
     /// Requests of the open model could not be sent, or not when they should have been.

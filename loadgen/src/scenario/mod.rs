@@ -36,7 +36,9 @@ pub use environment::{Environment, Secrets, process_environment};
 pub use error::{Fault, ScenarioError};
 pub use http::{Http, HttpFeature, HttpVersion, TransportKind};
 pub use load::{Arrivals, Load, Model, Open, Stage, ThinkTime, Until};
-pub use model::{Backend, Body, Capture, Counter, Expect, Method, OnError, Scenario, Source, Step};
+pub use model::{
+    Backend, Body, Capture, Counter, Expect, Method, OnError, Scenario, Source, Step, When,
+};
 pub use nearest::nearest;
 pub use overrides::{OverrideError, Overrides};
 pub use place::RenderError;

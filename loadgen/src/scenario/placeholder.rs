@@ -17,14 +17,21 @@ use super::template::{Piece, Template};
 pub(super) const PLACEHOLDERS: [&str; 6] = ["uuid", "int", "name", "user", "iteration", "env"];
 
 /// What templates may name at one place of a scenario, beside what is built in.
-#[derive(Default)]
 pub(super) struct Scope<'a> {
+    /// Whether what is read belongs to an iteration.
+    pub(super) in_iteration: bool,
     /// What the steps before have captured.
     captured: Vec<String>,
     /// What any step captures.
     anywhere: Vec<String>,
     /// Where variables are read, if the scenario is to be run.
     pub(super) environment: Option<Environment<'a>>,
+}
+
+impl Default for Scope<'_> {
+    fn default() -> Self {
+        Self { in_iteration: true, captured: vec![], anywhere: vec![], environment: None }
+    }
 }
 
 impl Scope<'_> {
@@ -134,6 +141,10 @@ fn parse_placeholder(
         "uuid" => Piece::Uuid,
         "name" => Piece::Name { between: " ".to_owned() },
         "user" => Piece::User,
+        "iteration" if !scope.in_iteration => {
+            let message = "a step that is sent once belongs to no iteration".to_owned();
+            return Err(fault(message, "use `{{ user }}` or `{{ uuid }}`"));
+        }
         "iteration" => Piece::Iteration,
         _ if scope.captured.iter().any(|captured| captured == name) => {
             Piece::Captured { name: name.to_owned(), place: Place::Text }

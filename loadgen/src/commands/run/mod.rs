@@ -6,6 +6,7 @@ mod generator;
 mod interrupt;
 mod job;
 mod order;
+mod proof;
 mod record;
 mod session;
 mod stdout;

@@ -1,12 +1,13 @@
 //! What a reader must know before believing the figures.
 
 use crate::measure::{Proof, RunRecord, TargetRecord, Trend, Verdict, VerdictKind};
+use crate::scenario::{Scenario, When};
 
 /// From this share of its cores on, the generator may have held the target back.
 const BUSY_PERCENT: f64 = 90.0;
 
-/// Judges the record, which is complete but for its verdicts.
-pub fn judge(record: &RunRecord) -> Vec<Verdict> {
+/// Judges the record of a run of `scenario`, which is complete but for its verdicts.
+pub fn judge(record: &RunRecord, scenario: &Scenario) -> Vec<Verdict> {
     let mut verdicts: Vec<Verdict> = record
         .targets
         .iter()
@@ -15,6 +16,7 @@ pub fn judge(record: &RunRecord) -> Vec<Verdict> {
                 .into_iter()
                 .chain(target_ended(target))
                 .chain(errors(target))
+                .chain(stop_failed(target, scenario))
                 .chain(generator_busy(target, record))
                 .chain(rate_not_kept(target, record))
                 .chain(stall_hidden(target))
@@ -73,6 +75,31 @@ fn errors(target: &TargetRecord) -> Option<Verdict> {
     let message = format!("{percent:.2} % of requests failed: {}", kinds.join("; "));
     let advice = "failed requests are in no rate or latency: mend them before you compare";
     Some(verdict(target, VerdictKind::Errors, message, advice))
+}
+
+/// Whether users could not stop as they should: that is after the hold, and in no other verdict.
+fn stop_failed(target: &TargetRecord, scenario: &Scenario) -> Option<Verdict> {
+    let at_stop = scenario.steps.iter().zip(&target.steps).filter(|(s, _)| s.when == When::Stop);
+    let failed: Vec<String> = at_stop
+        .filter(|(_, summary)| summary.errors + summary.cancelled > 0)
+        .map(|(step, summary)| {
+            let planned = summary.requests + summary.cancelled;
+            let example = summary.error_examples.values().next();
+            let why = example.map(|text| format!(" ({text})")).unwrap_or_default();
+            match summary.cancelled {
+                0 => format!("{} of {planned} × {}{why}", summary.errors, step.name),
+                cut => {
+                    format!("{} of {planned} × {}, {cut} cut off{why}", summary.errors, step.name)
+                }
+            }
+        })
+        .collect();
+    if failed.is_empty() {
+        return None;
+    }
+    let message = format!("when users stopped, requests failed: {}", failed.join("; "));
+    let advice = "they come after the hold and are in no rate; what they should undo may be left";
+    Some(verdict(target, VerdictKind::StopFailed, message, advice))
 }
 
 /// Whether whoever shares the generator's CPUs left it little: on two CPUs the backends are there.
