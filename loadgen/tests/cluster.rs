@@ -89,6 +89,7 @@ fn plan(url: &str, users: u32, until: Until) -> Plan {
                 think_time: None,
                 until,
             },
+            rows: Vec::new(),
             steps: vec![step],
             on_error: OnError::default(),
             thresholds: Vec::new(),

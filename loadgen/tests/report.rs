@@ -56,6 +56,7 @@ fn target(name: &str, rates: &[f64]) -> TargetRecord {
     let rounds = (1..).zip(rates).map(|(round, rate)| RoundRecord {
         whole: true,
         target_ended: None,
+        rows_ran_out: Vec::new(),
         round,
         held_s: 3.0,
         steps: Vec::new(),

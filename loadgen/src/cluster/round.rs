@@ -293,6 +293,7 @@ mod tests {
             snapshots: 3,
             held: Duration::from_secs(3),
             gaps: gaps.to_vec(),
+            ran_out: Vec::new(),
         }
     }
 

@@ -39,6 +39,7 @@ pub(super) fn plan(base_url: &str, users: u32) -> Plan {
                 think_time: None,
                 until: Until::Duration(Duration::from_secs(2)),
             },
+            rows: Vec::new(),
             steps: vec![step],
             on_error: OnError::default(),
             thresholds: Vec::new(),

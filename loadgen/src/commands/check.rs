@@ -75,6 +75,16 @@ fn explain(scenario: &Scenario) -> String {
     for step in &scenario.steps[scenario.stop_steps()] {
         out += &explain_step("stop ", step, "");
     }
+    for rows in &scenario.rows {
+        let _ = writeln!(
+            out,
+            "  rows        {}: {} of {}, {}",
+            rows.name,
+            count(rows.len() as u64),
+            rows.file,
+            rows.order
+        );
+    }
     if !scenario.variables().is_empty() {
         let _ = writeln!(out, "  environment {}", explain_variables(scenario));
     }

@@ -18,6 +18,7 @@ use super::countdown::{Countdown, OneLess};
 use super::gate::Gate;
 use super::plan::Plan;
 use super::senders::Due;
+use super::supply::Supply;
 use super::transport::Transport;
 use super::user::Shared;
 use crate::measure::{Recorder, Snapshot};
@@ -46,12 +47,14 @@ pub enum EngineError {
 }
 
 /// How a round ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finished {
     /// How many snapshots it gave.
     pub snapshots: u32,
     /// How long the load was held.
     pub held: Duration,
+    /// The files of rows of which users took the last one and wanted more.
+    pub ran_out: Vec<String>,
 }
 
 /// A round that is ready to start. One at a time in a process: Goose's cancel flag is global.
@@ -70,7 +73,7 @@ impl Attack {
     /// Runs this process's share of the round from `start` to its end, or until `stop`, and sends
     /// a snapshot each second and a last one.
     pub async fn run(
-        self,
+        mut self,
         start: Instant,
         stop: CancellationToken,
         snapshots: &mpsc::Sender<Snapshot>,
@@ -86,6 +89,7 @@ impl Attack {
             checks: self.plan.scenario.steps.iter().map(Check::new).collect(),
             secrets: Secrets::of(&self.plan.scenario),
             iterating: Countdown::new(users),
+            supply: Supply::new(std::mem::take(&mut self.plan.scenario.rows)),
             plan: self.plan,
             gate,
             recorder,
@@ -122,7 +126,8 @@ impl Attack {
         }
         let held = shared.gate.timeline().held(ended);
         let last = shared.recorder.finish();
-        let finished = Finished { snapshots: last.number + 1, held };
+        let ran_out = shared.supply.ran_out();
+        let finished = Finished { snapshots: last.number + 1, held, ran_out };
         snapshots.send(last).await.map_err(|_| EngineError::Abandoned)?;
         Ok(finished)
     }

@@ -25,7 +25,7 @@ pub struct Gate {
     shared: Option<AtomicU64>,
     /// Iterations of each user.
     per_user: Option<u64>,
-    /// Whether no shared iteration is left: nobody need wait for its turn any more.
+    /// Whether no shared iteration, or no row, is left: nobody need wait for its turn any more.
     spent: AtomicBool,
     /// Whether the round was ended early. Users look at it at each request: a flag, and no lock.
     halted: AtomicBool,
@@ -189,6 +189,15 @@ impl Gate {
                 Turn::Now => return Some(counted),
             }
         }
+    }
+
+    /// Ends the iterations of all users: there is no row for the one that was `admitted`, nor for
+    /// any after it.
+    pub fn run_out(&self, admitted: Admitted) {
+        if let (Model::Open(senders), Some(planned)) = (&self.model, admitted.planned) {
+            senders.give_back(Due { planned, counted: admitted.counted });
+        }
+        self.set(&self.spent);
     }
 
     /// Whether requests are planned by the clock, and may be sent later than that.

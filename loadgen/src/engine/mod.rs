@@ -21,6 +21,7 @@ mod gate;
 pub mod load;
 mod plan;
 mod senders;
+mod supply;
 mod timer;
 mod transport;
 mod user;

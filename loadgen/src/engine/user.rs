@@ -14,6 +14,7 @@ use super::check::Check;
 use super::countdown::{Countdown, OneLess};
 use super::gate::{Admitted, Gate};
 use super::plan::{Number, Plan};
+use super::supply::Supply;
 use super::transport::{Failure, Link, Transport};
 use crate::measure::{Ending, ErrorKind, Outcome, Recorder};
 use crate::scenario::{Data, OnError, Secrets, Step};
@@ -29,6 +30,7 @@ pub struct Shared {
     pub gate: Gate,
     /// The users that have iterations before them.
     pub iterating: Countdown,
+    pub supply: Supply,
     pub recorder: Recorder,
     pub secrets: Secrets,
     pub transport: Transport,
@@ -75,7 +77,10 @@ impl<'a> User<'a> {
         let iterating = OneLess(&shared.iterating);
         let (start, stop) = (shared.plan.scenario.start_steps(), shared.plan.scenario.stop_steps());
         // Apart, as is the stop, so that users without such steps don't carry the memory for them.
-        let started = start.is_empty() || Box::pin(self.start(start)).await;
+        let started = match start.is_empty() {
+            true => shared.supply.take_at_start(&mut self.data),
+            false => Box::pin(self.start(start)).await,
+        };
         if started {
             self.iterations().await;
         }
@@ -89,11 +94,14 @@ impl<'a> User<'a> {
     async fn iterations(&mut self) {
         let gate = &self.shared.gate;
         let (mut begun, mut warmed) = (0, WARMUP);
-        while let Some(Admitted { counted, planned }) =
-            gate.admit(self.number, begun, self.now, &mut self.alarm).await
-        {
+        while let Some(admitted) = gate.admit(self.number, begun, self.now, &mut self.alarm).await {
+            let Admitted { counted, planned } = admitted;
             let count = if counted { &mut begun } else { &mut warmed };
             self.data.set_iteration(*count);
+            if !self.shared.supply.take(*count % WARMUP, &mut self.data) {
+                gate.run_out(admitted);
+                break;
+            }
             *count += 1;
             if !self.iterate(counted, planned).await {
                 break;

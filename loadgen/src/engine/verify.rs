@@ -5,6 +5,7 @@ use thiserror::Error;
 
 use super::check::Check;
 use super::plan::Plan;
+use super::supply::Supply;
 use super::transport::{Link, Transport};
 use crate::scenario::{Data, Secrets, Step};
 
@@ -48,6 +49,7 @@ pub async fn verify(plan: &Plan, who: &str) -> Result<Vec<Vec<u64>>, VerifyError
     let mut link = transport.link();
     // One past the last user of the test, so that it sends data of its own.
     let mut data = Data::new(plan.seed, plan.scenario.load.users);
+    Supply::new(&plan.scenario.rows).take_for_verification(&mut data);
     let secrets = Secrets::of(&plan.scenario);
     let mut counters = Vec::new();
     for (index, step) in plan.scenario.steps.iter().enumerate() {

@@ -176,6 +176,8 @@ pub struct RoundRecord {
     pub whole: bool,
     /// How the target ended, where it ended by itself.
     pub target_ended: Option<String>,
+    /// The files of rows that ran out, so that users stopped.
+    pub rows_ran_out: Vec<String>,
     /// Second by second, all steps together, from the end of the warm-up.
     pub seconds: Vec<SecondRecord>,
     /// CPU and memory while it was measured, by service.
@@ -277,6 +279,8 @@ pub enum VerdictKind {
     Errors,
     /// Nothing was answered as expected.
     NothingAnswered,
+    /// A file had too few rows, so that users stopped.
+    RowsRanOut,
     /// What users send when they stop failed, or was cut off.
     StopFailed,
     /// The generator itself was short of CPU.

@@ -78,6 +78,7 @@ mod tests {
             ramp_up: Vec::new(),
             whole: true,
             target_ended: None,
+            rows_ran_out: Vec::new(),
             seconds: (0..).zip(&[&[1, 50][..], rates].concat()).map(second).collect(),
             resources: BTreeMap::new(),
         }

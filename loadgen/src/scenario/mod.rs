@@ -25,6 +25,7 @@ mod nearest;
 mod overrides;
 mod place;
 mod placeholder;
+mod rows;
 mod template;
 mod threshold;
 
@@ -43,6 +44,7 @@ pub use nearest::nearest;
 pub use overrides::{OverrideError, Overrides};
 pub use place::RenderError;
 pub use placeholder::TemplateError;
+pub use rows::{Order, Rows};
 pub use template::Template;
 pub use threshold::{Comparison, Metric, Threshold};
 
@@ -88,7 +90,8 @@ fn check(
     text: &str,
     environment: Option<Environment<'_>>,
 ) -> Result<Scenario, ScenarioError> {
-    file::read(name, text, environment).map_err(|faults| ScenarioError::Invalid {
+    let folder = Path::new(file_name).parent().unwrap_or(Path::new(""));
+    file::read(name, text, folder, environment).map_err(|faults| ScenarioError::Invalid {
         file: file_name.to_owned(),
         text: miette::NamedSource::new(file_name, text.to_owned()),
         faults,

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::http::Http;
 use super::load::Load;
+use super::rows::Rows;
 use super::template::Template;
 use super::threshold::Threshold;
 
@@ -28,6 +29,8 @@ pub struct Scenario {
     pub http: Http,
     /// How much load, and for how long.
     pub load: Load,
+    /// Files whose rows users send.
+    pub rows: Vec<Rows>,
     /// What each user does, in this order: first what it sends once at its start, then what it sends
     /// in each iteration, of which there is at least one, last what it sends once when it stops. Of
     /// those with weights that stand one after another, an iteration has one.
@@ -141,6 +144,14 @@ pub struct Step {
     pub counters: Vec<Counter>,
     /// Values that are taken from each right answer, for later requests of the same user.
     pub captures: Vec<Capture>,
+}
+
+impl Step {
+    /// All of its request that may have generated parts.
+    pub(super) fn templates(&self) -> impl Iterator<Item = &Template> {
+        let headers = self.headers.iter().map(|(_, value)| value);
+        headers.chain(self.body.as_ref().map(|body| &body.text)).chain([&self.path])
+    }
 }
 
 /// An HTTP request method (RFC 9110, section 9).

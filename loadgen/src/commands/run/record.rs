@@ -93,7 +93,8 @@ fn speeds(rounds: &[RoundRecord]) -> BTreeMap<u32, f64> {
 
 /// What the ranking goes by: the rates of whole rounds, or of the others where there is none.
 ///
-/// A round that is not whole ends the run, so there are never enough of them for a claim.
+/// A round that is not whole ends the run, or had too few rows, as all the others then: there are
+/// never enough of them for a claim.
 fn rates(rounds: &[RoundRecord]) -> BTreeMap<u32, f64> {
     let any_whole = rounds.iter().any(|round| round.whole);
     let ranked = rounds.iter().filter(|round| round.whole || !any_whole);
@@ -297,6 +298,7 @@ fn round_record(steps: &[Step], round: &Round) -> RoundRecord {
         ramp_up,
         whole: round.whole,
         target_ended: round.ended.clone(),
+        rows_ran_out: round.yielded.ran_out.iter().cloned().collect(),
         seconds: seconds(series),
         resources: resources(std::iter::once(&round.usage)),
     }

@@ -17,6 +17,7 @@ pub fn judge(record: &RunRecord, scenario: &Scenario) -> Vec<Verdict> {
                 .chain(target_ended(target))
                 .chain(errors(target))
                 .chain(stop_failed(target, scenario))
+                .chain(rows_ran_out(target))
                 .chain(generator_busy(target, record))
                 .chain(rate_not_kept(target, record))
                 .chain(stall_hidden(target))
@@ -75,6 +76,19 @@ fn errors(target: &TargetRecord) -> Option<Verdict> {
     let message = format!("{percent:.2} % of requests failed: {}", kinds.join("; "));
     let advice = "failed requests are in no rate or latency: mend them before you compare";
     Some(verdict(target, VerdictKind::Errors, message, advice))
+}
+
+fn rows_ran_out(target: &TargetRecord) -> Option<Verdict> {
+    let rounds = target.rounds.iter().filter(|round| !round.rows_ran_out.is_empty());
+    let (numbers, names): (Vec<_>, Vec<_>) =
+        rounds.map(|round| (round.round.to_string(), round.rows_ran_out.join(" and "))).unzip();
+    let message = format!(
+        "the rows of {} ran out in round {}: users who had none stopped",
+        names.first()?,
+        numbers.join(", ")
+    );
+    let advice = "give the file more rows, ask for less load, or take use = \"cycle\"";
+    Some(verdict(target, VerdictKind::RowsRanOut, message, advice))
 }
 
 /// Whether users could not stop as they should: that is after the hold, and in no other verdict.

@@ -29,6 +29,10 @@ impl User<'_> {
             let turn = gate.turn_to_start(self.number.global, self.now, &mut self.alarm).await;
             let Some(counted) = turn else { return false };
             self.now = Instant::now();
+            // Not before its turn, which may never come.
+            if attempt == 0 && !self.shared.supply.take_at_start(&mut self.data) {
+                return false;
+            }
             self.data.set_iteration(START + attempt);
             match self.attempt_all(steps.clone(), counted).await {
                 Went::Well => return true,
