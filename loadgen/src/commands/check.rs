@@ -1,4 +1,7 @@
-//! `loadgen check`: validates scenarios and explains what they would do. Sends nothing.
+//! `loadgen check`: validates scenarios and explains what they would do. Sends nothing, unless it is
+//! told to try them.
+
+mod trial;
 
 use std::fmt::Write;
 
@@ -18,8 +21,13 @@ pub fn run(args: &CheckArgs) -> Result<Exit, Failure> {
     };
     let mut exit = Exit::Done;
     for name in named {
-        match scenarios::find(&name).and_then(known_targets) {
-            Ok(scenario) => print(&(explain(&scenario) + "\n"))?,
+        let checked = match &args.try_url {
+            Some(url) => trial::run(&name, url),
+            None => explained(&name),
+        };
+        match checked {
+            Ok(Exit::Done) => {}
+            Ok(failed) => exit = failed,
             Err(failure) => {
                 failure.print();
                 exit = failure.exit;
@@ -27,6 +35,12 @@ pub fn run(args: &CheckArgs) -> Result<Exit, Failure> {
         }
     }
     Ok(exit)
+}
+
+fn explained(name: &str) -> Result<Exit, Failure> {
+    let scenario = scenarios::find(name).and_then(known_targets)?;
+    print(&(explain(&scenario) + "\n"))?;
+    Ok(Exit::Done)
 }
 
 /// A scenario's targets must be in the manifest, where there is one: a scenario for `--url` needs

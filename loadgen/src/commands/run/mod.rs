@@ -17,6 +17,7 @@ use std::time::{Duration, SystemTime};
 
 use self::environment::environment;
 use self::folder::RunFolder;
+pub use self::job::random_seed;
 use self::job::{Job, Subject};
 use self::record::Context;
 use self::session::{Measured, Session};
