@@ -37,6 +37,7 @@ Examples:
   loadgen --scenario direct --target sanic,quart  two of them, without a backend
   loadgen --scenario direct --url http://127.0.0.1:8000 --duration 30s
   loadgen check my-scenario.toml                  what it would do, without doing it
+  loadgen check --try http://127.0.0.1:8000 my-scenario.toml    each request once
 
 Exit codes: 0 done, 1 failed, 2 the command line or a scenario is wrong, 3 a threshold failed,
 4 a target could not be started or verified, 5 the result is degraded, 130 interrupted";
@@ -46,7 +47,7 @@ Exit codes: 0 done, 1 failed, 2 the command line or a scenario is wrong, 3 a thr
 pub enum Command {
     /// Load each target and compare them (the default).
     Run(RunArgs),
-    /// Validate scenarios and explain what they would do; sends nothing.
+    /// Validate scenarios and explain what they would do; sends nothing, but with --try.
     Check(CheckArgs),
     /// List the scenarios and targets there are.
     List,
@@ -134,6 +135,10 @@ pub enum Format {
 pub struct CheckArgs {
     /// Names or paths of scenarios; all in scenarios/ where none is given.
     pub scenarios: Vec<String>,
+    /// Send each step once to this server, as one user would, and show what was sent and what came
+    /// back.
+    #[arg(long = "try", value_name = "URL", requires = "scenarios")]
+    pub try_url: Option<String>,
 }
 
 /// What `lab` does.

@@ -20,6 +20,7 @@ use loadgen::engine::{Plan, Share};
 use loadgen::measure::{Phase, Series};
 use loadgen::scenario::{
     Arrivals, Expect, Http, Load, Method, Model, OnError, Open, Scenario, Step, Template, Until,
+    When,
 };
 use rustix::process::{Pid, Signal, kill_process};
 use tokio_util::sync::CancellationToken;
@@ -63,6 +64,7 @@ impl Server {
 fn plan(url: &str, users: u32, until: Until) -> Plan {
     let step = Step {
         name: "root".to_owned(),
+        when: When::default(),
         method: Method::Get,
         path: Template::literal("/"),
         headers: Vec::new(),
@@ -87,6 +89,7 @@ fn plan(url: &str, users: u32, until: Until) -> Plan {
                 think_time: None,
                 until,
             },
+            rows: Vec::new(),
             steps: vec![step],
             on_error: OnError::default(),
             thresholds: Vec::new(),

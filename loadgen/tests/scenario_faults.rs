@@ -40,6 +40,12 @@ fn step(lines: &str) -> String {
     message(&format!("[[step]]\n{lines}\n"))
 }
 
+/// A scenario beside a few CSV files, with these rows `r` and this placeholder.
+fn rows(lines: &str, placeholder: &str) -> String {
+    let text = format!("[rows.r]\n{lines}\n\n[[step]]\nget = \"/{{{{ {placeholder} }}}}\"\n");
+    rendered(&parse("broken", "tests/data/broken.toml", &text).unwrap_err())
+}
+
 /// A scenario that is right but for this `[http]`.
 fn http_table(lines: &str) -> String {
     message(&format!("[http]\n{lines}\n\n[[step]]\nget = \"/\"\n"))
@@ -57,6 +63,26 @@ macro_rules! faults {
 }
 
 faults! {
+    a_moment_that_is_none: step("get = \"/\"\nwhen = \"begin\"");
+    steps_that_are_sent_once_only: step("get = \"/\"\nwhen = \"start\"");
+    a_weight_of_no_iteration: message(
+        "[[step]]\nget = \"/a\"\nwhen = \"start\"\nweight = 3\n\n[[step]]\nget = \"/b\"\n",
+    );
+    an_iteration_in_a_start: message(
+        "[[step]]\nget = \"/{{ iteration }}\"\nwhen = \"start\"\n\n[[step]]\nget = \"/b\"\n",
+    );
+    starts_and_stops_out_of_order: message(
+        "[[step]]\nname = \"bye\"\nget = \"/\"\nwhen = \"stop\"\n\n[[step]]\nget = \"/b\"\n\n\
+         [[step]]\nname = \"hi\"\nget = \"/\"\nwhen = \"start\"\n",
+    );
+    rows_of_a_missing_file: rows("file = \"nowhere.csv\"", "r.email");
+    rows_of_no_file: rows("use = \"once\"", "r.email");
+    rows_with_a_short_line: rows("file = \"short.csv\"", "r.email");
+    rows_in_no_order: rows("file = \"accounts.csv\"\nuse = \"one\"", "r.email");
+    one_row_to_be_used_once: rows("file = \"one.csv\"\nuse = \"once\"", "r.email");
+    rows_without_such_a_column: rows("file = \"accounts.csv\"", "r.emial");
+    rows_that_nobody_uses: rows("file = \"accounts.csv\"", "user");
+    rows_of_another_name: rows("file = \"accounts.csv\"", "q.email");
     many_faults_at_once: message(r#"
 description = 5
 targets = ["sanic", "", "sanic"]

@@ -194,6 +194,11 @@ fn the_examples_of_the_reference_are_right() {
     let (scenarios, parts): (Vec<&str>, Vec<&str>) =
         blocks.into_iter().partition(|block| block.contains("[[step]]"));
     assert!(scenarios.len() >= 2 && parts.len() >= 2, "the reference has examples");
+    // Beside the file whose rows they use.
+    let read = |text: &str| {
+        parse("test", "tests/data/test.toml", text)
+            .unwrap_or_else(|error| panic!("{:?}", miette::Report::new(error)))
+    };
     for text in scenarios {
         read(text);
     }

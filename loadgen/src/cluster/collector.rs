@@ -25,6 +25,8 @@ struct Collected {
     seconds: u32,
     /// How many snapshots there are in all, and how long the load was held.
     finished: Option<(u32, Duration)>,
+    /// The files of rows that ran out.
+    ran_out: Vec<String>,
 }
 
 /// What became of a report.
@@ -57,6 +59,8 @@ pub struct WorkerRound {
     pub held: Duration,
     /// The numbers of the snapshots that are missing, as far as it is known.
     pub gaps: Vec<Range<u32>>,
+    /// The files of rows that ran out.
+    pub ran_out: Vec<String>,
 }
 
 impl Collector {
@@ -77,7 +81,13 @@ impl Collector {
         };
         match news {
             News::Snapshot(snapshot) => collected.take(worker, snapshot),
-            News::Finished { snapshots, held } => collected.finish(worker, snapshots, held),
+            News::Finished { snapshots, held, ran_out } => {
+                let taken = collected.finish(worker, snapshots, held);
+                if taken == Taken::Finished {
+                    collected.ran_out = ran_out;
+                }
+                taken
+            }
             News::Failed(reason) => Taken::Failed(reason),
         }
     }
@@ -111,7 +121,8 @@ impl Collected {
         if !self.numbers.insert(number) {
             return Taken::Again;
         }
-        let counted = snapshot.intervals.iter().filter(|i| i.phase != Phase::Warmup);
+        let counted =
+            snapshot.intervals.iter().filter(|i| !matches!(i.phase, Phase::Warmup | Phase::Stop));
         let seconds = counted.map(|interval| interval.second.saturating_add(1)).max();
         self.seconds = self.seconds.max(seconds.unwrap_or(0));
         self.series.add(&snapshot);
@@ -138,7 +149,7 @@ impl Collected {
         let held = self.finished.map_or_else(|| held(self.seconds), |(_, held)| held);
         // One for each number of this type at most.
         let snapshots = self.numbers.len() as u32;
-        WorkerRound { share, series: self.series, snapshots, held, gaps }
+        WorkerRound { share, series: self.series, snapshots, held, gaps, ran_out: self.ran_out }
     }
 
     /// No number is at or beyond the announced one, so counting suffices.
@@ -189,7 +200,7 @@ mod tests {
     }
 
     fn finished(epoch: u32, worker: u32, snapshots: u32) -> Report {
-        let news = News::Finished { snapshots, held: HELD };
+        let news = News::Finished { snapshots, held: HELD, ran_out: Vec::new() };
         Report { epoch, worker, news }
     }
 

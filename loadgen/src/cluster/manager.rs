@@ -158,10 +158,8 @@ impl Cluster {
         self.check_present()?;
         let epoch = self.epoch;
         let of = self.size();
-        let prepare = |index| Command::Prepare {
-            epoch,
-            plan: Box::new(Plan { share: Share { index, of }, ..plan.clone() }),
-        };
+        let prepare =
+            |index| Command::Prepare { epoch, plan: Box::new(plan.part(Share { index, of })) };
         for (_, prepared) in self.command_all("the plan", prepare, PREPARE_LIMIT).await {
             prepared?;
         }

@@ -10,7 +10,7 @@ use crate::measure::Snapshot;
 
 /// The number of this protocol. It goes up with every change to a message of this file, or to a
 /// type that travels in one.
-pub const PROTOCOL: u32 = 1;
+pub const PROTOCOL: u32 = 2;
 
 /// This program's version.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -120,6 +120,8 @@ pub enum News {
         snapshots: u32,
         /// How long the load was held.
         held: Duration,
+        /// The files of rows that ran out.
+        ran_out: Vec<String>,
     },
     /// The last word: the round could not be run to its end.
     Failed(String),
@@ -127,7 +129,8 @@ pub enum News {
 
 impl From<Finished> for News {
     fn from(finished: Finished) -> Self {
-        Self::Finished { snapshots: finished.snapshots, held: finished.held }
+        let Finished { snapshots, held, ran_out } = finished;
+        Self::Finished { snapshots, held, ran_out }
     }
 }
 

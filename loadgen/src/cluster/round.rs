@@ -23,7 +23,8 @@ const LEAD: Duration = Duration::from_millis(100);
 const COMMAND_LIMIT: Duration = Duration::from_secs(3);
 /// How long a worker that runs may say nothing. It reports each second.
 const SILENCE_LIMIT: Duration = Duration::from_secs(10);
-/// How long after its planned end a round may last: users wait three seconds for answers.
+/// How long after its planned end a round may last: users wait three seconds for answers, and have
+/// three more for what they send when they stop.
 const END_LIMIT: Duration = Duration::from_secs(8);
 /// How long a worker may take to end and to report the last of it, once it was told to.
 const STOP_LIMIT: Duration = Duration::from_secs(5);
@@ -292,6 +293,7 @@ mod tests {
             snapshots: 3,
             held: Duration::from_secs(3),
             gaps: gaps.to_vec(),
+            ran_out: Vec::new(),
         }
     }
 

@@ -4,13 +4,14 @@ use std::time::Duration;
 
 use crate::engine::{Plan, Share};
 use crate::scenario::{
-    Expect, Http, Load, Method, Model, OnError, Scenario, Step, Template, Until,
+    Expect, Http, Load, Method, Model, OnError, Scenario, Step, Template, Until, When,
 };
 
 /// `GET /` by `users` users for two seconds.
 pub(super) fn plan(base_url: &str, users: u32) -> Plan {
     let step = Step {
         name: "root".to_owned(),
+        when: When::default(),
         method: Method::Get,
         path: Template::literal("/"),
         headers: vec![("accept".to_owned(), Template::literal("*/*"))],
@@ -38,6 +39,7 @@ pub(super) fn plan(base_url: &str, users: u32) -> Plan {
                 think_time: None,
                 until: Until::Duration(Duration::from_secs(2)),
             },
+            rows: Vec::new(),
             steps: vec![step],
             on_error: OnError::default(),
             thresholds: Vec::new(),

@@ -1,4 +1,7 @@
-//! `loadgen check`: validates scenarios and explains what they would do. Sends nothing.
+//! `loadgen check`: validates scenarios and explains what they would do. Sends nothing, unless it is
+//! told to try them.
+
+mod trial;
 
 use std::fmt::Write;
 
@@ -18,8 +21,13 @@ pub fn run(args: &CheckArgs) -> Result<Exit, Failure> {
     };
     let mut exit = Exit::Done;
     for name in named {
-        match scenarios::find(&name).and_then(known_targets) {
-            Ok(scenario) => print(&(explain(&scenario) + "\n"))?,
+        let checked = match &args.try_url {
+            Some(url) => trial::run(&name, url),
+            None => explained(&name),
+        };
+        match checked {
+            Ok(Exit::Done) => {}
+            Ok(failed) => exit = failed,
             Err(failure) => {
                 failure.print();
                 exit = failure.exit;
@@ -27,6 +35,12 @@ pub fn run(args: &CheckArgs) -> Result<Exit, Failure> {
         }
     }
     Ok(exit)
+}
+
+fn explained(name: &str) -> Result<Exit, Failure> {
+    let scenario = scenarios::find(name).and_then(known_targets)?;
+    print(&(explain(&scenario) + "\n"))?;
+    Ok(Exit::Done)
 }
 
 /// A scenario's targets must be in the manifest, where there is one: a scenario for `--url` needs
@@ -58,6 +72,9 @@ fn explain(scenario: &Scenario) -> String {
         let _ = writeln!(out, "  think time  {time}");
     }
     let _ = writeln!(out, "  transport   {}", explain_transport(&scenario.http));
+    for step in &scenario.steps[scenario.start_steps()] {
+        out += &explain_step("start", step, "");
+    }
     for group in scenario.groups() {
         let steps = &scenario.steps[group];
         let sum: u32 = steps.iter().filter_map(|step| step.weight).sum();
@@ -66,8 +83,21 @@ fn explain(scenario: &Scenario) -> String {
                 Some(weight) if steps.len() > 1 => format!(", in {weight} of {sum} iterations"),
                 _ => String::new(),
             };
-            let _ = writeln!(out, "  step        {}{share}", explain_step(step));
+            out += &explain_step("step ", step, &share);
         }
+    }
+    for step in &scenario.steps[scenario.stop_steps()] {
+        out += &explain_step("stop ", step, "");
+    }
+    for rows in &scenario.rows {
+        let _ = writeln!(
+            out,
+            "  rows        {}: {} of {}, {}",
+            rows.name,
+            count(rows.len() as u64),
+            rows.file,
+            rows.order
+        );
     }
     if !scenario.variables().is_empty() {
         let _ = writeln!(out, "  environment {}", explain_variables(scenario));
@@ -134,8 +164,9 @@ fn explain_transport(http: &Http) -> String {
     }
 }
 
-fn explain_step(step: &Step) -> String {
-    let mut text = format!("{}: {} {}", step.name, step.method, step.path);
+/// What is sent, and what must come back: one line for the step, others for headers and body.
+fn explain_step(when: &str, step: &Step, share: &str) -> String {
+    let mut text = format!("  {when}       {}: {} {}", step.name, step.method, step.path);
     let expect = &step.expect;
     let status = expect.status.map_or("2xx or 3xx".to_owned(), |status| status.to_string());
     let _ = write!(text, ", expects {status}");
@@ -152,5 +183,28 @@ fn explain_step(step: &Step) -> String {
     for capture in &step.captures {
         let _ = write!(text, ", captures {}", capture.name);
     }
+    let _ = writeln!(text, "{share}");
+    for line in
+        step.headers.iter().map(|(name, value)| format!("{name}: {value}")).chain(body_of(step))
+    {
+        let _ = writeln!(text, "                {line}");
+    }
     text
+}
+
+/// The body's type and the beginning of its text, each in a line.
+fn body_of(step: &Step) -> Vec<String> {
+    step.body.as_ref().map_or_else(Vec::new, |body| {
+        vec![format!("content-type: {}", body.content_type), shortened(&body.text.to_string())]
+    })
+}
+
+/// One line of a text, however long it is.
+fn shortened(text: &str) -> String {
+    const LONGEST: usize = 160;
+    let line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    match line.char_indices().nth(LONGEST) {
+        Some((cut, _)) => format!("{}… ({} characters)", &line[..cut], text.chars().count()),
+        None => line,
+    }
 }

@@ -8,6 +8,7 @@ mod output;
 mod process;
 mod run;
 mod scenarios;
+mod url;
 mod worker;
 
 use std::process::ExitCode;

@@ -30,12 +30,24 @@ pub struct Alarm<'a> {
     set_for: Option<Instant>,
     /// Whom the gate wakes: the user's task, always the same one.
     registered: Option<Waker>,
+    /// Until when requests may live although the round has ended, or was halted.
+    grace: Option<Instant>,
 }
 
 impl<'a> Alarm<'a> {
     pub fn new(gate: &'a Gate, now: Instant) -> Self {
         let timer = Box::pin(sleep_until(now.into()));
-        Self { gate, timer, set_for: None, registered: None }
+        Self { gate, timer, set_for: None, registered: None, grace: None }
+    }
+
+    /// From here on, requests live until `grace` and not until the end of the round.
+    pub fn grant(&mut self, grace: Instant) {
+        self.grace = Some(grace);
+    }
+
+    /// Whether requests are sent after the round.
+    pub fn has_grace(&self) -> bool {
+        self.grace.is_some()
     }
 
     /// Awaits `work` from `now` on for `timeout`, and no longer than the round lets its requests
@@ -47,7 +59,7 @@ impl<'a> Alarm<'a> {
         mut work: Pin<&mut impl Future<Output = T>>,
     ) -> Result<T, Rang> {
         let deadline = now + timeout;
-        let due = self.gate.cut_at().map_or(deadline, |cut| cut.min(deadline));
+        let due = self.grace.or(self.gate.cut_at()).map_or(deadline, |cut| cut.min(deadline));
         // When the timer goes off it wakes the user. So as long as nothing has woken it since
         // `now`, there is no need to look at a timer that was to go off later.
         let mut is_set = self.set_for.is_some_and(|set| set > now && set <= due);
@@ -113,7 +125,7 @@ impl<'a> Alarm<'a> {
             self.gate.register(context.waker().clone());
             self.registered = Some(context.waker().clone());
         }
-        self.gate.is_halted()
+        self.gate.is_halted() && !self.has_grace()
     }
 
     fn is_registered(&self, context: &Context<'_>) -> bool {

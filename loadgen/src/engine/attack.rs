@@ -1,7 +1,7 @@
 //! One round: Goose's users, a snapshot each second, and the end.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use goose::GooseAttack;
@@ -10,13 +10,15 @@ use goose::config::GooseConfiguration;
 use goose::goose::{Scenario, Transaction, TransactionFunction};
 use miette::Diagnostic;
 use thiserror::Error;
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::check::Check;
+use super::countdown::{Countdown, OneLess};
 use super::gate::Gate;
 use super::plan::Plan;
 use super::senders::Due;
+use super::supply::Supply;
 use super::transport::Transport;
 use super::user::Shared;
 use crate::measure::{Recorder, Snapshot};
@@ -45,12 +47,14 @@ pub enum EngineError {
 }
 
 /// How a round ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finished {
     /// How many snapshots it gave.
     pub snapshots: u32,
     /// How long the load was held.
     pub held: Duration,
+    /// The files of rows of which users took the last one and wanted more.
+    pub ran_out: Vec<String>,
 }
 
 /// A round that is ready to start. One at a time in a process: Goose's cancel flag is global.
@@ -69,7 +73,7 @@ impl Attack {
     /// Runs this process's share of the round from `start` to its end, or until `stop`, and sends
     /// a snapshot each second and a last one.
     pub async fn run(
-        self,
+        mut self,
         start: Instant,
         stop: CancellationToken,
         snapshots: &mpsc::Sender<Snapshot>,
@@ -84,6 +88,8 @@ impl Attack {
         let shared = Arc::new(Shared {
             checks: self.plan.scenario.steps.iter().map(Check::new).collect(),
             secrets: Secrets::of(&self.plan.scenario),
+            iterating: Countdown::new(users),
+            supply: Supply::new(std::mem::take(&mut self.plan.scenario.rows)),
             plan: self.plan,
             gate,
             recorder,
@@ -109,16 +115,19 @@ impl Attack {
                 () = halt.when(&stop) => {}
             }
         }
-        if ended.panicked.load(Ordering::Relaxed) {
+        if ended.has_panicked() {
             return Err(EngineError::UserPanicked);
         }
-        let ended = Instant::now();
+        // What users send at their stop comes after it.
+        let ended = shared.iterating.over_at().unwrap_or_else(Instant::now);
+        let first = shared.plan.scenario.start_steps().end;
         for Due { planned, counted } in shared.gate.unsent(ended) {
-            shared.recorder.unsent(counted, planned);
+            shared.recorder.unsent(first, counted, planned);
         }
         let held = shared.gate.timeline().held(ended);
         let last = shared.recorder.finish();
-        let finished = Finished { snapshots: last.number + 1, held };
+        let ran_out = shared.supply.ran_out();
+        let finished = Finished { snapshots: last.number + 1, held, ran_out };
         snapshots.send(last).await.map_err(|_| EngineError::Abandoned)?;
         Ok(finished)
     }
@@ -205,39 +214,4 @@ fn configuration(host: String, users: u32) -> GooseConfiguration {
     configuration.no_error_summary = true;
     configuration.no_telnet = true;
     configuration
-}
-
-/// Counts users down as they end, however they end.
-struct Countdown {
-    left: AtomicU32,
-    none_left: Notify,
-    panicked: AtomicBool,
-}
-
-impl Countdown {
-    fn new(users: u32) -> Self {
-        Self {
-            left: AtomicU32::new(users),
-            none_left: Notify::new(),
-            panicked: AtomicBool::new(false),
-        }
-    }
-
-    async fn wait(&self) {
-        self.none_left.notified().await;
-    }
-}
-
-/// One user less when it is dropped, so that the round also ends where a user's task panics.
-struct OneLess<'a>(&'a Countdown);
-
-impl Drop for OneLess<'_> {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            self.0.panicked.store(true, Ordering::Relaxed);
-        }
-        if self.0.left.fetch_sub(1, Ordering::AcqRel) == 1 {
-            self.0.none_left.notify_one();
-        }
-    }
 }

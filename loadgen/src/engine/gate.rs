@@ -25,7 +25,7 @@ pub struct Gate {
     shared: Option<AtomicU64>,
     /// Iterations of each user.
     per_user: Option<u64>,
-    /// Whether no shared iteration is left: nobody need wait for its turn any more.
+    /// Whether no shared iteration, or no row, is left: nobody need wait for its turn any more.
     spent: AtomicBool,
     /// Whether the round was ended early. Users look at it at each request: a flag, and no lock.
     halted: AtomicBool,
@@ -133,7 +133,11 @@ impl Gate {
         alarm: &mut Alarm<'_>,
     ) -> Option<Admitted> {
         match &self.model {
-            Model::Closed(closed) => self.turn(closed, user.global, begun, now, alarm).await,
+            Model::Closed(closed) => {
+                let counted = self.turn(closed, user.global, now, alarm).await?;
+                let taken = !counted || self.take_iteration(begun);
+                taken.then_some(Admitted { counted, planned: None })
+            }
             Model::Open(senders) => {
                 // Apart, so that users of the closed model don't carry the memory for it.
                 let due = Box::pin(senders.next(user.local, alarm)).await?;
@@ -143,15 +147,34 @@ impl Gate {
         }
     }
 
-    /// Waits until it is the turn of `user` in the closed model.
+    /// Waits until the user of this number over the whole test may send what it sends before its
+    /// first iteration: in the open model from the beginning on, so that it is ready when it is
+    /// needed. Whether that counts; `None` where it is too late.
+    pub async fn turn_to_start(
+        &self,
+        user: u32,
+        now: Instant,
+        alarm: &mut Alarm<'_>,
+    ) -> Option<bool> {
+        match &self.model {
+            Model::Closed(closed) => self.turn(closed, user, now, alarm).await,
+            Model::Open(_) => {
+                let went_on = alarm.sleep_until(self.start).await;
+                let now = now.max(self.start);
+                (went_on && !self.is_closed(now)).then_some(now >= self.timeline.measured)
+            }
+        }
+    }
+
+    /// Waits until it is the turn of `user` in the closed model, and says whether what it sends
+    /// counts.
     async fn turn(
         &self,
         closed: &Closed,
         user: u32,
-        begun: u64,
         mut now: Instant,
         alarm: &mut Alarm<'_>,
-    ) -> Option<Admitted> {
+    ) -> Option<bool> {
         loop {
             let counted = now >= self.timeline.measured;
             let turn = match now.checked_duration_since(self.start) {
@@ -163,10 +186,18 @@ impl Gate {
                 Turn::At(then) if !alarm.wait_for_turn(self.start + then).await => return None,
                 Turn::At(_) => now = Instant::now(),
                 Turn::Now if self.is_halted() => return None,
-                Turn::Now if counted && !self.take_iteration(begun) => return None,
-                Turn::Now => return Some(Admitted { counted, planned: None }),
+                Turn::Now => return Some(counted),
             }
         }
+    }
+
+    /// Ends the iterations of all users: there is no row for the one that was `admitted`, nor for
+    /// any after it.
+    pub fn run_out(&self, admitted: Admitted) {
+        if let (Model::Open(senders), Some(planned)) = (&self.model, admitted.planned) {
+            senders.give_back(Due { planned, counted: admitted.counted });
+        }
+        self.set(&self.spent);
     }
 
     /// Whether requests are planned by the clock, and may be sent later than that.

@@ -16,12 +16,15 @@ mod alarm;
 mod attack;
 mod chance;
 mod check;
+mod countdown;
 mod gate;
 pub mod load;
 mod plan;
 mod senders;
+mod supply;
 mod timer;
 mod transport;
+mod trial;
 mod user;
 mod verify;
 
@@ -29,6 +32,7 @@ pub use attack::{Attack, EngineError, Finished};
 pub use plan::{Plan, Share};
 #[cfg(fuzzing)]
 pub use transport::{Came, Failure, Keep, read_pieces};
+pub use trial::{Came, Tried, try_steps};
 pub use verify::{Mismatch, VerifyError, verify};
 
 /// What a request passes through, for the benches, which time it part by part. No interface of the

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::scenario::Scenario;
+use crate::scenario::{Order, Scenario};
 
 /// All that a process needs to know to put its share of the load on a target.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -22,6 +22,18 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// The same for one of several processes. Rows that are used once are dealt to them; the last
+    /// one of a file is nobody's, since the verification sends it.
+    #[must_use]
+    pub fn part(&self, share: Share) -> Self {
+        let mut part = Self { share, ..self.clone() };
+        for rows in part.scenario.rows.iter_mut().filter(|rows| rows.order == Order::Once) {
+            let count = rows.len().saturating_sub(1);
+            *rows = rows.dealt(share.rows(count, self.scenario.load.users));
+        }
+        part
+    }
+
     /// The time over which users start before the load is held; iterations count from the first.
     #[must_use]
     pub fn ramp_up(&self) -> Duration {
@@ -80,6 +92,13 @@ impl Share {
         self.deal(iterations, self.of.min(users))
     }
 
+    /// Which of `count` rows, each to be used once by one of `users`, are this part's.
+    pub fn rows(&self, count: usize, users: u32) -> impl Iterator<Item = usize> + use<> {
+        let hands = self.of.min(users);
+        let first = if self.index < hands { self.index as usize } else { count };
+        (first..count).step_by(hands.max(1) as usize)
+    }
+
     fn deal(&self, total: u64, hands: u32) -> u64 {
         if self.index >= hands {
             return 0;
@@ -106,6 +125,19 @@ mod tests {
             for share in &shares {
                 prop_assert!(share.users(users) > 0 || share.iterations(iterations, users) == 0);
             }
+        }
+
+        #[test]
+        fn every_row_is_dealt_once(count in 0usize..500, users in 1u32..50, of in 1u32..40) {
+            let shares = (0..of).map(|index| Share { index, of });
+            let mut dealt: Vec<usize> = Vec::new();
+            for share in shares {
+                let rows: Vec<usize> = share.rows(count, users).collect();
+                prop_assert!(share.users(users) > 0 || rows.is_empty());
+                dealt.extend(rows);
+            }
+            dealt.sort_unstable();
+            prop_assert_eq!(dealt, (0..count).collect::<Vec<_>>());
         }
 
         #[test]

@@ -121,6 +121,16 @@ impl Senders {
         }
     }
 
+    /// Takes back an arrival that will not be sent, and ends the round.
+    pub fn give_back(&self, due: Due) {
+        let arrival = Arrival {
+            due: due.planned.saturating_duration_since(self.start),
+            counted: due.counted,
+        };
+        self.state().unsent.push(arrival);
+        self.finish();
+    }
+
     /// Tells all who wait that nothing is left to send.
     fn finish(&self) {
         let mut state = self.state();

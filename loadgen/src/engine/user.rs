@@ -1,5 +1,7 @@
 //! What one user does, from its first request to its last.
 
+mod once;
+
 use std::borrow::Cow;
 use std::pin::pin;
 use std::time::Instant;
@@ -9,8 +11,10 @@ use tokio::task::yield_now;
 use super::alarm::{Alarm, Rang};
 use super::chance::Chance;
 use super::check::Check;
+use super::countdown::{Countdown, OneLess};
 use super::gate::{Admitted, Gate};
 use super::plan::{Number, Plan};
+use super::supply::Supply;
 use super::transport::{Failure, Link, Transport};
 use crate::measure::{Ending, ErrorKind, Outcome, Recorder};
 use crate::scenario::{Data, OnError, Secrets, Step};
@@ -24,6 +28,9 @@ pub struct Shared {
     pub plan: Plan,
     pub checks: Vec<Check>,
     pub gate: Gate,
+    /// The users that have iterations before them.
+    pub iterating: Countdown,
+    pub supply: Supply,
     pub recorder: Recorder,
     pub secrets: Secrets,
     pub transport: Transport,
@@ -64,15 +71,37 @@ impl Shared {
     }
 }
 
-impl User<'_> {
+impl<'a> User<'a> {
     async fn run(&mut self) {
+        let shared: &'a Shared = self.shared;
+        let iterating = OneLess(&shared.iterating);
+        let (start, stop) = (shared.plan.scenario.start_steps(), shared.plan.scenario.stop_steps());
+        // Apart, as is the stop, so that users without such steps don't carry the memory for them.
+        let started = match start.is_empty() {
+            true => shared.supply.take_at_start(&mut self.data),
+            false => Box::pin(self.start(start)).await,
+        };
+        if started {
+            self.iterations().await;
+        }
+        drop(iterating);
+        if started && !stop.is_empty() {
+            Box::pin(self.stop(stop)).await;
+        }
+    }
+
+    /// One iteration after another, until the gate lets it through no more.
+    async fn iterations(&mut self) {
         let gate = &self.shared.gate;
         let (mut begun, mut warmed) = (0, WARMUP);
-        while let Some(Admitted { counted, planned }) =
-            gate.admit(self.number, begun, self.now, &mut self.alarm).await
-        {
+        while let Some(admitted) = gate.admit(self.number, begun, self.now, &mut self.alarm).await {
+            let Admitted { counted, planned } = admitted;
             let count = if counted { &mut begun } else { &mut warmed };
             self.data.set_iteration(*count);
+            if !self.shared.supply.take(*count % WARMUP, &mut self.data) {
+                gate.run_out(admitted);
+                break;
+            }
             *count += 1;
             if !self.iterate(counted, planned).await {
                 break;
@@ -84,13 +113,14 @@ impl User<'_> {
     async fn iterate(&mut self, counted: bool, planned: Option<Instant>) -> bool {
         let Shared { plan, gate, .. } = self.shared;
         let steps = &plan.scenario.steps;
+        let first = plan.scenario.start_steps().end;
         for group in plan.scenario.groups() {
-            let planned = planned.filter(|_| group.start == 0);
+            let planned = planned.filter(|_| group.start == first);
             if planned.is_none() && !self.think().await {
                 return false;
             }
             // A step that would begin after the end is no planned request.
-            if group.start > 0 && gate.is_closed(self.now) {
+            if group.start > first && gate.is_closed(self.now) {
                 return false;
             }
             let index = match group.len() {
@@ -194,7 +224,7 @@ impl User<'_> {
         bytes: u64,
         ending: Ending<'_>,
     ) {
-        self.shared.recorder.record(&Outcome {
+        let outcome = Outcome {
             step,
             counted,
             planned: planned.unwrap_or(sent),
@@ -203,7 +233,11 @@ impl User<'_> {
             bytes,
             ending,
             counters: &self.counters,
-        });
+        };
+        match self.alarm.has_grace() {
+            false => self.shared.recorder.record(&outcome),
+            true => self.shared.recorder.record_stop(&outcome),
+        }
     }
 }
 

@@ -1,12 +1,13 @@
 //! One request for each step before anything is measured: does the server answer as expected?
 
+use std::ops::ControlFlow;
+
 use miette::Diagnostic;
 use thiserror::Error;
 
-use super::check::Check;
 use super::plan::Plan;
-use super::transport::{Link, Transport};
-use crate::scenario::{Data, Secrets, Step};
+use super::trial::{Tried, try_steps};
+use crate::scenario::Step;
 
 /// What a server answered in place of what a step expects.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,59 +45,22 @@ pub enum VerifyError {
 /// Sends each step of the plan once, in order, to `who`, and gives the counters that were read,
 /// by step. Nothing of this is in any count.
 pub async fn verify(plan: &Plan, who: &str) -> Result<Vec<Vec<u64>>, VerifyError> {
-    let transport = Transport::new(plan).map_err(VerifyError::Client)?;
-    let mut link = transport.link();
-    // One past the last user of the test, so that it sends data of its own.
-    let mut data = Data::new(plan.seed, plan.scenario.load.users);
-    let secrets = Secrets::of(&plan.scenario);
     let mut counters = Vec::new();
-    for (index, step) in plan.scenario.steps.iter().enumerate() {
-        // What the path will be: rendering is repeatable.
-        let path = step.path.shown(&mut data.clone());
-        let request = format!("{} {}{path}", step.method, plan.base_url);
-        let read = verify_step(index, step, request, &mut link, &mut data).await;
-        counters.push(read.map_err(|mut mismatch| {
-            for text in [&mut mismatch.request, &mut mismatch.expected, &mut mismatch.got] {
-                *text = secrets.hidden(text.as_str()).into_owned();
-            }
-            VerifyError::Mismatch { who: who.to_owned(), mismatch: Box::new(mismatch) }
-        })?);
-    }
-    Ok(counters)
-}
-
-async fn verify_step(
-    index: usize,
-    step: &Step,
-    request: String,
-    link: &mut Link<'_>,
-    data: &mut Data,
-) -> Result<Vec<u64>, Mismatch> {
-    let mismatch = |expected: String, got: String| Mismatch {
-        step: step.name.clone(),
-        request,
-        expected,
-        got,
+    let mut wrong = None;
+    let judge = |step: &Step, tried: Tried| match tried.wrong {
+        None => {
+            counters.push(tried.counters);
+            ControlFlow::Continue(())
+        }
+        Some((expected, got)) => {
+            let (step, request) = (step.name.clone(), tried.request);
+            wrong = Some(Box::new(Mismatch { step, request, expected, got }));
+            ControlFlow::Break(())
+        }
     };
-    if let Err(failure) = link.render(index, data) {
-        return Err(mismatch(
-            "a request that can be sent".to_owned(),
-            failure.message.into_owned(),
-        ));
-    }
-    let mut counters = Vec::new();
-    match tokio::time::timeout(step.timeout, link.exchange(step)).await {
-        Err(_) => Err(mismatch(
-            format!("an answer within {}", humantime::format_duration(step.timeout)),
-            "none".to_owned(),
-        )),
-        Ok(Err(failure)) => Err(mismatch(
-            "an answer".to_owned(),
-            format!("a {} error: {}", failure.kind, failure.message),
-        )),
-        Ok(Ok(answer)) => match Check::new(step).take(&answer, &mut counters, data) {
-            Ok(()) => Ok(counters),
-            Err(wrong) => Err(mismatch(wrong.expected, wrong.got)),
-        },
+    try_steps(plan, judge).await.map_err(VerifyError::Client)?;
+    match wrong {
+        None => Ok(counters),
+        Some(mismatch) => Err(VerifyError::Mismatch { who: who.to_owned(), mismatch }),
     }
 }

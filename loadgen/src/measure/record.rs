@@ -147,7 +147,8 @@ pub struct TargetRecord {
     pub url: String,
     /// What it is, and how it differs from the others.
     pub server: ServerRecord,
-    /// All rounds together, by step.
+    /// All rounds together, by step. What users send when they stop comes after the hold: it is in
+    /// the rows of these steps, without a rate, and not in the total.
     pub steps: Vec<Summary>,
     /// All rounds and all steps together.
     pub total: Summary,
@@ -202,6 +203,8 @@ pub struct RoundRecord {
     pub whole: bool,
     /// How the target ended, where it ended by itself.
     pub target_ended: Option<String>,
+    /// The files of rows that ran out, so that users stopped.
+    pub rows_ran_out: Vec<String>,
     /// Second by second, all steps together, from the end of the warm-up.
     pub seconds: Vec<SecondRecord>,
     /// CPU and memory while it was measured, by service.
@@ -315,6 +318,10 @@ pub enum VerdictKind {
     Errors,
     /// Nothing was answered as expected.
     NothingAnswered,
+    /// A file had too few rows, so that users stopped.
+    RowsRanOut,
+    /// What users send when they stop failed, or was cut off.
+    StopFailed,
     /// The generator was the bottleneck: the rate is its own, and the target is not ranked.
     GeneratorBound,
     /// A backend was the bottleneck: the rate is its own, and the target is not ranked.

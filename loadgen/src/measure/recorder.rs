@@ -44,10 +44,17 @@ impl Recorder {
             .record(outcome, ending);
     }
 
-    /// Counts a request of the first step that was planned, and that nobody was free to send.
-    pub fn unsent(&self, counted: bool, planned: Instant) {
+    /// Counts a request that a user sent when it stopped: apart, whenever that was.
+    pub fn record_stop(&self, outcome: &Outcome<'_>) {
+        let second = self.timeline.second(outcome.done);
+        interval(&mut self.shard(), Phase::Stop, second, self.steps).steps[outcome.step]
+            .record(outcome, outcome.ending);
+    }
+
+    /// Counts a request of `step` that was planned, and that nobody was free to send.
+    pub fn unsent(&self, step: usize, counted: bool, planned: Instant) {
         let (phase, second) = self.timeline.place(counted, planned);
-        interval(&mut self.shard(), phase, second, self.steps).steps[0].unsent += 1;
+        interval(&mut self.shard(), phase, second, self.steps).steps[step].unsent += 1;
     }
 
     /// That of the thread.
@@ -158,6 +165,23 @@ mod tests {
         assert_eq!(interval.phase, Phase::Tail);
         assert_eq!(interval.steps[0].requests(), 0);
         assert_eq!((interval.steps[0].cancelled, interval.steps[0].counters[0]), (1, 7));
+    }
+
+    #[test]
+    fn what_is_sent_at_the_stop_is_counted_apart_as_it_ended() {
+        let (start, recorder) = recorder();
+        for (ms, ending) in [
+            (2_000, Ending::Answered),
+            (3_500, Ending::Failed(ErrorKind::Status, "got 500")),
+            (3_900, Ending::Cancelled),
+        ] {
+            recorder.record_stop(&outcome(1, start, start + ms * MS, ending));
+        }
+        let intervals = recorder.finish().intervals;
+        assert!(intervals.iter().all(|interval| interval.phase == Phase::Stop));
+        let steps = intervals.into_iter().map(|mut interval| interval.steps.remove(1));
+        let counts = steps.map(|step| (step.requests(), step.failures(), step.cancelled));
+        assert_eq!(counts.collect::<Vec<_>>(), [(1, 0, 0), (1, 1, 1)]);
     }
 
     #[test]

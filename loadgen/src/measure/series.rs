@@ -168,8 +168,13 @@ pub(crate) mod tests {
 
     /// Any snapshot, for the property tests of this and other modules.
     pub(crate) fn snapshot() -> impl Strategy<Value = Snapshot> {
-        let phase =
-            prop::sample::select(vec![Phase::Warmup, Phase::RampUp, Phase::Hold, Phase::Tail]);
+        let phase = prop::sample::select(vec![
+            Phase::Warmup,
+            Phase::RampUp,
+            Phase::Hold,
+            Phase::Tail,
+            Phase::Stop,
+        ]);
         let interval = (phase, 0u32..4, prop::collection::vec(counts(), 0..3))
             .prop_map(|(phase, second, steps)| Interval { phase, second, steps });
         (0u32..99, prop::collection::vec(interval, 0..3))

@@ -27,6 +27,8 @@ pub enum Phase {
     Hold,
     /// Cut off by the end of the round.
     Tail,
+    /// Sent once by each user after its last iteration.
+    Stop,
 }
 
 impl Timeline {

@@ -154,7 +154,10 @@ fn target_row(name: &str, target: &TargetRecord, placing: Option<&Placing>) -> V
 
 fn summary_row(name: &str, placing: Option<&Placing>, summary: &Summary) -> Vec<String> {
     let latency = &summary.latency_us;
+    // What users send when they stop has no rate.
+    let has_none = summary.rate_per_s == 0.0 && summary.requests > summary.errors;
     let answered = match placing {
+        None if has_none => "–".to_owned(),
         None => rate(summary.rate_per_s),
         Some(placing) => match placing.confidence_95_per_s {
             Some([_, high]) if placing.rate_per_s > 0.0 => {

@@ -10,7 +10,7 @@ use rand_chacha::ChaCha8Rng;
 /// Each user has a ChaCha stream of its own, and each of its iterations a place of its own in that
 /// stream. So what is sent follows from the seed, the user's number and the iteration alone: it is
 /// the same on any number of workers, and a failed step does not change what later iterations send.
-/// What was captured from answers is beside it, and is as the server has it.
+/// What was captured from answers is beside it, and is as the server has it; so are cells of rows.
 #[derive(Debug, Clone)]
 pub struct Data {
     seed: u64,
@@ -20,7 +20,7 @@ pub struct Data {
     /// random data pays nothing for it.
     stream: Option<Box<ChaCha8Rng>>,
     moved: bool,
-    /// By name; few, so that looking through them is cheapest.
+    /// Captured values and cells of rows, by name; few, so that looking through them is cheapest.
     captured: Vec<(String, String)>,
 }
 
@@ -61,8 +61,26 @@ impl Data {
         }
     }
 
+    /// Keeps the cells of a row, each in place of the one before it.
+    pub fn keep<'a>(&mut self, cells: impl Iterator<Item = (&'a str, &'a str)>) {
+        for (name, cell) in cells {
+            match self.captured.iter_mut().find(|(known, _)| known == name) {
+                Some((_, kept)) => {
+                    kept.clear();
+                    kept.push_str(cell);
+                }
+                None => self.captured.push((name.to_owned(), cell.to_owned())),
+            }
+        }
+    }
+
+    /// A whole number below `count`, which is not zero, drawn as the iteration's other data.
+    pub fn draw(&mut self, count: usize) -> usize {
+        self.stream().random_range(0..count.max(1))
+    }
+
     /// The value of this name, if one was captured.
-    pub(super) fn captured(&self, name: &str) -> Option<&str> {
+    pub fn captured(&self, name: &str) -> Option<&str> {
         let found = self.captured.iter().find(|(known, _)| known == name);
         found.map(|(_, value)| value.as_str())
     }

@@ -7,7 +7,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::data::Data;
-use super::model::Scenario;
+use super::model::{Scenario, Step};
 use super::place::Place;
 use super::template::{Piece, Template};
 
@@ -49,12 +49,7 @@ impl Scenario {
     }
 
     fn environment(&self) -> impl Iterator<Item = (&str, Option<&Secret>)> {
-        let templates = self.steps.iter().flat_map(|step| {
-            let headers = step.headers.iter().map(|(_, value)| value);
-            let body = step.body.as_ref().map(|body| &body.text);
-            headers.chain(body).chain([&step.path])
-        });
-        templates.flat_map(Template::variables)
+        self.steps.iter().flat_map(Step::templates).flat_map(Template::variables)
     }
 }
 

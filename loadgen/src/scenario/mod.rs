@@ -25,6 +25,7 @@ mod nearest;
 mod overrides;
 mod place;
 mod placeholder;
+mod rows;
 mod template;
 mod threshold;
 
@@ -36,11 +37,14 @@ pub use environment::{Environment, Secrets, process_environment};
 pub use error::{Fault, ScenarioError};
 pub use http::{Http, HttpFeature, HttpVersion, TransportKind};
 pub use load::{Arrivals, Load, Model, Open, Stage, ThinkTime, Until};
-pub use model::{Backend, Body, Capture, Counter, Expect, Method, OnError, Scenario, Source, Step};
+pub use model::{
+    Backend, Body, Capture, Counter, Expect, Method, OnError, Scenario, Source, Step, When,
+};
 pub use nearest::nearest;
 pub use overrides::{OverrideError, Overrides};
 pub use place::RenderError;
 pub use placeholder::TemplateError;
+pub use rows::{Order, Rows};
 pub use template::Template;
 pub use threshold::{Comparison, Metric, Threshold};
 
@@ -86,7 +90,8 @@ fn check(
     text: &str,
     environment: Option<Environment<'_>>,
 ) -> Result<Scenario, ScenarioError> {
-    file::read(name, text, environment).map_err(|faults| ScenarioError::Invalid {
+    let folder = Path::new(file_name).parent().unwrap_or(Path::new(""));
+    file::read(name, text, folder, environment).map_err(|faults| ScenarioError::Invalid {
         file: file_name.to_owned(),
         text: miette::NamedSource::new(file_name, text.to_owned()),
         faults,

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::http::Http;
 use super::load::Load;
+use super::rows::Rows;
 use super::template::Template;
 use super::threshold::Threshold;
 
@@ -28,8 +29,11 @@ pub struct Scenario {
     pub http: Http,
     /// How much load, and for how long.
     pub load: Load,
-    /// What each user does, in this order, in each iteration; of those with weights that stand one
-    /// after another, one. Never empty.
+    /// Files whose rows users send.
+    pub rows: Vec<Rows>,
+    /// What each user does, in this order: first what it sends once at its start, then what it sends
+    /// in each iteration, of which there is at least one, last what it sends once when it stops. Of
+    /// those with weights that stand one after another, an iteration has one.
     pub steps: Vec<Step>,
     /// What a user does after a failed step.
     pub on_error: OnError,
@@ -38,18 +42,32 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// The steps by their places, in groups: an iteration takes one of each group. A step without a
-    /// weight is a group of its own.
+    /// The places of the steps that each user sends once, before its first iteration.
+    #[must_use]
+    pub fn start_steps(&self) -> Range<usize> {
+        0..self.steps.iter().take_while(|step| step.when == When::Start).count()
+    }
+
+    /// The places of the steps that each user sends once, after its last iteration.
+    #[must_use]
+    pub fn stop_steps(&self) -> Range<usize> {
+        let count = self.steps.iter().rev().take_while(|step| step.when == When::Stop).count();
+        self.steps.len() - count..self.steps.len()
+    }
+
+    /// The steps of an iteration by their places, in groups: it takes one of each group. A step
+    /// without a weight is a group of its own.
     pub fn groups(&self) -> impl Iterator<Item = Range<usize>> {
         let weighted = |index: usize| self.steps[index].weight.is_some();
-        let mut begin = 0;
+        let mut begin = self.start_steps().end;
+        let end = self.stop_steps().start;
         std::iter::from_fn(move || {
             let first = begin;
-            if first == self.steps.len() {
+            if first == end {
                 return None;
             }
             begin += 1;
-            while weighted(first) && begin < self.steps.len() && weighted(begin) {
+            while weighted(first) && begin < end && weighted(begin) {
                 begin += 1;
             }
             Some(first..begin)
@@ -87,11 +105,26 @@ pub enum OnError {
     Continue,
 }
 
+/// When a user sends a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum When {
+    /// Once, before its first iteration.
+    Start,
+    /// In each iteration.
+    #[default]
+    Iteration,
+    /// Once, after its last iteration.
+    Stop,
+}
+
 /// One request, and what its answer must be.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Step {
     /// Unique within the scenario; what results are filed under.
     pub name: String,
+    /// In each iteration, or once at the user's start or stop.
+    pub when: When,
     /// The request's method.
     pub method: Method,
     /// Path and query, beginning with `/`.
@@ -111,6 +144,14 @@ pub struct Step {
     pub counters: Vec<Counter>,
     /// Values that are taken from each right answer, for later requests of the same user.
     pub captures: Vec<Capture>,
+}
+
+impl Step {
+    /// All of its request that may have generated parts.
+    pub(super) fn templates(&self) -> impl Iterator<Item = &Template> {
+        let headers = self.headers.iter().map(|(_, value)| value);
+        headers.chain(self.body.as_ref().map(|body| &body.text)).chain([&self.path])
+    }
 }
 
 /// An HTTP request method (RFC 9110, section 9).

@@ -9,7 +9,7 @@ use std::ops::Range;
 use thiserror::Error;
 
 use super::environment::{Environment, Secret};
-use super::nearest::suggestion;
+use super::nearest::{list, nearest, suggestion};
 use super::place::Place;
 use super::template::{Piece, Template};
 
@@ -17,14 +17,29 @@ use super::template::{Piece, Template};
 pub(super) const PLACEHOLDERS: [&str; 6] = ["uuid", "int", "name", "user", "iteration", "env"];
 
 /// What templates may name at one place of a scenario, beside what is built in.
-#[derive(Default)]
 pub(super) struct Scope<'a> {
+    /// Whether what is read belongs to an iteration.
+    pub(super) in_iteration: bool,
     /// What the steps before have captured.
     captured: Vec<String>,
     /// What any step captures.
     anywhere: Vec<String>,
+    /// The columns of each file of rows, unless it has a fault.
+    rows: Vec<(String, Option<Vec<String>>)>,
     /// Where variables are read, if the scenario is to be run.
     pub(super) environment: Option<Environment<'a>>,
+}
+
+impl Default for Scope<'_> {
+    fn default() -> Self {
+        Self {
+            in_iteration: true,
+            captured: vec![],
+            anywhere: vec![],
+            rows: vec![],
+            environment: None,
+        }
+    }
 }
 
 impl Scope<'_> {
@@ -38,10 +53,35 @@ impl Scope<'_> {
         self.captured.extend(names);
     }
 
+    /// Columns can be named as `name.column`, or whatever stands there, where they are not known.
+    pub(super) fn has_rows(&mut self, name: &str, columns: Option<&[String]>) {
+        self.rows.push((name.to_owned(), columns.map(<[String]>::to_vec)));
+    }
+
+    /// Whether `name` is that of a column; or what is wrong with it, and its mend.
+    fn has_column(&self, name: &str) -> Result<bool, (String, String)> {
+        let rows = |rows: &str| self.rows.iter().find(|(known, _)| known == rows);
+        let Some((rows, columns)) = name.split_once('.').and_then(|(name, _)| rows(name)) else {
+            return Ok(false);
+        };
+        match columns {
+            Some(columns) if !columns.iter().any(|column| column == name) => {
+                let columns = columns.iter().map(String::as_str);
+                let mend = match nearest(name, columns.clone()) {
+                    Some(meant) => format!("did you mean `{meant}`?"),
+                    None => format!("its columns are {}", list(columns)),
+                };
+                Err((format!("`{name}` is not a column of `rows.{rows}`"), mend))
+            }
+            _ => Ok(true),
+        }
+    }
+
     /// What may have been meant by a name that is none.
     fn suggestion(&self, name: &str) -> String {
-        let captured = self.captured.iter().map(String::as_str);
-        suggestion(name, PLACEHOLDERS.into_iter().chain(captured))
+        let columns = self.rows.iter().filter_map(|(_, columns)| columns.as_ref()).flatten();
+        let others = self.captured.iter().chain(columns).map(String::as_str);
+        suggestion(name, PLACEHOLDERS.into_iter().chain(others))
     }
 }
 
@@ -134,8 +174,15 @@ fn parse_placeholder(
         "uuid" => Piece::Uuid,
         "name" => Piece::Name { between: " ".to_owned() },
         "user" => Piece::User,
+        "iteration" if !scope.in_iteration => {
+            let message = "a step that is sent once belongs to no iteration".to_owned();
+            return Err(fault(message, "use `{{ user }}` or `{{ uuid }}`"));
+        }
         "iteration" => Piece::Iteration,
         _ if scope.captured.iter().any(|captured| captured == name) => {
+            Piece::Captured { name: name.to_owned(), place: Place::Text }
+        }
+        _ if scope.has_column(name).map_err(|(message, help)| fault(message, &help))? => {
             Piece::Captured { name: name.to_owned(), place: Place::Text }
         }
         _ if scope.anywhere.iter().any(|captured| captured == name) => {

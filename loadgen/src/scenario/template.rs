@@ -41,7 +41,7 @@ pub(super) enum Piece {
     User,
     /// The number of the user's iteration.
     Iteration,
-    /// A value that an earlier request's answer had.
+    /// A value that an earlier request's answer had, or a column of the user's row.
     Captured { name: String, place: Place },
     /// A value from the environment, where it was read.
     Variable { name: String, value: Option<Secret>, place: Place },
@@ -113,6 +113,16 @@ impl Template {
             Piece::Literal(text) => Some(text.as_str()),
             _ => None,
         })
+    }
+
+    /// The names of the captured values and the columns in it.
+    pub(super) fn taken(&self) -> Vec<&str> {
+        let pieces = self.pieces.iter().flat_map(|piece| match piece {
+            Piece::Captured { name, .. } => vec![name.as_str()],
+            Piece::Repeat { inner, .. } => inner.taken(),
+            _ => Vec::new(),
+        });
+        pieces.collect()
     }
 
     /// This template so many times; where nothing is generated, written out at once.

@@ -1,5 +1,6 @@
 //! Where the load of a round comes from: this process, or workers. Both give the same.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc;
@@ -7,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::cluster::{Cluster, ClusterError};
 use crate::commands::{Exit, Failure};
-use crate::engine::{Attack, Plan};
+use crate::engine::{Attack, Plan, Share};
 use crate::measure::{Counts, Phase, Series, Snapshot, WorkerRecord};
 
 /// How far ahead of its start a round in this process is planned, so that its users are there.
@@ -31,6 +32,8 @@ pub struct Yield {
     pub workers: Vec<WorkerRecord>,
     /// What is missing, because a worker was lost or something of it did not arrive.
     pub missing: Option<String>,
+    /// The files of rows that ran out on some process.
+    pub ran_out: BTreeSet<String>,
 }
 
 impl Generator {
@@ -68,7 +71,7 @@ async fn in_process(
     stop: CancellationToken,
     mut show: impl FnMut(&Snapshot),
 ) -> Result<Yield, Failure> {
-    let attack = Attack::prepare(plan).map_err(Failure::with(Exit::Failed))?;
+    let attack = Attack::prepare(plan.part(Share::WHOLE)).map_err(Failure::with(Exit::Failed))?;
     let (sender, mut snapshots) = mpsc::channel(16);
     let mut series = Series::default();
     let running = async {
@@ -83,8 +86,9 @@ async fn in_process(
         }
     };
     let (finished, ()) = tokio::join!(running, merging);
-    let held = finished.map_err(Failure::with(Exit::Failed))?.held;
-    Ok(Yield { series, held, workers: Vec::new(), missing: None })
+    let finished = finished.map_err(Failure::with(Exit::Failed))?;
+    let ran_out = finished.ran_out.into_iter().collect();
+    Ok(Yield { series, held: finished.held, workers: Vec::new(), missing: None, ran_out })
 }
 
 async fn on_workers(
@@ -103,6 +107,7 @@ async fn on_workers(
     let mut all = Series::default();
     let mut workers = Vec::new();
     let mut held = Duration::ZERO;
+    let mut ran_out = BTreeSet::new();
     for worker in round.workers {
         held = held.max(worker.held);
         workers.push(WorkerRecord {
@@ -112,6 +117,7 @@ async fn on_workers(
             snapshots: worker.snapshots,
         });
         all.merge(worker.series);
+        ran_out.extend(worker.ran_out);
     }
-    Ok(Yield { series: all, held, workers, missing })
+    Ok(Yield { series: all, held, workers, missing, ran_out })
 }

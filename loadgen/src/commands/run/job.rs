@@ -7,6 +7,7 @@ use rand::TryRng;
 use rand::rngs::SysRng;
 
 use crate::cli::{Format, RunArgs};
+use crate::commands::url::base_url;
 use crate::commands::{Exit, Failure, scenarios};
 use crate::engine::{Plan, Share};
 use crate::lab::{Home, Manifest, TargetSpec};
@@ -69,7 +70,7 @@ impl Job {
             Failure::message(Exit::Usage, e.to_string(), "see `loadgen run --help`")
         })?;
         let subject = match args.url {
-            Some(url) => Subject::Url(base_url(&url)?),
+            Some(url) => Subject::Url(base_url("--url", &url)?),
             None => lab_subject(&args.target, &scenario, args.aa)?,
         };
         let rounds = args.rounds.unwrap_or(match subject {
@@ -124,7 +125,7 @@ impl Job {
 }
 
 /// A seed of 53 bits, which every JSON reader keeps.
-fn random_seed() -> Result<u64, Failure> {
+pub fn random_seed() -> Result<u64, Failure> {
     let random = SysRng.try_next_u64().map_err(|e| {
         let message = format!("the system gives no random numbers: {e}");
         Failure::message(Exit::Failed, message, "choose a number yourself: --seed N")
@@ -154,26 +155,4 @@ fn lab_subject(named: &[String], scenario: &Scenario, aa: bool) -> Result<Subjec
         return Err(Failure::message(Exit::Usage, message, "name one: --target NAME"));
     }
     Ok(Subject::Lab { home, targets })
-}
-
-/// Scheme, host and port, and a path if any, without the slash at its end.
-fn base_url(url: &str) -> Result<String, Failure> {
-    let wrong = |what: &str| {
-        let message = format!("--url {url}: {what}");
-        Failure::message(Exit::Usage, message, "write it like http://127.0.0.1:8000")
-    };
-    let parsed = reqwest::Url::parse(url).map_err(|e| wrong(&e.to_string()))?;
-    if !matches!(parsed.scheme(), "http" | "https") || parsed.host_str().is_none() {
-        return Err(wrong("not an http:// or https:// address"));
-    }
-    if !parsed.username().is_empty() || parsed.password().is_some() {
-        return Err(wrong(
-            "holds a name or a password, which would be saved with the result; \
-                          use a step's headers",
-        ));
-    }
-    if parsed.query().is_some() || parsed.fragment().is_some() {
-        return Err(wrong("has a query or a fragment; those belong into the scenario's steps"));
-    }
-    Ok(parsed.as_str().trim_end_matches('/').to_owned())
 }

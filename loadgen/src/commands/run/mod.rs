@@ -7,6 +7,7 @@ mod generator;
 mod interrupt;
 mod job;
 mod order;
+mod proof;
 mod record;
 mod session;
 mod stdout;
@@ -17,6 +18,7 @@ use std::time::{Duration, SystemTime};
 
 use self::environment::environment;
 use self::folder::RunFolder;
+pub use self::job::random_seed;
 use self::job::{Job, Subject};
 use self::record::Context;
 use self::session::{Measured, Session};

@@ -4,17 +4,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, SystemTime};
 
 use super::job::{Job, Subject};
-use super::session::{Measured, PROVED, Round, held};
+use super::proof::proof;
+use super::session::{Measured, Round, held};
 use super::verdicts;
 use crate::commands::Exit;
 use crate::lab::{Lab, Usage};
 use crate::measure::{
     Bottleneck, Comparison, Counts, Degraded, Environment, Latencies, LatencyOverRounds,
-    LatencySummary, LoadRecord, Phase, Proof, ResourceRecord, RoundRecord, RunRecord, SCHEMA,
+    LatencySummary, LoadRecord, Phase, ResourceRecord, RoundRecord, RunRecord, SCHEMA,
     SecondRecord, Series, ServerRecord, StageRecord, Summary, TargetRecord, ThresholdRecord,
     WorkerRecord, compare,
 };
-use crate::scenario::{Metric, Model, Step, Threshold, Until};
+use crate::scenario::{Metric, Model, Step, Threshold, Until, When};
 
 /// What the record tells besides what was measured.
 pub struct Context<'a> {
@@ -56,7 +57,7 @@ pub fn build(job: &Job, measured: &Measured, context: Context<'_>) -> RunRecord 
         degraded: degraded.map(|reason| Degraded { reason }),
         interrupted: context.interrupted,
     };
-    record.verdicts = verdicts::judge(&record);
+    record.verdicts = verdicts::judge(&record, &job.scenario);
     record
 }
 
@@ -103,7 +104,8 @@ fn speeds(rounds: &[RoundRecord]) -> BTreeMap<u32, f64> {
 
 /// What the ranking goes by: the rates of whole rounds, or of the others where there is none.
 ///
-/// A round that is not whole ends the run, so there are never enough of them for a claim.
+/// A round that is not whole ends the run, or had too few rows, as all the others then: there are
+/// never enough of them for a claim.
 fn rates(rounds: &[RoundRecord]) -> BTreeMap<u32, f64> {
     let any_whole = rounds.iter().any(|round| round.whole);
     let ranked = rounds.iter().filter(|round| round.whole || !any_whole);
@@ -167,6 +169,8 @@ impl Pooled {
         let window = rounds.iter().map(|round| round.yielded.held).sum();
         let (summaries, total) = summarize(steps, &series, Phase::Hold, window);
         let counts = by_step(held(&series), steps.len());
+        let mut by_row = counts.clone();
+        at_stop(steps, &series).for_each(|(index, counts)| by_row[index] = counts);
         let recorded = |round: &&Round| {
             let record = round_record(steps, round);
             let bottleneck = Bottleneck::of(&record, &context.environment, can_send);
@@ -192,7 +196,7 @@ impl Pooled {
             workers: workers(rounds),
             name,
         };
-        Self { record, all: together(&counts), steps: counts }
+        Self { record, all: together(&counts), steps: by_row }
     }
 
     fn judge(&self, thresholds: &[Threshold]) -> Vec<ThresholdRecord> {
@@ -252,17 +256,29 @@ fn summarize(
         Phase::Hold => by_step(series.phase(Phase::Tail), steps.len()),
         _ => vec![Counts::default(); steps.len()],
     };
-    let summaries = steps
+    let mut summaries: Vec<Summary> = steps
         .iter()
         .zip(counts.iter().zip(&tail))
         .map(|(step, (counts, tail))| Summary::new(&step.name, counts, tail.cancelled, window))
         .collect();
+    if phase == Phase::Hold {
+        for (index, counts) in at_stop(steps, series) {
+            summaries[index] = Summary::new(&steps[index].name, &counts, 0, Duration::ZERO);
+        }
+    }
     let cut = tail.iter().map(|counts| counts.cancelled).sum();
     (summaries, Summary::new("all", &together(&counts), cut, window))
 }
 
+/// What became of the steps that users send when they stop: after the hold, so that it is in their
+/// own rows only, and at no rate.
+fn at_stop<'a>(steps: &'a [Step], series: &Series) -> impl Iterator<Item = (usize, Counts)> + 'a {
+    let counts = by_step(series.phase(Phase::Stop), steps.len());
+    counts.into_iter().enumerate().filter(|(index, _)| steps[*index].when == When::Stop)
+}
+
 /// A place for each step, also for those of which nothing was seen.
-fn by_step(mut counts: Vec<Counts>, steps: usize) -> Vec<Counts> {
+pub fn by_step(mut counts: Vec<Counts>, steps: usize) -> Vec<Counts> {
     counts.resize_with(steps, Counts::default);
     counts
 }
@@ -275,7 +291,8 @@ fn together(steps: &[Counts]) -> Counts {
     })
 }
 
-fn counters(steps: &[Step], counts: &[Counts]) -> BTreeMap<String, u64> {
+/// The sums of all counters, by their names.
+pub fn counters(steps: &[Step], counts: &[Counts]) -> BTreeMap<String, u64> {
     let mut sums = BTreeMap::new();
     for (step, counts) in steps.iter().zip(counts) {
         for (i, counter) in step.counters.iter().enumerate() {
@@ -284,40 +301,6 @@ fn counters(steps: &[Step], counts: &[Counts]) -> BTreeMap<String, u64> {
         }
     }
     sums
-}
-
-/// Holds the counter against the rows that were found.
-fn proof(steps: &[Step], round: &Round) -> Option<Proof> {
-    let found = round.rows.as_ref()?;
-    let of = |phase| {
-        let counts = by_step(round.yielded.series.phase(phase), steps.len());
-        counters(steps, &counts).get(PROVED).copied()
-    };
-    let counted = of(Phase::Hold)?;
-    let verified = round
-        .verified
-        .iter()
-        .map(|values| Counts { counters: values.clone(), ..Counts::default() })
-        .collect::<Vec<_>>();
-    let verified = counters(steps, &verified).get(PROVED).copied().unwrap_or(0);
-    let others =
-        [Phase::Warmup, Phase::RampUp, Phase::Tail].into_iter().filter_map(of).sum::<u64>();
-    let uncounted = verified + others;
-    let unknown = [Phase::Warmup, Phase::RampUp, Phase::Hold, Phase::Tail]
-        .into_iter()
-        .flat_map(|phase| round.yielded.series.phase(phase))
-        .map(|counts| counts.failures() + counts.unanswered)
-        .sum();
-    Some(Proof {
-        round: round.number,
-        counter: PROVED.to_owned(),
-        counted,
-        uncounted,
-        held: found.rows,
-        unknown,
-        incomplete: found.nulls,
-        agrees: found.rows == counted + uncounted && found.nulls == 0,
-    })
 }
 
 /// Only whole rounds tell how much they differ.
@@ -342,6 +325,7 @@ fn round_record(steps: &[Step], round: &Round) -> RoundRecord {
         ramp_up,
         whole: round.whole,
         target_ended: round.ended.clone(),
+        rows_ran_out: round.yielded.ran_out.iter().cloned().collect(),
         seconds: seconds(series),
         resources: resources(std::iter::once(&round.observed.services)),
         cpus_busy_percent: round.observed.cpus.clone(),

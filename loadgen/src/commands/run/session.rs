@@ -211,7 +211,8 @@ impl<'a> Session<'a> {
             None => Ok(()),
         };
         let (verified, yielded, observed) = result?;
-        let whole = yielded.missing.is_none() && ended.is_none() && !self.interrupt.is_cancelled();
+        let all_of_it = yielded.missing.is_none() && yielded.ran_out.is_empty();
+        let whole = all_of_it && ended.is_none() && !self.interrupt.is_cancelled();
         let how = ended.as_ref().map(ToString::to_string);
         let mut round = Round {
             target,

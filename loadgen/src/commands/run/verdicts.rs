@@ -1,14 +1,14 @@
 //! What a reader must know before believing the figures.
 
-use std::collections::BTreeSet;
+mod bottleneck;
 
-use crate::measure::{Bottleneck, Proof, RunRecord, TargetRecord, Trend, Verdict, VerdictKind};
+pub use self::bottleneck::is_disturbed;
+use self::bottleneck::{bottleneck, disturbed};
+use crate::measure::{Proof, RunRecord, TargetRecord, Trend, Verdict, VerdictKind};
+use crate::scenario::{Scenario, When};
 
-/// From this share of its cores on, the generator may have held the target back.
-const BUSY_PERCENT: f64 = 90.0;
-
-/// Judges the record, which is complete but for its verdicts.
-pub fn judge(record: &RunRecord) -> Vec<Verdict> {
+/// Judges the record of a run of `scenario`, which is complete but for its verdicts.
+pub fn judge(record: &RunRecord, scenario: &Scenario) -> Vec<Verdict> {
     let mut verdicts: Vec<Verdict> = record
         .targets
         .iter()
@@ -17,6 +17,8 @@ pub fn judge(record: &RunRecord) -> Vec<Verdict> {
                 .into_iter()
                 .chain(target_ended(target))
                 .chain(errors(target))
+                .chain(stop_failed(target, scenario))
+                .chain(rows_ran_out(target))
                 .chain(bottleneck(target, record))
                 .chain(rate_not_kept(target, record))
                 .chain(stall_hidden(target))
@@ -78,87 +80,42 @@ fn errors(target: &TargetRecord) -> Option<Verdict> {
     Some(verdict(target, VerdictKind::Errors, message, advice))
 }
 
-/// Who was the bottleneck, where the target should have been it.
-fn bottleneck(target: &TargetRecord, record: &RunRecord) -> Option<Verdict> {
-    let bound = target.bottleneck.as_ref().filter(|bottleneck| !bottleneck.is_of_target());
-    let (kind, who, advice) = match bound {
-        None => return generator_busy(target, record),
-        Some(Bottleneck::Backend(name)) => (
-            VerdictKind::BackendBound,
-            name.as_str(),
-            "compare servers where they are the limit: ask the backend for less, or give it more CPU",
-        ),
-        Some(_) => (
-            VerdictKind::GeneratorBound,
-            "generator",
-            "look for what else runs on its CPUs; give it more of them, or hosts, or take fewer users",
-        ),
-    };
-    let rounds = &target.rounds;
-    let found = rounds.iter().filter(|round| round.bottleneck.as_ref() == bound).count();
-    let wanted = |service: &str| {
-        let used = target.resources.get(service)?;
-        let percent = (used.cpu_percent + used.cpu_wait_percent).round();
-        Some(format!("{service} ran or waited for a CPU {percent} % of the time"))
-    };
-    let both: Vec<String> = [who, "target"].into_iter().filter_map(wanted).collect();
-    let name = if who == "generator" { "loadgen itself" } else { who };
+fn rows_ran_out(target: &TargetRecord) -> Option<Verdict> {
+    let rounds = target.rounds.iter().filter(|round| !round.rows_ran_out.is_empty());
+    let (numbers, names): (Vec<_>, Vec<_>) =
+        rounds.map(|round| (round.round.to_string(), round.rows_ran_out.join(" and "))).unzip();
     let message = format!(
-        "{name} was the bottleneck in {found} of {} rounds, so this rate is not the server's, and \
-         is not ranked ({})",
-        rounds.len(),
-        both.join(", ")
+        "the rows of {} ran out in round {}: users who had none stopped",
+        names.first()?,
+        numbers.join(", ")
     );
-    Some(verdict(target, kind, message, advice))
+    let advice = "give the file more rows, ask for less load, or take use = \"cycle\"";
+    Some(verdict(target, VerdictKind::RowsRanOut, message, advice))
 }
 
-/// From this share of one core on, in %, others disturb; on many cores, from this share of each.
-const OTHERS_PERCENT: (f64, f64) = (10.0, 3.0);
-
-/// Whether programs that are none of the lab's used this much of so many CPUs, in % of one.
-pub fn is_disturbed(others_percent: f64, cpus: usize) -> bool {
-    others_percent >= OTHERS_PERCENT.0.max(OTHERS_PERCENT.1 * cpus as f64)
-}
-
-/// Whether something ran on the CPUs of a lab that was none of it.
-fn disturbed(record: &RunRecord) -> Option<Verdict> {
-    let cpus = record.environment.cpus.values().flatten().collect::<BTreeSet<_>>().len();
-    let rounds = || record.targets.iter().flat_map(|target| &target.rounds);
-    let others = rounds().filter_map(|round| round.others_percent);
-    let disturbed = others.filter(|percent| is_disturbed(*percent, cpus)).collect::<Vec<_>>();
-    let most = disturbed.iter().copied().max_by(f64::total_cmp)?;
-    Some(Verdict {
-        kind: VerdictKind::Disturbed,
-        target: None,
-        message: format!(
-            "other programs used up to {most:.0} % of a core, on the CPUs of the test, in {} of {} \
-             rounds",
-            disturbed.len(),
-            rounds().count()
-        ),
-        advice: "end them, or measure again when they have ended".to_owned(),
-    })
-}
-
-/// Whether whoever shares the generator's CPUs left it little: on two CPUs the backends are there.
-fn generator_busy(target: &TargetRecord, record: &RunRecord) -> Option<Verdict> {
-    let cpus = |part: &str| record.environment.cpus.get(part).filter(|cpus| !cpus.is_empty());
-    let shares_with_backends = cpus("generator").is_some() && cpus("generator") == cpus("backends");
-    let used: f64 = target
-        .resources
-        .iter()
-        .filter(|(name, _)| *name == "generator" || (shares_with_backends && *name != "target"))
-        .map(|(_, used)| used.cpu_percent)
-        .sum();
-    let cores = cpus("generator").map_or(record.environment.cores, Vec::len);
-    if used < BUSY_PERCENT * cores as f64 {
+/// Whether users could not stop as they should: that is after the hold, and in no other verdict.
+fn stop_failed(target: &TargetRecord, scenario: &Scenario) -> Option<Verdict> {
+    let at_stop = scenario.steps.iter().zip(&target.steps).filter(|(s, _)| s.when == When::Stop);
+    let failed: Vec<String> = at_stop
+        .filter(|(_, summary)| summary.errors + summary.cancelled > 0)
+        .map(|(step, summary)| {
+            let planned = summary.requests + summary.cancelled;
+            let example = summary.error_examples.values().next();
+            let why = example.map(|text| format!(" ({text})")).unwrap_or_default();
+            match summary.cancelled {
+                0 => format!("{} of {planned} × {}{why}", summary.errors, step.name),
+                cut => {
+                    format!("{} of {planned} × {}, {cut} cut off{why}", summary.errors, step.name)
+                }
+            }
+        })
+        .collect();
+    if failed.is_empty() {
         return None;
     }
-    let who = if shares_with_backends { "generator and backends" } else { "the generator" };
-    let message =
-        format!("{who} used {used:.0} % of {cores} core(s): they may have been the limit");
-    let advice = "take this rate for a lower bound; give the generator more cores, or hosts";
-    Some(verdict(target, VerdictKind::GeneratorBusy, message, advice))
+    let message = format!("when users stopped, requests failed: {}", failed.join("; "));
+    let advice = "they come after the hold and are in no rate; what they should undo may be left";
+    Some(verdict(target, VerdictKind::StopFailed, message, advice))
 }
 
 /// From this share of unsent requests on, the rate was not the one that was asked for.

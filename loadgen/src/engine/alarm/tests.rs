@@ -153,3 +153,18 @@ async fn a_wait_ends_at_its_time_or_when_the_round_is_halted() {
     let (waited, ()) = tokio::join!(alarm.sleep_until(begun + 2 * LATE), halted);
     assert!(!waited && begun.elapsed() < LATE);
 }
+
+#[tokio::test]
+async fn who_has_grace_goes_on_until_it_is_over() {
+    let gate = endless();
+    gate.halt();
+    let now = Instant::now();
+    let mut alarm = Alarm::new(&gate, now);
+    assert_eq!(rang(&mut alarm, LATE, tokio::time::sleep(5 * MS)).await.0, Err(Rang::Cut));
+    alarm.grant(now + 200 * MS);
+    assert_eq!(rang(&mut alarm, LATE, tokio::time::sleep(20 * MS)).await.0, Ok(()));
+    assert_eq!(rang(&mut alarm, 20 * MS, pending()).await.0, Err(Rang::Deadline));
+    let (result, _) = rang(&mut alarm, LATE, pending()).await;
+    assert_eq!(result, Err(Rang::Cut));
+    assert!((200 * MS..LATE).contains(&now.elapsed()), "{:?}", now.elapsed());
+}

@@ -74,6 +74,14 @@ impl Link<'_> {
         rendered.map_err(|e| Failure::new(ErrorKind::Expectation, e.to_string()))
     }
 
+    /// From here on, the beginning of each body is kept, also of one that nothing looks at.
+    pub fn keep_beginnings(&mut self) {
+        match self {
+            Self::Http1(link) => link.keep_beginnings(),
+            Self::Reqwest(link) => link.keep_beginnings(),
+        }
+    }
+
     /// Sends the request and reads its answer to the last byte. Whoever drops this before its end
     /// gives up the request.
     pub async fn exchange(&mut self, step: &Step) -> Result<Answer<'_>, Failure> {
@@ -125,12 +133,12 @@ impl Deref for Body<'_> {
 }
 
 /// How much of a body is kept to be looked at; the rest is counted and forgotten.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Keep {
     /// Nothing looks at it.
     #[default]
     Nothing,
-    /// An error message shows its beginning.
+    /// A message shows its beginning.
     Beginning,
     /// An expectation or a counter reads it.
     All,

@@ -49,6 +49,8 @@ pub struct Link<'a> {
     kept: Vec<u8>,
     /// Those of the last answer, where its step captures one.
     headers: HeaderMap,
+    /// What is kept of a body at the least.
+    least: Keep,
 }
 
 /// One request with all generated parts filled in. Its buffers are used again for the next one.
@@ -69,11 +71,16 @@ impl<'a> Link<'a> {
             received: 0,
             kept: Vec::new(),
             headers: HeaderMap::new(),
+            least: Keep::default(),
         }
     }
 
     pub fn render(&mut self, index: usize, data: &mut Data) -> Result<(), RenderError> {
         self.request.render(&self.shared.base_url, &self.shared.steps[index], data)
+    }
+
+    pub fn keep_beginnings(&mut self) {
+        self.least = Keep::Beginning;
     }
 
     pub fn received(&self) -> u64 {
@@ -105,7 +112,7 @@ impl<'a> Link<'a> {
         }
         let mut response = builder.send().await.map_err(|e| failure(&e))?;
         let status = response.status().as_u16();
-        let keep = Keep::of(step, status);
+        let keep = Keep::of(step, status).max(self.least);
         while let Some(chunk) = response.chunk().await.map_err(|e| failure(&e))? {
             self.received += chunk.len() as u64;
             let room = keep.room(self.kept.len(), chunk.len())?;

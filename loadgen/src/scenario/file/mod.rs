@@ -5,14 +5,18 @@
 
 mod body;
 mod capture;
+mod csv;
 mod expect;
 mod headers;
 mod http;
 mod json;
 mod load;
 mod reader;
+mod rows;
 mod step;
 mod thresholds;
+
+use std::path::Path;
 
 use toml::de::{DeTable, DeValue};
 
@@ -23,11 +27,12 @@ use reader::{Faults, Table, Value};
 
 pub(super) use reader::thousands;
 
-/// Reads a scenario, or gives every fault of the file in the order of its lines. Variables are read
-/// where there is an environment.
+/// Reads a scenario, or gives every fault of the file in the order of its lines. Files that it names
+/// are looked for from `folder` on; variables are read where there is an environment.
 pub(super) fn read(
     name: &str,
     text: &str,
+    folder: &Path,
     environment: Option<Environment<'_>>,
 ) -> Result<Scenario, Vec<Fault>> {
     let (tree, errors) = DeTable::parse_recoverable(text);
@@ -39,7 +44,7 @@ pub(super) fn read(
     let mut faults = Faults::new(text);
     faults.scope.environment = environment;
     let table = Table::new("a scenario", 0..0, tree.get_ref());
-    match read_scenario(name, table, &mut faults) {
+    match read_scenario(name, folder, table, &mut faults) {
         Some(scenario) if faults.is_empty() => Ok(scenario),
         _ => Err(faults.in_order()),
     }
@@ -52,17 +57,24 @@ fn syntax_fault(error: &toml::de::Error, text: &str) -> Fault {
     Fault::new(error.message()).at(place, "here")
 }
 
-fn read_scenario(name: &str, mut table: Table<'_>, faults: &mut Faults<'_>) -> Option<Scenario> {
+fn read_scenario(
+    name: &str,
+    folder: &Path,
+    mut table: Table<'_>,
+    faults: &mut Faults<'_>,
+) -> Option<Scenario> {
     let description = table.take("description").and_then(|value| value.text(faults));
     let targets = table.take("targets").map(|value| read_names(&value, faults));
     let backends = table.take("backends").map(|value| read_backends(&value, faults));
     let on_error = table.take("on_error").and_then(|value| value.choice(&ON_ERROR, faults));
     let http = table.take("http").and_then(|value| http::read(&value, faults));
     let load = load::read(table.take("load"), faults);
+    let rows = rows::read_all(table.take("rows"), folder, faults);
     let (names, steps) = step::read_all(table.take("step"), faults);
     let thresholds = table.take("thresholds");
     let thresholds = thresholds.map(|value| thresholds::read(&value, names.as_deref(), faults));
     table.finish(faults);
+    let rows = steps.as_deref().map(|steps| rows::used(rows, steps, faults));
     Some(Scenario {
         name: name.to_owned(),
         description: description.map(str::to_owned),
@@ -70,6 +82,7 @@ fn read_scenario(name: &str, mut table: Table<'_>, faults: &mut Faults<'_>) -> O
         backends: backends.unwrap_or_default(),
         http: http.unwrap_or_default(),
         load: load?,
+        rows: rows.unwrap_or_default(),
         steps: steps?,
         on_error: on_error.unwrap_or_default(),
         thresholds: thresholds.unwrap_or_default(),

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::reader::{Faults, Table, Value};
 use super::{body, capture, expect, headers};
 use crate::scenario::error::Fault;
-use crate::scenario::model::{Method, Step};
+use crate::scenario::model::{Method, Step, When};
 use crate::scenario::nearest::list;
 use crate::scenario::template::Template;
 
@@ -26,6 +26,8 @@ const METHODS: [(&str, Method); 6] = [
     ("head", Method::Head),
 ];
 
+const WHEN: [(&str, When); 2] = [("start", When::Start), ("stop", When::Stop)];
+
 /// The names of all steps, where each has one, and the steps themselves, where none has a fault.
 pub(super) fn read_all(
     value: Option<Value<'_>>,
@@ -44,13 +46,16 @@ pub(super) fn read_all(
     }
     let captured = values.iter().map(capture::names);
     faults.scope.expect(captured.flatten().collect());
+    let mut places = Vec::new();
     let read = values.iter().map(|value| {
-        let read = read(value, faults);
+        let (name, step, when) = read(value, faults);
         faults.scope.captured(capture::names(value));
-        read
+        places.push(when);
+        (name, step)
     });
     let (names, steps): (Vec<_>, Vec<_>) = read.unzip();
     check_names(&names, faults);
+    check_order(&places, faults);
     let names = names.into_iter().map(|name| Some(name?.text));
     (names.collect(), steps.into_iter().collect())
 }
@@ -61,29 +66,54 @@ struct Name {
     text: String,
 }
 
-fn read(value: &Value<'_>, faults: &mut Faults<'_>) -> (Option<Name>, Option<Step>) {
+fn read(
+    value: &Value<'_>,
+    faults: &mut Faults<'_>,
+) -> (Option<Name>, Option<Step>, Option<Moment>) {
     let Some(mut table) = value.table("a [[step]]", faults) else {
-        return (None, None);
+        return (None, None, None);
     };
     let name = table.take("name");
+    let moment = read_moment(&mut table, faults);
+    faults.scope.in_iteration = moment.as_ref().is_none_or(|m| m.when == When::Iteration);
     let request = read_request(&mut table, faults);
     let name = match name {
         Some(name) => read_name(&name, faults),
         None => request.as_ref().map(Request::name),
     };
     let text = name.as_ref().map(|name| name.text.clone());
-    let step = read_rest(text, request, &mut table, faults);
+    let when = moment.as_ref().map(|moment| moment.when);
+    let step = read_rest(text, when, request, &mut table, faults);
     table.finish(faults);
-    (name, step)
+    (name, step, moment)
+}
+
+/// When a step is sent, and where the file says so.
+struct Moment {
+    when: When,
+    place: Range<usize>,
+}
+
+fn read_moment(table: &mut Table<'_>, faults: &mut Faults<'_>) -> Option<Moment> {
+    let Some(value) = table.take("when") else {
+        return Some(Moment { when: When::Iteration, place: table.place.clone() });
+    };
+    Some(Moment { when: value.choice(&WHEN, faults)?, place: value.place() })
 }
 
 fn read_rest(
     name: Option<String>,
+    when: Option<When>,
     request: Option<Request<'_>>,
     table: &mut Table<'_>,
     faults: &mut Faults<'_>,
 ) -> Option<Step> {
     let weight = table.take("weight").map_or(Some(None), |value| {
+        if matches!(when, Some(When::Start | When::Stop)) {
+            let message = "a step that is sent once has no `weight`";
+            let help = "weights share out iterations: leave out either `weight` or `when`";
+            return value.fault(message, "of no iteration", help, faults);
+        }
         let weight = value.integer(1..=MOST_WEIGHT, faults)?;
         u32::try_from(weight).ok().map(Some)
     });
@@ -104,6 +134,7 @@ fn read_rest(
     };
     Some(Step {
         name: name?,
+        when: when?,
         method,
         path,
         headers: headers?,
@@ -212,5 +243,34 @@ fn check_names(names: &[Option<Name>], faults: &mut Faults<'_>) {
                 .help("results are filed under a step's `name`: give each its own");
             faults.add(fault);
         }
+    }
+}
+
+/// Steps stand in the order in which they are sent: those of the start, of each iteration, of the
+/// stop. Without one for iterations, there is no load.
+fn check_order(moments: &[Option<Moment>], faults: &mut Faults<'_>) {
+    let known: Vec<&Moment> = moments.iter().flatten().collect();
+    for pair in known.windows(2) {
+        let (message, help) = match (pair[0].when, pair[1].when) {
+            (When::Iteration | When::Stop, When::Start) => (
+                "a step of the start stands behind one that is sent later",
+                "steps are sent in the order of the file: move it up, before all others",
+            ),
+            (When::Stop, When::Iteration) => (
+                "a step of the stop stands before one that is sent earlier",
+                "steps are sent in the order of the file: move it down, behind all others",
+            ),
+            _ => continue,
+        };
+        let wrong = if pair[1].when == When::Start { pair[1] } else { pair[0] };
+        faults.add(Fault::new(message).at(wrong.place.clone(), "not here").help(help));
+    }
+    if !known.is_empty()
+        && known.len() == moments.len()
+        && known.iter().all(|moment| moment.when != When::Iteration)
+    {
+        let fault = Fault::new("the scenario has no step for its iterations: there is no load")
+            .at(known[0].place.clone(), "sent once by each user");
+        faults.add(fault.help("add a [[step]] without `when`"));
     }
 }

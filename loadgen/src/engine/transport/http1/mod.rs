@@ -79,17 +79,23 @@ pub struct Link<'a> {
     /// The step whose request was rendered last.
     index: usize,
     reader: Reader,
+    /// What is kept of a body at the least.
+    least: Keep,
 }
 
 impl<'a> Link<'a> {
     pub fn new(shared: &'a Http1) -> Self {
         let (buffers, reader) = (Buffers::default(), Reader::default());
-        Self { shared, idle: None, buffers, index: 0, reader }
+        Self { shared, idle: None, buffers, index: 0, reader, least: Keep::default() }
     }
 
     pub fn render(&mut self, index: usize, data: &mut Data) -> Result<(), RenderError> {
         self.index = index;
         self.shared.messages[index].render(data, &mut self.buffers)
+    }
+
+    pub fn keep_beginnings(&mut self) {
+        self.least = Keep::Beginning;
     }
 
     pub fn received(&self) -> u64 {
@@ -108,8 +114,9 @@ impl<'a> Link<'a> {
             None => Box::pin(self.shared.connect()).await?,
         };
         let request = self.shared.messages[self.index].bytes(&self.buffers);
+        let least = self.least;
         let mut exchange =
-            Exchange { stream, request, broken: false, reader: &mut self.reader, step };
+            Exchange { stream, request, broken: false, reader: &mut self.reader, step, least };
         let (scratch, progress) = poll_fn(|context| exchange.poll(context)).await?;
         let (stream, sent) = (exchange.stream, exchange.request.is_empty() && !exchange.broken);
         let Progress::Whole { body, keep_alive } = progress else {
@@ -144,6 +151,7 @@ struct Exchange<'a> {
     broken: bool,
     reader: &'a mut Reader,
     step: &'a Step,
+    least: Keep,
 }
 
 impl Exchange<'_> {
@@ -164,7 +172,7 @@ impl Exchange<'_> {
             let progress = match read {
                 Ok(()) if length == 0 => self.reader.end(),
                 Ok(()) => {
-                    let keep = |status| Keep::of(self.step, status);
+                    let keep = |status| Keep::of(self.step, status).max(self.least);
                     self.reader.feed(&scratch[..length], keep)
                 }
                 Err(e) => Err(Failure::new(ErrorKind::Reset, e.to_string())),

@@ -1,0 +1,83 @@
+//! `loadgen check --try`: what is sent, and what comes back.
+
+use std::fmt::Write;
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+use super::shortened;
+use crate::commands::output::print;
+use crate::commands::run::random_seed;
+use crate::commands::url::base_url;
+use crate::commands::{Exit, Failure, runtime, scenarios};
+use crate::engine::{Plan, Share, Tried, try_steps};
+use crate::report::count;
+use crate::scenario::{Step, When};
+
+/// Sends each step of a scenario once to `url`, whatever came of those before it.
+pub fn run(name: &str, url: &str) -> Result<Exit, Failure> {
+    let base_url = base_url("--try", url)?;
+    let scenario = scenarios::find_to_run(name)?;
+    let name = scenario.name.clone();
+    let plan = Plan {
+        scenario,
+        base_url,
+        warmup: Duration::ZERO,
+        seed: random_seed()?,
+        share: Share::WHOLE,
+    };
+    let (mut failed, mut printed) = (0, print(&format!("{name}:\n")));
+    let show = |step: &Step, tried: Tried| {
+        failed += u32::from(tried.wrong.is_some());
+        printed = print(&shown(step, &tried));
+        if printed.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    };
+    runtime()?.block_on(try_steps(&plan, show)).map_err(|e| {
+        let message = format!("cannot make an HTTP client: {e}");
+        Failure::message(Exit::Failed, message, "see [http] in the scenario")
+    })?;
+    printed?;
+    let of = plan.scenario.steps.len();
+    match failed {
+        0 => print("\nall steps went as expected\n")?,
+        n => print(&format!("\n{n} of {of} steps did not go as expected\n"))?,
+    }
+    Ok(if failed == 0 { Exit::Done } else { Exit::Failed })
+}
+
+fn shown(step: &Step, tried: &Tried) -> String {
+    let when = match step.when {
+        When::Start => ", at the start",
+        When::Iteration => "",
+        When::Stop => ", at the stop",
+    };
+    let mut out = format!("\n{}{when}\n  > {}\n", step.name, tried.request);
+    for (name, value) in &tried.headers {
+        let _ = writeln!(out, "  > {name}: {value}");
+    }
+    if let Some(body) = &tried.body {
+        let _ = writeln!(out, "  > {}", shortened(body));
+    }
+    if let Some(answer) = &tried.answer {
+        let took = answer.took.as_secs_f64() * 1e3;
+        let _ = writeln!(
+            out,
+            "  < {} after {took:.1} ms, {} bytes",
+            answer.status,
+            count(answer.bytes)
+        );
+        if !answer.beginning.is_empty() {
+            let _ = writeln!(out, "  < {}", shortened(&answer.beginning));
+        }
+    }
+    for (name, value) in &tried.captured {
+        let _ = writeln!(out, "  captured {name}: {}", shortened(value));
+    }
+    for (counter, value) in step.counters.iter().zip(&tried.counters) {
+        let _ = writeln!(out, "  counted {}: {value}", counter.name);
+    }
+    let _ = match &tried.wrong {
+        None => writeln!(out, "  as expected"),
+        Some((expected, got)) => writeln!(out, "  NOT as expected: expected {expected}, got {got}"),
+    };
+    out
+}

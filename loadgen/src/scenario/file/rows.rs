@@ -1,0 +1,100 @@
+//! `[rows]`: files whose rows users send.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use super::csv;
+use super::reader::{Faults, Value};
+use crate::scenario::error::Fault;
+use crate::scenario::model::{Step, When};
+use crate::scenario::rows::{Order, Rows};
+use crate::scenario::template::Template;
+
+const ORDERS: [(&str, Order); 3] =
+    [("once", Order::Once), ("cycle", Order::Cycle), ("random", Order::Random)];
+
+/// A file's rows and where it is named; `None` where a fault was noted.
+pub(super) type Named<'a> = (Value<'a>, Option<Rows>);
+
+/// Reads all files, and tells the scope of templates what these may name.
+pub(super) fn read_all<'a>(
+    value: Option<Value<'a>>,
+    folder: &Path,
+    faults: &mut Faults<'_>,
+) -> Vec<Named<'a>> {
+    let table = value.and_then(|value| value.table("[rows]", faults));
+    let files = table.map_or_else(Vec::new, |table| table.rest());
+    let read = files.into_iter().map(|value| {
+        let rows = read_one(&value, folder, faults);
+        faults.scope.has_rows(value.key, rows.as_ref().map(Rows::columns));
+        (value, rows)
+    });
+    read.collect()
+}
+
+fn read_one(value: &Value<'_>, folder: &Path, faults: &mut Faults<'_>) -> Option<Rows> {
+    let named = check_name(value, faults);
+    let mut table = value.table("[rows]", faults)?;
+    let file = table.take("file");
+    let order =
+        table.take("use").map_or(Some(Order::default()), |value| value.choice(&ORDERS, faults));
+    table.finish(faults);
+    let Some(file) = file else {
+        let help = "add the path of a CSV file, such as file = \"accounts.csv\"";
+        let message = format!("`rows.{}` names no file", value.key);
+        return value.fault(message, "rows of what?", help, faults);
+    };
+    let (path, order) = (file.name(faults)?, order?);
+    let rows = match csv::read(value.key, folder, path, order) {
+        Ok(rows) => rows,
+        Err(csv::Unusable { message, help }) => {
+            return file.fault(message, "this file", help, faults);
+        }
+    };
+    if order == Order::Once && rows.len() < 2 {
+        let help = "one is sent by the verification, before anything is measured";
+        return file.fault("`use = \"once\"` takes two rows at least", "one row", help, faults);
+    }
+    named.then_some(rows)
+}
+
+fn check_name(value: &Value<'_>, faults: &mut Faults<'_>) -> bool {
+    let name = value.key;
+    let right = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || "_-".contains(c));
+    if !right {
+        let fault = Fault::new(format!("`{name}` cannot be the name of rows"))
+            .at(value.key_place.clone(), "not a name");
+        faults.add(fault.help("use letters, digits, `_` and `-`"));
+    }
+    right
+}
+
+/// The rows with the columns that these steps name, and when users take one.
+pub(super) fn used(files: Vec<Named<'_>>, steps: &[Step], faults: &mut Faults<'_>) -> Vec<Rows> {
+    let names = |when: When| -> BTreeSet<&str> {
+        let steps = steps.iter().filter(|step| step.when == when);
+        steps.flat_map(Step::templates).flat_map(Template::taken).collect()
+    };
+    let [start, iteration, stop] = [When::Start, When::Iteration, When::Stop].map(names);
+    let mut used = Vec::new();
+    for (value, rows) in files {
+        let Some(rows) = rows else { continue };
+        let among = |names: &BTreeSet<&str>| {
+            rows.columns().iter().any(|column| names.contains(column.as_str()))
+        };
+        let in_iterations = among(&iteration);
+        let at_start = among(&start) || (among(&stop) && !in_iterations);
+        if !in_iterations && !at_start {
+            let message = format!("`rows.{}` is used by no step", value.key);
+            let column = rows.columns().first().cloned().unwrap_or_default();
+            let help = format!("write `{{{{ {column} }}}}` where a step needs it, or leave it out");
+            faults.add(Fault::new(message).at(value.key_place, "never used").help(help));
+            continue;
+        }
+        let kept = [&start, &iteration, &stop];
+        let mut rows = rows.of_columns(|column| kept.iter().any(|names| names.contains(column)));
+        (rows.at_start, rows.in_iterations) = (at_start, in_iterations);
+        used.push(rows);
+    }
+    used
+}

@@ -1,0 +1,163 @@
+//! Rows from a file: values that nobody can generate, such as the accounts that a server knows.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// The rows of one file, as far as the scenario names its columns.
+///
+/// They travel to workers with the scenario, and may be many: all cells are one text.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rows {
+    /// What the scenario calls them.
+    pub name: String,
+    /// The file, as the scenario has it.
+    pub file: String,
+    /// Which row comes next.
+    pub order: Order,
+    /// Whether users take a row before what they send at their start.
+    pub at_start: bool,
+    /// Whether users take a row for each iteration.
+    pub in_iterations: bool,
+    /// The columns as placeholders call them: `accounts.email`.
+    columns: Vec<String>,
+    /// All cells, row after row, and where in it each ends.
+    cells: String,
+    ends: Vec<u32>,
+}
+
+/// Which row an iteration has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Order {
+    /// Each row at most once in a round, over all workers.
+    Once,
+    /// Each user begins at the row of its number, and goes round and round.
+    #[default]
+    Cycle,
+    /// Any row, drawn from the seed.
+    Random,
+}
+
+impl fmt::Display for Order {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Once => "each used once",
+            Self::Cycle => "round and round",
+            Self::Random => "at random",
+        })
+    }
+}
+
+impl Rows {
+    /// No row yet, of these columns.
+    pub(super) fn new(name: &str, file: &str, order: Order, columns: &[String]) -> Self {
+        Self {
+            name: name.to_owned(),
+            file: file.to_owned(),
+            order,
+            at_start: false,
+            in_iterations: false,
+            columns: columns.iter().map(|column| format!("{name}.{column}")).collect(),
+            cells: String::new(),
+            ends: Vec::new(),
+        }
+    }
+
+    /// Appends the next cell. The cells of all rows together are less than 4 GiB.
+    pub(super) fn push(&mut self, cell: &str) {
+        self.cells.push_str(cell);
+        self.ends.push(u32::try_from(self.cells.len()).unwrap_or(u32::MAX));
+    }
+
+    /// How many rows there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.ends.len() / self.columns.len().max(1)
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// The columns as placeholders call them: `accounts.email`.
+    pub(super) fn columns(&self) -> &[String] {
+        &self.columns
+    }
+
+    /// The cells of a row, each with what placeholders call it; nothing where there is no such row.
+    pub fn row(&self, index: usize) -> impl Iterator<Item = (&str, &str)> {
+        let columns = self.columns.iter().enumerate();
+        columns.filter_map(move |(column, name)| Some((name.as_str(), self.cell(index, column)?)))
+    }
+
+    fn cell(&self, row: usize, column: usize) -> Option<&str> {
+        let at = row * self.columns.len() + column;
+        let end = *self.ends.get(at)? as usize;
+        let begin = at.checked_sub(1).map_or(0, |before| self.ends[before] as usize);
+        self.cells.get(begin..end)
+    }
+
+    /// Some of the rows, with all of their columns.
+    #[must_use]
+    pub fn dealt(&self, rows: impl Iterator<Item = usize>) -> Self {
+        self.select(rows, |_| true)
+    }
+
+    /// All rows, with some of their columns.
+    pub(super) fn of_columns(&self, keep: impl Fn(&str) -> bool) -> Self {
+        self.select(0..self.len(), keep)
+    }
+
+    fn select(&self, rows: impl Iterator<Item = usize>, keep: impl Fn(&str) -> bool) -> Self {
+        let columns = self.columns.iter().filter(|column| keep(column)).cloned().collect();
+        let mut part = Self {
+            columns,
+            cells: String::new(),
+            ends: Vec::new(),
+            name: self.name.clone(),
+            file: self.file.clone(),
+            ..*self
+        };
+        for row in rows {
+            self.row(row).filter(|(column, _)| keep(column)).for_each(|(_, cell)| part.push(cell));
+        }
+        part
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn accounts() -> Rows {
+        let columns = ["email", "id"].map(str::to_owned);
+        let mut rows = Rows::new("accounts", "a.csv", Order::Once, &columns);
+        ["a@x", "1", "", "2", "c@x", "3"].iter().for_each(|cell| rows.push(cell));
+        rows
+    }
+
+    fn row(rows: &Rows, index: usize) -> Vec<(&str, &str)> {
+        rows.row(index).collect()
+    }
+
+    #[test]
+    fn cells_are_where_they_were_put() {
+        let rows = accounts();
+        assert_eq!(rows.len(), 3);
+        assert_eq!(row(&rows, 0), [("accounts.email", "a@x"), ("accounts.id", "1")]);
+        assert_eq!(row(&rows, 1), [("accounts.email", ""), ("accounts.id", "2")]);
+        assert_eq!(row(&rows, 3), []);
+    }
+
+    #[test]
+    fn parts_have_their_rows_and_columns() {
+        let rows = accounts();
+        let dealt = rows.dealt([0, 2].into_iter());
+        assert_eq!((dealt.len(), row(&dealt, 1)), (2, row(&rows, 2)));
+        let ids = rows.of_columns(|column| column == "accounts.id");
+        assert_eq!((ids.len(), row(&ids, 1)), (3, vec![("accounts.id", "2")]));
+    }
+}
