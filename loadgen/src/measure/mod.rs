@@ -5,6 +5,7 @@
 //! Merging is associative and commutative, so it matters neither on how many threads, processes
 //! or hosts a request ran, nor in which order their snapshots arrive.
 
+mod capacity;
 mod compare;
 mod counts;
 mod latencies;
@@ -18,6 +19,10 @@ mod summary;
 mod timeline;
 mod trend;
 
+pub use capacity::{
+    Bound, CAPACITY_SCHEMA, Capacity, CapacityRecord, CapacityRound, CapacityTarget, CurvePoint,
+    Judgement, Limits, Search, SearchRecord, TrialRecord, Tried, compare_capacities, curve, knee,
+};
 pub use compare::{Comparison, Pair, Placing, compare};
 pub use counts::Counts;
 pub use latencies::Latencies;
