@@ -20,6 +20,7 @@ pub fn capacity<'a>(record: &CapacityRecord, folder: impl Into<Option<&'a Path>>
     let servers: Vec<_> = record.targets.iter().map(|t| (t.name.as_str(), &t.server)).collect();
     sections.push(differences(&servers));
     sections.push(conclusion(record));
+    sections.push(record.targets.iter().map(ending).collect());
     sections.push(warnings(record));
     sections.push(saved(record, folder.into()));
     sections.retain(|section| !section.is_empty());
@@ -183,11 +184,6 @@ fn bound(record: &CapacityRecord, target: &CapacityTarget) -> Option<String> {
 
 fn warnings(record: &CapacityRecord) -> String {
     let mut out = String::new();
-    for target in &record.targets {
-        for reason in lowest_failure(target) {
-            out += &wrap(" ! ", &format!("{}: {reason}", target.name));
-        }
-    }
     if !record.search.left_out.is_empty() {
         let left_out = record.search.left_out.join(", ");
         out += &wrap(" ! ", &format!("{left_out}: not asked for, as the rate is what is searched"));
@@ -201,14 +197,15 @@ fn warnings(record: &CapacityRecord) -> String {
     out
 }
 
-/// What ended a target's capacity: the trial of the lowest rate that did not hold.
-fn lowest_failure(target: &CapacityTarget) -> Vec<String> {
+/// What ends a target's capacity: why the lowest rate that failed did so.
+fn ending(target: &CapacityTarget) -> String {
     let failed = target.trials.iter().filter(|trial| !trial.passed);
-    let lowest = failed.min_by(|a, b| a.rate_per_s.total_cmp(&b.rate_per_s));
-    let reasons = lowest.into_iter().flat_map(|trial| {
-        trial.reasons.iter().map(|reason| format!("at {}/s, {reason}", rate(trial.rate_per_s)))
-    });
-    reasons.collect()
+    let Some(lowest) = failed.min_by(|a, b| a.rate_per_s.total_cmp(&b.rate_per_s)) else {
+        return String::new();
+    };
+    let who = if lowest.generator_limited { ", with the generator at its limit" } else { "" };
+    let at = format!("{} failed at {}/s{who}", target.name, rate(lowest.rate_per_s));
+    wrap(" ", &format!("{at}: {}", lowest.reasons.join("; ")))
 }
 
 fn saved(record: &CapacityRecord, folder: Option<&Path>) -> String {

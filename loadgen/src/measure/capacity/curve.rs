@@ -89,7 +89,8 @@ pub fn knee(curve: &[CurvePoint]) -> Option<&CurvePoint> {
         point.latency_us.mean.filter(|us| *us > 0.0).map(|us| point.answered_per_s / us)
     };
     let powered = curve.iter().filter_map(|point| Some((point, power(point)?)));
-    powered.max_by(|(_, a), (_, b)| a.total_cmp(b)).map(|(point, _)| point)
+    // Of several the last is taken: here the one of the lowest rate.
+    powered.rev().max_by(|(_, a), (_, b)| a.total_cmp(b)).map(|(point, _)| point)
 }
 
 #[cfg(test)]
@@ -142,7 +143,7 @@ mod tests {
         // M/M/1 that serves 1,000/s: latency is 1 / (1000 - rate), and half the load is best.
         let at = |rate: u32| {
             let latency = Duration::from_secs_f64(1.0 / f64::from(1_000 - rate));
-            tried(rate.into(), true, latency, rate.into())
+            tried(rate.into(), true, latency, rate)
         };
         let trials: Vec<Tried> = (1..10).map(|n| at(100 * n)).collect();
         let curve = curve(&trials, 0.05);
