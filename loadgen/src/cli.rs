@@ -36,6 +36,7 @@ Examples:
   loadgen --scenario redis3 --workers 4           compare four servers over Redis
   loadgen --scenario direct --target sanic,quart  two of them, without a backend
   loadgen --scenario direct --url http://127.0.0.1:8000 --duration 30s
+  loadgen capacity --scenario redis3 -t sanic     the highest rate that it carries
   loadgen check my-scenario.toml                  what it would do, without doing it
   loadgen check --try http://127.0.0.1:8000 my-scenario.toml    each request once
 
@@ -47,6 +48,8 @@ Exit codes: 0 done, 1 failed, 2 the command line or a scenario is wrong, 3 a thr
 pub enum Command {
     /// Load each target and compare them (the default).
     Run(RunArgs),
+    /// Find the highest rate that each target carries, by search in the open model.
+    Capacity(CapacityArgs),
     /// Validate scenarios and explain what they would do; sends nothing, but with --try.
     Check(CheckArgs),
     /// List the scenarios and targets there are.
@@ -119,6 +122,73 @@ pub struct RunArgs {
     /// What to write to stdout; everything else goes to stderr.
     #[arg(short, long, value_enum, default_value_t = Format::Table)]
     pub format: Format,
+}
+
+/// The options of `capacity`.
+#[derive(Debug, Args)]
+#[command(after_help = CAPACITY_EXAMPLES)]
+pub struct CapacityArgs {
+    /// A scenario's name (see `loadgen list`) or the path of its TOML file. Its thresholds are what
+    /// must hold, and `error_rate < 1%` where it has none on all steps' errors.
+    #[arg(short, long, value_name = "NAME|PATH")]
+    pub scenario: String,
+    /// The targets to compare, instead of the scenario's own.
+    #[arg(short, long, value_name = "NAME,…", value_delimiter = ',', conflicts_with = "url")]
+    pub target: Vec<String>,
+    /// A server that is running already, instead of the lab's targets.
+    #[arg(long, value_name = "URL")]
+    pub url: Option<String>,
+    /// Worker processes that share the load; without it, it comes from this process.
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256))]
+    pub workers: Option<u32>,
+    /// The most requests under way at the same time [default: the scenario's users, at least 1000
+    /// where it is of the closed model].
+    #[arg(short, long, value_name = "N")]
+    pub users: Option<u32>,
+    /// How long a trial holds its rate, at least: longer where the rate is too low for the samples
+    /// that the thresholds take.
+    #[arg(short, long, value_name = "TIME", value_parser = parse_duration, default_value = "5s", allow_hyphen_values = true)]
+    pub duration: Duration,
+    /// How long each trial runs before it counts.
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "1s", allow_hyphen_values = true)]
+    pub warmup: Duration,
+    /// How far apart the highest rate that passed and the lowest that did not may be, in %.
+    #[arg(short, long, value_name = "PERCENT", value_parser = percent, default_value = "5", allow_hyphen_values = true)]
+    pub precision: f64,
+    /// Searches for each target; all but the first begin near the result of those before.
+    #[arg(short, long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub rounds: u32,
+    /// What generated data, the order of targets and the rates that are tried are seeded with
+    /// [default: chosen at random, and reported].
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Worker processes of each target.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=256))]
+    pub server_workers: u32,
+    /// Don't find out first what the generator can send here at most.
+    #[arg(long)]
+    pub no_calibrate: bool,
+    /// The folder to save the result in [default: runs/TIME-SCENARIO].
+    #[arg(short, long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// What to write to stdout; everything else goes to stderr.
+    #[arg(short, long, value_enum, default_value_t = Format::Table)]
+    pub format: Format,
+}
+
+const CAPACITY_EXAMPLES: &str = "\
+Examples:
+  loadgen capacity --scenario redis3 --target sanic,quart
+  loadgen capacity --scenario direct --url http://127.0.0.1:8000 --precision 2 --duration 10s
+
+Exit codes are those of `loadgen run`; 3: no rate was found at which the thresholds hold";
+
+/// A percentage from 0.5 to 50, such as `5` or `5%`.
+fn percent(text: &str) -> Result<f64, String> {
+    match text.trim().trim_end_matches('%').trim_end().parse::<f64>() {
+        Ok(percent) if (0.5..=50.0).contains(&percent) => Ok(percent),
+        _ => Err("it is a percentage from 0.5 to 50".to_owned()),
+    }
 }
 
 /// What goes to stdout.

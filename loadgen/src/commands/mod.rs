@@ -1,5 +1,6 @@
 //! The subcommands, one file each, and the exit codes that they share.
 
+mod capacity;
 mod check;
 mod guard;
 mod lab;
@@ -96,6 +97,7 @@ pub fn run(cli: Cli) -> ExitCode {
     let result = match cli.command {
         None => run::run(cli.run),
         Some(Command::Run(args)) => run::run(args),
+        Some(Command::Capacity(args)) => capacity::run(args),
         Some(Command::Check(args)) => check::run(&args),
         Some(Command::List) => list::run(),
         Some(Command::Lab(command)) => lab::run(command),

@@ -6,6 +6,7 @@
 //! or hosts a request ran, nor in which order their snapshots arrive.
 
 mod bottleneck;
+mod capacity;
 mod compare;
 mod counts;
 mod latencies;
@@ -19,6 +20,10 @@ mod summary;
 mod timeline;
 mod trend;
 
+pub use capacity::{
+    Bound, CAPACITY_SCHEMA, Capacity, CapacityRecord, CapacityRound, CapacityTarget, CurvePoint,
+    Judgement, Limits, Search, SearchRecord, TrialRecord, Tried, compare_capacities, curve, knee,
+};
 pub use compare::{Comparison, Pair, Placing, compare};
 pub use counts::Counts;
 pub use latencies::Latencies;

@@ -3,10 +3,29 @@
 use super::format::{count, wrap};
 use crate::measure::{Comparison, FEWEST_ROUNDS, Pair, RunRecord};
 
+/// What targets were compared by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Figure {
+    /// How much they answered to users that wait for it.
+    Answers,
+    /// How fast they answered at one rate.
+    Speed,
+    /// The highest rate that they carry.
+    Capacity,
+}
+
 /// A sentence for each two neighbours of the ranking.
 pub fn conclusion(record: &RunRecord) -> String {
     let Some(comparison) = &record.comparison else { return String::new() };
-    let open = record.load.rate_per_s.is_some();
+    let figure = match record.load.rate_per_s {
+        None => Figure::Answers,
+        Some(_) => Figure::Speed,
+    };
+    conclude(comparison, figure)
+}
+
+/// The same, of what `figure` says that was compared.
+pub fn conclude(comparison: &Comparison, figure: Figure) -> String {
     let pairs = neighbours(comparison);
     let mut out = String::new();
     match pairs.first() {
@@ -16,7 +35,7 @@ pub fn conclusion(record: &RunRecord) -> String {
         {
             out += &wrap(" ", &format!("{}: {FEWEST_ROUNDS} are needed", too_few(first)));
         }
-        _ => out.extend(pairs.iter().map(|pair| wrap(" ", &sentence(pair, open)))),
+        _ => out.extend(pairs.iter().map(|pair| wrap(" ", &sentence(pair, figure)))),
     }
     if let Some(percent) = comparison.noise_floor_percent {
         out += &wrap(" ", &noise_floor(percent, pairs.iter().any(|pair| pair.shown)));
@@ -68,11 +87,11 @@ fn too_few(pair: &Pair) -> String {
     }
 }
 
-/// What the rounds of both tell: of their rates, or in the `open` model of their latencies.
-fn sentence(pair: &Pair, open: bool) -> String {
+/// What the rounds of both tell.
+fn sentence(pair: &Pair, figure: Figure) -> String {
     let Pair { better, worse, .. } = pair;
     match (pair.ratio, pair.confidence_95) {
-        (None, _) if open => {
+        (None, _) if figure == Figure::Speed => {
             format!("{worse} did not carry the rate: its latencies are not compared")
         }
         _ if is_short(pair) => {
@@ -81,11 +100,14 @@ fn sentence(pair: &Pair, open: bool) -> String {
         }
         (Some(ratio), Some([low, high])) if pair.shown => {
             let [ratio, low, high] = times([ratio, low, high]);
-            match open {
-                false => {
+            match figure {
+                Figure::Answers => {
                     format!("{better} serves {ratio} times the requests of {worse} ({low}–{high})")
                 }
-                true => format!(
+                Figure::Capacity => {
+                    format!("{better} carries {ratio} times the rate of {worse} ({low}–{high})")
+                }
+                Figure::Speed => format!(
                     "{better} answers {ratio} times as fast as {worse} ({low}–{high}), by the \
                      median"
                 ),
@@ -141,7 +163,7 @@ mod tests {
     #[test]
     fn a_ratio_that_was_shown_never_looks_like_one() {
         let shown = |ratio, ends| {
-            let sentence = sentence(&pair(ratio, ends), false);
+            let sentence = sentence(&pair(ratio, ends), Figure::Answers);
             let sentence = sentence.replace("sanic serves ", "");
             sentence.replace(" times the requests of quart", "")
         };
@@ -154,10 +176,10 @@ mod tests {
 
     #[test]
     fn at_one_rate_it_is_latencies_that_are_compared() {
-        let shown = sentence(&pair(1.5, [1.2, 1.9]), true);
+        let shown = sentence(&pair(1.5, [1.2, 1.9]), Figure::Speed);
         assert_eq!(shown, "sanic answers 1.50 times as fast as quart (1.20–1.90), by the median");
         let lost = Pair { ratio: None, rounds: 0, ..pair(1.0, [1.0, 1.0]) };
-        let lost = sentence(&lost, true);
+        let lost = sentence(&lost, Figure::Speed);
         assert_eq!(lost, "quart did not carry the rate: its latencies are not compared");
     }
 
@@ -166,7 +188,7 @@ mod tests {
         let said = |more| {
             let pair =
                 Pair { shown: false, more_rounds_for_5_percent: more, ..pair(1.0, [0.9, 1.1]) };
-            sentence(&pair, false)
+            sentence(&pair, Figure::Answers)
                 .replace("no difference between sanic and quart could be shown", "")
         };
         assert_eq!(said(Some(0)), "; one of 5 % most likely would have been");

@@ -55,6 +55,19 @@ pub fn precise(value: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
+/// A threshold's value in the unit that people use for its metric: `error_rate`, `rate`, `unsent`, or
+/// else a latency.
+#[must_use]
+pub fn quantity(threshold: &str, value: f64) -> String {
+    let metric = threshold.rsplit_once(['<', '>']).map_or("", |(metric, _)| metric.trim_end());
+    match metric.rsplit('.').next() {
+        Some("error_rate") => format!("{} %", precise(value * 100.0)),
+        Some("rate") => format!("{}/s", precise(value)),
+        Some("unsent") => precise(value),
+        _ => format!("{} ms", precise(value / 1e3)),
+    }
+}
+
 /// The columns that a report keeps to.
 pub const COLUMNS: usize = 80;
 

@@ -1,12 +1,12 @@
-//! The run record as JSON.
+//! A record as JSON.
 
-use crate::measure::RunRecord;
+use serde::Serialize;
 
 /// The document, indented, with a line feed at its end.
 ///
 /// # Errors
 ///
-/// None is known for this type; serde_json's is passed on all the same.
-pub fn json(record: &RunRecord) -> Result<String, serde_json::Error> {
+/// None is known for the records that there are; serde_json's is passed on all the same.
+pub fn json(record: &impl Serialize) -> Result<String, serde_json::Error> {
     serde_json::to_string_pretty(record).map(|text| text + "\n")
 }

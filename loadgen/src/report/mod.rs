@@ -2,13 +2,17 @@
 //! text; nothing measures or decides.
 
 mod bottlenecks;
+mod capacity;
 mod conclusion;
+mod differences;
 mod format;
 mod json;
 mod progress;
+mod table;
 mod terminal;
 
-pub use format::{count, duration, milliseconds, rate};
+pub use capacity::capacity;
+pub use format::{count, duration, milliseconds, quantity, rate};
 pub use json::json;
 pub use progress::Progress;
 pub use terminal::terminal;

@@ -86,6 +86,11 @@ impl Progress {
         }
     }
 
+    /// So many rounds are still to come, where their number is not known from the start.
+    pub fn expect(&mut self, rounds: u32) {
+        self.rounds = self.done + rounds;
+    }
+
     /// Says what is being done, such as `starting redis`.
     pub fn phase(&self, what: &str) {
         match &self.bar {

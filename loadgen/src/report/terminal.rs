@@ -1,18 +1,17 @@
 //! The comparison as a person reads it, within 80 columns where names allow.
 
-use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
 use std::time::Duration;
 
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
-
 use super::bottlenecks::bottlenecks;
 use super::conclusion::{conclusion, rounds_to_ask_for};
-use super::format::{COLUMNS, count, duration, megabytes, milliseconds, precise, rate, wrap};
+use super::differences::differences;
+use super::format::{count, duration, megabytes, milliseconds, precise, quantity, rate, wrap};
+use super::table::lay_out;
 use crate::measure::{
-    FEWEST_ROUNDS, LoadRecord, Placing, Proof, RunRecord, Summary, TargetRecord, Verdict,
-    VerdictKind,
+    FEWEST_ROUNDS, LoadRecord, Placing, Proof, RunRecord, ServerRecord, Summary, TargetRecord,
+    Verdict, VerdictKind,
 };
 
 /// The table, what it means, where the run was saved, unless it could not be, and what to type
@@ -22,7 +21,7 @@ pub fn terminal<'a>(record: &RunRecord, folder: impl Into<Option<&'a Path>>) -> 
     let sections = [
         headline(record),
         table(record),
-        differences(record),
+        differences(&servers(record)),
         conclusion(record),
         bottlenecks(record),
         counters(record),
@@ -77,7 +76,7 @@ fn amount(load: &LoadRecord) -> String {
     }
 }
 
-/// The targets, best first. Its columns stand apart as far as there is room.
+/// The targets, best first.
 fn table(record: &RunRecord) -> String {
     let mut rows = Vec::new();
     for (target, placing) in ranked(record) {
@@ -90,10 +89,9 @@ fn table(record: &RunRecord) -> String {
             );
         }
     }
-    let mut lines = lay_out(&rows, 2);
-    if lines.iter().any(|line| line.chars().count() > COLUMNS) {
-        lines = lay_out(&rows, 1);
-    }
+    // A server that is not the lab's has no CPU and memory to show.
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(HEADER.len());
+    let lines = lay_out(&HEADER[..columns], &rows);
     let compared = record.comparison.iter().flat_map(|comparison| &comparison.ranking);
     let mut legend = "requests/s counts expected answers only".to_owned();
     if compared.into_iter().any(|placing| placing.confidence_95_per_s.is_some()) {
@@ -109,25 +107,14 @@ fn table(record: &RunRecord) -> String {
     if record.comparison.as_ref().is_some_and(|comparison| !comparison.unranked.is_empty()) {
         legend += "; who is in parentheses is not ranked, see below";
     }
-    lines.join("\n") + "\n\n" + &wrap(" ", &legend)
+    lines + "\n" + &wrap(" ", &legend)
 }
 
 const HEADER: [&str; 9] = ["", "requests/s", "errors", "p50", "p95", "p99", "max", "CPU", "memory"];
 
-fn lay_out(rows: &[Vec<String>], gap: u16) -> Vec<String> {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
-    // A server that is not the lab's has no CPU and memory to show.
-    let columns = rows.iter().map(Vec::len).max().unwrap_or(HEADER.len());
-    table.set_header(&HEADER[..columns]);
-    table.add_rows(rows);
-    for (i, column) in table.column_iter_mut().enumerate() {
-        column.set_padding((if i == 0 { 1 } else { gap }, 0));
-        if i > 0 {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-    table.lines().map(|line| line.trim_end().to_owned()).collect()
+/// What the targets are, in the order of the ranking.
+fn servers(record: &RunRecord) -> Vec<(&str, &ServerRecord)> {
+    ranked(record).into_iter().map(|(target, _)| (target.name.as_str(), &target.server)).collect()
 }
 
 /// The targets in the order of the ranking, then those that have no place in it, as they were
@@ -178,53 +165,6 @@ fn summary_row(name: &str, placing: Option<&Placing>, summary: &Summary) -> Vec<
     ]
 }
 
-/// What the targets are, and how they differ: what several have in common is said once.
-fn differences(record: &RunRecord) -> String {
-    let mut owners: BTreeMap<String, Vec<&str>> = BTreeMap::new();
-    let mut traits = Vec::new();
-    for (target, _) in ranked(record) {
-        for item in traits_of(target) {
-            let owners = owners.entry(item.clone()).or_default();
-            if owners.is_empty() {
-                traits.push(item);
-            }
-            owners.push(&target.name);
-        }
-    }
-    // Traits by those who have them, in the order in which both appear.
-    let mut groups: Vec<(&[&str], Vec<&str>)> = Vec::new();
-    for item in &traits {
-        let owners = owners[item].as_slice();
-        match groups.iter_mut().find(|(others, _)| *others == owners) {
-            Some((_, items)) => items.push(item),
-            None => groups.push((owners, vec![item])),
-        }
-    }
-    groups.sort_by_key(|(owners, _)| std::cmp::Reverse(owners.len()));
-    groups
-        .iter()
-        .map(|(owners, items)| {
-            let all = owners.len() > 1 && owners.len() == record.targets.len();
-            let who = if all { "all".to_owned() } else { owners.join(", ") };
-            wrap(" ", &format!("{who}: {}", items.join("; ")))
-        })
-        .collect()
-}
-
-/// Nothing for a server that is not the lab's.
-fn traits_of(target: &TargetRecord) -> Vec<String> {
-    let server = &target.server;
-    let mut traits = Vec::new();
-    if !server.framework.is_empty() {
-        traits.push(format!("{} on {}", server.framework, server.server));
-    }
-    if server.workers > 1 {
-        traits.push(format!("{} worker processes asked for", server.workers));
-    }
-    traits.extend(server.differs.iter().cloned());
-    traits
-}
-
 /// What was counted in the answers, and whether the backend agrees.
 fn counters(record: &RunRecord) -> String {
     let mut out = String::new();
@@ -270,18 +210,6 @@ fn thresholds(record: &RunRecord) -> String {
         out += &wrap(mark, &format!("{}: {} ({measured})", t.target, t.threshold));
     }
     out
-}
-
-/// A threshold's value in the unit that people use for its metric: `error_rate`, `rate`, `unsent`, or
-/// else a latency.
-fn quantity(threshold: &str, value: f64) -> String {
-    let metric = threshold.rsplit_once(['<', '>']).map_or("", |(metric, _)| metric.trim_end());
-    match metric.rsplit('.').next() {
-        Some("error_rate") => format!("{} %", precise(value * 100.0)),
-        Some("rate") => format!("{}/s", precise(value)),
-        Some("unsent") => precise(value),
-        _ => format!("{} ms", precise(value / 1e3)),
-    }
 }
 
 /// A percentile that the table doesn't show needs no word about why it is missing.

@@ -1,5 +1,6 @@
 //! The real binary, in a project of its own.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -103,5 +104,30 @@ impl Finished {
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.stdout)
             .unwrap_or_else(|e| panic!("{e}: {}\n{}", self.stdout, self.stderr))
+    }
+}
+
+/// Every path below `root` in a document, a line each; the places of an array are one.
+pub fn shape(document: &Value, root: &str) -> String {
+    let mut paths = BTreeSet::new();
+    collect_paths(document, root, &mut paths);
+    paths.into_iter().collect::<Vec<_>>().join("\n")
+}
+
+fn collect_paths(value: &Value, path: &str, out: &mut BTreeSet<String>) {
+    match value {
+        Value::Object(map) => {
+            for (key, inner) in map {
+                collect_paths(inner, &format!("{path}.{key}"), out);
+            }
+        }
+        Value::Array(values) if !values.is_empty() => {
+            for inner in values {
+                collect_paths(inner, &format!("{path}[]"), out);
+            }
+        }
+        _ => {
+            out.insert(path.to_owned());
+        }
     }
 }

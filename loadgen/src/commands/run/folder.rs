@@ -5,9 +5,14 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use serde::Serialize;
+
 use crate::commands::{Exit, Failure};
-use crate::measure::RunRecord;
+use crate::measure::{CapacityRecord, RunRecord};
 use crate::report;
+
+/// The documents that a folder may hold: of a run, and of a search for capacities.
+const RECORDS: [&str; 2] = ["run.json", "capacity.json"];
 
 /// A folder that exists and can be written to.
 #[derive(Debug)]
@@ -20,7 +25,7 @@ impl RunFolder {
         let path = out.map_or_else(|| default_path(scenario), Path::to_owned);
         let folder = Self(path);
         let failed = |e: io::Error| folder.failure("write to", &e);
-        if folder.record_path().exists() {
+        if RECORDS.iter().any(|name| folder.0.join(name).exists()) {
             let message = format!("{} holds a run already", folder.0.display());
             return Err(Failure::message(Exit::Usage, message, "choose another folder for --out"));
         }
@@ -36,18 +41,24 @@ impl RunFolder {
         &self.0
     }
 
-    /// Saves the record: under a temporary name first, so that no half of it is ever found.
+    /// Saves the record of a run.
     pub fn save(&self, record: &RunRecord) -> Result<(), Failure> {
-        let temporary = self.0.join(".run.json");
+        self.save_as(RECORDS[0], record)
+    }
+
+    /// Saves what a search for capacities found.
+    pub fn save_capacity(&self, record: &CapacityRecord) -> Result<(), Failure> {
+        self.save_as(RECORDS[1], record)
+    }
+
+    /// Under a temporary name first, so that no half of it is ever found.
+    fn save_as(&self, name: &str, record: &impl Serialize) -> Result<(), Failure> {
+        let temporary = self.0.join(format!(".{name}"));
         report::json(record)
             .map_err(io::Error::other)
             .and_then(|text| fs::write(&temporary, text))
-            .and_then(|()| fs::rename(&temporary, self.record_path()))
+            .and_then(|()| fs::rename(&temporary, self.0.join(name)))
             .map_err(|e| self.failure("save the run in", &e))
-    }
-
-    fn record_path(&self) -> PathBuf {
-        self.0.join("run.json")
     }
 
     fn failure(&self, verb: &str, error: &io::Error) -> Failure {

@@ -1,16 +1,16 @@
 //! `loadgen run`, the main job: rounds over targets, and the comparison.
 
 mod calibration;
-mod environment;
-mod folder;
+pub(super) mod environment;
+pub(super) mod folder;
 mod generator;
-mod interrupt;
-mod job;
-mod order;
+pub(super) mod interrupt;
+pub(super) mod job;
+pub(super) mod order;
 mod proof;
-mod record;
-mod session;
-mod stdout;
+pub(super) mod record;
+pub(super) mod session;
+pub(super) mod stdout;
 mod verdicts;
 
 use std::path::Path;
@@ -40,12 +40,19 @@ const RESERVED_FILES: u64 = 100;
 const MANY_USERS: u32 = 1_000;
 
 /// What a round takes besides its warm-up and its load: the target's start, verification and stop.
-const OVERHEAD: Duration = Duration::from_secs(2);
+pub(super) const OVERHEAD: Duration = Duration::from_secs(2);
 
 /// Measures what the command line asks for, saves it, and prints it.
 pub fn run(args: RunArgs) -> Result<Exit, Failure> {
     let job = Job::resolve(args)?;
-    allow_connections(&job)?;
+    let (folder, layout, stdout) = prepare(&job)?;
+    super::runtime()?.block_on(execute(&job, &folder, layout, stdout))
+}
+
+/// What is needed before anything starts: a folder for the results, the CPUs of each part, of which
+/// this process now keeps to its own, and standard output.
+pub(super) fn prepare(job: &Job) -> Result<(RunFolder, Layout, Stdout), Failure> {
+    allow_connections(job)?;
     if job.workers.is_none() && job.scenario.load.users >= MANY_USERS {
         use_huge_pages();
     }
@@ -63,7 +70,7 @@ pub fn run(args: RunArgs) -> Result<Exit, Failure> {
         let message = format!("loadgen cannot keep to its CPUs: {e}");
         Failure::message(Exit::Failed, message, "see `taskset -p $$`")
     })?;
-    super::runtime()?.block_on(execute(&job, &folder, layout, stdout))
+    Ok((folder, layout, stdout))
 }
 
 /// Each user of a process keeps a connection open: refuses what the limit does not allow.
@@ -123,7 +130,7 @@ async fn execute(
     Ok(exit)
 }
 
-async fn prepare_lab(
+pub(super) async fn prepare_lab(
     job: &Job,
     folder: &RunFolder,
     layout: &Layout,
@@ -166,7 +173,7 @@ fn exit(record: &RunRecord, measured: Measured) -> Exit {
     }
 }
 
-fn nothing_measured(progress: &Progress) -> Exit {
+pub(super) fn nothing_measured(progress: &Progress) -> Exit {
     progress.finish();
     say("interrupted before anything was measured");
     Exit::Interrupted

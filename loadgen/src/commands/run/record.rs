@@ -401,7 +401,8 @@ fn workers(rounds: &[&Round]) -> Vec<WorkerRecord> {
     sums.into_values().collect()
 }
 
-fn server(job: &Job, index: usize, lab: Option<&Lab>) -> ServerRecord {
+/// What the lab knows of a target; nothing where there is no lab.
+pub fn server(job: &Job, index: usize, lab: Option<&Lab>) -> ServerRecord {
     let (Some(target), Some(lab)) = (job.target(index), lab) else {
         return ServerRecord::default();
     };

@@ -70,8 +70,10 @@ pub struct Measured {
 }
 
 /// Why a run goes no further.
-enum Stopped {
+pub enum Stopped {
+    /// By a signal.
     Interrupted,
+    /// By an error.
     Failed(Failure),
 }
 
@@ -112,6 +114,11 @@ impl<'a> Session<'a> {
         self.lab.as_ref()
     }
 
+    /// What shows how far it is.
+    pub fn progress(&mut self) -> &mut Progress {
+        self.progress
+    }
+
     /// Stops everything that was started.
     pub async fn close(self) {
         self.progress.step("stopping");
@@ -146,7 +153,7 @@ impl<'a> Session<'a> {
     }
 
     /// Starts what runs through all rounds: backends and workers.
-    async fn start(&mut self) -> Result<(), Stopped> {
+    pub async fn start(&mut self) -> Result<(), Stopped> {
         let interrupt = self.interrupt.clone();
         if let Some(lab) = &mut self.lab {
             unless(&interrupt, lab.start_backends(&self.job.scenario.backends))
@@ -168,7 +175,7 @@ impl<'a> Session<'a> {
     }
 
     /// What the generator can send at most, from an earlier run or found out now.
-    async fn calibration(&mut self) -> Result<Option<Calibration>, Stopped> {
+    pub async fn calibration(&mut self) -> Result<Option<Calibration>, Stopped> {
         if !self.job.calibrate {
             return Ok(None);
         }
@@ -189,20 +196,8 @@ impl<'a> Session<'a> {
         rounds: &mut Vec<Round>,
     ) -> Result<(), Stopped> {
         let name = &self.job.names()[target];
-        let (url, mut running) = match (&self.job.subject, &self.lab, self.job.target(target)) {
-            (Subject::Lab { .. }, Some(lab), Some(spec)) => {
-                self.progress.step(&format!("starting {name}"));
-                let log = format!("{}-{number}.log", name.replace(AGAIN, "-again"));
-                let started = async {
-                    lab.fill().await?;
-                    lab.start_target(&spec.name, &log).await
-                };
-                let running = unless(&self.interrupt, started).await?.map_err(Failure::from)?;
-                (running.url.clone(), Some(running))
-            }
-            (Subject::Url(url), ..) => (url.clone(), None),
-            (Subject::Lab { .. }, ..) => return Err(Stopped::Interrupted),
-        };
+        let log = format!("{}-{number}.log", name.replace(AGAIN, "-again"));
+        let (url, mut running) = self.up(target, &log).await?;
         let plan = self.job.plan(url.clone(), number);
         let result = self.load(name, plan, running.as_ref()).await;
         let ended = self.ended(running.as_mut());
@@ -238,9 +233,27 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
+    /// Fills the backends and starts the target: where it answers, and what runs there unless
+    /// that is a server that ran already.
+    pub async fn up(&self, target: usize, log: &str) -> Result<(String, Option<Target>), Stopped> {
+        match (&self.job.subject, &self.lab, self.job.target(target)) {
+            (Subject::Lab { .. }, Some(lab), Some(spec)) => {
+                self.progress.step(&format!("starting {}", self.job.names()[target]));
+                let started = async {
+                    lab.fill().await?;
+                    lab.start_target(&spec.name, log).await
+                };
+                let running = unless(&self.interrupt, started).await?.map_err(Failure::from)?;
+                Ok((running.url.clone(), Some(running)))
+            }
+            (Subject::Url(url), ..) => Ok((url.clone(), None)),
+            (Subject::Lab { .. }, ..) => Err(Stopped::Interrupted),
+        }
+    }
+
     /// The service that ended by itself during the round, if one did: nothing that was measured
     /// with it can be believed.
-    fn ended(&mut self, running: Option<&mut Target>) -> Option<LabError> {
+    pub fn ended(&mut self, running: Option<&mut Target>) -> Option<LabError> {
         let target = running.and_then(Target::lost);
         target.or_else(|| self.lab.as_mut()?.lost_backends().into_iter().next())
     }
@@ -257,7 +270,7 @@ impl<'a> Session<'a> {
     }
 
     /// Verifies the target and puts the load on it.
-    async fn load(
+    pub async fn load(
         &mut self,
         name: &str,
         plan: Plan,

@@ -1,0 +1,157 @@
+//! `loadgen capacity`: the highest rate that each target carries, found by search in the open model.
+//!
+//! A round is a search over one target, started afresh; a search is a row of trials, each of which
+//! holds a rate and is judged like a run of one round.
+
+mod criteria;
+mod record;
+mod rounds;
+
+use std::time::{Duration, SystemTime};
+
+use tokio_util::sync::CancellationToken;
+
+use self::criteria::Criteria;
+use self::record::{Context, record};
+use self::rounds::{Place, Rounds, Searched};
+use super::output::unprinted;
+use super::run::environment::environment;
+use super::run::folder::RunFolder;
+use super::run::job::Job;
+use super::run::session::{Session, Stopped};
+use super::run::stdout::Stdout;
+use super::run::{OVERHEAD, interrupt, nothing_measured, prepare, prepare_lab};
+use super::{Exit, Failure};
+use crate::cli::{CapacityArgs, Format, RunArgs};
+use crate::lab::Layout;
+use crate::measure::{Bound, CapacityRecord};
+use crate::report::{self, Progress};
+
+/// A search as the command line asks for it.
+struct Quest {
+    job: Job,
+    criteria: Criteria,
+    /// How far apart a rate that passed and one that did not may be, as a share of the lower.
+    precision: f64,
+    /// How long a trial holds its rate, at the least.
+    duration: Duration,
+}
+
+/// Searches what the command line asks for, saves it, and prints it.
+pub fn run(args: CapacityArgs) -> Result<Exit, Failure> {
+    let (duration, precision) = (args.duration, args.precision / 100.0);
+    let mut job = Job::resolve(as_run(args))?;
+    let criteria = Criteria::of(&mut job.scenario, duration);
+    let quest = Quest { job, criteria, precision, duration };
+    let (folder, layout, stdout) = prepare(&quest.job)?;
+    super::runtime()?.block_on(execute(&quest, &folder, layout, stdout))
+}
+
+/// A run in the open model, whose rate each trial sets anew.
+fn as_run(args: CapacityArgs) -> RunArgs {
+    RunArgs {
+        scenario: Some(args.scenario),
+        target: args.target,
+        url: args.url,
+        workers: args.workers,
+        users: args.users,
+        ramp_up: Some(Duration::ZERO),
+        duration: Some(args.duration),
+        iterations: None,
+        rate: Some(1.0),
+        aa: false,
+        rounds: Some(args.rounds),
+        warmup: args.warmup,
+        seed: args.seed,
+        server_workers: args.server_workers,
+        no_calibrate: args.no_calibrate,
+        out: args.out,
+        format: args.format,
+    }
+}
+
+async fn execute(
+    quest: &Quest,
+    folder: &RunFolder,
+    layout: Layout,
+    mut stdout: Stdout,
+) -> Result<Exit, Failure> {
+    let interrupt = interrupt::on_signal()?;
+    let started = SystemTime::now();
+    let each = quest.job.warmup + quest.duration + OVERHEAD;
+    let mut progress = Progress::new(1, Some(each));
+    let lab = tokio::select! {
+        biased;
+        () = interrupt.cancelled() => return Ok(nothing_measured(&progress)),
+        lab = prepare_lab(&quest.job, folder, &layout, &progress) => lab?,
+    };
+    let mut session =
+        Session::new(&quest.job, lab, &mut progress, &layout, folder.path(), interrupt.clone());
+    let (searched, environment) = search(quest, &mut session, &layout, &interrupt).await;
+    if searched.is_empty() {
+        session.close().await;
+        return searched.failure.map_or_else(|| Ok(nothing_measured(&progress)), Err);
+    }
+    let interrupted = interrupt.is_cancelled();
+    let lab = session.lab();
+    let record = record(quest, &searched, Context { environment, lab, started, interrupted });
+    let saved = folder.save_capacity(&record);
+    session.close().await;
+    // Not being able to save is no reason not to show.
+    let saved_in = saved.is_ok().then(|| folder.path());
+    let text = match quest.job.format {
+        Format::Table => report::capacity(&record, saved_in),
+        Format::Json => report::json(&record).unwrap_or_default(),
+    };
+    let shown = stdout.print(&text).map_err(unprinted);
+    let exit = exit(&record, searched);
+    saved.and(shown)?;
+    Ok(exit)
+}
+
+/// Searches all rounds, or as many as an interrupt or an error allow; and where that was.
+async fn search(
+    quest: &Quest,
+    session: &mut Session<'_>,
+    layout: &Layout,
+    interrupt: &CancellationToken,
+) -> (Searched, crate::measure::Environment) {
+    let mut searched = Searched::new(quest.job.names().len());
+    let calibration = match session.start().await {
+        Ok(()) => session.calibration().await,
+        Err(stopped) => Err(stopped),
+    };
+    let backends = match session.lab() {
+        Some(lab) => lab.backend_versions().await,
+        None => Default::default(),
+    };
+    let environment = environment(&quest.job, session.lab(), layout, &backends);
+    let result = match calibration {
+        Ok(calibration) => {
+            let place = Place { environment: &environment, calibration };
+            Rounds::new(quest, session, place, interrupt, &mut searched).run().await
+        }
+        Err(stopped) => Err(stopped),
+    };
+    if let Err(Stopped::Failed(failure)) = result {
+        searched.failure = Some(failure);
+    }
+    (searched, environment)
+}
+
+/// The exit code, the most urgent reason first; an error that ended the search is said here.
+fn exit(record: &CapacityRecord, searched: Searched) -> Exit {
+    let failed = searched.failure.map(|failure| {
+        failure.print();
+        failure.exit
+    });
+    if record.interrupted {
+        Exit::Interrupted
+    } else if let Some(exit) = failed {
+        exit
+    } else if record.targets.iter().any(|target| target.capacity.bound == Bound::Below) {
+        Exit::Threshold
+    } else {
+        Exit::Done
+    }
+}

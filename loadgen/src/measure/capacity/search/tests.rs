@@ -1,0 +1,172 @@
+use proptest::prelude::*;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use super::*;
+
+const LIMITS: Limits = Limits { lowest_per_s: 1.0, highest_per_s: 1e6, precision: 0.05 };
+
+/// Searches to its end, and returns the rates that were tried.
+fn run(search: &mut Search, mut judge: impl FnMut(f64) -> Judgement) -> Vec<f64> {
+    let mut tried = Vec::new();
+    while let Some(rate) = search.next_per_s() {
+        assert!(tried.len() < 200, "it does not end: {tried:?}");
+        search.judged(judge(rate));
+        tried.push(rate);
+    }
+    tried
+}
+
+fn up_to(truth: f64) -> impl FnMut(f64) -> Judgement {
+    move |rate| if rate <= truth { Judgement::Passed } else { Judgement::Failed }
+}
+
+fn rounded(rates: &[f64]) -> Vec<u64> {
+    rates.iter().map(|rate| rate.round() as u64).collect()
+}
+
+#[test]
+fn it_doubles_until_two_trials_fail_and_halves_what_is_left() {
+    let mut search = Search::wide(100.0, LIMITS);
+    let tried = run(&mut search, up_to(1_000.0));
+    assert_eq!(rounded(&tried), [100, 200, 400, 800, 1600, 1600, 1131, 951, 1037, 993]);
+    let found = search.found(1);
+    assert_eq!((found.bound, found.trials), (Bound::Found, 10));
+    assert_eq!(found.capacity_per_s.unwrap().round(), 1_015.0);
+}
+
+#[test]
+fn near_a_result_few_trials_are_enough() {
+    let mut search = Search::near(1_010.0, LIMITS);
+    let tried = run(&mut search, up_to(1_000.0));
+    assert_eq!(rounded(&tried), [1010, 916, 962]);
+    let mut far = Search::near(100.0, LIMITS);
+    let tried = run(&mut far, up_to(1_000.0));
+    assert_eq!(rounded(&tried)[..7], [100, 110, 134, 198, 396, 792, 1584]);
+}
+
+#[test]
+fn one_disturbance_on_the_way_up_costs_one_trial() {
+    let mut search = Search::wide(100.0, LIMITS);
+    let mut number = 0;
+    run(&mut search, |rate| {
+        number += 1;
+        if number == 2 { Judgement::Failed } else { up_to(1_000.0)(rate) }
+    });
+    let found = search.found(1).capacity_per_s.unwrap();
+    assert!((950.0..1_050.0).contains(&found), "{found}");
+}
+
+#[test]
+fn what_never_fails_is_at_least_that_and_what_never_holds_is_below() {
+    let mut search = Search::wide(100.0, LIMITS);
+    run(&mut search, |_| Judgement::Passed);
+    let found = search.found(1);
+    assert_eq!((found.bound, found.capacity_per_s), (Bound::AtLeast, None));
+    assert_eq!(found.passed_per_s.unwrap().round(), 1e6);
+    let mut search = Search::wide(100.0, LIMITS);
+    run(&mut search, |_| Judgement::Failed);
+    let found = search.found(1);
+    assert_eq!((found.bound, found.capacity_per_s, found.passed_per_s), (Bound::Below, None, None));
+    assert_eq!(found.failed_per_s.unwrap().round(), 1.0);
+}
+
+#[test]
+fn where_the_generator_was_the_limit_it_is_a_lower_bound() {
+    let mut search = Search::wide(100.0, LIMITS);
+    run(&mut search, |rate| if rate < 1e3 { Judgement::Passed } else { Judgement::Limited });
+    let found = search.found(1);
+    assert_eq!((found.bound, found.capacity_per_s), (Bound::AtLeast, None));
+    assert!((950.0..1_000.0).contains(&found.passed_per_s.unwrap()));
+}
+
+#[test]
+fn nothing_is_known_before_the_end() {
+    let mut search = Search::wide(100.0, LIMITS);
+    search.judged(Judgement::Passed);
+    let found = search.found(2);
+    assert_eq!((found.bound, found.capacity_per_s, found.trials), (Bound::Unknown, None, 1));
+    assert_eq!(found.passed_per_s.unwrap().round(), 100.0);
+}
+
+/// Five rounds over a server whose capacity differs by 3 % from round to round, with chance in trials
+/// near it: the interval holds the truth as often as it says, though rounds begin where the others
+/// ended.
+#[test]
+fn intervals_hold_the_truth() {
+    let mut random = ChaCha8Rng::seed_from_u64(4);
+    let runs = 2_000;
+    let holds = (0..runs).filter(|_| {
+        let mut rounds = Vec::new();
+        for number in 1..=5 {
+            let truth = 1_000.0 * (0.03 * normal(&mut random)).exp();
+            let chance = random.random_range(-0.5..0.5);
+            let mut search = Search::after(&rounds, 28.0, LIMITS, chance);
+            run(&mut search, |rate| {
+                let holds = 1.0 / (1.0 + (rate / truth).powf(100.0));
+                if random.random_bool(holds) { Judgement::Passed } else { Judgement::Failed }
+            });
+            rounds.push(search.found(number));
+        }
+        let [low, high] = Capacity::of(&rounds).confidence_95_per_s.unwrap();
+        (low..high).contains(&1_000.0)
+    });
+    let share = holds.count() as f64 / f64::from(runs);
+    assert!((0.93..0.97).contains(&share), "{share}");
+}
+
+/// The sum of twelve even draws is about normal, with a deviation of one.
+fn normal(random: &mut ChaCha8Rng) -> f64 {
+    (0..12).map(|_| random.random_range(-0.5..0.5)).sum()
+}
+
+proptest! {
+    #[test]
+    fn any_truth_is_bracketed_within_a_bounded_number_of_trials(
+        truth in 0.0..14.0_f64, start in -1.0..15.0_f64, precision in 0.01..0.5_f64, near: bool,
+    ) {
+        let limits = Limits { precision, ..LIMITS };
+        let (truth, start) = (truth.exp(), start.exp());
+        let new = if near { Search::near } else { Search::wide };
+        let mut search = new(start, limits);
+        let tried = run(&mut search, up_to(truth));
+        // To the truth in steps of two at the worst, after those that grow to it; one again.
+        let steps = 20.0 + 8.0 + 1.0;
+        let halves = (2.0_f64.ln() / precision.ln_1p()).log2().ceil() + 1.0;
+        prop_assert!(tried.len() as f64 <= steps + halves, "{tried:?}");
+        prop_assert!(tried.iter().all(|rate| (0.999..1.001e6).contains(rate)), "{tried:?}");
+        let found = search.found(1);
+        match found.bound {
+            Bound::Found => {
+                let (held, failed) = (found.passed_per_s.unwrap(), found.failed_per_s.unwrap());
+                prop_assert!(held <= truth && truth < failed, "{held} {truth} {failed}");
+                prop_assert!(failed / held <= 1.0 + precision + 1e-6);
+                let middle = found.capacity_per_s.unwrap();
+                prop_assert!(held <= middle && middle <= failed);
+            }
+            Bound::AtLeast => prop_assert!(truth >= 0.999e6),
+            Bound::Below => prop_assert!(truth <= 1.001),
+            Bound::Unknown => prop_assert!(false, "it is over"),
+        }
+    }
+
+    #[test]
+    fn with_chance_in_its_trials_it_still_ends_between_a_rate_that_held_and_one_that_failed(
+        seed: u64, near: bool, noise in 0.0..1.0_f64,
+    ) {
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        let new = if near { Search::near } else { Search::wide };
+        let mut search = new(500.0, LIMITS);
+        run(&mut search, |rate| match random.random_bool(noise) {
+            true if random.random_bool(0.3) => Judgement::Limited,
+            true if random.random_bool(0.5) => Judgement::Passed,
+            true => Judgement::Failed,
+            false => up_to(1_000.0)(rate),
+        });
+        let found = search.found(1);
+        prop_assert!(found.bound != Bound::Unknown);
+        if let (Some(held), Some(failed)) = (found.passed_per_s, found.failed_per_s) {
+            prop_assert!(held < failed && failed / held <= 1.05 + 1e-6);
+        }
+    }
+}
