@@ -6,8 +6,8 @@ use std::path::Path;
 
 use loadgen::measure::{
     Comparison, Degraded, Environment, Latencies, LatencyOverRounds, LatencySummary, LoadRecord,
-    Proof, ResourceRecord, RoundRecord, RunRecord, SCHEMA, ServerRecord, Summary, TargetRecord,
-    ThresholdRecord, Verdict, VerdictKind, compare,
+    OverRounds, Proof, ResourceRecord, RoundRecord, RunRecord, SCHEMA, ServerRecord, Summary,
+    TargetRecord, ThresholdRecord, Verdict, VerdictKind, compare,
 };
 use loadgen::report::terminal;
 
@@ -64,7 +64,7 @@ fn target(name: &str, rates: &[f64]) -> TargetRecord {
         seconds: Vec::new(),
         resources: BTreeMap::new(),
     });
-    let used = ResourceRecord { cpu_s: 9.0, cpu_percent: 97.6, memory_max_bytes: 87_400_000 };
+    let answered = (mean * 3.0) as u64;
     TargetRecord {
         name: name.to_owned(),
         url: "http://127.0.0.1:8000".to_owned(),
@@ -76,8 +76,20 @@ fn target(name: &str, rates: &[f64]) -> TargetRecord {
         counters: BTreeMap::new(),
         proofs: Vec::new(),
         rounds: rounds.collect(),
-        resources: BTreeMap::from([("target".to_owned(), used)]),
+        resources: BTreeMap::from([("target".to_owned(), used(2.93, 87_400_000).over(answered))]),
+        cpu_us_per_request_over_rounds: BTreeMap::new(),
         workers: Vec::new(),
+    }
+}
+
+/// What a service used that kept a core busy.
+fn used(cpu_s: f64, memory_max_bytes: u64) -> ResourceRecord {
+    ResourceRecord {
+        cpu_s,
+        cpu_percent: 97.6,
+        memory_max_bytes,
+        memory_mean_bytes: memory_max_bytes / 10 * 9,
+        ..ResourceRecord::default()
     }
 }
 
@@ -277,6 +289,41 @@ fn of_one_server(again: [f64; 5]) -> RunRecord {
     let mut record = record(vec![once, five("sanic (again)", 4_321.0, again)]);
     record.comparison = record.comparison.map(Comparison::of_one_server);
     record
+}
+
+/// Two targets at 500 requests/s, with Redis beside them; the first needs 0.6 times the CPU.
+fn at_a_rate() -> RunRecord {
+    let noise = [[1.0, 2.5, -2.0, -3.0, 1.5], [-4.0, 2.0, 3.0, -1.0, 0.0]];
+    let rates = noise.map(|noise| noise.map(|percent| 500.0 + percent / 10.0));
+    let mut targets = vec![target("sanic", &rates[0]), target("fastapi", &rates[1])];
+    let mut thrift = Vec::new();
+    let mut speeds = Vec::new();
+    for ((target, us), noise) in targets.iter_mut().zip([240.0, 400.0]).zip(noise) {
+        let cpu_us = noise.map(|percent| us * (1.0 + percent / 100.0));
+        let per_round = |figure: fn(f64) -> f64| (1..).zip(cpu_us.map(figure)).collect();
+        thrift.push((target.name.clone(), per_round(|us| 1e6 / us)));
+        speeds.push((target.name.clone(), per_round(|us| 1e5 / us)));
+        target.resources = BTreeMap::from([
+            ("generator".to_owned(), used(0.4, 20_000_000).over(1_500)),
+            ("redis".to_owned(), used(0.052, 12_300_000).over(1_500)),
+            ("target".to_owned(), used(us * 1_500.0 / 1e6, 87_400_000).over(1_500)),
+        ]);
+        let over = OverRounds::of(cpu_us).unwrap();
+        target.cpu_us_per_request_over_rounds = BTreeMap::from([("target".to_owned(), over)]);
+    }
+    let mut record = record(targets);
+    record.load.model = "open".to_owned();
+    record.load.rate_per_s = Some(500.0);
+    record.load.arrivals = Some("evenly spaced".to_owned());
+    record.comparison = record.comparison.map(|c| c.by_speed(&speeds).with_cpu(&thrift));
+    record
+}
+
+#[test]
+fn at_a_rate_targets_are_compared_by_what_a_request_costs() {
+    let report = shown(&at_a_rate());
+    assert_within_80_columns(&report);
+    insta::assert_snapshot!(report);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::compare::Comparison;
-use super::over_rounds::LatencyOverRounds;
+use super::over_rounds::{LatencyOverRounds, OverRounds};
 use super::summary::{LatencySummary, Summary};
 
 /// What the document calls itself.
@@ -137,8 +137,10 @@ pub struct TargetRecord {
     pub proofs: Vec<Proof>,
     /// The rounds, in the order in which they ran.
     pub rounds: Vec<RoundRecord>,
-    /// CPU and memory while it was measured, by service.
+    /// CPU and memory while it was measured, by service: `target`, the backends, `generator`.
     pub resources: BTreeMap<String, ResourceRecord>,
+    /// What an expected answer took of each service's CPU, from round to round, in µs.
+    pub cpu_us_per_request_over_rounds: BTreeMap<String, OverRounds>,
     /// What each worker did, all rounds together.
     pub workers: Vec<WorkerRecord>,
 }
@@ -205,6 +207,24 @@ pub struct ResourceRecord {
     pub cpu_percent: f64,
     /// The greatest sum of resident memory; pages that processes share count for each of them.
     pub memory_max_bytes: u64,
+    /// The mean of the same, sampled once a second.
+    pub memory_mean_bytes: u64,
+    /// CPU time over expected answers, in µs; what failed requests took is in it. `None` where
+    /// nothing was answered, or no CPU time was seen.
+    pub cpu_us_per_request: Option<f64>,
+    /// Expected answers over CPU time: how many a second of one core gives.
+    pub requests_per_cpu_s: Option<f64>,
+}
+
+impl ResourceRecord {
+    /// The same, held against the expected answers of its time.
+    #[must_use]
+    pub fn over(self, answered: u64) -> Self {
+        let requests_per_cpu_s =
+            (answered > 0 && self.cpu_s > 0.0).then(|| answered as f64 / self.cpu_s);
+        let cpu_us_per_request = requests_per_cpu_s.map(|rate| 1e6 / rate);
+        Self { cpu_us_per_request, requests_per_cpu_s, ..self }
+    }
 }
 
 /// What one worker did.

@@ -18,10 +18,25 @@ pub fn conclusion(record: &RunRecord) -> String {
         }
         _ => out.extend(pairs.iter().map(|pair| wrap(" ", &sentence(pair, open)))),
     }
+    out.extend(cpu_neighbours(comparison).into_iter().filter_map(of_cpu).map(|s| wrap(" ", &s)));
     if let Some(percent) = comparison.noise_floor_percent {
         out += &wrap(" ", &noise_floor(percent, pairs.iter().any(|pair| pair.shown)));
     }
     out
+}
+
+/// What the rounds of both tell of the CPU that they need; nothing where they can't tell it.
+fn of_cpu(pair: &Pair) -> Option<String> {
+    let Pair { better, worse, .. } = pair;
+    let (ratio, [low, high]) = (pair.ratio?, pair.confidence_95?);
+    if !pair.shown {
+        let none = format!(
+            "no difference between {better} and {worse} in CPU for a request could be shown"
+        );
+        return Some(none + &what_it_takes(pair));
+    }
+    let [ratio, low, high] = times([1.0 / ratio, 1.0 / high, 1.0 / low]);
+    Some(format!("{better} needs {ratio} times the CPU of {worse} for a request ({low}–{high})"))
 }
 
 /// What one server, held against itself, tells of the machine.
@@ -45,8 +60,9 @@ pub fn rounds_to_ask_for(record: &RunRecord) -> Option<u32> {
         None if is_short(pair) => Some(FEWEST_ROUNDS),
         None => None,
     };
-    let pairs = neighbours(record.comparison.as_ref()?);
-    let most = pairs.into_iter().filter(unsettled).filter_map(rounds).max()?;
+    let comparison = record.comparison.as_ref()?;
+    let pairs = neighbours(comparison).into_iter().chain(cpu_neighbours(comparison));
+    let most = pairs.filter(unsettled).filter_map(rounds).max()?;
     (most > record.load.rounds).then_some(most)
 }
 
@@ -54,6 +70,12 @@ pub fn rounds_to_ask_for(record: &RunRecord) -> Option<u32> {
 fn neighbours(comparison: &Comparison) -> Vec<&Pair> {
     let two = comparison.ranking.windows(2);
     two.filter_map(|two| comparison.pair(&two[0].target, &two[1].target)).collect()
+}
+
+/// The same pairs by their CPU, as far as there are figures.
+fn cpu_neighbours(comparison: &Comparison) -> Vec<&Pair> {
+    let two = comparison.ranking.windows(2);
+    two.filter_map(|two| comparison.cpu_pair(&two[0].target, &two[1].target)).collect()
 }
 
 /// Whether it has too few rounds for any claim.
@@ -96,23 +118,29 @@ fn sentence(pair: &Pair, open: bool) -> String {
         ),
         _ => {
             let none = format!("no difference between {better} and {worse} could be shown");
-            match pair.more_rounds_for_5_percent {
-                Some(0) => format!("{none}; one of 5 % most likely would have been"),
-                Some(1) => format!("{none}: 1 more round would settle 5 %"),
-                Some(n) => format!("{none}: {} more rounds would settle 5 %", count(n.into())),
-                None => format!("{none}: to settle 5 % takes more than 1,000 rounds"),
-            }
+            none + &what_it_takes(pair)
         }
     }
 }
 
-/// A ratio and the ends of its interval: with two decimals, more of them where the lower end is so
-/// close to 1 that it would look like it, fewer where the ratio is large.
+/// What would settle a difference that these rounds don't show.
+fn what_it_takes(pair: &Pair) -> String {
+    match pair.more_rounds_for_5_percent {
+        Some(0) => "; one of 5 % most likely would have been".to_owned(),
+        Some(1) => ": 1 more round would settle 5 %".to_owned(),
+        Some(n) => format!(": {} more rounds would settle 5 %", count(n.into())),
+        None => ": to settle 5 % takes more than 1,000 rounds".to_owned(),
+    }
+}
+
+/// A ratio and the ends of its interval, on one side of 1: with two decimals, more of them where an
+/// end is so close to 1 that it would look like it, fewer where the ratio is large.
 fn times([ratio, low, high]: [f64; 3]) -> [String; 3] {
+    let distance = if high < 1.0 { 1.0 - high } else { low - 1.0 };
     let decimals = match high {
         high if high >= 100.0 => 0,
         high if high >= 10.0 => 1,
-        _ => (2..4).find(|n| low - 1.0 >= 0.5 * 0.1_f64.powi(*n)).map_or(4, |n| n as usize),
+        _ => (2..4).find(|n| distance >= 0.5 * 0.1_f64.powi(*n)).map_or(4, |n| n as usize),
     };
     [ratio, low, high].map(|value| match decimals {
         0 => count(value.round() as u64),
@@ -150,6 +178,24 @@ mod tests {
         assert_eq!(shown(1.000_04, [1.000_01, 1.000_07]), "1.0000 (1.0000–1.0001)");
         assert_eq!(shown(12.34, [11.1, 13.6]), "12.3 (11.1–13.6)");
         assert_eq!(shown(15_432.1, [14_000.0, 17_000.4]), "15,432 (14,000–17,000)");
+    }
+
+    #[test]
+    fn who_needs_less_cpu_comes_first_with_its_share() {
+        let said = |ratio, ends| of_cpu(&pair(ratio, ends)).unwrap();
+        assert_eq!(
+            said(1.64, [1.56, 1.72]),
+            "sanic needs 0.61 times the CPU of quart for a request (0.58–0.64)"
+        );
+        let close = said(1.003, [1.002, 1.004]);
+        assert!(close.ends_with("(0.996–0.998)"), "{close}");
+        let not_shown = Pair { shown: false, ..pair(1.0, [0.9, 1.1]) };
+        assert_eq!(
+            of_cpu(&not_shown).unwrap(),
+            "no difference between sanic and quart in CPU for a request could be shown; one of 5 % \
+             most likely would have been"
+        );
+        assert_eq!(of_cpu(&Pair { confidence_95: None, ..not_shown }), None, "too few rounds");
     }
 
     #[test]

@@ -22,6 +22,12 @@ pub fn rate(per_s: f64) -> String {
     if per_s >= 100.0 { count(per_s.round() as u64) } else { format!("{per_s:.1}") }
 }
 
+/// How far the upper end of an interval lies above its mean, as ` 3 %`; rounded up.
+#[must_use]
+pub fn half_width(mean: f64, high: f64) -> String {
+    format!("{:>2.0} %", ((high / mean - 1.0) * 100.0).ceil())
+}
+
 /// Microseconds in milliseconds, to three digits or so; a dash for what is not known.
 #[must_use]
 pub fn milliseconds(us: Option<u64>) -> String {

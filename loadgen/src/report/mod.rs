@@ -1,7 +1,9 @@
 //! What a person or a program reads of a run. Everything here reads the run record and writes
 //! text; nothing measures or decides.
 
+mod columns;
 mod conclusion;
+mod efficiency;
 mod format;
 mod json;
 mod progress;

@@ -5,10 +5,10 @@ use std::fmt::Write;
 use std::path::Path;
 use std::time::Duration;
 
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
-
+use super::columns::lay_out;
 use super::conclusion::{conclusion, rounds_to_ask_for};
-use super::format::{COLUMNS, count, duration, megabytes, milliseconds, precise, rate, wrap};
+use super::efficiency::efficiency;
+use super::format::{count, duration, half_width, milliseconds, precise, rate, wrap};
 use crate::measure::{
     FEWEST_ROUNDS, LoadRecord, Placing, Proof, RunRecord, Summary, TargetRecord, Verdict,
     VerdictKind,
@@ -21,6 +21,7 @@ pub fn terminal<'a>(record: &RunRecord, folder: impl Into<Option<&'a Path>>) -> 
     let sections = [
         headline(record),
         table(record),
+        efficiency(record),
         differences(record),
         conclusion(record),
         counters(record),
@@ -75,7 +76,7 @@ fn amount(load: &LoadRecord) -> String {
     }
 }
 
-/// The targets, best first. Its columns stand apart as far as there is room.
+/// The targets, best first.
 fn table(record: &RunRecord) -> String {
     let mut rows = Vec::new();
     for (target, placing) in ranked(record) {
@@ -85,10 +86,6 @@ fn table(record: &RunRecord) -> String {
                 target.steps.iter().map(|s| summary_row(&format!("  {}", s.name), None, s)),
             );
         }
-    }
-    let mut lines = lay_out(&rows, 2);
-    if lines.iter().any(|line| line.chars().count() > COLUMNS) {
-        lines = lay_out(&rows, 1);
     }
     let compared = record.comparison.iter().flat_map(|comparison| &comparison.ranking);
     let mut legend = "requests/s counts expected answers only".to_owned();
@@ -100,31 +97,15 @@ fn table(record: &RunRecord) -> String {
         Some(_) => "; latencies in ms, from the time for which a request was planned",
     };
     if rows.iter().any(|row| row.len() == HEADER.len()) {
-        legend += "; CPU, in % of one core, and memory, in MB, are the target's";
+        legend += "; CPU, in % of one core, is the target's";
     }
-    lines.join("\n") + "\n\n" + &wrap(" ", &legend)
+    lay_out(&HEADER, &rows) + "\n" + &wrap(" ", &legend)
 }
 
-const HEADER: [&str; 9] = ["", "requests/s", "errors", "p50", "p95", "p99", "max", "CPU", "memory"];
-
-fn lay_out(rows: &[Vec<String>], gap: u16) -> Vec<String> {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
-    // A server that is not the lab's has no CPU and memory to show.
-    let columns = rows.iter().map(Vec::len).max().unwrap_or(HEADER.len());
-    table.set_header(&HEADER[..columns]);
-    table.add_rows(rows);
-    for (i, column) in table.column_iter_mut().enumerate() {
-        column.set_padding((if i == 0 { 1 } else { gap }, 0));
-        if i > 0 {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-    table.lines().map(|line| line.trim_end().to_owned()).collect()
-}
+const HEADER: [&str; 8] = ["", "requests/s", "errors", "p50", "p95", "p99", "max", "CPU"];
 
 /// The targets in the order of the ranking, or as they were named where there is none.
-fn ranked(record: &RunRecord) -> Vec<(&TargetRecord, Option<&Placing>)> {
+pub(super) fn ranked(record: &RunRecord) -> Vec<(&TargetRecord, Option<&Placing>)> {
     match &record.comparison {
         None => record.targets.iter().map(|target| (target, None)).collect(),
         Some(comparison) => comparison
@@ -142,7 +123,6 @@ fn target_row(target: &TargetRecord, placing: Option<&Placing>) -> Vec<String> {
     let mut row = summary_row(&target.name, placing, &target.total);
     if let Some(used) = target.resources.get("target") {
         row.push(count(used.cpu_percent.round() as u64));
-        row.push(megabytes(used.memory_max_bytes));
     }
     row
 }
@@ -153,8 +133,8 @@ fn summary_row(name: &str, placing: Option<&Placing>, summary: &Summary) -> Vec<
         None => rate(summary.rate_per_s),
         Some(placing) => match placing.confidence_95_per_s {
             Some([_, high]) if placing.rate_per_s > 0.0 => {
-                let percent = (high / placing.rate_per_s - 1.0) * 100.0;
-                format!("{} ±{:>2.0} %", rate(placing.rate_per_s), percent.ceil())
+                let mean = placing.rate_per_s;
+                format!("{} ±{}", rate(mean), half_width(mean, high))
             }
             _ => rate(placing.rate_per_s),
         },

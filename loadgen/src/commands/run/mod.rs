@@ -1,5 +1,6 @@
 //! `loadgen run`, the main job: rounds over targets, and the comparison.
 
+mod comparison;
 mod environment;
 mod folder;
 mod generator;

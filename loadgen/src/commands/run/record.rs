@@ -3,15 +3,16 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
-use super::job::{Job, Subject};
+use super::comparison;
+use super::job::Job;
 use super::session::{Measured, PROVED, Round, held};
 use super::verdicts;
 use crate::commands::Exit;
 use crate::lab::{Lab, Usage};
 use crate::measure::{
-    Comparison, Counts, Degraded, Environment, Latencies, LatencyOverRounds, LatencySummary,
-    LoadRecord, Phase, Proof, ResourceRecord, RoundRecord, RunRecord, SCHEMA, SecondRecord, Series,
-    ServerRecord, StageRecord, Summary, TargetRecord, ThresholdRecord, WorkerRecord, compare,
+    Counts, Degraded, Environment, Latencies, LatencyOverRounds, LatencySummary, LoadRecord,
+    OverRounds, Phase, Proof, ResourceRecord, RoundRecord, RunRecord, SCHEMA, SecondRecord, Series,
+    ServerRecord, StageRecord, Summary, TargetRecord, ThresholdRecord, WorkerRecord,
 };
 use crate::scenario::{Metric, Model, Step, Threshold, Until};
 
@@ -36,6 +37,8 @@ pub fn build(job: &Job, measured: &Measured, context: Context<'_>) -> RunRecord 
             pooled.push(Pooled::new(job, index, name, &rounds, context.lab));
         }
     }
+    let thresholds = pooled.iter().flat_map(|p| p.judge(&job.scenario.thresholds)).collect();
+    let targets: Vec<TargetRecord> = pooled.into_iter().map(|p| p.record).collect();
     let missing = measured.rounds.iter().find_map(|round| round.yielded.missing.clone());
     let failed = measured.failure.as_ref().filter(|failure| failure.exit == Exit::Degraded);
     let degraded = missing.or_else(|| failed.map(|failure| failure.report.to_string()));
@@ -46,57 +49,15 @@ pub fn build(job: &Job, measured: &Measured, context: Context<'_>) -> RunRecord 
         seed: job.seed,
         environment: context.environment,
         load: load(job),
-        comparison: comparison(job, &pooled),
-        thresholds: pooled.iter().flat_map(|p| p.judge(&job.scenario.thresholds)).collect(),
-        targets: pooled.into_iter().map(|p| p.record).collect(),
+        comparison: comparison::of(job, &targets),
+        thresholds,
+        targets,
         verdicts: Vec::new(),
         degraded: degraded.map(|reason| Degraded { reason }),
         interrupted: context.interrupted,
     };
     record.verdicts = verdicts::judge(&record);
     record
-}
-
-/// A server that was running already is held against nothing but itself.
-fn comparison(job: &Job, pooled: &[Pooled]) -> Option<Comparison> {
-    let of = |figures: fn(&[RoundRecord]) -> BTreeMap<u32, f64>| -> Vec<_> {
-        pooled.iter().map(|p| (p.record.name.clone(), figures(&p.record.rounds))).collect()
-    };
-    if matches!(job.subject, Subject::Url(_)) && !job.aa {
-        return None;
-    }
-    let comparison = match job.scenario.load.model {
-        Model::Closed => compare(&of(rates)),
-        Model::Open(_) => compare(&of(rates)).by_speed(&of(speeds)),
-    };
-    Some(if job.aa { comparison.of_one_server() } else { comparison })
-}
-
-/// From this share of its planned requests on, a target carries the rate of the open model.
-const CARRIED: f64 = 0.99;
-
-/// How fast the rounds were answered, one over the median latency in s; nothing where one of them
-/// did not carry the rate.
-fn speeds(rounds: &[RoundRecord]) -> BTreeMap<u32, f64> {
-    let speed = |round: &RoundRecord| {
-        let total = &round.total;
-        let planned = total.requests + total.cancelled + total.unsent;
-        let answered = total.requests - total.errors;
-        let median =
-            total.latency_us.p50.filter(|_| answered as f64 >= CARRIED * planned as f64)?;
-        Some((round.round, 1e6 / median as f64))
-    };
-    let whole = rounds.iter().filter(|round| round.whole);
-    whole.map(speed).collect::<Option<_>>().unwrap_or_default()
-}
-
-/// What the ranking goes by: the rates of whole rounds, or of the others where there is none.
-///
-/// A round that is not whole ends the run, so there are never enough of them for a claim.
-fn rates(rounds: &[RoundRecord]) -> BTreeMap<u32, f64> {
-    let any_whole = rounds.iter().any(|round| round.whole);
-    let ranked = rounds.iter().filter(|round| round.whole || !any_whole);
-    ranked.map(|round| (round.round, round.total.rate_per_s)).collect()
 }
 
 fn load(job: &Job) -> LoadRecord {
@@ -160,8 +121,9 @@ impl Pooled {
             total,
             counters: counters(steps, &counts),
             proofs: rounds.iter().filter_map(|round| proof(steps, round)).collect(),
+            resources: resources(rounds.iter().map(|round| &round.usage), answered(&counts)),
+            cpu_us_per_request_over_rounds: cpu_over_rounds(&rounds_recorded),
             rounds: rounds_recorded,
-            resources: resources(rounds.iter().map(|round| &round.usage)),
             workers: workers(rounds),
             name,
         };
@@ -316,7 +278,7 @@ fn round_record(steps: &[Step], round: &Round) -> RoundRecord {
         whole: round.whole,
         target_ended: round.ended.clone(),
         seconds: seconds(series),
-        resources: resources(std::iter::once(&round.usage)),
+        resources: resources(std::iter::once(&round.usage), answered(&held(series))),
     }
 }
 
@@ -338,21 +300,44 @@ fn seconds(series: &Series) -> Vec<SecondRecord> {
         .collect()
 }
 
-/// CPU seconds add up over rounds, their shares are averaged, and the most memory is kept.
+fn answered(steps: &[Counts]) -> u64 {
+    steps.iter().map(|counts| counts.answered.len()).sum()
+}
+
+/// CPU seconds add up over rounds, their shares and mean memory are averaged, and the most memory
+/// is kept. `answered` are the expected answers of these rounds.
 fn resources<'a>(
     rounds: impl Iterator<Item = &'a BTreeMap<String, Usage>>,
+    answered: u64,
 ) -> BTreeMap<String, ResourceRecord> {
-    let mut sums: BTreeMap<String, (ResourceRecord, f64)> = BTreeMap::new();
+    let mut by_service: BTreeMap<&String, Vec<&Usage>> = BTreeMap::new();
     for (name, usage) in rounds.flatten() {
-        let (sum, n) = sums.entry(name.clone()).or_default();
-        sum.cpu_s += usage.cpu_seconds;
-        sum.cpu_percent += usage.cpu_percent;
-        sum.memory_max_bytes = sum.memory_max_bytes.max(usage.rss_max_bytes);
-        *n += 1.0;
+        by_service.entry(name).or_default().push(usage);
     }
-    sums.into_iter()
-        .map(|(name, (sum, n))| (name, ResourceRecord { cpu_percent: sum.cpu_percent / n, ..sum }))
-        .collect()
+    let record = |(name, usages): (&String, Vec<&Usage>)| {
+        let cpu_percent = usages.iter().map(|usage| usage.cpu_percent).sum::<f64>();
+        let memory_means = usages.iter().map(|usage| usage.rss_mean_bytes).sum::<u64>();
+        let sum = ResourceRecord {
+            cpu_s: usages.iter().map(|usage| usage.cpu_seconds).sum(),
+            cpu_percent: cpu_percent / usages.len() as f64,
+            memory_max_bytes: usages.iter().map(|usage| usage.rss_max_bytes).max().unwrap_or(0),
+            memory_mean_bytes: memory_means / usages.len() as u64,
+            ..ResourceRecord::default()
+        };
+        (name.clone(), sum.over(answered))
+    };
+    by_service.into_iter().map(record).collect()
+}
+
+/// Of services that used CPU in every whole round.
+fn cpu_over_rounds(rounds: &[RoundRecord]) -> BTreeMap<String, OverRounds> {
+    let whole: Vec<_> = rounds.iter().filter(|round| round.whole).map(|r| &r.resources).collect();
+    let over = |name: &String| {
+        let of = |round: &BTreeMap<String, ResourceRecord>| round.get(name)?.cpu_us_per_request;
+        let figures: Option<Vec<f64>> = whole.iter().map(|round| of(round)).collect();
+        Some((name.clone(), OverRounds::of(figures?)?))
+    };
+    whole.first().into_iter().flat_map(|first| first.keys()).filter_map(over).collect()
 }
 
 fn workers(rounds: &[&Round]) -> Vec<WorkerRecord> {
