@@ -98,6 +98,9 @@ pub struct RunArgs {
     /// Rounds for each target [default: 5; 1 with --url, but not with --aa].
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub rounds: Option<u32>,
+    /// End the run as soon as a threshold has failed; what was measured is reported and saved.
+    #[arg(long)]
+    pub fail_fast: bool,
     /// How long each round runs before it counts.
     #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "1s", allow_hyphen_values = true)]
     pub warmup: Duration,

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use loadgen::measure::{
     Comparison, Degraded, Environment, Latencies, LatencyOverRounds, LatencySummary, LoadRecord,
-    OverRounds, Proof, ResourceRecord, RoundRecord, RunRecord, SCHEMA, ServerRecord, Summary,
-    TargetRecord, ThresholdRecord, Verdict, VerdictKind, compare,
+    OverRounds, Proof, ResourceRecord, RoundRecord, RunRecord, SCHEMA, ServerRecord, StoppedEarly,
+    Summary, TargetRecord, ThresholdRecord, Verdict, VerdictKind, compare,
 };
 use loadgen::report::terminal;
 
@@ -46,6 +46,7 @@ fn record(targets: Vec<TargetRecord>) -> RunRecord {
         thresholds: Vec::new(),
         verdicts: Vec::new(),
         degraded: None,
+        stopped_early: None,
         interrupted: false,
     }
 }
@@ -289,6 +290,32 @@ fn of_one_server(again: [f64; 5]) -> RunRecord {
     let mut record = record(vec![once, five("sanic (again)", 4_321.0, again)]);
     record.comparison = record.comparison.map(Comparison::of_one_server);
     record
+}
+
+#[test]
+fn a_run_that_a_threshold_ended_says_so_and_does_not_rank_half_a_round() {
+    let mut record = record(vec![
+        target("flask", &[606.0]),
+        target("sanic", &[4_321.0]),
+        target("fastapi", &[2_361.0]),
+    ]);
+    let half = &mut record.targets[0];
+    half.rounds[0].whole = false;
+    record.load.rounds = 5;
+    if let Some(comparison) = &mut record.comparison {
+        comparison.ranking.retain(|placing| placing.target != "flask");
+    }
+    record.thresholds = vec![
+        threshold("flask", "counter.inserted_items >= 1_000/s", Some(606.04), false),
+        threshold("sanic", "counter.inserted_items >= 1_000", Some(4_321.0), true),
+        threshold("fastapi", "counter.p99 < 5ms", Some(2_361.0), true),
+    ];
+    record.stopped_early = Some(StoppedEarly {
+        target: "flask".to_owned(),
+        round: 1,
+        threshold: "counter.inserted_items >= 1_000/s".to_owned(),
+    });
+    insta::assert_snapshot!(shown(&record));
 }
 
 /// Two targets at 500 requests/s, with Redis beside them; the first needs 0.6 times the CPU.

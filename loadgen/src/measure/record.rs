@@ -39,6 +39,8 @@ pub struct RunRecord {
     pub verdicts: Vec<Verdict>,
     /// Why the result is not what was planned, if so.
     pub degraded: Option<Degraded>,
+    /// The threshold that ended the run before its planned end, where that was asked for.
+    pub stopped_early: Option<StoppedEarly>,
     /// Whether the run was interrupted before its planned end.
     pub interrupted: bool,
 }
@@ -275,6 +277,17 @@ pub struct ThresholdRecord {
     pub passed: bool,
 }
 
+/// What ended a run early that was to end with the first threshold that fails.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StoppedEarly {
+    /// The target that it failed on.
+    pub target: String,
+    /// In which round, from 1.
+    pub round: u32,
+    /// The threshold, as the scenario has it.
+    pub threshold: String,
+}
+
 /// Something that a reader must know before believing the figures.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
@@ -312,6 +325,8 @@ pub enum VerdictKind {
     TargetEnded,
     /// The run was interrupted.
     Interrupted,
+    /// A threshold failed and ended the run.
+    StoppedEarly,
 }
 
 /// Why a result is not what was planned.

@@ -104,18 +104,19 @@ fn table(record: &RunRecord) -> String {
 
 const HEADER: [&str; 8] = ["", "requests/s", "errors", "p50", "p95", "p99", "max", "CPU"];
 
-/// The targets in the order of the ranking, or as they were named where there is none.
+/// The targets in the order of the ranking, and then those that are in none, as they were named.
 pub(super) fn ranked(record: &RunRecord) -> Vec<(&TargetRecord, Option<&Placing>)> {
     match &record.comparison {
         None => record.targets.iter().map(|target| (target, None)).collect(),
-        Some(comparison) => comparison
-            .ranking
-            .iter()
-            .filter_map(|placing| {
-                let target = record.targets.iter().find(|t| t.name == placing.target)?;
-                Some((target, Some(placing)))
-            })
-            .collect(),
+        Some(comparison) => {
+            let place = |target: &TargetRecord| {
+                comparison.ranking.iter().position(|placing| placing.target == target.name)
+            };
+            let mut placed: Vec<_> = record.targets.iter().map(|t| (place(t), t)).collect();
+            placed.sort_by_key(|(place, _)| place.unwrap_or(usize::MAX));
+            let placing = |place: Option<usize>| place.map(|place| &comparison.ranking[place]);
+            placed.into_iter().map(|(place, target)| (target, placing(place))).collect()
+        }
     }
 }
 
@@ -244,11 +245,16 @@ fn thresholds(record: &RunRecord) -> String {
     out
 }
 
-/// A threshold's value in the unit that people use for its metric: `error_rate`, `rate`, `unsent`, or
-/// else a latency.
+/// A threshold's value in the unit that people use for its metric: `error_rate`, `rate`, `unsent`, a
+/// counter, or else a latency.
 fn quantity(threshold: &str, value: f64) -> String {
-    let metric = threshold.rsplit_once(['<', '>']).map_or("", |(metric, _)| metric.trim_end());
-    match metric.rsplit('.').next() {
+    let (metric, bound) = threshold.rsplit_once(['<', '>']).unwrap_or_default();
+    let is_count = bound.ends_with(|last: char| last.is_ascii_digit());
+    match metric.trim_end().rsplit('.').next() {
+        _ if metric.starts_with("counter.") && bound.ends_with("/s") => {
+            format!("{}/s", precise(value))
+        }
+        _ if metric.starts_with("counter.") && is_count => precise(value),
         Some("error_rate") => format!("{} %", precise(value * 100.0)),
         Some("rate") => format!("{}/s", precise(value)),
         Some("unsent") => precise(value),

@@ -6,12 +6,15 @@ use super::job::{Job, Subject};
 use crate::measure::{Comparison, RoundRecord, TargetRecord, compare};
 use crate::scenario::Model;
 
-/// A server that was running already is held against nothing but itself.
-pub fn of(job: &Job, targets: &[TargetRecord]) -> Option<Comparison> {
+/// A server that was running already is held against nothing but itself. Where the run was
+/// `stopped` by a failed threshold, targets without a whole round are in no ranking.
+pub fn of(job: &Job, targets: &[TargetRecord], stopped: bool) -> Option<Comparison> {
+    let has_whole = |target: &&TargetRecord| target.rounds.iter().any(|round| round.whole);
+    let ranked: Vec<_> = targets.iter().filter(|target| !stopped || has_whole(target)).collect();
     let of = |figures: fn(&[RoundRecord]) -> BTreeMap<u32, f64>| -> Vec<_> {
-        targets.iter().map(|target| (target.name.clone(), figures(&target.rounds))).collect()
+        ranked.iter().map(|target| (target.name.clone(), figures(&target.rounds))).collect()
     };
-    if matches!(job.subject, Subject::Url(_)) && !job.aa {
+    if (matches!(job.subject, Subject::Url(_)) && !job.aa) || ranked.is_empty() {
         return None;
     }
     let comparison = match job.scenario.load.model {

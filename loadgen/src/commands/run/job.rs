@@ -33,6 +33,8 @@ pub struct Job {
     pub seed: u64,
     /// Worker processes of each target.
     pub server_workers: u32,
+    /// Whether the first threshold that fails ends the run.
+    pub fail_fast: bool,
     /// Where to save the run.
     pub out: Option<PathBuf>,
     /// What goes to stdout.
@@ -66,6 +68,11 @@ impl Job {
         scenario.load = scenario.load.with_overrides(overrides).map_err(|e| {
             Failure::message(Exit::Usage, e.to_string(), "see `loadgen run --help`")
         })?;
+        if args.fail_fast && scenario.thresholds.is_empty() {
+            let message = format!("--fail-fast: scenario \"{}\" has no thresholds", scenario.name);
+            let help = "add [thresholds]: docs/scenarios.md has them";
+            return Err(Failure::message(Exit::Usage, message, help));
+        }
         let subject = match args.url {
             Some(url) => Subject::Url(base_url(&url)?),
             None => lab_subject(&args.target, &scenario, args.aa)?,
@@ -83,6 +90,7 @@ impl Job {
             warmup: args.warmup,
             seed: args.seed.map_or_else(random_seed, Ok)?,
             server_workers: args.server_workers,
+            fail_fast: args.fail_fast,
             out: args.out,
             format: args.format,
         })

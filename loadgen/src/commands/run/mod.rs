@@ -2,6 +2,7 @@
 
 mod comparison;
 mod environment;
+mod fail_fast;
 mod folder;
 mod generator;
 mod interrupt;
@@ -10,6 +11,8 @@ mod order;
 mod record;
 mod session;
 mod stdout;
+mod steps;
+mod thresholds;
 mod verdicts;
 
 use std::path::Path;
@@ -147,6 +150,8 @@ fn exit(record: &RunRecord, measured: Measured) -> Exit {
         exit
     } else if record.degraded.is_some() {
         Exit::Degraded
+    } else if record.stopped_early.is_some() {
+        Exit::Threshold
     } else if record.verdicts.iter().any(|v| v.kind == VerdictKind::NothingAnswered) {
         Exit::Failed
     } else if record.thresholds.iter().any(|threshold| !threshold.passed) {

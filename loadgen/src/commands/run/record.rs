@@ -6,7 +6,8 @@ use std::time::{Duration, SystemTime};
 use super::comparison;
 use super::job::Job;
 use super::session::{Measured, PROVED, Round, held};
-use super::verdicts;
+use super::steps::{by_step, counters, together};
+use super::{thresholds, verdicts};
 use crate::commands::Exit;
 use crate::lab::{Lab, Usage};
 use crate::measure::{
@@ -14,7 +15,7 @@ use crate::measure::{
     OverRounds, Phase, Proof, ResourceRecord, RoundRecord, RunRecord, SCHEMA, SecondRecord, Series,
     ServerRecord, StageRecord, Summary, TargetRecord, ThresholdRecord, WorkerRecord,
 };
-use crate::scenario::{Metric, Model, Step, Threshold, Until};
+use crate::scenario::{Model, Step, Until};
 
 /// What the record tells besides what was measured.
 pub struct Context<'a> {
@@ -30,15 +31,15 @@ pub struct Context<'a> {
 
 /// Sums up a run.
 pub fn build(job: &Job, measured: &Measured, context: Context<'_>) -> RunRecord {
-    let mut pooled = Vec::new();
+    let (mut targets, mut thresholds) = (Vec::new(), Vec::new());
     for (index, name) in job.names().into_iter().enumerate() {
         let rounds: Vec<&Round> = measured.rounds.iter().filter(|r| r.target == index).collect();
         if !rounds.is_empty() {
-            pooled.push(Pooled::new(job, index, name, &rounds, context.lab));
+            let (target, judged) = pool(job, index, name, &rounds, context.lab);
+            targets.push(target);
+            thresholds.extend(judged);
         }
     }
-    let thresholds = pooled.iter().flat_map(|p| p.judge(&job.scenario.thresholds)).collect();
-    let targets: Vec<TargetRecord> = pooled.into_iter().map(|p| p.record).collect();
     let missing = measured.rounds.iter().find_map(|round| round.yielded.missing.clone());
     let failed = measured.failure.as_ref().filter(|failure| failure.exit == Exit::Degraded);
     let degraded = missing.or_else(|| failed.map(|failure| failure.report.to_string()));
@@ -49,11 +50,12 @@ pub fn build(job: &Job, measured: &Measured, context: Context<'_>) -> RunRecord 
         seed: job.seed,
         environment: context.environment,
         load: load(job),
-        comparison: comparison::of(job, &targets),
+        comparison: comparison::of(job, &targets, measured.stopped_early.is_some()),
         thresholds,
         targets,
         verdicts: Vec::new(),
         degraded: degraded.map(|reason| Degraded { reason }),
+        stopped_early: measured.stopped_early.clone(),
         interrupted: context.interrupted,
     };
     record.verdicts = verdicts::judge(&record);
@@ -92,74 +94,41 @@ fn load(job: &Job) -> LoadRecord {
     }
 }
 
-/// One target's rounds, pooled.
-struct Pooled {
-    record: TargetRecord,
-    /// All steps together, and each step: what thresholds are judged by.
-    all: Counts,
-    steps: Vec<Counts>,
-}
-
-impl Pooled {
-    fn new(job: &Job, index: usize, name: String, rounds: &[&Round], lab: Option<&Lab>) -> Self {
-        let steps = &job.scenario.steps;
-        let mut series = Series::default();
-        for round in rounds {
-            series.merge(round.yielded.series.clone());
-        }
-        let window = rounds.iter().map(|round| round.yielded.held).sum();
-        let (summaries, total) = summarize(steps, &series, Phase::Hold, window);
-        let counts = by_step(held(&series), steps.len());
-        let rounds_recorded: Vec<RoundRecord> =
-            rounds.iter().map(|round| round_record(steps, round)).collect();
-        let record = TargetRecord {
-            latency_over_rounds_us: over_rounds(&rounds_recorded),
-            url: rounds.last().map(|round| round.url.clone()).unwrap_or_default(),
-            server: server(job, index, lab),
-            steps: summaries,
-            uncoordinated_us: uncoordinated(job, &together(&counts), window),
-            total,
-            counters: counters(steps, &counts),
-            proofs: rounds.iter().filter_map(|round| proof(steps, round)).collect(),
-            resources: resources(rounds.iter().map(|round| &round.usage), answered(&counts)),
-            cpu_us_per_request_over_rounds: cpu_over_rounds(&rounds_recorded),
-            rounds: rounds_recorded,
-            workers: workers(rounds),
-            name,
-        };
-        Self { record, all: together(&counts), steps: counts }
+/// One target's rounds, pooled, and held against the thresholds.
+fn pool(
+    job: &Job,
+    index: usize,
+    name: String,
+    rounds: &[&Round],
+    lab: Option<&Lab>,
+) -> (TargetRecord, Vec<ThresholdRecord>) {
+    let steps = &job.scenario.steps;
+    let mut series = Series::default();
+    for round in rounds {
+        series.merge(round.yielded.series.clone());
     }
-
-    fn judge(&self, thresholds: &[Threshold]) -> Vec<ThresholdRecord> {
-        thresholds
-            .iter()
-            .map(|threshold| {
-                let (summary, counts) = match &threshold.step {
-                    None => (&self.record.total, &self.all),
-                    Some(step) => match self.record.steps.iter().position(|s| s.name == *step) {
-                        Some(i) => (&self.record.steps[i], &self.steps[i]),
-                        None => (&self.record.total, &self.all),
-                    },
-                };
-                let measured = match threshold.metric {
-                    Metric::Percentile(p) => {
-                        counts.answered.quantile(p / 100.0).map(|us| us as f64)
-                    }
-                    Metric::ErrorRate => Some(summary.error_rate()),
-                    Metric::Rate => Some(summary.rate_per_s),
-                    Metric::Mean => counts.answered.mean(),
-                    Metric::Max => counts.answered.max().map(|us| us as f64),
-                    Metric::Unsent => Some(summary.unsent as f64),
-                };
-                ThresholdRecord {
-                    target: self.record.name.clone(),
-                    threshold: threshold.to_string(),
-                    measured,
-                    passed: measured.is_some_and(|value| threshold.holds(value)),
-                }
-            })
-            .collect()
-    }
+    let window = rounds.iter().map(|round| round.yielded.held).sum();
+    let (summaries, total) = summarize(steps, &series, Phase::Hold, window);
+    let counts = by_step(held(&series), steps.len());
+    let thresholds = thresholds::judge(&name, &job.scenario.thresholds, steps, &counts, window);
+    let rounds_recorded: Vec<RoundRecord> =
+        rounds.iter().map(|round| round_record(steps, round)).collect();
+    let record = TargetRecord {
+        latency_over_rounds_us: over_rounds(&rounds_recorded),
+        url: rounds.last().map(|round| round.url.clone()).unwrap_or_default(),
+        server: server(job, index, lab),
+        steps: summaries,
+        uncoordinated_us: uncoordinated(job, &together(&counts), window),
+        total,
+        counters: counters(steps, &counts),
+        proofs: rounds.iter().filter_map(|round| proof(steps, round)).collect(),
+        resources: resources(rounds.iter().map(|round| &round.usage), answered(&counts)),
+        cpu_us_per_request_over_rounds: cpu_over_rounds(&rounds_recorded),
+        rounds: rounds_recorded,
+        workers: workers(rounds),
+        name,
+    };
+    (record, thresholds)
 }
 
 /// What requests would have seen that came as often as those of the closed model, and waited for
@@ -194,31 +163,6 @@ fn summarize(
         .collect();
     let cut = tail.iter().map(|counts| counts.cancelled).sum();
     (summaries, Summary::new("all", &together(&counts), cut, window))
-}
-
-/// A place for each step, also for those of which nothing was seen.
-fn by_step(mut counts: Vec<Counts>, steps: usize) -> Vec<Counts> {
-    counts.resize_with(steps, Counts::default);
-    counts
-}
-
-/// All steps together. Counters belong to their steps and are left out.
-fn together(steps: &[Counts]) -> Counts {
-    steps.iter().fold(Counts::default(), |mut all, step| {
-        all.merge(&Counts { counters: Vec::new(), ..step.clone() });
-        all
-    })
-}
-
-fn counters(steps: &[Step], counts: &[Counts]) -> BTreeMap<String, u64> {
-    let mut sums = BTreeMap::new();
-    for (step, counts) in steps.iter().zip(counts) {
-        for (i, counter) in step.counters.iter().enumerate() {
-            *sums.entry(counter.name.clone()).or_default() +=
-                counts.counters.get(i).copied().unwrap_or(0);
-        }
-    }
-    sums
 }
 
 /// Holds the counter against the rows that were found.

@@ -8,6 +8,7 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use super::fail_fast::FailFast;
 use super::generator::{Generator, Yield};
 use super::job::{AGAIN, Job, Subject};
 use super::order::order;
@@ -15,7 +16,7 @@ use crate::cluster::{Cluster, LocalWorkers};
 use crate::commands::{Exit, Failure};
 use crate::engine::{self, Plan};
 use crate::lab::{Lab, LabError, RowCount, Target, Usage, Watched, Window};
-use crate::measure::{Counts, Phase, Series};
+use crate::measure::{Counts, Phase, Series, Snapshot, StoppedEarly};
 use crate::report::Progress;
 
 /// The counter that is held against the rows of the table `items`.
@@ -30,6 +31,8 @@ pub struct Session<'a> {
     /// The folder for workers' logs.
     logs: PathBuf,
     interrupt: CancellationToken,
+    /// What ends the run early, where that was asked for.
+    fail_fast: Option<FailFast<'a>>,
 }
 
 /// One round over one target, as it was measured.
@@ -63,6 +66,8 @@ pub struct Measured {
     pub backends: BTreeMap<String, String>,
     /// What ended the run early, if it was an error.
     pub failure: Option<Failure>,
+    /// The threshold that ended the run early, if one did.
+    pub stopped_early: Option<StoppedEarly>,
 }
 
 /// Why a run goes no further.
@@ -87,7 +92,9 @@ impl<'a> Session<'a> {
         logs: &Path,
         interrupt: CancellationToken,
     ) -> Self {
-        Self { job, lab, generator: Generator::Process, progress, logs: logs.to_owned(), interrupt }
+        let fail_fast = job.fail_fast.then(|| FailFast::new(&job.scenario));
+        let (generator, logs) = (Generator::Process, logs.to_owned());
+        Self { job, lab, generator, progress, logs, interrupt, fail_fast }
     }
 
     /// Measures all rounds, or as many as an interrupt or an error allow.
@@ -133,9 +140,24 @@ impl<'a> Session<'a> {
                 if measured.rounds.last().is_some_and(|round| round.yielded.missing.is_some()) {
                     return Ok(());
                 }
+                measured.stopped_early = self.stopped_early(measured.rounds.last());
+                if measured.stopped_early.is_some() {
+                    return Ok(());
+                }
             }
         }
         Ok(())
+    }
+
+    /// The threshold that failed in this round, which is over, or before its end.
+    fn stopped_early(&mut self, round: Option<&Round>) -> Option<StoppedEarly> {
+        let (watch, round) = (self.fail_fast.as_mut()?, round?);
+        watch.round_over(round.target, round.yielded.held);
+        watch.failed().map(|threshold| StoppedEarly {
+            target: self.job.names()[round.target].clone(),
+            round: round.number,
+            threshold: threshold.to_string(),
+        })
     }
 
     /// Starts what runs through all rounds: backends and workers.
@@ -184,14 +206,17 @@ impl<'a> Session<'a> {
             (Subject::Lab { .. }, ..) => return Err(Stopped::Interrupted),
         };
         let plan = self.job.plan(url.clone(), number);
-        let result = self.load(name, plan, running.as_ref()).await;
+        let planned = self.job.scenario.load.held();
+        let result = self.load(target, plan, running.as_ref()).await;
         let ended = self.ended(running.as_mut());
         let stopped = match running {
             Some(running) => running.stop().await.map_err(Failure::from),
             None => Ok(()),
         };
         let (verified, yielded, usage) = result?;
-        let whole = yielded.missing.is_none() && ended.is_none() && !self.interrupt.is_cancelled();
+        let failed = self.fail_fast.as_ref().is_some_and(|watch| watch.failed().is_some());
+        let cut = self.interrupt.is_cancelled() || (failed && planned != Some(yielded.held));
+        let whole = yielded.missing.is_none() && ended.is_none() && !cut;
         let how = ended.as_ref().map(ToString::to_string);
         let mut round =
             Round { target, number, url, yielded, usage, verified, rows: None, whole, ended: how };
@@ -229,21 +254,29 @@ impl<'a> Session<'a> {
     /// Verifies the target and puts the load on it.
     async fn load(
         &mut self,
-        name: &str,
+        target: usize,
         plan: Plan,
         running: Option<&Target>,
     ) -> Result<(Vec<Vec<u64>>, Yield, BTreeMap<String, Usage>), Stopped> {
+        let name = &self.job.names()[target];
         self.progress.round_started(name);
         let verified = unless(&self.interrupt, engine::verify(&plan, name))
             .await?
             .map_err(Failure::with(Exit::Target))?;
         let over = CancellationToken::new();
         let usage = self.watch(running, &plan, over.clone());
-        let progress = &mut *self.progress;
-        let yielded = self
-            .generator
-            .round(plan, self.interrupt.clone(), |snapshot| progress.snapshot(snapshot))
-            .await;
+        let (progress, fail_fast) = (&mut *self.progress, &mut self.fail_fast);
+        let stop = self.interrupt.child_token();
+        let show = |snapshot: &Snapshot| {
+            progress.snapshot(snapshot);
+            if let Some(watch) = fail_fast {
+                watch.snapshot(target, snapshot);
+                if watch.failed().is_some() {
+                    stop.cancel();
+                }
+            }
+        };
+        let yielded = self.generator.round(plan, stop.clone(), show).await;
         over.cancel();
         let usage = usage.await.unwrap_or_default();
         let yielded = yielded?;

@@ -1,6 +1,6 @@
 //! What a reader must know before believing the figures.
 
-use crate::measure::{Proof, RunRecord, TargetRecord, Trend, Verdict, VerdictKind};
+use crate::measure::{Proof, RunRecord, StoppedEarly, TargetRecord, Trend, Verdict, VerdictKind};
 
 /// From this share of its cores on, the generator may have held the target back.
 const BUSY_PERCENT: f64 = 90.0;
@@ -23,6 +23,7 @@ pub fn judge(record: &RunRecord) -> Vec<Verdict> {
                 .chain(target.proofs.iter().filter_map(|proof| proof_failed(target, proof)))
         })
         .collect();
+    verdicts.extend(record.stopped_early.as_ref().map(stopped_early));
     if record.interrupted {
         verdicts.push(Verdict {
             kind: VerdictKind::Interrupted,
@@ -37,6 +38,18 @@ pub fn judge(record: &RunRecord) -> Vec<Verdict> {
 
 fn verdict(target: &TargetRecord, kind: VerdictKind, message: String, advice: &str) -> Verdict {
     Verdict { kind, target: Some(target.name.clone()), message, advice: advice.to_owned() }
+}
+
+fn stopped_early(stopped: &StoppedEarly) -> Verdict {
+    let StoppedEarly { target, round, threshold } = stopped;
+    Verdict {
+        kind: VerdictKind::StoppedEarly,
+        target: Some(target.clone()),
+        message: format!("--fail-fast ended the run in round {round}, where {threshold} failed"),
+        advice: "only what was measured until then is here; a round that was cut short is in no \
+                 ranking"
+            .to_owned(),
+    }
 }
 
 fn nothing_answered(target: &TargetRecord) -> Option<Verdict> {

@@ -18,7 +18,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::environment::Environment;
 use super::error::Fault;
-use super::model::{Backend, OnError, Scenario};
+use super::model::{Backend, OnError, Scenario, Step};
 use reader::{Faults, Table, Value};
 
 pub(super) use reader::thousands;
@@ -61,7 +61,9 @@ fn read_scenario(name: &str, mut table: Table<'_>, faults: &mut Faults<'_>) -> O
     let load = load::read(table.take("load"), faults);
     let (names, steps) = step::read_all(table.take("step"), faults);
     let thresholds = table.take("thresholds");
-    let thresholds = thresholds.map(|value| thresholds::read(&value, names.as_deref(), faults));
+    let counters = steps.as_ref().map(|steps| counters(steps));
+    let known = thresholds::Known { steps: names.as_deref(), counters };
+    let thresholds = thresholds.map(|value| thresholds::read(&value, &known, faults));
     table.finish(faults);
     Some(Scenario {
         name: name.to_owned(),
@@ -74,6 +76,15 @@ fn read_scenario(name: &str, mut table: Table<'_>, faults: &mut Faults<'_>) -> O
         on_error: on_error.unwrap_or_default(),
         thresholds: thresholds.unwrap_or_default(),
     })
+}
+
+/// The names of all counters.
+fn counters(steps: &[Step]) -> Vec<&str> {
+    let mut names: Vec<&str> =
+        steps.iter().flat_map(|step| &step.counters).map(|counter| counter.name.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    names
 }
 
 const ON_ERROR: [(&str, OnError); 2] =
