@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use loadgen::measure::{
-    Comparison, Degraded, Environment, Latencies, LatencyOverRounds, LatencySummary, LoadRecord,
-    OverRounds, Proof, ResourceRecord, RoundRecord, RunRecord, SCHEMA, ServerRecord, StoppedEarly,
-    Summary, TargetRecord, ThresholdRecord, Verdict, VerdictKind, compare,
+    Cell, Comparison, Degraded, Environment, Latencies, LatencyOverRounds, LatencySummary,
+    LoadRecord, OverRounds, Proof, ResourceRecord, RoundRecord, RunRecord, SCHEMA, ServerRecord,
+    StoppedEarly, Summary, TargetRecord, ThresholdRecord, Verdict, VerdictKind, compare,
 };
 use loadgen::report::terminal;
 
@@ -68,6 +68,8 @@ fn target(name: &str, rates: &[f64]) -> TargetRecord {
     let answered = (mean * 3.0) as u64;
     TargetRecord {
         name: name.to_owned(),
+        target: name.to_owned(),
+        users: 100,
         url: "http://127.0.0.1:8000".to_owned(),
         server: ServerRecord::default(),
         steps: vec![summary("step", mean)],
@@ -290,6 +292,49 @@ fn of_one_server(again: [f64; 5]) -> RunRecord {
     let mut record = record(vec![once, five("sanic (again)", 4_321.0, again)]);
     record.comparison = record.comparison.map(Comparison::of_one_server);
     record
+}
+
+/// Two targets with 1 and 4 workers under 100 and 500 users: the first scales, the other does not.
+fn of_a_matrix(rounds: usize) -> RunRecord {
+    let waves = [[0.2, -0.6, 0.4, 0.3, -0.3], [1.0, 2.5, -2.0, -3.0, 1.5]];
+    let mut targets = Vec::new();
+    for (name, rate, gain) in [("sanic", 1_200.0, 2.9), ("fastapi-hypercorn", 610.0, 0.93)] {
+        for (workers, gain) in [(1, 1.0), (4, gain)] {
+            for (users, gained) in [(100, 1.0), (500, 1.02)] {
+                let wave = waves[usize::from(users == 500)];
+                let rates = wave.map(|percent| rate * gain * gained * (1.0 + percent / 100.0));
+                let mut target = target(name, &rates[..rounds]);
+                target.name = format!("{name} ×{workers}, {users} users");
+                target.users = users;
+                target.server = server("Framework", "a server", &["uvloop"]);
+                target.server.workers = workers;
+                targets.push(target);
+            }
+        }
+    }
+    let mut record = record(targets);
+    let cells: Vec<Cell<'_>> = record
+        .targets
+        .iter()
+        .map(|t| Cell {
+            name: &t.name,
+            target: &t.target,
+            server_workers: t.server.workers,
+            users: t.users,
+        })
+        .collect();
+    record.comparison = record.comparison.clone().map(|c| c.of_matrix(&cells));
+    record
+}
+
+#[test]
+fn a_matrix_has_a_row_for_each_way_and_says_what_scales() {
+    let report = shown(&of_a_matrix(5));
+    let few = shown(&of_a_matrix(2));
+    for report in [&report, &few] {
+        assert_within_80_columns(report);
+    }
+    insta::assert_snapshot!(format!("{report}\n---\n{few}"));
 }
 
 #[test]

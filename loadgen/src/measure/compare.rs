@@ -1,7 +1,10 @@
 //! Which target was better, and how sure that is.
 
+mod matrix;
+
 use std::collections::BTreeMap;
 
+pub use matrix::Cell;
 use serde::{Deserialize, Serialize};
 
 use super::statistics::{FEWEST_ROUNDS, LEVEL, Sample, holm, rounds_needed};
@@ -18,6 +21,9 @@ pub struct Comparison {
     /// The same by what an expected answer took of the target's CPU, which can be compared where all
     /// were asked for one rate: empty in the closed model.
     pub cpu_pairs: Vec<Pair>,
+    /// Each target with the most server workers against the fewest, and under the most users against
+    /// the fewest; empty where there is one number of each.
+    pub scaling: Vec<Pair>,
     /// By how much two measurements of the same server may differ: half the width of the 95 %
     /// confidence interval of their ratio. `None` where different servers were compared.
     pub noise_floor_percent: Option<f64>,
@@ -83,6 +89,7 @@ pub fn compare(rates: &[(String, BTreeMap<u32, f64>)]) -> Comparison {
         ranked_by: "expected answers per second".to_owned(),
         pairs: pairs(&named(&ranked)),
         cpu_pairs: Vec::new(),
+        scaling: Vec::new(),
         ranking: ranked.into_iter().map(|(placing, _)| placing).collect(),
         noise_floor_percent: None,
     };
@@ -153,7 +160,7 @@ impl Comparison {
 
     /// Holm's correction for all pairs of the run together, whatever they are compared by.
     fn corrected(mut self) -> Self {
-        let all = self.pairs.iter_mut().chain(&mut self.cpu_pairs);
+        let all = self.pairs.iter_mut().chain(&mut self.cpu_pairs).chain(&mut self.scaling);
         let mut tested: Vec<(f64, &mut Pair)> =
             all.filter_map(|pair| Some((pair.p_value?, pair))).collect();
         let adjusted = holm(&tested.iter().map(|(p, _)| *p).collect::<Vec<_>>());

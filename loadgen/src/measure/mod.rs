@@ -18,7 +18,7 @@ mod summary;
 mod timeline;
 mod trend;
 
-pub use compare::{Comparison, Pair, Placing, compare};
+pub use compare::{Cell, Comparison, Pair, Placing, compare};
 pub use counts::Counts;
 pub use latencies::Latencies;
 pub use outcome::{Ending, ErrorKind, Outcome};

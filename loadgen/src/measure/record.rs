@@ -45,6 +45,14 @@ pub struct RunRecord {
     pub interrupted: bool,
 }
 
+impl RunRecord {
+    /// Whether targets were measured with several numbers of server workers or users.
+    #[must_use]
+    pub fn is_matrix(&self) -> bool {
+        self.targets.iter().any(|target| target.name != target.target)
+    }
+}
+
 /// Where a run ran.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Environment {
@@ -80,7 +88,8 @@ pub struct Environment {
 pub struct LoadRecord {
     /// The load model: `closed` or `open`.
     pub model: String,
-    /// Users of the whole test; in the open model the most that send at the same time.
+    /// Users of the whole test, the most where there are several numbers; in the open model the most
+    /// that send at the same time.
     pub users: u32,
     /// Requests per second that arrive in the open model; the most of any stage.
     pub rate_per_s: Option<f64>,
@@ -98,7 +107,7 @@ pub struct LoadRecord {
     pub iterations: Option<u64>,
     /// The time for which each round runs before it counts.
     pub warmup_s: f64,
-    /// The names of what was to be loaded.
+    /// The names of what was to be loaded, with whatever there are several numbers of.
     pub targets: Vec<String>,
     /// Rounds for each target.
     pub rounds: u32,
@@ -118,8 +127,13 @@ pub struct StageRecord {
 /// The results of one target.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TargetRecord {
-    /// Its name.
+    /// Its name; where there are several numbers of server workers or users, these too:
+    /// `sanic ×2, 500 users`.
     pub name: String,
+    /// The target's own name, by which all that is of the same target belongs together.
+    pub target: String,
+    /// The users that loaded it; in the open model the most that send at the same time.
+    pub users: u32,
     /// Where it answered.
     pub url: String,
     /// What it is, and how it differs from the others.
@@ -317,6 +331,8 @@ pub enum VerdictKind {
     StallHidden,
     /// The rate rose or fell while it was measured.
     Drift,
+    /// More server workers were asked for than the target has cores.
+    FewCores,
     /// Too few samples for a percentile.
     TooFewSamples,
     /// A counter and the backend disagree.

@@ -1,24 +1,27 @@
 //! The comparison in words: what was shown, what was not, and what it would take.
 
-use super::format::{count, wrap};
+use super::format::wrap;
+use super::matrix::scaling;
+use super::ratio::{times, what_it_takes};
 use crate::measure::{Comparison, FEWEST_ROUNDS, Pair, RunRecord};
 
 /// A sentence for each two neighbours of the ranking.
 pub fn conclusion(record: &RunRecord) -> String {
     let Some(comparison) = &record.comparison else { return String::new() };
     let open = record.load.rate_per_s.is_some();
-    let pairs = neighbours(comparison);
+    let pairs = neighbours(record, comparison);
     let mut out = String::new();
-    match pairs.first() {
-        Some(first)
-            if first.rounds > 0
-                && pairs.iter().all(|p| is_short(p) && p.rounds == first.rounds) =>
-        {
+    let mut all = pairs.iter().copied().chain(&comparison.scaling).peekable();
+    match all.peek().copied() {
+        Some(first) if first.rounds > 0 && all.all(|p| is_short(p) && p.rounds == first.rounds) => {
             out += &wrap(" ", &format!("{}: {FEWEST_ROUNDS} are needed", too_few(first)));
         }
         _ => out.extend(pairs.iter().map(|pair| wrap(" ", &sentence(pair, open)))),
     }
-    out.extend(cpu_neighbours(comparison).into_iter().filter_map(of_cpu).map(|s| wrap(" ", &s)));
+    out.extend(
+        cpu_neighbours(record, comparison).into_iter().filter_map(of_cpu).map(|s| wrap(" ", &s)),
+    );
+    out += &scaling(record);
     if let Some(percent) = comparison.noise_floor_percent {
         out += &wrap(" ", &noise_floor(percent, pairs.iter().any(|pair| pair.shown)));
     }
@@ -61,21 +64,39 @@ pub fn rounds_to_ask_for(record: &RunRecord) -> Option<u32> {
         None => None,
     };
     let comparison = record.comparison.as_ref()?;
-    let pairs = neighbours(comparison).into_iter().chain(cpu_neighbours(comparison));
+    let pairs = neighbours(record, comparison).into_iter();
+    let pairs = pairs.chain(cpu_neighbours(record, comparison)).chain(&comparison.scaling);
     let most = pairs.filter(unsettled).filter_map(rounds).max()?;
     (most > record.load.rounds).then_some(most)
 }
 
 /// The pairs of neighbours, best first.
-fn neighbours(comparison: &Comparison) -> Vec<&Pair> {
-    let two = comparison.ranking.windows(2);
-    two.filter_map(|two| comparison.pair(&two[0].target, &two[1].target)).collect()
+fn neighbours<'a>(record: &RunRecord, comparison: &'a Comparison) -> Vec<&'a Pair> {
+    let two = neighbouring(record, comparison);
+    two.into_iter().filter_map(|(one, other)| comparison.pair(one, other)).collect()
 }
 
 /// The same pairs by their CPU, as far as there are figures.
-fn cpu_neighbours(comparison: &Comparison) -> Vec<&Pair> {
-    let two = comparison.ranking.windows(2);
-    two.filter_map(|two| comparison.cpu_pair(&two[0].target, &two[1].target)).collect()
+fn cpu_neighbours<'a>(record: &RunRecord, comparison: &'a Comparison) -> Vec<&'a Pair> {
+    let two = neighbouring(record, comparison);
+    two.into_iter().filter_map(|(one, other)| comparison.cpu_pair(one, other)).collect()
+}
+
+/// The names of each two neighbours of the ranking, among those with as many server workers and
+/// users.
+fn neighbouring<'a>(record: &RunRecord, comparison: &'a Comparison) -> Vec<(&'a str, &'a str)> {
+    let mut groups: Vec<((u32, u32), Vec<&str>)> = Vec::new();
+    for name in comparison.ranking.iter().map(|placing| placing.target.as_str()) {
+        let target = record.targets.iter().find(|target| target.name == name);
+        let group = target.map_or((0, 0), |target| (target.server.workers, target.users));
+        match groups.iter_mut().find(|(known, _)| *known == group) {
+            Some((_, names)) => names.push(name),
+            None => groups.push((group, vec![name])),
+        }
+    }
+    groups.sort_by_key(|(group, _)| *group);
+    let two = |names: &[&'a str]| names.windows(2).map(|two| (two[0], two[1])).collect::<Vec<_>>();
+    groups.iter().flat_map(|(_, names)| two(names)).collect()
 }
 
 /// Whether it has too few rounds for any claim.
@@ -121,31 +142,6 @@ fn sentence(pair: &Pair, open: bool) -> String {
             none + &what_it_takes(pair)
         }
     }
-}
-
-/// What would settle a difference that these rounds don't show.
-fn what_it_takes(pair: &Pair) -> String {
-    match pair.more_rounds_for_5_percent {
-        Some(0) => "; one of 5 % most likely would have been".to_owned(),
-        Some(1) => ": 1 more round would settle 5 %".to_owned(),
-        Some(n) => format!(": {} more rounds would settle 5 %", count(n.into())),
-        None => ": to settle 5 % takes more than 1,000 rounds".to_owned(),
-    }
-}
-
-/// A ratio and the ends of its interval, on one side of 1: with two decimals, more of them where an
-/// end is so close to 1 that it would look like it, fewer where the ratio is large.
-fn times([ratio, low, high]: [f64; 3]) -> [String; 3] {
-    let distance = if high < 1.0 { 1.0 - high } else { low - 1.0 };
-    let decimals = match high {
-        high if high >= 100.0 => 0,
-        high if high >= 10.0 => 1,
-        _ => (2..4).find(|n| distance >= 0.5 * 0.1_f64.powi(*n)).map_or(4, |n| n as usize),
-    };
-    [ratio, low, high].map(|value| match decimals {
-        0 => count(value.round() as u64),
-        n => format!("{value:.n$}"),
-    })
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use super::columns::lay_out;
 use super::format::{count, half_width, megabytes, precise, rate, wrap};
-use super::terminal::ranked;
+use super::ranked::ranked;
 use crate::measure::{RunRecord, TargetRecord};
 
 const HEADER: [&str; 5] = ["", "CPU-µs/request", "requests/CPU-s", "memory", "at most"];

@@ -6,7 +6,10 @@ mod conclusion;
 mod efficiency;
 mod format;
 mod json;
+mod matrix;
 mod progress;
+mod ranked;
+mod ratio;
 mod terminal;
 
 pub use format::{count, duration, milliseconds, rate};

@@ -1,6 +1,6 @@
 //! The comparison as a person reads it, within 80 columns where names allow.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::Path;
 use std::time::Duration;
@@ -9,19 +9,23 @@ use super::columns::lay_out;
 use super::conclusion::{conclusion, rounds_to_ask_for};
 use super::efficiency::efficiency;
 use super::format::{count, duration, half_width, milliseconds, precise, rate, wrap};
+use super::matrix;
+use super::ranked::ranked;
 use crate::measure::{
-    FEWEST_ROUNDS, LoadRecord, Placing, Proof, RunRecord, Summary, TargetRecord, Verdict,
-    VerdictKind,
+    FEWEST_ROUNDS, Placing, Proof, RunRecord, Summary, TargetRecord, Verdict, VerdictKind,
 };
 
 /// The table, what it means, where the run was saved, unless it could not be, and what to type
 /// next.
 #[must_use]
 pub fn terminal<'a>(record: &RunRecord, folder: impl Into<Option<&'a Path>>) -> String {
+    let figures = match record.is_matrix() {
+        true => matrix::table(record),
+        false => [table(record), efficiency(record)].join("\n").trim_end().to_owned() + "\n",
+    };
     let sections = [
         headline(record),
-        table(record),
-        efficiency(record),
+        figures,
         differences(record),
         conclusion(record),
         counters(record),
@@ -41,7 +45,7 @@ fn headline(record: &RunRecord) -> String {
         (None, Some(n)) => format!("{} iterations", count(n)),
         (None, None) => String::new(),
     };
-    let mut text = format!("{}: {}, ", record.scenario, amount(load));
+    let mut text = format!("{}: {}, ", record.scenario, amount(record));
     if load.ramp_up_s > 0.0 {
         let _ = write!(text, "ramp-up {}, ", seconds(load.ramp_up_s));
     }
@@ -64,8 +68,13 @@ fn headline(record: &RunRecord) -> String {
 }
 
 /// How much load there was: users, or requests per second.
-fn amount(load: &LoadRecord) -> String {
-    let users = count(load.users.into());
+fn amount(record: &RunRecord) -> String {
+    let load = &record.load;
+    let numbers: BTreeSet<u32> = match record.is_matrix() {
+        true => record.targets.iter().map(|target| target.users).collect(),
+        false => [load.users].into(),
+    };
+    let users = numbers.into_iter().map(|users| count(users.into())).collect::<Vec<_>>().join(", ");
     let staged = if load.stages.is_empty() { "" } else { "up to " };
     match load.rate_per_s {
         None => format!("{staged}{users} users"),
@@ -104,22 +113,6 @@ fn table(record: &RunRecord) -> String {
 
 const HEADER: [&str; 8] = ["", "requests/s", "errors", "p50", "p95", "p99", "max", "CPU"];
 
-/// The targets in the order of the ranking, and then those that are in none, as they were named.
-pub(super) fn ranked(record: &RunRecord) -> Vec<(&TargetRecord, Option<&Placing>)> {
-    match &record.comparison {
-        None => record.targets.iter().map(|target| (target, None)).collect(),
-        Some(comparison) => {
-            let place = |target: &TargetRecord| {
-                comparison.ranking.iter().position(|placing| placing.target == target.name)
-            };
-            let mut placed: Vec<_> = record.targets.iter().map(|t| (place(t), t)).collect();
-            placed.sort_by_key(|(place, _)| place.unwrap_or(usize::MAX));
-            let placing = |place: Option<usize>| place.map(|place| &comparison.ranking[place]);
-            placed.into_iter().map(|(place, target)| (target, placing(place))).collect()
-        }
-    }
-}
-
 fn target_row(target: &TargetRecord, placing: Option<&Placing>) -> Vec<String> {
     let mut row = summary_row(&target.name, placing, &target.total);
     if let Some(used) = target.resources.get("target") {
@@ -155,13 +148,19 @@ fn summary_row(name: &str, placing: Option<&Placing>, summary: &Summary) -> Vec<
 fn differences(record: &RunRecord) -> String {
     let mut owners: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     let mut traits = Vec::new();
+    let mut names: Vec<&str> = Vec::new();
     for (target, _) in ranked(record) {
-        for item in traits_of(target) {
+        // In a matrix it is there in several ways, which share what it is.
+        if names.contains(&target.target.as_str()) {
+            continue;
+        }
+        names.push(&target.target);
+        for item in traits_of(target, record.is_matrix()) {
             let owners = owners.entry(item.clone()).or_default();
             if owners.is_empty() {
                 traits.push(item);
             }
-            owners.push(&target.name);
+            owners.push(&target.target);
         }
     }
     // Traits by those who have them, in the order in which both appear.
@@ -177,7 +176,7 @@ fn differences(record: &RunRecord) -> String {
     groups
         .iter()
         .map(|(owners, items)| {
-            let all = owners.len() > 1 && owners.len() == record.targets.len();
+            let all = owners.len() > 1 && owners.len() == names.len();
             let who = if all { "all".to_owned() } else { owners.join(", ") };
             wrap(" ", &format!("{who}: {}", items.join("; ")))
         })
@@ -185,13 +184,13 @@ fn differences(record: &RunRecord) -> String {
 }
 
 /// Nothing for a server that is not the lab's.
-fn traits_of(target: &TargetRecord) -> Vec<String> {
+fn traits_of(target: &TargetRecord, is_matrix: bool) -> Vec<String> {
     let server = &target.server;
     let mut traits = Vec::new();
     if !server.framework.is_empty() {
         traits.push(format!("{} on {}", server.framework, server.server));
     }
-    if server.workers > 1 {
+    if server.workers > 1 && !is_matrix {
         traits.push(format!("{} worker processes asked for", server.workers));
     }
     traits.extend(server.differs.iter().cloned());

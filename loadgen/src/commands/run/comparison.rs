@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::job::{Job, Subject};
-use crate::measure::{Comparison, RoundRecord, TargetRecord, compare};
+use crate::measure::{Cell, Comparison, RoundRecord, TargetRecord, compare};
 use crate::scenario::Model;
 
 /// A server that was running already is held against nothing but itself. Where the run was
@@ -14,7 +14,7 @@ pub fn of(job: &Job, targets: &[TargetRecord], stopped: bool) -> Option<Comparis
     let of = |figures: fn(&[RoundRecord]) -> BTreeMap<u32, f64>| -> Vec<_> {
         ranked.iter().map(|target| (target.name.clone(), figures(&target.rounds))).collect()
     };
-    if (matches!(job.subject, Subject::Url(_)) && !job.aa) || ranked.is_empty() {
+    if (matches!(job.subject, Subject::Url(_)) && job.contenders.len() == 1) || ranked.is_empty() {
         return None;
     }
     let comparison = match job.scenario.load.model {
@@ -23,7 +23,23 @@ pub fn of(job: &Job, targets: &[TargetRecord], stopped: bool) -> Option<Comparis
             compare(&of(rates)).by_speed(&of(speeds)).with_cpu(&of(requests_per_cpu_s))
         }
     };
-    Some(if job.aa { comparison.of_one_server() } else { comparison })
+    Some(match job.aa {
+        true => comparison.of_one_server(),
+        false if job.is_matrix() => comparison.of_matrix(&cells(job)),
+        false => comparison,
+    })
+}
+
+fn cells(job: &Job) -> Vec<Cell<'_>> {
+    let contenders = job.contenders.iter();
+    contenders
+        .map(|contender| Cell {
+            name: &contender.name,
+            target: &contender.target,
+            server_workers: contender.server_workers,
+            users: contender.users,
+        })
+        .collect()
 }
 
 /// What the ranking goes by: the rates of whole rounds, or of the others where there is none.

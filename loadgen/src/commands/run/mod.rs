@@ -7,6 +7,7 @@ mod folder;
 mod generator;
 mod interrupt;
 mod job;
+mod matrix;
 mod order;
 mod record;
 mod session;
@@ -45,7 +46,7 @@ pub fn run(args: RunArgs) -> Result<Exit, Failure> {
     allow_connections(&job)?;
     let folder = RunFolder::create(job.out.as_deref(), &job.scenario.name)?;
     let layout = match job.subject {
-        Subject::Lab { .. } => Layout::here(job.server_workers),
+        Subject::Lab { .. } => Layout::here(job.most_server_workers()),
         Subject::Url(_) => Layout::unpinned(),
     };
     let stdout = Stdout::reserve().map_err(|e| {
@@ -85,8 +86,8 @@ async fn execute(
 ) -> Result<Exit, Failure> {
     let interrupt = interrupt::on_signal()?;
     let started = SystemTime::now();
-    let rounds = job.rounds * u32::try_from(job.names().len()).unwrap_or(u32::MAX);
-    let length = job.plan(String::new(), 1).length().map(|length| length + OVERHEAD);
+    let rounds = job.rounds * u32::try_from(job.contenders.len()).unwrap_or(u32::MAX);
+    let length = job.plan(0, String::new(), 1).length().map(|length| length + OVERHEAD);
     let mut progress = Progress::new(rounds, length);
     let lab = tokio::select! {
         biased;
@@ -123,11 +124,7 @@ async fn prepare_lab(
     progress: &Progress,
 ) -> Result<Option<Lab>, Failure> {
     let Subject::Lab { home, .. } = &job.subject else { return Ok(None) };
-    let options = Options {
-        logs: folder.path().to_owned(),
-        server_workers: job.server_workers,
-        cpus: layout.clone(),
-    };
+    let options = Options { logs: folder.path().to_owned(), cpus: layout.clone() };
     Ok(Some(Lab::prepare(home.clone(), options, progress.teller()).await?))
 }
 

@@ -5,6 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use super::comparison;
 use super::job::Job;
+use super::matrix::Contender;
 use super::session::{Measured, PROVED, Round, held};
 use super::steps::{by_step, counters, together};
 use super::{thresholds, verdicts};
@@ -32,10 +33,10 @@ pub struct Context<'a> {
 /// Sums up a run.
 pub fn build(job: &Job, measured: &Measured, context: Context<'_>) -> RunRecord {
     let (mut targets, mut thresholds) = (Vec::new(), Vec::new());
-    for (index, name) in job.names().into_iter().enumerate() {
+    for (index, contender) in job.contenders.iter().enumerate() {
         let rounds: Vec<&Round> = measured.rounds.iter().filter(|r| r.target == index).collect();
         if !rounds.is_empty() {
-            let (target, judged) = pool(job, index, name, &rounds, context.lab);
+            let (target, judged) = pool(job, contender, &rounds, server(job, index, context.lab));
             targets.push(target);
             thresholds.extend(judged);
         }
@@ -94,13 +95,12 @@ fn load(job: &Job) -> LoadRecord {
     }
 }
 
-/// One target's rounds, pooled, and held against the thresholds.
+/// One contender's rounds, pooled, and held against the thresholds.
 fn pool(
     job: &Job,
-    index: usize,
-    name: String,
+    contender: &Contender,
     rounds: &[&Round],
-    lab: Option<&Lab>,
+    server: ServerRecord,
 ) -> (TargetRecord, Vec<ThresholdRecord>) {
     let steps = &job.scenario.steps;
     let mut series = Series::default();
@@ -110,15 +110,16 @@ fn pool(
     let window = rounds.iter().map(|round| round.yielded.held).sum();
     let (summaries, total) = summarize(steps, &series, Phase::Hold, window);
     let counts = by_step(held(&series), steps.len());
-    let thresholds = thresholds::judge(&name, &job.scenario.thresholds, steps, &counts, window);
+    let thresholds =
+        thresholds::judge(&contender.name, &job.scenario.thresholds, steps, &counts, window);
     let rounds_recorded: Vec<RoundRecord> =
         rounds.iter().map(|round| round_record(steps, round)).collect();
     let record = TargetRecord {
         latency_over_rounds_us: over_rounds(&rounds_recorded),
         url: rounds.last().map(|round| round.url.clone()).unwrap_or_default(),
-        server: server(job, index, lab),
+        server,
         steps: summaries,
-        uncoordinated_us: uncoordinated(job, &together(&counts), window),
+        uncoordinated_us: uncoordinated(job, contender.users, &together(&counts), window),
         total,
         counters: counters(steps, &counts),
         proofs: rounds.iter().filter_map(|round| proof(steps, round)).collect(),
@@ -126,20 +127,22 @@ fn pool(
         cpu_us_per_request_over_rounds: cpu_over_rounds(&rounds_recorded),
         rounds: rounds_recorded,
         workers: workers(rounds),
-        name,
+        name: contender.name.clone(),
+        target: contender.target.clone(),
+        users: contender.users,
     };
     (record, thresholds)
 }
 
 /// What requests would have seen that came as often as those of the closed model, and waited for
 /// nobody. A user sends as often as its share of all answers.
-fn uncoordinated(job: &Job, all: &Counts, window: Duration) -> Option<LatencySummary> {
+fn uncoordinated(job: &Job, users: u32, all: &Counts, window: Duration) -> Option<LatencySummary> {
     let load = &job.scenario.load;
     let changes = matches!(load.until, Until::Stages(_));
     if load.model != Model::Closed || changes || all.answered.is_empty() {
         return None;
     }
-    let interval = window.mul_f64(f64::from(load.users) / all.answered.len() as f64);
+    let interval = window.mul_f64(f64::from(users) / all.answered.len() as f64);
     Some(LatencySummary::from(&all.answered.without_coordination(interval)))
 }
 
@@ -305,7 +308,7 @@ fn server(job: &Job, index: usize, lab: Option<&Lab>) -> ServerRecord {
     ServerRecord {
         framework: entry.framework.clone(),
         server: entry.server.clone(),
-        workers: job.server_workers,
+        workers: job.contenders[index].server_workers,
         packages: lab.python().versions(&entry.packages),
         differs: entry.differs.clone(),
     }

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::fail_fast::FailFast;
 use super::generator::{Generator, Yield};
-use super::job::{AGAIN, Job, Subject};
+use super::job::{Job, Subject};
 use super::order::order;
 use crate::cluster::{Cluster, LocalWorkers};
 use crate::commands::{Exit, Failure};
@@ -37,7 +37,7 @@ pub struct Session<'a> {
 
 /// One round over one target, as it was measured.
 pub struct Round {
-    /// The target's place in the job.
+    /// The place of what was measured among the job's contenders.
     pub target: usize,
     /// Its number, from 1.
     pub number: u32,
@@ -130,7 +130,7 @@ impl<'a> Session<'a> {
         if let Some(lab) = &self.lab {
             measured.backends = lab.backend_versions().await;
         }
-        let targets = self.job.names().len();
+        let targets = self.job.contenders.len();
         for number in 1..=self.job.rounds {
             for target in order(targets, self.job.seed, number) {
                 self.round(target, number, &mut measured.rounds).await?;
@@ -154,7 +154,7 @@ impl<'a> Session<'a> {
         let (watch, round) = (self.fail_fast.as_mut()?, round?);
         watch.round_over(round.target, round.yielded.held);
         watch.failed().map(|threshold| StoppedEarly {
-            target: self.job.names()[round.target].clone(),
+            target: self.job.contenders[round.target].name.clone(),
             round: round.number,
             threshold: threshold.to_string(),
         })
@@ -190,14 +190,14 @@ impl<'a> Session<'a> {
         number: u32,
         rounds: &mut Vec<Round>,
     ) -> Result<(), Stopped> {
-        let name = &self.job.names()[target];
+        let contender = &self.job.contenders[target];
         let (url, mut running) = match (&self.job.subject, &self.lab, self.job.target(target)) {
             (Subject::Lab { .. }, Some(lab), Some(spec)) => {
-                self.progress.step(&format!("starting {name}"));
-                let log = format!("{}-{number}.log", name.replace(AGAIN, "-again"));
+                self.progress.step(&format!("starting {}", contender.name));
+                let log = contender.log(number, self.job.is_matrix());
                 let started = async {
                     lab.fill().await?;
-                    lab.start_target(&spec.name, &log).await
+                    lab.start_target(&spec.name, &log, contender.server_workers).await
                 };
                 let running = unless(&self.interrupt, started).await?.map_err(Failure::from)?;
                 (running.url.clone(), Some(running))
@@ -205,7 +205,7 @@ impl<'a> Session<'a> {
             (Subject::Url(url), ..) => (url.clone(), None),
             (Subject::Lab { .. }, ..) => return Err(Stopped::Interrupted),
         };
-        let plan = self.job.plan(url.clone(), number);
+        let plan = self.job.plan(target, url.clone(), number);
         let planned = self.job.scenario.load.held();
         let result = self.load(target, plan, running.as_ref()).await;
         let ended = self.ended(running.as_mut());
@@ -258,7 +258,7 @@ impl<'a> Session<'a> {
         plan: Plan,
         running: Option<&Target>,
     ) -> Result<(Vec<Vec<u64>>, Yield, BTreeMap<String, Usage>), Stopped> {
-        let name = &self.job.names()[target];
+        let name = &self.job.contenders[target].name;
         self.progress.round_started(name);
         let verified = unless(&self.interrupt, engine::verify(&plan, name))
             .await?

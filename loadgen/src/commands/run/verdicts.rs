@@ -23,6 +23,7 @@ pub fn judge(record: &RunRecord) -> Vec<Verdict> {
                 .chain(target.proofs.iter().filter_map(|proof| proof_failed(target, proof)))
         })
         .collect();
+    verdicts.extend(few_cores(record));
     verdicts.extend(record.stopped_early.as_ref().map(stopped_early));
     if record.interrupted {
         verdicts.push(Verdict {
@@ -38,6 +39,27 @@ pub fn judge(record: &RunRecord) -> Vec<Verdict> {
 
 fn verdict(target: &TargetRecord, kind: VerdictKind, message: String, advice: &str) -> Verdict {
     Verdict { kind, target: Some(target.name.clone()), message, advice: advice.to_owned() }
+}
+
+/// Whether some of several numbers of server workers are more than the target has cores.
+fn few_cores(record: &RunRecord) -> Option<Verdict> {
+    let numbers = || record.targets.iter().map(|target| target.server.workers);
+    let most = numbers().max().filter(|most| numbers().any(|n| n < *most))?;
+    let pinned = record.environment.cpus.get("target").map_or(0, Vec::len);
+    let cores = if pinned > 0 { pinned } else { record.environment.cores };
+    if usize::try_from(most).is_ok_and(|most| most <= cores) {
+        return None;
+    }
+    Some(Verdict {
+        kind: VerdictKind::FewCores,
+        target: None,
+        message: format!(
+            "up to {most} server workers shared {cores} core(s): more workers than the target has \
+             cores cannot scale, but for time that they spend waiting"
+        ),
+        advice: "measure server workers on a machine with more cores, or with fewer of them"
+            .to_owned(),
+    })
 }
 
 fn stopped_early(stopped: &StoppedEarly) -> Verdict {
