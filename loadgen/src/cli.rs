@@ -80,9 +80,9 @@ pub struct RunArgs {
     /// Worker processes that share the load; without it, it comes from this process.
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256))]
     pub workers: Option<u32>,
-    /// Users of the whole test.
-    #[arg(short, long, value_name = "N")]
-    pub users: Option<u32>,
+    /// Users of the whole test. Several numbers, such as 100,500, measure each target with each.
+    #[arg(short, long, value_name = "N,…", value_delimiter = ',')]
+    pub users: Vec<u32>,
     /// The time over which the users start.
     #[arg(long, value_name = "TIME", value_parser = parse_duration, allow_hyphen_values = true)]
     pub ramp_up: Option<Duration>,
@@ -99,9 +99,13 @@ pub struct RunArgs {
     /// Measure one target, or --url, twice in each round: how much do equals differ here?
     #[arg(long)]
     pub aa: bool,
-    /// Rounds for each target [default: 5; 1 with --url, but not with --aa].
+    /// Rounds for each target [default: 5; 1 with --url, but not with --aa or several numbers of
+    /// users].
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub rounds: Option<u32>,
+    /// End the run as soon as a threshold has failed; what was measured is reported and saved.
+    #[arg(long)]
+    pub fail_fast: bool,
     /// How long each round runs before it counts.
     #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "1s", allow_hyphen_values = true)]
     pub warmup: Duration,
@@ -109,9 +113,9 @@ pub struct RunArgs {
     /// reported].
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
-    /// Worker processes of each target.
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=256))]
-    pub server_workers: u32,
+    /// Worker processes of each target. Several numbers, such as 1,2,4, measure each target with each.
+    #[arg(long, value_name = "N,…", value_delimiter = ',', default_value = "1", value_parser = clap::value_parser!(u32).range(1..=256))]
+    pub server_workers: Vec<u32>,
     /// Don't find out first what the generator can send here at most: a second, once for each
     /// machine, build and load.
     #[arg(long)]

@@ -47,8 +47,12 @@ fn trial(rate_per_s: f64, carries: f64, lab: bool) -> Tried {
     let mut counts = Counts::default();
     let answers = rate_per_s.min(carries) as u64;
     (0..answers).for_each(|_| counts.answered.record(Duration::from_secs_f64(ms / 1e3)));
-    let used =
-        ResourceRecord { cpu_s: answers as f64 * 0.9e-3, cpu_percent: 0.0, memory_max_bytes: 1 };
+    let used = ResourceRecord {
+        cpu_s: answers as f64 * 0.9e-3,
+        cpu_percent: 0.0,
+        memory_max_bytes: 1,
+        ..ResourceRecord::default()
+    };
     let reason =
         "the rate was not kept: 212 of 1,600 requests were unanswered or unsent at the end";
     let record = TrialRecord {

@@ -148,6 +148,7 @@ async fn percentiles_that_too_few_samples_support_are_null() {
     let document = tokio::task::block_in_place(|| document(&server, &scenario, &[]));
     let latency = &document["targets"][0]["steps"][0]["latency_us"];
     assert!(latency["p95"].is_u64() && latency["p99"].is_null(), "{latency}");
+    // A busy machine may have more to say.
     let verdicts = document["verdicts"].as_array().unwrap();
     assert!(verdicts.iter().any(|verdict| verdict["kind"] == "too_few_samples"), "{verdicts:?}");
 }

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use loadgen::measure::{
-    Bottleneck, Calibration, Comparison, Degraded, Environment, Latencies, LatencyOverRounds,
-    LatencySummary, LoadRecord, Proof, ResourceRecord, RoundRecord, RunRecord, SCHEMA,
-    ServerRecord, Summary, TargetRecord, ThresholdRecord, Verdict, VerdictKind, compare,
+    Bottleneck, Calibration, Cell, Comparison, Degraded, Environment, Latencies, LatencyOverRounds,
+    LatencySummary, LoadRecord, OverRounds, Proof, ResourceRecord, RoundRecord, RunRecord, SCHEMA,
+    ServerRecord, StoppedEarly, Summary, TargetRecord, ThresholdRecord, Verdict, VerdictKind,
+    compare,
 };
 use loadgen::report::terminal;
 
@@ -47,6 +48,7 @@ fn record(targets: Vec<TargetRecord>) -> RunRecord {
         calibration: None,
         verdicts: Vec::new(),
         degraded: None,
+        stopped_early: None,
         interrupted: false,
     }
 }
@@ -62,14 +64,11 @@ fn target(name: &str, rates: &[f64]) -> TargetRecord {
         total: summary("all", *rate),
         ..RoundRecord::default()
     });
-    let used = ResourceRecord {
-        cpu_s: 9.0,
-        cpu_percent: 97.6,
-        memory_max_bytes: 87_400_000,
-        ..ResourceRecord::default()
-    };
+    let answered = (mean * 3.0) as u64;
     TargetRecord {
         name: name.to_owned(),
+        target: name.to_owned(),
+        users: 100,
         url: "http://127.0.0.1:8000".to_owned(),
         server: ServerRecord::default(),
         steps: vec![summary("step", mean)],
@@ -79,9 +78,21 @@ fn target(name: &str, rates: &[f64]) -> TargetRecord {
         counters: BTreeMap::new(),
         proofs: Vec::new(),
         rounds: rounds.collect(),
-        resources: BTreeMap::from([("target".to_owned(), used)]),
+        resources: BTreeMap::from([("target".to_owned(), used(2.93, 87_400_000).over(answered))]),
         bottleneck: None,
+        cpu_us_per_request_over_rounds: BTreeMap::new(),
         workers: Vec::new(),
+    }
+}
+
+/// What a service used that kept a core busy.
+fn used(cpu_s: f64, memory_max_bytes: u64) -> ResourceRecord {
+    ResourceRecord {
+        cpu_s,
+        cpu_percent: 97.6,
+        memory_max_bytes,
+        memory_mean_bytes: memory_max_bytes / 10 * 9,
+        ..ResourceRecord::default()
     }
 }
 
@@ -281,6 +292,110 @@ fn of_one_server(again: [f64; 5]) -> RunRecord {
     let mut record = record(vec![once, five("sanic (again)", 4_321.0, again)]);
     record.comparison = record.comparison.map(Comparison::of_one_server);
     record
+}
+
+/// Two targets with 1 and 4 workers under 100 and 500 users: the first scales, the other does not.
+fn of_a_matrix(rounds: usize) -> RunRecord {
+    let waves = [[0.2, -0.6, 0.4, 0.3, -0.3], [1.0, 2.5, -2.0, -3.0, 1.5]];
+    let mut targets = Vec::new();
+    for (name, rate, gain) in [("sanic", 1_200.0, 2.9), ("fastapi-hypercorn", 610.0, 0.93)] {
+        for (workers, gain) in [(1, 1.0), (4, gain)] {
+            for (users, gained) in [(100, 1.0), (500, 1.02)] {
+                let wave = waves[usize::from(users == 500)];
+                let rates = wave.map(|percent| rate * gain * gained * (1.0 + percent / 100.0));
+                let mut target = target(name, &rates[..rounds]);
+                target.name = format!("{name} ×{workers}, {users} users");
+                target.users = users;
+                target.server = server("Framework", "a server", &["uvloop"]);
+                target.server.workers = workers;
+                targets.push(target);
+            }
+        }
+    }
+    let mut record = record(targets);
+    let cells: Vec<Cell<'_>> = record
+        .targets
+        .iter()
+        .map(|t| Cell {
+            name: &t.name,
+            target: &t.target,
+            server_workers: t.server.workers,
+            users: t.users,
+        })
+        .collect();
+    record.comparison = record.comparison.clone().map(|c| c.of_matrix(&cells));
+    record
+}
+
+#[test]
+fn a_matrix_has_a_row_for_each_way_and_says_what_scales() {
+    let report = shown(&of_a_matrix(5));
+    let few = shown(&of_a_matrix(2));
+    for report in [&report, &few] {
+        assert_within_80_columns(report);
+    }
+    insta::assert_snapshot!(format!("{report}\n---\n{few}"));
+}
+
+#[test]
+fn a_run_that_a_threshold_ended_says_so_and_does_not_rank_half_a_round() {
+    let mut record = record(vec![
+        target("flask", &[606.0]),
+        target("sanic", &[4_321.0]),
+        target("fastapi", &[2_361.0]),
+    ]);
+    let half = &mut record.targets[0];
+    half.rounds[0].whole = false;
+    record.load.rounds = 5;
+    if let Some(comparison) = &mut record.comparison {
+        comparison.ranking.retain(|placing| placing.target != "flask");
+    }
+    record.thresholds = vec![
+        threshold("flask", "counter.inserted_items >= 1_000/s", Some(606.04), false),
+        threshold("sanic", "counter.inserted_items >= 1_000", Some(4_321.0), true),
+        threshold("fastapi", "counter.p99 < 5ms", Some(2_361.0), true),
+    ];
+    record.stopped_early = Some(StoppedEarly {
+        target: "flask".to_owned(),
+        round: 1,
+        threshold: "counter.inserted_items >= 1_000/s".to_owned(),
+    });
+    insta::assert_snapshot!(shown(&record));
+}
+
+/// Two targets at 500 requests/s, with Redis beside them; the first needs 0.6 times the CPU.
+fn at_a_rate() -> RunRecord {
+    let noise = [[1.0, 2.5, -2.0, -3.0, 1.5], [-4.0, 2.0, 3.0, -1.0, 0.0]];
+    let rates = noise.map(|noise| noise.map(|percent| 500.0 + percent / 10.0));
+    let mut targets = vec![target("sanic", &rates[0]), target("fastapi", &rates[1])];
+    let mut thrift = Vec::new();
+    let mut speeds = Vec::new();
+    for ((target, us), noise) in targets.iter_mut().zip([240.0, 400.0]).zip(noise) {
+        let cpu_us = noise.map(|percent| us * (1.0 + percent / 100.0));
+        let per_round = |figure: fn(f64) -> f64| (1..).zip(cpu_us.map(figure)).collect();
+        thrift.push((target.name.clone(), per_round(|us| 1e6 / us)));
+        speeds.push((target.name.clone(), per_round(|us| 1e5 / us)));
+        target.resources = BTreeMap::from([
+            ("generator".to_owned(), used(0.4, 20_000_000).over(1_500)),
+            ("redis".to_owned(), used(0.052, 12_300_000).over(1_500)),
+            ("target".to_owned(), used(us * 1_500.0 / 1e6, 87_400_000).over(1_500)),
+        ]);
+        let over = OverRounds::of(cpu_us).unwrap();
+        target.cpu_us_per_request_over_rounds = BTreeMap::from([("target".to_owned(), over)]);
+    }
+    let mut record = record(targets);
+    record.load.model = "open".to_owned();
+    record.load.rate_per_s = Some(500.0);
+    record.load.arrivals = Some("evenly spaced".to_owned());
+    record.comparison = record.comparison.map(|c| c.by_speed(&speeds).with_cpu(&thrift));
+    record
+}
+
+#[test]
+fn at_a_rate_targets_are_compared_by_what_a_request_costs() {
+    let report = shown(&at_a_rate());
+    assert_within_80_columns(&report);
+    insta::assert_snapshot!(report);
 }
 
 #[test]

@@ -218,6 +218,9 @@ text = "/a""#);
     percentage_over_100: thresholds("error_rate = \"< 101%\"");
     negative_percentage: thresholds("error_rate = \"< -1%\"");
     negative_latency: thresholds("p99 = \"< -1ms\"");
+    threshold_of_a_counter_that_nothing_reads: thresholds("\"counter.items\" = \"> 5\"");
+    threshold_of_unknown_counter: message("[[step]]\nget = \"/\"\ncounters = { items = \"/n\" }\n\n\
+        [thresholds]\n\"counter.itms\" = \"> 5\"\n\"counter.items\" = \"> 1%\"\n");
     threshold_without_operator: thresholds("rate = \"500\"\np99 = 100");
 
     no_such_file: rendered(&load(Path::new("scenarios/absent.toml")).unwrap_err());

@@ -75,11 +75,7 @@ async fn start(
     lab: &mut Option<Lab>,
     targets: &mut Vec<Target>,
 ) -> Result<Urls, LabError> {
-    let options = Options {
-        logs: home.cache()?.join("logs"),
-        server_workers: args.server_workers,
-        cpus: Layout::unpinned(),
-    };
+    let options = Options { logs: home.cache()?.join("logs"), cpus: Layout::unpinned() };
     let progress: Progress = Arc::new(|what: &str| say(format_args!("{what} …")));
     let lab = lab.insert(Lab::prepare(home, options, Arc::clone(&progress)).await?);
     let defaults = || lab.manifest().default_targets();
@@ -95,7 +91,12 @@ async fn start(
     let mut starting = Vec::new();
     for (name, port) in names.iter().zip(ports) {
         progress(&format!("starting {name}"));
-        starting.push(lab.launch_target(name, &format!("{name}.log"), port)?);
+        starting.push(lab.launch_target(
+            name,
+            &format!("{name}.log"),
+            port,
+            args.server_workers,
+        )?);
     }
     for target in starting {
         targets.push(target.ready().await?);

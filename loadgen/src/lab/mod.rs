@@ -67,8 +67,6 @@ const POOL_SIZE: u32 = 10;
 pub struct Options {
     /// The folder for the services' logs; made where it is missing.
     pub logs: PathBuf,
-    /// Worker processes of each target.
-    pub server_workers: u32,
     /// Who runs on which CPUs.
     pub cpus: Layout,
 }
@@ -236,19 +234,25 @@ impl Lab {
         redis.into_iter().chain(postgres).collect()
     }
 
-    /// Starts a target on a free port and waits until it and its backends answer. `log` names the
-    /// file for its output.
-    pub async fn start_target(&self, name: &str, log: &str) -> Result<Target, LabError> {
+    /// Starts a target with so many worker processes on a free port, and waits until it and its
+    /// backends answer. `log` names the file for its output.
+    pub async fn start_target(
+        &self,
+        name: &str,
+        log: &str,
+        workers: u32,
+    ) -> Result<Target, LabError> {
         (self.progress)(&format!("starting {name}"));
-        self.launch_target(name, log, None)?.ready().await
+        self.launch_target(name, log, None, workers)?.ready().await
     }
 
-    /// Starts a target's process, on this port or a free one, without waiting for its answer.
+    /// Starts a target's processes, on this port or a free one, without waiting for its answer.
     pub fn launch_target(
         &self,
         name: &str,
         log: &str,
         port: Option<u16>,
+        workers: u32,
     ) -> Result<StartingTarget, LabError> {
         let target = self.manifest.target(name)?.clone();
         let program = self.python.bin().join(&target.entry.command[0]);
@@ -264,7 +268,7 @@ impl Lab {
             });
         }
         let (root, log) = (self.home.root().to_owned(), self.options.logs.join(log));
-        let (env, workers) = (self.target_env(&target), self.options.server_workers);
+        let env = self.target_env(&target);
         let cpus = self.options.cpus.target.clone();
         let spec = move |port: u16| {
             let mut argv = target.argv("127.0.0.1", port, workers);

@@ -1,7 +1,10 @@
 //! Which target was better, and how sure that is.
 
+mod matrix;
+
 use std::collections::BTreeMap;
 
+pub use matrix::Cell;
 use serde::{Deserialize, Serialize};
 
 use super::statistics::{FEWEST_ROUNDS, LEVEL, Sample, holm, rounds_needed};
@@ -15,6 +18,12 @@ pub struct Comparison {
     pub ranking: Vec<Placing>,
     /// Each target held against each other, round by round.
     pub pairs: Vec<Pair>,
+    /// The same by what an expected answer took of the target's CPU, which can be compared where all
+    /// were asked for one rate: empty in the closed model.
+    pub cpu_pairs: Vec<Pair>,
+    /// Each target with the most server workers against the fewest, and under the most users against
+    /// the fewest; empty where there is one number of each.
+    pub scaling: Vec<Pair>,
     /// By how much two measurements of the same server may differ: half the width of the 95 %
     /// confidence interval of their ratio. `None` where different servers were compared.
     pub noise_floor_percent: Option<f64>,
@@ -40,14 +49,16 @@ pub struct Placing {
 /// Two targets, held against each other in the rounds that both have.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Pair {
-    /// The one that answered more in these rounds, or in the open model faster, whether or not that is more than chance.
+    /// The one that answered more in these rounds, in the open model faster, or with less CPU, whether
+    /// or not that is more than chance.
     pub better: String,
     /// The other.
     pub worse: String,
     /// The rounds that both have.
     pub rounds: u32,
-    /// The better's rate over the worse's, or the worse's median latency over the better's: the geometric mean over these rounds; `None` without
-    /// any, or where one of them has no expected answer in a round.
+    /// The better's rate over the worse's; or the worse's median latency, or its CPU time for an
+    /// expected answer, over the better's: the geometric mean over these rounds; `None` without any,
+    /// or where one of them has no expected answer in a round.
     pub ratio: Option<f64>,
     /// The ratio's 95 % confidence interval, for this pair on its own; `None` with fewer than five
     /// rounds, as all that follows.
@@ -76,13 +87,33 @@ pub fn compare(rates: &[(String, BTreeMap<u32, f64>)]) -> Comparison {
     for (placing, _) in &mut ranked {
         placing.relative_to_best = if best > 0.0 { placing.rate_per_s / best } else { 0.0 };
     }
-    Comparison {
+    let comparison = Comparison {
         ranked_by: "expected answers per second".to_owned(),
-        pairs: pairs(&ranked),
+        pairs: pairs(&named(&ranked)),
+        cpu_pairs: Vec::new(),
+        scaling: Vec::new(),
         ranking: ranked.into_iter().map(|(placing, _)| placing).collect(),
         noise_floor_percent: None,
         unranked: Vec::new(),
-    }
+    };
+    comparison.corrected()
+}
+
+fn find<'a>(pairs: &'a [Pair], one: &str, other: &str) -> Option<&'a Pair> {
+    pairs.iter().find(|pair| {
+        [(one, other), (other, one)].contains(&(pair.better.as_str(), pair.worse.as_str()))
+    })
+}
+
+fn named<'a>(
+    ranked: &'a [(Placing, &'a BTreeMap<u32, f64>)],
+) -> Vec<(&'a str, &'a BTreeMap<u32, f64>)> {
+    ranked.iter().map(|(placing, rounds)| (placing.target.as_str(), *rounds)).collect()
+}
+
+/// The geometric mean of the rounds; zero where there is none.
+fn mean(rounds: &BTreeMap<u32, f64>) -> f64 {
+    Sample::of_figures(rounds.values().copied()).map_or(0.0, |sample| sample.geometric_mean())
 }
 
 impl Comparison {
@@ -101,9 +132,6 @@ impl Comparison {
     pub fn by_speed(self, speeds: &[(String, BTreeMap<u32, f64>)]) -> Self {
         let none = BTreeMap::new();
         let of = |target: &str| speeds.iter().find(|(name, _)| name == target);
-        let speed = |rounds: &BTreeMap<u32, f64>| {
-            Sample::of_figures(rounds.values().copied()).map_or(0.0, |s| s.geometric_mean())
-        };
         let mut ranked: Vec<(Placing, &BTreeMap<u32, f64>)> = self
             .ranking
             .into_iter()
@@ -112,21 +140,54 @@ impl Comparison {
                 (placing, rounds)
             })
             .collect();
-        ranked.sort_by(|(_, a), (_, b)| speed(b).total_cmp(&speed(a)));
-        Self {
+        ranked.sort_by(|(_, a), (_, b)| mean(b).total_cmp(&mean(a)));
+        let comparison = Self {
             ranked_by: "median latency".to_owned(),
-            pairs: pairs(&ranked),
+            pairs: pairs(&named(&ranked)),
             ranking: ranked.into_iter().map(|(placing, _)| placing).collect(),
             ..self
+        };
+        comparison.corrected()
+    }
+
+    /// With the targets held against each other by their expected answers per CPU-second, too, but
+    /// for those that have no such figures.
+    #[must_use]
+    pub fn with_cpu(self, per_cpu_s: &[(String, BTreeMap<u32, f64>)]) -> Self {
+        let mut thriftiest: Vec<(&str, &BTreeMap<u32, f64>)> =
+            per_cpu_s.iter().map(|(target, rounds)| (target.as_str(), rounds)).collect();
+        thriftiest.retain(|(_, rounds)| !rounds.is_empty());
+        thriftiest.sort_by(|(_, a), (_, b)| mean(b).total_cmp(&mean(a)));
+        Self { cpu_pairs: pairs(&thriftiest), ..self }.corrected()
+    }
+
+    /// Holm's correction for all pairs of the run together, whatever they are compared by.
+    fn corrected(mut self) -> Self {
+        let all = self.pairs.iter_mut().chain(&mut self.cpu_pairs).chain(&mut self.scaling);
+        let mut tested: Vec<(f64, &mut Pair)> =
+            all.filter_map(|pair| Some((pair.p_value?, pair))).collect();
+        let adjusted = holm(&tested.iter().map(|(p, _)| *p).collect::<Vec<_>>());
+        // What the first claim has to pass.
+        let level = LEVEL / tested.len().max(1) as f64;
+        for ((_, pair), p_holm) in tested.iter_mut().zip(adjusted) {
+            pair.p_holm = Some(p_holm);
+            pair.shown = p_holm < LEVEL;
+            let needed = pair.sample().and_then(|sample| rounds_needed(&sample, level));
+            pair.more_rounds_for_5_percent = needed.map(|n| n.saturating_sub(pair.rounds));
         }
+        self
     }
 
     /// What was found of these two targets.
     #[must_use]
     pub fn pair(&self, one: &str, other: &str) -> Option<&Pair> {
-        self.pairs.iter().find(|pair| {
-            [(one, other), (other, one)].contains(&(pair.better.as_str(), pair.worse.as_str()))
-        })
+        find(&self.pairs, one, other)
+    }
+
+    /// What was found of the CPU that these two targets need.
+    #[must_use]
+    pub fn cpu_pair(&self, one: &str, other: &str) -> Option<&Pair> {
+        find(&self.cpu_pairs, one, other)
     }
 }
 
@@ -141,34 +202,25 @@ fn placing(target: &str, rounds: &BTreeMap<u32, f64>) -> Placing {
     }
 }
 
-fn pairs(ranked: &[(Placing, &BTreeMap<u32, f64>)]) -> Vec<Pair> {
-    let mut pairs = Vec::new();
-    let mut samples = Vec::new();
-    for (i, (better, rates)) in ranked.iter().enumerate() {
-        for (worse, others) in &ranked[i + 1..] {
-            let (pair, sample) = pair((&better.target, rates), (&worse.target, others));
-            pairs.push(pair);
-            samples.push(sample);
-        }
+impl Pair {
+    /// The logarithms of the ratios, as far as their interval tells them.
+    fn sample(&self) -> Option<Sample> {
+        Sample::of_interval(self.rounds, self.confidence_95?)
     }
-    let tested: Vec<f64> = pairs.iter().filter_map(|pair| pair.p_value).collect();
-    let mut adjusted = holm(&tested).into_iter();
-    // What the first claim has to pass.
-    let level = LEVEL / tested.len().max(1) as f64;
-    for (pair, sample) in pairs.iter_mut().zip(samples).filter(|(pair, _)| pair.p_value.is_some()) {
-        pair.p_holm = adjusted.next();
-        pair.shown = pair.p_holm.is_some_and(|p| p < LEVEL);
-        let needed = sample.and_then(|sample| rounds_needed(&sample, level));
-        pair.more_rounds_for_5_percent = needed.map(|needed| needed.saturating_sub(pair.rounds));
-    }
-    pairs
 }
 
-/// What two targets' common rounds tell on their own, and the logarithms of their ratios.
+/// Each two of these, best first, each pair on its own.
+fn pairs(ranked: &[(&str, &BTreeMap<u32, f64>)]) -> Vec<Pair> {
+    let after = |i: usize| ranked[i + 1..].iter();
+    let all = ranked.iter().enumerate();
+    all.flat_map(|(i, one)| after(i).map(|other| pair(*one, *other))).collect()
+}
+
+/// What two targets' common rounds tell on their own.
 fn pair(
     (one, rates): (&str, &BTreeMap<u32, f64>),
     (other, others): (&str, &BTreeMap<u32, f64>),
-) -> (Pair, Option<Sample>) {
+) -> Pair {
     let ratios: Vec<f64> = rates
         .iter()
         .filter_map(|(round, rate)| others.get(round).map(|other| rate / other))
@@ -182,7 +234,7 @@ fn pair(
     };
     let (better, worse) = if swapped { (other, one) } else { (one, other) };
     let enough = sample.filter(|sample| sample.rounds >= FEWEST_ROUNDS);
-    let pair = Pair {
+    Pair {
         better: better.to_owned(),
         worse: worse.to_owned(),
         rounds: u32::try_from(ratios.len()).unwrap_or(u32::MAX),
@@ -192,8 +244,7 @@ fn pair(
         p_holm: None,
         shown: false,
         more_rounds_for_5_percent: None,
-    };
-    (pair, enough)
+    }
 }
 
 #[cfg(test)]

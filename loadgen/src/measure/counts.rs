@@ -98,6 +98,12 @@ impl Counts {
         self.errors.values().sum()
     }
 
+    /// The share of requests that failed, 0 to 1.
+    #[must_use]
+    pub fn error_rate(&self) -> f64 {
+        if self.requests() == 0 { 0.0 } else { self.failures() as f64 / self.requests() as f64 }
+    }
+
     fn add_counters(&mut self, values: &[u64]) {
         if self.counters.len() < values.len() {
             self.counters.resize(values.len(), 0);

@@ -24,7 +24,7 @@ pub use capacity::{
     Bound, CAPACITY_SCHEMA, Capacity, CapacityRecord, CapacityRound, CapacityTarget, CurvePoint,
     Judgement, Limits, Search, SearchRecord, TrialRecord, Tried, compare_capacities, curve, knee,
 };
-pub use compare::{Comparison, Pair, Placing, compare};
+pub use compare::{Cell, Comparison, Pair, Placing, compare};
 pub use counts::Counts;
 pub use latencies::Latencies;
 pub use outcome::{Ending, ErrorKind, Outcome};

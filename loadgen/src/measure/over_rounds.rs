@@ -25,15 +25,23 @@ pub struct OverRounds {
     pub confidence_95: [f64; 2],
 }
 
+impl OverRounds {
+    /// Of these figures, one of each round; `None` of fewer than two.
+    #[must_use]
+    pub fn of(figures: impl IntoIterator<Item = f64>) -> Option<Self> {
+        let sample = Sample::of_figures(figures)?;
+        let confidence_95 = sample.geometric_95()?;
+        Some(Self { mean: sample.geometric_mean(), confidence_95 })
+    }
+}
+
 impl LatencyOverRounds {
     /// Of these rounds.
     #[must_use]
     pub fn of(rounds: &[&LatencySummary]) -> Self {
         let over = |percentile: fn(&LatencySummary) -> Option<u64>| {
             let values: Option<Vec<u64>> = rounds.iter().map(|round| percentile(round)).collect();
-            let sample = Sample::of_figures(values?.into_iter().map(|us| us as f64))?;
-            let confidence_95 = sample.geometric_95()?;
-            Some(OverRounds { mean: sample.geometric_mean(), confidence_95 })
+            OverRounds::of(values?.into_iter().map(|us| us as f64))
         };
         Self {
             p50: over(|round| round.p50),

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::compare::Comparison;
-use super::over_rounds::LatencyOverRounds;
+use super::over_rounds::{LatencyOverRounds, OverRounds};
 use super::summary::{LatencySummary, Summary};
 
 /// What the document calls itself.
@@ -41,8 +41,18 @@ pub struct RunRecord {
     pub verdicts: Vec<Verdict>,
     /// Why the result is not what was planned, if so.
     pub degraded: Option<Degraded>,
+    /// The threshold that ended the run before its planned end, where that was asked for.
+    pub stopped_early: Option<StoppedEarly>,
     /// Whether the run was interrupted before its planned end.
     pub interrupted: bool,
+}
+
+impl RunRecord {
+    /// Whether targets were measured with several numbers of server workers or users.
+    #[must_use]
+    pub fn is_matrix(&self) -> bool {
+        self.targets.iter().any(|target| target.name != target.target)
+    }
 }
 
 /// Where a run ran.
@@ -80,7 +90,8 @@ pub struct Environment {
 pub struct LoadRecord {
     /// The load model: `closed` or `open`.
     pub model: String,
-    /// Users of the whole test; in the open model the most that send at the same time.
+    /// Users of the whole test, the most where there are several numbers; in the open model the most
+    /// that send at the same time.
     pub users: u32,
     /// Requests per second that arrive in the open model; the most of any stage.
     pub rate_per_s: Option<f64>,
@@ -98,7 +109,7 @@ pub struct LoadRecord {
     pub iterations: Option<u64>,
     /// The time for which each round runs before it counts.
     pub warmup_s: f64,
-    /// The names of what was to be loaded.
+    /// The names of what was to be loaded, with whatever there are several numbers of.
     pub targets: Vec<String>,
     /// Rounds for each target.
     pub rounds: u32,
@@ -141,8 +152,13 @@ pub enum Bottleneck {
 /// The results of one target.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TargetRecord {
-    /// Its name.
+    /// Its name; where there are several numbers of server workers or users, these too:
+    /// `sanic ×2, 500 users`.
     pub name: String,
+    /// The target's own name, by which all that is of the same target belongs together.
+    pub target: String,
+    /// The users that loaded it; in the open model the most that send at the same time.
+    pub users: u32,
     /// Where it answered.
     pub url: String,
     /// What it is, and how it differs from the others.
@@ -163,10 +179,12 @@ pub struct TargetRecord {
     pub proofs: Vec<Proof>,
     /// The rounds, in the order in which they ran.
     pub rounds: Vec<RoundRecord>,
-    /// CPU and memory while it was measured, by service.
+    /// CPU and memory while it was measured, by service: `target`, the backends, `generator`.
     pub resources: BTreeMap<String, ResourceRecord>,
     /// The bottleneck of most rounds; `None` where that could not be seen.
     pub bottleneck: Option<Bottleneck>,
+    /// What an expected answer took of each service's CPU, from round to round, in µs.
+    pub cpu_us_per_request_over_rounds: BTreeMap<String, OverRounds>,
     /// What each worker did, all rounds together.
     pub workers: Vec<WorkerRecord>,
 }
@@ -247,6 +265,24 @@ pub struct ResourceRecord {
     pub busiest_thread_percent: Option<f64>,
     /// The greatest sum of resident memory; pages that processes share count for each of them.
     pub memory_max_bytes: u64,
+    /// The mean of the same, sampled once a second.
+    pub memory_mean_bytes: u64,
+    /// CPU time over expected answers, in µs; what failed requests took is in it. `None` where
+    /// nothing was answered, or no CPU time was seen.
+    pub cpu_us_per_request: Option<f64>,
+    /// Expected answers over CPU time: how many a second of one core gives.
+    pub requests_per_cpu_s: Option<f64>,
+}
+
+impl ResourceRecord {
+    /// The same, held against the expected answers of its time.
+    #[must_use]
+    pub fn over(self, answered: u64) -> Self {
+        let requests_per_cpu_s =
+            (answered > 0 && self.cpu_s > 0.0).then(|| answered as f64 / self.cpu_s);
+        let cpu_us_per_request = requests_per_cpu_s.map(|rate| 1e6 / rate);
+        Self { cpu_us_per_request, requests_per_cpu_s, ..self }
+    }
 }
 
 /// What one worker did.
@@ -297,6 +333,17 @@ pub struct ThresholdRecord {
     pub passed: bool,
 }
 
+/// What ended a run early that was to end with the first threshold that fails.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StoppedEarly {
+    /// The target that it failed on.
+    pub target: String,
+    /// In which round, from 1.
+    pub round: u32,
+    /// The threshold, as the scenario has it.
+    pub threshold: String,
+}
+
 /// Something that a reader must know before believing the figures.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
@@ -336,6 +383,8 @@ pub enum VerdictKind {
     StallHidden,
     /// The rate rose or fell while it was measured.
     Drift,
+    /// More server workers were asked for than the target has cores.
+    FewCores,
     /// Too few samples for a percentile.
     TooFewSamples,
     /// A counter and the backend disagree.
@@ -344,6 +393,8 @@ pub enum VerdictKind {
     TargetEnded,
     /// The run was interrupted.
     Interrupted,
+    /// A threshold failed and ended the run.
+    StoppedEarly,
 }
 
 /// Why a result is not what was planned.

@@ -8,7 +8,7 @@ use super::conclusion::{Figure, conclude};
 use super::differences::differences;
 use super::format::{count, duration, milliseconds, precise, rate, wrap};
 use super::table::lay_out;
-use crate::measure::{Bound, CapacityRecord, CapacityTarget, CurvePoint};
+use crate::measure::{Bound, CapacityRecord, CapacityTarget, CurvePoint, Placing};
 
 /// The capacities, the curves, what both mean, and where the record was saved, unless it could not
 /// be.
@@ -18,7 +18,7 @@ pub fn capacity<'a>(record: &CapacityRecord, folder: impl Into<Option<&'a Path>>
     sections.extend(record.targets.iter().map(curve));
     sections.push(legend(record));
     let servers: Vec<_> = record.targets.iter().map(|t| (t.name.as_str(), &t.server)).collect();
-    sections.push(differences(&servers));
+    sections.push(differences(&servers, true));
     sections.push(conclusion(record));
     sections.push(record.targets.iter().map(ending).collect());
     sections.push(warnings(record));
@@ -149,7 +149,9 @@ fn conclusion(record: &CapacityRecord) -> String {
         }
     }
     if let Some(comparison) = &record.comparison {
-        out += &conclude(comparison, Figure::Capacity);
+        let two = comparison.ranking.windows(2);
+        let pair = |two: &[Placing]| comparison.pair(&two[0].target, &two[1].target);
+        out += &conclude(&two.filter_map(pair).collect::<Vec<_>>(), &[], Figure::Capacity);
     }
     out
 }

@@ -1,6 +1,8 @@
 //! The comparison in words: what was shown, what was not, and what it would take.
 
-use super::format::{count, wrap};
+use super::format::wrap;
+use super::matrix::scaling;
+use super::ratio::{times, what_it_takes};
 use crate::measure::{Comparison, FEWEST_ROUNDS, Pair, RunRecord};
 
 /// What targets were compared by.
@@ -21,26 +23,43 @@ pub fn conclusion(record: &RunRecord) -> String {
         None => Figure::Answers,
         Some(_) => Figure::Speed,
     };
-    conclude(comparison, figure)
-}
-
-/// The same, of what `figure` says that was compared.
-pub fn conclude(comparison: &Comparison, figure: Figure) -> String {
-    let pairs = neighbours(comparison);
-    let mut out = String::new();
-    match pairs.first() {
-        Some(first)
-            if first.rounds > 0
-                && pairs.iter().all(|p| is_short(p) && p.rounds == first.rounds) =>
-        {
-            out += &wrap(" ", &format!("{}: {FEWEST_ROUNDS} are needed", too_few(first)));
-        }
-        _ => out.extend(pairs.iter().map(|pair| wrap(" ", &sentence(pair, figure)))),
-    }
+    let pairs = neighbours(record, comparison);
+    let mut out = conclude(&pairs, &comparison.scaling, figure);
+    let of_cpu = cpu_neighbours(record, comparison).into_iter().filter_map(of_cpu);
+    out.extend(of_cpu.map(|sentence| wrap(" ", &sentence)));
+    out += &scaling(record);
     if let Some(percent) = comparison.noise_floor_percent {
         out += &wrap(" ", &noise_floor(percent, pairs.iter().any(|pair| pair.shown)));
     }
     out
+}
+
+/// A sentence for each of these pairs, of what `figure` says that was compared; one for all of them,
+/// and for `others` that are told elsewhere, where they have too few rounds.
+pub fn conclude(pairs: &[&Pair], others: &[Pair], figure: Figure) -> String {
+    let mut out = String::new();
+    let mut all = pairs.iter().copied().chain(others).peekable();
+    match all.peek().copied() {
+        Some(first) if first.rounds > 0 && all.all(|p| is_short(p) && p.rounds == first.rounds) => {
+            out += &wrap(" ", &format!("{}: {FEWEST_ROUNDS} are needed", too_few(first)));
+        }
+        _ => out.extend(pairs.iter().map(|pair| wrap(" ", &sentence(pair, figure)))),
+    }
+    out
+}
+
+/// What the rounds of both tell of the CPU that they need; nothing where they can't tell it.
+fn of_cpu(pair: &Pair) -> Option<String> {
+    let Pair { better, worse, .. } = pair;
+    let (ratio, [low, high]) = (pair.ratio?, pair.confidence_95?);
+    if !pair.shown {
+        let none = format!(
+            "no difference between {better} and {worse} in CPU for a request could be shown"
+        );
+        return Some(none + &what_it_takes(pair));
+    }
+    let [ratio, low, high] = times([1.0 / ratio, 1.0 / high, 1.0 / low]);
+    Some(format!("{better} needs {ratio} times the CPU of {worse} for a request ({low}–{high})"))
 }
 
 /// What one server, held against itself, tells of the machine.
@@ -64,15 +83,40 @@ pub fn rounds_to_ask_for(record: &RunRecord) -> Option<u32> {
         None if is_short(pair) => Some(FEWEST_ROUNDS),
         None => None,
     };
-    let pairs = neighbours(record.comparison.as_ref()?);
-    let most = pairs.into_iter().filter(unsettled).filter_map(rounds).max()?;
+    let comparison = record.comparison.as_ref()?;
+    let pairs = neighbours(record, comparison).into_iter();
+    let pairs = pairs.chain(cpu_neighbours(record, comparison)).chain(&comparison.scaling);
+    let most = pairs.filter(unsettled).filter_map(rounds).max()?;
     (most > record.load.rounds).then_some(most)
 }
 
 /// The pairs of neighbours, best first.
-fn neighbours(comparison: &Comparison) -> Vec<&Pair> {
-    let two = comparison.ranking.windows(2);
-    two.filter_map(|two| comparison.pair(&two[0].target, &two[1].target)).collect()
+fn neighbours<'a>(record: &RunRecord, comparison: &'a Comparison) -> Vec<&'a Pair> {
+    let two = neighbouring(record, comparison);
+    two.into_iter().filter_map(|(one, other)| comparison.pair(one, other)).collect()
+}
+
+/// The same pairs by their CPU, as far as there are figures.
+fn cpu_neighbours<'a>(record: &RunRecord, comparison: &'a Comparison) -> Vec<&'a Pair> {
+    let two = neighbouring(record, comparison);
+    two.into_iter().filter_map(|(one, other)| comparison.cpu_pair(one, other)).collect()
+}
+
+/// The names of each two neighbours of the ranking, among those with as many server workers and
+/// users.
+fn neighbouring<'a>(record: &RunRecord, comparison: &'a Comparison) -> Vec<(&'a str, &'a str)> {
+    let mut groups: Vec<((u32, u32), Vec<&str>)> = Vec::new();
+    for name in comparison.ranking.iter().map(|placing| placing.target.as_str()) {
+        let target = record.targets.iter().find(|target| target.name == name);
+        let group = target.map_or((0, 0), |target| (target.server.workers, target.users));
+        match groups.iter_mut().find(|(known, _)| *known == group) {
+            Some((_, names)) => names.push(name),
+            None => groups.push((group, vec![name])),
+        }
+    }
+    groups.sort_by_key(|(group, _)| *group);
+    let two = |names: &[&'a str]| names.windows(2).map(|two| (two[0], two[1])).collect::<Vec<_>>();
+    groups.iter().flat_map(|(_, names)| two(names)).collect()
 }
 
 /// Whether it has too few rounds for any claim.
@@ -118,28 +162,9 @@ fn sentence(pair: &Pair, figure: Figure) -> String {
         ),
         _ => {
             let none = format!("no difference between {better} and {worse} could be shown");
-            match pair.more_rounds_for_5_percent {
-                Some(0) => format!("{none}; one of 5 % most likely would have been"),
-                Some(1) => format!("{none}: 1 more round would settle 5 %"),
-                Some(n) => format!("{none}: {} more rounds would settle 5 %", count(n.into())),
-                None => format!("{none}: to settle 5 % takes more than 1,000 rounds"),
-            }
+            none + &what_it_takes(pair)
         }
     }
-}
-
-/// A ratio and the ends of its interval: with two decimals, more of them where the lower end is so
-/// close to 1 that it would look like it, fewer where the ratio is large.
-fn times([ratio, low, high]: [f64; 3]) -> [String; 3] {
-    let decimals = match high {
-        high if high >= 100.0 => 0,
-        high if high >= 10.0 => 1,
-        _ => (2..4).find(|n| low - 1.0 >= 0.5 * 0.1_f64.powi(*n)).map_or(4, |n| n as usize),
-    };
-    [ratio, low, high].map(|value| match decimals {
-        0 => count(value.round() as u64),
-        n => format!("{value:.n$}"),
-    })
 }
 
 #[cfg(test)]
@@ -172,6 +197,24 @@ mod tests {
         assert_eq!(shown(1.000_04, [1.000_01, 1.000_07]), "1.0000 (1.0000–1.0001)");
         assert_eq!(shown(12.34, [11.1, 13.6]), "12.3 (11.1–13.6)");
         assert_eq!(shown(15_432.1, [14_000.0, 17_000.4]), "15,432 (14,000–17,000)");
+    }
+
+    #[test]
+    fn who_needs_less_cpu_comes_first_with_its_share() {
+        let said = |ratio, ends| of_cpu(&pair(ratio, ends)).unwrap();
+        assert_eq!(
+            said(1.64, [1.56, 1.72]),
+            "sanic needs 0.61 times the CPU of quart for a request (0.58–0.64)"
+        );
+        let close = said(1.003, [1.002, 1.004]);
+        assert!(close.ends_with("(0.996–0.998)"), "{close}");
+        let not_shown = Pair { shown: false, ..pair(1.0, [0.9, 1.1]) };
+        assert_eq!(
+            of_cpu(&not_shown).unwrap(),
+            "no difference between sanic and quart in CPU for a request could be shown; one of 5 % \
+             most likely would have been"
+        );
+        assert_eq!(of_cpu(&Pair { confidence_95: None, ..not_shown }), None, "too few rounds");
     }
 
     #[test]

@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use super::format::wrap;
 use crate::measure::ServerRecord;
 
-/// What the targets are, and how they differ: what several have in common is said once.
-pub fn differences(servers: &[(&str, &ServerRecord)]) -> String {
+/// What the targets are, and how they differ: what several have in common is said once. Their worker
+/// processes are said where `workers` asks for it.
+pub fn differences(servers: &[(&str, &ServerRecord)], workers: bool) -> String {
     let mut owners: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     let mut traits = Vec::new();
     for (target, server) in servers {
-        for item in traits_of(server) {
+        for item in traits_of(server, workers) {
             let owners = owners.entry(item.clone()).or_default();
             if owners.is_empty() {
                 traits.push(item);
@@ -39,12 +40,12 @@ pub fn differences(servers: &[(&str, &ServerRecord)]) -> String {
 }
 
 /// Nothing for a server that is not the lab's.
-fn traits_of(server: &ServerRecord) -> Vec<String> {
+fn traits_of(server: &ServerRecord, workers: bool) -> Vec<String> {
     let mut traits = Vec::new();
     if !server.framework.is_empty() {
         traits.push(format!("{} on {}", server.framework, server.server));
     }
-    if server.workers > 1 {
+    if server.workers > 1 && workers {
         traits.push(format!("{} worker processes asked for", server.workers));
     }
     traits.extend(server.differs.iter().cloned());

@@ -22,6 +22,12 @@ pub fn rate(per_s: f64) -> String {
     if per_s >= 100.0 { count(per_s.round() as u64) } else { format!("{per_s:.1}") }
 }
 
+/// How far the upper end of an interval lies above its mean, as ` 3 %`; rounded up.
+#[must_use]
+pub fn half_width(mean: f64, high: f64) -> String {
+    format!("{:>2.0} %", ((high / mean - 1.0) * 100.0).ceil())
+}
+
 /// Microseconds in milliseconds, to three digits or so; a dash for what is not known.
 #[must_use]
 pub fn milliseconds(us: Option<u64>) -> String {
@@ -55,12 +61,17 @@ pub fn precise(value: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// A threshold's value in the unit that people use for its metric: `error_rate`, `rate`, `unsent`, or
-/// else a latency.
+/// A threshold's value in the unit that people use for its metric: `error_rate`, `rate`, `unsent`, a
+/// counter, or else a latency.
 #[must_use]
 pub fn quantity(threshold: &str, value: f64) -> String {
-    let metric = threshold.rsplit_once(['<', '>']).map_or("", |(metric, _)| metric.trim_end());
-    match metric.rsplit('.').next() {
+    let (metric, bound) = threshold.rsplit_once(['<', '>']).unwrap_or_default();
+    let is_count = bound.ends_with(|last: char| last.is_ascii_digit());
+    match metric.trim_end().rsplit('.').next() {
+        _ if metric.starts_with("counter.") && bound.ends_with("/s") => {
+            format!("{}/s", precise(value))
+        }
+        _ if metric.starts_with("counter.") && is_count => precise(value),
         Some("error_rate") => format!("{} %", precise(value * 100.0)),
         Some("rate") => format!("{}/s", precise(value)),
         Some("unsent") => precise(value),

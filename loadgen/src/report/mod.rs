@@ -5,9 +5,13 @@ mod bottlenecks;
 mod capacity;
 mod conclusion;
 mod differences;
+mod efficiency;
 mod format;
 mod json;
+mod matrix;
 mod progress;
+mod ranked;
+mod ratio;
 mod table;
 mod terminal;
 

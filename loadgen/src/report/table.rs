@@ -5,8 +5,10 @@ use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use super::format::COLUMNS;
 
 /// Rows under their header, the first column to the left and all others to the right. Columns stand
-/// apart as far as there is room. One line for each row.
+/// apart as far as there is room; trailing ones that no row has are left out. One line for each row.
 pub fn lay_out(header: &[&str], rows: &[Vec<String>]) -> String {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(header.len());
+    let header = &header[..columns.min(header.len())];
     let mut lines = spaced(header, rows, 2);
     if lines.iter().any(|line| line.chars().count() > COLUMNS) {
         lines = spaced(header, rows, 1);

@@ -1,5 +1,6 @@
 //! The comparison as a person reads it, within 80 columns where names allow.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::Path;
 use std::time::Duration;
@@ -7,21 +8,28 @@ use std::time::Duration;
 use super::bottlenecks::bottlenecks;
 use super::conclusion::{conclusion, rounds_to_ask_for};
 use super::differences::differences;
-use super::format::{count, duration, megabytes, milliseconds, precise, quantity, rate, wrap};
+use super::efficiency::efficiency;
+use super::format::{count, duration, half_width, milliseconds, precise, quantity, rate, wrap};
+use super::matrix;
+use super::ranked::ranked;
 use super::table::lay_out;
 use crate::measure::{
-    FEWEST_ROUNDS, LoadRecord, Placing, Proof, RunRecord, ServerRecord, Summary, TargetRecord,
-    Verdict, VerdictKind,
+    FEWEST_ROUNDS, Placing, Proof, RunRecord, ServerRecord, Summary, TargetRecord, Verdict,
+    VerdictKind,
 };
 
 /// The table, what it means, where the run was saved, unless it could not be, and what to type
 /// next.
 #[must_use]
 pub fn terminal<'a>(record: &RunRecord, folder: impl Into<Option<&'a Path>>) -> String {
+    let figures = match record.is_matrix() {
+        true => matrix::table(record),
+        false => [table(record), efficiency(record)].join("\n").trim_end().to_owned() + "\n",
+    };
     let sections = [
         headline(record),
-        table(record),
-        differences(&servers(record)),
+        figures,
+        differences(&servers(record), !record.is_matrix()),
         conclusion(record),
         bottlenecks(record),
         counters(record),
@@ -41,7 +49,7 @@ fn headline(record: &RunRecord) -> String {
         (None, Some(n)) => format!("{} iterations", count(n)),
         (None, None) => String::new(),
     };
-    let mut text = format!("{}: {}, ", record.scenario, amount(load));
+    let mut text = format!("{}: {}, ", record.scenario, amount(record));
     if load.ramp_up_s > 0.0 {
         let _ = write!(text, "ramp-up {}, ", seconds(load.ramp_up_s));
     }
@@ -64,8 +72,13 @@ fn headline(record: &RunRecord) -> String {
 }
 
 /// How much load there was: users, or requests per second.
-fn amount(load: &LoadRecord) -> String {
-    let users = count(load.users.into());
+fn amount(record: &RunRecord) -> String {
+    let load = &record.load;
+    let numbers: BTreeSet<u32> = match record.is_matrix() {
+        true => record.targets.iter().map(|target| target.users).collect(),
+        false => [load.users].into(),
+    };
+    let users = numbers.into_iter().map(|users| count(users.into())).collect::<Vec<_>>().join(", ");
     let staged = if load.stages.is_empty() { "" } else { "up to " };
     match load.rate_per_s {
         None => format!("{staged}{users} users"),
@@ -89,9 +102,6 @@ fn table(record: &RunRecord) -> String {
             );
         }
     }
-    // A server that is not the lab's has no CPU and memory to show.
-    let columns = rows.iter().map(Vec::len).max().unwrap_or(HEADER.len());
-    let lines = lay_out(&HEADER[..columns], &rows);
     let compared = record.comparison.iter().flat_map(|comparison| &comparison.ranking);
     let mut legend = "requests/s counts expected answers only".to_owned();
     if compared.into_iter().any(|placing| placing.confidence_95_per_s.is_some()) {
@@ -102,39 +112,32 @@ fn table(record: &RunRecord) -> String {
         Some(_) => "; latencies in ms, from the time for which a request was planned",
     };
     if rows.iter().any(|row| row.len() == HEADER.len()) {
-        legend += "; CPU, in % of one core, and memory, in MB, are the target's";
+        legend += "; CPU, in % of one core, is the target's";
     }
     if record.comparison.as_ref().is_some_and(|comparison| !comparison.unranked.is_empty()) {
         legend += "; who is in parentheses is not ranked, see below";
     }
-    lines + "\n" + &wrap(" ", &legend)
+    lay_out(&HEADER, &rows) + "\n" + &wrap(" ", &legend)
 }
 
-const HEADER: [&str; 9] = ["", "requests/s", "errors", "p50", "p95", "p99", "max", "CPU", "memory"];
+const HEADER: [&str; 8] = ["", "requests/s", "errors", "p50", "p95", "p99", "max", "CPU"];
 
-/// What the targets are, in the order of the ranking.
+/// What the targets are, in the order of the ranking; in a matrix each once, though it was measured in
+/// several ways.
 fn servers(record: &RunRecord) -> Vec<(&str, &ServerRecord)> {
-    ranked(record).into_iter().map(|(target, _)| (target.name.as_str(), &target.server)).collect()
-}
-
-/// The targets in the order of the ranking, then those that have no place in it, as they were
-/// named.
-fn ranked(record: &RunRecord) -> Vec<(&TargetRecord, Option<&Placing>)> {
-    let ranking = record.comparison.as_ref().map_or(&[][..], |comparison| &comparison.ranking);
-    let placed = ranking.iter().filter_map(|placing| {
-        let target = record.targets.iter().find(|t| t.name == placing.target)?;
-        Some((target, Some(placing)))
-    });
-    let is_placed = |target: &TargetRecord| ranking.iter().any(|p| p.target == target.name);
-    let others = record.targets.iter().filter(|t| !is_placed(t)).map(|target| (target, None));
-    placed.chain(others).collect()
+    let mut servers: Vec<(&str, &ServerRecord)> = Vec::new();
+    for (target, _) in ranked(record) {
+        if !servers.iter().any(|(name, _)| *name == target.target) {
+            servers.push((&target.target, &target.server));
+        }
+    }
+    servers
 }
 
 fn target_row(name: &str, target: &TargetRecord, placing: Option<&Placing>) -> Vec<String> {
     let mut row = summary_row(name, placing, &target.total);
     if let Some(used) = target.resources.get("target") {
         row.push(count(used.cpu_percent.round() as u64));
-        row.push(megabytes(used.memory_max_bytes));
     }
     row
 }
@@ -148,8 +151,8 @@ fn summary_row(name: &str, placing: Option<&Placing>, summary: &Summary) -> Vec<
         None => rate(summary.rate_per_s),
         Some(placing) => match placing.confidence_95_per_s {
             Some([_, high]) if placing.rate_per_s > 0.0 => {
-                let percent = (high / placing.rate_per_s - 1.0) * 100.0;
-                format!("{} ±{:>2.0} %", rate(placing.rate_per_s), percent.ceil())
+                let mean = placing.rate_per_s;
+                format!("{} ±{}", rate(mean), half_width(mean, high))
             }
             _ => rate(placing.rate_per_s),
         },

@@ -22,7 +22,7 @@ pub struct Threshold {
 }
 
 /// What a threshold looks at, and the unit of its value.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Metric {
     /// A percentile of the latency of expected answers, in microseconds. The number is the
@@ -38,6 +38,10 @@ pub enum Metric {
     Rate,
     /// Requests of the open model that nobody was free to send.
     Unsent,
+    /// The sum of the counter of this name, over all steps that have it.
+    Counter(String),
+    /// The same for each second.
+    CounterRate(String),
 }
 
 /// How a value must compare with a bound.
@@ -58,8 +62,19 @@ pub enum Comparison {
 }
 
 /// The metrics, as they are offered for one that is not known.
-pub(super) const METRICS: [&str; 10] =
-    ["p50", "p90", "p95", "p99", "p99.9", "mean", "max", "error_rate", "rate", "unsent"];
+pub(super) const METRICS: [&str; 11] = [
+    "p50",
+    "p90",
+    "p95",
+    "p99",
+    "p99.9",
+    "mean",
+    "max",
+    "error_rate",
+    "rate",
+    "unsent",
+    "counter.NAME",
+];
 
 impl Threshold {
     /// Whether it holds for this value, which is in the metric's unit. A value that is not a
@@ -111,23 +126,36 @@ impl Metric {
     }
 
     /// A threshold as it might be written, for help texts.
-    pub(super) fn example(self) -> &'static str {
+    pub(super) fn example(&self) -> &'static str {
         match self {
             Self::Percentile(_) | Self::Mean | Self::Max => "\"< 100ms\"",
             Self::ErrorRate => "\"< 1%\"",
             Self::Rate => "\"> 500\"",
             Self::Unsent => "\"<= 0\"",
+            Self::Counter(_) => "\"> 1000\"",
+            Self::CounterRate(_) => "\"> 1000/s\"",
+        }
+    }
+
+    /// The metric that a condition of this text speaks of: a counter is held against a sum, or
+    /// against what comes each second.
+    pub(super) fn in_unit_of(self, text: &str) -> Self {
+        match self {
+            Self::Counter(name) if text.trim_end().ends_with("/s") => Self::CounterRate(name),
+            metric => metric,
         }
     }
 
     /// Reads a bound in the metric's unit.
-    fn bound(self, text: &str) -> Result<f64, String> {
+    fn bound(&self, text: &str) -> Result<f64, String> {
         match self {
             Self::Percentile(_) | Self::Mean | Self::Max => {
                 parse_duration(text).map(|bound| bound.as_secs_f64() * 1e6)
             }
             Self::ErrorRate => parse_percentage(text),
-            Self::Rate => parse_rate(text),
+            Self::Rate => parse_number(text, "requests per second"),
+            Self::Counter(_) => parse_number(text, "things counted"),
+            Self::CounterRate(_) => parse_number(text, "things counted per second"),
             Self::Unsent => match text.replace('_', "").parse::<u32>() {
                 Ok(number) => Ok(number.into()),
                 Err(_) => Err(format!("`{text}` is not a number of requests")),
@@ -145,12 +173,13 @@ impl fmt::Display for Metric {
             Self::Mean => f.write_str("mean"),
             Self::Max => f.write_str("max"),
             Self::Unsent => f.write_str("unsent"),
+            Self::Counter(name) | Self::CounterRate(name) => write!(f, "counter.{name}"),
         }
     }
 }
 
 /// Reads `< 100ms` for this metric.
-pub(super) fn parse_condition(metric: Metric, text: &str) -> Result<(Comparison, f64), String> {
+pub(super) fn parse_condition(metric: &Metric, text: &str) -> Result<(Comparison, f64), String> {
     // The longer operators first: `<` begins `<=` too.
     let operators = [
         ("<=", Comparison::AtMost),
@@ -176,12 +205,12 @@ fn parse_percentage(text: &str) -> Result<f64, String> {
     }
 }
 
-fn parse_rate(text: &str) -> Result<f64, String> {
+fn parse_number(text: &str, of_what: &str) -> Result<f64, String> {
     let number = text.strip_suffix("/s").unwrap_or(text);
     match number.trim().replace('_', "").parse::<f64>() {
-        Ok(rate) if rate < 0.0 => Err("a rate cannot be negative".to_owned()),
+        Ok(rate) if rate < 0.0 => Err(format!("a number of {of_what} cannot be negative")),
         Ok(rate) if rate.is_finite() => Ok(rate),
-        _ => Err(format!("`{text}` is not a number of requests per second")),
+        _ => Err(format!("`{text}` is not a number of {of_what}")),
     }
 }
 
@@ -213,23 +242,35 @@ mod tests {
     #[test]
     fn bounds_are_in_the_unit_of_the_metric() {
         let p99 = Metric::Percentile(99.0);
-        assert_eq!(parse_condition(p99, "< 100ms"), Ok((Comparison::Less, 100_000.0)));
-        assert_eq!(parse_condition(Metric::ErrorRate, "<=1%"), Ok((Comparison::AtMost, 0.01)));
-        assert_eq!(parse_condition(Metric::Rate, "> 1_500/s"), Ok((Comparison::Greater, 1500.0)));
-        assert_eq!(parse_condition(Metric::Rate, ">= 0.5"), Ok((Comparison::AtLeast, 0.5)));
-        assert_eq!(parse_condition(Metric::Max, "< 1s"), Ok((Comparison::Less, 1e6)));
-        assert_eq!(parse_condition(Metric::Unsent, "<= 1_0"), Ok((Comparison::AtMost, 10.0)));
+        assert_eq!(parse_condition(&p99, "< 100ms"), Ok((Comparison::Less, 100_000.0)));
+        assert_eq!(parse_condition(&Metric::ErrorRate, "<=1%"), Ok((Comparison::AtMost, 0.01)));
+        assert_eq!(parse_condition(&Metric::Rate, "> 1_500/s"), Ok((Comparison::Greater, 1500.0)));
+        assert_eq!(parse_condition(&Metric::Rate, ">= 0.5"), Ok((Comparison::AtLeast, 0.5)));
+        assert_eq!(parse_condition(&Metric::Max, "< 1s"), Ok((Comparison::Less, 1e6)));
+        assert_eq!(parse_condition(&Metric::Unsent, "<= 1_0"), Ok((Comparison::AtMost, 10.0)));
+        let items = || Metric::Counter("items".to_owned());
+        assert_eq!(parse_condition(&items(), "> 1_000"), Ok((Comparison::Greater, 1000.0)));
+        let each_second = items().in_unit_of("> 2.5/s ");
+        assert_eq!(each_second, Metric::CounterRate("items".to_owned()));
+        assert_eq!(parse_condition(&each_second, "> 2.5/s"), Ok((Comparison::Greater, 2.5)));
+        assert_eq!(items().in_unit_of("> 2.5"), items());
     }
 
     #[test]
     fn what_is_wrong_is_said() {
-        let wrong = |metric, text| parse_condition(metric, text).unwrap_err();
+        let wrong = |metric: Metric, text| parse_condition(&metric, text).unwrap_err();
         assert_eq!(wrong(Metric::ErrorRate, "< 101%"), "`101%` is more than 100%");
         assert_eq!(wrong(Metric::ErrorRate, "< -1%"), "a percentage cannot be negative");
         assert_eq!(wrong(Metric::ErrorRate, "< nan%"), "`nan%` is not a percentage");
         assert_eq!(wrong(Metric::ErrorRate, "< 0.01"), "`0.01` is not a percentage");
         assert_eq!(wrong(Metric::Rate, "> inf"), "`inf` is not a number of requests per second");
         assert_eq!(wrong(Metric::Rate, "500"), "`500` does not begin with <, <=, > or >=");
+        assert_eq!(
+            wrong(Metric::Rate, "> -1"),
+            "a number of requests per second cannot be negative"
+        );
+        let items = Metric::Counter("items".to_owned());
+        assert_eq!(wrong(items, "> 1s"), "`1s` is not a number of things counted");
         assert_eq!(wrong(Metric::Unsent, "< 1%"), "`1%` is not a number of requests");
         assert_eq!(wrong(Metric::Percentile(50.0), "< -1ms"), "a duration cannot be negative");
     }

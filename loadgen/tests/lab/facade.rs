@@ -12,7 +12,7 @@ use rustix::process::Signal;
 use super::support::{Process, assert_gone, below, http, project, project_with, send};
 
 async fn lab(project: &Path) -> Lab {
-    let options = Options { logs: project.join("logs"), server_workers: 1, cpus: Layout::here(1) };
+    let options = Options { logs: project.join("logs"), cpus: Layout::here(1) };
     let home = Home::at(project.to_owned()).unwrap();
     Lab::prepare(home, options, Arc::new(|what: &str| eprintln!("{what}"))).await.unwrap()
 }
@@ -25,7 +25,7 @@ async fn a_round_over_both_backends() {
     lab.fill().await.unwrap();
     assert_eq!(lab.count_rows().await.unwrap(), Some(RowCount { rows: 0, nulls: 0 }));
 
-    let target = lab.start_target("fastapi", "fastapi-1.log").await.unwrap();
+    let target = lab.start_target("fastapi", "fastapi-1.log", 1).await.unwrap();
     let mut watched: Vec<Watched> = lab.backend_services().into_iter().map(Watched::from).collect();
     watched.push(Watched::from(target.service()));
     let window = Window::open(watched).unwrap();
@@ -36,8 +36,8 @@ async fn a_round_over_both_backends() {
     assert_eq!(status, 201);
     assert_eq!(lab.count_rows().await.unwrap(), Some(RowCount { rows: 2, nulls: 0 }));
     let usage = window.close();
-    assert_eq!(usage.keys().collect::<Vec<_>>(), ["fastapi", "postgres", "redis"]);
-    assert!(usage.values().all(|usage| usage.rss_mean_bytes > 1_000_000), "{usage:?}");
+    assert_eq!(usage.services.keys().collect::<Vec<_>>(), ["fastapi", "postgres", "redis"]);
+    assert!(usage.services.values().all(|usage| usage.rss_mean_bytes > 1_000_000), "{usage:?}");
 
     lab.fill().await.unwrap();
     assert_eq!(lab.count_rows().await.unwrap(), Some(RowCount { rows: 0, nulls: 0 }));
@@ -63,7 +63,7 @@ async fn a_target_that_exits_at_start_shows_its_log() {
     )
     .await;
     let lab = lab(project.path()).await;
-    let error = lab.start_target("broken", "broken-1.log").await.unwrap_err();
+    let error = lab.start_target("broken", "broken-1.log", 1).await.unwrap_err();
     assert!(!error.is_usage());
     assert_eq!(
         error.to_string(),
@@ -84,7 +84,7 @@ http.server.HTTPServer(('127.0.0.1', {port}), http.server.SimpleHTTPRequestHandl
         "[late]\nframework = \"none\"\nserver = \"none\"\npackages = []\ncommand = [\"python\", \"-c\", '''{script}''']\n"
     );
     let project = project_with(&manifest).await;
-    let target = lab(project.path()).await.start_target("late", "late-1.log").await.unwrap();
+    let target = lab(project.path()).await.start_target("late", "late-1.log", 1).await.unwrap();
     assert_eq!(http(&target.url, "GET /health", "").0, 200);
     target.stop().await.unwrap();
 }
@@ -95,7 +95,7 @@ async fn a_command_that_is_not_installed_is_named() {
         "[gone]\nframework = \"\"\nserver = \"\"\npackages = []\ncommand = [\"no-such-server\"]\n",
     )
     .await;
-    let error = lab(project.path()).await.start_target("gone", "gone-1.log").await.unwrap_err();
+    let error = lab(project.path()).await.start_target("gone", "gone-1.log", 1).await.unwrap_err();
     assert!(matches!(error, LabError::Missing { .. }), "{error}");
     assert!(error.to_string().contains("no-such-server"), "{error}");
 }

@@ -209,7 +209,7 @@ impl<'q, 's, 'a> Rounds<'q, 's, 'a> {
     async fn measure(&mut self, rate_per_s: f64, up: &mut Up) -> Result<Round, Stopped> {
         let name = format!("{} at {}/s", self.quest.job.names()[up.target], rate(rate_per_s));
         let plan = self.plan(rate_per_s, up);
-        let loaded = self.session.load(&name, plan, up.running.as_ref()).await;
+        let loaded = self.session.load(up.target, &name, plan, up.running.as_ref()).await;
         if let Some(error) = self.session.ended(up.running.as_mut()) {
             return Err(Failure::from(error).into());
         }
@@ -237,7 +237,8 @@ impl<'q, 's, 'a> Rounds<'q, 's, 'a> {
     /// The load of a trial. Each has data and arrivals of its own.
     fn plan(&self, rate_per_s: f64, up: &Up) -> Plan {
         let trials = self.searched.targets.iter().map(|target| target.trials.len()).sum::<usize>();
-        let mut plan = self.quest.job.plan(up.url.clone(), u32::try_from(trials).unwrap_or(0));
+        let mut plan =
+            self.quest.job.plan(up.target, up.url.clone(), u32::try_from(trials).unwrap_or(0));
         let load = &mut plan.scenario.load;
         load.until = Until::Duration(self.quest.criteria.length(rate_per_s));
         if let Model::Open(open) = load.model {

@@ -6,12 +6,13 @@ use std::time::Duration;
 use rand::TryRng;
 use rand::rngs::SysRng;
 
+use super::matrix::{Contender, product};
 use crate::cli::{Format, RunArgs};
 use crate::commands::url::base_url;
 use crate::commands::{Exit, Failure, scenarios};
 use crate::engine::{Plan, Share};
 use crate::lab::{Home, Manifest, TargetSpec};
-use crate::scenario::{Overrides, Scenario};
+use crate::scenario::{Model, OverrideError, Overrides, Scenario};
 
 /// What tells the second measurement of one subject from the first, behind its name.
 pub const AGAIN: &str = " (again)";
@@ -32,8 +33,10 @@ pub struct Job {
     pub warmup: Duration,
     /// What generated data and the order of the targets are seeded with.
     pub seed: u64,
-    /// Worker processes of each target.
-    pub server_workers: u32,
+    /// What is measured in each round, targets by the order in which they were named.
+    pub contenders: Vec<Contender>,
+    /// Whether the first threshold that fails ends the run.
+    pub fail_fast: bool,
     /// Whether to find out what the generator can send at most.
     pub calibrate: bool,
     /// Where to save the run.
@@ -58,23 +61,36 @@ pub enum Subject {
 impl Job {
     /// Resolves the command line; whatever is wrong with it is said here.
     pub fn resolve(args: RunArgs) -> Result<Self, Failure> {
-        let mut scenario = scenarios::find_to_run(&args.scenario.unwrap_or_default())?;
+        let mut scenario = scenarios::find_to_run(args.scenario.as_deref().unwrap_or_default())?;
         let overrides = Overrides {
-            users: args.users,
+            users: args.users.iter().copied().max(),
             ramp_up: args.ramp_up,
             duration: args.duration,
             iterations: args.iterations,
             rate: args.rate,
         };
-        scenario.load = scenario.load.with_overrides(overrides).map_err(|e| {
+        let usage = |e: OverrideError| {
             Failure::message(Exit::Usage, e.to_string(), "see `loadgen run --help`")
-        })?;
+        };
+        for users in &args.users {
+            let one = Overrides { users: Some(*users), ..overrides };
+            scenario.load.clone().with_overrides(one).map_err(usage)?;
+        }
+        scenario.load = scenario.load.with_overrides(overrides).map_err(usage)?;
+        check_matrix(&args, &scenario)?;
+        if args.fail_fast && scenario.thresholds.is_empty() {
+            let message = format!("--fail-fast: scenario \"{}\" has no thresholds", scenario.name);
+            let help = "add [thresholds]: docs/scenarios.md has them";
+            return Err(Failure::message(Exit::Usage, message, help));
+        }
         let subject = match args.url {
             Some(url) => Subject::Url(base_url("--url", &url)?),
             None => lab_subject(&args.target, &scenario, args.aa)?,
         };
+        let users = if args.users.is_empty() { vec![scenario.load.users] } else { args.users };
+        let contenders = product(&subject.names(args.aa), &args.server_workers, &users);
         let rounds = args.rounds.unwrap_or(match subject {
-            Subject::Url(_) if !args.aa => 1,
+            Subject::Url(_) if contenders.len() == 1 => 1,
             _ => 5,
         });
         Ok(Self {
@@ -85,43 +101,94 @@ impl Job {
             rounds,
             warmup: args.warmup,
             seed: args.seed.map_or_else(random_seed, Ok)?,
-            server_workers: args.server_workers,
+            contenders,
+            fail_fast: args.fail_fast,
             calibrate: !args.no_calibrate,
             out: args.out,
             format: args.format,
         })
     }
 
-    /// The names of what is compared: the subject's own, and one more where it is measured again.
+    /// The names of what is compared.
     pub fn names(&self) -> Vec<String> {
-        let mut names: Vec<String> = match &self.subject {
-            Subject::Lab { targets, .. } => targets.iter().map(|t| t.name.clone()).collect(),
-            Subject::Url(url) => vec![url.clone()],
-        };
-        if self.aa {
-            names.extend(names.first().map(|name| format!("{name}{AGAIN}")));
-        }
-        names
+        self.contenders.iter().map(|contender| contender.name.clone()).collect()
     }
 
-    /// The lab's target behind the name of this index.
-    pub fn target(&self, index: usize) -> Option<&TargetSpec> {
+    /// Whether targets are measured with several numbers of server workers or users.
+    pub fn is_matrix(&self) -> bool {
+        self.contenders.iter().any(|contender| contender.name != contender.target)
+    }
+
+    /// The most worker processes that a target is started with.
+    pub fn most_server_workers(&self) -> u32 {
+        self.contenders.iter().map(|contender| contender.server_workers).max().unwrap_or(1)
+    }
+
+    /// The lab's target behind this contender.
+    pub fn target(&self, contender: usize) -> Option<&TargetSpec> {
         match &self.subject {
-            Subject::Lab { targets, .. } => targets.get(index).or(targets.last()),
+            Subject::Lab { targets, .. } => {
+                targets.get(self.contenders.get(contender)?.index).or(targets.last())
+            }
             Subject::Url(_) => None,
         }
     }
 
-    /// The whole load of one round at `base_url`.
-    pub fn plan(&self, base_url: String, round: u32) -> Plan {
+    /// The whole load of one round over this contender, which answers at `base_url`.
+    pub fn plan(&self, contender: usize, base_url: String, round: u32) -> Plan {
+        let mut scenario = self.scenario.clone();
+        if let Some(contender) = self.contenders.get(contender) {
+            scenario.load.users = contender.users;
+        }
         Plan {
-            scenario: self.scenario.clone(),
+            scenario,
             base_url,
             warmup: self.warmup,
             seed: self.seed.wrapping_add(u64::from(round)),
             share: Share::WHOLE,
         }
     }
+}
+
+impl Subject {
+    /// The names of its targets, and one more where it is measured again.
+    fn names(&self, again: bool) -> Vec<String> {
+        let mut names: Vec<String> = match self {
+            Self::Lab { targets, .. } => targets.iter().map(|t| t.name.clone()).collect(),
+            Self::Url(url) => vec![url.clone()],
+        };
+        if again {
+            names.extend(names.first().map(|name| format!("{name}{AGAIN}")));
+        }
+        names
+    }
+}
+
+/// Several numbers of server workers or users must have a meaning.
+fn check_matrix(args: &RunArgs, scenario: &Scenario) -> Result<(), Failure> {
+    let wrong =
+        |message: &str, help: &str| Err(Failure::message(Exit::Usage, message.to_owned(), help));
+    for (option, numbers) in [("--users", &args.users), ("--server-workers", &args.server_workers)]
+    {
+        if let Some(n) = (1..numbers.len()).find(|n| numbers[..*n].contains(&numbers[*n])) {
+            let message = format!("{option} has {} twice", numbers[n]);
+            return wrong(&message, "name each number once");
+        }
+    }
+    let (users, server_workers) = (args.users.len() > 1, args.server_workers.len() > 1);
+    if users && scenario.load.model != Model::Closed {
+        let message = "--users takes one number in the open model, where the rate is the load";
+        return wrong(message, "there it is the most that send at the same time");
+    }
+    if server_workers && args.url.is_some() {
+        let message = "--server-workers takes several numbers for targets of the lab alone";
+        return wrong(message, "leave it out with --url: that server runs already");
+    }
+    if args.aa && (users || server_workers) {
+        let message = "--aa measures equals: --users and --server-workers take one number there";
+        return wrong(message, "choose one of them");
+    }
+    Ok(())
 }
 
 /// A seed of 53 bits, which every JSON reader keeps.

@@ -1,16 +1,21 @@
 //! `loadgen run`, the main job: rounds over targets, and the comparison.
 
 mod calibration;
+mod comparison;
 pub(super) mod environment;
+mod fail_fast;
 pub(super) mod folder;
 mod generator;
 pub(super) mod interrupt;
 pub(super) mod job;
+mod matrix;
 pub(super) mod order;
 mod proof;
 pub(super) mod record;
 pub(super) mod session;
 pub(super) mod stdout;
+mod steps;
+mod thresholds;
 mod verdicts;
 
 use std::path::Path;
@@ -58,7 +63,7 @@ pub(super) fn prepare(job: &Job) -> Result<(RunFolder, Layout, Stdout), Failure>
     }
     let folder = RunFolder::create(job.out.as_deref(), &job.scenario.name)?;
     let layout = match job.subject {
-        Subject::Lab { .. } => Layout::here(job.server_workers),
+        Subject::Lab { .. } => Layout::here(job.most_server_workers()),
         Subject::Url(_) => Layout::unpinned(),
     };
     let stdout = Stdout::reserve().map_err(|e| {
@@ -98,8 +103,8 @@ async fn execute(
 ) -> Result<Exit, Failure> {
     let interrupt = interrupt::on_signal()?;
     let started = SystemTime::now();
-    let rounds = job.rounds * u32::try_from(job.names().len()).unwrap_or(u32::MAX);
-    let length = job.plan(String::new(), 1).length().map(|length| length + OVERHEAD);
+    let rounds = job.rounds * u32::try_from(job.contenders.len()).unwrap_or(u32::MAX);
+    let length = job.plan(0, String::new(), 1).length().map(|length| length + OVERHEAD);
     let mut progress = Progress::new(rounds, length);
     let lab = tokio::select! {
         biased;
@@ -137,11 +142,7 @@ pub(super) async fn prepare_lab(
     progress: &Progress,
 ) -> Result<Option<Lab>, Failure> {
     let Subject::Lab { home, .. } = &job.subject else { return Ok(None) };
-    let options = Options {
-        logs: folder.path().to_owned(),
-        server_workers: job.server_workers,
-        cpus: layout.clone(),
-    };
+    let options = Options { logs: folder.path().to_owned(), cpus: layout.clone() };
     Ok(Some(Lab::prepare(home.clone(), options, progress.teller()).await?))
 }
 
@@ -164,6 +165,8 @@ fn exit(record: &RunRecord, measured: Measured) -> Exit {
         exit
     } else if record.degraded.is_some() {
         Exit::Degraded
+    } else if record.stopped_early.is_some() {
+        Exit::Threshold
     } else if record.verdicts.iter().any(|v| v.kind == VerdictKind::NothingAnswered) {
         Exit::Failed
     } else if record.thresholds.iter().any(|threshold| !threshold.passed) {

@@ -1,7 +1,7 @@
 //! Whether a backend holds what the answers said it would.
 
-use super::record::{by_step, counters};
 use super::session::{PROVED, Round};
+use super::steps::{by_step, counters};
 use crate::measure::{Counts, Phase, Proof};
 use crate::scenario::Step;
 

@@ -3,19 +3,21 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, SystemTime};
 
-use super::job::{Job, Subject};
+use super::comparison;
+use super::job::Job;
+use super::matrix::Contender;
 use super::proof::proof;
 use super::session::{Measured, Round, held};
-use super::verdicts;
+use super::steps::{by_step, counters, together};
+use super::{thresholds, verdicts};
 use crate::commands::Exit;
 use crate::lab::{Lab, Usage};
 use crate::measure::{
-    Bottleneck, Comparison, Counts, Degraded, Environment, Latencies, LatencyOverRounds,
-    LatencySummary, LoadRecord, Phase, ResourceRecord, RoundRecord, RunRecord, SCHEMA,
-    SecondRecord, Series, ServerRecord, StageRecord, Summary, TargetRecord, ThresholdRecord,
-    WorkerRecord, compare,
+    Bottleneck, Counts, Degraded, Environment, Latencies, LatencyOverRounds, LatencySummary,
+    LoadRecord, OverRounds, Phase, ResourceRecord, RoundRecord, RunRecord, SCHEMA, SecondRecord,
+    Series, ServerRecord, StageRecord, Summary, TargetRecord, ThresholdRecord, WorkerRecord,
 };
-use crate::scenario::{Metric, Model, Step, Threshold, Until, When};
+use crate::scenario::{Model, Step, Until, When};
 
 /// What the record tells besides what was measured.
 pub struct Context<'a> {
@@ -31,12 +33,18 @@ pub struct Context<'a> {
 
 /// Sums up a run.
 pub fn build(job: &Job, measured: &Measured, context: Context<'_>) -> RunRecord {
-    let mut pooled = Vec::new();
-    for (index, name) in job.names().into_iter().enumerate() {
+    let (mut targets, mut thresholds) = (Vec::new(), Vec::new());
+    for (index, contender) in job.contenders.iter().enumerate() {
         let rounds: Vec<&Round> = measured.rounds.iter().filter(|r| r.target == index).collect();
         if !rounds.is_empty() {
-            let can_send = measured.calibration.map(|calibration| calibration.rate_per_s);
-            pooled.push(Pooled::new(job, index, name, &rounds, &context, can_send));
+            let rounds = Rounds {
+                measured: &rounds,
+                environment: &context.environment,
+                can_send: measured.calibration.map(|calibration| calibration.rate_per_s),
+            };
+            let (target, judged) = pool(job, contender, &rounds, server(job, index, context.lab));
+            targets.push(target);
+            thresholds.extend(judged);
         }
     }
     let missing = measured.rounds.iter().find_map(|round| round.yielded.missing.clone());
@@ -49,67 +57,17 @@ pub fn build(job: &Job, measured: &Measured, context: Context<'_>) -> RunRecord 
         seed: job.seed,
         environment: context.environment,
         load: load(job),
-        comparison: comparison(job, &pooled),
-        thresholds: pooled.iter().flat_map(|p| p.judge(&job.scenario.thresholds)).collect(),
-        targets: pooled.into_iter().map(|p| p.record).collect(),
+        comparison: comparison::of(job, &targets, measured.stopped_early.is_some()),
+        thresholds,
+        targets,
         calibration: measured.calibration,
         verdicts: Vec::new(),
         degraded: degraded.map(|reason| Degraded { reason }),
+        stopped_early: measured.stopped_early.clone(),
         interrupted: context.interrupted,
     };
     record.verdicts = verdicts::judge(&record, &job.scenario);
     record
-}
-
-/// A server that was running already is held against nothing but itself. One whose rate was
-/// somebody else's has no place, unless it is only held against itself.
-fn comparison(job: &Job, pooled: &[Pooled]) -> Option<Comparison> {
-    if matches!(job.subject, Subject::Url(_)) && !job.aa {
-        return None;
-    }
-    let is_ranked = |target: &TargetRecord| {
-        job.aa || target.bottleneck.as_ref().is_none_or(Bottleneck::is_of_target)
-    };
-    let (ranked, others): (Vec<&TargetRecord>, Vec<&TargetRecord>) =
-        pooled.iter().map(|p| &p.record).partition(|target| is_ranked(target));
-    let of = |figures: fn(&[RoundRecord]) -> BTreeMap<u32, f64>| -> Vec<_> {
-        ranked.iter().map(|target| (target.name.clone(), figures(&target.rounds))).collect()
-    };
-    let comparison = match job.scenario.load.model {
-        Model::Closed => compare(&of(rates)),
-        Model::Open(_) => compare(&of(rates)).by_speed(&of(speeds)),
-    };
-    let unranked = others.into_iter().map(|target| target.name.clone()).collect();
-    let comparison = Comparison { unranked, ..comparison };
-    Some(if job.aa { comparison.of_one_server() } else { comparison })
-}
-
-/// From this share of its planned requests on, a target carries the rate of the open model.
-const CARRIED: f64 = 0.99;
-
-/// How fast the rounds were answered, one over the median latency in s; nothing where one of them
-/// did not carry the rate.
-fn speeds(rounds: &[RoundRecord]) -> BTreeMap<u32, f64> {
-    let speed = |round: &RoundRecord| {
-        let total = &round.total;
-        let planned = total.requests + total.cancelled + total.unsent;
-        let answered = total.requests - total.errors;
-        let median =
-            total.latency_us.p50.filter(|_| answered as f64 >= CARRIED * planned as f64)?;
-        Some((round.round, 1e6 / median as f64))
-    };
-    let whole = rounds.iter().filter(|round| round.whole);
-    whole.map(speed).collect::<Option<_>>().unwrap_or_default()
-}
-
-/// What the ranking goes by: the rates of whole rounds, or of the others where there is none.
-///
-/// A round that is not whole ends the run, or had too few rows, as all the others then: there are
-/// never enough of them for a claim.
-fn rates(rounds: &[RoundRecord]) -> BTreeMap<u32, f64> {
-    let any_whole = rounds.iter().any(|round| round.whole);
-    let ranked = rounds.iter().filter(|round| round.whole || !any_whole);
-    ranked.map(|round| (round.round, round.total.rate_per_s)).collect()
 }
 
 fn load(job: &Job) -> LoadRecord {
@@ -144,102 +102,68 @@ fn load(job: &Job) -> LoadRecord {
     }
 }
 
-/// One target's rounds, pooled.
-struct Pooled {
-    record: TargetRecord,
-    /// All steps together, and each step: what thresholds are judged by.
-    all: Counts,
-    steps: Vec<Counts>,
+/// The rounds over one contender, and what to judge them by.
+struct Rounds<'a> {
+    measured: &'a [&'a Round],
+    environment: &'a Environment,
+    /// The most that the generator was found able to send, in requests/s.
+    can_send: Option<f64>,
 }
 
-impl Pooled {
-    fn new(
-        job: &Job,
-        index: usize,
-        name: String,
-        rounds: &[&Round],
-        context: &Context<'_>,
-        can_send: Option<f64>,
-    ) -> Self {
-        let steps = &job.scenario.steps;
-        let mut series = Series::default();
-        for round in rounds {
-            series.merge(round.yielded.series.clone());
-        }
-        let window = rounds.iter().map(|round| round.yielded.held).sum();
-        let (summaries, total) = summarize(steps, &series, Phase::Hold, window);
-        let counts = by_step(held(&series), steps.len());
-        let mut by_row = counts.clone();
-        at_stop(steps, &series).for_each(|(index, counts)| by_row[index] = counts);
-        let recorded = |round: &&Round| {
-            let record = round_record(steps, round);
-            let bottleneck = Bottleneck::of(&record, &context.environment, can_send);
-            RoundRecord {
-                bottleneck,
-                others_percent: others(round, &context.environment),
-                ..record
-            }
-        };
-        let rounds_recorded: Vec<RoundRecord> = rounds.iter().map(recorded).collect();
-        let record = TargetRecord {
-            latency_over_rounds_us: over_rounds(&rounds_recorded),
-            url: rounds.last().map(|round| round.url.clone()).unwrap_or_default(),
-            server: server(job, index, context.lab),
-            steps: summaries,
-            uncoordinated_us: uncoordinated(job, &together(&counts), window),
-            total,
-            counters: counters(steps, &counts),
-            proofs: rounds.iter().filter_map(|round| proof(steps, round)).collect(),
-            bottleneck: Bottleneck::of_most(&rounds_recorded),
-            rounds: rounds_recorded,
-            resources: resources(rounds.iter().map(|round| &round.observed.services)),
-            workers: workers(rounds),
-            name,
-        };
-        Self { record, all: together(&counts), steps: by_row }
+/// One contender's rounds, pooled, and held against the thresholds.
+fn pool(
+    job: &Job,
+    contender: &Contender,
+    rounds: &Rounds<'_>,
+    server: ServerRecord,
+) -> (TargetRecord, Vec<ThresholdRecord>) {
+    let steps = &job.scenario.steps;
+    let mut series = Series::default();
+    for round in rounds.measured {
+        series.merge(round.yielded.series.clone());
     }
-
-    fn judge(&self, thresholds: &[Threshold]) -> Vec<ThresholdRecord> {
-        thresholds
-            .iter()
-            .map(|threshold| {
-                let (summary, counts) = match &threshold.step {
-                    None => (&self.record.total, &self.all),
-                    Some(step) => match self.record.steps.iter().position(|s| s.name == *step) {
-                        Some(i) => (&self.record.steps[i], &self.steps[i]),
-                        None => (&self.record.total, &self.all),
-                    },
-                };
-                let measured = match threshold.metric {
-                    Metric::Percentile(p) => {
-                        counts.answered.quantile(p / 100.0).map(|us| us as f64)
-                    }
-                    Metric::ErrorRate => Some(summary.error_rate()),
-                    Metric::Rate => Some(summary.rate_per_s),
-                    Metric::Mean => counts.answered.mean(),
-                    Metric::Max => counts.answered.max().map(|us| us as f64),
-                    Metric::Unsent => Some(summary.unsent as f64),
-                };
-                ThresholdRecord {
-                    target: self.record.name.clone(),
-                    threshold: threshold.to_string(),
-                    measured,
-                    passed: measured.is_some_and(|value| threshold.holds(value)),
-                }
-            })
-            .collect()
-    }
+    let window = rounds.measured.iter().map(|round| round.yielded.held).sum();
+    let (summaries, total) = summarize(steps, &series, Phase::Hold, window);
+    let counts = by_step(held(&series), steps.len());
+    let mut by_row = counts.clone();
+    at_stop(steps, &series).for_each(|(index, counts)| by_row[index] = counts);
+    let scored = thresholds::Scored { all: &counts, by_row: &by_row, held: window };
+    let thresholds = thresholds::judge(&contender.name, &job.scenario.thresholds, steps, &scored);
+    let rounds_recorded: Vec<RoundRecord> =
+        rounds.measured.iter().map(|round| round_record(steps, round, rounds)).collect();
+    let record = TargetRecord {
+        latency_over_rounds_us: over_rounds(&rounds_recorded),
+        url: rounds.measured.last().map(|round| round.url.clone()).unwrap_or_default(),
+        server,
+        steps: summaries,
+        uncoordinated_us: uncoordinated(job, contender.users, &together(&counts), window),
+        total,
+        counters: counters(steps, &counts),
+        proofs: rounds.measured.iter().filter_map(|round| proof(steps, round)).collect(),
+        resources: resources(
+            rounds.measured.iter().map(|round| &round.observed.services),
+            answered(&counts),
+        ),
+        bottleneck: Bottleneck::of_most(&rounds_recorded),
+        cpu_us_per_request_over_rounds: cpu_over_rounds(&rounds_recorded),
+        rounds: rounds_recorded,
+        workers: workers(rounds.measured),
+        name: contender.name.clone(),
+        target: contender.target.clone(),
+        users: contender.users,
+    };
+    (record, thresholds)
 }
 
 /// What requests would have seen that came as often as those of the closed model, and waited for
 /// nobody. A user sends as often as its share of all answers.
-fn uncoordinated(job: &Job, all: &Counts, window: Duration) -> Option<LatencySummary> {
+fn uncoordinated(job: &Job, users: u32, all: &Counts, window: Duration) -> Option<LatencySummary> {
     let load = &job.scenario.load;
     let changes = matches!(load.until, Until::Stages(_));
     if load.model != Model::Closed || changes || all.answered.is_empty() {
         return None;
     }
-    let interval = window.mul_f64(f64::from(load.users) / all.answered.len() as f64);
+    let interval = window.mul_f64(f64::from(users) / all.answered.len() as f64);
     Some(LatencySummary::from(&all.answered.without_coordination(interval)))
 }
 
@@ -277,39 +201,13 @@ fn at_stop<'a>(steps: &'a [Step], series: &Series) -> impl Iterator<Item = (usiz
     counts.into_iter().enumerate().filter(|(index, _)| steps[*index].when == When::Stop)
 }
 
-/// A place for each step, also for those of which nothing was seen.
-pub fn by_step(mut counts: Vec<Counts>, steps: usize) -> Vec<Counts> {
-    counts.resize_with(steps, Counts::default);
-    counts
-}
-
-/// All steps together. Counters belong to their steps and are left out.
-fn together(steps: &[Counts]) -> Counts {
-    steps.iter().fold(Counts::default(), |mut all, step| {
-        all.merge(&Counts { counters: Vec::new(), ..step.clone() });
-        all
-    })
-}
-
-/// The sums of all counters, by their names.
-pub fn counters(steps: &[Step], counts: &[Counts]) -> BTreeMap<String, u64> {
-    let mut sums = BTreeMap::new();
-    for (step, counts) in steps.iter().zip(counts) {
-        for (i, counter) in step.counters.iter().enumerate() {
-            *sums.entry(counter.name.clone()).or_default() +=
-                counts.counters.get(i).copied().unwrap_or(0);
-        }
-    }
-    sums
-}
-
 /// Only whole rounds tell how much they differ.
 fn over_rounds(rounds: &[RoundRecord]) -> LatencyOverRounds {
     let whole = rounds.iter().filter(|round| round.whole);
     LatencyOverRounds::of(&whole.map(|round| &round.total.latency_us).collect::<Vec<_>>())
 }
 
-fn round_record(steps: &[Step], round: &Round) -> RoundRecord {
+fn round_record(steps: &[Step], round: &Round, rounds: &Rounds<'_>) -> RoundRecord {
     let series = &round.yielded.series;
     let (summaries, total) = summarize(steps, series, Phase::Hold, round.yielded.held);
     let ramp = series.phase(Phase::RampUp);
@@ -317,7 +215,7 @@ fn round_record(steps: &[Step], round: &Round) -> RoundRecord {
         true => Vec::new(),
         false => summarize(steps, series, Phase::RampUp, Duration::ZERO).0,
     };
-    RoundRecord {
+    let record = RoundRecord {
         round: round.number,
         held_s: round.yielded.held.as_secs_f64(),
         steps: summaries,
@@ -327,11 +225,13 @@ fn round_record(steps: &[Step], round: &Round) -> RoundRecord {
         target_ended: round.ended.clone(),
         rows_ran_out: round.yielded.ran_out.iter().cloned().collect(),
         seconds: seconds(series),
-        resources: resources(std::iter::once(&round.observed.services)),
+        resources: resources(std::iter::once(&round.observed.services), answered(&held(series))),
         cpus_busy_percent: round.observed.cpus.clone(),
-        others_percent: None,
+        others_percent: others(round, rounds.environment),
         bottleneck: None,
-    }
+    };
+    let bottleneck = Bottleneck::of(&record, rounds.environment, rounds.can_send);
+    RoundRecord { bottleneck, ..record }
 }
 
 /// What others used of the CPUs that were set aside for the test.
@@ -359,33 +259,49 @@ fn seconds(series: &Series) -> Vec<SecondRecord> {
         .collect()
 }
 
-/// CPU seconds add up over rounds, their shares are averaged, and the most memory is kept.
+fn answered(steps: &[Counts]) -> u64 {
+    steps.iter().map(|counts| counts.answered.len()).sum()
+}
+
+/// CPU seconds add up over rounds, their shares and mean memory are averaged, and the most memory
+/// is kept. `answered` are the expected answers of these rounds.
 fn resources<'a>(
     rounds: impl Iterator<Item = &'a BTreeMap<String, Usage>>,
+    answered: u64,
 ) -> BTreeMap<String, ResourceRecord> {
-    let mut sums: BTreeMap<String, (ResourceRecord, f64)> = BTreeMap::new();
+    let mut by_service: BTreeMap<&String, Vec<&Usage>> = BTreeMap::new();
     for (name, usage) in rounds.flatten() {
-        let (sum, n) = sums.entry(name.clone()).or_default();
-        sum.cpu_s += usage.cpu_seconds;
-        sum.cpu_percent += usage.cpu_percent;
-        sum.cpu_wait_percent += usage.cpu_wait_percent;
-        // The system tells it of all rounds, or of none.
-        if let Some(percent) = usage.busiest_thread_percent {
-            *sum.busiest_thread_percent.get_or_insert_default() += percent;
-        }
-        sum.memory_max_bytes = sum.memory_max_bytes.max(usage.rss_max_bytes);
-        *n += 1.0;
+        by_service.entry(name).or_default().push(usage);
     }
-    let mean = |(name, (sum, n)): (String, (ResourceRecord, f64))| {
-        let mean = ResourceRecord {
-            cpu_percent: sum.cpu_percent / n,
-            cpu_wait_percent: sum.cpu_wait_percent / n,
-            busiest_thread_percent: sum.busiest_thread_percent.map(|sum| sum / n),
-            ..sum
+    let record = |(name, usages): (&String, Vec<&Usage>)| {
+        let memory_means = usages.iter().map(|usage| usage.rss_mean_bytes).sum::<u64>();
+        let mean = |of: fn(&Usage) -> f64| {
+            usages.iter().map(|usage| of(usage)).sum::<f64>() / usages.len() as f64
         };
-        (name, mean)
+        let threads: Option<Vec<f64>> = usages.iter().map(|u| u.busiest_thread_percent).collect();
+        let sum = ResourceRecord {
+            cpu_s: usages.iter().map(|usage| usage.cpu_seconds).sum(),
+            cpu_percent: mean(|usage| usage.cpu_percent),
+            cpu_wait_percent: mean(|usage| usage.cpu_wait_percent),
+            busiest_thread_percent: threads.map(|all| all.iter().sum::<f64>() / all.len() as f64),
+            memory_max_bytes: usages.iter().map(|usage| usage.rss_max_bytes).max().unwrap_or(0),
+            memory_mean_bytes: memory_means / usages.len() as u64,
+            ..ResourceRecord::default()
+        };
+        (name.clone(), sum.over(answered))
     };
-    sums.into_iter().map(mean).collect()
+    by_service.into_iter().map(record).collect()
+}
+
+/// Of services that used CPU in every whole round.
+fn cpu_over_rounds(rounds: &[RoundRecord]) -> BTreeMap<String, OverRounds> {
+    let whole: Vec<_> = rounds.iter().filter(|round| round.whole).map(|r| &r.resources).collect();
+    let over = |name: &String| {
+        let of = |round: &BTreeMap<String, ResourceRecord>| round.get(name)?.cpu_us_per_request;
+        let figures: Option<Vec<f64>> = whole.iter().map(|round| of(round)).collect();
+        Some((name.clone(), OverRounds::of(figures?)?))
+    };
+    whole.first().into_iter().flat_map(|first| first.keys()).filter_map(over).collect()
 }
 
 fn workers(rounds: &[&Round]) -> Vec<WorkerRecord> {
@@ -410,7 +326,7 @@ pub fn server(job: &Job, index: usize, lab: Option<&Lab>) -> ServerRecord {
     ServerRecord {
         framework: entry.framework.clone(),
         server: entry.server.clone(),
-        workers: job.server_workers,
+        workers: job.contenders[index].server_workers,
         packages: lab.python().versions(&entry.packages),
         differs: entry.differs.clone(),
     }

@@ -9,14 +9,15 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::calibration::{calibrate, known};
+use super::fail_fast::FailFast;
 use super::generator::{Generator, Yield};
-use super::job::{AGAIN, Job, Subject};
+use super::job::{Job, Subject};
 use super::order::order;
 use crate::cluster::{Cluster, LocalWorkers};
 use crate::commands::{Exit, Failure};
 use crate::engine::{self, Plan};
 use crate::lab::{Lab, LabError, Layout, Observed, RowCount, Target, Watched, Window};
-use crate::measure::{Calibration, Counts, Phase, Series};
+use crate::measure::{Calibration, Counts, Phase, Series, Snapshot, StoppedEarly};
 use crate::report::Progress;
 
 /// The counter that is held against the rows of the table `items`.
@@ -32,11 +33,13 @@ pub struct Session<'a> {
     /// The folder for workers' logs.
     logs: PathBuf,
     interrupt: CancellationToken,
+    /// What ends the run early, where that was asked for.
+    fail_fast: Option<FailFast<'a>>,
 }
 
 /// One round over one target, as it was measured.
 pub struct Round {
-    /// The target's place in the job.
+    /// The place of what was measured among the job's contenders.
     pub target: usize,
     /// Its number, from 1.
     pub number: u32,
@@ -67,6 +70,8 @@ pub struct Measured {
     pub calibration: Option<Calibration>,
     /// What ended the run early, if it was an error.
     pub failure: Option<Failure>,
+    /// The threshold that ended the run early, if one did.
+    pub stopped_early: Option<StoppedEarly>,
 }
 
 /// Why a run goes no further.
@@ -94,8 +99,9 @@ impl<'a> Session<'a> {
         logs: &Path,
         interrupt: CancellationToken,
     ) -> Self {
+        let fail_fast = job.fail_fast.then(|| FailFast::new(&job.scenario));
         let (generator, logs) = (Generator::Process, logs.to_owned());
-        Self { job, lab, generator, progress, layout, logs, interrupt }
+        Self { job, lab, generator, progress, layout, logs, interrupt, fail_fast }
     }
 
     /// Measures all rounds, or as many as an interrupt or an error allow.
@@ -137,7 +143,7 @@ impl<'a> Session<'a> {
             measured.backends = lab.backend_versions().await;
         }
         measured.calibration = self.calibration().await?;
-        let targets = self.job.names().len();
+        let targets = self.job.contenders.len();
         for number in 1..=self.job.rounds {
             for target in order(targets, self.job.seed, number) {
                 self.round(target, number, &mut measured.rounds).await?;
@@ -147,9 +153,24 @@ impl<'a> Session<'a> {
                 if measured.rounds.last().is_some_and(|round| round.yielded.missing.is_some()) {
                     return Ok(());
                 }
+                measured.stopped_early = self.stopped_early(measured.rounds.last());
+                if measured.stopped_early.is_some() {
+                    return Ok(());
+                }
             }
         }
         Ok(())
+    }
+
+    /// The threshold that failed in this round, which is over, or before its end.
+    fn stopped_early(&mut self, round: Option<&Round>) -> Option<StoppedEarly> {
+        let (watch, round) = (self.fail_fast.as_mut()?, round?);
+        watch.round_over(round.target, round.yielded.held);
+        watch.failed().map(|threshold| StoppedEarly {
+            target: self.job.contenders[round.target].name.clone(),
+            round: round.number,
+            threshold: threshold.to_string(),
+        })
     }
 
     /// Starts what runs through all rounds: backends and workers.
@@ -195,19 +216,22 @@ impl<'a> Session<'a> {
         number: u32,
         rounds: &mut Vec<Round>,
     ) -> Result<(), Stopped> {
-        let name = &self.job.names()[target];
-        let log = format!("{}-{number}.log", name.replace(AGAIN, "-again"));
+        let contender = &self.job.contenders[target];
+        let log = contender.log(number, self.job.is_matrix());
         let (url, mut running) = self.up(target, &log).await?;
-        let plan = self.job.plan(url.clone(), number);
-        let result = self.load(name, plan, running.as_ref()).await;
+        let plan = self.job.plan(target, url.clone(), number);
+        let planned = self.job.scenario.load.held();
+        let result = self.load(target, &contender.name, plan, running.as_ref()).await;
         let ended = self.ended(running.as_mut());
         let stopped = match running {
             Some(running) => running.stop().await.map_err(Failure::from),
             None => Ok(()),
         };
         let (verified, yielded, observed) = result?;
+        let failed = self.fail_fast.as_ref().is_some_and(|watch| watch.failed().is_some());
+        let cut = self.interrupt.is_cancelled() || (failed && planned != Some(yielded.held));
         let all_of_it = yielded.missing.is_none() && yielded.ran_out.is_empty();
-        let whole = all_of_it && ended.is_none() && !self.interrupt.is_cancelled();
+        let whole = all_of_it && ended.is_none() && !cut;
         let how = ended.as_ref().map(ToString::to_string);
         let mut round = Round {
             target,
@@ -238,10 +262,11 @@ impl<'a> Session<'a> {
     pub async fn up(&self, target: usize, log: &str) -> Result<(String, Option<Target>), Stopped> {
         match (&self.job.subject, &self.lab, self.job.target(target)) {
             (Subject::Lab { .. }, Some(lab), Some(spec)) => {
-                self.progress.step(&format!("starting {}", self.job.names()[target]));
+                let contender = &self.job.contenders[target];
+                self.progress.step(&format!("starting {}", contender.name));
                 let started = async {
                     lab.fill().await?;
-                    lab.start_target(&spec.name, log).await
+                    lab.start_target(&spec.name, log, contender.server_workers).await
                 };
                 let running = unless(&self.interrupt, started).await?.map_err(Failure::from)?;
                 Ok((running.url.clone(), Some(running)))
@@ -272,6 +297,7 @@ impl<'a> Session<'a> {
     /// Verifies the target and puts the load on it.
     pub async fn load(
         &mut self,
+        target: usize,
         name: &str,
         plan: Plan,
         running: Option<&Target>,
@@ -282,11 +308,18 @@ impl<'a> Session<'a> {
             .map_err(Failure::with(Exit::Target))?;
         let over = CancellationToken::new();
         let observed = self.watch(running, &plan, over.clone());
-        let progress = &mut *self.progress;
-        let yielded = self
-            .generator
-            .round(plan, self.interrupt.clone(), |snapshot| progress.snapshot(snapshot))
-            .await;
+        let (progress, fail_fast) = (&mut *self.progress, &mut self.fail_fast);
+        let stop = self.interrupt.child_token();
+        let show = |snapshot: &Snapshot| {
+            progress.snapshot(snapshot);
+            if let Some(watch) = fail_fast {
+                watch.snapshot(target, snapshot);
+                if watch.failed().is_some() {
+                    stop.cancel();
+                }
+            }
+        };
+        let yielded = self.generator.round(plan, stop.clone(), show).await;
         over.cancel();
         let observed = observed.await.unwrap_or_default();
         let yielded = yielded?;

@@ -4,7 +4,7 @@ mod bottleneck;
 
 pub use self::bottleneck::is_disturbed;
 use self::bottleneck::{bottleneck, disturbed};
-use crate::measure::{Proof, RunRecord, TargetRecord, Trend, Verdict, VerdictKind};
+use crate::measure::{Proof, RunRecord, StoppedEarly, TargetRecord, Trend, Verdict, VerdictKind};
 use crate::scenario::{Scenario, When};
 
 /// Judges the record of a run of `scenario`, which is complete but for its verdicts.
@@ -28,6 +28,8 @@ pub fn judge(record: &RunRecord, scenario: &Scenario) -> Vec<Verdict> {
         })
         .collect();
     verdicts.extend(disturbed(record));
+    verdicts.extend(few_cores(record));
+    verdicts.extend(record.stopped_early.as_ref().map(stopped_early));
     if record.interrupted {
         verdicts.push(Verdict {
             kind: VerdictKind::Interrupted,
@@ -42,6 +44,39 @@ pub fn judge(record: &RunRecord, scenario: &Scenario) -> Vec<Verdict> {
 
 fn verdict(target: &TargetRecord, kind: VerdictKind, message: String, advice: &str) -> Verdict {
     Verdict { kind, target: Some(target.name.clone()), message, advice: advice.to_owned() }
+}
+
+/// Whether some of several numbers of server workers are more than the target has cores.
+fn few_cores(record: &RunRecord) -> Option<Verdict> {
+    let numbers = || record.targets.iter().map(|target| target.server.workers);
+    let most = numbers().max().filter(|most| numbers().any(|n| n < *most))?;
+    let pinned = record.environment.cpus.get("target").map_or(0, Vec::len);
+    let cores = if pinned > 0 { pinned } else { record.environment.cores };
+    if usize::try_from(most).is_ok_and(|most| most <= cores) {
+        return None;
+    }
+    Some(Verdict {
+        kind: VerdictKind::FewCores,
+        target: None,
+        message: format!(
+            "up to {most} server workers shared {cores} core(s): more workers than the target has \
+             cores cannot scale, but for time that they spend waiting"
+        ),
+        advice: "measure server workers on a machine with more cores, or with fewer of them"
+            .to_owned(),
+    })
+}
+
+fn stopped_early(stopped: &StoppedEarly) -> Verdict {
+    let StoppedEarly { target, round, threshold } = stopped;
+    Verdict {
+        kind: VerdictKind::StoppedEarly,
+        target: Some(target.clone()),
+        message: format!("--fail-fast ended the run in round {round}, where {threshold} failed"),
+        advice: "only what was measured until then is here; a round that was cut short is in no \
+                 ranking"
+            .to_owned(),
+    }
 }
 
 fn nothing_answered(target: &TargetRecord) -> Option<Verdict> {

@@ -119,6 +119,24 @@ fn at_one_rate_the_fastest_is_best_and_who_did_not_carry_it_last() {
 }
 
 #[test]
+fn what_requests_cost_is_compared_too_and_counts_among_the_comparisons() {
+    let named = |name: &str, rounds: &[f64]| {
+        (name.to_owned(), (1..).zip(rounds.iter().copied()).collect::<BTreeMap<u32, f64>>())
+    };
+    let rates = [named("a", &noisy(103.0, 0.02, 0)), named("b", &noisy(100.0, 0.02, 1))];
+    let thrift = [named("a", &noisy(2_000.0, 0.02, 1)), named("b", &noisy(3_000.0, 0.02, 0))];
+    let (alone, both) = (compare(&rates), compare(&rates).with_cpu(&thrift));
+    let cpu = both.cpu_pair("a", "b").unwrap();
+    assert_eq!((cpu.better.as_str(), cpu.shown), ("b", true));
+    assert!((cpu.ratio.unwrap() - 1.5).abs() < 0.1);
+    let (one, of_two) = (alone.pair("a", "b").unwrap(), both.pair("a", "b").unwrap());
+    assert_eq!((one.p_value, of_two.p_value), (of_two.p_value, one.p_holm));
+    assert!(of_two.more_rounds_for_5_percent > one.more_rounds_for_5_percent);
+    let unknown = compare(&rates).with_cpu(&[named("a", &[]), named("b", &[])]);
+    assert_eq!(unknown.cpu_pairs, [], "no figures, nothing to compare");
+}
+
+#[test]
 fn the_noise_floor_is_half_the_interval() {
     let same = [noisy(100.0, 0.02, 0), noisy(100.0, 0.02, 1)];
     let compared = compared(&[("a", &same[0]), ("a (again)", &same[1])]);

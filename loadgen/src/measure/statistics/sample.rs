@@ -39,6 +39,15 @@ impl Sample {
         Self::of(&figures.into_iter().map(f64::ln).collect::<Vec<_>>())
     }
 
+    /// The sample of so many rounds that has this [`Self::geometric_95`].
+    #[must_use]
+    pub fn of_interval(rounds: u32, [low, high]: [f64; 2]) -> Option<Self> {
+        let half_width = (high / low).ln() / 2.0;
+        let deviation =
+            half_width / t_quantile(1.0 - LEVEL / 2.0, rounds)? * f64::from(rounds).sqrt();
+        Some(Self { rounds, mean: (low * high).ln() / 2.0, deviation })
+    }
+
     /// The geometric mean of the figures.
     #[must_use]
     pub fn geometric_mean(&self) -> f64 {
@@ -143,6 +152,15 @@ mod tests {
             assert_close(low, ends[0]);
             assert_close(high, ends[1]);
         }
+    }
+
+    #[test]
+    fn a_sample_is_known_by_its_interval() {
+        let sample = paired(&A, &B);
+        let again = Sample::of_interval(5, sample.geometric_95().unwrap()).unwrap();
+        assert_close(again.mean, sample.mean);
+        assert_close(again.deviation, sample.deviation);
+        assert_eq!(Sample::of_interval(1, [1.0, 1.0]), None);
     }
 
     #[test]

@@ -22,7 +22,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::environment::Environment;
 use super::error::Fault;
-use super::model::{Backend, OnError, Scenario};
+use super::model::{Backend, OnError, Scenario, Step};
 use reader::{Faults, Table, Value};
 
 pub(super) use reader::thousands;
@@ -72,7 +72,9 @@ fn read_scenario(
     let rows = rows::read_all(table.take("rows"), folder, faults);
     let (names, steps) = step::read_all(table.take("step"), faults);
     let thresholds = table.take("thresholds");
-    let thresholds = thresholds.map(|value| thresholds::read(&value, names.as_deref(), faults));
+    let counters = steps.as_ref().map(|steps| counters(steps));
+    let known = thresholds::Known { steps: names.as_deref(), counters };
+    let thresholds = thresholds.map(|value| thresholds::read(&value, &known, faults));
     table.finish(faults);
     let rows = steps.as_deref().map(|steps| rows::used(rows, steps, faults));
     Some(Scenario {
@@ -87,6 +89,15 @@ fn read_scenario(
         on_error: on_error.unwrap_or_default(),
         thresholds: thresholds.unwrap_or_default(),
     })
+}
+
+/// The names of all counters.
+fn counters(steps: &[Step]) -> Vec<&str> {
+    let mut names: Vec<&str> =
+        steps.iter().flat_map(|step| &step.counters).map(|counter| counter.name.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    names
 }
 
 const ON_ERROR: [(&str, OnError); 2] =

@@ -7,22 +7,30 @@ use crate::scenario::error::Fault;
 use crate::scenario::nearest::suggestion;
 use crate::scenario::threshold::{METRICS, Metric, Threshold, parse_condition};
 
-/// Reads all thresholds; steps are not checked where not all have a name.
+/// What thresholds may be about; not checked where it is not known, because of other faults.
+pub(super) struct Known<'a> {
+    /// The names of all steps.
+    pub steps: Option<&'a [String]>,
+    /// The names of all counters.
+    pub counters: Option<Vec<&'a str>>,
+}
+
+/// Reads all thresholds.
 pub(super) fn read(
     value: &Value<'_>,
-    steps: Option<&[String]>,
+    known: &Known<'_>,
     faults: &mut Faults<'_>,
 ) -> Vec<Threshold> {
     let Some(table) = value.table("[thresholds]", faults) else {
         return Vec::new();
     };
     let values = table.rest().into_iter();
-    values.filter_map(|value| read_threshold(&value, steps, faults)).collect()
+    values.filter_map(|value| read_threshold(&value, known, faults)).collect()
 }
 
 fn read_threshold(
     value: &Value<'_>,
-    steps: Option<&[String]>,
+    known: &Known<'_>,
     faults: &mut Faults<'_>,
 ) -> Option<Threshold> {
     if let DeValue::Table(_) = value.node.get_ref() {
@@ -31,6 +39,10 @@ fn read_threshold(
         faults.add(fault.at(value.key_place.clone(), "dots outside quotes").help(help));
         return None;
     }
+    if let Some(metric) = counter(value, known, faults) {
+        return read_condition(value, None, metric, faults);
+    }
+    let steps = known.steps;
     let at_key = |message: String, label: &str, help: String| {
         Fault::new(message).at(value.key_place.clone(), label).help(help)
     };
@@ -53,6 +65,24 @@ fn read_threshold(
     read_condition(value, step, metric, faults)
 }
 
+/// The counter in `counter.NAME`; nothing where that is a metric of a step called `counter`.
+fn counter(value: &Value<'_>, known: &Known<'_>, faults: &mut Faults<'_>) -> Option<Metric> {
+    let name = value.key.strip_prefix("counter.")?;
+    let is_known = known.counters.as_ref().is_some_and(|counters| counters.contains(&name));
+    if !is_known && Metric::split(value.key).is_some() {
+        return None;
+    }
+    if let Some(counters) = known.counters.as_ref().filter(|_| !is_known) {
+        let help = match counters.as_slice() {
+            [] => format!("let a step read it from its answers: counters = {{ {name} = \"/…\" }}"),
+            counters => suggestion(name, counters.iter().copied()),
+        };
+        let fault = Fault::new(format!("there is no counter `{name}`"));
+        faults.add(fault.at(value.key_place.clone(), "unknown counter").help(help));
+    }
+    Some(Metric::Counter(name.to_owned()))
+}
+
 fn read_condition(
     value: &Value<'_>,
     step: Option<&str>,
@@ -62,7 +92,8 @@ fn read_condition(
     let DeValue::String(text) = value.node.get_ref() else {
         return value.wrong_type(&format!("a condition such as {}", metric.example()), faults);
     };
-    match parse_condition(metric, text) {
+    let metric = metric.in_unit_of(text);
+    match parse_condition(&metric, text) {
         Ok((comparison, bound)) => Some(Threshold {
             step: step.map(str::to_owned),
             metric,
