@@ -131,13 +131,36 @@ fn a_starved_backend_is_the_bottleneck() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_noise_floor_is_kept_for_comparisons_that_follow() {
+    let server = Counting::start().await;
+    let project = Project::real();
+    let run = |more: &[&str]| {
+        let fixed =
+            ["-s=direct", "--duration=200ms", "--warmup=0s", "--format=json", "--no-calibrate"];
+        let mut command = project.command(&[&fixed[..], &["--url", &server.url], more].concat());
+        let finished = Finished::of(command.output().unwrap(), &project.path(""));
+        assert_eq!(finished.code, Some(0), "{}", finished.said());
+        finished.json()
+    };
+    tokio::task::block_in_place(|| {
+        assert_eq!(run(&["--users=2"])["noise_floor"], Value::Null);
+        let itself = run(&["--users=2", "--aa"]);
+        assert_eq!(itself["noise_floor"], Value::Null, "it has its own");
+        let later = run(&["--users=2"]);
+        let floor = &later["noise_floor"];
+        assert_eq!(floor["percent"], itself["comparison"]["noise_floor_percent"]);
+        assert_eq!((&floor["scenario"], &floor["target"]), (&json!("direct"), &json!(server.url)));
+        assert_eq!(floor["started"], itself["started"]);
+    });
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_the_generator_can_send_is_found_out_once() {
     let server = Counting::start().await;
     let project = Project::real();
     let run = |more: &[&str]| {
         let fixed = ["-s=direct", "--duration=300ms", "--warmup=0s", "--format=json"];
         let mut command = project.command(&[&fixed[..], &["--url", &server.url], more].concat());
-        command.env("XDG_CACHE_HOME", project.path("cache"));
         let finished = Finished::of(command.output().unwrap(), &project.path(""));
         assert_eq!(finished.code, Some(0), "{}", finished.said());
         finished.json()["calibration"].clone()

@@ -37,7 +37,8 @@ fn without_port(text: &str) -> String {
     format!("{before}127.0.0.1:[port]{}", after.trim_start_matches(|c: char| c.is_ascii_digit()))
 }
 
-const SHORT: [&str; 4] = ["--rounds=1", "--warmup=0s", "--duration=1s", "--users=2"];
+const SHORT: [&str; 5] =
+    ["--rounds=1", "--warmup=0s", "--duration=1s", "--users=2", "--no-calibrate"];
 
 #[test]
 fn an_unknown_scenario() {
@@ -182,7 +183,7 @@ fn a_target_that_answers_wrongly() {
 fn a_target_that_exits_at_its_start() {
     let code = "import sys; print('the database is on fire'); sys.exit(3)";
     let project = Project::with_targets(&entry("broken", &["python", "-c", code]));
-    let said = project.run(&["-s", "direct", "-t", "broken", "--out=run"]).said();
+    let said = project.run(&["-s", "direct", "-t", "broken", "--no-calibrate", "--out=run"]).said();
     insta::assert_snapshot!(said);
 }
 
@@ -190,7 +191,8 @@ fn a_target_that_exits_at_its_start() {
 fn a_backend_that_cannot_start() {
     let project = Project::with_targets(&target("Bonjour"))
         .file("targets/schema.sql", "CREATE TABLE items (sku nonsense);\n");
-    let said = project.run(&["-s", "insert_one", "-t", "plain", "--out=run"]).said();
+    let said =
+        project.run(&["-s", "insert_one", "-t", "plain", "--no-calibrate", "--out=run"]).said();
     insta::assert_snapshot!(said);
 }
 

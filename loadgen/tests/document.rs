@@ -3,8 +3,8 @@
 
 mod common;
 
-use common::Counting;
 use common::program::{Project, shape};
+use common::{Counting, stalling};
 use serde_json::Value;
 
 /// Runs a scenario of these steps against `server` and returns the document. Runs without
@@ -184,4 +184,25 @@ async fn the_same_seed_sends_the_same_data_on_any_number_of_workers() {
     }
     assert_eq!(sent[0].len(), 21, "20 and the verification");
     assert_eq!(sent[0], sent[1]);
+}
+
+/// Four users of a server that stalls for one second in four: they send nothing meanwhile, so that
+/// only four of their thousands of requests see it.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_closed_model_cannot_see_is_said() {
+    let address = stalling(std::time::Duration::from_secs(2)).await;
+    let project = Project::real().file("mine.toml", STEP);
+    let url = format!("--url=http://{address}");
+    let fixed = ["-s=mine.toml", "--users=4", "--warmup=0s", "--duration=4s", "--format=json"];
+    let finished = tokio::task::block_in_place(|| project.run(&[&fixed[..], &[&url]].concat()));
+    assert_eq!(finished.code, Some(0), "{}", finished.said());
+    let document = finished.json();
+    let verdicts = document["verdicts"].as_array().unwrap();
+    let hidden = verdicts.iter().find(|v| v["kind"] == "stall_hidden");
+    let message = hidden.unwrap_or_else(|| panic!("{verdicts:?}"))["message"].as_str().unwrap();
+    assert!(message.starts_with("users waited up to "), "{message}");
+    // A quarter of all time: p95 of requests that wait for nobody is 800 ms.
+    let p95 = document["targets"][0]["uncoordinated_us"]["p95"].as_u64().unwrap();
+    assert!((600_000..=1_000_000).contains(&p95), "{p95} us");
+    assert!(number(&document, "/targets/0/total/latency_us/p95") < 100_000);
 }

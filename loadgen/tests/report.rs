@@ -6,9 +6,9 @@ use std::path::Path;
 
 use loadgen::measure::{
     Bottleneck, Calibration, Cell, Comparison, Degraded, Environment, Latencies, LatencyOverRounds,
-    LatencySummary, LoadRecord, OverRounds, Proof, ResourceRecord, RoundRecord, RunRecord, SCHEMA,
-    ServerRecord, StoppedEarly, Summary, TargetRecord, ThresholdRecord, Verdict, VerdictKind,
-    compare,
+    LatencySummary, LoadRecord, NoiseFloor, OverRounds, Proof, ResourceRecord, RoundRecord,
+    RunRecord, SCHEMA, ServerRecord, StoppedEarly, Summary, TargetRecord, ThresholdRecord, Verdict,
+    VerdictKind, compare,
 };
 use loadgen::report::terminal;
 
@@ -46,6 +46,7 @@ fn record(targets: Vec<TargetRecord>) -> RunRecord {
         targets,
         thresholds: Vec::new(),
         calibration: None,
+        noise_floor: None,
         verdicts: Vec::new(),
         degraded: None,
         stopped_early: None,
@@ -425,6 +426,12 @@ fn who_was_the_bottleneck_is_said_and_who_was_not_measured_is_not_ranked() {
     comparison.ranking.retain(|placing| placing.target != "quart");
     comparison.unranked = vec!["quart".to_owned()];
     record.calibration = Some(Calibration { rate_per_s: 104_321.4, earlier: true });
+    record.noise_floor = Some(NoiseFloor {
+        percent: 1.23,
+        scenario: "direct".to_owned(),
+        target: "sanic".to_owned(),
+        started: "2026-11-20T08:30:00Z".to_owned(),
+    });
     record.verdicts = vec![Verdict {
         kind: VerdictKind::BackendBound,
         target: Some("quart".to_owned()),

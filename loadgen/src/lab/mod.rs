@@ -14,6 +14,7 @@ pub mod error;
 pub mod guard;
 pub mod home;
 pub mod lock;
+pub mod machine;
 pub mod manifest;
 mod null;
 pub mod postgres;

@@ -5,9 +5,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
-use sysinfo::{Cpu, Pid, ProcessRefreshKind, ProcessesToUpdate, System};
+use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System};
 
 use super::error::LabError;
+use super::machine::{Accounts, Machine};
 use super::schedule::{self, Scheduled};
 
 const SAMPLE_EVERY: Duration = Duration::from_secs(1);
@@ -34,6 +35,9 @@ pub struct Usage {
     /// The thread that wanted a CPU for most of the window, running or waiting for one: the share of
     /// the window, in %. `None` where the system does not tell.
     pub busiest_thread_percent: Option<f64>,
+    /// The thread that waited longest for a CPU: the share of the window, in %. `None` where the
+    /// system does not tell.
+    pub longest_wait_percent: Option<f64>,
 }
 
 /// What was seen in a window.
@@ -41,15 +45,15 @@ pub struct Usage {
 pub struct Observed {
     /// What each name used.
     pub services: BTreeMap<String, Usage>,
-    /// How busy each logical processor was, with whatever, in %.
-    pub cpus: BTreeMap<usize, f64>,
+    /// What the machine's CPUs did, and what was taken from all.
+    pub machine: Machine,
 }
 
 impl Observed {
-    /// What others than the watched used of these processors, in % of one.
+    /// What programs other than the watched used of these processors, in % of one.
     #[must_use]
     pub fn others_percent(&self, cpus: &BTreeSet<usize>) -> f64 {
-        let busy: f64 = cpus.iter().filter_map(|cpu| self.cpus.get(cpu)).sum();
+        let busy: f64 = cpus.iter().filter_map(|cpu| self.machine.programs_percent.get(cpu)).sum();
         busy - self.services.values().map(|usage| usage.cpu_percent).sum::<f64>()
     }
 }
@@ -92,8 +96,8 @@ impl From<&super::service::Service> for Watched {
 pub struct Window {
     began: Instant,
     samples: Arc<Mutex<Samples>>,
-    /// Knows how busy the processors were since the window was opened.
-    system: System,
+    /// The machine's accounts when it was opened.
+    accounts: Accounts,
     /// The thread ends when this goes.
     _until: mpsc::Sender<()>,
 }
@@ -102,9 +106,8 @@ impl Window {
     /// Opens a window; what is used from now on counts.
     pub fn open(watched: Vec<Watched>) -> Result<Self, LabError> {
         let mut samples = Samples::new(watched)?;
-        let mut system = new_system()?;
-        system.refresh_cpu_usage();
         let began = Instant::now();
+        let accounts = Accounts::now();
         samples.take();
         let samples = Arc::new(Mutex::new(samples));
         let (until, ended) = mpsc::channel();
@@ -116,26 +119,16 @@ impl Window {
                 }
             }
         });
-        Ok(Self { began, samples, system, _until: until })
+        Ok(Self { began, samples, accounts, _until: until })
     }
 
     /// Closes it. The usage of the same name given twice is added up.
-    pub fn close(mut self) -> Observed {
-        self.system.refresh_cpu_usage();
-        let number = |name: &str| name.strip_prefix("cpu")?.parse().ok();
-        let busy = |cpu: &Cpu| Some((number(cpu.name())?, cpu.usage().into()));
-        let cpus = self.system.cpus().iter().filter_map(busy).collect();
+    pub fn close(self) -> Observed {
         let mut samples = lock(&self.samples);
         samples.take();
-        Observed { services: samples.usage(self.began.elapsed()), cpus }
+        let machine = Accounts::now().since(&self.accounts);
+        Observed { services: samples.usage(self.began.elapsed()), machine }
     }
-}
-
-fn new_system() -> Result<System, LabError> {
-    System::new().map_err(|error| LabError::Io {
-        what: "read what processes use".to_owned(),
-        source: std::io::Error::other(error.to_string()),
-    })
 }
 
 fn lock(samples: &Mutex<Samples>) -> MutexGuard<'_, Samples> {
@@ -163,9 +156,13 @@ struct Samples {
 
 impl Samples {
     fn new(watched: Vec<Watched>) -> Result<Self, LabError> {
+        let system = System::new().map_err(|error| LabError::Io {
+            what: "read what processes use".to_owned(),
+            source: std::io::Error::other(error.to_string()),
+        })?;
         Ok(Self {
             watched,
-            system: new_system()?,
+            system,
             cpu: BTreeMap::new(),
             threads: BTreeMap::new(),
             rss: BTreeMap::new(),
@@ -215,6 +212,7 @@ impl Samples {
             };
             let threads = self.threads[name].values().map(since);
             let wanted = threads.clone().map(|(ran, waited)| ran + waited).max();
+            let longest = threads.clone().map(|(_, waited)| waited).max();
             let waited: u64 = threads.map(|(_, waited)| waited).sum();
             let usage = Usage {
                 cpu_seconds,
@@ -223,6 +221,7 @@ impl Samples {
                 rss_mean_bytes: rss.iter().sum::<u64>() / (rss.len() as u64).max(1),
                 cpu_wait_percent: share(waited),
                 busiest_thread_percent: wanted.map(share),
+                longest_wait_percent: longest.map(share),
             };
             (name.clone(), usage)
         };
@@ -267,7 +266,7 @@ mod tests {
         if cfg!(target_os = "linux") {
             // This thread wanted a CPU all the time, whether or not it had one.
             assert!(usage.busiest_thread_percent.unwrap() > 80.0, "{usage:?}");
-            assert!(observed.cpus.values().any(|busy| *busy > 0.0), "{observed:?}");
+            assert!(observed.machine.busy_percent.values().any(|busy| *busy > 0.0), "{observed:?}");
         }
     }
 

@@ -10,6 +10,10 @@ use super::record::{Bottleneck, Environment, ResourceRecord, RoundRecord};
 /// From this share of the time on, in %, a party is at its limit.
 const LIMIT_PERCENT: f64 = 90.0;
 
+/// From this share of the time on, in %, for which it waited for a CPU, a backend is starved. It is
+/// less than all of the time, since one that is asked in bursts has nothing to do between them.
+const STARVED_PERCENT: f64 = 50.0;
+
 impl Bottleneck {
     /// Whether a rate says something of the target: what somebody else limits does not.
     #[must_use]
@@ -43,17 +47,12 @@ impl Bottleneck {
         target.as_ref()?;
         let backends =
             round.resources.keys().filter(|name| !["generator", "target"].contains(&name.as_str()));
-        let limit = backends.max_by(|a, b| {
-            let thread =
-                |name: &str| party(name).and_then(|party| party.used.busiest_thread_percent);
-            thread(a).unwrap_or(0.0).total_cmp(&thread(b).unwrap_or(0.0))
-        });
-        match limit {
-            Some(name) if party(name).as_ref().is_some_and(Party::is_at_limit) => {
-                Some(Self::Backend(name.clone()))
-            }
-            _ => Some(Self::Nobody),
-        }
+        let short = |name: &&String| {
+            party(name).is_some_and(|party| party.is_at_limit() || party.is_starved())
+        };
+        let wanted = |name: &String| party(name).map_or(0.0, |party| party.wanted_percent());
+        let most = backends.filter(short).max_by(|a, b| wanted(a).total_cmp(&wanted(b)));
+        Some(most.map_or(Self::Nobody, |name| Self::Backend(name.clone())))
     }
 
     /// The bottleneck of most of these rounds; of two that are as frequent, the one that spoils
@@ -97,11 +96,20 @@ impl<'a> Party<'a> {
             || self.wants_all_cpus()
     }
 
+    /// The time for which its threads ran or waited for a CPU, summed.
+    fn wanted_percent(&self) -> f64 {
+        self.used.cpu_percent + self.used.cpu_wait_percent
+    }
+
+    /// Whether one of its threads waited for a CPU for most of the time.
+    fn is_starved(&self) -> bool {
+        self.used.longest_wait_percent.is_some_and(|percent| percent >= STARVED_PERCENT)
+    }
+
     /// Whether it wanted all of its CPUs, and these had no time left. Threads that wait at the same
     /// time count each, so wanting alone would not tell.
     fn wants_all_cpus(&self) -> bool {
-        let wanted = self.used.cpu_percent + self.used.cpu_wait_percent;
-        wanted >= LIMIT_PERCENT * self.cpus as f64
+        self.wanted_percent() >= LIMIT_PERCENT * self.cpus as f64
             && self.busy_percent.is_none_or(|busy| busy >= LIMIT_PERCENT)
     }
 }
@@ -126,6 +134,7 @@ mod tests {
                 cpu_percent: *ran,
                 cpu_wait_percent: *waited,
                 busiest_thread_percent: Some(ran + waited),
+                longest_wait_percent: Some(*waited),
                 ..ResourceRecord::default()
             };
             ((*name).to_owned(), used)
@@ -167,11 +176,14 @@ mod tests {
         let services = [
             ("generator", 5.0, 20.0),
             ("postgres", 0.0, 0.0),
-            ("redis", 3.0, 95.0),
-            ("target", 9.0, 1.0),
+            ("redis", 3.0, 62.0),
+            ("target", 49.0, 1.0),
         ];
-        let expected = Some(Bottleneck::Backend("redis".to_owned()));
-        assert_eq!(found([100.0, 10.0], &services), expected);
+        let redis = Some(Bottleneck::Backend("redis".to_owned()));
+        assert_eq!(found([100.0, 50.0], &services), redis);
+        // One that runs all the time has too much to do.
+        let services = [("generator", 5.0, 20.0), ("redis", 93.0, 1.0), ("target", 49.0, 1.0)];
+        assert_eq!(found([100.0, 50.0], &services), redis);
     }
 
     #[test]

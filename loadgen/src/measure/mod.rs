@@ -19,6 +19,7 @@ mod statistics;
 mod summary;
 mod timeline;
 mod trend;
+mod verdict;
 
 pub use capacity::{
     Bound, CAPACITY_SCHEMA, Capacity, CapacityRecord, CapacityRound, CapacityTarget, CurvePoint,
@@ -36,3 +37,4 @@ pub use statistics::FEWEST_ROUNDS;
 pub use summary::{LatencySummary, Summary};
 pub use timeline::{Phase, Timeline};
 pub use trend::Trend;
+pub use verdict::{Verdict, VerdictKind};

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::compare::Comparison;
 use super::over_rounds::{LatencyOverRounds, OverRounds};
 use super::summary::{LatencySummary, Summary};
+use super::verdict::Verdict;
 
 /// What the document calls itself.
 pub const SCHEMA: &str = "loadgen.run/1";
@@ -37,6 +38,9 @@ pub struct RunRecord {
     pub thresholds: Vec<ThresholdRecord>,
     /// What the generator can send here at most; `None` where that was not looked for.
     pub calibration: Option<Calibration>,
+    /// What the last run before this one found on this machine that measured a server against
+    /// itself.
+    pub noise_floor: Option<NoiseFloor>,
     /// What a reader must know before believing the figures.
     pub verdicts: Vec<Verdict>,
     /// Why the result is not what was planned, if so.
@@ -135,6 +139,19 @@ pub struct Calibration {
     pub earlier: bool,
 }
 
+/// How much two measurements of one server differ on a machine.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct NoiseFloor {
+    /// Half the width of the 95 % confidence interval of their ratio.
+    pub percent: f64,
+    /// What was asked of the server.
+    pub scenario: String,
+    /// The server.
+    pub target: String,
+    /// When that run began, in UTC (RFC 3339).
+    pub started: String,
+}
+
 /// Who kept the rate from being higher. Of those that follow each other, the later spoils more.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -229,6 +246,8 @@ pub struct RoundRecord {
     pub resources: BTreeMap<String, ResourceRecord>,
     /// How busy each logical processor was meanwhile, with whatever, in %.
     pub cpus_busy_percent: BTreeMap<usize, f64>,
+    /// What the machine took from all that ran on it meanwhile.
+    pub machine: MachineRecord,
     /// What programs that are none of the lab's used of the CPUs of the test, in % of one core; `None`
     /// where no CPUs were set aside.
     pub others_percent: Option<f64>,
@@ -263,6 +282,9 @@ pub struct ResourceRecord {
     /// The thread that wanted a CPU most, running or waiting for one, over elapsed time; `None`
     /// where the system does not tell.
     pub busiest_thread_percent: Option<f64>,
+    /// The thread that waited longest for a CPU, over elapsed time; `None` where the system does not
+    /// tell.
+    pub longest_wait_percent: Option<f64>,
     /// The greatest sum of resident memory; pages that processes share count for each of them.
     pub memory_max_bytes: u64,
     /// The mean of the same, sampled once a second.
@@ -283,6 +305,18 @@ impl ResourceRecord {
         let cpu_us_per_request = requests_per_cpu_s.map(|rate| 1e6 / rate);
         Self { cpu_us_per_request, requests_per_cpu_s, ..self }
     }
+}
+
+/// What a machine took from all that ran on it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct MachineRecord {
+    /// CPU time that the hypervisor gave to other machines, in % of all.
+    pub stolen_percent: f64,
+    /// For how long loadgen's control group was denied CPUs because it had used up its share, summed
+    /// over CPUs.
+    pub throttled_ms: f64,
+    /// Pages of memory that were written to swap or read from it.
+    pub swapped_pages: u64,
 }
 
 /// What one worker did.
@@ -342,59 +376,6 @@ pub struct StoppedEarly {
     pub round: u32,
     /// The threshold, as the scenario has it.
     pub threshold: String,
-}
-
-/// Something that a reader must know before believing the figures.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Verdict {
-    /// What it is about, in words that programs can match.
-    pub kind: VerdictKind,
-    /// The target that it concerns, if one.
-    pub target: Option<String>,
-    /// What was seen.
-    pub message: String,
-    /// What to do about it.
-    pub advice: String,
-}
-
-/// What a verdict is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum VerdictKind {
-    /// Some requests failed.
-    Errors,
-    /// Nothing was answered as expected.
-    NothingAnswered,
-    /// A file had too few rows, so that users stopped.
-    RowsRanOut,
-    /// What users send when they stop failed, or was cut off.
-    StopFailed,
-    /// The generator was the bottleneck: the rate is its own, and the target is not ranked.
-    GeneratorBound,
-    /// A backend was the bottleneck: the rate is its own, and the target is not ranked.
-    BackendBound,
-    /// The generator was short of CPU too, beside the target.
-    GeneratorBusy,
-    /// Other programs used the CPUs that were measured on.
-    Disturbed,
-    /// Requests of the open model could not be sent, or not when they should have been.
-    RateNotKept,
-    /// Users of the closed model waited while a server stalled: its latencies don't show that.
-    StallHidden,
-    /// The rate rose or fell while it was measured.
-    Drift,
-    /// More server workers were asked for than the target has cores.
-    FewCores,
-    /// Too few samples for a percentile.
-    TooFewSamples,
-    /// A counter and the backend disagree.
-    ProofFailed,
-    /// A target ended while it was measured.
-    TargetEnded,
-    /// The run was interrupted.
-    Interrupted,
-    /// A threshold failed and ended the run.
-    StoppedEarly,
 }
 
 /// Why a result is not what was planned.

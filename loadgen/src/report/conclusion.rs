@@ -3,7 +3,7 @@
 use super::format::wrap;
 use super::matrix::scaling;
 use super::ratio::{times, what_it_takes};
-use crate::measure::{Comparison, FEWEST_ROUNDS, Pair, RunRecord};
+use crate::measure::{Comparison, FEWEST_ROUNDS, NoiseFloor, Pair, RunRecord};
 
 /// What targets were compared by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,6 +30,13 @@ pub fn conclusion(record: &RunRecord) -> String {
     out += &scaling(record);
     if let Some(percent) = comparison.noise_floor_percent {
         out += &wrap(" ", &noise_floor(percent, pairs.iter().any(|pair| pair.shown)));
+    }
+    if let Some(known) = &record.noise_floor {
+        let NoiseFloor { percent, scenario, target, started } = known;
+        let day = started.split('T').next().unwrap_or_default();
+        let text =
+            format!("noise floor: ±{percent:.1} % ({target} against itself, {scenario}, {day})");
+        out += &wrap(" ", &text);
     }
     out
 }

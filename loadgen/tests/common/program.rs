@@ -63,8 +63,8 @@ impl Project {
         let mut command = Command::new(env!("CARGO_BIN_EXE_loadgen"));
         command.args(arguments).current_dir(self.folder.path()).stdin(Stdio::null());
         command.env("NO_COLOR", "1").env("COLUMNS", "80");
-        // What the generator can send is found out once for all tests.
-        command.env("XDG_CACHE_HOME", checkout().join(".loadgen/cache"));
+        // What one test finds out about the machine is nothing to the others.
+        command.env("XDG_CACHE_HOME", self.path("cache"));
         command
     }
 
@@ -107,7 +107,8 @@ impl Finished {
     }
 }
 
-/// Every path below `root` in a document, a line each; the places of an array are one.
+/// Every path below `root` in a document, a line each; the places of an array are one, and so are
+/// CPUs.
 pub fn shape(document: &Value, root: &str) -> String {
     let mut paths = BTreeSet::new();
     collect_paths(document, root, &mut paths);
@@ -118,6 +119,7 @@ fn collect_paths(value: &Value, path: &str, out: &mut BTreeSet<String>) {
     match value {
         Value::Object(map) => {
             for (key, inner) in map {
+                let key = if key.parse::<usize>().is_ok() { "N" } else { key };
                 collect_paths(inner, &format!("{path}.{key}"), out);
             }
         }

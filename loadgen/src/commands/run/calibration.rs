@@ -3,13 +3,12 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::path::PathBuf;
 use std::time::{Duration, UNIX_EPOCH};
 use std::{env, fs};
 
-use sysinfo::System;
 use tokio_util::sync::CancellationToken;
 
+use super::cache;
 use super::generator::Generator;
 use super::job::Job;
 use super::session::held;
@@ -19,6 +18,8 @@ use crate::engine::{Plan, Share};
 use crate::lab::{Layout, NullServer, Watched, Window};
 use crate::measure::Calibration;
 use crate::scenario::{self, Model};
+
+const FILE: &str = "calibration.json";
 
 const WARMUP: Duration = Duration::from_millis(200);
 
@@ -30,12 +31,13 @@ const SENDERS: u32 = 100;
 
 /// What an earlier run found of the same machine, build and load.
 pub fn known(job: &Job, layout: &Layout) -> Option<Calibration> {
-    let rate_per_s = *read(&path()?).get(&key(job, layout)?)?;
+    let all: BTreeMap<String, f64> = cache::read(&cache::path(FILE)?);
+    let rate_per_s = *all.get(&key(job, layout)?)?;
     Some(Calibration { rate_per_s, earlier: true })
 }
 
-/// Finds it out, which takes little more than a second, and keeps it, unless something else used
-/// the CPUs meanwhile; `None` where it was interrupted.
+/// Finds it out, which takes little more than a second, and keeps it; `None` where it was
+/// interrupted, or something else used the CPUs meanwhile.
 pub async fn calibrate(
     job: &Job,
     layout: &Layout,
@@ -54,10 +56,11 @@ pub async fn calibrate(
     let rate_per_s = answered as f64 / yielded.held.as_secs_f64();
     let cpus = layout.all();
     let others = window.map_or(0.0, |window| window.close().others_percent(&cpus));
-    if !is_disturbed(others, cpus.len()) {
-        // Where it can't be kept the next run finds it out again.
-        let _ = keep(job, layout, rate_per_s);
+    if is_disturbed(others, cpus.len()) {
+        return Ok(None);
     }
+    // Where it can't be kept the next run finds it out again.
+    let _ = keep(job, layout, rate_per_s);
     Ok(Some(Calibration { rate_per_s, earlier: false }))
 }
 
@@ -80,12 +83,7 @@ fn users(job: &Job) -> u32 {
 fn key(job: &Job, layout: &Layout) -> Option<String> {
     let conditions =
         format!("{} users, {} workers, {layout:?}", users(job), job.workers.unwrap_or(0));
-    Some(format!("{}, {}, {conditions}", build()?, machine()))
-}
-
-fn machine() -> String {
-    let told = [System::host_name(), System::kernel_version()];
-    told.into_iter().flatten().collect::<Vec<_>>().join(" ")
+    Some(format!("{}, {}, {conditions}", build()?, cache::machine()))
 }
 
 /// The binary by its size and age: its version alone would not tell two builds apart.
@@ -95,32 +93,14 @@ fn build() -> Option<String> {
     Some(format!("loadgen {} of {} bytes at {age}", env!("CARGO_PKG_VERSION"), file.len()))
 }
 
-/// `calibration.json` in the user's cache folder (XDG Base Directory Specification).
-fn path() -> Option<PathBuf> {
-    let set = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let cache = set("XDG_CACHE_HOME").or_else(|| Some(set("HOME")?.join(".cache")))?;
-    Some(cache.join("loadgen").join("calibration.json"))
-}
-
-/// Nothing where there is no such file, or something else in it: it will be found out again.
-fn read(path: &PathBuf) -> BTreeMap<String, f64> {
-    let bytes = fs::read(path).unwrap_or_default();
-    serde_json::from_slice(&bytes).unwrap_or_default()
-}
-
 /// Keeps it beside the others of this build; what other builds found is dropped.
 fn keep(job: &Job, layout: &Layout, rate_per_s: f64) -> io::Result<()> {
-    let (Some(path), Some(key), Some(build)) = (path(), key(job, layout), build()) else {
+    let (Some(path), Some(key), Some(build)) = (cache::path(FILE), key(job, layout), build())
+    else {
         return Ok(());
     };
-    let mut all = read(&path);
+    let mut all: BTreeMap<String, f64> = cache::read(&path);
     all.retain(|key, _| key.starts_with(&build));
     all.insert(key, rate_per_s);
-    let folder = path.parent().ok_or(io::ErrorKind::NotFound)?;
-    fs::create_dir_all(folder)?;
-    // Another run may be reading it.
-    let file = tempfile::NamedTempFile::new_in(folder)?;
-    serde_json::to_writer_pretty(&file, &all)?;
-    file.persist(&path)?;
-    Ok(())
+    cache::write(&path, &all)
 }

@@ -1,5 +1,6 @@
 //! `loadgen run`, the main job: rounds over targets, and the comparison.
 
+mod cache;
 mod calibration;
 mod comparison;
 pub(super) mod environment;
@@ -9,6 +10,7 @@ mod generator;
 pub(super) mod interrupt;
 pub(super) mod job;
 mod matrix;
+mod noise;
 pub(super) mod order;
 mod proof;
 pub(super) mod record;
@@ -29,7 +31,7 @@ use self::record::Context;
 use self::session::{Measured, Session};
 use self::stdout::Stdout;
 use super::output::{say, unprinted};
-use super::process::{raise_open_files, use_huge_pages};
+use super::process::{local_ports, raise_open_files, use_huge_pages};
 use super::{Exit, Failure};
 use crate::cli::{Format, RunArgs};
 use crate::lab::cpus::pin_self;
@@ -78,9 +80,14 @@ pub(super) fn prepare(job: &Job) -> Result<(RunFolder, Layout, Stdout), Failure>
     Ok((folder, layout, stdout))
 }
 
-/// Each user of a process keeps a connection open: refuses what the limit does not allow.
+/// Each user keeps a connection open: refuses what the limits on files and ports don't allow.
 fn allow_connections(job: &Job) -> Result<(), Failure> {
     let users = job.scenario.load.users;
+    if let Some(ports) = local_ports().filter(|ports| users > *ports) {
+        let message = format!("{users} users need as many local ports; the system has {ports}");
+        let help = "widen net.ipv4.ip_local_port_range (sysctl), or take fewer --users";
+        return Err(Failure::message(Exit::Usage, message, help));
+    }
     let each = users.div_ceil(job.workers.unwrap_or(1));
     let limit = raise_open_files();
     if u64::from(each) + RESERVED_FILES <= limit {
@@ -125,6 +132,7 @@ async fn execute(
         interrupted: interrupt.is_cancelled(),
     };
     let record = record::build(job, &measured, context);
+    noise::keep(&record);
     let saved = folder.save(&record);
     session.close().await;
     // Not being able to save is no reason not to show.

@@ -9,13 +9,14 @@ use super::matrix::Contender;
 use super::proof::proof;
 use super::session::{Measured, Round, held};
 use super::steps::{by_step, counters, together};
-use super::{thresholds, verdicts};
+use super::{noise, thresholds, verdicts};
 use crate::commands::Exit;
 use crate::lab::{Lab, Usage};
 use crate::measure::{
     Bottleneck, Counts, Degraded, Environment, Latencies, LatencyOverRounds, LatencySummary,
-    LoadRecord, OverRounds, Phase, ResourceRecord, RoundRecord, RunRecord, SCHEMA, SecondRecord,
-    Series, ServerRecord, StageRecord, Summary, TargetRecord, ThresholdRecord, WorkerRecord,
+    LoadRecord, MachineRecord, OverRounds, Phase, ResourceRecord, RoundRecord, RunRecord, SCHEMA,
+    SecondRecord, Series, ServerRecord, StageRecord, Summary, TargetRecord, ThresholdRecord,
+    WorkerRecord,
 };
 use crate::scenario::{Model, Step, Until, When};
 
@@ -61,6 +62,7 @@ pub fn build(job: &Job, measured: &Measured, context: Context<'_>) -> RunRecord 
         thresholds,
         targets,
         calibration: measured.calibration,
+        noise_floor: noise::known().filter(|_| !job.aa),
         verdicts: Vec::new(),
         degraded: degraded.map(|reason| Degraded { reason }),
         stopped_early: measured.stopped_early.clone(),
@@ -226,7 +228,12 @@ fn round_record(steps: &[Step], round: &Round, rounds: &Rounds<'_>) -> RoundReco
         rows_ran_out: round.yielded.ran_out.iter().cloned().collect(),
         seconds: seconds(series),
         resources: resources(std::iter::once(&round.observed.services), answered(&held(series))),
-        cpus_busy_percent: round.observed.cpus.clone(),
+        cpus_busy_percent: round.observed.machine.busy_percent.clone(),
+        machine: MachineRecord {
+            stolen_percent: round.observed.machine.stolen_percent,
+            throttled_ms: round.observed.machine.throttled_ms,
+            swapped_pages: round.observed.machine.swapped_pages,
+        },
         others_percent: others(round, rounds.environment),
         bottleneck: None,
     };
@@ -237,7 +244,7 @@ fn round_record(steps: &[Step], round: &Round, rounds: &Rounds<'_>) -> RoundReco
 /// What others used of the CPUs that were set aside for the test.
 fn others(round: &Round, environment: &Environment) -> Option<f64> {
     let cpus: BTreeSet<usize> = environment.cpus.values().flatten().copied().collect();
-    let known = !cpus.is_empty() && !round.observed.cpus.is_empty();
+    let known = !cpus.is_empty() && !round.observed.machine.programs_percent.is_empty();
     known.then(|| round.observed.others_percent(&cpus).max(0.0))
 }
 
@@ -278,12 +285,16 @@ fn resources<'a>(
         let mean = |of: fn(&Usage) -> f64| {
             usages.iter().map(|usage| of(usage)).sum::<f64>() / usages.len() as f64
         };
-        let threads: Option<Vec<f64>> = usages.iter().map(|u| u.busiest_thread_percent).collect();
+        let mean_if_known = |of: fn(&Usage) -> Option<f64>| {
+            let known: Option<Vec<f64>> = usages.iter().map(|usage| of(usage)).collect();
+            known.map(|all| all.iter().sum::<f64>() / all.len() as f64)
+        };
         let sum = ResourceRecord {
             cpu_s: usages.iter().map(|usage| usage.cpu_seconds).sum(),
             cpu_percent: mean(|usage| usage.cpu_percent),
             cpu_wait_percent: mean(|usage| usage.cpu_wait_percent),
-            busiest_thread_percent: threads.map(|all| all.iter().sum::<f64>() / all.len() as f64),
+            busiest_thread_percent: mean_if_known(|usage| usage.busiest_thread_percent),
+            longest_wait_percent: mean_if_known(|usage| usage.longest_wait_percent),
             memory_max_bytes: usages.iter().map(|usage| usage.rss_max_bytes).max().unwrap_or(0),
             memory_mean_bytes: memory_means / usages.len() as u64,
             ..ResourceRecord::default()

@@ -1,9 +1,13 @@
 //! What a reader must know before believing the figures.
 
 mod bottleneck;
+mod little;
+mod machine;
 
 pub use self::bottleneck::is_disturbed;
 use self::bottleneck::{bottleneck, disturbed};
+use self::little::littles_law;
+use self::machine::machine;
 use crate::measure::{Proof, RunRecord, StoppedEarly, TargetRecord, Trend, Verdict, VerdictKind};
 use crate::scenario::{Scenario, When};
 
@@ -20,6 +24,7 @@ pub fn judge(record: &RunRecord, scenario: &Scenario) -> Vec<Verdict> {
                 .chain(stop_failed(target, scenario))
                 .chain(rows_ran_out(target))
                 .chain(bottleneck(target, record))
+                .chain(littles_law(target, record))
                 .chain(rate_not_kept(target, record))
                 .chain(stall_hidden(target))
                 .chain(drift(target, record))
@@ -28,6 +33,7 @@ pub fn judge(record: &RunRecord, scenario: &Scenario) -> Vec<Verdict> {
         })
         .collect();
     verdicts.extend(disturbed(record));
+    verdicts.extend(machine(record));
     verdicts.extend(few_cores(record));
     verdicts.extend(record.stopped_early.as_ref().map(stopped_early));
     if record.interrupted {

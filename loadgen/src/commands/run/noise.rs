@@ -1,0 +1,37 @@
+//! The noise floor of a machine: how much two measurements of one server differ on it.
+
+use std::collections::BTreeMap;
+
+use super::cache;
+use crate::measure::{NoiseFloor, RunRecord};
+
+const FILE: &str = "noise.json";
+
+/// What the last `--aa` on this machine found.
+pub fn known() -> Option<NoiseFloor> {
+    let mut all: BTreeMap<String, NoiseFloor> = cache::read(&cache::path(FILE)?);
+    all.remove(&cache::machine())
+}
+
+/// Keeps what this run found, if it measured a server against itself to its end.
+pub fn keep(record: &RunRecord) {
+    let percent = record.comparison.as_ref().and_then(|comparison| comparison.noise_floor_percent);
+    let (Some(percent), Some(target), Some(path)) =
+        (percent, record.targets.first(), cache::path(FILE))
+    else {
+        return;
+    };
+    if record.interrupted {
+        return;
+    }
+    let mut all: BTreeMap<String, NoiseFloor> = cache::read(&path);
+    let found = NoiseFloor {
+        percent,
+        scenario: record.scenario.clone(),
+        target: target.name.clone(),
+        started: record.started.clone(),
+    };
+    all.insert(cache::machine(), found);
+    // It is in the run's own record too.
+    let _ = cache::write(&path, &all);
+}

@@ -1,0 +1,54 @@
+//! What the machine took from everybody.
+
+use crate::measure::{MachineRecord, RoundRecord, RunRecord, Verdict, VerdictKind};
+
+/// From this share of all CPU time on, in %, the hypervisor disturbs.
+const STOLEN_PERCENT: f64 = 2.0;
+
+/// From this share of the time on, in %, a limit on CPU time was in the way.
+const THROTTLED_PERCENT: f64 = 1.0;
+
+/// Fewer swapped pages, 400 KB as a rule, are those of programs that sleep.
+const SWAPPED_PAGES: u64 = 100;
+
+/// What befell any of the rounds, each with the worst of it.
+pub fn machine(record: &RunRecord) -> Vec<Verdict> {
+    let rounds: Vec<&RoundRecord> =
+        record.targets.iter().flat_map(|target| &target.rounds).collect();
+    let worst = |of: &dyn Fn(&RoundRecord) -> f64, least: f64| {
+        let found: Vec<f64> =
+            rounds.iter().map(|r| of(r)).filter(|value| *value >= least).collect();
+        let worst = found.iter().copied().max_by(f64::total_cmp)?;
+        Some((worst, format!("in {} of {} rounds", found.len(), rounds.len())))
+    };
+    let throttled = |round: &RoundRecord| {
+        let MachineRecord { throttled_ms, .. } = round.machine;
+        if round.held_s > 0.0 { throttled_ms / 10.0 / round.held_s } else { 0.0 }
+    };
+    let stolen = worst(&|round| round.machine.stolen_percent, STOLEN_PERCENT);
+    let throttled = worst(&throttled, THROTTLED_PERCENT);
+    let swapped = worst(&|round| round.machine.swapped_pages as f64, SWAPPED_PAGES as f64);
+    let verdict = |kind, message, advice: &str| Verdict {
+        kind,
+        target: None,
+        message,
+        advice: advice.to_owned(),
+    };
+    let stolen = stolen.map(|(percent, rounds)| {
+        let message =
+            format!("the hypervisor gave up to {percent:.0} % of the CPU time to others, {rounds}");
+        verdict(VerdictKind::Stolen, message, "measure where the CPUs are your own, or more rounds")
+    });
+    let throttled = throttled.map(|(percent, rounds)| {
+        let message = format!(
+            "a limit on CPU time stopped loadgen and what it started for up to {percent:.0} % of the \
+             time, {rounds}"
+        );
+        verdict(VerdictKind::Throttled, message, "raise the container's limit on CPU")
+    });
+    let swapped = swapped.map(|(pages, rounds)| {
+        let message = format!("the machine swapped up to {pages:.0} pages of memory, {rounds}");
+        verdict(VerdictKind::Swapped, message, "free memory, or measure with less in it")
+    });
+    stolen.into_iter().chain(throttled).chain(swapped).collect()
+}

@@ -1,0 +1,144 @@
+//! What a machine's CPUs did in a window, and what it took from everything that runs on it.
+//!
+//! From Linux's own accounts: `/proc/stat` and `/proc/vmstat` (proc(5)), and `cpu.stat` of cgroups of
+//! version 2. Elsewhere nothing is known, and nothing is claimed.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+/// The accounts at a moment.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Accounts {
+    cpus: BTreeMap<usize, Ticks>,
+    throttled_us: u64,
+    swapped_pages: u64,
+}
+
+/// How one CPU's time was spent so far, in ticks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Ticks {
+    total: u64,
+    idle: u64,
+    programs: u64,
+    stolen: u64,
+}
+
+/// What happened between two moments.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Machine {
+    /// How busy each logical processor was, with whatever, in %.
+    pub busy_percent: BTreeMap<usize, f64>,
+    /// The part of it that programs took, without interrupts, in %.
+    pub programs_percent: BTreeMap<usize, f64>,
+    /// What the hypervisor gave to other machines, in % of all CPUs' time.
+    pub stolen_percent: f64,
+    /// For how long loadgen's control group was denied CPUs because it had used up its share, in ms,
+    /// summed over CPUs.
+    pub throttled_ms: f64,
+    /// Pages of memory that were written to swap or read from it.
+    pub swapped_pages: u64,
+}
+
+impl Accounts {
+    /// As they are now.
+    #[must_use]
+    pub fn now() -> Self {
+        let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
+        let vmstat = read("/proc/vmstat");
+        let group = read("/proc/self/cgroup");
+        let group = group.lines().find_map(|line| line.strip_prefix("0::")).unwrap_or("/");
+        let cgroup = read(&format!("/sys/fs/cgroup{}/cpu.stat", group.trim_end_matches('/')));
+        Self {
+            cpus: read("/proc/stat").lines().filter_map(cpu).collect(),
+            throttled_us: field(&cgroup, "throttled_usec"),
+            swapped_pages: field(&vmstat, "pswpin") + field(&vmstat, "pswpout"),
+        }
+    }
+
+    /// What happened since `earlier`.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Machine {
+        let spent = |(cpu, now): (&usize, &Ticks)| Some((*cpu, now.since(earlier.cpus.get(cpu)?)));
+        let spent: BTreeMap<usize, Ticks> = self.cpus.iter().filter_map(spent).collect();
+        let share = |of: fn(&Ticks) -> u64| -> BTreeMap<usize, f64> {
+            spent.iter().map(|(cpu, ticks)| (*cpu, percent(of(ticks), ticks.total))).collect()
+        };
+        let sum = |of: fn(&Ticks) -> u64| spent.values().map(of).sum::<u64>();
+        Machine {
+            busy_percent: share(|ticks| ticks.total - ticks.idle),
+            programs_percent: share(|ticks| ticks.programs),
+            stolen_percent: percent(sum(|ticks| ticks.stolen), sum(|ticks| ticks.total)),
+            throttled_ms: self.throttled_us.saturating_sub(earlier.throttled_us) as f64 / 1e3,
+            swapped_pages: self.swapped_pages.saturating_sub(earlier.swapped_pages),
+        }
+    }
+}
+
+impl Ticks {
+    fn since(&self, earlier: &Self) -> Self {
+        // The kernel's idle time may go back a little.
+        let idle = self.idle.saturating_sub(earlier.idle);
+        Self {
+            total: self.total.saturating_sub(earlier.total).max(idle),
+            idle,
+            programs: self.programs.saturating_sub(earlier.programs),
+            stolen: self.stolen.saturating_sub(earlier.stolen),
+        }
+    }
+}
+
+fn percent(part: u64, of: u64) -> f64 {
+    100.0 * part as f64 / of.max(1) as f64
+}
+
+/// A line of `/proc/stat` for one CPU: `cpu0`, then user, nice, system, idle, iowait, irq, softirq and
+/// steal. What follows is in user and nice already.
+fn cpu(line: &str) -> Option<(usize, Ticks)> {
+    let mut words = line.split_ascii_whitespace();
+    let number = words.next()?.strip_prefix("cpu")?.parse().ok()?;
+    let times: Vec<u64> = words.take(8).map(|word| word.parse().unwrap_or(0)).collect();
+    let [user, nice, system, idle, iowait, _, _, steal] = times[..] else { return None };
+    let ticks = Ticks {
+        total: times.iter().sum(),
+        idle: idle + iowait,
+        programs: user + nice + system,
+        stolen: steal,
+    };
+    Some((number, ticks))
+}
+
+/// The number behind a name; zero where there is none.
+fn field(text: &str, name: &str) -> u64 {
+    let value = |line: &str| line.strip_prefix(name)?.strip_prefix(' ')?.trim().parse().ok();
+    text.lines().find_map(value).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn accounts(stat: &str) -> Accounts {
+        Accounts { cpus: stat.lines().filter_map(cpu).collect(), ..Accounts::default() }
+    }
+
+    #[test]
+    fn shares_are_of_the_time_between() {
+        let earlier = accounts("cpu  9 9 9 9 9 9 9 9 9 9\ncpu1 100 0 0 100 0 0 0 0 0 0");
+        let mut now = accounts("cpu1 130 5 5 150 0 2 3 5 30 0\nintr 1 2 3");
+        now.throttled_us = 2_500;
+        now.swapped_pages = 7;
+        let machine = now.since(&earlier);
+        assert_eq!(machine.busy_percent, BTreeMap::from([(1, 50.0)]));
+        assert_eq!(machine.programs_percent, BTreeMap::from([(1, 40.0)]));
+        assert_eq!((machine.stolen_percent, machine.throttled_ms), (5.0, 2.5));
+        assert_eq!(machine.swapped_pages, 7);
+    }
+
+    #[test]
+    fn what_is_not_there_is_nothing() {
+        assert_eq!(accounts("cpu0 1 2\ncpux 1 2 3 4 5 6 7 8\n"), Accounts::default());
+        assert_eq!(Accounts::default().since(&Accounts::default()), Machine::default());
+        assert_eq!(field("pswpin 12\npswpout 3\n", "pswpout"), 3);
+        assert_eq!(field("pswpin2 12", "pswpin"), 0);
+    }
+}

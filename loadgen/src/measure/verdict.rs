@@ -1,0 +1,64 @@
+//! What must be known before figures are believed.
+
+use serde::{Deserialize, Serialize};
+
+/// Something that a reader must know before believing the figures.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Verdict {
+    /// What it is about, in words that programs can match.
+    pub kind: VerdictKind,
+    /// The target that it concerns, if one.
+    pub target: Option<String>,
+    /// What was seen.
+    pub message: String,
+    /// What to do about it.
+    pub advice: String,
+}
+
+/// What a verdict is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum VerdictKind {
+    /// Some requests failed.
+    Errors,
+    /// Nothing was answered as expected.
+    NothingAnswered,
+    /// A file had too few rows, so that users stopped.
+    RowsRanOut,
+    /// What users send when they stop failed, or was cut off.
+    StopFailed,
+    /// The generator was the bottleneck: the rate is its own, and the target is not ranked.
+    GeneratorBound,
+    /// A backend was the bottleneck: the rate is its own, and the target is not ranked.
+    BackendBound,
+    /// The generator was short of CPU too, beside the target.
+    GeneratorBusy,
+    /// Other programs used the CPUs that were measured on.
+    Disturbed,
+    /// The hypervisor gave the CPUs to other machines.
+    Stolen,
+    /// A limit on CPU time was reached.
+    Throttled,
+    /// Memory was swapped.
+    Swapped,
+    /// Users spent much of their time otherwise than waiting for answers.
+    LittlesLaw,
+    /// Requests of the open model could not be sent, or not when they should have been.
+    RateNotKept,
+    /// Users of the closed model waited while a server stalled: its latencies don't show that.
+    StallHidden,
+    /// The rate rose or fell while it was measured.
+    Drift,
+    /// More server workers were asked for than the target has cores.
+    FewCores,
+    /// Too few samples for a percentile.
+    TooFewSamples,
+    /// A counter and the backend disagree.
+    ProofFailed,
+    /// A target ended while it was measured.
+    TargetEnded,
+    /// The run was interrupted.
+    Interrupted,
+    /// A threshold failed and ended the run.
+    StoppedEarly,
+}
