@@ -1,6 +1,7 @@
 //! Who was the bottleneck: a generator and a backend that are starved on purpose, and what the
 //! generator can do at most.
 #![allow(clippy::unwrap_used, reason = "a failed helper is a failed test")]
+#![allow(clippy::print_stderr, reason = "a test that can't be made here says so")]
 
 mod common;
 
@@ -49,6 +50,7 @@ impl Drop for Spinner {
 }
 
 /// A run of sanic, of one round, that has come so far that a process of this command line is there.
+#[allow(clippy::zombie_processes, reason = "whoever asked for it waits for it")]
 fn started(project: &Project, scenario: &str, command_line: &str) -> (Child, u32) {
     let arguments = ["-t=sanic", "--rounds=1", "--warmup=500ms", "--duration=2s", "--format=json"];
     let mut command =
