@@ -160,7 +160,7 @@ fn an_unknown_backend_for_the_lab() {
 #[test]
 fn a_url_at_which_nobody_answers() {
     let url = format!("http://{}", dead_address());
-    let said = Project::real().run(&["-s", "direct", "--url", &url]).said();
+    let said = Project::real().run(&["-s", "direct", "--no-calibrate", "--url", &url]).said();
     insta::assert_snapshot!(said.replace(&url, "[url]"), @"
     exit code 4
       × [url] does not answer as the scenario expects
