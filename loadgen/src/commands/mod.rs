@@ -70,9 +70,10 @@ impl Failure {
         Self { exit, report: miette::miette!(help = help.to_owned(), "{message}") }
     }
 
-    /// Says it on stderr.
-    pub fn print(&self) {
+    /// Says it on stderr, and gives what loadgen exits with.
+    pub fn print(&self) -> Exit {
         output::say(format_args!("{:?}", self.report));
+        self.exit
     }
 }
 
@@ -104,10 +105,5 @@ pub fn run(cli: Cli) -> ExitCode {
         Some(Command::Worker(args)) => worker::run(&args),
         Some(Command::Guard(args)) => return guard::run(args),
     };
-    result
-        .unwrap_or_else(|failure| {
-            failure.print();
-            failure.exit
-        })
-        .into()
+    result.unwrap_or_else(|failure| failure.print()).into()
 }

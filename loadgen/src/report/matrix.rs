@@ -1,6 +1,7 @@
 //! Targets with several numbers of server workers or users: the table, and what scales.
 
 use super::format::{count, half_width, megabytes, milliseconds, rate, wrap};
+use super::ranked::{parentheses, placed};
 use super::ratio::{times, what_it_takes};
 use super::table::lay_out;
 use crate::measure::{Pair, Placing, RunRecord, TargetRecord};
@@ -17,19 +18,20 @@ pub fn table(record: &RunRecord) -> String {
             rows.push(vec![target.target.clone()]);
         }
         before = Some(&target.target);
-        rows.push(row(target, placing(record, target)));
+        rows.push(row(&placed(way(target), record, target), target, placing(record, target)));
     }
     let legend = "requests/s counts expected answers only, ± its 95 % confidence interval; latencies \
                   in ms; CPU, in % of one core, CPU time for an expected answer, and the most \
                   memory, in MB, are the target's; × is its worker processes";
-    lay_out(&HEADER, &rows) + "\n" + &wrap(" ", legend)
+    let legend = legend.to_owned() + parentheses(record);
+    lay_out(&HEADER, &rows) + "\n" + &wrap(" ", &legend)
 }
 
 fn placing<'a>(record: &'a RunRecord, target: &TargetRecord) -> Option<&'a Placing> {
     record.comparison.as_ref()?.ranking.iter().find(|placing| placing.target == target.name)
 }
 
-fn row(target: &TargetRecord, placing: Option<&Placing>) -> Vec<String> {
+fn row(way: &str, target: &TargetRecord, placing: Option<&Placing>) -> Vec<String> {
     let total = &target.total;
     let answered = match placing.and_then(|p| Some((p.rate_per_s, p.confidence_95_per_s?))) {
         Some((mean, [_, high])) if mean > 0.0 => {
@@ -38,7 +40,7 @@ fn row(target: &TargetRecord, placing: Option<&Placing>) -> Vec<String> {
         _ => rate(placing.map_or(total.rate_per_s, |placing| placing.rate_per_s)),
     };
     let mut row = vec![
-        format!("  {}", way(target)),
+        format!("  {way}"),
         answered,
         count(total.errors),
         milliseconds(total.latency_us.p50),

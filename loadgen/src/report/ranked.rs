@@ -1,6 +1,6 @@
 //! The order of a report.
 
-use crate::measure::{Placing, RunRecord, TargetRecord};
+use crate::measure::{Comparison, Placing, RunRecord, TargetRecord};
 
 /// The targets in the order of the ranking, and then those that are in none, as they were named.
 pub fn ranked(record: &RunRecord) -> Vec<(&TargetRecord, Option<&Placing>)> {
@@ -16,4 +16,23 @@ pub fn ranked(record: &RunRecord) -> Vec<(&TargetRecord, Option<&Placing>)> {
             placed.into_iter().map(|(place, target)| (target, placing(place))).collect()
         }
     }
+}
+
+/// A target's `name` as a table has it: in parentheses where there is a ranking without it.
+pub fn placed(name: &str, record: &RunRecord, target: &TargetRecord) -> String {
+    if is_placed(record, target) { name.to_owned() } else { format!("({name})") }
+}
+
+/// What a legend says of these parentheses, where there are any.
+pub fn parentheses(record: &RunRecord) -> &'static str {
+    match record.targets.iter().all(|target| is_placed(record, target)) {
+        true => "",
+        false => "; who is in parentheses is not ranked, see below",
+    }
+}
+
+fn is_placed(record: &RunRecord, target: &TargetRecord) -> bool {
+    let is_it =
+        |comparison: &Comparison| comparison.ranking.iter().any(|p| p.target == target.name);
+    record.comparison.as_ref().is_none_or(is_it)
 }

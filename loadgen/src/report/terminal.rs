@@ -11,7 +11,7 @@ use super::differences::differences;
 use super::efficiency::efficiency;
 use super::format::{count, duration, half_width, milliseconds, precise, quantity, rate, wrap};
 use super::matrix;
-use super::ranked::ranked;
+use super::ranked::{parentheses, placed, ranked};
 use super::table::lay_out;
 use crate::measure::{
     FEWEST_ROUNDS, Placing, Proof, RunRecord, ServerRecord, Summary, TargetRecord, Verdict,
@@ -93,8 +93,7 @@ fn amount(record: &RunRecord) -> String {
 fn table(record: &RunRecord) -> String {
     let mut rows = Vec::new();
     for (target, placing) in ranked(record) {
-        let is_unranked = record.comparison.is_some() && placing.is_none();
-        let name = if is_unranked { format!("({})", target.name) } else { target.name.clone() };
+        let name = placed(&target.name, record, target);
         rows.push(target_row(&name, target, placing));
         if target.steps.len() > 1 {
             rows.extend(
@@ -114,9 +113,7 @@ fn table(record: &RunRecord) -> String {
     if rows.iter().any(|row| row.len() == HEADER.len()) {
         legend += "; CPU, in % of one core, is the target's";
     }
-    if record.comparison.as_ref().is_some_and(|comparison| !comparison.unranked.is_empty()) {
-        legend += "; who is in parentheses is not ranked, see below";
-    }
+    legend += parentheses(record);
     lay_out(&HEADER, &rows) + "\n" + &wrap(" ", &legend)
 }
 

@@ -142,10 +142,7 @@ async fn search(
 
 /// The exit code, the most urgent reason first; an error that ended the search is said here.
 fn exit(record: &CapacityRecord, searched: Searched) -> Exit {
-    let failed = searched.failure.map(|failure| {
-        failure.print();
-        failure.exit
-    });
+    let failed = searched.failure.map(|failure| failure.print());
     if record.interrupted {
         Exit::Interrupted
     } else if let Some(exit) = failed {

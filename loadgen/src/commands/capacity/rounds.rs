@@ -256,6 +256,7 @@ impl<'q, 's, 'a> Rounds<'q, 's, 'a> {
             lab: None,
             started: SystemTime::now(),
             interrupted: false,
+            noise_floor: None,
         };
         let held_s = round.yielded.held.as_secs_f64();
         let calibration = self.place.calibration;

@@ -130,6 +130,8 @@ async fn execute(
         lab: session.lab(),
         started,
         interrupted: interrupt.is_cancelled(),
+        // A run that finds it out has its own.
+        noise_floor: noise::known().filter(|_| !job.aa),
     };
     let record = record::build(job, &measured, context);
     noise::keep(&record);
@@ -163,10 +165,7 @@ fn printed(format: Format, record: &RunRecord, folder: Option<&Path>) -> String 
 
 /// The exit code, the most urgent reason first; an error that ended the run is said here.
 fn exit(record: &RunRecord, measured: Measured) -> Exit {
-    let failed = measured.failure.map(|failure| {
-        failure.print();
-        failure.exit
-    });
+    let failed = measured.failure.map(|failure| failure.print());
     if record.interrupted {
         Exit::Interrupted
     } else if let Some(exit) = failed {

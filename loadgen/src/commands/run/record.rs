@@ -9,14 +9,14 @@ use super::matrix::Contender;
 use super::proof::proof;
 use super::session::{Measured, Round, held};
 use super::steps::{by_step, counters, together};
-use super::{noise, thresholds, verdicts};
+use super::{thresholds, verdicts};
 use crate::commands::Exit;
 use crate::lab::{Lab, Usage};
 use crate::measure::{
     Bottleneck, Counts, Degraded, Environment, Latencies, LatencyOverRounds, LatencySummary,
-    LoadRecord, MachineRecord, OverRounds, Phase, ResourceRecord, RoundRecord, RunRecord, SCHEMA,
-    SecondRecord, Series, ServerRecord, StageRecord, Summary, TargetRecord, ThresholdRecord,
-    WorkerRecord,
+    LoadRecord, MachineRecord, NoiseFloor, OverRounds, Phase, ResourceRecord, RoundRecord,
+    RunRecord, SCHEMA, SecondRecord, Series, ServerRecord, StageRecord, Summary, TargetRecord,
+    ThresholdRecord, WorkerRecord,
 };
 use crate::scenario::{Model, Step, Until, When};
 
@@ -30,6 +30,8 @@ pub struct Context<'a> {
     pub started: SystemTime,
     /// Whether it was interrupted.
     pub interrupted: bool,
+    /// What an earlier run found of the noise here.
+    pub noise_floor: Option<NoiseFloor>,
 }
 
 /// Sums up a run.
@@ -62,7 +64,7 @@ pub fn build(job: &Job, measured: &Measured, context: Context<'_>) -> RunRecord 
         thresholds,
         targets,
         calibration: measured.calibration,
-        noise_floor: noise::known().filter(|_| !job.aa),
+        noise_floor: context.noise_floor,
         verdicts: Vec::new(),
         degraded: degraded.map(|reason| Degraded { reason }),
         stopped_early: measured.stopped_early.clone(),

@@ -1,0 +1,185 @@
+//! Records built by hand.
+
+use std::collections::BTreeMap;
+
+use loadgen::measure::{
+    Environment, Latencies, LatencyOverRounds, LatencySummary, LoadRecord, Proof, ResourceRecord,
+    RoundRecord, RunRecord, SCHEMA, ServerRecord, Summary, TargetRecord, ThresholdRecord, compare,
+};
+
+/// A record of these targets, compared, of as many rounds as the first has.
+pub fn record(targets: Vec<TargetRecord>) -> RunRecord {
+    let rates: Vec<(String, BTreeMap<u32, f64>)> = targets
+        .iter()
+        .map(|t| {
+            let rounds = t.rounds.iter();
+            (t.name.clone(), rounds.map(|r| (r.round, r.total.rate_per_s)).collect())
+        })
+        .collect();
+    RunRecord {
+        schema: SCHEMA.to_owned(),
+        scenario: "insert_batch".to_owned(),
+        started: "2026-11-21T08:30:00Z".to_owned(),
+        seed: 1,
+        environment: Environment { runtime: "process".to_owned(), ..Environment::default() },
+        load: LoadRecord {
+            model: "closed".to_owned(),
+            users: 100,
+            rate_per_s: None,
+            arrivals: None,
+            stages: Vec::new(),
+            ramp_up_s: 2.0,
+            think_time: None,
+            duration_s: Some(3.0),
+            iterations: None,
+            warmup_s: 1.0,
+            targets: targets.iter().map(|target| target.name.clone()).collect(),
+            rounds: u32::try_from(targets[0].rounds.len()).unwrap(),
+            workers: 4,
+        },
+        comparison: Some(compare(&rates)),
+        targets,
+        thresholds: Vec::new(),
+        calibration: None,
+        noise_floor: None,
+        verdicts: Vec::new(),
+        degraded: None,
+        stopped_early: None,
+        interrupted: false,
+    }
+}
+
+/// A target with a round for each of these rates.
+pub fn target(name: &str, rates: &[f64]) -> TargetRecord {
+    let mean = rates.iter().sum::<f64>() / rates.len() as f64;
+    let rounds = (1..).zip(rates).map(|(round, rate)| RoundRecord {
+        whole: true,
+        round,
+        held_s: 3.0,
+        steps: Vec::new(),
+        total: summary("all", *rate),
+        ..RoundRecord::default()
+    });
+    let answered = (mean * 3.0) as u64;
+    TargetRecord {
+        name: name.to_owned(),
+        target: name.to_owned(),
+        users: 100,
+        url: "http://127.0.0.1:8000".to_owned(),
+        server: ServerRecord::default(),
+        steps: vec![summary("step", mean)],
+        total: summary("all", mean),
+        uncoordinated_us: None,
+        latency_over_rounds_us: LatencyOverRounds::default(),
+        counters: BTreeMap::new(),
+        proofs: Vec::new(),
+        rounds: rounds.collect(),
+        resources: BTreeMap::from([("target".to_owned(), used(2.93, 87_400_000).over(answered))]),
+        bottleneck: None,
+        cpu_us_per_request_over_rounds: BTreeMap::new(),
+        workers: Vec::new(),
+    }
+}
+
+/// What a service used that kept a core busy.
+pub fn used(cpu_s: f64, memory_max_bytes: u64) -> ResourceRecord {
+    ResourceRecord {
+        cpu_s,
+        cpu_percent: 97.6,
+        memory_max_bytes,
+        memory_mean_bytes: memory_max_bytes / 10 * 9,
+        ..ResourceRecord::default()
+    }
+}
+
+pub fn summary(name: &str, rate_per_s: f64) -> Summary {
+    let latency = LatencySummary {
+        min: Some(900),
+        mean: Some(3_000.0),
+        p50: Some(2_345),
+        p90: Some(4_000),
+        p95: Some(12_345),
+        p99: Some(98_765),
+        p99_9: None,
+        p99_99: None,
+        max: Some(301_000),
+    };
+    Summary {
+        failed_per_s: 0.0,
+        name: name.to_owned(),
+        requests: (rate_per_s * 3.0) as u64,
+        errors: 0,
+        cancelled: 0,
+        unsent: 0,
+        errors_by_kind: BTreeMap::new(),
+        error_examples: BTreeMap::new(),
+        rate_per_s,
+        bytes_per_s: 0.0,
+        service_us: latency.clone(),
+        delay_us: LatencySummary::from(&Latencies::default()),
+        failed_us: latency.clone(),
+        latency_us: latency,
+    }
+}
+
+pub fn server(framework: &str, server: &str, differs: &[&str]) -> ServerRecord {
+    ServerRecord {
+        framework: framework.to_owned(),
+        server: server.to_owned(),
+        workers: 1,
+        packages: BTreeMap::new(),
+        differs: differs.iter().map(|&text| text.to_owned()).collect(),
+    }
+}
+
+/// The four default targets with what targets.toml says of them; the first two are a tie.
+pub fn four() -> Vec<TargetRecord> {
+    let asyncpg = "asyncpg, which resets each connection after use: one more round trip";
+    let mut targets = vec![
+        target("flask", &[612.0, 600.0, 606.0]),
+        target("sanic", &[4_321.0, 4_300.0, 4_345.0]),
+        target("fastapi", &[4_310.0, 4_330.0, 4_290.0]),
+        target("quart", &[1_200.0, 1_210.0, 1_190.0]),
+    ];
+    let synchronous = [
+        "10 threads, so 10 requests at a time; no event loop",
+        "an HTTP parser in Python",
+        "synchronous redis-py",
+        "psycopg 3",
+    ];
+    targets[0].server = server("Flask", "gunicorn, gthread worker", &synchronous);
+    let parsers = [
+        ("Sanic", "Sanic's own server", "httptools"),
+        ("FastAPI", "uvicorn", "httptools"),
+        ("Quart", "hypercorn", "h11, an HTTP parser in Python"),
+    ];
+    for (target, (framework, on, parser)) in targets[1..].iter_mut().zip(parsers) {
+        let differs = ["uvloop", parser, "asynchronous redis-py", asyncpg];
+        target.server = server(framework, on, &differs);
+    }
+    targets
+}
+
+pub fn proof(round: u32, held: u64, incomplete: u64) -> Proof {
+    let (counted, uncounted) = (203_000, 75_000);
+    let agrees = held == counted + uncounted && incomplete == 0;
+    Proof {
+        unknown: 0,
+        round,
+        counter: "inserted_items".to_owned(),
+        counted,
+        uncounted,
+        held,
+        incomplete,
+        agrees,
+    }
+}
+
+pub fn threshold(
+    target: &str,
+    threshold: &str,
+    measured: Option<f64>,
+    passed: bool,
+) -> ThresholdRecord {
+    ThresholdRecord { target: target.to_owned(), threshold: threshold.to_owned(), measured, passed }
+}
