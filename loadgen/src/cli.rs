@@ -71,15 +71,9 @@ pub struct RunArgs {
     /// A scenario's name (see `loadgen list`) or the path of its TOML file.
     #[arg(short, long, value_name = "NAME|PATH", required = true)]
     pub scenario: Option<String>,
-    /// The targets to compare, instead of the scenario's own.
-    #[arg(short, long, value_name = "NAME,…", value_delimiter = ',', conflicts_with = "url")]
-    pub target: Vec<String>,
-    /// A server that is running already, instead of the lab's targets.
-    #[arg(long, value_name = "URL")]
-    pub url: Option<String>,
-    /// Worker processes that share the load; without it, it comes from this process.
-    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256))]
-    pub workers: Option<u32>,
+    /// What it shares with the other.
+    #[command(flatten)]
+    pub common: CommonArgs,
     /// Users of the whole test. Several numbers, such as 100,500, measure each target with each.
     #[arg(short, long, value_name = "N,…", value_delimiter = ',')]
     pub users: Vec<u32>,
@@ -106,21 +100,35 @@ pub struct RunArgs {
     /// End the run as soon as a threshold has failed; what was measured is reported and saved.
     #[arg(long)]
     pub fail_fast: bool,
-    /// How long each round runs before it counts.
-    #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "1s", allow_hyphen_values = true)]
-    pub warmup: Duration,
-    /// What generated data and the order of targets are seeded with [default: chosen at random, and
-    /// reported].
-    #[arg(long, value_name = "N")]
-    pub seed: Option<u64>,
     /// Worker processes of each target. Several numbers, such as 1,2,4, measure each target with each.
     #[arg(long, value_name = "N,…", value_delimiter = ',', default_value = "1", value_parser = clap::value_parser!(u32).range(1..=256))]
     pub server_workers: Vec<u32>,
+}
+
+/// What whatever measures is asked for: by `run` and by `capacity`.
+#[derive(Debug, Args)]
+pub struct CommonArgs {
+    /// The targets to compare, instead of the scenario's own.
+    #[arg(short, long, value_name = "NAME,…", value_delimiter = ',', conflicts_with = "url")]
+    pub target: Vec<String>,
+    /// A server that is running already, instead of the lab's targets.
+    #[arg(long, value_name = "URL")]
+    pub url: Option<String>,
+    /// Worker processes that share the load; without it, it comes from this process.
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256))]
+    pub workers: Option<u32>,
+    /// How long each round, or trial, runs before it counts.
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "1s", allow_hyphen_values = true)]
+    pub warmup: Duration,
+    /// What generated data, the order of targets, and rates that are tried are seeded with [default:
+    /// chosen at random, and reported].
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
     /// Don't find out first what the generator can send here at most: a second, once for each
     /// machine, build and load.
     #[arg(long)]
     pub no_calibrate: bool,
-    /// The folder to save the run in [default: runs/TIME-SCENARIO].
+    /// The folder to save the result in [default: runs/TIME-SCENARIO].
     #[arg(short, long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// What to write to stdout; everything else goes to stderr.
@@ -136,15 +144,9 @@ pub struct CapacityArgs {
     /// must hold, and `error_rate < 1%` where it has none on all steps' errors.
     #[arg(short, long, value_name = "NAME|PATH")]
     pub scenario: String,
-    /// The targets to compare, instead of the scenario's own.
-    #[arg(short, long, value_name = "NAME,…", value_delimiter = ',', conflicts_with = "url")]
-    pub target: Vec<String>,
-    /// A server that is running already, instead of the lab's targets.
-    #[arg(long, value_name = "URL")]
-    pub url: Option<String>,
-    /// Worker processes that share the load; without it, it comes from this process.
-    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256))]
-    pub workers: Option<u32>,
+    /// What it shares with the other.
+    #[command(flatten)]
+    pub common: CommonArgs,
     /// The most requests under way at the same time [default: the scenario's users, at least 1000
     /// where it is of the closed model].
     #[arg(short, long, value_name = "N")]
@@ -153,31 +155,15 @@ pub struct CapacityArgs {
     /// that the thresholds take.
     #[arg(short, long, value_name = "TIME", value_parser = parse_duration, default_value = "5s", allow_hyphen_values = true)]
     pub duration: Duration,
-    /// How long each trial runs before it counts.
-    #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "1s", allow_hyphen_values = true)]
-    pub warmup: Duration,
     /// How far apart the highest rate that passed and the lowest that did not may be, in %.
     #[arg(short, long, value_name = "PERCENT", value_parser = percent, default_value = "5", allow_hyphen_values = true)]
     pub precision: f64,
     /// Searches for each target; all but the first begin near the result of those before.
     #[arg(short, long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub rounds: u32,
-    /// What generated data, the order of targets and the rates that are tried are seeded with
-    /// [default: chosen at random, and reported].
-    #[arg(long, value_name = "N")]
-    pub seed: Option<u64>,
     /// Worker processes of each target.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=256))]
     pub server_workers: u32,
-    /// Don't find out first what the generator can send here at most.
-    #[arg(long)]
-    pub no_calibrate: bool,
-    /// The folder to save the result in [default: runs/TIME-SCENARIO].
-    #[arg(short, long, value_name = "DIR")]
-    pub out: Option<PathBuf>,
-    /// What to write to stdout; everything else goes to stderr.
-    #[arg(short, long, value_enum, default_value_t = Format::Table)]
-    pub format: Format,
 }
 
 const CAPACITY_EXAMPLES: &str = "\

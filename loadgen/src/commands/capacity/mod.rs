@@ -51,9 +51,7 @@ pub fn run(args: CapacityArgs) -> Result<Exit, Failure> {
 fn as_run(args: CapacityArgs) -> RunArgs {
     RunArgs {
         scenario: Some(args.scenario),
-        target: args.target,
-        url: args.url,
-        workers: args.workers,
+        common: args.common,
         users: args.users.into_iter().collect(),
         ramp_up: Some(Duration::ZERO),
         duration: Some(args.duration),
@@ -61,13 +59,8 @@ fn as_run(args: CapacityArgs) -> RunArgs {
         rate: Some(1.0),
         aa: false,
         rounds: Some(args.rounds),
-        warmup: args.warmup,
-        seed: args.seed,
         server_workers: vec![args.server_workers],
         fail_fast: false,
-        no_calibrate: args.no_calibrate,
-        out: args.out,
-        format: args.format,
     }
 }
 

@@ -83,9 +83,10 @@ impl Job {
             let help = "add [thresholds]: docs/scenarios.md has them";
             return Err(Failure::message(Exit::Usage, message, help));
         }
-        let subject = match args.url {
+        let common = args.common;
+        let subject = match common.url {
             Some(url) => Subject::Url(base_url("--url", &url)?),
-            None => lab_subject(&args.target, &scenario, args.aa)?,
+            None => lab_subject(&common.target, &scenario, args.aa)?,
         };
         let users = if args.users.is_empty() { vec![scenario.load.users] } else { args.users };
         let contenders = product(&subject.names(args.aa), &args.server_workers, &users);
@@ -96,16 +97,16 @@ impl Job {
         Ok(Self {
             scenario,
             subject,
-            workers: args.workers,
+            workers: common.workers,
             aa: args.aa,
             rounds,
-            warmup: args.warmup,
-            seed: args.seed.map_or_else(random_seed, Ok)?,
+            warmup: common.warmup,
+            seed: common.seed.map_or_else(random_seed, Ok)?,
             contenders,
             fail_fast: args.fail_fast,
-            calibrate: !args.no_calibrate,
-            out: args.out,
-            format: args.format,
+            calibrate: !common.no_calibrate,
+            out: common.out,
+            format: common.format,
         })
     }
 
@@ -180,7 +181,7 @@ fn check_matrix(args: &RunArgs, scenario: &Scenario) -> Result<(), Failure> {
         let message = "--users takes one number in the open model, where the rate is the load";
         return wrong(message, "there it is the most that send at the same time");
     }
-    if server_workers && args.url.is_some() {
+    if server_workers && args.common.url.is_some() {
         let message = "--server-workers takes several numbers for targets of the lab alone";
         return wrong(message, "leave it out with --url: that server runs already");
     }
