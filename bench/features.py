@@ -20,6 +20,9 @@ from bench.tools import LOADGEN_OPTIONS, Tool
 REGION = "features"
 HEADERS = ["feature", "in the scenario", "CPU-µs/request", "÷ status only (range)"]
 ITEM = '{ sku = "{{ uuid }}", name = "{{ name }}", quantity = "{{ int 1 100 }}", price_cents = 250 }'
+# A value is captured by one step and used by the next: the cost is that of half a capture, and half a use.
+NEXT = '[[step]]\nname = "next"\nget = "/many?id={{ id }}"\nexpect = { status = 200 }'
+PEOPLE = "name\n" + "".join(f"user{number}\n" for number in range(1_000))
 
 
 @dataclass(frozen=True)
@@ -48,11 +51,12 @@ class Feature:
             self.http,
             self.options,
         ]
-        return ", ".join(f"`{line}`" for part in parts for line in part.splitlines())
+        return ", ".join(f"`{line}`" for part in parts for line in part.splitlines() if line)
 
     def tool(self, folder: Path, number: int) -> Tool:
         file = folder / f"{number}.toml"
         file.write_text(self.scenario())
+        (folder / "people.csv").write_text(PEOPLE)
         return Tool(self.name, "loadgen", f"--scenario {shlex.quote(str(file))} {LOADGEN_OPTIONS} {self.options}")
 
 
@@ -70,6 +74,12 @@ FEATURES = [
     Feature("a UUID in a header", keys='headers = { x-request = "{{ uuid }}" }'),
     Feature("a generated JSON body", request=f'post = "/many"\nbody = {{ json = [{ITEM}] }}'),
     Feature("a batch of 100 rows", request=f'post = "/many"\nbody = {{ repeat = 100, json = {ITEM} }}'),
+    Feature("a captured value", keys=f'capture = {{ id = {{ json = "/id" }} }}\n{NEXT}'),
+    Feature(
+        "a row of a file",
+        request='get = "/many?name={{ people.name }}"',
+        keys='\n[rows.people]\nfile = "people.csv"\nuse = "cycle"',
+    ),
     Feature("reqwest", http='transport = "reqwest"'),
     Feature("cookies (by reqwest)", request='get = "/cookie"', http="cookies = true"),
     Feature("4 worker processes", options="--workers 4"),

@@ -38,7 +38,7 @@ class Tool:
         return f"{self.program} {self.arguments}".format(url="URL", users="N", seconds=seconds, out="DIR")
 
 
-LOADGEN_OPTIONS = "--url {url} --users {users} --duration {seconds}s --warmup 0s --rounds 1 --out {out}"
+LOADGEN_OPTIONS = "--url {url} --users {users} --duration {seconds}s --warmup 0s --rounds 1 --no-calibrate --out {out}"
 
 LOADGEN = Tool("loadgen", "loadgen", f"--scenario direct {LOADGEN_OPTIONS}")
 TOOLS = [
