@@ -5,6 +5,9 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::time::Duration;
+
+use super::network::{self, Link, Links};
 
 /// The accounts at a moment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -12,6 +15,7 @@ pub struct Accounts {
     cpus: BTreeMap<usize, Ticks>,
     throttled_us: u64,
     swapped_pages: u64,
+    links: Links,
 }
 
 /// How one CPU's time was spent so far, in ticks.
@@ -37,6 +41,8 @@ pub struct Machine {
     pub throttled_ms: f64,
     /// Pages of memory that were written to swap or read from it.
     pub swapped_pages: u64,
+    /// The fullest of the links to other machines; `None` where none has a known speed.
+    pub fullest_link: Option<Link>,
 }
 
 impl Accounts {
@@ -52,12 +58,13 @@ impl Accounts {
             cpus: read("/proc/stat").lines().filter_map(cpu).collect(),
             throttled_us: field(&cgroup, "throttled_usec"),
             swapped_pages: field(&vmstat, "pswpin") + field(&vmstat, "pswpout"),
+            links: network::links(),
         }
     }
 
-    /// What happened since `earlier`.
+    /// What happened since `earlier`, which was so long ago.
     #[must_use]
-    pub fn since(&self, earlier: &Self) -> Machine {
+    pub fn since(&self, earlier: &Self, elapsed: Duration) -> Machine {
         let spent = |(cpu, now): (&usize, &Ticks)| Some((*cpu, now.since(earlier.cpus.get(cpu)?)));
         let spent: BTreeMap<usize, Ticks> = self.cpus.iter().filter_map(spent).collect();
         let share = |of: fn(&Ticks) -> u64| -> BTreeMap<usize, f64> {
@@ -70,6 +77,7 @@ impl Accounts {
             stolen_percent: percent(sum(|ticks| ticks.stolen), sum(|ticks| ticks.total)),
             throttled_ms: self.throttled_us.saturating_sub(earlier.throttled_us) as f64 / 1e3,
             swapped_pages: self.swapped_pages.saturating_sub(earlier.swapped_pages),
+            fullest_link: network::fullest(&earlier.links, &self.links, elapsed),
         }
     }
 }
@@ -127,7 +135,7 @@ mod tests {
         let mut now = accounts("cpu1 130 5 5 150 0 2 3 5 30 0\nintr 1 2 3");
         now.throttled_us = 2_500;
         now.swapped_pages = 7;
-        let machine = now.since(&earlier);
+        let machine = now.since(&earlier, Duration::from_secs(1));
         assert_eq!(machine.busy_percent, BTreeMap::from([(1, 50.0)]));
         assert_eq!(machine.programs_percent, BTreeMap::from([(1, 40.0)]));
         assert_eq!((machine.stolen_percent, machine.throttled_ms), (5.0, 2.5));
@@ -137,7 +145,10 @@ mod tests {
     #[test]
     fn what_is_not_there_is_nothing() {
         assert_eq!(accounts("cpu0 1 2\ncpux 1 2 3 4 5 6 7 8\n"), Accounts::default());
-        assert_eq!(Accounts::default().since(&Accounts::default()), Machine::default());
+        assert_eq!(
+            Accounts::default().since(&Accounts::default(), Duration::ZERO),
+            Machine::default()
+        );
         assert_eq!(field("pswpin 12\npswpout 3\n", "pswpout"), 3);
         assert_eq!(field("pswpin2 12", "pswpin"), 0);
     }

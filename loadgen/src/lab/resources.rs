@@ -19,7 +19,7 @@ const SAMPLE_EVERY: Duration = Duration::from_secs(1);
 /// those of a forked server's workers, are counted once for each. CPU time that a process used
 /// between the last sample and its end is missing: at most a second's, for processes that end
 /// within the window.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Usage {
     /// User and system time.
     pub cpu_seconds: f64,
@@ -38,6 +38,15 @@ pub struct Usage {
     /// The thread that waited longest for a CPU: the share of the window, in %. `None` where the
     /// system does not tell.
     pub longest_wait_percent: Option<f64>,
+    /// How often a second one of its threads was given a CPU. `None` where the system does not tell.
+    pub context_switches_per_s: Option<f64>,
+    /// The CPU time of each process as a share of one CPU over the window, the busiest first.
+    pub processes_percent: Vec<f64>,
+    /// The most files that were open at a sample, sockets among them, summed over the processes.
+    /// `None` where the system does not tell.
+    pub open_files_max: Option<u64>,
+    /// The most that one process had open, in % of the number that it may.
+    pub open_files_of_limit_percent: f64,
 }
 
 /// What was seen in a window.
@@ -126,8 +135,9 @@ impl Window {
     pub fn close(self) -> Observed {
         let mut samples = lock(&self.samples);
         samples.take();
-        let machine = Accounts::now().since(&self.accounts);
-        Observed { services: samples.usage(self.began.elapsed()), machine }
+        let elapsed = self.began.elapsed();
+        let machine = Accounts::now().since(&self.accounts, elapsed);
+        Observed { services: samples.usage(elapsed), machine }
     }
 }
 
@@ -145,13 +155,23 @@ type Thread = (Process, u32);
 struct Samples {
     watched: Vec<Watched>,
     system: System,
-    /// For each name: each process's CPU time in ms when it was first and when it was last seen.
-    cpu: BTreeMap<String, HashMap<Process, (u64, u64)>>,
-    /// For each name: each thread's times when it was first and when it was last seen.
-    threads: BTreeMap<String, HashMap<Thread, (Scheduled, Scheduled)>>,
-    /// For each name: resident bytes at each sample.
-    rss: BTreeMap<String, Vec<u64>>,
+    seen: BTreeMap<String, Seen>,
     taken: usize,
+}
+
+/// What was seen under one name.
+#[derive(Debug, Default)]
+struct Seen {
+    /// Each process's CPU time in ms when it was first and when it was last seen.
+    cpu: HashMap<Process, (u64, u64)>,
+    /// Each thread's times when it was first and when it was last seen.
+    threads: HashMap<Thread, (Scheduled, Scheduled)>,
+    /// Resident bytes at each sample.
+    rss: Vec<u64>,
+    /// Open files at each sample, where the system tells.
+    files: Vec<u64>,
+    /// The most files that one process had open at a sample, in % of what it may.
+    files_percent: f64,
 }
 
 impl Samples {
@@ -160,24 +180,15 @@ impl Samples {
             what: "read what processes use".to_owned(),
             source: std::io::Error::other(error.to_string()),
         })?;
-        Ok(Self {
-            watched,
-            system,
-            cpu: BTreeMap::new(),
-            threads: BTreeMap::new(),
-            rss: BTreeMap::new(),
-            taken: 0,
-        })
+        Ok(Self { watched, system, seen: BTreeMap::new(), taken: 0 })
     }
 
     fn take(&mut self) {
         let kind = ProcessRefreshKind::nothing().with_cpu().with_memory().without_tasks();
         self.system.refresh_processes_specifics(ProcessesToUpdate::All, true, kind);
         for watched in &self.watched {
-            let name = watched.name.clone();
-            let seen = self.cpu.entry(name.clone()).or_default();
-            let threads = self.threads.entry(name.clone()).or_default();
-            let mut bytes = 0;
+            let seen = self.seen.entry(watched.name.clone()).or_default();
+            let (mut bytes, mut files) = (0, None);
             for pid in members(&self.system, watched) {
                 let Some(process) = self.system.process(pid) else {
                     continue;
@@ -186,46 +197,66 @@ impl Samples {
                 // What it used before the window opened is not ours; of one that started since, all is.
                 let before = if self.taken == 0 { cpu } else { 0 };
                 let key = (pid, process.start_time());
-                seen.entry(key).or_insert((before, cpu)).1 = cpu;
+                seen.cpu.entry(key).or_insert((before, cpu)).1 = cpu;
                 for (thread, now) in schedule::threads(pid.as_u32()) {
                     let before = if self.taken == 0 { now } else { Scheduled::default() };
-                    threads.entry((key, thread)).or_insert((before, now)).1 = now;
+                    seen.threads.entry((key, thread)).or_insert((before, now)).1 = now;
                 }
                 bytes += process.memory();
+                if let Some(open) = process.open_files() {
+                    *files.get_or_insert(0) += open as u64;
+                    let limit = process.open_files_limit().unwrap_or(usize::MAX);
+                    let percent = 100.0 * open as f64 / limit as f64;
+                    seen.files_percent = seen.files_percent.max(percent);
+                }
             }
-            let samples = self.rss.entry(name).or_default();
-            samples.resize(self.taken + 1, 0);
-            samples[self.taken] += bytes;
+            add_at(&mut seen.rss, self.taken, bytes);
+            files.into_iter().for_each(|files| add_at(&mut seen.files, self.taken, files));
         }
         self.taken += 1;
     }
 
     fn usage(&self, elapsed: Duration) -> BTreeMap<String, Usage> {
-        let of = |(name, processes): (&String, &HashMap<Process, (u64, u64)>)| {
-            let cpu_ms: u64 =
-                processes.values().map(|(first, last)| last.saturating_sub(*first)).sum();
-            let cpu_seconds = Duration::from_millis(cpu_ms).as_secs_f64();
-            let rss = &self.rss[name];
-            let share = |ns: u64| 100.0 * ns as f64 / elapsed.as_nanos().max(1) as f64;
-            let since = |(first, last): &(Scheduled, Scheduled)| {
-                (last.ran.saturating_sub(first.ran), last.waited.saturating_sub(first.waited))
-            };
-            let threads = self.threads[name].values().map(since);
-            let wanted = threads.clone().map(|(ran, waited)| ran + waited).max();
-            let longest = threads.clone().map(|(_, waited)| waited).max();
-            let waited: u64 = threads.map(|(_, waited)| waited).sum();
-            let usage = Usage {
-                cpu_seconds,
-                cpu_percent: 100.0 * cpu_seconds / elapsed.as_secs_f64().max(f64::EPSILON),
-                rss_max_bytes: rss.iter().copied().max().unwrap_or(0),
-                rss_mean_bytes: rss.iter().sum::<u64>() / (rss.len() as u64).max(1),
-                cpu_wait_percent: share(waited),
-                busiest_thread_percent: wanted.map(share),
-                longest_wait_percent: longest.map(share),
-            };
-            (name.clone(), usage)
+        self.seen.iter().map(|(name, seen)| (name.clone(), seen.usage(elapsed))).collect()
+    }
+}
+
+/// A name that is given several times has one sample for all.
+fn add_at(samples: &mut Vec<u64>, number: usize, value: u64) {
+    samples.resize(number + 1, 0);
+    samples[number] += value;
+}
+
+impl Seen {
+    fn usage(&self, elapsed: Duration) -> Usage {
+        let share = |ns: u64| 100.0 * ns as f64 / elapsed.as_nanos().max(1) as f64;
+        let cpu_ms = self.cpu.values().map(|(first, last)| last.saturating_sub(*first));
+        let mut processes_percent: Vec<f64> =
+            cpu_ms.clone().map(|ms| share(ms * 1_000_000)).collect();
+        processes_percent.sort_by(|a, b| b.total_cmp(a));
+        let cpu_ms: u64 = cpu_ms.sum();
+        let since = |(first, last): &(Scheduled, Scheduled)| Scheduled {
+            ran: last.ran.saturating_sub(first.ran),
+            waited: last.waited.saturating_sub(first.waited),
+            runs: last.runs.saturating_sub(first.runs),
         };
-        self.cpu.iter().map(of).collect()
+        let threads = self.threads.values().map(since);
+        let runs: u64 = threads.clone().map(|thread| thread.runs).sum();
+        let known = !self.threads.is_empty();
+        Usage {
+            cpu_seconds: Duration::from_millis(cpu_ms).as_secs_f64(),
+            cpu_percent: share(cpu_ms * 1_000_000),
+            rss_max_bytes: self.rss.iter().copied().max().unwrap_or(0),
+            rss_mean_bytes: self.rss.iter().sum::<u64>() / (self.rss.len() as u64).max(1),
+            cpu_wait_percent: share(threads.clone().map(|thread| thread.waited).sum()),
+            busiest_thread_percent: threads.clone().map(|t| t.ran + t.waited).max().map(share),
+            longest_wait_percent: threads.map(|thread| thread.waited).max().map(share),
+            context_switches_per_s: known
+                .then(|| runs as f64 / elapsed.as_secs_f64().max(f64::EPSILON)),
+            processes_percent,
+            open_files_max: self.files.iter().copied().max(),
+            open_files_of_limit_percent: self.files_percent,
+        }
     }
 }
 
@@ -257,8 +288,9 @@ mod tests {
         }
         std::hint::black_box(sum);
         let observed = window.close();
-        let usage = observed.services["self"];
+        let usage = &observed.services["self"];
         assert!(usage.cpu_seconds > 0.02, "{usage:?}");
+        assert_eq!(usage.processes_percent, [usage.cpu_percent]);
         assert!(
             usage.rss_max_bytes >= usage.rss_mean_bytes && usage.rss_mean_bytes > 0,
             "{usage:?}"
@@ -266,8 +298,23 @@ mod tests {
         if cfg!(target_os = "linux") {
             // This thread wanted a CPU all the time, whether or not it had one.
             assert!(usage.busiest_thread_percent.unwrap() > 80.0, "{usage:?}");
+            assert!(usage.context_switches_per_s.unwrap() > 0.0, "{usage:?}");
+            assert!(usage.open_files_max.unwrap() > 2, "{usage:?}");
             assert!(observed.machine.busy_percent.values().any(|busy| *busy > 0.0), "{observed:?}");
         }
+    }
+
+    #[test]
+    fn processes_are_told_apart_the_busiest_first() {
+        let script = "(while :; do :; done) & spin=$!; sleep 5 & sleep 1; kill $spin $!; wait";
+        let mut shell = std::process::Command::new("sh").args(["-c", script]).spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(100));
+        let window = Window::open(vec![Watched::below("tree", shell.id())]).unwrap();
+        std::thread::sleep(Duration::from_millis(500));
+        let usage = window.close().services.remove("tree").unwrap();
+        shell.wait().unwrap();
+        let [busy, .., idle] = usage.processes_percent[..] else { panic!("{usage:?}") };
+        assert!(busy > idle, "{usage:?}");
     }
 
     #[test]
@@ -276,7 +323,7 @@ mod tests {
         let mut shell = std::process::Command::new("sh").args(["-c", script]).spawn().unwrap();
         let window = Window::open(vec![Watched::below("tree", shell.id())]).unwrap();
         std::thread::sleep(Duration::from_millis(2500));
-        let usage = window.close().services["tree"];
+        let usage = window.close().services.remove("tree").unwrap();
         shell.kill().unwrap();
         shell.wait().unwrap();
         assert!(usage.cpu_seconds > 0.1, "{usage:?}");

@@ -1,12 +1,14 @@
 //! How long the threads of a process ran, and how long they waited for a CPU.
 
-/// A thread's time so far, in ns.
+/// A thread's time so far, in ns, and its turns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Scheduled {
     /// On a CPU.
     pub ran: u64,
     /// Ready to run, with no CPU free for it.
     pub waited: u64,
+    /// How often it was given a CPU: each time is a context switch.
+    pub runs: u64,
 }
 
 /// The threads of a process by their numbers; none where it is gone, or where the system does not
@@ -36,7 +38,8 @@ fn parse(text: &str) -> Option<Scheduled> {
     let mut fields = text.split_ascii_whitespace().map(str::parse);
     let ran = fields.next()?.ok()?;
     let waited = fields.next()?.ok()?;
-    Some(Scheduled { ran, waited })
+    let runs = fields.next()?.ok()?;
+    Some(Scheduled { ran, waited, runs })
 }
 
 #[cfg(all(test, target_os = "linux"))]
@@ -44,9 +47,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_two_fields_are_times() {
-        assert_eq!(parse("712 34 5\n"), Some(Scheduled { ran: 712, waited: 34 }));
-        assert_eq!(parse("712\n"), None);
+    fn the_fields_are_two_times_and_a_count() {
+        assert_eq!(parse("712 34 5\n"), Some(Scheduled { ran: 712, waited: 34, runs: 5 }));
+        assert_eq!(parse("712 34\n"), None);
         assert_eq!(parse(""), None);
     }
 

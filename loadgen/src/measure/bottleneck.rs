@@ -5,7 +5,8 @@
 //! the U and the S, utilisation and saturation, of Gregg's USE (*Thinking Methodically about
 //! Performance*, CACM 56(2), 2013), taken from the scheduler's own accounts.
 
-use super::record::{Bottleneck, Environment, ResourceRecord, RoundRecord};
+use super::record::{Bottleneck, Environment, RoundRecord};
+use super::resources::ResourceRecord;
 
 /// From this share of the time on, in %, a party is at its limit.
 const LIMIT_PERCENT: f64 = 90.0;
@@ -43,6 +44,10 @@ impl Bottleneck {
         // Its threads share what there is to do, so that one of them may be busy alone.
         if generator.wants_all_cpus() || can_send.is_some_and(near) {
             return Some(Self::Generator);
+        }
+        let link = round.machine.fullest_link.as_ref();
+        if link.is_some_and(|link| link.busy_percent >= LIMIT_PERCENT) {
+            return Some(Self::Network);
         }
         target.as_ref()?;
         let backends =
@@ -119,6 +124,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
+    use crate::measure::LinkRecord;
 
     /// Two CPUs, the target on the second.
     fn environment() -> Environment {
@@ -193,6 +199,18 @@ mod tests {
         let of = |can_send| Bottleneck::of(&round, &environment(), can_send);
         assert_eq!(of(Some(1_000.0)), Some(Bottleneck::Generator));
         assert_eq!(of(Some(10_000.0)), Some(Bottleneck::Nobody));
+    }
+
+    #[test]
+    fn a_full_link_is_the_limit_where_no_cpu_is() {
+        let of = |generator, busy_percent| {
+            let mut round = round([95.0, 95.0], &[("generator", generator, 1.0)]);
+            round.machine.fullest_link = Some(LinkRecord { name: "eth0".to_owned(), busy_percent });
+            Bottleneck::of(&round, &environment(), None)
+        };
+        assert_eq!(of(30.0, 94.0), Some(Bottleneck::Network));
+        assert_eq!(of(30.0, 60.0), None);
+        assert_eq!(of(95.0, 94.0), Some(Bottleneck::Generator));
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::body_sizes::BodySizes;
 use super::latencies::Latencies;
 use super::outcome::{Ending, ErrorKind, Outcome};
 
@@ -31,6 +32,8 @@ pub struct Counts {
     pub unanswered: u64,
     /// Bytes of all answers' bodies.
     pub bytes: u64,
+    /// The sizes of the expected answers' bodies; `None` where there was none.
+    pub bodies: Option<BodySizes>,
     /// Sums of the step's counters, in their order; empty until one is read.
     pub counters: Vec<u64>,
 }
@@ -46,6 +49,7 @@ impl Counts {
         match ending {
             Ending::Answered => {
                 self.answered.record(latency);
+                self.bodies = Some(BodySizes::with(self.bodies, outcome.bytes));
                 if let Some(sent) = outcome.sent {
                     self.service.record(outcome.done.saturating_duration_since(sent));
                 }
@@ -83,6 +87,9 @@ impl Counts {
         self.unsent += other.unsent;
         self.unanswered += other.unanswered;
         self.bytes += other.bytes;
+        if let Some(theirs) = other.bodies {
+            self.bodies = Some(BodySizes::both(self.bodies, theirs));
+        }
         self.add_counters(&other.counters);
     }
 

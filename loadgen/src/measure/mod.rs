@@ -5,6 +5,7 @@
 //! Merging is associative and commutative, so it matters neither on how many threads, processes
 //! or hosts a request ran, nor in which order their snapshots arrive.
 
+mod body_sizes;
 mod bottleneck;
 mod capacity;
 mod compare;
@@ -14,6 +15,7 @@ mod outcome;
 mod over_rounds;
 mod record;
 mod recorder;
+mod resources;
 mod series;
 mod statistics;
 mod summary;
@@ -21,6 +23,7 @@ mod timeline;
 mod trend;
 mod verdict;
 
+pub use body_sizes::BodySizes;
 pub use capacity::{
     Bound, CAPACITY_SCHEMA, Capacity, CapacityRecord, CapacityRound, CapacityTarget, CurvePoint,
     Judgement, Limits, Search, SearchRecord, TrialRecord, Tried, compare_capacities, curve, knee,
@@ -32,6 +35,7 @@ pub use outcome::{Ending, ErrorKind, Outcome};
 pub use over_rounds::{LatencyOverRounds, OverRounds};
 pub use record::*;
 pub use recorder::Recorder;
+pub use resources::{LinkRecord, MachineRecord, ResourceRecord};
 pub use series::{Interval, Series, Snapshot};
 pub use statistics::FEWEST_ROUNDS;
 pub use summary::{LatencySummary, Summary};

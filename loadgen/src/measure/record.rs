@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::compare::Comparison;
 use super::over_rounds::{LatencyOverRounds, OverRounds};
+use super::resources::{MachineRecord, ResourceRecord};
 use super::summary::{LatencySummary, Summary};
 use super::verdict::Verdict;
 
@@ -162,6 +163,8 @@ pub enum Bottleneck {
     Target,
     /// This backend.
     Backend(String),
+    /// The link between loadgen's machine and the server.
+    Network,
     /// loadgen itself.
     Generator,
 }
@@ -268,55 +271,6 @@ pub struct SecondRecord {
     pub p50_us: Option<u64>,
     /// Their 99th percentile, in µs.
     pub p99_us: Option<u64>,
-}
-
-/// What a service and all processes under it used while it was measured.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct ResourceRecord {
-    /// CPU time, user and system.
-    pub cpu_s: f64,
-    /// CPU time over elapsed time: 100 is one core.
-    pub cpu_percent: f64,
-    /// The time for which its threads were ready to run and had no CPU, summed, over elapsed time.
-    pub cpu_wait_percent: f64,
-    /// The thread that wanted a CPU most, running or waiting for one, over elapsed time; `None`
-    /// where the system does not tell.
-    pub busiest_thread_percent: Option<f64>,
-    /// The thread that waited longest for a CPU, over elapsed time; `None` where the system does not
-    /// tell.
-    pub longest_wait_percent: Option<f64>,
-    /// The greatest sum of resident memory; pages that processes share count for each of them.
-    pub memory_max_bytes: u64,
-    /// The mean of the same, sampled once a second.
-    pub memory_mean_bytes: u64,
-    /// CPU time over expected answers, in µs; what failed requests took is in it. `None` where
-    /// nothing was answered, or no CPU time was seen.
-    pub cpu_us_per_request: Option<f64>,
-    /// Expected answers over CPU time: how many a second of one core gives.
-    pub requests_per_cpu_s: Option<f64>,
-}
-
-impl ResourceRecord {
-    /// The same, held against the expected answers of its time.
-    #[must_use]
-    pub fn over(self, answered: u64) -> Self {
-        let requests_per_cpu_s =
-            (answered > 0 && self.cpu_s > 0.0).then(|| answered as f64 / self.cpu_s);
-        let cpu_us_per_request = requests_per_cpu_s.map(|rate| 1e6 / rate);
-        Self { cpu_us_per_request, requests_per_cpu_s, ..self }
-    }
-}
-
-/// What a machine took from all that ran on it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-pub struct MachineRecord {
-    /// CPU time that the hypervisor gave to other machines, in % of all.
-    pub stolen_percent: f64,
-    /// For how long loadgen's control group was denied CPUs because it had used up its share, summed
-    /// over CPUs.
-    pub throttled_ms: f64,
-    /// Pages of memory that were written to swap or read from it.
-    pub swapped_pages: u64,
 }
 
 /// What one worker did.

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::body_sizes::BodySizes;
 use super::counts::Counts;
 use super::latencies::Latencies;
 use super::outcome::ErrorKind;
@@ -32,6 +33,8 @@ pub struct Summary {
     pub failed_per_s: f64,
     /// Bytes of answers' bodies per second.
     pub bytes_per_s: f64,
+    /// The sizes of the expected answers' bodies; `None` where there was none.
+    pub body_bytes: Option<BodySizes>,
     /// Latency of the expected answers, from their planned send, in µs.
     pub latency_us: LatencySummary,
     /// The same from their actual send, in µs.
@@ -78,6 +81,7 @@ impl Summary {
             rate_per_s: per_second(counts.answered.len()),
             failed_per_s: per_second(counts.failures()),
             bytes_per_s: per_second(counts.bytes),
+            body_bytes: counts.bodies,
             // In the closed model a request is planned for the moment in which it is sent.
             service_us: if counts.service.is_empty() {
                 latency.clone()

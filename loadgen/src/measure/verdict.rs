@@ -31,6 +31,8 @@ pub enum VerdictKind {
     GeneratorBound,
     /// A backend was the bottleneck: the rate is its own, and the target is not ranked.
     BackendBound,
+    /// The network was the bottleneck: the rate is its own, and the target is not ranked.
+    NetworkBound,
     /// The generator was short of CPU too, beside the target.
     GeneratorBusy,
     /// Other programs used the CPUs that were measured on.
@@ -47,6 +49,14 @@ pub enum VerdictKind {
     RateNotKept,
     /// Users of the closed model waited while a server stalled: its latencies don't show that.
     StallHidden,
+    /// To a request that is always the same, a target gave answers of several sizes.
+    AnswersVary,
+    /// Targets gave answers of different sizes to the same request.
+    AnswersDiffer,
+    /// Some of a target's server workers did much less than others.
+    UnequalWorkers,
+    /// A process had nearly as many files open as it may.
+    OpenFiles,
     /// The rate rose or fell while it was measured.
     Drift,
     /// More server workers were asked for than the target has cores.

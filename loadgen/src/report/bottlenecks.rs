@@ -40,6 +40,7 @@ fn who(bottleneck: &Bottleneck, record: &RunRecord) -> String {
         Bottleneck::Nobody => "nobody (more users would be served more)",
         Bottleneck::Target => "the server itself",
         Bottleneck::Generator => "loadgen",
+        Bottleneck::Network => "the network",
         Bottleneck::Backend(name) => name,
     }
     .to_owned()

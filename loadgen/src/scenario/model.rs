@@ -147,6 +147,12 @@ pub struct Step {
 }
 
 impl Step {
+    /// Whether its request is the same each time.
+    #[must_use]
+    pub fn is_constant(&self) -> bool {
+        self.templates().all(|template| template.as_constant().is_some())
+    }
+
     /// All of its request that may have generated parts.
     pub(super) fn templates(&self) -> impl Iterator<Item = &Template> {
         let headers = self.headers.iter().map(|(_, value)| value);

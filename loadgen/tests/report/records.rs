@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use loadgen::measure::{
-    Environment, Latencies, LatencyOverRounds, LatencySummary, LoadRecord, Proof, ResourceRecord,
-    RoundRecord, RunRecord, SCHEMA, ServerRecord, Summary, TargetRecord, ThresholdRecord, compare,
+    BodySizes, Environment, Latencies, LatencyOverRounds, LatencySummary, LoadRecord, Proof,
+    ResourceRecord, RoundRecord, RunRecord, SCHEMA, ServerRecord, Summary, TargetRecord,
+    ThresholdRecord, compare,
 };
 
 /// A record of these targets, compared, of as many rounds as the first has.
@@ -115,6 +116,7 @@ pub fn summary(name: &str, rate_per_s: f64) -> Summary {
         error_examples: BTreeMap::new(),
         rate_per_s,
         bytes_per_s: 0.0,
+        body_bytes: Some(BodySizes { smallest: 27, largest: 27 }),
         service_us: latency.clone(),
         delay_us: LatencySummary::from(&Latencies::default()),
         failed_us: latency.clone(),

@@ -14,6 +14,7 @@ mod noise;
 pub(super) mod order;
 mod proof;
 pub(super) mod record;
+mod resources;
 pub(super) mod session;
 pub(super) mod stdout;
 mod steps;

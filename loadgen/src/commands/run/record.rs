@@ -1,22 +1,22 @@
 //! From measured rounds to the run record.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
 use super::comparison;
 use super::job::Job;
 use super::matrix::Contender;
 use super::proof::proof;
+use super::resources::{cpu_over_rounds, machine, others, resources};
 use super::session::{Measured, Round, held};
 use super::steps::{by_step, counters, together};
 use super::{thresholds, verdicts};
 use crate::commands::Exit;
-use crate::lab::{Lab, Usage};
+use crate::lab::Lab;
 use crate::measure::{
     Bottleneck, Counts, Degraded, Environment, Latencies, LatencyOverRounds, LatencySummary,
-    LoadRecord, MachineRecord, NoiseFloor, OverRounds, Phase, ResourceRecord, RoundRecord,
-    RunRecord, SCHEMA, SecondRecord, Series, ServerRecord, StageRecord, Summary, TargetRecord,
-    ThresholdRecord, WorkerRecord,
+    LoadRecord, NoiseFloor, Phase, RoundRecord, RunRecord, SCHEMA, SecondRecord, Series,
+    ServerRecord, StageRecord, Summary, TargetRecord, ThresholdRecord, WorkerRecord,
 };
 use crate::scenario::{Model, Step, Until, When};
 
@@ -231,23 +231,12 @@ fn round_record(steps: &[Step], round: &Round, rounds: &Rounds<'_>) -> RoundReco
         seconds: seconds(series),
         resources: resources(std::iter::once(&round.observed.services), answered(&held(series))),
         cpus_busy_percent: round.observed.machine.busy_percent.clone(),
-        machine: MachineRecord {
-            stolen_percent: round.observed.machine.stolen_percent,
-            throttled_ms: round.observed.machine.throttled_ms,
-            swapped_pages: round.observed.machine.swapped_pages,
-        },
+        machine: machine(&round.observed.machine),
         others_percent: others(round, rounds.environment),
         bottleneck: None,
     };
     let bottleneck = Bottleneck::of(&record, rounds.environment, rounds.can_send);
     RoundRecord { bottleneck, ..record }
-}
-
-/// What others used of the CPUs that were set aside for the test.
-fn others(round: &Round, environment: &Environment) -> Option<f64> {
-    let cpus: BTreeSet<usize> = environment.cpus.values().flatten().copied().collect();
-    let known = !cpus.is_empty() && !round.observed.machine.programs_percent.is_empty();
-    known.then(|| round.observed.others_percent(&cpus).max(0.0))
 }
 
 /// What counted, second by second: the ramp-up and the hold.
@@ -270,51 +259,6 @@ fn seconds(series: &Series) -> Vec<SecondRecord> {
 
 fn answered(steps: &[Counts]) -> u64 {
     steps.iter().map(|counts| counts.answered.len()).sum()
-}
-
-/// CPU seconds add up over rounds, their shares and mean memory are averaged, and the most memory
-/// is kept. `answered` are the expected answers of these rounds.
-fn resources<'a>(
-    rounds: impl Iterator<Item = &'a BTreeMap<String, Usage>>,
-    answered: u64,
-) -> BTreeMap<String, ResourceRecord> {
-    let mut by_service: BTreeMap<&String, Vec<&Usage>> = BTreeMap::new();
-    for (name, usage) in rounds.flatten() {
-        by_service.entry(name).or_default().push(usage);
-    }
-    let record = |(name, usages): (&String, Vec<&Usage>)| {
-        let memory_means = usages.iter().map(|usage| usage.rss_mean_bytes).sum::<u64>();
-        let mean = |of: fn(&Usage) -> f64| {
-            usages.iter().map(|usage| of(usage)).sum::<f64>() / usages.len() as f64
-        };
-        let mean_if_known = |of: fn(&Usage) -> Option<f64>| {
-            let known: Option<Vec<f64>> = usages.iter().map(|usage| of(usage)).collect();
-            known.map(|all| all.iter().sum::<f64>() / all.len() as f64)
-        };
-        let sum = ResourceRecord {
-            cpu_s: usages.iter().map(|usage| usage.cpu_seconds).sum(),
-            cpu_percent: mean(|usage| usage.cpu_percent),
-            cpu_wait_percent: mean(|usage| usage.cpu_wait_percent),
-            busiest_thread_percent: mean_if_known(|usage| usage.busiest_thread_percent),
-            longest_wait_percent: mean_if_known(|usage| usage.longest_wait_percent),
-            memory_max_bytes: usages.iter().map(|usage| usage.rss_max_bytes).max().unwrap_or(0),
-            memory_mean_bytes: memory_means / usages.len() as u64,
-            ..ResourceRecord::default()
-        };
-        (name.clone(), sum.over(answered))
-    };
-    by_service.into_iter().map(record).collect()
-}
-
-/// Of services that used CPU in every whole round.
-fn cpu_over_rounds(rounds: &[RoundRecord]) -> BTreeMap<String, OverRounds> {
-    let whole: Vec<_> = rounds.iter().filter(|round| round.whole).map(|r| &r.resources).collect();
-    let over = |name: &String| {
-        let of = |round: &BTreeMap<String, ResourceRecord>| round.get(name)?.cpu_us_per_request;
-        let figures: Option<Vec<f64>> = whole.iter().map(|round| of(round)).collect();
-        Some((name.clone(), OverRounds::of(figures?)?))
-    };
-    whole.first().into_iter().flat_map(|first| first.keys()).filter_map(over).collect()
 }
 
 fn workers(rounds: &[&Round]) -> Vec<WorkerRecord> {

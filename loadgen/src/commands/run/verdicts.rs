@@ -1,13 +1,17 @@
 //! What a reader must know before believing the figures.
 
+mod answers;
 mod bottleneck;
 mod little;
 mod machine;
+mod server;
 
+use self::answers::{answers_differ, answers_vary};
 pub use self::bottleneck::is_disturbed;
 use self::bottleneck::{bottleneck, disturbed};
 use self::little::littles_law;
 use self::machine::machine;
+use self::server::{open_files, unequal_workers};
 use crate::measure::{Proof, RunRecord, StoppedEarly, TargetRecord, Trend, Verdict, VerdictKind};
 use crate::scenario::{Scenario, When};
 
@@ -25,6 +29,9 @@ pub fn judge(record: &RunRecord, scenario: &Scenario) -> Vec<Verdict> {
                 .chain(rows_ran_out(target))
                 .chain(bottleneck(target, record))
                 .chain(littles_law(target, record))
+                .chain(answers_vary(target, scenario))
+                .chain(unequal_workers(target))
+                .chain(open_files(target))
                 .chain(rate_not_kept(target, record))
                 .chain(stall_hidden(target))
                 .chain(drift(target, record))
@@ -32,6 +39,7 @@ pub fn judge(record: &RunRecord, scenario: &Scenario) -> Vec<Verdict> {
                 .chain(target.proofs.iter().filter_map(|proof| proof_failed(target, proof)))
         })
         .collect();
+    verdicts.extend(answers_differ(record, scenario));
     verdicts.extend(disturbed(record));
     verdicts.extend(machine(record));
     verdicts.extend(few_cores(record));

@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use super::curve::CurvePoint;
 use crate::measure::compare::{Comparison, compare};
-use crate::measure::record::{Degraded, Environment, ResourceRecord, ServerRecord};
+use crate::measure::record::{Degraded, Environment, ServerRecord};
+use crate::measure::resources::ResourceRecord;
 use crate::measure::statistics::Sample;
 use crate::measure::summary::Summary;
 

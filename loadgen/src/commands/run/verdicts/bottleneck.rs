@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::verdict;
-use crate::measure::{Bottleneck, RunRecord, TargetRecord, Verdict, VerdictKind};
+use crate::measure::{Bottleneck, RoundRecord, RunRecord, TargetRecord, Verdict, VerdictKind};
 
 /// From this share of its cores on, the generator may have held the target back.
 const BUSY_PERCENT: f64 = 90.0;
@@ -18,6 +18,7 @@ pub fn bottleneck(target: &TargetRecord, record: &RunRecord) -> Option<Verdict> 
             name.as_str(),
             "compare servers where they are the limit: ask the backend for less, or give it more CPU",
         ),
+        Some(Bottleneck::Network) => return Some(network(target)),
         Some(_) => (
             VerdictKind::GeneratorBound,
             "generator",
@@ -40,6 +41,26 @@ pub fn bottleneck(target: &TargetRecord, record: &RunRecord) -> Option<Verdict> 
         both.join(", ")
     );
     Some(verdict(target, kind, message, advice))
+}
+
+/// The link that was full in most of the rounds.
+fn network(target: &TargetRecord) -> Verdict {
+    let full = || {
+        let full = |round: &&RoundRecord| round.bottleneck == Some(Bottleneck::Network);
+        target.rounds.iter().filter(full)
+    };
+    let links = full().filter_map(|round| round.machine.fullest_link.as_ref());
+    let fullest = links.max_by(|a, b| a.busy_percent.total_cmp(&b.busy_percent));
+    let what = fullest.map(|link| format!("{} was {:.0} % full", link.name, link.busy_percent));
+    let message = format!(
+        "the network was the bottleneck in {} of {} rounds, so this rate is not the server's, and is \
+         not ranked ({})",
+        full().count(),
+        target.rounds.len(),
+        what.unwrap_or_default()
+    );
+    let advice = "ask for smaller answers, or take a faster link, or more hosts";
+    verdict(target, VerdictKind::NetworkBound, message, advice)
 }
 
 /// From this share of one core on, in %, others disturb; on many cores, from this share of each.

@@ -1,6 +1,6 @@
 //! What the machine took from everybody.
 
-use crate::measure::{MachineRecord, RoundRecord, RunRecord, Verdict, VerdictKind};
+use crate::measure::{RoundRecord, RunRecord, Verdict, VerdictKind};
 
 /// From this share of all CPU time on, in %, the hypervisor disturbs.
 const STOLEN_PERCENT: f64 = 2.0;
@@ -22,7 +22,7 @@ pub fn machine(record: &RunRecord) -> Vec<Verdict> {
         Some((worst, format!("in {} of {} rounds", found.len(), rounds.len())))
     };
     let throttled = |round: &RoundRecord| {
-        let MachineRecord { throttled_ms, .. } = round.machine;
+        let throttled_ms = round.machine.throttled_ms;
         if round.held_s > 0.0 { throttled_ms / 10.0 / round.held_s } else { 0.0 }
     };
     let stolen = worst(&|round| round.machine.stolen_percent, STOLEN_PERCENT);

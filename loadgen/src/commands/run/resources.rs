@@ -1,0 +1,85 @@
+//! What services used, round by round and over rounds, for the record.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::session::Round;
+use crate::lab::{Machine, Usage};
+use crate::measure::{
+    Environment, LinkRecord, MachineRecord, OverRounds, ResourceRecord, RoundRecord,
+};
+
+/// What others used of the CPUs that were set aside for the test.
+pub fn others(round: &Round, environment: &Environment) -> Option<f64> {
+    let cpus: BTreeSet<usize> = environment.cpus.values().flatten().copied().collect();
+    let known = !cpus.is_empty() && !round.observed.machine.programs_percent.is_empty();
+    known.then(|| round.observed.others_percent(&cpus).max(0.0))
+}
+
+/// CPU seconds add up over rounds, their shares and mean memory are averaged, and the most memory
+/// is kept. `answered` are the expected answers of these rounds.
+pub fn resources<'a>(
+    rounds: impl Iterator<Item = &'a BTreeMap<String, Usage>>,
+    answered: u64,
+) -> BTreeMap<String, ResourceRecord> {
+    let mut by_service: BTreeMap<&String, Vec<&Usage>> = BTreeMap::new();
+    for (name, usage) in rounds.flatten() {
+        by_service.entry(name).or_default().push(usage);
+    }
+    let record = |(name, usages): (&String, Vec<&Usage>)| {
+        let memory_means = usages.iter().map(|usage| usage.rss_mean_bytes).sum::<u64>();
+        let mean = |of: fn(&Usage) -> f64| {
+            usages.iter().map(|usage| of(usage)).sum::<f64>() / usages.len() as f64
+        };
+        let mean_if_known = |of: fn(&Usage) -> Option<f64>| {
+            let known: Option<Vec<f64>> = usages.iter().map(|usage| of(usage)).collect();
+            known.map(|all| all.iter().sum::<f64>() / all.len() as f64)
+        };
+        let sum = ResourceRecord {
+            cpu_s: usages.iter().map(|usage| usage.cpu_seconds).sum(),
+            cpu_percent: mean(|usage| usage.cpu_percent),
+            cpu_wait_percent: mean(|usage| usage.cpu_wait_percent),
+            busiest_thread_percent: mean_if_known(|usage| usage.busiest_thread_percent),
+            longest_wait_percent: mean_if_known(|usage| usage.longest_wait_percent),
+            context_switches_per_s: mean_if_known(|usage| usage.context_switches_per_s),
+            processes_percent: match usages[..] {
+                [round] => round.processes_percent.clone(),
+                // Processes of one round are others than those of the next.
+                _ => Vec::new(),
+            },
+            open_files_max: usages.iter().filter_map(|usage| usage.open_files_max).max(),
+            open_files_of_limit_percent: usages
+                .iter()
+                .map(|usage| usage.open_files_of_limit_percent)
+                .fold(0.0, f64::max),
+            memory_max_bytes: usages.iter().map(|usage| usage.rss_max_bytes).max().unwrap_or(0),
+            memory_mean_bytes: memory_means / usages.len() as u64,
+            ..ResourceRecord::default()
+        };
+        (name.clone(), sum.over(answered))
+    };
+    by_service.into_iter().map(record).collect()
+}
+
+/// Of services that used CPU in every whole round.
+pub fn cpu_over_rounds(rounds: &[RoundRecord]) -> BTreeMap<String, OverRounds> {
+    let whole: Vec<_> = rounds.iter().filter(|round| round.whole).map(|r| &r.resources).collect();
+    let over = |name: &String| {
+        let of = |round: &BTreeMap<String, ResourceRecord>| round.get(name)?.cpu_us_per_request;
+        let figures: Option<Vec<f64>> = whole.iter().map(|round| of(round)).collect();
+        Some((name.clone(), OverRounds::of(figures?)?))
+    };
+    whole.first().into_iter().flat_map(|first| first.keys()).filter_map(over).collect()
+}
+
+/// What the machine took from all.
+pub fn machine(observed: &Machine) -> MachineRecord {
+    MachineRecord {
+        stolen_percent: observed.stolen_percent,
+        throttled_ms: observed.throttled_ms,
+        swapped_pages: observed.swapped_pages,
+        fullest_link: observed
+            .fullest_link
+            .as_ref()
+            .map(|link| LinkRecord { name: link.name.clone(), busy_percent: link.busy_percent }),
+    }
+}

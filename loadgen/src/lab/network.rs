@@ -1,0 +1,97 @@
+//! How full the machine's links to others are: Linux's own counts, and the speed that a network
+//! interface has agreed on. Loopback has none, and no limit but the CPUs; elsewhere nothing is known.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+/// What each interface that has a speed has carried so far, by name.
+pub type Links = BTreeMap<String, Carried>;
+
+/// What an interface has carried so far, and can carry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Carried {
+    received_bytes: u64,
+    sent_bytes: u64,
+    megabits_per_s: u64,
+}
+
+/// An interface, and how full it was in its fuller direction, in %.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Link {
+    /// Its name, such as `eth0`.
+    pub name: String,
+    /// What it carried over what it can.
+    pub busy_percent: f64,
+}
+
+/// As they are now: `/sys/class/net` (Documentation/ABI/testing/sysfs-class-net of Linux).
+pub fn links() -> Links {
+    let Ok(interfaces) = fs::read_dir("/sys/class/net") else { return Links::new() };
+    let named = interfaces.flatten().filter_map(|interface| {
+        let name = interface.file_name().into_string().ok()?;
+        Some((name, carried(&interface.path())?))
+    });
+    named.collect()
+}
+
+/// `None` of an interface that is down, or that says no speed or −1 as virtual ones do.
+fn carried(interface: &Path) -> Option<Carried> {
+    let number = |file: &str| fs::read_to_string(interface.join(file)).ok()?.trim().parse().ok();
+    Some(Carried {
+        megabits_per_s: number("speed").filter(|speed| *speed > 0)?,
+        received_bytes: number("statistics/rx_bytes")?,
+        sent_bytes: number("statistics/tx_bytes")?,
+    })
+}
+
+/// The fullest of them between two moments that are `elapsed` apart.
+pub fn fullest(earlier: &Links, now: &Links, elapsed: Duration) -> Option<Link> {
+    let busy = |(name, now): (&String, &Carried)| {
+        let earlier = earlier.get(name)?;
+        let bytes = u64::max(
+            now.received_bytes.saturating_sub(earlier.received_bytes),
+            now.sent_bytes.saturating_sub(earlier.sent_bytes),
+        );
+        let can = now.megabits_per_s as f64 * 1e6 / 8.0 * elapsed.as_secs_f64();
+        let busy_percent = 100.0 * bytes as f64 / can.max(1.0);
+        Some(Link { name: name.clone(), busy_percent })
+    };
+    now.iter().filter_map(busy).max_by(|a, b| a.busy_percent.total_cmp(&b.busy_percent))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn link(received_bytes: u64, sent_bytes: u64) -> Links {
+        let carried = Carried { received_bytes, sent_bytes, megabits_per_s: 100 };
+        Links::from([("eth0".to_owned(), carried)])
+    }
+
+    #[test]
+    fn the_fuller_direction_counts() {
+        let second = Duration::from_secs(1);
+        let found = fullest(&link(1_000, 5_000), &link(2_000, 12_505_000), second).unwrap();
+        assert_eq!((found.name.as_str(), found.busy_percent), ("eth0", 100.0));
+        let slower = fullest(&link(0, 0), &link(12_500_000, 0), 4 * second).unwrap();
+        assert_eq!(slower.busy_percent, 25.0);
+        assert_eq!(fullest(&Links::new(), &link(1, 1), second), None, "it has just come");
+    }
+
+    #[test]
+    fn an_interface_is_read_from_its_files() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |file: &str, text: &str| fs::write(folder.path().join(file), text).unwrap();
+        assert_eq!(carried(folder.path()), None);
+        fs::create_dir(folder.path().join("statistics")).unwrap();
+        write("statistics/rx_bytes", "7\n");
+        write("statistics/tx_bytes", "12\n");
+        write("speed", "-1\n");
+        assert_eq!(carried(folder.path()), None, "a virtual one");
+        write("speed", "1000\n");
+        let all = Carried { received_bytes: 7, sent_bytes: 12, megabits_per_s: 1_000 };
+        assert_eq!(carried(folder.path()), Some(all));
+    }
+}

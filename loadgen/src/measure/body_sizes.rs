@@ -1,0 +1,41 @@
+//! How large answers' bodies are.
+
+use serde::{Deserialize, Serialize};
+
+/// The smallest and the largest of some answers' bodies, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the names say it")]
+pub struct BodySizes {
+    pub smallest: u64,
+    pub largest: u64,
+}
+
+impl BodySizes {
+    /// Those of `sizes` and of one more body.
+    #[must_use]
+    pub fn with(sizes: Option<Self>, bytes: u64) -> Self {
+        Self::both(sizes, Self { smallest: bytes, largest: bytes })
+    }
+
+    /// Those of two sets of bodies.
+    #[must_use]
+    pub fn both(one: Option<Self>, other: Self) -> Self {
+        one.map_or(other, |one| Self {
+            smallest: one.smallest.min(other.smallest),
+            largest: one.largest.max(other.largest),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_smallest_and_the_largest_are_kept() {
+        let sizes = [20, 7, 12].into_iter().fold(None, |sizes, n| Some(BodySizes::with(sizes, n)));
+        assert_eq!(sizes, Some(BodySizes { smallest: 7, largest: 20 }));
+        let more = BodySizes { smallest: 0, largest: 9 };
+        assert_eq!(BodySizes::both(sizes, more), BodySizes { smallest: 0, largest: 20 });
+    }
+}
