@@ -7,6 +7,8 @@ use common::Counting;
 use common::program::{Finished, Project};
 
 const SCENARIO: &str = r#"
+backends = ["redis", "postgres"]
+
 [load]
 users = 3
 
@@ -36,6 +38,17 @@ weight = 3
 name = "bye"
 when = "stop"
 get = "/slow/1"
+
+[[proof]]
+redis = "LLEN queue"
+counter = "inserted_items"
+
+[[proof]]
+postgres = '''
+    SELECT count(*)
+    FROM items
+    WHERE sku IS NULL'''
+value = 0
 "#;
 
 const GOOD: &str = "[[step]]\nget = \"/\"";

@@ -93,6 +93,7 @@ fn plan(url: &str, users: u32, until: Until) -> Plan {
             steps: vec![step],
             on_error: OnError::default(),
             thresholds: Vec::new(),
+            proofs: Vec::new(),
         },
         base_url: url.to_owned(),
         warmup: Duration::ZERO,

@@ -30,9 +30,10 @@ fn four_targets_and_all_there_is_to_say() {
     let mut targets = four();
     for target in &mut targets {
         target.counters.insert("inserted_items".to_owned(), 203_000);
-        target.proofs = vec![proof(1, 278_000, 0)];
+        target.counters.insert("queued".to_owned(), 1_234);
+        target.proofs = vec![rows(1, 278_000), nulls(1, 0)];
     }
-    targets[1].proofs = vec![proof(1, 278_000, 0), proof(2, 277_000, 12)];
+    targets[1].proofs = vec![rows(1, 278_000), nulls(1, 0), rows(2, 277_000), nulls(2, 12)];
     targets[3].total.errors = 1_234;
     targets[3].rounds.truncate(2);
     targets[3].total.latency_us.p99 = None;

@@ -56,6 +56,14 @@ fn thresholds(lines: &str) -> String {
     message(&format!("[[step]]\nname = \"redis3\"\nget = \"/\"\n\n[thresholds]\n{lines}\n"))
 }
 
+/// A scenario that counts `queued` and runs Redis, and is right but for this proof.
+fn proof(lines: &str) -> String {
+    message(&format!(
+        "backends = [\"redis\"]\n\n[[step]]\nget = \"/\"\ncounters = {{ queued = \"/n\" }}\n\n\
+         [[proof]]\n{lines}\n"
+    ))
+}
+
 macro_rules! faults {
     ($($name:ident: $message:expr;)*) => {
         $(#[test] fn $name() { insta::assert_snapshot!($message); })*
@@ -222,6 +230,21 @@ text = "/a""#);
     threshold_of_unknown_counter: message("[[step]]\nget = \"/\"\ncounters = { items = \"/n\" }\n\n\
         [thresholds]\n\"counter.itms\" = \"> 5\"\n\"counter.items\" = \"> 1%\"\n");
     threshold_without_operator: thresholds("rate = \"500\"\np99 = 100");
+
+    a_proof_of_nothing: proof("");
+    a_proof_that_asks_twice:
+        proof("redis = \"LLEN queue\"\npostgres = \"SELECT 1\"\ncounter = \"queued\"\nvalue = 1");
+    a_proof_with_unknown_keys: proof("rediss = \"LLEN queue\"\nvalu = 1");
+    a_proof_by_a_backend_that_does_not_run:
+        proof("postgres = \"SELECT count(*) FROM items\"\ncounter = \"queued\"");
+    a_proof_of_an_unknown_counter: proof("redis = \"LLEN queue\"\ncounter = \"queud\"");
+    a_proof_of_a_counter_that_nothing_reads: message(
+        "backends = [\"redis\"]\n[[step]]\nget = \"/\"\n\n[[proof]]\nredis = \"LLEN queue\"\ncounter = \"queued\"\n"
+    );
+    a_proof_of_wrong_types: proof("redis = [\"LLEN\", \"queue\"]\nvalue = \"0\"");
+    a_proof_of_an_empty_question: proof("redis = \" \"\nvalue = 0");
+    a_proof_of_less_than_nothing: proof("redis = \"LLEN queue\"\nvalue = -1");
+    proofs_without_brackets: message("proof = 5\n[[step]]\nget = \"/\"\n");
 
     no_such_file: rendered(&load(Path::new("scenarios/absent.toml")).unwrap_err());
 }

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use loadgen::scenario::{
-    Arrivals, Backend, Body, Comparison, Data, Expect, Http, HttpVersion, Load, Method, Metric,
-    Model, OnError, Open, Scenario, Stage, Template, ThinkTime, Threshold, TransportKind, Until,
-    load, parse,
+    Arrivals, Backend, Body, Claim, Comparison, Data, Expect, Http, HttpVersion, Load, Method,
+    Metric, Model, OnError, Open, Proof, Scenario, Stage, Template, ThinkTime, Threshold,
+    TransportKind, Until, load, parse,
 };
 use serde_json::json;
 
@@ -74,6 +74,8 @@ fn insert_batch_sends_a_thousand_items() {
         (step.counters[0].name.as_str(), step.counters[0].pointer.as_str()),
         ("inserted_items", "/inserted")
     );
+    let claims: Vec<&Claim> = scenario.proofs.iter().map(|proof| &proof.claim).collect();
+    assert_eq!(claims, [&Claim::Counter("inserted_items".to_owned()), &Claim::Value(0)]);
     let Body { content_type, text } = step.body.as_ref().unwrap();
     assert_eq!(content_type, "application/json");
     let items: Vec<serde_json::Value> = serde_json::from_str(&rendered(text, 1)).unwrap();
@@ -155,6 +157,22 @@ fn thresholds_are_in_the_order_of_the_file() {
         [
             threshold(Some("v1.2"), latency, Comparison::AtMost, 1500.0, "v1.2.p99.9 <= 1.5ms"),
             threshold(None, Metric::ErrorRate, Comparison::Less, 0.01, "error_rate < 1%"),
+        ]
+    );
+}
+
+#[test]
+fn proofs_are_in_the_order_of_the_file() {
+    let text = "backends = [\"redis\", \"postgres\"]\n[[step]]\nget = \"/\"\ncounters = { queued = \"/n\" }\n\
+                [[proof]]\nvalue = 1_000\npostgres = \"SELECT 1\"\n\
+                [[proof]]\nredis = \"LLEN queue\"\ncounter = \"queued\"\n";
+    let proof =
+        |backend, question: &str, claim| Proof { backend, question: question.to_owned(), claim };
+    assert_eq!(
+        read(text).proofs,
+        [
+            proof(Backend::Postgres, "SELECT 1", Claim::Value(1_000)),
+            proof(Backend::Redis, "LLEN queue", Claim::Counter("queued".to_owned())),
         ]
     );
 }

@@ -43,6 +43,7 @@ pub(super) fn plan(base_url: &str, users: u32) -> Plan {
             steps: vec![step],
             on_error: OnError::default(),
             thresholds: Vec::new(),
+            proofs: Vec::new(),
         },
         base_url: base_url.to_owned(),
         warmup: Duration::ZERO,

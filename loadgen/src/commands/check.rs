@@ -105,6 +105,9 @@ fn explain(scenario: &Scenario) -> String {
     for threshold in &scenario.thresholds {
         let _ = writeln!(out, "  threshold   {threshold}");
     }
+    for proof in &scenario.proofs {
+        let _ = writeln!(out, "  proof       {proof}");
+    }
     out
 }
 

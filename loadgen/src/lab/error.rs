@@ -7,6 +7,8 @@ use std::time::Duration;
 use miette::{Diagnostic, NamedSource, SourceSpan};
 use thiserror::Error;
 
+use crate::scenario::Backend;
+
 /// Why the lab could not do what it was asked to.
 #[derive(Debug, Error, Diagnostic)]
 pub enum LabError {
@@ -82,6 +84,18 @@ pub enum LabError {
         what: String,
         /// Where the backend writes its log.
         log: PathBuf,
+    },
+
+    /// A proof's question was not answered with one whole number.
+    #[error("the proof `{question}` got no whole number from {backend}{}", quoted(said))]
+    #[diagnostic(help("a proof's question may only read, and has one whole number for an answer"))]
+    Question {
+        /// The backend that was asked.
+        backend: Backend,
+        /// What it was asked.
+        question: String,
+        /// What it said instead.
+        said: Vec<String>,
     },
 
     /// `lab up` while one runs.

@@ -35,7 +35,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::scenario::Backend;
+use crate::scenario::{Backend, Proof};
 
 pub use cpus::Layout;
 pub use error::LabError;
@@ -43,14 +43,13 @@ pub use home::Home;
 pub use machine::Machine;
 pub use manifest::{Manifest, TargetSpec};
 pub use null::NullServer;
-pub use postgres::RowCount;
 pub use python::Python;
 pub use resources::{Observed, Usage, Watched, Window};
 
 use postgres::Postgres;
 use ready::{Probe, Starting};
 use redis::Redis;
-use service::{Service, ServiceSpec};
+use service::{MESSAGE_LINES, Service, ServiceSpec, tail_of};
 
 /// Gets told what takes a while, as a phrase such as "starting redis".
 pub type Progress = Arc<dyn Fn(&str) + Send + Sync>;
@@ -193,12 +192,25 @@ impl Lab {
         Ok(())
     }
 
-    /// What PostgreSQL holds, if it runs.
-    pub async fn count_rows(&self) -> Result<Option<RowCount>, LabError> {
-        match &self.postgres {
-            Some(postgres) => postgres.count_rows().await.map(Some),
-            None => Ok(None),
-        }
+    /// The whole number with which a backend answers a proof's question. It may read, not write.
+    pub async fn ask(&self, proof: &Proof) -> Result<i64, LabError> {
+        let Proof { backend, question, .. } = proof;
+        let answer = match (backend, &self.redis, &self.postgres) {
+            (Backend::Redis, Some(redis), _) => redis.ask(question).await,
+            (Backend::Postgres, _, Some(postgres)) => postgres.ask(question).await,
+            _ => Err("it does not run".to_owned()),
+        };
+        let number = answer.and_then(|answer| {
+            answer.trim().parse().map_err(|_| match answer.trim() {
+                "" => "nothing, or NULL".to_owned(),
+                other => other.to_owned(),
+            })
+        });
+        number.map_err(|said| LabError::Question {
+            backend: *backend,
+            question: question.trim().to_owned(),
+            said: tail_of(&said, MESSAGE_LINES),
+        })
     }
 
     /// The backends that run, and their URLs as targets get them.

@@ -9,20 +9,23 @@ use std::process::Stdio;
 use std::time::Duration;
 use std::{fs, io};
 
-use serde::Serialize;
 use tempfile::TempDir;
 use tokio::process::Command;
 
 use super::error::LabError;
 use super::postgres_programs::{Programs, User};
 use super::ready::{Probe, Starting, listens};
-use super::service::{Service, ServiceSpec, ending, tail_of};
+use super::service::{MESSAGE_LINES, Service, ServiceSpec, ending, tail_of};
 
 /// The user and the database that targets get.
 const NAME: &str = "loadgen";
 
 /// A statement that takes longer does not end any more.
 const STATEMENT_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// A transaction that only reads may still run a program (`COPY … TO PROGRAM`); the role may not.
+const ONLY_READING: &str =
+    "-c default_transaction_read_only=on -c role=pg_read_all_data -c statement_timeout=60s";
 
 /// A running PostgreSQL on loopback, made for this run, with its settings as they come, `fsync` too.
 #[derive(Debug)]
@@ -32,15 +35,6 @@ pub struct Postgres {
     pub(super) service: Service,
     /// Goes with this value; the guard removes it where loadgen can't any more.
     _data: TempDir,
-}
-
-/// What `items` holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct RowCount {
-    /// All rows.
-    pub rows: u64,
-    /// Those in which a column that was sent is NULL.
-    pub nulls: u64,
 }
 
 impl Postgres {
@@ -69,7 +63,7 @@ impl Postgres {
             spec.orders.quit = true;
             spec
         };
-        let client = Client { psql: programs.program("psql"), password, port: 0 };
+        let client = Client { psql: programs.program("psql"), password, port: 0, settings: "" };
         let probe = Probe::Postgres(client.clone());
         let starting = Starting::on(None, spec, probe, Duration::from_secs(30))?;
         let (port, service) = starting.ready().await?;
@@ -106,15 +100,10 @@ impl Postgres {
         Ok(())
     }
 
-    /// What has arrived in `items`.
-    pub async fn count_rows(&self) -> Result<RowCount, LabError> {
-        let sql = "SELECT count(*), count(*) FILTER (WHERE \
-                   sku IS NULL OR name IS NULL OR quantity IS NULL OR price_cents IS NULL) FROM items";
-        let answer = self.tell(NAME, &["-c", sql]).await?;
-        let numbers = answer.trim().split_once('|').and_then(|(rows, nulls)| {
-            Some(RowCount { rows: rows.parse().ok()?, nulls: nulls.parse().ok()? })
-        });
-        numbers.ok_or_else(|| self.fault(&format!("it counted its rows as {answer:?}")))
+    /// What it answers to a query that may only read, or what it says instead.
+    pub(super) async fn ask(&self, query: &str) -> Result<String, String> {
+        // Behind a space a backslash is no command of psql, which could start a shell.
+        self.client.only_reading().psql(NAME, &["-c", &format!(" {query}")]).await
     }
 
     async fn tell(&self, database: &str, what: &[&str]) -> Result<String, LabError> {
@@ -198,12 +187,19 @@ pub struct Client {
     psql: PathBuf,
     password: String,
     port: u16,
+    /// Settings of its sessions, as `PGOPTIONS` has them.
+    settings: &'static str,
 }
 
 impl Client {
     /// The same, for a server on this port.
     pub(super) fn on_port(&self, port: u16) -> Self {
         Self { port, ..self.clone() }
+    }
+
+    /// The same, as one who may read everything and write nothing.
+    fn only_reading(&self) -> Self {
+        Self { settings: ONLY_READING, ..self.clone() }
     }
 
     /// Whether queries are answered.
@@ -217,6 +213,7 @@ impl Client {
     async fn psql(&self, database: &str, what: &[&str]) -> Result<String, String> {
         let mut command = Command::new(&self.psql);
         command.env_clear().env("PGPASSWORD", &self.password).env("LC_ALL", "C");
+        command.env("PGOPTIONS", self.settings);
         command.args(["--host=127.0.0.1", "--no-psqlrc", "--no-password", "--quiet", "--no-align"]);
         command.args(["--tuples-only", "--set=ON_ERROR_STOP=1"]);
         command.arg(format!("--port={}", self.port)).arg(format!("--username={NAME}"));
@@ -232,7 +229,7 @@ impl Client {
         if output.status.success() {
             Ok(String::from_utf8_lossy(&output.stdout).into_owned())
         } else {
-            let said = tail_of(&String::from_utf8_lossy(&output.stderr), 3).join("\n");
+            let said = tail_of(&String::from_utf8_lossy(&output.stderr), MESSAGE_LINES).join("\n");
             Err(said)
         }
     }

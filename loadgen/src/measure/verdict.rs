@@ -63,7 +63,7 @@ pub enum VerdictKind {
     FewCores,
     /// Too few samples for a percentile.
     TooFewSamples,
-    /// A counter and the backend disagree.
+    /// A backend does not hold what the scenario says it must.
     ProofFailed,
     /// A target ended while it was measured.
     TargetEnded,

@@ -11,11 +11,11 @@ use super::differences::differences;
 use super::efficiency::efficiency;
 use super::format::{count, duration, half_width, milliseconds, precise, quantity, rate, wrap};
 use super::matrix;
+use super::proofs::proofs;
 use super::ranked::{parentheses, placed, ranked};
 use super::table::lay_out;
 use crate::measure::{
-    FEWEST_ROUNDS, Placing, Proof, RunRecord, ServerRecord, Summary, TargetRecord, Verdict,
-    VerdictKind,
+    FEWEST_ROUNDS, Placing, RunRecord, ServerRecord, Summary, TargetRecord, Verdict, VerdictKind,
 };
 
 /// The table, what it means, where the run was saved, unless it could not be, and what to type
@@ -32,7 +32,7 @@ pub fn terminal<'a>(record: &RunRecord, folder: impl Into<Option<&'a Path>>) -> 
         differences(&servers(record), !record.is_matrix()),
         conclusion(record),
         bottlenecks(record),
-        counters(record),
+        proofs(record),
         thresholds(record),
         verdicts(record),
         next(record, folder.into()),
@@ -163,41 +163,6 @@ fn summary_row(name: &str, placing: Option<&Placing>, summary: &Summary) -> Vec<
         milliseconds(latency.p99),
         milliseconds(latency.max),
     ]
-}
-
-/// What was counted in the answers, and whether the backend agrees.
-fn counters(record: &RunRecord) -> String {
-    let mut out = String::new();
-    for (target, _) in ranked(record) {
-        for (name, counted) in &target.counters {
-            let proofs: Vec<_> = target.proofs.iter().filter(|p| p.counter == *name).collect();
-            let sum = match proofs.as_slice() {
-                [] => count(*counted),
-                proofs => proof(proofs),
-            };
-            out += &wrap(" ", &format!("{}: {name} {sum}", target.name));
-        }
-    }
-    out
-}
-
-/// All rounds' proofs as one sum.
-fn proof(proofs: &[&Proof]) -> String {
-    let sum = |of: fn(&Proof) -> u64| proofs.iter().map(|proof| of(proof)).sum::<u64>();
-    let (counted, uncounted) = (sum(|p| p.counted), sum(|p| p.uncounted));
-    let (held, incomplete) = (sum(|p| p.held), sum(|p| p.incomplete));
-    let mut text = format!(
-        "{} counted + {} uncounted (verification, warm-up, ramp-up, cut off) {} {} rows in \
-         PostgreSQL",
-        count(counted),
-        count(uncounted),
-        if counted + uncounted == held { "=" } else { "≠" },
-        count(held)
-    );
-    if incomplete > 0 {
-        let _ = write!(text, ", {} of them incomplete", count(incomplete));
-    }
-    text + if proofs.iter().all(|p| p.agrees) { ": proved" } else { ": NOT proved" }
 }
 
 fn thresholds(record: &RunRecord) -> String {

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::http::Http;
 use super::load::Load;
+use super::proof::Proof;
 use super::rows::Rows;
 use super::template::Template;
 use super::threshold::Threshold;
@@ -39,6 +40,8 @@ pub struct Scenario {
     pub on_error: OnError,
     /// What must hold for the run to pass.
     pub thresholds: Vec<Threshold>,
+    /// What backends must hold after each round.
+    pub proofs: Vec<Proof>,
 }
 
 impl Scenario {

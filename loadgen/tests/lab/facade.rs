@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use loadgen::lab::service::{Service, ServiceSpec};
-use loadgen::lab::{Home, Lab, LabError, Layout, Options, RowCount, Watched, Window};
-use loadgen::scenario::Backend;
+use loadgen::lab::{Home, Lab, LabError, Layout, Options, Watched, Window};
+use loadgen::scenario::{Backend, Claim, Proof};
 use rustix::process::Signal;
 
 use super::support::{Process, assert_gone, below, http, project, project_with, send};
@@ -17,13 +17,23 @@ async fn lab(project: &Path) -> Lab {
     Lab::prepare(home, options, Arc::new(|what: &str| eprintln!("{what}"))).await.unwrap()
 }
 
+/// What the lab says to a question, without the program's own words around it.
+async fn ask(lab: &Lab, backend: Backend, question: &str) -> Result<i64, String> {
+    let (question, claim) = (question.to_owned(), Claim::Value(0));
+    let answer = lab.ask(&Proof { backend, question, claim }).await;
+    answer.map_err(|error| match error {
+        LabError::Question { said, .. } => said.join("\n"),
+        other => panic!("{other}"),
+    })
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_round_over_both_backends() {
     let project = project().await;
     let mut lab = lab(project.path()).await;
     lab.start_backends(&[Backend::Redis, Backend::Postgres]).await.unwrap();
     lab.fill().await.unwrap();
-    assert_eq!(lab.count_rows().await.unwrap(), Some(RowCount { rows: 0, nulls: 0 }));
+    assert_eq!(ask(&lab, Backend::Postgres, "SELECT count(*) FROM items").await, Ok(0));
 
     let target = lab.start_target("fastapi", "fastapi-1.log", 1).await.unwrap();
     let mut watched: Vec<Watched> = lab.backend_services().into_iter().map(Watched::from).collect();
@@ -34,13 +44,13 @@ async fn a_round_over_both_backends() {
     let item = r#"{"sku": "11111111-2222-3333-4444-555555555555", "name": "n", "quantity": 1, "price_cents": 2}"#;
     let (status, _) = http(&target.url, "POST /items", &format!("[{item},{item}]"));
     assert_eq!(status, 201);
-    assert_eq!(lab.count_rows().await.unwrap(), Some(RowCount { rows: 2, nulls: 0 }));
+    assert_eq!(ask(&lab, Backend::Postgres, "SELECT count(*) FROM items").await, Ok(2));
     let usage = window.close();
     assert_eq!(usage.services.keys().collect::<Vec<_>>(), ["fastapi", "postgres", "redis"]);
     assert!(usage.services.values().all(|usage| usage.rss_mean_bytes > 1_000_000), "{usage:?}");
 
     lab.fill().await.unwrap();
-    assert_eq!(lab.count_rows().await.unwrap(), Some(RowCount { rows: 0, nulls: 0 }));
+    assert_eq!(ask(&lab, Backend::Postgres, "SELECT count(*) FROM items").await, Ok(0));
     let services = lab.backend_services().into_iter().chain([target.service()]);
     let processes: Vec<Process> = services.flat_map(|service| below(service.guard_pid())).collect();
     assert!(processes.len() > 6, "{processes:?}");
@@ -48,6 +58,45 @@ async fn a_round_over_both_backends() {
     lab.stop().await.unwrap();
     assert!(processes.iter().all(|process| !process.is_alive()));
     assert!(project.path().join("logs/fastapi-1.log").is_file());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_question_has_one_whole_number_for_an_answer_and_changes_nothing() {
+    let project = project().await;
+    let mut lab = lab(project.path()).await;
+    lab.start_backends(&[Backend::Redis, Backend::Postgres]).await.unwrap();
+    lab.fill().await.unwrap();
+
+    let sql = |query: &'static str| ask(&lab, Backend::Postgres, query);
+    assert_eq!(sql("\n  SELECT\n    -5;\n").await, Ok(-5));
+    assert_eq!(sql("SHOW statement_timeout").await, Err("1min".to_owned()));
+    let none = "nothing, or NULL".to_owned();
+    assert_eq!(sql("SELECT sum(quantity) FROM items").await, Err(none));
+    assert_eq!(sql("SELECT 1 UNION SELECT 2").await, Err("1\n2".to_owned()));
+    assert_eq!(sql("SELECT 1.5").await, Err("1.5".to_owned()));
+    let refused = [
+        ("DELETE FROM items RETURNING 1", "cannot execute DELETE in a read-only transaction"),
+        ("SET transaction_read_only = off; DELETE FROM items", "permission denied for table items"),
+        ("SELECT 1; COPY (SELECT 1) TO PROGRAM 'true'", "permission denied to COPY to or from an"),
+        ("\\! echo 1", "syntax error at or near \"\\\""),
+    ];
+    for (query, said) in refused {
+        let answer = sql(query).await;
+        assert!(answer.as_ref().is_err_and(|all| all.contains(said)), "{query}: {answer:?}");
+    }
+
+    let redis = |command: &'static str| ask(&lab, Backend::Redis, command);
+    assert_eq!(redis("LLEN queue").await, Ok(0));
+    assert_eq!(redis(" STRLEN  loadgen:1\n").await, Ok(7));
+    assert_eq!(redis("GET nowhere").await, Ok(0));
+    assert_eq!(redis("GET loadgen:1").await, Err("value-1".to_owned()));
+    assert_eq!(redis("KEYS *").await, Err("an array, not one value".to_owned()));
+    for command in ["INCR queue", "FLUSHALL", "EVAL return(1) 0", "ACL WHOAMI"] {
+        let answer = redis(command).await;
+        assert!(answer.as_ref().is_err_and(|all| all.starts_with("NOPERM")), "{answer:?}");
+    }
+    assert_eq!(redis("DBSIZE").await, Ok(3));
+    lab.stop().await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]

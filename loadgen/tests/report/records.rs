@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use loadgen::measure::{
-    BodySizes, Environment, Latencies, LatencyOverRounds, LatencySummary, LoadRecord, Proof,
-    ResourceRecord, RoundRecord, RunRecord, SCHEMA, ServerRecord, Summary, TargetRecord,
-    ThresholdRecord, compare,
+    BodySizes, Claimed, Environment, Latencies, LatencyOverRounds, LatencySummary, LoadRecord,
+    ProofRecord, ResourceRecord, RoundRecord, RunRecord, SCHEMA, ServerRecord, Summary,
+    TargetRecord, ThresholdRecord, compare,
 };
 
 /// A record of these targets, compared, of as many rounds as the first has.
@@ -162,19 +162,27 @@ pub fn four() -> Vec<TargetRecord> {
     targets
 }
 
-pub fn proof(round: u32, held: u64, incomplete: u64) -> Proof {
-    let (counted, uncounted) = (203_000, 75_000);
-    let agrees = held == counted + uncounted && incomplete == 0;
-    Proof {
-        unknown: 0,
-        round,
+/// That so many rows are in PostgreSQL, where there should be 278,000.
+pub fn rows(round: u32, held: i64) -> ProofRecord {
+    let claimed = Claimed::Answers {
         counter: "inserted_items".to_owned(),
-        counted,
-        uncounted,
-        held,
-        incomplete,
-        agrees,
-    }
+        counted: 203_000,
+        uncounted: 75_000,
+    };
+    proof(round, "SELECT count(*) FROM items", claimed, held)
+}
+
+/// That so many of them lack something, where none should.
+pub fn nulls(round: u32, held: i64) -> ProofRecord {
+    let question = "SELECT count(*)\nFROM items\nWHERE sku IS NULL OR name IS NULL OR quantity IS \
+                    NULL OR price_cents IS NULL";
+    proof(round, question, Claimed::Scenario { value: 0 }, held)
+}
+
+fn proof(round: u32, question: &str, claimed: Claimed, held: i64) -> ProofRecord {
+    let (backend, question) = ("postgres".to_owned(), question.to_owned());
+    let agrees = claimed.is(held);
+    ProofRecord { round, backend, question, claimed, held, unknown: 0, agrees }
 }
 
 pub fn threshold(

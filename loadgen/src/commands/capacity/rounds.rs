@@ -228,7 +228,7 @@ impl<'q, 's, 'a> Rounds<'q, 's, 'a> {
             yielded,
             observed,
             verified,
-            rows: None,
+            answers: Vec::new(),
             whole: true,
             ended: None,
         })

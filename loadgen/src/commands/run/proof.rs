@@ -1,43 +1,64 @@
-//! Whether a backend holds what the answers said it would.
+//! Whether backends hold what the scenario says they would.
 
-use super::session::{PROVED, Round};
+use super::session::Round;
 use super::steps::{by_step, counters};
-use crate::measure::{Counts, Phase, Proof};
-use crate::scenario::Step;
+use crate::lab::{Lab, LabError};
+use crate::measure::{Claimed, Counts, Phase, ProofRecord};
+use crate::scenario::{Claim, Proof, Scenario, Step};
 
 /// What is in no count, and reaches a backend all the same.
 const UNCOUNTED: [Phase; 4] = [Phase::Warmup, Phase::RampUp, Phase::Tail, Phase::Stop];
 
-/// Holds the counter against the rows that were found.
-pub fn proof(steps: &[Step], round: &Round) -> Option<Proof> {
-    let found = round.rows.as_ref()?;
-    let of = |phase| {
-        let counts = by_step(round.yielded.series.phase(phase), steps.len());
-        counters(steps, &counts).get(PROVED).copied()
+/// What the backends answer to all questions of the scenario, in their order.
+pub async fn ask(lab: &Lab, scenario: &Scenario) -> Result<Vec<i64>, LabError> {
+    let mut answers = Vec::new();
+    for proof in &scenario.proofs {
+        answers.push(lab.ask(proof).await?);
+    }
+    Ok(answers)
+}
+
+/// Holds the answers after a round, if it has any, against what they had to be.
+pub fn proofs(scenario: &Scenario, round: &Round) -> Vec<ProofRecord> {
+    let unknown = unknown(round);
+    let answered = scenario.proofs.iter().zip(&round.answers);
+    let held_against = answered.map(|(proof, held)| {
+        let claimed = claimed(proof, &scenario.steps, round);
+        ProofRecord {
+            round: round.number,
+            backend: proof.backend.to_string(),
+            question: proof.question.clone(),
+            agrees: claimed.is(*held),
+            claimed,
+            held: *held,
+            unknown,
+        }
+    });
+    held_against.collect()
+}
+
+fn claimed(proof: &Proof, steps: &[Step], round: &Round) -> Claimed {
+    let counter = match &proof.claim {
+        Claim::Value(value) => return Claimed::Scenario { value: *value },
+        Claim::Counter(counter) => counter,
     };
-    let counted = of(Phase::Hold)?;
-    let verified = round
+    let sum = |counts: &[Counts]| counters(steps, counts).get(counter).copied().unwrap_or(0);
+    let of = |phase| sum(&by_step(round.yielded.series.phase(phase), steps.len()));
+    let verified: Vec<Counts> = round
         .verified
         .iter()
         .map(|values| Counts { counters: values.clone(), ..Counts::default() })
-        .collect::<Vec<_>>();
-    let verified = counters(steps, &verified).get(PROVED).copied().unwrap_or(0);
-    let others = UNCOUNTED.into_iter().filter_map(of).sum::<u64>();
-    let uncounted = verified + others;
-    let unknown = UNCOUNTED
-        .into_iter()
-        .chain([Phase::Hold])
-        .flat_map(|phase| round.yielded.series.phase(phase))
-        .map(|counts| counts.failures() + counts.unanswered)
-        .sum();
-    Some(Proof {
-        round: round.number,
-        counter: PROVED.to_owned(),
-        counted,
-        uncounted,
-        held: found.rows,
-        unknown,
-        incomplete: found.nulls,
-        agrees: found.rows == counted + uncounted && found.nulls == 0,
-    })
+        .collect();
+    Claimed::Answers {
+        counter: counter.clone(),
+        counted: of(Phase::Hold),
+        uncounted: sum(&verified) + UNCOUNTED.into_iter().map(of).sum::<u64>(),
+    }
+}
+
+/// Requests that may have had an effect of which no answer told.
+fn unknown(round: &Round) -> u64 {
+    let phases = UNCOUNTED.into_iter().chain([Phase::Hold]);
+    let counts = phases.flat_map(|phase| round.yielded.series.phase(phase));
+    counts.map(|counts| counts.failures() + counts.unanswered).sum()
 }

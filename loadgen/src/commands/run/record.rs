@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 use super::comparison;
 use super::job::Job;
 use super::matrix::Contender;
-use super::proof::proof;
+use super::proof::proofs;
 use super::resources::{cpu_over_rounds, machine, others, resources};
 use super::session::{Measured, Round, held};
 use super::steps::{by_step, counters, together};
@@ -143,7 +143,7 @@ fn pool(
         uncoordinated_us: uncoordinated(job, contender.users, &together(&counts), window),
         total,
         counters: counters(steps, &counts),
-        proofs: rounds.measured.iter().filter_map(|round| proof(steps, round)).collect(),
+        proofs: rounds.measured.iter().flat_map(|round| proofs(&job.scenario, round)).collect(),
         resources: resources(
             rounds.measured.iter().map(|round| &round.observed.services),
             answered(&counts),

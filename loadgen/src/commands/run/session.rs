@@ -13,15 +13,17 @@ use super::fail_fast::FailFast;
 use super::generator::{Generator, Yield};
 use super::job::{Job, Subject};
 use super::order::order;
+use super::proof;
 use crate::cluster::{Cluster, LocalWorkers};
 use crate::commands::{Exit, Failure};
 use crate::engine::{self, Plan};
-use crate::lab::{Lab, LabError, Layout, Observed, RowCount, Target, Watched, Window};
+use crate::lab::{Lab, LabError, Layout, Observed, Target, Watched, Window};
 use crate::measure::{Calibration, Counts, Phase, Series, Snapshot, StoppedEarly};
 use crate::report::Progress;
 
-/// The counter that is held against the rows of the table `items`.
-pub const PROVED: &str = "inserted_items";
+/// What is said of proofs where there is no lab.
+const NO_BACKENDS: &str =
+    "proofs are left out: loadgen runs no backends beside the server at --url";
 
 /// A run under way.
 pub struct Session<'a> {
@@ -51,8 +53,9 @@ pub struct Round {
     pub observed: Observed,
     /// What the verification read from the answers, by step and counter.
     pub verified: Vec<Vec<u64>>,
-    /// What PostgreSQL held afterwards, where a whole round can be held against it.
-    pub rows: Option<RowCount>,
+    /// What the backends answered afterwards, by the scenario's proofs; empty where the round is not
+    /// whole.
+    pub answers: Vec<i64>,
     /// Whether it went to its planned end with all of its load.
     pub whole: bool,
     /// How the target or a backend ended, if one ended by itself.
@@ -142,6 +145,7 @@ impl<'a> Session<'a> {
         if let Some(lab) = &self.lab {
             measured.backends = lab.backend_versions().await;
         }
+        self.try_proofs().await?;
         measured.calibration = self.calibration().await?;
         let targets = self.job.contenders.len();
         for number in 1..=self.job.rounds {
@@ -195,6 +199,26 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
+    /// Asks the scenario's questions once, so that one that has no answer takes nobody's time.
+    async fn try_proofs(&self) -> Result<(), Stopped> {
+        let scenario = &self.job.scenario;
+        match &self.lab {
+            _ if scenario.proofs.is_empty() => {}
+            None => self.progress.note(NO_BACKENDS),
+            Some(lab) => {
+                unless(&self.interrupt, lab.fill()).await?.map_err(Failure::from)?;
+                self.ask(lab).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What the backends answer to the scenario's questions.
+    async fn ask(&self, lab: &Lab) -> Result<Vec<i64>, Stopped> {
+        let asked = unless(&self.interrupt, proof::ask(lab, &self.job.scenario)).await?;
+        Ok(asked.map_err(Failure::from)?)
+    }
+
     /// What the generator can send at most, from an earlier run or found out now.
     pub async fn calibration(&mut self) -> Result<Option<Calibration>, Stopped> {
         if !self.job.calibrate {
@@ -240,21 +264,21 @@ impl<'a> Session<'a> {
             yielded,
             observed,
             verified,
-            rows: None,
+            answers: Vec::new(),
             whole,
             ended: how,
         };
-        let counted = self.count_rows(whole).await;
-        if let Ok(rows) = counted {
-            round.rows = rows;
-        }
+        let asked = match &self.lab {
+            Some(lab) if whole => self.ask(lab).await,
+            _ => Ok(Vec::new()),
+        };
+        let asked = asked.map(|answers| round.answers = answers);
         rounds.push(round);
         if let Some(error) = ended {
             return Err(Failure::from(error).into());
         }
         stopped?;
-        counted?;
-        Ok(())
+        asked
     }
 
     /// Fills the backends and starts the target: where it answers, and what runs there unless
@@ -281,17 +305,6 @@ impl<'a> Session<'a> {
     pub fn ended(&mut self, running: Option<&mut Target>) -> Option<LabError> {
         let target = running.and_then(Target::lost);
         target.or_else(|| self.lab.as_mut()?.lost_backends().into_iter().next())
-    }
-
-    /// What the round left in PostgreSQL, where a counter can be held against it.
-    async fn count_rows(&self, whole: bool) -> Result<Option<RowCount>, Failure> {
-        let mut counters = self.job.scenario.steps.iter().flat_map(|step| &step.counters);
-        match &self.lab {
-            Some(lab) if whole && counters.any(|counter| counter.name == PROVED) => {
-                Ok(lab.count_rows().await?)
-            }
-            _ => Ok(None),
-        }
     }
 
     /// Verifies the target and puts the load on it.

@@ -12,7 +12,10 @@ use self::bottleneck::{bottleneck, disturbed};
 use self::little::littles_law;
 use self::machine::machine;
 use self::server::{open_files, unequal_workers};
-use crate::measure::{Proof, RunRecord, StoppedEarly, TargetRecord, Trend, Verdict, VerdictKind};
+use crate::measure::{
+    Claimed, ProofRecord, RunRecord, StoppedEarly, TargetRecord, Trend, Verdict, VerdictKind,
+};
+use crate::report::in_short;
 use crate::scenario::{Scenario, When};
 
 /// Judges the record of a run of `scenario`, which is complete but for its verdicts.
@@ -276,20 +279,21 @@ fn too_few_samples(target: &TargetRecord) -> Option<Verdict> {
     Some(verdict(target, VerdictKind::TooFewSamples, message, advice))
 }
 
-fn proof_failed(target: &TargetRecord, proof: &Proof) -> Option<Verdict> {
+fn proof_failed(target: &TargetRecord, proof: &ProofRecord) -> Option<Verdict> {
     if proof.agrees {
         return None;
     }
-    let incomplete = match proof.incomplete {
-        0 => String::new(),
-        n => format!(", {n} of them incomplete"),
+    let claimed = match &proof.claimed {
+        Claimed::Answers { counter, counted, uncounted } => {
+            format!("{counter} counted {counted}, and {uncounted} outside of the count")
+        }
+        Claimed::Scenario { value } => format!("it should be {value}"),
     };
-    let message = format!(
-        "round {}: {} counted {}, and {} outside of the count, but the backend holds {}{incomplete}",
-        proof.round, proof.counter, proof.counted, proof.uncounted, proof.held
-    );
+    let ProofRecord { round, backend, held, .. } = proof;
+    let question = in_short(&proof.question);
+    let message = format!("round {round}: {claimed}, but {backend} says {held} to `{question}`");
     let advice = match proof.unknown {
-        0 => "what the server says it did is not what the backend holds: don't trust its rate",
+        0 => "the backend does not hold what it should: don't trust the server's rate",
         _ => "requests that failed or were cut off may have been carried out all the same",
     };
     Some(verdict(target, VerdictKind::ProofFailed, message, advice))

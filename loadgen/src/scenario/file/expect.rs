@@ -6,6 +6,7 @@ use super::json;
 use super::reader::{Faults, Table, Value};
 use crate::scenario::error::Fault;
 use crate::scenario::model::{Counter, Expect, Method};
+use crate::scenario::nearest::suggestion;
 
 pub(super) fn read(
     table: &mut Table<'_>,
@@ -91,6 +92,15 @@ fn read_counters(value: &Value<'_>, faults: &mut Faults<'_>) -> Vec<Counter> {
         Some(Counter { name: counter.key.to_owned(), pointer: pointer.to_owned() })
     });
     counters.collect()
+}
+
+/// What is wrong with the name of a counter, and the mend, where the steps read only `known`.
+pub(super) fn unknown_counter(name: &str, known: &[&str]) -> (String, String) {
+    let help = match known {
+        [] => format!("let a step read it from its answers: counters = {{ {name} = \"/…\" }}"),
+        known => suggestion(name, known.iter().copied()),
+    };
+    (format!("there is no counter `{name}`"), help)
 }
 
 /// Notes what is wrong with a JSON pointer (RFC 6901, section 3).

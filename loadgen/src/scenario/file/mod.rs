@@ -11,6 +11,7 @@ mod headers;
 mod http;
 mod json;
 mod load;
+mod proof;
 mod reader;
 mod rows;
 mod step;
@@ -73,21 +74,25 @@ fn read_scenario(
     let (names, steps) = step::read_all(table.take("step"), faults);
     let thresholds = table.take("thresholds");
     let counters = steps.as_ref().map(|steps| counters(steps));
-    let known = thresholds::Known { steps: names.as_deref(), counters };
+    let known = thresholds::Known { steps: names.as_deref(), counters: counters.as_deref() };
     let thresholds = thresholds.map(|value| thresholds::read(&value, &known, faults));
+    let backends = backends.unwrap_or_default();
+    let known = proof::Known { backends: &backends, counters: counters.as_deref() };
+    let proofs = proof::read_all(table.take("proof"), &known, faults);
     table.finish(faults);
     let rows = steps.as_deref().map(|steps| rows::used(rows, steps, faults));
     Some(Scenario {
         name: name.to_owned(),
         description: description.map(str::to_owned),
         targets: targets.unwrap_or_default(),
-        backends: backends.unwrap_or_default(),
+        backends,
         http: http.unwrap_or_default(),
         load: load?,
         rows: rows.unwrap_or_default(),
         steps: steps?,
         on_error: on_error.unwrap_or_default(),
         thresholds: thresholds.unwrap_or_default(),
+        proofs,
     })
 }
 

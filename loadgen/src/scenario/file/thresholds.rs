@@ -2,6 +2,7 @@
 
 use toml::de::DeValue;
 
+use super::expect;
 use super::reader::{Faults, Value};
 use crate::scenario::error::Fault;
 use crate::scenario::nearest::suggestion;
@@ -12,7 +13,7 @@ pub(super) struct Known<'a> {
     /// The names of all steps.
     pub steps: Option<&'a [String]>,
     /// The names of all counters.
-    pub counters: Option<Vec<&'a str>>,
+    pub counters: Option<&'a [&'a str]>,
 }
 
 /// Reads all thresholds.
@@ -68,16 +69,13 @@ fn read_threshold(
 /// The counter in `counter.NAME`; nothing where that is a metric of a step called `counter`.
 fn counter(value: &Value<'_>, known: &Known<'_>, faults: &mut Faults<'_>) -> Option<Metric> {
     let name = value.key.strip_prefix("counter.")?;
-    let is_known = known.counters.as_ref().is_some_and(|counters| counters.contains(&name));
+    let is_known = known.counters.is_some_and(|counters| counters.contains(&name));
     if !is_known && Metric::split(value.key).is_some() {
         return None;
     }
-    if let Some(counters) = known.counters.as_ref().filter(|_| !is_known) {
-        let help = match counters.as_slice() {
-            [] => format!("let a step read it from its answers: counters = {{ {name} = \"/…\" }}"),
-            counters => suggestion(name, counters.iter().copied()),
-        };
-        let fault = Fault::new(format!("there is no counter `{name}`"));
+    if let Some(counters) = known.counters.filter(|_| !is_known) {
+        let (message, help) = expect::unknown_counter(name, counters);
+        let fault = Fault::new(message);
         faults.add(fault.at(value.key_place.clone(), "unknown counter").help(help));
     }
     Some(Metric::Counter(name.to_owned()))

@@ -1,0 +1,109 @@
+//! What was counted in the answers, and whether backends hold what they should.
+
+use super::format::{count, wrap};
+use super::ranked::ranked;
+use crate::measure::{Claimed, ProofRecord, RunRecord, TargetRecord};
+
+/// The counters of each target, with the proofs that hold them against a backend, and then what
+/// backends should hold whatever the answers say.
+pub fn proofs(record: &RunRecord) -> String {
+    let targets: Vec<&TargetRecord> =
+        ranked(record).into_iter().map(|(target, _)| target).collect();
+    let counters: String = targets.iter().map(|target| counters(target)).collect();
+    counters + &values(&targets)
+}
+
+/// A proof's question in one line, cut where it is long.
+#[must_use]
+pub fn in_short(question: &str) -> String {
+    const LONGEST: usize = 60;
+    let line = question.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(LONGEST) {
+        Some((cut, _)) => format!("{}…", line[..cut].trim_end()),
+        None => line,
+    }
+}
+
+fn counters(target: &TargetRecord) -> String {
+    let mut out = String::new();
+    for (name, counted) in &target.counters {
+        let of_counter = |proof: &&ProofRecord| proof.claimed.counter() == Some(name);
+        let proofs = by_proof(target.proofs.iter().filter(of_counter));
+        let mut line = |text: &str| out += &wrap(" ", &format!("{}: {name} {text}", target.name));
+        if proofs.is_empty() {
+            line(&count(*counted));
+        }
+        for rounds in &proofs {
+            // One question to a backend needs no telling from others.
+            let whom = if proofs.len() == 1 { rounds[0].backend.clone() } else { asked(rounds) };
+            line(&sum(rounds, &whom));
+        }
+    }
+    out
+}
+
+/// All rounds' records of one proof as one sum, with what `whom` holds.
+fn sum(rounds: &[&ProofRecord], whom: &str) -> String {
+    let (mut counted, mut claimed, mut held) = (0_u64, 0_u64, 0_i64);
+    for proof in rounds {
+        if let Claimed::Answers { counted: in_count, .. } = proof.claimed {
+            counted = counted.saturating_add(in_count);
+        }
+        claimed = claimed.saturating_add(proof.claimed.number());
+        held = held.saturating_add(proof.held);
+    }
+    format!(
+        "{} counted + {} uncounted (verification, warm-up, ramp-up, cut off) {} {} in {whom}: {}",
+        count(counted),
+        count(claimed - counted),
+        if i64::try_from(claimed) == Ok(held) { "=" } else { "≠" },
+        signed(held),
+        proved(rounds.iter().all(|proof| proof.agrees))
+    )
+}
+
+/// A line for each proof, over all targets: there is nothing to tell of each but whether it holds.
+fn values(targets: &[&TargetRecord]) -> String {
+    let all = targets.iter().flat_map(|target| &target.proofs);
+    let mut out = String::new();
+    for rounds in by_proof(all.filter(|proof| proof.claimed.counter().is_none())) {
+        let failed: Vec<&str> = targets
+            .iter()
+            .filter(|target| target.proofs.iter().any(|p| p.is_again(rounds[0]) && !p.agrees))
+            .map(|target| target.name.as_str())
+            .collect();
+        let value = count(rounds[0].claimed.number());
+        let held = match failed.as_slice() {
+            [] => format!("= {value}"),
+            failed => format!("≠ {value} for {}", failed.join(", ")),
+        };
+        let line = format!("{} {held}: {}", asked(&rounds), proved(failed.is_empty()));
+        out += &wrap(" ", &line);
+    }
+    out
+}
+
+/// The records of each of the scenario's proofs, in its order.
+fn by_proof<'a>(records: impl Iterator<Item = &'a ProofRecord>) -> Vec<Vec<&'a ProofRecord>> {
+    let mut proofs: Vec<Vec<&ProofRecord>> = Vec::new();
+    for record in records {
+        match proofs.iter_mut().find(|earlier| earlier[0].is_again(record)) {
+            Some(earlier) => earlier.push(record),
+            None => proofs.push(vec![record]),
+        }
+    }
+    proofs
+}
+
+/// Who was asked, and what.
+fn asked(rounds: &[&ProofRecord]) -> String {
+    format!("{}, `{}`", rounds[0].backend, in_short(&rounds[0].question))
+}
+
+fn proved(proved: bool) -> &'static str {
+    if proved { "proved" } else { "NOT proved" }
+}
+
+fn signed(n: i64) -> String {
+    format!("{}{}", if n < 0 { "-" } else { "" }, count(n.unsigned_abs()))
+}

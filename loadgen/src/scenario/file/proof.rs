@@ -1,0 +1,99 @@
+//! `[[proof]]`: what a backend must hold after each round.
+
+use super::expect;
+use super::reader::{Faults, Table, Value};
+use crate::scenario::error::Fault;
+use crate::scenario::model::Backend;
+use crate::scenario::proof::{Claim, Proof};
+
+/// The keys of a question, each the name of the backend that answers it.
+const QUESTIONS: [(&str, Backend); 2] =
+    [("postgres", Backend::Postgres), ("redis", Backend::Redis)];
+
+/// Answers are signed, in PostgreSQL and in Redis.
+const MOST: u64 = i64::MAX as u64;
+
+/// What proofs may be about.
+pub(super) struct Known<'a> {
+    /// The scenario's backends.
+    pub backends: &'a [Backend],
+    /// The names of all counters; `None` where steps have faults.
+    pub counters: Option<&'a [&'a str]>,
+}
+
+/// Reads all proofs.
+pub(super) fn read_all(
+    value: Option<Value<'_>>,
+    known: &Known<'_>,
+    faults: &mut Faults<'_>,
+) -> Vec<Proof> {
+    let values =
+        value.and_then(|value| value.array("an array of tables, each headed [[proof]]", faults));
+    let values = values.unwrap_or_default();
+    values.iter().filter_map(|value| read(value, known, faults)).collect()
+}
+
+fn read(value: &Value<'_>, known: &Known<'_>, faults: &mut Faults<'_>) -> Option<Proof> {
+    let mut table = value.table("a [[proof]]", faults)?;
+    let question = read_question(&mut table, known, faults);
+    let claim = read_claim(&mut table, known, faults);
+    table.finish(faults);
+    let (backend, question) = question?;
+    Some(Proof { backend, question, claim: claim? })
+}
+
+fn read_question(
+    table: &mut Table<'_>,
+    known: &Known<'_>,
+    faults: &mut Faults<'_>,
+) -> Option<(Backend, String)> {
+    let help = "ask a backend: postgres = \"SELECT count(*) FROM items\", redis = \"LLEN queue\"";
+    let value = take_one(table, QUESTIONS.map(|(key, _)| key), help, faults)?;
+    let (_, backend) = QUESTIONS.into_iter().find(|(key, _)| *key == value.key)?;
+    let question = value.name(faults)?;
+    if !known.backends.contains(&backend) {
+        let fault = Fault::new(format!("`{backend}` is not among the scenario's backends"));
+        let all = known.backends.iter().chain([&backend]).map(|name| format!("\"{name}\""));
+        let help = format!("add it: backends = [{}]", all.collect::<Vec<_>>().join(", "));
+        faults.add(fault.at(value.key_place.clone(), "does not run").help(help));
+    }
+    Some((backend, question.to_owned()))
+}
+
+fn read_claim(table: &mut Table<'_>, known: &Known<'_>, faults: &mut Faults<'_>) -> Option<Claim> {
+    let help = "say what the answer must be: counter = \"NAME\", one of the steps', or value = 0";
+    let value = take_one(table, ["counter", "value"], help, faults)?;
+    if value.key == "value" {
+        return value.integer(0..=MOST, faults).map(Claim::Value);
+    }
+    let name = value.name(faults)?;
+    if let Some(counters) = known.counters.filter(|counters| !counters.contains(&name)) {
+        let (message, help) = expect::unknown_counter(name, counters);
+        return value.fault(message, "unknown counter", help, faults);
+    }
+    Some(Claim::Counter(name.to_owned()))
+}
+
+/// The one of these keys that the proof has.
+fn take_one<'a>(
+    table: &mut Table<'a>,
+    keys: [&'static str; 2],
+    help: &str,
+    faults: &mut Faults<'_>,
+) -> Option<Value<'a>> {
+    let mut found = table.take_any(keys);
+    found.sort_by_key(|value| value.key_place.start);
+    let [one, other] = keys;
+    let fault = match found.as_slice() {
+        [value] => return Some(value.clone()),
+        [first, second, ..] => Fault::new(format!("a proof has `{one}` or `{other}`, not both"))
+            .at(first.key_place.clone(), "this one")
+            .at(second.key_place.clone(), "and this one")
+            .help("make two proofs of it"),
+        [] => Fault::new(format!("a proof has neither `{one}` nor `{other}`"))
+            .at(table.place.clone(), "here")
+            .help(help),
+    };
+    faults.add(fault);
+    None
+}
