@@ -120,7 +120,7 @@ impl Attack {
             return Err(EngineError::UserPanicked);
         }
         // What users send at their stop comes after it.
-        let ended = shared.iterating.over_at().unwrap_or_else(Instant::now);
+        let ended = shared.gate.ended(shared.iterating.over_at().unwrap_or_else(Instant::now));
         let first = shared.plan.scenario.start_steps().end;
         for Due { planned, counted } in shared.gate.unsent(ended) {
             shared.recorder.unsent(first, counted, planned);

@@ -227,6 +227,14 @@ impl Gate {
         self.timeline.end
     }
 
+    /// When the load ended, of which the last user left at `left`. In the open model users leave
+    /// when no request is to come any more before the end, which is a little earlier.
+    #[must_use]
+    pub fn ended(&self, left: Instant) -> Instant {
+        let to_its_end = self.is_open() && !self.is_halted() && !self.is_spent();
+        self.timeline.end.filter(|_| to_its_end).map_or(left, |end| end.max(left))
+    }
+
     /// When requests that are still under way are given up: a little after the round's end.
     #[must_use]
     pub fn cut_at(&self) -> Option<Instant> {
