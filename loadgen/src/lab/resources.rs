@@ -185,7 +185,11 @@ impl Samples {
 
     fn take(&mut self) {
         let kind = ProcessRefreshKind::nothing().with_cpu().with_memory().without_tasks();
-        self.system.refresh_processes_specifics(ProcessesToUpdate::All, true, kind);
+        // To find what is below one, all processes have to be looked at.
+        let alone = self.watched.iter().all(|watched| watched.scope == Scope::Alone);
+        let pids: Vec<Pid> = self.watched.iter().map(|w| Pid::from_u32(w.pid)).collect();
+        let which = if alone { ProcessesToUpdate::Some(&pids) } else { ProcessesToUpdate::All };
+        self.system.refresh_processes_specifics(which, true, kind);
         for watched in &self.watched {
             let seen = self.seen.entry(watched.name.clone()).or_default();
             let (mut bytes, mut files) = (0, None);
