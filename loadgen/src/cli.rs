@@ -57,8 +57,9 @@ pub enum Command {
     /// Start the targets and backends alone, for development.
     #[command(subcommand)]
     Lab(LabCommand),
-    /// Serve a manager; started by loadgen itself.
-    #[command(hide = true)]
+    /// Measure with workers on other hosts: wait for them, and give each its share of the load.
+    Manager(ManagerArgs),
+    /// Serve a manager, with the join file that it has written.
     Worker(WorkerArgs),
     /// Hold one service and end it with loadgen; started by loadgen itself.
     #[command(hide = true)]
@@ -253,13 +254,61 @@ impl From<BackendName> for Backend {
     }
 }
 
+/// The options of `manager`.
+#[derive(Debug, Args)]
+#[command(after_help = MANAGER_EXAMPLES)]
+pub struct ManagerArgs {
+    /// The workers that the run waits for.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub expect_workers: u32,
+    /// Where workers find this host: its name or address, and a free port.
+    #[arg(long, value_name = "HOST:PORT", value_parser = host_and_port)]
+    pub listen: String,
+    /// The folder of the workers' join files, and of the key that certifies them; made where there is
+    /// none.
+    #[arg(long, value_name = "DIR", default_value = "join")]
+    pub join_dir: PathBuf,
+    /// How long to wait for the workers [default: until they are there].
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, allow_hyphen_values = true)]
+    pub wait: Option<Duration>,
+    /// The options of `run`.
+    #[command(flatten)]
+    pub run: RunArgs,
+}
+
+const MANAGER_EXAMPLES: &str = "\
+Examples:
+  loadgen manager --listen load-1:7447 --expect-workers 3 \\
+      --scenario direct --url http://app-host:8000
+  loadgen worker --join join/1                    on the first of the three hosts
+
+Exit codes are those of `loadgen run`";
+
+/// `HOST:PORT`, where an IPv6 address has brackets.
+fn host_and_port(text: &str) -> Result<String, String> {
+    match text.rsplit_once(':') {
+        Some((host, port))
+            if !host.is_empty() && port.parse::<u16>().is_ok_and(|port| port > 0) =>
+        {
+            Ok(text.to_owned())
+        }
+        _ => Err("it is HOST:PORT, such as load-1:7447".to_owned()),
+    }
+}
+
 /// The options of `worker`.
 #[derive(Debug, Args)]
 pub struct WorkerArgs {
-    /// The join document, which the manager made; `-` reads it from standard input, and leaves
-    /// when that is closed.
-    #[arg(long, value_name = "FILE|-")]
+    /// The join file, which the manager wrote; `-` reads it from standard input, and leaves when that
+    /// is closed.
+    #[arg(long, value_name = "FILE|-", env = "LOADGEN_JOIN")]
     pub join: String,
+    /// Leave when the manager is done, instead of waiting for its next run.
+    #[arg(long)]
+    pub once: bool,
+    /// The servers that this worker may load; any, where none is named.
+    #[arg(long, value_name = "HOST[:PORT],…", value_delimiter = ',')]
+    pub allow_target: Vec<String>,
 }
 
 /// The options of `guard`; the lab writes them.

@@ -17,7 +17,7 @@ const MAY_IMPORT: [(&str, &[&str]); 8] = [
 ];
 
 /// Crates that only one place may name.
-const HOMES: [(&str, &str); 2] = [("goose", "engine/"), ("zenoh", "cluster/bus.rs")];
+const HOMES: [(&str, &str); 2] = [("goose", "engine/"), ("zenoh", "cluster/bus/")];
 
 fn sources() -> Vec<(String, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");

@@ -55,8 +55,25 @@ pub enum ClusterError {
     },
     /// The join document can't be used.
     #[error("the join document cannot be used: {0}")]
-    #[diagnostic(help("workers are started by `loadgen --workers N`, which writes it"))]
+    #[diagnostic(help("`loadgen manager` writes one for each worker: copy it as it is"))]
     Join(String),
+    /// A file of the manager's can't be used.
+    #[error("{} cannot be used: {why}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        why: String,
+    },
+    /// The manager can't listen where it should.
+    #[error("the manager cannot listen at {address}: {why}")]
+    #[diagnostic(help("give an address of this host and a free port: --listen HOST:PORT"))]
+    Listen {
+        /// Where.
+        address: String,
+        /// Why not.
+        why: String,
+    },
     /// Nobody listens where the manager should be.
     #[error("no manager was found at {endpoint} within {}", humantime::format_duration(*limit))]
     #[diagnostic(help("is the manager running, and can its address be reached from here?"))]

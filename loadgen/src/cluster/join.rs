@@ -1,11 +1,13 @@
 //! The join document: all that a worker needs to find its manager and to be let in.
 
 use std::fmt;
+use std::path::{Path, PathBuf};
 
 use rand::TryRng;
 use rand::rngs::SysRng;
 use serde::{Deserialize, Serialize};
 
+use super::authority::{Authority, Identity, write_secret};
 use super::error::ClusterError;
 use super::messages::{PROTOCOL, VERSION, check_version};
 
@@ -16,16 +18,24 @@ pub struct Join {
     pub protocol: u32,
     /// The manager's version.
     pub version: String,
-    /// Where the manager listens, in Zenoh's notation: `tcp/127.0.0.1:7447`.
+    /// Where the manager listens, in Zenoh's notation: `tcp/127.0.0.1:7447`, `tls/load-1:7447`.
     pub endpoint: String,
     /// The run that the worker belongs to.
     pub run: String,
     /// The worker's number, from 0.
     pub worker: u32,
-    /// Who the worker is.
-    pub user: String,
-    /// What proves it.
-    pub password: String,
+    /// What proves who the worker is, and who the manager.
+    pub access: Access,
+}
+
+/// What proves who a worker is.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Access {
+    /// A password, on the loopback interface, where nobody can take the manager's place.
+    Password(String),
+    /// A certificate, and the one by which the manager is known.
+    Certificate(Identity),
 }
 
 impl Join {
@@ -38,9 +48,41 @@ impl Join {
             endpoint: String::new(),
             run: run.to_owned(),
             worker,
-            user: format!("worker-{worker}"),
-            password: random_hex(32)?,
+            access: Access::Password(random_hex(32)?),
         })
+    }
+
+    /// Writes a document for each of `workers` workers into the folder, `1` and so on, by which they
+    /// find the manager at `address` and are known to it.
+    ///
+    /// # Errors
+    /// Where a file can't be written.
+    pub fn write_all(
+        folder: &Path,
+        authority: &Authority,
+        address: &str,
+        workers: u32,
+    ) -> Result<Vec<PathBuf>, ClusterError> {
+        let write = |worker: u32| {
+            let mut join = Self::new(&authority.run, worker)?;
+            join.endpoint = format!("tls/{address}");
+            join.access = Access::Certificate(authority.worker(&join.user())?);
+            let path = folder.join((worker + 1).to_string());
+            write_secret(&path, &join).map(|()| path)
+        };
+        (0..workers).map(write).collect()
+    }
+
+    /// Who the worker is: what its password or its certificate is of.
+    #[must_use]
+    pub fn user(&self) -> String {
+        format!("worker-{}", self.worker)
+    }
+
+    /// The manager's host and port.
+    #[must_use]
+    pub fn address(&self) -> &str {
+        self.endpoint.split_once('/').map_or(&self.endpoint, |(_, address)| address)
     }
 
     /// Reads a document, and refuses that of another version.
@@ -67,7 +109,7 @@ impl Join {
 
 impl fmt::Debug for Join {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Join of {} to run {} at {}", self.user, self.run, self.endpoint)
+        write!(f, "Join of {} to run {} at {}", self.user(), self.run, self.endpoint)
     }
 }
 
@@ -102,9 +144,13 @@ mod tests {
     #[test]
     fn secrets_differ_and_are_not_shown() {
         let (a, b) = (Join::new("a1", 0).unwrap(), Join::new("a1", 1).unwrap());
-        assert_eq!(a.password.len(), 64);
-        assert_ne!(a.password, b.password);
-        assert!(!format!("{a:?}").contains(&a.password));
+        let secret = |join: &Join| match &join.access {
+            Access::Password(password) => password.clone(),
+            Access::Certificate(identity) => identity.key.clone(),
+        };
+        assert_eq!(secret(&a).len(), 64);
+        assert_ne!(secret(&a), secret(&b));
+        assert!(!format!("{a:?}").contains(&secret(&a)));
     }
 
     #[test]

@@ -10,7 +10,7 @@ use crate::measure::Snapshot;
 
 /// The number of this protocol. It goes up with every change to a message of this file, or to a
 /// type that travels in one.
-pub const PROTOCOL: u32 = 2;
+pub const PROTOCOL: u32 = 3;
 
 /// This program's version.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -25,13 +25,25 @@ pub struct Hello {
     pub version: String,
     /// The worker's number.
     pub worker: u32,
+    /// The name of its host; empty where it does not say.
+    #[serde(default)]
+    pub host: String,
+    /// How many CPUs it may use; zero where it does not say.
+    #[serde(default)]
+    pub cpus: usize,
 }
 
 impl Hello {
     /// What this program's worker `worker` says.
     #[must_use]
     pub fn from_worker(worker: u32) -> Self {
-        Self { protocol: PROTOCOL, version: VERSION.to_owned(), worker }
+        Self {
+            protocol: PROTOCOL,
+            version: VERSION.to_owned(),
+            worker,
+            host: rustix::system::uname().nodename().to_string_lossy().into_owned(),
+            cpus: std::thread::available_parallelism().map_or(0, std::num::NonZero::get),
+        }
     }
 }
 

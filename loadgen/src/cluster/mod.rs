@@ -10,16 +10,21 @@
 //! is its standard input is then closed, and the manager's liveliness token is withdrawn. The
 //! manager in turn sees a dead worker by its closed connection, and a paused one by its lease.
 //!
-//! - `messages`: what is said; `bus`: how it travels, the only file that names Zenoh.
+//! - `messages`: what is said; `bus`: how it travels, the only place that names Zenoh;
+//!   `settings`, `permissions`: how that is set up, and who may do what. `join`, `authority`: who is who.
 //! - `collector`: pure; puts reports together, whatever order they come in.
-//! - `manager`, `round`, `process`: the manager's side. `worker`: the other one.
+//! - `gather`, `manager`, `round`, `process`: the manager's side. `worker`: the other one.
 
+mod allowed;
+mod authority;
 mod bus;
 mod collector;
 mod error;
+mod gather;
 mod join;
 mod manager;
 mod messages;
+mod permissions;
 mod process;
 mod round;
 mod settings;
@@ -29,9 +34,12 @@ mod testing;
 mod tests;
 mod worker;
 
+pub use allowed::{Allowed, AllowedTarget};
 pub use collector::WorkerRound;
 pub use error::ClusterError;
+pub use gather::{Gathering, LocalWorkers, RemoteWorkers};
 pub use join::Join;
-pub use manager::{Cluster, LocalWorkers};
+pub use manager::Cluster;
+pub use messages::Hello;
 pub use round::{LostWorker, Round};
-pub use worker::serve;
+pub use worker::{Joined, Terms, join};

@@ -31,7 +31,7 @@ impl Process {
         logs: Option<&Path>,
     ) -> Result<Self, ClusterError> {
         let failed = |source| ClusterError::Spawn { program: program.to_owned(), source };
-        let log = logs.map(|folder| folder.join(format!("{}.log", join.user)));
+        let log = logs.map(|folder| folder.join(format!("{}.log", join.user())));
         let stderr = match &log {
             Some(path) => Stdio::from(File::create(path).map_err(failed)?),
             None => Stdio::inherit(),

@@ -114,7 +114,7 @@ impl<'a, F: FnMut(u32, &Snapshot)> RoundUnderWay<'a, F> {
         let start = |_| Command::Start { epoch, after: LEAD };
         let measured = Instant::now() + LEAD + plan.warmup;
         let starting = cluster.send_all("the start", start, COMMAND_LIMIT);
-        let workers = cluster.size();
+        let workers = cluster.size;
         let mut round = Self {
             collector: Collector::new(epoch, workers),
             plan,
@@ -177,7 +177,7 @@ impl<'a, F: FnMut(u32, &Snapshot)> RoundUnderWay<'a, F> {
             }
             Event::Foreign(reason) => self.refuse(reason),
             Event::Refused { worker, reason } => self.refuse(format!("worker {worker}: {reason}")),
-            Event::Joined(_) => {}
+            Event::Joined(_) | Event::Hello(_) => {}
         }
     }
 
@@ -213,10 +213,10 @@ impl<'a, F: FnMut(u32, &Snapshot)> RoundUnderWay<'a, F> {
     /// Gives a worker up, and ends the round on the others. A worker that is still there is
     /// killed: it must put no load on the target any more, also if it was only paused.
     fn lose(&mut self, worker: u32, why: String) {
-        if worker >= self.cluster.size() || self.is_lost(worker) {
+        if worker >= self.cluster.size || self.is_lost(worker) {
             return;
         }
-        self.cluster.processes[worker as usize].kill();
+        self.cluster.kill(worker);
         self.cluster.gone.insert(worker, why.clone());
         let since = Instant::now().saturating_duration_since(self.measured);
         self.lost.push(LostWorker {

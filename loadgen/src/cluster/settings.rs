@@ -4,9 +4,13 @@
 use std::path::Path;
 use std::time::Duration;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-use super::join::Join;
+use super::authority::Identity;
+use super::join::{Access, Join};
+use super::permissions::permissions;
 
 /// A peer that was silent for this long is lost.
 pub const LEASE: Duration = Duration::from_secs(3);
@@ -15,21 +19,53 @@ pub const LEASE: Duration = Duration::from_secs(3);
 /// their histograms is full; nearly all are a few KiB.
 pub const LARGEST: usize = 16 << 20;
 
-/// A manager at `endpoint` that lets in who is in `dictionary`, a file of lines `user:password`.
-pub fn manager(endpoint: &str, dictionary: &Path) -> Value {
-    with_common(json!({
+/// Whom a manager lets in.
+pub struct Admits<'a> {
+    /// The run that they belong to.
+    pub run: &'a str,
+    /// How many workers there are.
+    pub workers: usize,
+    /// How they prove who they are.
+    pub by: By<'a>,
+}
+
+/// How workers prove who they are.
+pub enum By<'a> {
+    /// By a password in this file of lines `user:password`: on the loopback interface.
+    Password(&'a Path),
+    /// By a certificate of the authority that this identity of the manager's is of, too.
+    Certificate(&'a Identity),
+}
+
+/// A manager at `endpoint`.
+pub fn manager(endpoint: &str, admits: &Admits<'_>) -> Value {
+    let mut settings = with_common(json!({
         "mode": "router",
         "listen": { "endpoints": [endpoint], "timeout_ms": 0, "exit_on_failure": true },
-        "transport": {
-            "unicast": { "max_sessions": 10_000, "accept_pending": 1_000 },
-            "auth": { "usrpwd": { "dictionary_file": dictionary } },
-        },
-    }))
+        "transport": { "unicast": { "max_sessions": 10_000, "accept_pending": 1_000 } },
+    }));
+    let subjects = match admits.by {
+        By::Password(dictionary) => {
+            settings["transport"]["auth"]["usrpwd"] = json!({ "dictionary_file": dictionary });
+            "usernames"
+        }
+        By::Certificate(identity) => {
+            settings["transport"]["link"]["tls"] = json!({
+                "enable_mtls": true,
+                "root_ca_certificate_base64": encoded(&identity.authority),
+                "listen_certificate_base64": encoded(&identity.certificate),
+                "listen_private_key_base64": encoded(&identity.key),
+            });
+            "cert_common_names"
+        }
+    };
+    settings["access_control"] = permissions(admits.run, admits.workers, subjects);
+    settings
 }
 
 /// A worker that tries to reach its manager for as long as `limit`.
 pub fn worker(join: &Join, limit: Duration) -> Value {
-    with_common(json!({
+    let mut settings = with_common(json!({
         "mode": "client",
         "listen": { "endpoints": [] },
         "connect": {
@@ -38,10 +74,24 @@ pub fn worker(join: &Join, limit: Duration) -> Value {
             "exit_on_failure": true,
             "retry": { "period_init_ms": 100, "period_max_ms": 1000, "period_increase_factor": 2 },
         },
-        "transport": {
-            "auth": { "usrpwd": { "user": join.user, "password": join.password } },
-        },
-    }))
+        "transport": {},
+    }));
+    match &join.access {
+        Access::Password(password) => {
+            settings["transport"]["auth"]["usrpwd"] =
+                json!({ "user": join.user(), "password": password });
+        }
+        Access::Certificate(identity) => {
+            settings["transport"]["link"]["tls"] = json!({
+                "enable_mtls": true,
+                "verify_name_on_connect": true,
+                "root_ca_certificate_base64": encoded(&identity.authority),
+                "connect_certificate_base64": encoded(&identity.certificate),
+                "connect_private_key_base64": encoded(&identity.key),
+            });
+        }
+    }
+    settings
 }
 
 fn with_common(mut settings: Value) -> Value {
@@ -56,4 +106,8 @@ fn with_common(mut settings: Value) -> Value {
         "rx": { "max_message_size": LARGEST },
     });
     settings
+}
+
+fn encoded(pem: &str) -> String {
+    STANDARD.encode(pem)
 }

@@ -5,9 +5,10 @@ use std::time::Duration;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio_util::sync::CancellationToken;
 
+use super::Terms;
 use super::bus::{Event, ManagerBus, WorkerBus};
 use super::error::ClusterError;
-use super::join::Join;
+use super::join::{Access, Join};
 use super::messages::{Answer, Command, Hello, News, PROTOCOL, Report, VERSION};
 use super::testing::plan;
 use crate::measure::Snapshot;
@@ -16,7 +17,7 @@ const LIMIT: Duration = Duration::from_secs(2);
 
 async fn manager() -> (ManagerBus, Join, UnboundedReceiver<Event>) {
     let mut joins = [Join::new("a1", 0).unwrap()];
-    let (bus, events) = ManagerBus::listen("a1", &mut joins).await.unwrap();
+    let (bus, events) = ManagerBus::listen_on_loopback("a1", &mut joins).await.unwrap();
     let [join] = joins;
     (bus, join, events)
 }
@@ -34,15 +35,21 @@ struct Worker {
 }
 
 async fn next(events: &mut UnboundedReceiver<Event>) -> Event {
-    tokio::time::timeout(Duration::from_secs(5), events.recv()).await.unwrap().unwrap()
+    loop {
+        let event = tokio::time::timeout(Duration::from_secs(5), events.recv()).await;
+        match event.unwrap().unwrap() {
+            Event::Hello(_) => {}
+            event => return event,
+        }
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_worker_with_a_wrong_password_is_not_let_in() {
     let (bus, right, _events) = manager().await;
     let mut wrongs = [right.clone(), right.clone(), right.clone()];
-    wrongs[0].password = "0".repeat(64);
-    wrongs[1].user = "worker-1".to_owned();
+    wrongs[0].access = Access::Password("0".repeat(64));
+    wrongs[1].worker = 1;
     wrongs[2].endpoint = "tcp/127.0.0.1:1".to_owned();
     let mut messages = Vec::new();
     for wrong in &wrongs {
@@ -138,8 +145,8 @@ async fn a_plan_of_megabytes_arrives_and_the_managers_end_is_seen() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_worker_obeys_no_older_round() {
     let (bus, right, mut events) = manager().await;
-    let (gone, leave) = (CancellationToken::new(), CancellationToken::new());
-    let serving = tokio::spawn(async move { super::serve(&right, gone, leave).await });
+    let serving =
+        tokio::spawn(async move { super::join(&right, Terms::default()).await?.serve().await });
     assert!(matches!(next(&mut events).await, Event::Joined(0)));
     let say = async |command: Command| {
         bus.command(0, "it", &command, LIMIT).await.map_err(|e| e.to_string())

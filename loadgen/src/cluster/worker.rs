@@ -7,6 +7,7 @@ use tokio::sync::mpsc::{self, UnboundedReceiver};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+use super::allowed::Allowed;
 use super::bus::{Request, WorkerBus};
 use super::error::ClusterError;
 use super::join::Join;
@@ -21,40 +22,60 @@ const END_LIMIT: Duration = Duration::from_secs(4);
 /// How many snapshots may wait to be sent; drains wait beyond that, users never.
 const WAITING: usize = 64;
 
-/// Joins the manager of `join`, and serves its rounds until it says so, until it is `gone`, or
-/// until this worker is to `leave`.
+/// On what terms a worker serves.
+#[derive(Clone, Default)]
+pub struct Terms {
+    /// Cancelled when the manager is lost; by its owner as well as by the network.
+    pub gone: CancellationToken,
+    /// Cancelled when this worker is to leave.
+    pub leave: CancellationToken,
+    /// The servers that it may load.
+    pub allowed: Allowed,
+}
+
+/// A worker that has joined.
+pub struct Joined {
+    worker: Worker,
+    requests: UnboundedReceiver<Request>,
+    terms: Terms,
+}
+
+/// Joins the manager of `join`.
 ///
 /// # Errors
-/// When it could not join, and when it left without having been told to by the manager.
-pub async fn serve(
-    join: &Join,
-    gone: CancellationToken,
-    leave: CancellationToken,
-) -> Result<(), ClusterError> {
+/// When it could not, within ten seconds.
+pub async fn join(join: &Join, terms: Terms) -> Result<Joined, ClusterError> {
     let hello = Hello::from_worker(join.worker);
-    let joining = WorkerBus::join(join, &hello, JOIN_LIMIT, &gone);
+    let joining = WorkerBus::join(join, &hello, JOIN_LIMIT, &terms.gone);
     let (bus, requests) = tokio::select! {
         joined = joining => joined?,
-        () = gone.cancelled() => return Err(ClusterError::ManagerGone),
-        () = leave.cancelled() => return Err(ClusterError::Signalled),
+        () = terms.gone.cancelled() => return Err(ClusterError::ManagerGone),
+        () = terms.leave.cancelled() => return Err(ClusterError::Signalled),
     };
-    let mut worker =
-        Worker { bus: Arc::new(bus), newest: 0, state: State::Idle, leave: leave.clone() };
-    let outcome = tokio::select! {
-        biased;
-        () = gone.cancelled() => Err(ClusterError::ManagerGone),
-        () = leave.cancelled() => Err(ClusterError::Signalled),
-        () = worker.obey(requests) => Ok(()),
-    };
-    match outcome {
-        // There is nobody to report to: the process ends at once, and its load with it.
-        Err(ClusterError::ManagerGone) => worker.abandon(),
-        _ => {
-            worker.end_round().await;
-            worker.bus.close().await;
-        }
+    let Terms { leave, allowed, .. } = terms.clone();
+    let worker = Worker { bus: Arc::new(bus), newest: 0, state: State::Idle, leave, allowed };
+    Ok(Joined { worker, requests, terms })
+}
+
+impl Joined {
+    /// Serves the manager's rounds until it says so, until it is gone, or until this worker is to
+    /// leave.
+    ///
+    /// # Errors
+    /// When it left without having been told to by the manager. Its load has ended then, too.
+    pub async fn serve(self) -> Result<(), ClusterError> {
+        let Self { mut worker, requests, terms } = self;
+        let outcome = tokio::select! {
+            biased;
+            () = terms.gone.cancelled() => Err(ClusterError::ManagerGone),
+            () = terms.leave.cancelled() => Err(ClusterError::Signalled),
+            () = worker.obey(requests) => Ok(()),
+        };
+        // The load ends at once, also where there is nobody to report to.
+        worker.end_round().await;
+        worker.bus.close().await;
+        outcome
     }
-    outcome
 }
 
 struct Worker {
@@ -63,6 +84,7 @@ struct Worker {
     newest: u32,
     state: State,
     leave: CancellationToken,
+    allowed: Allowed,
 }
 
 enum State {
@@ -123,6 +145,7 @@ impl Worker {
         if epoch <= self.newest {
             return self.fence(epoch);
         }
+        self.allowed.check(&plan.base_url)?;
         self.newest = epoch;
         // One attack at a time in a process.
         if !self.end_round().await {
@@ -158,13 +181,6 @@ impl Worker {
             self.state = State::Idle;
         }
         ended
-    }
-
-    /// Ends the load without a word.
-    fn abandon(&self) {
-        if let State::Started { stop, .. } = &self.state {
-            stop.cancel();
-        }
     }
 }
 

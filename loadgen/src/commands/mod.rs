@@ -5,6 +5,7 @@ mod check;
 mod guard;
 mod lab;
 mod list;
+mod manager;
 mod output;
 mod process;
 mod run;
@@ -102,6 +103,7 @@ pub fn run(cli: Cli) -> ExitCode {
         Some(Command::Check(args)) => check::run(&args),
         Some(Command::List) => list::run(),
         Some(Command::Lab(command)) => lab::run(command),
+        Some(Command::Manager(args)) => manager::run(args),
         Some(Command::Worker(args)) => worker::run(&args),
         Some(Command::Guard(args)) => return guard::run(args),
     };

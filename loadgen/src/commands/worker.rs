@@ -2,49 +2,100 @@
 
 use std::io::{self, BufRead, Read};
 use std::thread;
+use std::time::Duration;
 
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-use super::process::use_huge_pages;
+use super::output::say;
+use super::process::{raise_open_files, use_huge_pages};
 use super::{Exit, Failure};
 use crate::cli::WorkerArgs;
-use crate::cluster::{ClusterError, Join, serve};
+use crate::cluster::{Allowed, AllowedTarget, ClusterError, Join, Terms, join};
 
-/// Joins, and serves until the manager says so or is gone.
+/// Between two attempts to find a manager.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// Joins, and serves until the manager says so or is gone; with a join file of its own it then waits
+/// for the next run.
 ///
 /// # Errors
 /// When the worker could not join, or left without having been told to by its manager.
 pub fn run(args: &WorkerArgs) -> Result<Exit, Failure> {
     // How many users there will be is not known yet.
     use_huge_pages();
-    super::runtime()?.block_on(join(args)).map(|()| Exit::Done).map_err(Failure::with(Exit::Failed))
+    let allowed =
+        args.allow_target.iter().map(|text| allowed(text)).collect::<Result<Vec<_>, _>>()?;
+    let serving = serve(args, allowed.into());
+    super::runtime()?.block_on(serving).map(|()| Exit::Done).map_err(Failure::with(Exit::Failed))
 }
 
-async fn join(args: &WorkerArgs) -> Result<(), ClusterError> {
-    let leave = leave_on_sigterm()?;
-    let gone = CancellationToken::new();
-    let document = if args.join == "-" {
-        let document = first_line(&gone).await?;
-        document.ok_or(ClusterError::ManagerGone)?
-    } else {
-        std::fs::read_to_string(&args.join)
-            .map_err(|e| ClusterError::Join(format!("{}: {e}", args.join)))?
-    };
-    serve(&Join::parse(&document)?, gone, leave).await
+fn allowed(text: &str) -> Result<AllowedTarget, Failure> {
+    text.parse().map_err(|why: String| {
+        let message = format!("--allow-target {text}: {why}");
+        Failure::message(Exit::Usage, message, "name a host, or a host and its port")
+    })
 }
 
-/// SIGINT is for loadgen itself, which ends its workers in good order; SIGTERM means this one.
-fn leave_on_sigterm() -> Result<CancellationToken, ClusterError> {
+async fn serve(args: &WorkerArgs, allowed: Allowed) -> Result<(), ClusterError> {
+    let terms = Terms { leave: leave_on_signal()?, allowed, ..Terms::default() };
+    if args.join == "-" {
+        let document = first_line(&terms.gone).await?.ok_or(ClusterError::ManagerGone)?;
+        return join(&Join::parse(&document)?, terms).await?.serve().await;
+    }
+    raise_open_files();
+    let document = std::fs::read_to_string(&args.join)
+        .map_err(|e| ClusterError::Join(format!("{}: {e}", args.join)))?;
+    let document = Join::parse(&document)?;
+    loop {
+        serve_one(&document, &terms).await?;
+        if args.once || terms.leave.is_cancelled() {
+            return Ok(());
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+}
+
+/// Waits for the manager, and serves it until it is done or gone.
+async fn serve_one(document: &Join, terms: &Terms) -> Result<(), ClusterError> {
+    let address = document.address();
+    say(format!("waiting for the manager at {address}"));
+    loop {
+        let terms = Terms { gone: CancellationToken::new(), ..terms.clone() };
+        let joined = match join(document, terms.clone()).await {
+            // It is not there yet.
+            Err(ClusterError::Unreachable { .. }) => continue,
+            Err(ClusterError::Signalled) => return Ok(()),
+            joined => joined?,
+        };
+        say(format!("joined the manager at {address} as {}", document.user()));
+        match joined.serve().await {
+            Ok(()) => say("the manager has done with this worker"),
+            Err(ClusterError::Signalled) => say("left on a signal; the load was stopped"),
+            // It may come back, or another after it.
+            Err(gone @ ClusterError::ManagerGone) => say(gone),
+            Err(error) => return Err(error),
+        }
+        return Ok(());
+    }
+}
+
+/// By SIGINT or SIGTERM. A worker that loadgen started has a process group of its own, so that a
+/// terminal's Ctrl-C does not reach it: loadgen ends it in good order.
+fn leave_on_signal() -> Result<CancellationToken, ClusterError> {
     let failed = |e: &dyn std::fmt::Display| ClusterError::Signals(e.to_string());
     // The first handler stays: without this one Goose would set its own, which ends the process.
-    // It takes SIGTERM too; Tokio's handler, set after it, is called beside it.
+    // It takes both signals; Tokio's handlers, set after it, are called beside it.
     ctrlc::set_handler(|| {}).map_err(|e| failed(&e))?;
     let mut terminations = signal(SignalKind::terminate()).map_err(|e| failed(&e))?;
+    let mut interrupts = signal(SignalKind::interrupt()).map_err(|e| failed(&e))?;
     let leave = CancellationToken::new();
     let told = leave.clone();
     tokio::spawn(async move {
-        terminations.recv().await;
+        tokio::select! {
+            _ = terminations.recv() => {}
+            _ = interrupts.recv() => {}
+        }
         told.cancel();
     });
     Ok(leave)

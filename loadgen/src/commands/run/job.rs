@@ -8,6 +8,7 @@ use rand::rngs::SysRng;
 
 use super::matrix::{Contender, product};
 use crate::cli::{Format, RunArgs};
+use crate::cluster::RemoteWorkers;
 use crate::commands::url::base_url;
 use crate::commands::{Exit, Failure, scenarios};
 use crate::engine::{Plan, Share};
@@ -25,6 +26,8 @@ pub struct Job {
     pub subject: Subject,
     /// Worker processes; `None` for load from this process.
     pub workers: Option<u32>,
+    /// Where these come from, if from other hosts.
+    pub remote: Option<RemoteWorkers>,
     /// Whether the one subject is measured twice in each round, against itself.
     pub aa: bool,
     /// Rounds for each target.
@@ -98,6 +101,7 @@ impl Job {
             scenario,
             subject,
             workers: common.workers,
+            remote: None,
             aa: args.aa,
             rounds,
             warmup: common.warmup,

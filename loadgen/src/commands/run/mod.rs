@@ -20,6 +20,7 @@ pub(super) mod stdout;
 mod steps;
 mod thresholds;
 mod verdicts;
+mod workers;
 
 use std::path::Path;
 use std::time::{Duration, SystemTime};
@@ -52,9 +53,13 @@ pub(super) const OVERHEAD: Duration = Duration::from_secs(2);
 
 /// Measures what the command line asks for, saves it, and prints it.
 pub fn run(args: RunArgs) -> Result<Exit, Failure> {
-    let job = Job::resolve(args)?;
-    let (folder, layout, stdout) = prepare(&job)?;
-    super::runtime()?.block_on(execute(&job, &folder, layout, stdout))
+    measure(&Job::resolve(args)?)
+}
+
+/// Measures a job, saves what came of it, and prints it.
+pub(super) fn measure(job: &Job) -> Result<Exit, Failure> {
+    let (folder, layout, stdout) = prepare(job)?;
+    super::runtime()?.block_on(execute(job, &folder, layout, stdout))
 }
 
 /// What is needed before anything starts: a folder for the results, the CPUs of each part, of which
@@ -81,8 +86,12 @@ pub(super) fn prepare(job: &Job) -> Result<(RunFolder, Layout, Stdout), Failure>
     Ok((folder, layout, stdout))
 }
 
-/// Each user keeps a connection open: refuses what the limits on files and ports don't allow.
+/// Each user keeps a connection open: refuses what the limits on files and ports don't allow. Those
+/// of other hosts are not known here.
 fn allow_connections(job: &Job) -> Result<(), Failure> {
+    if job.remote.is_some() {
+        return Ok(());
+    }
     let users = job.scenario.load.users;
     if let Some(ports) = local_ports().filter(|ports| users > *ports) {
         let message = format!("{users} users need as many local ports; the system has {ports}");

@@ -13,8 +13,8 @@ use super::fail_fast::FailFast;
 use super::generator::{Generator, Yield};
 use super::job::{Job, Subject};
 use super::order::order;
-use super::proof;
-use crate::cluster::{Cluster, LocalWorkers};
+use super::{proof, workers};
+use crate::cluster::{Cluster, ClusterError, LocalWorkers};
 use crate::commands::{Exit, Failure};
 use crate::engine::{self, Plan};
 use crate::lab::{Lab, LabError, Layout, Observed, Target, Watched, Window};
@@ -185,15 +185,10 @@ impl<'a> Session<'a> {
                 .await?
                 .map_err(Failure::from)?;
         }
-        if let Some(workers) = self.job.workers {
-            self.progress.phase(&format!("starting {workers} workers"));
-            let workers = LocalWorkers {
-                logs: Some(self.logs.clone()),
-                ..LocalWorkers::new(workers).map_err(Failure::with(Exit::Failed))?
-            };
-            let cluster = unless(&interrupt, Cluster::start(&workers, |_| {}))
-                .await?
-                .map_err(Failure::with(Exit::Failed))?;
+        let gathered = self.gather();
+        if let Some(cluster) =
+            unless(&interrupt, gathered).await?.map_err(Failure::with(Exit::Failed))?
+        {
             self.generator = Generator::Workers(cluster);
         }
         Ok(())
@@ -217,6 +212,24 @@ impl<'a> Session<'a> {
     async fn ask(&self, lab: &Lab) -> Result<Vec<i64>, Stopped> {
         let asked = unless(&self.interrupt, proof::ask(lab, &self.job.scenario)).await?;
         Ok(asked.map_err(Failure::from)?)
+    }
+
+    /// The workers, if the load comes from any: started here, or waited for from other hosts.
+    async fn gather(&self) -> Result<Option<Cluster>, ClusterError> {
+        let progress = &*self.progress;
+        match (&self.job.remote, self.job.workers) {
+            (Some(remote), _) => {
+                let tell = |gathering| progress.note(&workers::told(&gathering, remote));
+                Cluster::gather(remote, tell).await.map(Some)
+            }
+            (None, Some(count)) => {
+                progress.phase(&format!("starting {count} workers"));
+                let logs = Some(self.logs.clone());
+                let workers = LocalWorkers { logs, ..LocalWorkers::new(count)? };
+                Cluster::start(&workers, |_| {}).await.map(Some)
+            }
+            (None, None) => Ok(None),
+        }
     }
 
     /// What the generator can send at most, from an earlier run or found out now.

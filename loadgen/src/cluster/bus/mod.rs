@@ -1,0 +1,103 @@
+//! The network: the only place that names Zenoh, one file for each side. Everything here is typed; bytes that are no
+//! message of ours become an [`Event::Foreign`] or a refusal.
+//!
+//! Keys, where `RUN` is random and `I` a worker's number:
+//!
+//! | key | who declares it |
+//! |---|---|
+//! | `loadgen/RUN/manager/alive` | liveliness token of the manager |
+//! | `loadgen/RUN/manager/hello` | the manager answers a [`Hello`] |
+//! | `loadgen/RUN/worker/I/alive` | liveliness token of a worker: it has joined |
+//! | `loadgen/RUN/worker/I/command` | a worker answers a [`Command`] |
+//! | `loadgen/RUN/worker/I/report` | a worker publishes each [`Report`] |
+
+mod manager;
+#[cfg(test)]
+mod tests;
+mod worker;
+
+use std::time::Duration;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use zenoh::qos::{CongestionControl, Priority};
+use zenoh::query::{ConsolidationMode, Query};
+use zenoh::{Config, Session, Wait};
+
+use super::error::ClusterError;
+use super::messages::{Answer, decode, encode};
+use super::settings::LARGEST;
+
+pub use manager::{Event, ManagerBus};
+pub use worker::{Request, WorkerBus};
+
+/// How long a session may take to close.
+const CLOSE_LIMIT: Duration = Duration::from_secs(1);
+
+/// Runs what may block. Zenoh's futures do all of their work when they are first polled, so that
+/// awaiting one that sends would hold a thread of users for as long as the network is congested.
+fn blocking<T>(work: impl FnOnce() -> T) -> T {
+    tokio::task::block_in_place(work)
+}
+
+/// Asks whoever answers at `key`.
+async fn ask(
+    session: &Session,
+    key: &str,
+    who: &str,
+    what: &'static str,
+    message: &impl Serialize,
+    limit: Duration,
+) -> Result<(), ClusterError> {
+    let bytes = encode_within_limit(message)?;
+    let query = session
+        .get(key)
+        .payload(bytes)
+        .priority(Priority::InteractiveHigh)
+        .express(true)
+        .congestion_control(CongestionControl::Block)
+        .consolidation(ConsolidationMode::None)
+        .timeout(limit);
+    let replies = blocking(|| query.wait()).map_err(ClusterError::bus)?;
+    let silent = || ClusterError::Bus(format!("{who} did not answer"));
+    let reply = tokio::time::timeout(limit, replies.recv_async())
+        .await
+        .map_err(|_| silent())?
+        .map_err(|_| silent())?;
+    let sample = reply.into_result().map_err(|_| silent())?;
+    match decode(&sample.payload().to_bytes()).map_err(ClusterError::Bus)? {
+        Answer::Done => Ok(()),
+        Answer::Refused { reason } => {
+            Err(ClusterError::Refused { who: who.to_owned(), what, reason })
+        }
+    }
+}
+
+fn encode_within_limit(message: &impl Serialize) -> Result<Vec<u8>, ClusterError> {
+    let bytes = encode(message).map_err(ClusterError::Bus)?;
+    // The rest is for what Zenoh adds.
+    let limit = LARGEST - 4096;
+    if bytes.len() > limit {
+        return Err(ClusterError::TooLarge { bytes: bytes.len(), limit });
+    }
+    Ok(bytes)
+}
+
+/// Answers a query at once, from a callback.
+fn reply(query: &Query, answer: &Answer) {
+    if let Ok(bytes) = encode(answer) {
+        let _ = query.reply(query.key_expr(), bytes).wait();
+    }
+}
+
+fn payload<T: DeserializeOwned>(query: &Query) -> Result<T, String> {
+    decode(&query.payload().map(|p| p.to_bytes()).unwrap_or_default())
+}
+
+fn config(settings: &serde_json::Value) -> Result<Config, ClusterError> {
+    Config::from_json5(&settings.to_string()).map_err(ClusterError::bus)
+}
+
+async fn close(session: &Session) {
+    let _ = tokio::time::timeout(CLOSE_LIMIT, session.close()).await;
+}

@@ -1,0 +1,217 @@
+//! How a cluster comes about: workers are started on this machine, or waited for from others.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::time::Instant;
+
+use super::authority::Authority;
+use super::bus::{Event, ManagerBus};
+use super::error::ClusterError;
+use super::join::{Join, random_hex};
+use super::manager::{Cluster, TICK};
+use super::messages::Hello;
+use super::process::Process;
+
+/// How long workers on this machine may take to join.
+const JOIN_LIMIT: Duration = Duration::from_secs(15);
+
+/// What workers to start on this machine.
+#[derive(Debug, Clone)]
+pub struct LocalWorkers {
+    /// How many, at least one.
+    pub count: u32,
+    /// The executable of loadgen.
+    pub program: PathBuf,
+    /// The folder for their log files, `worker-0.log` and so on; without one they write to the
+    /// stderr of this process.
+    pub logs: Option<PathBuf>,
+}
+
+impl LocalWorkers {
+    /// `count` workers that run this program and write to its stderr.
+    ///
+    /// # Errors
+    /// Where the system can't tell which program this is.
+    pub fn new(count: u32) -> Result<Self, ClusterError> {
+        let program = if cfg!(target_os = "linux") {
+            // The very file that runs, also when a build has put a newer one in its place.
+            PathBuf::from("/proc/self/exe")
+        } else {
+            std::env::current_exe().map_err(|source| ClusterError::Spawn {
+                program: PathBuf::from("loadgen"),
+                source,
+            })?
+        };
+        Ok(Self { count, program, logs: None })
+    }
+}
+
+/// What workers to wait for.
+#[derive(Debug, Clone)]
+pub struct RemoteWorkers {
+    /// How many, at least one.
+    pub count: u32,
+    /// Where they find the manager, and where it listens: `HOST:PORT`.
+    pub address: String,
+    /// The folder of the authority and of the workers' join documents.
+    pub folder: PathBuf,
+    /// How long they may take to join; for ever, where it is `None`.
+    pub limit: Option<Duration>,
+}
+
+/// What happens while workers are waited for.
+#[derive(Debug)]
+pub enum Gathering {
+    /// The manager listens; each worker takes one of these files.
+    Listening(Vec<PathBuf>),
+    /// A worker has joined.
+    Joined {
+        /// Its number.
+        worker: u32,
+        /// What it said of itself.
+        hello: Option<Hello>,
+        /// How many there are now.
+        joined: usize,
+    },
+    /// A worker that was there is gone.
+    Left(u32),
+    /// A worker was refused, and why.
+    Refused(String),
+}
+
+impl Cluster {
+    /// Starts workers on this machine, and waits until all have joined; `progress` is told how many
+    /// have.
+    ///
+    /// # Errors
+    /// When a worker could not be started, ended early, was refused, or did not join in time.
+    /// Those that did start are ended.
+    pub async fn start(
+        workers: &LocalWorkers,
+        mut progress: impl FnMut(usize),
+    ) -> Result<Self, ClusterError> {
+        // Letters and digits, as the join document wants it.
+        let run = random_hex(8)?;
+        let mut joins = (0..workers.count)
+            .map(|worker| Join::new(&run, worker))
+            .collect::<Result<Vec<_>, _>>()?;
+        let (bus, events) = ManagerBus::listen_on_loopback(&run, &mut joins).await?;
+        let mut processes = Vec::new();
+        for join in &joins {
+            let logs = workers.logs.as_deref();
+            processes.push(Process::spawn(&workers.program, join, logs).await?);
+        }
+        let mut cluster = Self::new(bus, events, workers.count, processes);
+        cluster
+            .wait_for_all(Some(JOIN_LIMIT), |gathering| match gathering {
+                Gathering::Joined { joined, .. } => {
+                    progress(joined);
+                    Ok(())
+                }
+                Gathering::Refused(reason) => Err(ClusterError::Refused {
+                    who: "the manager".to_owned(),
+                    what: "a worker",
+                    reason,
+                }),
+                Gathering::Listening(_) | Gathering::Left(_) => Ok(()),
+            })
+            .await?;
+        Ok(cluster)
+    }
+
+    /// Writes join documents, and waits until a worker with each of them has joined; `tell` is told
+    /// of all that happens. One that is refused does no harm to the others.
+    ///
+    /// # Errors
+    /// When the manager can't listen, a document can't be written, or workers did not join in time.
+    pub async fn gather(
+        workers: &RemoteWorkers,
+        mut tell: impl FnMut(Gathering),
+    ) -> Result<Self, ClusterError> {
+        let RemoteWorkers { count, address, folder, limit } = workers;
+        let authority = Authority::of(folder)?;
+        let identity = authority.manager(host(address))?;
+        let (bus, events) =
+            ManagerBus::listen(&authority.run, address, *count as usize, &identity).await?;
+        tell(Gathering::Listening(Join::write_all(folder, &authority, address, *count)?));
+        let mut cluster = Self::new(bus, events, *count, Vec::new());
+        cluster
+            .wait_for_all(*limit, |gathering| {
+                tell(gathering);
+                Ok(())
+            })
+            .await?;
+        Ok(cluster)
+    }
+
+    fn new(
+        bus: ManagerBus,
+        events: UnboundedReceiver<Event>,
+        size: u32,
+        processes: Vec<Process>,
+    ) -> Self {
+        Self { bus, events, size, processes, epoch: 0, gone: BTreeMap::new() }
+    }
+
+    /// Waits until all workers are there at the same time.
+    async fn wait_for_all(
+        &mut self,
+        limit: Option<Duration>,
+        mut tell: impl FnMut(Gathering) -> Result<(), ClusterError>,
+    ) -> Result<(), ClusterError> {
+        let deadline = limit.map(|limit| Instant::now() + limit);
+        let (mut hellos, mut joined) = (BTreeMap::new(), BTreeSet::new());
+        while joined.len() < self.size as usize {
+            match tokio::time::timeout(TICK, self.events.recv()).await {
+                Ok(Some(Event::Hello(hello))) => {
+                    hellos.insert(hello.worker, hello);
+                }
+                Ok(Some(Event::Joined(worker))) if worker < self.size => {
+                    joined.insert(worker);
+                    let hello = hellos.remove(&worker);
+                    tell(Gathering::Joined { worker, hello, joined: joined.len() })?;
+                }
+                Ok(Some(Event::Left(worker))) if joined.remove(&worker) => {
+                    tell(Gathering::Left(worker))?;
+                }
+                Ok(Some(Event::Refused { worker, reason })) => {
+                    tell(Gathering::Refused(format!("worker {worker}: {reason}")))?;
+                }
+                _ => {}
+            }
+            for (worker, process) in (0..).zip(&mut self.processes) {
+                if let Some(error) = process.early_end(worker) {
+                    return Err(error);
+                }
+            }
+            if let (Some(limit), Some(deadline)) = (limit, deadline)
+                && Instant::now() > deadline
+            {
+                let (joined, of) = (joined.len(), self.size as usize);
+                return Err(ClusterError::NotJoined { joined, of, limit });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The host of `HOST:PORT`; an IPv6 address without its brackets.
+fn host(address: &str) -> &str {
+    let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
+    host.trim_start_matches('[').trim_end_matches(']')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_is_what_stands_before_the_port() {
+        assert_eq!(host("load-1:7447"), "load-1");
+        assert_eq!(host("10.0.0.1:7447"), "10.0.0.1");
+        assert_eq!(host("[fd00::1]:7447"), "fd00::1");
+    }
+}

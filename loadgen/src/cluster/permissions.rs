@@ -1,0 +1,85 @@
+//! Who may do what: Zenoh's access control of a manager. Whatever is not named here is denied, so
+//! that no worker can read, forge or command for another, whatever program it runs.
+//!
+//! A rule allows a message if its keys include all of the message's. `**` does not match what begins
+//! with `@`, which has to be named: there `zenoh_ext` keeps what it recovers missed reports by.
+
+use serde_json::{Value, json};
+
+/// For `workers` workers of `run`, who are told apart by `subjects`: `usernames` or
+/// `cert_common_names`, `worker-0` and so on.
+pub fn permissions(run: &str, workers: usize, subjects: &str) -> Value {
+    let (mut rules, mut who, mut policies) = (vec![to_workers(run)], Vec::new(), Vec::new());
+    rules.extend(from_workers(run));
+    let of_all: Vec<String> =
+        rules.iter().filter_map(|rule| rule["id"].as_str().map(str::to_owned)).collect();
+    for worker in 0..workers {
+        let name = format!("worker-{worker}");
+        let own = from_worker(run, worker);
+        let ids = own.iter().filter_map(|rule| rule["id"].as_str().map(str::to_owned));
+        let ids: Vec<String> = of_all.iter().cloned().chain(ids).collect();
+        who.push(json!({ "id": name, subjects: [name] }));
+        policies.push(json!({ "rules": ids, "subjects": [name] }));
+        rules.extend(own);
+    }
+    json!({
+        "enabled": true,
+        "default_permission": "deny",
+        "rules": rules,
+        "subjects": who,
+        "policies": policies,
+    })
+}
+
+fn rule(id: String, flow: &str, messages: &[&str], keys: &[String]) -> Value {
+    json!({
+        "id": id,
+        "permission": "allow",
+        "flows": [flow],
+        "messages": messages,
+        "key_exprs": keys,
+    })
+}
+
+/// What the manager may send to any worker: questions, and what it answers, but no reports.
+fn to_workers(run: &str) -> Value {
+    let messages = [
+        "query",
+        "reply",
+        "declare_queryable",
+        "declare_subscriber",
+        "liveliness_token",
+        "declare_liveliness_subscriber",
+        "liveliness_query",
+    ];
+    let all = [format!("loadgen/{run}/**"), format!("loadgen/{run}/worker/*/report/@adv/**")];
+    rule("to-workers".to_owned(), "egress", &messages, &all)
+}
+
+/// What any worker may send: its hello, and that it wants to know whether the manager is there.
+fn from_workers(run: &str) -> [Value; 2] {
+    let manager = |what| [format!("loadgen/{run}/manager/{what}")];
+    let watches = ["declare_liveliness_subscriber", "liveliness_query"];
+    [
+        rule("hello".to_owned(), "ingress", &["query"], &manager("hello")),
+        rule("watch-manager".to_owned(), "ingress", &watches, &manager("alive")),
+    ]
+}
+
+/// What this worker alone may send.
+fn from_worker(run: &str, worker: usize) -> [Value; 3] {
+    let mine = format!("loadgen/{run}/worker/{worker}");
+    let reports = [format!("{mine}/report"), format!("{mine}/report/@adv/**")];
+    let reporting = ["put", "reply", "declare_queryable", "liveliness_token"];
+    let obeying = ["reply", "declare_queryable"];
+    [
+        rule(format!("report-{worker}"), "ingress", &reporting, &reports),
+        rule(format!("obey-{worker}"), "ingress", &obeying, &[format!("{mine}/command")]),
+        rule(
+            format!("alive-{worker}"),
+            "ingress",
+            &["liveliness_token"],
+            &[format!("{mine}/alive")],
+        ),
+    ]
+}

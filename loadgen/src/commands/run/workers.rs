@@ -1,0 +1,59 @@
+//! What is said while workers from other hosts are waited for.
+
+use crate::cluster::{Gathering, RemoteWorkers};
+
+/// In words.
+pub fn told(gathering: &Gathering, workers: &RemoteWorkers) -> String {
+    let RemoteWorkers { count, address, .. } = workers;
+    match gathering {
+        Gathering::Listening(files) => {
+            let lines =
+                files.iter().map(|file| format!("  loadgen worker --join {}", file.display()));
+            format!(
+                "waiting for {count} workers at {address}; copy one of these files to each host, and \
+                 run there:\n{}",
+                lines.collect::<Vec<_>>().join("\n")
+            )
+        }
+        Gathering::Joined { worker, hello, joined } => {
+            let who = hello.as_ref().map(|hello| {
+                format!(" on {}, {} CPUs, loadgen {}", hello.host, hello.cpus, hello.version)
+            });
+            format!("worker {worker} has joined{}: {joined} of {count}", who.unwrap_or_default())
+        }
+        Gathering::Left(worker) => format!("worker {worker} has left again"),
+        Gathering::Refused(why) => format!("refused a worker: {why}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+    use crate::cluster::Hello;
+
+    #[test]
+    fn what_happens_is_said_with_what_to_do() {
+        let workers = RemoteWorkers {
+            count: 2,
+            address: "load-1:7447".to_owned(),
+            folder: PathBuf::from("join"),
+            limit: None,
+        };
+        let files = ["join/1", "join/2"].map(PathBuf::from).to_vec();
+        assert_eq!(
+            told(&Gathering::Listening(files), &workers),
+            "waiting for 2 workers at load-1:7447; copy one of these files to each host, and run \
+             there:\n  loadgen worker --join join/1\n  loadgen worker --join join/2"
+        );
+        let hello = Hello { host: "web-7".to_owned(), cpus: 4, ..Hello::from_worker(1) };
+        let joined = Gathering::Joined { worker: 1, hello: Some(hello), joined: 1 };
+        assert_eq!(
+            told(&joined, &workers),
+            "worker 1 has joined on web-7, 4 CPUs, loadgen 0.1.0: 1 of 2"
+        );
+        let refused = Gathering::Refused("worker 0: it is loadgen 0.2.0".to_owned());
+        assert_eq!(told(&refused, &workers), "refused a worker: worker 0: it is loadgen 0.2.0");
+    }
+}
