@@ -28,6 +28,13 @@ pub struct Join {
     pub access: Access,
 }
 
+/// Who has made a document; all versions have this in it.
+#[derive(Deserialize)]
+struct Maker {
+    protocol: u32,
+    version: String,
+}
+
 /// What proves who a worker is.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -92,13 +99,15 @@ impl Join {
     pub fn parse(text: &str) -> Result<Self, ClusterError> {
         // The error of serde_json tells a position and the kind of fault, no values that it read
         // except of the wrong type; a password can't be of one.
-        let join: Self =
-            serde_json::from_str(text).map_err(|e| ClusterError::Join(e.to_string()))?;
-        check_version(join.protocol, &join.version).map_err(|reason| ClusterError::Refused {
+        let failed = |e: serde_json::Error| ClusterError::Join(e.to_string());
+        // First, since that of another version may have another shape.
+        let maker: Maker = serde_json::from_str(text).map_err(failed)?;
+        check_version(maker.protocol, &maker.version).map_err(|reason| ClusterError::Refused {
             who: "this worker".to_owned(),
             what: "the manager",
             reason,
         })?;
+        let join: Self = serde_json::from_str(text).map_err(failed)?;
         // What becomes part of a key must not have a meaning there.
         if join.run.is_empty() || !join.run.bytes().all(|b| b.is_ascii_alphanumeric()) {
             return Err(ClusterError::Join("its run is not letters and digits".to_owned()));

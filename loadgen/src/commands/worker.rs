@@ -38,8 +38,10 @@ fn allowed(text: &str) -> Result<AllowedTarget, Failure> {
 }
 
 async fn serve(args: &WorkerArgs, allowed: Allowed) -> Result<(), ClusterError> {
-    let terms = Terms { leave: leave_on_signal()?, allowed, ..Terms::default() };
-    if args.join == "-" {
+    // Ctrl-C is for the loadgen that started a worker, and ends it in good order, to decide on.
+    let is_local = args.join == "-";
+    let terms = Terms { leave: leave_on_signal(!is_local)?, allowed, ..Terms::default() };
+    if is_local {
         let document = first_line(&terms.gone).await?.ok_or(ClusterError::ManagerGone)?;
         return join(&Join::parse(&document)?, terms).await?.serve().await;
     }
@@ -80,9 +82,8 @@ async fn serve_one(document: &Join, terms: &Terms) -> Result<(), ClusterError> {
     }
 }
 
-/// By SIGINT or SIGTERM. A worker that loadgen started has a process group of its own, so that a
-/// terminal's Ctrl-C does not reach it: loadgen ends it in good order.
-fn leave_on_signal() -> Result<CancellationToken, ClusterError> {
+/// By SIGTERM, or by SIGINT where that is to be heeded.
+fn leave_on_signal(by_interrupt: bool) -> Result<CancellationToken, ClusterError> {
     let failed = |e: &dyn std::fmt::Display| ClusterError::Signals(e.to_string());
     // The first handler stays: without this one Goose would set its own, which ends the process.
     // It takes both signals; Tokio's handlers, set after it, are called beside it.
@@ -94,7 +95,7 @@ fn leave_on_signal() -> Result<CancellationToken, ClusterError> {
     tokio::spawn(async move {
         tokio::select! {
             _ = terminations.recv() => {}
-            _ = interrupts.recv() => {}
+            _ = interrupts.recv(), if by_interrupt => {}
         }
         told.cancel();
     });
