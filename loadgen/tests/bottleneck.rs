@@ -124,7 +124,7 @@ fn a_starved_backend_is_the_bottleneck() {
     let project = Project::real();
     let (child, redis) = started(&project, "redis3", "redis-server");
     for task in std::fs::read_dir(format!("/proc/{redis}/task")).unwrap().flatten() {
-        renice(task.file_name().to_str().unwrap().parse().unwrap(), 12);
+        renice(task.file_name().to_str().unwrap().parse().unwrap(), 15);
     }
     let spinner = Spinner::on(&[cpu]);
     let document = document(child, &project);
