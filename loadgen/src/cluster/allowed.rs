@@ -29,7 +29,10 @@ impl FromStr for AllowedTarget {
         // As a URL has them, so that each is written in one way only.
         let url = Url::parse(&format!("http://{text}/"));
         let url = url.map_err(|error| format!("it is no HOST or HOST:PORT: {error}"))?;
-        let plain = url.path() == "/" && url.username().is_empty() && url.query().is_none();
+        let plain = url.path() == "/"
+            && url.username().is_empty()
+            && url.query().is_none()
+            && url.fragment().is_none();
         let host = url.host_str().filter(|host| plain && !host.is_empty());
         let host = host.ok_or("it is no HOST or HOST:PORT")?.to_owned();
         // The URL forgets its scheme's own port.
@@ -92,7 +95,7 @@ mod tests {
 
     #[test]
     fn what_is_no_host_is_refused() {
-        for text in ["", "a/b", "http://a", "a b", "a:99999", "user@host", "a?b"] {
+        for text in ["", "a/b", "http://a", "a b", "a:99999", "user@host", "a?b", "a#b"] {
             assert!(text.parse::<AllowedTarget>().is_err(), "{text:?}");
         }
     }

@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::time::Duration;
 
-use super::network::{self, Link, Links};
+use super::network::{self, Links};
+use crate::measure::MachineRecord;
 
 /// The accounts at a moment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -34,15 +35,8 @@ pub struct Machine {
     pub busy_percent: BTreeMap<usize, f64>,
     /// The part of it that programs took, without interrupts, in %.
     pub programs_percent: BTreeMap<usize, f64>,
-    /// What the hypervisor gave to other machines, in % of all CPUs' time.
-    pub stolen_percent: f64,
-    /// For how long loadgen's control group was denied CPUs because it had used up its share, in ms,
-    /// summed over CPUs.
-    pub throttled_ms: f64,
-    /// Pages of memory that were written to swap or read from it.
-    pub swapped_pages: u64,
-    /// The fullest of the links to other machines; `None` where none has a known speed.
-    pub fullest_link: Option<Link>,
+    /// What it took from all that ran.
+    pub taken: MachineRecord,
 }
 
 impl Accounts {
@@ -74,10 +68,12 @@ impl Accounts {
         Machine {
             busy_percent: share(|ticks| ticks.total - ticks.idle),
             programs_percent: share(|ticks| ticks.programs),
-            stolen_percent: percent(sum(|ticks| ticks.stolen), sum(|ticks| ticks.total)),
-            throttled_ms: self.throttled_us.saturating_sub(earlier.throttled_us) as f64 / 1e3,
-            swapped_pages: self.swapped_pages.saturating_sub(earlier.swapped_pages),
-            fullest_link: network::fullest(&earlier.links, &self.links, elapsed),
+            taken: MachineRecord {
+                stolen_percent: percent(sum(|ticks| ticks.stolen), sum(|ticks| ticks.total)),
+                throttled_ms: self.throttled_us.saturating_sub(earlier.throttled_us) as f64 / 1e3,
+                swapped_pages: self.swapped_pages.saturating_sub(earlier.swapped_pages),
+                fullest_link: network::fullest(&earlier.links, &self.links, elapsed),
+            },
         }
     }
 }
@@ -138,8 +134,9 @@ mod tests {
         let machine = now.since(&earlier, Duration::from_secs(1));
         assert_eq!(machine.busy_percent, BTreeMap::from([(1, 50.0)]));
         assert_eq!(machine.programs_percent, BTreeMap::from([(1, 40.0)]));
-        assert_eq!((machine.stolen_percent, machine.throttled_ms), (5.0, 2.5));
-        assert_eq!(machine.swapped_pages, 7);
+        let taken = machine.taken;
+        assert_eq!((taken.stolen_percent, taken.throttled_ms), (5.0, 2.5));
+        assert_eq!(taken.swapped_pages, 7);
     }
 
     #[test]

@@ -40,11 +40,10 @@ use crate::scenario::{Backend, Proof};
 pub use cpus::Layout;
 pub use error::LabError;
 pub use home::Home;
-pub use machine::Machine;
 pub use manifest::{Manifest, TargetSpec};
 pub use null::NullServer;
 pub use python::Python;
-pub use resources::{Observed, Usage, Watched, Window};
+pub use resources::{Observed, Watched, Window};
 
 use postgres::Postgres;
 use ready::{Probe, Starting};

@@ -6,6 +6,8 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
+use crate::measure::LinkRecord;
+
 /// What each interface that has a speed has carried so far, by name.
 pub type Links = BTreeMap<String, Carried>;
 
@@ -15,15 +17,6 @@ pub struct Carried {
     received_bytes: u64,
     sent_bytes: u64,
     megabits_per_s: u64,
-}
-
-/// An interface, and how full it was in its fuller direction, in %.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Link {
-    /// Its name, such as `eth0`.
-    pub name: String,
-    /// What it carried over what it can.
-    pub busy_percent: f64,
 }
 
 /// As they are now: `/sys/class/net` (Documentation/ABI/testing/sysfs-class-net of Linux).
@@ -47,7 +40,7 @@ fn carried(interface: &Path) -> Option<Carried> {
 }
 
 /// The fullest of them between two moments that are `elapsed` apart.
-pub fn fullest(earlier: &Links, now: &Links, elapsed: Duration) -> Option<Link> {
+pub fn fullest(earlier: &Links, now: &Links, elapsed: Duration) -> Option<LinkRecord> {
     let busy = |(name, now): (&String, &Carried)| {
         let earlier = earlier.get(name)?;
         let bytes = u64::max(
@@ -56,7 +49,7 @@ pub fn fullest(earlier: &Links, now: &Links, elapsed: Duration) -> Option<Link> 
         );
         let can = now.megabits_per_s as f64 * 1e6 / 8.0 * elapsed.as_secs_f64();
         let busy_percent = 100.0 * bytes as f64 / can.max(1.0);
-        Some(Link { name: name.clone(), busy_percent })
+        Some(LinkRecord { name: name.clone(), busy_percent })
     };
     now.iter().filter_map(busy).max_by(|a, b| a.busy_percent.total_cmp(&b.busy_percent))
 }

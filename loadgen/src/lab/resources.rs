@@ -4,56 +4,21 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
-use serde::{Deserialize, Serialize};
 use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System};
 
 use super::error::LabError;
 use super::machine::{Accounts, Machine};
 use super::schedule::{self, Scheduled};
+use crate::measure::ResourceRecord;
 
 const SAMPLE_EVERY: Duration = Duration::from_secs(1);
-
-/// What one service, or loadgen itself, used in a window.
-///
-/// Memory is resident memory, summed over the processes: pages that several of them share, such as
-/// those of a forked server's workers, are counted once for each. CPU time that a process used
-/// between the last sample and its end is missing: at most a second's, for processes that end
-/// within the window.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct Usage {
-    /// User and system time.
-    pub cpu_seconds: f64,
-    /// The same as a share of one CPU, over the window.
-    pub cpu_percent: f64,
-    /// The largest sample.
-    pub rss_max_bytes: u64,
-    /// The mean of all samples.
-    pub rss_mean_bytes: u64,
-    /// How long its threads were ready to run and had no CPU, summed over them, as a share of the
-    /// window.
-    pub cpu_wait_percent: f64,
-    /// The thread that wanted a CPU for most of the window, running or waiting for one: the share of
-    /// the window, in %. `None` where the system does not tell.
-    pub busiest_thread_percent: Option<f64>,
-    /// The thread that waited longest for a CPU: the share of the window, in %. `None` where the
-    /// system does not tell.
-    pub longest_wait_percent: Option<f64>,
-    /// How often a second one of its threads was given a CPU. `None` where the system does not tell.
-    pub context_switches_per_s: Option<f64>,
-    /// The CPU time of each process as a share of one CPU over the window, the busiest first.
-    pub processes_percent: Vec<f64>,
-    /// The most files that were open at a sample, sockets among them, summed over the processes.
-    /// `None` where the system does not tell.
-    pub open_files_max: Option<u64>,
-    /// The most that one process had open, in % of the number that it may.
-    pub open_files_of_limit_percent: f64,
-}
 
 /// What was seen in a window.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Observed {
-    /// What each name used.
-    pub services: BTreeMap<String, Usage>,
+    /// What each name used. CPU time between the last sample and the end of a process that ended
+    /// within the window is missing: at most a second's. What a request took of it is not known here.
+    pub services: BTreeMap<String, ResourceRecord>,
     /// What the machine's CPUs did, and what was taken from all.
     pub machine: Machine,
 }
@@ -220,7 +185,7 @@ impl Samples {
         self.taken += 1;
     }
 
-    fn usage(&self, elapsed: Duration) -> BTreeMap<String, Usage> {
+    fn usage(&self, elapsed: Duration) -> BTreeMap<String, ResourceRecord> {
         self.seen.iter().map(|(name, seen)| (name.clone(), seen.usage(elapsed))).collect()
     }
 }
@@ -232,7 +197,7 @@ fn add_at(samples: &mut Vec<u64>, number: usize, value: u64) {
 }
 
 impl Seen {
-    fn usage(&self, elapsed: Duration) -> Usage {
+    fn usage(&self, elapsed: Duration) -> ResourceRecord {
         let share = |ns: u64| 100.0 * ns as f64 / elapsed.as_nanos().max(1) as f64;
         let cpu_ms = self.cpu.values().map(|(first, last)| last.saturating_sub(*first));
         let mut processes_percent: Vec<f64> =
@@ -247,11 +212,11 @@ impl Seen {
         let threads = self.threads.values().map(since);
         let runs: u64 = threads.clone().map(|thread| thread.runs).sum();
         let known = !self.threads.is_empty();
-        Usage {
-            cpu_seconds: Duration::from_millis(cpu_ms).as_secs_f64(),
+        ResourceRecord {
+            cpu_s: Duration::from_millis(cpu_ms).as_secs_f64(),
             cpu_percent: share(cpu_ms * 1_000_000),
-            rss_max_bytes: self.rss.iter().copied().max().unwrap_or(0),
-            rss_mean_bytes: self.rss.iter().sum::<u64>() / (self.rss.len() as u64).max(1),
+            memory_max_bytes: self.rss.iter().copied().max().unwrap_or(0),
+            memory_mean_bytes: self.rss.iter().sum::<u64>() / (self.rss.len() as u64).max(1),
             cpu_wait_percent: share(threads.clone().map(|thread| thread.waited).sum()),
             busiest_thread_percent: threads.clone().map(|t| t.ran + t.waited).max().map(share),
             longest_wait_percent: threads.map(|thread| thread.waited).max().map(share),
@@ -260,6 +225,7 @@ impl Seen {
             processes_percent,
             open_files_max: self.files.iter().copied().max(),
             open_files_of_limit_percent: self.files_percent,
+            ..ResourceRecord::default()
         }
     }
 }
@@ -293,10 +259,10 @@ mod tests {
         std::hint::black_box(sum);
         let observed = window.close();
         let usage = &observed.services["self"];
-        assert!(usage.cpu_seconds > 0.02, "{usage:?}");
+        assert!(usage.cpu_s > 0.02, "{usage:?}");
         assert_eq!(usage.processes_percent, [usage.cpu_percent]);
         assert!(
-            usage.rss_max_bytes >= usage.rss_mean_bytes && usage.rss_mean_bytes > 0,
+            usage.memory_max_bytes >= usage.memory_mean_bytes && usage.memory_mean_bytes > 0,
             "{usage:?}"
         );
         if cfg!(target_os = "linux") {
@@ -330,7 +296,7 @@ mod tests {
         let usage = window.close().services.remove("tree").unwrap();
         shell.kill().unwrap();
         shell.wait().unwrap();
-        assert!(usage.cpu_seconds > 0.1, "{usage:?}");
-        assert!(usage.rss_max_bytes > 0, "{usage:?}");
+        assert!(usage.cpu_s > 0.1, "{usage:?}");
+        assert!(usage.memory_max_bytes > 0, "{usage:?}");
     }
 }

@@ -47,7 +47,7 @@ async fn a_round_over_both_backends() {
     assert_eq!(ask(&lab, Backend::Postgres, "SELECT count(*) FROM items").await, Ok(2));
     let usage = window.close();
     assert_eq!(usage.services.keys().collect::<Vec<_>>(), ["fastapi", "postgres", "redis"]);
-    assert!(usage.services.values().all(|usage| usage.rss_mean_bytes > 1_000_000), "{usage:?}");
+    assert!(usage.services.values().all(|usage| usage.memory_mean_bytes > 1_000_000), "{usage:?}");
 
     lab.fill().await.unwrap();
     assert_eq!(ask(&lab, Backend::Postgres, "SELECT count(*) FROM items").await, Ok(0));

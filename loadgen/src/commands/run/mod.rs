@@ -20,6 +20,7 @@ pub(super) mod stdout;
 mod steps;
 mod thresholds;
 mod verdicts;
+mod watch;
 mod workers;
 
 use std::path::Path;

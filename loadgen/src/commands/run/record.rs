@@ -7,7 +7,7 @@ use super::comparison;
 use super::job::Job;
 use super::matrix::Contender;
 use super::proof::proofs;
-use super::resources::{cpu_over_rounds, machine, others, resources};
+use super::resources::{cpu_over_rounds, others, resources};
 use super::session::{Measured, Round, held};
 use super::steps::{by_step, counters, together};
 use super::{thresholds, verdicts};
@@ -231,7 +231,7 @@ fn round_record(steps: &[Step], round: &Round, rounds: &Rounds<'_>) -> RoundReco
         seconds: seconds(series),
         resources: resources(std::iter::once(&round.observed.services), answered(&held(series))),
         cpus_busy_percent: round.observed.machine.busy_percent.clone(),
-        machine: machine(&round.observed.machine),
+        machine: round.observed.machine.taken.clone(),
         others_percent: others(round, rounds.environment),
         bottleneck: None,
     };

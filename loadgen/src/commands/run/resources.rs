@@ -3,10 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::session::Round;
-use crate::lab::{Machine, Usage};
-use crate::measure::{
-    Environment, LinkRecord, MachineRecord, OverRounds, ResourceRecord, RoundRecord,
-};
+use crate::measure::{Environment, OverRounds, ResourceRecord, RoundRecord};
 
 /// What others used of the CPUs that were set aside for the test.
 pub fn others(round: &Round, environment: &Environment) -> Option<f64> {
@@ -18,24 +15,24 @@ pub fn others(round: &Round, environment: &Environment) -> Option<f64> {
 /// CPU seconds add up over rounds, their shares and mean memory are averaged, and the most memory
 /// is kept. `answered` are the expected answers of these rounds.
 pub fn resources<'a>(
-    rounds: impl Iterator<Item = &'a BTreeMap<String, Usage>>,
+    rounds: impl Iterator<Item = &'a BTreeMap<String, ResourceRecord>>,
     answered: u64,
 ) -> BTreeMap<String, ResourceRecord> {
-    let mut by_service: BTreeMap<&String, Vec<&Usage>> = BTreeMap::new();
+    let mut by_service: BTreeMap<&String, Vec<&ResourceRecord>> = BTreeMap::new();
     for (name, usage) in rounds.flatten() {
         by_service.entry(name).or_default().push(usage);
     }
-    let record = |(name, usages): (&String, Vec<&Usage>)| {
-        let memory_means = usages.iter().map(|usage| usage.rss_mean_bytes).sum::<u64>();
-        let mean = |of: fn(&Usage) -> f64| {
+    let record = |(name, usages): (&String, Vec<&ResourceRecord>)| {
+        let memory_means = usages.iter().map(|usage| usage.memory_mean_bytes).sum::<u64>();
+        let mean = |of: fn(&ResourceRecord) -> f64| {
             usages.iter().map(|usage| of(usage)).sum::<f64>() / usages.len() as f64
         };
-        let mean_if_known = |of: fn(&Usage) -> Option<f64>| {
+        let mean_if_known = |of: fn(&ResourceRecord) -> Option<f64>| {
             let known: Option<Vec<f64>> = usages.iter().map(|usage| of(usage)).collect();
             known.map(|all| all.iter().sum::<f64>() / all.len() as f64)
         };
         let sum = ResourceRecord {
-            cpu_s: usages.iter().map(|usage| usage.cpu_seconds).sum(),
+            cpu_s: usages.iter().map(|usage| usage.cpu_s).sum(),
             cpu_percent: mean(|usage| usage.cpu_percent),
             cpu_wait_percent: mean(|usage| usage.cpu_wait_percent),
             busiest_thread_percent: mean_if_known(|usage| usage.busiest_thread_percent),
@@ -51,7 +48,7 @@ pub fn resources<'a>(
                 .iter()
                 .map(|usage| usage.open_files_of_limit_percent)
                 .fold(0.0, f64::max),
-            memory_max_bytes: usages.iter().map(|usage| usage.rss_max_bytes).max().unwrap_or(0),
+            memory_max_bytes: usages.iter().map(|usage| usage.memory_max_bytes).max().unwrap_or(0),
             memory_mean_bytes: memory_means / usages.len() as u64,
             ..ResourceRecord::default()
         };
@@ -69,17 +66,4 @@ pub fn cpu_over_rounds(rounds: &[RoundRecord]) -> BTreeMap<String, OverRounds> {
         Some((name.clone(), OverRounds::of(figures?)?))
     };
     whole.first().into_iter().flat_map(|first| first.keys()).filter_map(over).collect()
-}
-
-/// What the machine took from all.
-pub fn machine(observed: &Machine) -> MachineRecord {
-    MachineRecord {
-        stolen_percent: observed.stolen_percent,
-        throttled_ms: observed.throttled_ms,
-        swapped_pages: observed.swapped_pages,
-        fullest_link: observed
-            .fullest_link
-            .as_ref()
-            .map(|link| LinkRecord { name: link.name.clone(), busy_percent: link.busy_percent }),
-    }
 }

@@ -4,8 +4,6 @@ use std::collections::BTreeMap;
 use std::future::Future;
 use std::path::{Path, PathBuf};
 
-use tokio::task::JoinHandle;
-use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::calibration::{calibrate, known};
@@ -13,11 +11,10 @@ use super::fail_fast::FailFast;
 use super::generator::{Generator, Yield};
 use super::job::{Job, Subject};
 use super::order::order;
-use super::{proof, workers};
-use crate::cluster::{Cluster, ClusterError, LocalWorkers};
+use super::{proof, watch, workers};
 use crate::commands::{Exit, Failure};
 use crate::engine::{self, Plan};
-use crate::lab::{Lab, LabError, Layout, Observed, Target, Watched, Window};
+use crate::lab::{Lab, LabError, Layout, Observed, Target};
 use crate::measure::{Calibration, Counts, Phase, Series, Snapshot, StoppedEarly};
 use crate::report::Progress;
 
@@ -185,7 +182,7 @@ impl<'a> Session<'a> {
                 .await?
                 .map_err(Failure::from)?;
         }
-        let gathered = self.gather();
+        let gathered = workers::gather(self.job, &self.logs, self.progress);
         if let Some(cluster) =
             unless(&interrupt, gathered).await?.map_err(Failure::with(Exit::Failed))?
         {
@@ -212,24 +209,6 @@ impl<'a> Session<'a> {
     async fn ask(&self, lab: &Lab) -> Result<Vec<i64>, Stopped> {
         let asked = unless(&self.interrupt, proof::ask(lab, &self.job.scenario)).await?;
         Ok(asked.map_err(Failure::from)?)
-    }
-
-    /// The workers, if the load comes from any: started here, or waited for from other hosts.
-    async fn gather(&self) -> Result<Option<Cluster>, ClusterError> {
-        let progress = &*self.progress;
-        match (&self.job.remote, self.job.workers) {
-            (Some(remote), _) => {
-                let tell = |gathering| progress.note(&workers::told(&gathering, remote));
-                Cluster::gather(remote, tell).await.map(Some)
-            }
-            (None, Some(count)) => {
-                progress.phase(&format!("starting {count} workers"));
-                let logs = Some(self.logs.clone());
-                let workers = LocalWorkers { logs, ..LocalWorkers::new(count)? };
-                Cluster::start(&workers, |_| {}).await.map(Some)
-            }
-            (None, None) => Ok(None),
-        }
     }
 
     /// What the generator can send at most, from an earlier run or found out now.
@@ -333,7 +312,8 @@ impl<'a> Session<'a> {
             .await?
             .map_err(Failure::with(Exit::Target))?;
         let over = CancellationToken::new();
-        let observed = self.watch(running, &plan, over.clone());
+        let watched = watch::everybody(&self.generator, running, self.lab.as_ref());
+        let observed = watch::watch(watched, &plan, over.clone());
         let (progress, fail_fast) = (&mut *self.progress, &mut self.fail_fast);
         let stop = self.interrupt.child_token();
         let show = |snapshot: &Snapshot| {
@@ -352,37 +332,6 @@ impl<'a> Session<'a> {
         let answered: u64 = held(&yielded.series).iter().map(|step| step.answered.len()).sum();
         self.progress.round_finished(answered as f64 / yielded.held.as_secs_f64().max(1e-9));
         Ok((verified, yielded, observed))
-    }
-
-    /// Watches what everybody uses while the load is held, or until it is `over`.
-    fn watch(
-        &self,
-        running: Option<&Target>,
-        plan: &Plan,
-        over: CancellationToken,
-    ) -> JoinHandle<Observed> {
-        let watched = self.watched(running);
-        let begin = Instant::now() + plan.warmup + plan.ramp_up();
-        let end = plan.length().map(|length| Instant::now() + length);
-        tokio::spawn(async move {
-            if tokio::time::timeout_at(begin, over.cancelled()).await.is_ok() {
-                return Observed::default();
-            }
-            let Ok(window) = Window::open(watched) else { return Observed::default() };
-            match end {
-                Some(end) => drop(tokio::time::timeout_at(end, over.cancelled()).await),
-                None => over.cancelled().await,
-            }
-            window.close()
-        })
-    }
-
-    fn watched(&self, running: Option<&Target>) -> Vec<Watched> {
-        let mut watched = vec![Watched::process("generator", std::process::id())];
-        watched.extend(self.generator.pids().iter().map(|pid| Watched::process("generator", *pid)));
-        watched.extend(running.map(|t| Watched::below("target", t.service().guard_pid())));
-        watched.extend(self.lab.iter().flat_map(Lab::backend_services).map(Watched::from));
-        watched
     }
 }
 

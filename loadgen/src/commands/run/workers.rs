@@ -1,9 +1,34 @@
-//! What is said while workers from other hosts are waited for.
+//! The workers of a run: started here, or waited for from other hosts.
 
-use crate::cluster::{Gathering, RemoteWorkers};
+use std::path::Path;
 
-/// In words.
-pub fn told(gathering: &Gathering, workers: &RemoteWorkers) -> String {
+use super::job::Job;
+use crate::cluster::{Cluster, ClusterError, Gathering, LocalWorkers, RemoteWorkers};
+use crate::report::Progress;
+
+/// The workers, if the load comes from any. Those of this machine write into the folder `logs`.
+pub async fn gather(
+    job: &Job,
+    logs: &Path,
+    progress: &Progress,
+) -> Result<Option<Cluster>, ClusterError> {
+    match (&job.remote, job.workers) {
+        (Some(remote), _) => {
+            let tell = |gathering| progress.note(&told(&gathering, remote));
+            Cluster::gather(remote, tell).await.map(Some)
+        }
+        (None, Some(count)) => {
+            progress.phase(&format!("starting {count} workers"));
+            let logs = Some(logs.to_owned());
+            let workers = LocalWorkers { logs, ..LocalWorkers::new(count)? };
+            Cluster::start(&workers, |_| {}).await.map(Some)
+        }
+        (None, None) => Ok(None),
+    }
+}
+
+/// What happens while workers of other hosts are waited for, in words.
+fn told(gathering: &Gathering, workers: &RemoteWorkers) -> String {
     let RemoteWorkers { count, address, .. } = workers;
     match gathering {
         Gathering::Listening(files) => {
