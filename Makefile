@@ -27,7 +27,7 @@ build: ## Build loadgen
 test: test-rust test-python ## Run every test
 
 test-rust: $(PYTHON)
-	$(CARGO) test $(CARGO_FLAGS)
+	$(CARGO) test $(CARGO_FLAGS) --no-fail-fast
 
 # The binary that the tests in Rust run, so that nothing is built twice.
 test-python: $(PYTHON)

@@ -7,7 +7,7 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use common::Counting;
-use common::processes::{assert_gone, named, signal, tree};
+use common::processes::{assert_gone, named, signal, sockets, tree};
 use common::program::{Finished, Project};
 use rustix::process::Signal;
 use serde_json::Value;
@@ -94,20 +94,21 @@ async fn a_killed_worker_degrades_the_result() {
 #[test]
 fn a_target_that_is_killed_ends_the_run_and_says_so() {
     let project = Project::real();
-    let arguments = ["-s=direct", "-t=flask,fastapi", "--rounds=1", "--duration=4s", "--out=run"];
-    let mut command = project.command(&arguments);
+    let arguments = ["-s=direct", "-t=flask,fastapi", "--rounds=1", "--users=40", "--out=run"];
+    // Held from the first second, so that there is something to keep; calibrated, the generator
+    // would have as many sockets before the target is there.
+    let held = ["--warmup=0s", "--duration=60s", "--no-calibrate"];
+    let mut command = project.command(&[&arguments[..], &held[..]].concat());
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let deadline = Instant::now() + Duration::from_secs(60);
-    let targets = loop {
-        let targets = named(&tree(child.id()), "targets.flask_app:app");
-        // The guard, gunicorn's arbiter, and its worker.
-        if targets.len() > 2 {
-            break targets;
-        }
-        assert!(Instant::now() < deadline, "the target has not been started");
+    while sockets(child.id()) < 40 {
+        assert!(Instant::now() < deadline, "the load has not begun");
         std::thread::sleep(Duration::from_millis(50));
-    };
-    std::thread::sleep(Duration::from_secs(3));
+    }
+    std::thread::sleep(Duration::from_secs(2));
+    let targets = named(&tree(child.id()), "targets.flask_app:app");
+    // The guard, gunicorn's arbiter, and its worker.
+    assert!(targets.len() > 2, "{targets:?}");
     let guarded = targets.iter().filter(|pid| named(&[**pid].into(), "loadgen guard").is_empty());
     guarded.for_each(|pid| signal(*pid, Signal::KILL));
     let finished = Finished::of(child.wait_with_output().unwrap(), &project.path(""));

@@ -73,6 +73,13 @@ pub fn named(pids: &HashSet<u32>, text: &str) -> Vec<u32> {
     pids.iter().filter(holds).copied().collect()
 }
 
+/// How many sockets this process has open.
+pub fn sockets(pid: u32) -> usize {
+    let Ok(files) = fs::read_dir(format!("/proc/{pid}/fd")) else { return 0 };
+    let links = files.flatten().filter_map(|file| fs::read_link(file.path()).ok());
+    links.filter(|link| link.to_string_lossy().starts_with("socket:")).count()
+}
+
 /// Sends a signal to a process that the test started.
 pub fn signal(pid: u32, signal: Signal) {
     kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), signal).unwrap();
