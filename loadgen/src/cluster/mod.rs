@@ -12,7 +12,7 @@
 //!
 //! - `messages`: what is said; `bus`: how it travels, the only file that names Zenoh.
 //! - `collector`: pure; puts reports together, whatever order they come in.
-//! - `manager`, `round`, `process`: the manager's side. `worker`: the other one.
+//! - `manager`, `round`, `process`: the manager's side. `worker`, `pulse`: the other one.
 
 mod bus;
 mod collector;
@@ -21,6 +21,7 @@ mod join;
 mod manager;
 mod messages;
 mod process;
+mod pulse;
 mod round;
 mod settings;
 #[cfg(test)]

@@ -284,7 +284,7 @@ fn held(load: &Load, seconds: u32) -> Duration {
 mod tests {
     use super::*;
     use crate::engine::Share;
-    use crate::measure::Series;
+    use crate::measure::{Series, Strain};
 
     fn worker(index: u32, gaps: &[Range<u32>]) -> WorkerRound {
         WorkerRound {
@@ -294,6 +294,7 @@ mod tests {
             held: Duration::from_secs(3),
             gaps: gaps.to_vec(),
             ran_out: Vec::new(),
+            strain: Strain::default(),
         }
     }
 

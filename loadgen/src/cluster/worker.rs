@@ -11,6 +11,7 @@ use super::bus::{Request, WorkerBus};
 use super::error::ClusterError;
 use super::join::Join;
 use super::messages::{Answer, Command, Hello, News, Report};
+use super::pulse::Gauge;
 use crate::engine::{Attack, Plan};
 use crate::measure::Snapshot;
 
@@ -205,8 +206,9 @@ impl Round {
         self: Arc<Self>,
         mut snapshots: mpsc::Receiver<Snapshot>,
     ) -> Result<(), ClusterError> {
+        let mut gauge = Gauge::start();
         while let Some(snapshot) = snapshots.recv().await {
-            self.report(News::Snapshot(snapshot)).await?;
+            self.report(News::Snapshot(snapshot, gauge.take())).await?;
         }
         Ok(())
     }
