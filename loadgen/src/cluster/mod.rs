@@ -8,14 +8,17 @@
 //!
 //! Once started, a worker needs nobody. It stops its load when its manager is gone: the pipe that
 //! is its standard input is then closed, and the manager's liveliness token is withdrawn. The
-//! manager in turn sees a dead worker by its closed connection, and a paused one by its lease.
+//! manager in turn sees a dead worker by its closed connection, and a paused one by its lease. It
+//! gives that one up for good: should it come back, it is told to leave.
 //!
 //! - `messages`: what is said; `bus`: how it travels, the only file that names Zenoh.
 //! - `collector`: pure; puts reports together, whatever order they come in.
+//! - `course`: pure; who is waited for, who is lost, and what is to be done about it.
 //! - `manager`, `round`, `process`: the manager's side. `worker`, `pulse`: the other one.
 
 mod bus;
 mod collector;
+mod course;
 mod error;
 mod join;
 mod manager;
@@ -31,8 +34,9 @@ mod tests;
 mod worker;
 
 pub use collector::WorkerRound;
+pub use course::{LostWorker, OnLoss};
 pub use error::ClusterError;
 pub use join::Join;
 pub use manager::{Cluster, LocalWorkers};
-pub use round::{LostWorker, Round};
+pub use round::{Round, Seen};
 pub use worker::serve;

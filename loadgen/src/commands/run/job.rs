@@ -7,7 +7,8 @@ use rand::TryRng;
 use rand::rngs::SysRng;
 
 use super::matrix::{Contender, product};
-use crate::cli::{Format, RunArgs};
+use crate::cli::{Format, OnWorkerLoss, RunArgs};
+use crate::cluster::OnLoss;
 use crate::commands::url::base_url;
 use crate::commands::{Exit, Failure, scenarios};
 use crate::engine::{Plan, Share};
@@ -25,6 +26,8 @@ pub struct Job {
     pub subject: Subject,
     /// Worker processes; `None` for load from this process.
     pub workers: Option<u32>,
+    /// What becomes of the run when one of them is lost.
+    pub on_loss: OnLoss,
     /// Whether the one subject is measured twice in each round, against itself.
     pub aa: bool,
     /// Rounds for each target.
@@ -98,6 +101,10 @@ impl Job {
             scenario,
             subject,
             workers: common.workers,
+            on_loss: match args.on_worker_loss {
+                OnWorkerLoss::Fail => OnLoss::Fail,
+                OnWorkerLoss::Continue => OnLoss::Continue,
+            },
             aa: args.aa,
             rounds,
             warmup: common.warmup,
