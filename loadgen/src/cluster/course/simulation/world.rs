@@ -120,7 +120,7 @@ impl World {
     }
 
     /// The next thing that happens, and when.
-    pub fn next(&mut self) -> (u64, Happening) {
+    pub fn advance(&mut self) -> (u64, Happening) {
         loop {
             let next = self.queue.first_key_value().map_or(u64::MAX, |((at, _), _)| *at);
             if let Some(worker) = self.speaks_before(next) {
