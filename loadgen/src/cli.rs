@@ -98,6 +98,9 @@ pub struct RunArgs {
     /// users].
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub rounds: Option<u32>,
+    /// What becomes of the run when a worker is lost; it exits with 5 either way.
+    #[arg(long, value_name = "WHAT", value_enum, default_value_t = OnWorkerLoss::Fail)]
+    pub on_worker_loss: OnWorkerLoss,
     /// End the run as soon as a threshold has failed; what was measured is reported and saved.
     #[arg(long)]
     pub fail_fast: bool,
@@ -180,6 +183,15 @@ fn percent(text: &str) -> Result<f64, String> {
         Ok(percent) if (0.5..=50.0).contains(&percent) => Ok(percent),
         _ => Err("it is a percentage from 0.5 to 50".to_owned()),
     }
+}
+
+/// What becomes of a run that loses a worker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum OnWorkerLoss {
+    /// It ends; what was measured is reported and saved.
+    Fail,
+    /// The others go on, each with its own share of the load.
+    Continue,
 }
 
 /// What goes to stdout.

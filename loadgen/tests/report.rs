@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use loadgen::measure::{
-    Bottleneck, Calibration, Cell, Comparison, Degraded, LatencySummary, NoiseFloor, OverRounds,
-    RunRecord, StoppedEarly, TargetRecord, Verdict, VerdictKind,
+    Bottleneck, Calibration, Cell, Comparison, Degraded, LatencySummary, LossRecord, NoiseFloor,
+    OverRounds, RunRecord, StoppedEarly, TargetRecord, Verdict, VerdictKind,
 };
 use loadgen::report::terminal;
 use records::*;
@@ -312,6 +312,48 @@ fn a_degraded_run_tells_what_is_missing() {
     targets[2].rounds.truncate(2);
     targets[3].rounds.truncate(1);
     let mut record = record(targets);
-    record.degraded = Some(Degraded { reason: "worker 3 was lost after 1.2 s".to_owned() });
+    record.degraded =
+        Some(Degraded { reason: "worker 3 was lost after 1.2 s".to_owned(), lost: Vec::new() });
     insta::assert_snapshot!(shown(&record));
+}
+
+#[test]
+fn a_run_that_went_on_without_a_worker_tells_since_when_and_with_how_many_users() {
+    let mut targets = four();
+    let lost = |worker, target: &str, round, second, why: &str| LossRecord {
+        worker,
+        target: target.to_owned(),
+        round,
+        second,
+        users: 25,
+        why: why.to_owned(),
+    };
+    let losses = vec![
+        lost(1, "quart", 2, Some(1), "its process ended (signal: 9 (SIGKILL))"),
+        lost(3, "flask", 3, None, "it no longer answers, though its process is there"),
+    ];
+    for target in &mut targets {
+        for round in &mut target.rounds {
+            round.users_planned = 100;
+            round.users_achieved = [100, 75, 50][round.round as usize - 1];
+            round.whole = round.round == 1;
+        }
+    }
+    let mut record = record(targets);
+    let reason = losses.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
+    record.degraded = Some(Degraded { reason, lost: losses });
+    record.verdicts = vec![Verdict {
+        kind: VerdictKind::SlowWorker,
+        target: Some("quart".to_owned()),
+        message: "worker 2 used 97 % of its CPUs and was held up for 50 ms and more in 3 of 10 \
+                  seconds, for up to 87 ms"
+            .to_owned(),
+        advice:
+            "what they saw is later than it came, and they may have sent less: give them fewer \
+                 users, more CPUs, or hosts of their own"
+                .to_owned(),
+    }];
+    let report = shown(&record);
+    assert_within_80_columns(&report);
+    insta::assert_snapshot!(report);
 }

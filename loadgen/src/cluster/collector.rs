@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::messages::{News, Report};
 use crate::engine::Share;
-use crate::measure::{Phase, Series, Snapshot};
+use crate::measure::{Phase, Pulse, Series, Snapshot, Strain};
 
 /// The reports of one epoch, by worker.
 pub struct Collector {
@@ -27,6 +27,8 @@ struct Collected {
     finished: Option<(u32, Duration)>,
     /// The files of rows that ran out.
     ran_out: Vec<String>,
+    /// How hard pressed it was.
+    strain: Strain,
 }
 
 /// What became of a report.
@@ -61,6 +63,8 @@ pub struct WorkerRound {
     pub gaps: Vec<Range<u32>>,
     /// The files of rows that ran out.
     pub ran_out: Vec<String>,
+    /// How hard pressed it was while there was load that counts.
+    pub strain: Strain,
 }
 
 impl Collector {
@@ -80,7 +84,7 @@ impl Collector {
             return Taken::Refused(format!("there is no worker {worker}"));
         };
         match news {
-            News::Snapshot(snapshot) => collected.take(worker, snapshot),
+            News::Snapshot(snapshot, pulse) => collected.take(worker, snapshot, &pulse),
             News::Finished { snapshots, held, ran_out } => {
                 let taken = collected.finish(worker, snapshots, held);
                 if taken == Taken::Finished {
@@ -98,18 +102,30 @@ impl Collector {
         self.workers.get(worker as usize).is_some_and(Collected::is_complete)
     }
 
+    /// How many workers there are, whether they gave something or not.
+    #[must_use]
+    pub fn workers(&self) -> u32 {
+        // It was made for as many numbers of this type.
+        self.workers.len() as u32
+    }
+
+    /// Whether `worker` has said that its round is over; snapshots may still be missing.
+    #[must_use]
+    pub fn has_finished(&self, worker: u32) -> bool {
+        self.workers.get(worker as usize).is_some_and(|collected| collected.finished.is_some())
+    }
+
     /// What each worker gave. `held` says how long the load was held in that many seconds from
     /// the end of the warm-up, for workers that could not.
     #[must_use]
     pub fn into_rounds(self, held: impl Fn(u32) -> Duration) -> Vec<WorkerRound> {
-        // It was made for as many numbers of this type.
-        let of = self.workers.len() as u32;
+        let of = self.workers();
         (0..).zip(self.workers).map(|(index, c)| c.into_round(Share { index, of }, &held)).collect()
     }
 }
 
 impl Collected {
-    fn take(&mut self, worker: u32, snapshot: Snapshot) -> Taken {
+    fn take(&mut self, worker: u32, snapshot: Snapshot, pulse: &Pulse) -> Taken {
         let number = snapshot.number;
         if let Some((total, _)) = self.finished
             && number >= total
@@ -125,6 +141,9 @@ impl Collected {
             snapshot.intervals.iter().filter(|i| !matches!(i.phase, Phase::Warmup | Phase::Stop));
         let seconds = counted.map(|interval| interval.second.saturating_add(1)).max();
         self.seconds = self.seconds.max(seconds.unwrap_or(0));
+        if seconds.is_some() {
+            self.strain.add(pulse);
+        }
         self.series.add(&snapshot);
         Taken::New(snapshot)
     }
@@ -149,7 +168,8 @@ impl Collected {
         let held = self.finished.map_or_else(|| held(self.seconds), |(_, held)| held);
         // One for each number of this type at most.
         let snapshots = self.numbers.len() as u32;
-        WorkerRound { share, series: self.series, snapshots, held, gaps, ran_out: self.ran_out }
+        let Self { series, ran_out, strain, .. } = self;
+        WorkerRound { share, series, snapshots, held, gaps, ran_out, strain }
     }
 
     /// No number is at or beyond the announced one, so counting suffices.
@@ -195,7 +215,7 @@ mod tests {
     }
 
     fn sent(epoch: u32, worker: u32, number: u32) -> Report {
-        let news = News::Snapshot(snapshot(worker, number));
+        let news = News::Snapshot(snapshot(worker, number), Pulse::default());
         Report { epoch, worker, news }
     }
 
@@ -215,7 +235,7 @@ mod tests {
         let mut collector = Collector::new(1, 1);
         assert!(matches!(collector.take(sent(1, 0, 0)), Taken::New(_)));
         let forged = Report {
-            news: News::Snapshot(Snapshot { number: 0, intervals: Vec::new() }),
+            news: News::Snapshot(Snapshot { number: 0, intervals: Vec::new() }, Pulse::default()),
             ..sent(1, 0, 0)
         };
         assert_eq!(collector.take(forged), Taken::Again);

@@ -9,6 +9,7 @@ use tokio::time::Instant;
 
 use super::authority::Authority;
 use super::bus::{Event, ManagerBus};
+use super::course::OnLoss;
 use super::error::ClusterError;
 use super::join::{Join, random_hex};
 use super::manager::{Cluster, TICK};
@@ -153,7 +154,8 @@ impl Cluster {
         size: u32,
         processes: Vec<Process>,
     ) -> Self {
-        Self { bus, events, size, processes, epoch: 0, gone: BTreeMap::new() }
+        let (gone, on_loss) = (BTreeMap::new(), OnLoss::default());
+        Self { bus, events, size, processes, epoch: 0, gone, on_loss }
     }
 
     /// Waits until all workers are there at the same time.

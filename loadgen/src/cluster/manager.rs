@@ -8,12 +8,12 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::bus::{Event, ManagerBus};
+use super::course::{LostWorker, OnLoss};
 use super::error::ClusterError;
 use super::messages::Command;
 use super::process::Process;
-use super::round::{LostWorker, Round, RoundUnderWay};
+use super::round::{Round, RoundUnderWay, Seen};
 use crate::engine::{Plan, Share};
-use crate::measure::Snapshot;
 
 /// How often processes are looked at while nothing else happens.
 pub(super) const TICK: Duration = Duration::from_millis(100);
@@ -36,6 +36,7 @@ pub struct Cluster {
     pub(super) epoch: u32,
     /// The workers that are gone, and why.
     pub(super) gone: BTreeMap<u32, String>,
+    pub(super) on_loss: OnLoss,
 }
 
 impl Cluster {
@@ -45,9 +46,15 @@ impl Cluster {
         self.processes.iter().filter_map(Process::pid).collect()
     }
 
-    /// Runs one round of `plan`, whose share is set for each worker, until its end, until `stop`,
-    /// or until a worker is lost, which ends it on all the others. `on_snapshot` sees each
-    /// snapshot once, as it arrives.
+    /// The same cluster, which does this from now on when it loses a worker.
+    #[must_use]
+    pub fn on_loss(self, on_loss: OnLoss) -> Self {
+        Self { on_loss, ..self }
+    }
+
+    /// Runs one round of `plan`, whose share is set for each worker, until its end or until `stop`.
+    /// `show` sees results and losses as they come. A worker that is lost ends the round on all the
+    /// others, unless they are to go on; its share is not given out again.
     ///
     /// # Errors
     /// When the round could not begin. Once it has begun, what came of it is returned, with the
@@ -56,18 +63,25 @@ impl Cluster {
         &mut self,
         plan: Plan,
         stop: CancellationToken,
-        on_snapshot: impl FnMut(u32, &Snapshot),
+        show: impl FnMut(Seen<'_>),
     ) -> Result<Round, ClusterError> {
         self.epoch += 1;
+        self.take_note();
         self.check_present()?;
-        let epoch = self.epoch;
-        let of = self.size;
+        let (epoch, of) = (self.epoch, self.size);
         let prepare =
             |index| Command::Prepare { epoch, plan: Box::new(plan.part(Share { index, of })) };
-        for (_, prepared) in self.command_all("the plan", prepare, PREPARE_LIMIT).await {
-            prepared?;
+        for (worker, prepared) in self.command_all("the plan", prepare, PREPARE_LIMIT).await {
+            match prepared {
+                Err(ClusterError::Bus(_)) => {
+                    self.gone.insert(worker, "it did not take the plan of a round".to_owned());
+                    self.fence(worker);
+                }
+                prepared => prepared?,
+            }
         }
-        let under_way = RoundUnderWay::start(self, &plan, on_snapshot).await;
+        self.check_present()?;
+        let under_way = RoundUnderWay::start(self, &plan, show).await;
         Ok(under_way.collect(&stop).await)
     }
 
@@ -125,20 +139,41 @@ impl Cluster {
         asked
     }
 
-    /// Takes note of what happened between rounds; all workers must still be there.
-    fn check_present(&mut self) -> Result<(), ClusterError> {
-        while let Ok(event) = self.events.try_recv() {
-            if let Event::Left(worker) = event {
-                self.gone.insert(worker, "it was lost between two rounds".to_owned());
-            }
+    /// The workers that are gone, as those that a round begins without.
+    pub(super) fn lost(&self) -> Vec<LostWorker> {
+        let lost = |(worker, why): (&u32, &String)| LostWorker {
+            worker: *worker,
+            second: None,
+            why: why.clone(),
+        };
+        self.gone.iter().map(lost).collect()
+    }
+
+    /// Whether another round can be run: all workers are there, or enough that those that are left
+    /// are to go on.
+    #[must_use]
+    pub fn can_go_on(&self) -> bool {
+        self.check_present().is_ok()
+    }
+
+    fn check_present(&self) -> Result<(), ClusterError> {
+        let goes_on = self.on_loss == OnLoss::Continue && !self.present().is_empty();
+        match self.lost().into_iter().next() {
+            Some(lost) if !goes_on => Err(ClusterError::Lost(lost)),
+            _ => Ok(()),
         }
-        match self.gone.first_key_value() {
-            None => Ok(()),
-            Some((worker, why)) => Err(ClusterError::Lost(LostWorker {
-                worker: *worker,
-                second: None,
-                why: why.clone(),
-            })),
+    }
+
+    /// Takes note of what happened between rounds.
+    fn take_note(&mut self) {
+        while let Ok(event) = self.events.try_recv() {
+            match event {
+                Event::Left(worker) if !self.gone.contains_key(&worker) => {
+                    self.gone.insert(worker, "it was lost between two rounds".to_owned());
+                }
+                Event::Joined(worker) if self.gone.contains_key(&worker) => self.fence(worker),
+                _ => {}
+            }
         }
     }
 }

@@ -6,11 +6,11 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::engine::{Finished, Plan};
-use crate::measure::Snapshot;
+use crate::measure::{Pulse, Snapshot};
 
 /// The number of this protocol. It goes up with every change to a message of this file, or to a
 /// type that travels in one.
-pub const PROTOCOL: u32 = 3;
+pub const PROTOCOL: u32 = 4;
 
 /// This program's version.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -124,8 +124,8 @@ pub struct Report {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum News {
-    /// Results.
-    Snapshot(Snapshot),
+    /// Results, and how this process did meanwhile.
+    Snapshot(Snapshot, Pulse),
     /// The last word: the round is over on this worker.
     Finished {
         /// How many snapshots it sent, so that the manager knows whether it has them all.
@@ -215,7 +215,8 @@ mod tests {
                 second: 1,
                 steps: vec![counts],
             };
-            let news = News::Snapshot(Snapshot { number: 1, intervals: vec![interval] });
+            let snapshot = Snapshot { number: 1, intervals: vec![interval] };
+            let news = News::Snapshot(snapshot, Pulse::default());
             let mut bytes = encode(&Report { epoch: 1, worker: 1, news }).unwrap();
             let len = bytes.len();
             bytes[at % len] = with;

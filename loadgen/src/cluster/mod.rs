@@ -8,17 +8,20 @@
 //!
 //! Once started, a worker needs nobody. It stops its load when its manager is gone: the pipe that
 //! is its standard input is then closed, and the manager's liveliness token is withdrawn. The
-//! manager in turn sees a dead worker by its closed connection, and a paused one by its lease.
+//! manager in turn sees a dead worker by its closed connection, and a paused one by its lease. It
+//! gives that one up for good: should it come back, it is told to leave.
 //!
 //! - `messages`: what is said; `bus`: how it travels, the only place that names Zenoh;
 //!   `settings`, `permissions`: how that is set up, and who may do what. `join`, `authority`: who is who.
 //! - `collector`: pure; puts reports together, whatever order they come in.
-//! - `gather`, `manager`, `round`, `process`: the manager's side. `worker`: the other one.
+//! - `course`: pure; who is waited for, who is lost, and what is to be done about it.
+//! - `gather`, `manager`, `round`, `process`: the manager's side. `worker`, `pulse`: the other one.
 
 mod allowed;
 mod authority;
 mod bus;
 mod collector;
+mod course;
 mod error;
 mod gather;
 mod join;
@@ -26,6 +29,7 @@ mod manager;
 mod messages;
 mod permissions;
 mod process;
+mod pulse;
 mod round;
 mod settings;
 #[cfg(test)]
@@ -36,10 +40,11 @@ mod worker;
 
 pub use allowed::{Allowed, AllowedTarget};
 pub use collector::WorkerRound;
+pub use course::{LostWorker, OnLoss};
 pub use error::ClusterError;
 pub use gather::{Gathering, LocalWorkers, RemoteWorkers};
 pub use join::Join;
 pub use manager::Cluster;
 pub use messages::Hello;
-pub use round::{LostWorker, Round};
+pub use round::{Round, Seen};
 pub use worker::{Joined, Terms, join};

@@ -11,7 +11,7 @@ use super::error::ClusterError;
 use super::join::{Access, Join};
 use super::messages::{Answer, Command, Hello, News, PROTOCOL, Report, VERSION};
 use super::testing::plan;
-use crate::measure::Snapshot;
+use crate::measure::{Pulse, Snapshot};
 
 const LIMIT: Duration = Duration::from_secs(2);
 
@@ -93,7 +93,7 @@ async fn a_worker_speaks_for_itself_alone_and_reports_arrive_in_order() {
     let report = |worker, number| Report {
         epoch: 1,
         worker,
-        news: News::Snapshot(Snapshot { number, intervals: Vec::new() }),
+        news: News::Snapshot(Snapshot { number, intervals: Vec::new() }, Pulse::default()),
     };
     worker.bus.publish(&report(7, 0)).await.unwrap();
     for number in 0..20 {

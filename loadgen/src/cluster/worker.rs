@@ -12,6 +12,7 @@ use super::bus::{Request, WorkerBus};
 use super::error::ClusterError;
 use super::join::Join;
 use super::messages::{Answer, Command, Hello, News, Report};
+use super::pulse::Gauge;
 use crate::engine::{Attack, Plan};
 use crate::measure::Snapshot;
 
@@ -221,8 +222,9 @@ impl Round {
         self: Arc<Self>,
         mut snapshots: mpsc::Receiver<Snapshot>,
     ) -> Result<(), ClusterError> {
+        let mut gauge = Gauge::start();
         while let Some(snapshot) = snapshots.recv().await {
-            self.report(News::Snapshot(snapshot)).await?;
+            self.report(News::Snapshot(snapshot, gauge.take())).await?;
         }
         Ok(())
     }

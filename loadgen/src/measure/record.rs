@@ -3,6 +3,7 @@
 //! Field names carry their unit. The number in [`SCHEMA`] goes up when a field changes meaning.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
@@ -240,6 +241,10 @@ pub struct RoundRecord {
     pub ramp_up: Vec<Summary>,
     /// Whether it went to its planned end with all of its load; others are in no ranking.
     pub whole: bool,
+    /// The users that it should have had; in the open model the most that send at the same time.
+    pub users_planned: u32,
+    /// Those of them that were there to the end: the others were a lost worker's.
+    pub users_achieved: u32,
     /// How the target ended, where it ended by itself.
     pub target_ended: Option<String>,
     /// The files of rows that ran out, so that users stopped.
@@ -283,8 +288,19 @@ pub struct WorkerRecord {
     pub users: u32,
     /// Requests that came to an end while the load was held.
     pub requests: u64,
-    /// Snapshots that it sent.
+    /// Snapshots that came of it.
     pub snapshots: u32,
+    /// The CPU time that it used of what it could have had while there was load that counts, in %: at
+    /// 100 it had all CPUs that it may use to itself, and was busy on each. `None` where it told nothing.
+    pub cpu_percent: Option<f64>,
+    /// How late the latest of its timers went off in a second, on the mean, in ms.
+    pub lag_mean_ms: Option<f64>,
+    /// The latest of all, in ms.
+    pub lag_max_ms: Option<f64>,
+    /// The seconds that these are of.
+    pub seconds: u32,
+    /// In how many of them a timer was 50 ms late or more.
+    pub late_seconds: u32,
 }
 
 /// One threshold, judged on one target.
@@ -316,4 +332,37 @@ pub struct StoppedEarly {
 pub struct Degraded {
     /// What happened.
     pub reason: String,
+    /// The workers that were lost, in the order in which they were.
+    pub lost: Vec<LossRecord>,
+}
+
+/// A worker that was lost, and from when on the load was less than planned.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LossRecord {
+    /// Its number, from 0.
+    pub worker: u32,
+    /// What was measured meanwhile, or afterwards.
+    pub target: String,
+    /// The first round that it was missing in, from 1.
+    pub round: u32,
+    /// Seconds from the end of this round's warm-up, 0 before that; `None` where it was lost before
+    /// the round.
+    pub second: Option<u32>,
+    /// Its share of the users, which nobody took over.
+    pub users: u32,
+    /// What is known about why.
+    pub why: String,
+}
+
+impl fmt::Display for LossRecord {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { worker, target, round, second, why, .. } = self;
+        match second {
+            Some(second) => {
+                write!(f, "worker {worker} was lost in second {second} of round {round}")?;
+            }
+            None => write!(f, "worker {worker} was lost before round {round}")?,
+        }
+        write!(f, " ({target}): {why}")
+    }
 }

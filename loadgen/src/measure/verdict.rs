@@ -53,6 +53,8 @@ pub enum VerdictKind {
     AnswersVary,
     /// Targets gave answers of different sizes to the same request.
     AnswersDiffer,
+    /// A worker had too little CPU, or was held up: its results are not the server's alone.
+    SlowWorker,
     /// Some of a target's server workers did much less than others.
     UnequalWorkers,
     /// A process had nearly as many files open as it may.

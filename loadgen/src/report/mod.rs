@@ -4,6 +4,7 @@
 mod bottlenecks;
 mod capacity;
 mod conclusion;
+mod degraded;
 mod differences;
 mod efficiency;
 mod format;

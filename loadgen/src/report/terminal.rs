@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::bottlenecks::bottlenecks;
 use super::conclusion::{conclusion, rounds_to_ask_for};
+use super::degraded::degraded;
 use super::differences::differences;
 use super::efficiency::efficiency;
 use super::format::{count, duration, half_width, milliseconds, precise, quantity, rate, wrap};
@@ -194,9 +195,7 @@ fn verdicts(record: &RunRecord) -> String {
         out += &wrap(" ! ", &format!("{who}{}", verdict.message));
         out += &wrap("   ", &verdict.advice);
     }
-    if let Some(degraded) = &record.degraded {
-        out += &wrap(" ! ", &format!("degraded: {}", degraded.reason));
-    }
+    out += &degraded(record);
     let planned = record.load.rounds as usize;
     let measured = |name: &String| {
         record.targets.iter().find(|t| t.name == *name).map_or(0, |target| target.rounds.len())

@@ -22,7 +22,7 @@ use super::run::session::{Session, Stopped};
 use super::run::stdout::Stdout;
 use super::run::{OVERHEAD, interrupt, nothing_measured, prepare, prepare_lab};
 use super::{Exit, Failure};
-use crate::cli::{CapacityArgs, Format, RunArgs};
+use crate::cli::{CapacityArgs, Format, OnWorkerLoss, RunArgs};
 use crate::lab::Layout;
 use crate::measure::{Bound, CapacityRecord};
 use crate::report::{self, Progress};
@@ -61,6 +61,7 @@ fn as_run(args: CapacityArgs) -> RunArgs {
         rounds: Some(args.rounds),
         server_workers: vec![args.server_workers],
         fail_fast: false,
+        on_worker_loss: OnWorkerLoss::Fail,
     }
 }
 

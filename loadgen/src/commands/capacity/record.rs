@@ -42,7 +42,8 @@ pub fn record(quest: &Quest, searched: &Searched, context: Context<'_>) -> Capac
         search: search(quest),
         comparison: compare_capacities(&targets),
         targets,
-        degraded: failed.map(|failure| Degraded { reason: failure.report.to_string() }),
+        degraded: failed
+            .map(|failure| Degraded { reason: failure.report.to_string(), lost: Vec::new() }),
         interrupted: context.interrupted,
     }
 }

@@ -217,9 +217,9 @@ impl<'q, 's, 'a> Rounds<'q, 's, 'a> {
         if self.interrupt.is_cancelled() {
             return Err(Stopped::Interrupted);
         }
-        if let Some(missing) = &yielded.missing {
+        if let Some(missing) = yielded.missing() {
             let advice = "the trials before it are kept; search again";
-            return Err(Failure::message(Exit::Degraded, missing.clone(), advice).into());
+            return Err(Failure::message(Exit::Degraded, missing, advice).into());
         }
         Ok(Round {
             target: up.target,

@@ -37,7 +37,7 @@ pub fn known(job: &Job, layout: &Layout) -> Option<Calibration> {
 }
 
 /// Finds it out, which takes little more than a second, and keeps it; `None` where it was
-/// interrupted, or something else used the CPUs meanwhile.
+/// interrupted, lost a worker, or something else used the CPUs meanwhile.
 pub async fn calibrate(
     job: &Job,
     layout: &Layout,
@@ -50,7 +50,7 @@ pub async fn calibrate(
     let window = Window::open(pids.map(|pid| Watched::process("generator", pid)).collect());
     let yielded = generator.round(plan, interrupt.clone(), |_| {}).await?;
     let answered: u64 = held(&yielded.series).iter().map(|step| step.answered.len()).sum();
-    if interrupt.is_cancelled() || answered == 0 {
+    if interrupt.is_cancelled() || answered == 0 || !yielded.is_whole() {
         return Ok(None);
     }
     let rate_per_s = answered as f64 / yielded.held.as_secs_f64();

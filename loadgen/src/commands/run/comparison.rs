@@ -7,16 +7,19 @@ use crate::measure::{Bottleneck, Cell, Comparison, RoundRecord, TargetRecord, co
 use crate::scenario::Model;
 
 /// A server that was running already is held against nothing but itself. Where the run was
-/// `stopped` by a failed threshold, targets without a whole round are in no ranking; nor are those
-/// whose rate was somebody else's, unless they are only held against themselves.
+/// `stopped` by a failed threshold, or lost workers, targets without a whole round are in no ranking;
+/// nor are those whose rate was somebody else's, unless they are only held against themselves.
 pub fn of(job: &Job, targets: &[TargetRecord], stopped: bool) -> Option<Comparison> {
     let has_whole = |target: &&TargetRecord| target.rounds.iter().any(|round| round.whole);
+    let lacked_users = |target: &&TargetRecord| {
+        target.rounds.iter().any(|round| round.users_achieved < round.users_planned)
+    };
     let is_its_own = |target: &&TargetRecord| {
         job.aa || target.bottleneck.as_ref().is_none_or(Bottleneck::is_of_target)
     };
     let (ranked, bound): (Vec<_>, Vec<_>) = targets
         .iter()
-        .filter(|target| !stopped || has_whole(target))
+        .filter(|target| has_whole(target) || !(stopped || lacked_users(target)))
         .partition::<Vec<&TargetRecord>, _>(is_its_own);
     let of = |figures: fn(&[RoundRecord]) -> BTreeMap<u32, f64>| -> Vec<_> {
         ranked.iter().map(|target| (target.name.clone(), figures(&target.rounds))).collect()
@@ -55,8 +58,8 @@ fn cells(job: &Job) -> Vec<Cell<'_>> {
 
 /// What the ranking goes by: the rates of whole rounds, or of the others where there is none.
 ///
-/// A round that is not whole ends the run, or had too few rows, as all the others then: there are
-/// never enough of them for a claim.
+/// Those of a target that is ranked all the same ended the run, or had too few rows, as all the others
+/// then: there are never enough of them for a claim.
 fn rates(rounds: &[RoundRecord]) -> BTreeMap<u32, f64> {
     let any_whole = rounds.iter().any(|round| round.whole);
     let ranked = rounds.iter().filter(|round| round.whole || !any_whole);

@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use crate::cluster::{Cluster, ClusterError};
+use crate::cluster::{Cluster, ClusterError, LostWorker, Seen};
 use crate::commands::{Exit, Failure};
 use crate::engine::{Attack, Plan, Share};
-use crate::measure::{Counts, Phase, Series, Snapshot, WorkerRecord};
+use crate::measure::{Counts, Phase, Series, Strain};
 
 /// How far ahead of its start a round in this process is planned, so that its users are there.
 const LEAD: Duration = Duration::from_millis(50);
@@ -29,24 +29,76 @@ pub struct Yield {
     /// How long the load was held.
     pub held: Duration,
     /// What each worker did; empty for load from this process.
-    pub workers: Vec<WorkerRecord>,
-    /// What is missing, because a worker was lost or something of it did not arrive.
-    pub missing: Option<String>,
+    pub workers: Vec<Worked>,
+    /// The workers that were not there to the end, those that the round began without first.
+    pub lost: Vec<LostWorker>,
+    /// Sentences about what did not arrive although nobody was lost.
+    pub gaps: Vec<String>,
+    /// Users that it should have had.
+    pub users: u32,
     /// The files of rows that ran out on some process.
     pub ran_out: BTreeSet<String>,
 }
 
+/// What one worker did in a round.
+pub struct Worked {
+    /// Its number.
+    pub worker: u32,
+    /// Its share of the users.
+    pub users: u32,
+    /// Requests that came to an end while the load was held.
+    pub requests: u64,
+    /// Snapshots that came of it.
+    pub snapshots: u32,
+    /// How hard pressed it was.
+    pub strain: Strain,
+}
+
+impl Yield {
+    /// Whether all of the load was there to the end, and all that came of it is here.
+    pub fn is_whole(&self) -> bool {
+        self.lost.is_empty() && self.gaps.is_empty()
+    }
+
+    /// What is missing, in a sentence, if anything is.
+    pub fn missing(&self) -> Option<String> {
+        let lost = self.lost.iter().map(ToString::to_string);
+        let all: Vec<String> = lost.chain(self.gaps.iter().cloned()).collect();
+        (!all.is_empty()).then(|| all.join("; "))
+    }
+
+    /// The share of the users that this worker has, or had.
+    pub fn users_of(&self, worker: u32) -> u32 {
+        self.workers.iter().find(|worked| worked.worker == worker).map_or(0, |worked| worked.users)
+    }
+
+    /// The users that were there to the end.
+    pub fn users_achieved(&self) -> u32 {
+        self.lost
+            .iter()
+            .fold(self.users, |left, lost| left.saturating_sub(self.users_of(lost.worker)))
+    }
+}
+
 impl Generator {
-    /// Puts the load of `plan` on its target, and shows each snapshot as it comes.
+    /// Puts the load of `plan` on its target, and shows what comes of it as it comes.
     pub async fn round(
         &mut self,
         plan: Plan,
         stop: CancellationToken,
-        show: impl FnMut(&Snapshot),
+        show: impl FnMut(Seen<'_>),
     ) -> Result<Yield, Failure> {
         match self {
             Self::Process => in_process(plan, stop, show).await,
             Self::Workers(cluster) => on_workers(cluster, plan, stop, show).await,
+        }
+    }
+
+    /// Whether there can be another round.
+    pub fn can_go_on(&self) -> bool {
+        match self {
+            Self::Process => true,
+            Self::Workers(cluster) => cluster.can_go_on(),
         }
     }
 
@@ -69,8 +121,9 @@ impl Generator {
 async fn in_process(
     plan: Plan,
     stop: CancellationToken,
-    mut show: impl FnMut(&Snapshot),
+    mut show: impl FnMut(Seen<'_>),
 ) -> Result<Yield, Failure> {
+    let users = plan.scenario.load.users;
     let attack = Attack::prepare(plan.part(Share::WHOLE)).map_err(Failure::with(Exit::Failed))?;
     let (sender, mut snapshots) = mpsc::channel(16);
     let mut series = Series::default();
@@ -81,43 +134,51 @@ async fn in_process(
     };
     let merging = async {
         while let Some(snapshot) = snapshots.recv().await {
-            show(&snapshot);
+            show(Seen::Snapshot(0, &snapshot));
             series.add(snapshot);
         }
     };
     let (finished, ()) = tokio::join!(running, merging);
     let finished = finished.map_err(Failure::with(Exit::Failed))?;
-    let ran_out = finished.ran_out.into_iter().collect();
-    Ok(Yield { series, held: finished.held, workers: Vec::new(), missing: None, ran_out })
+    Ok(Yield {
+        series,
+        held: finished.held,
+        workers: Vec::new(),
+        lost: Vec::new(),
+        gaps: Vec::new(),
+        users,
+        ran_out: finished.ran_out.into_iter().collect(),
+    })
 }
 
 async fn on_workers(
     cluster: &mut Cluster,
     plan: Plan,
     stop: CancellationToken,
-    mut show: impl FnMut(&Snapshot),
+    show: impl FnMut(Seen<'_>),
 ) -> Result<Yield, Failure> {
     let users = plan.scenario.load.users;
-    let round = cluster.round(plan, stop, |_, snapshot| show(snapshot)).await;
+    let round = cluster.round(plan, stop, show).await;
     let round = round.map_err(|error| match error {
         ClusterError::Lost(_) => Failure::new(Exit::Degraded, error),
         _ => Failure::new(Exit::Failed, error),
     })?;
-    let missing = round.missing();
+    let gaps = round.gaps();
     let mut all = Series::default();
     let mut workers = Vec::new();
     let mut held = Duration::ZERO;
     let mut ran_out = BTreeSet::new();
     for worker in round.workers {
         held = held.max(worker.held);
-        workers.push(WorkerRecord {
+        workers.push(Worked {
             worker: worker.share.index,
             users: worker.share.users(users),
             requests: worker.series.phase(Phase::Hold).iter().map(Counts::requests).sum(),
             snapshots: worker.snapshots,
+            strain: worker.strain,
         });
         all.merge(worker.series);
         ran_out.extend(worker.ran_out);
     }
-    Ok(Yield { series: all, held, workers, missing, ran_out })
+    Ok(Yield { series: all, held, workers, lost: round.lost, gaps, users, ran_out })
 }

@@ -7,8 +7,8 @@ use rand::TryRng;
 use rand::rngs::SysRng;
 
 use super::matrix::{Contender, product};
-use crate::cli::{Format, RunArgs};
-use crate::cluster::RemoteWorkers;
+use crate::cli::{Format, OnWorkerLoss, RunArgs};
+use crate::cluster::{OnLoss, RemoteWorkers};
 use crate::commands::url::base_url;
 use crate::commands::{Exit, Failure, scenarios};
 use crate::engine::{Plan, Share};
@@ -28,6 +28,8 @@ pub struct Job {
     pub workers: Option<u32>,
     /// Where these come from, if from other hosts.
     pub remote: Option<RemoteWorkers>,
+    /// What becomes of the run when one of them is lost.
+    pub on_loss: OnLoss,
     /// Whether the one subject is measured twice in each round, against itself.
     pub aa: bool,
     /// Rounds for each target.
@@ -102,6 +104,10 @@ impl Job {
             subject,
             workers: common.workers,
             remote: None,
+            on_loss: match args.on_worker_loss {
+                OnWorkerLoss::Fail => OnLoss::Fail,
+                OnWorkerLoss::Continue => OnLoss::Continue,
+            },
             aa: args.aa,
             rounds,
             warmup: common.warmup,

@@ -9,6 +9,7 @@ pub(super) mod folder;
 mod generator;
 pub(super) mod interrupt;
 pub(super) mod job;
+mod losses;
 mod matrix;
 mod noise;
 pub(super) mod order;

@@ -5,18 +5,18 @@ use std::time::{Duration, SystemTime};
 
 use super::comparison;
 use super::job::Job;
+use super::losses;
 use super::matrix::Contender;
 use super::proof::proofs;
 use super::resources::{cpu_over_rounds, others, resources};
 use super::session::{Measured, Round, held};
 use super::steps::{by_step, counters, together};
 use super::{thresholds, verdicts};
-use crate::commands::Exit;
 use crate::lab::Lab;
 use crate::measure::{
-    Bottleneck, Counts, Degraded, Environment, Latencies, LatencyOverRounds, LatencySummary,
-    LoadRecord, NoiseFloor, Phase, RoundRecord, RunRecord, SCHEMA, SecondRecord, Series,
-    ServerRecord, StageRecord, Summary, TargetRecord, ThresholdRecord, WorkerRecord,
+    Bottleneck, Counts, Environment, Latencies, LatencyOverRounds, LatencySummary, LoadRecord,
+    NoiseFloor, Phase, RoundRecord, RunRecord, SCHEMA, SecondRecord, Series, ServerRecord,
+    StageRecord, Strain, Summary, TargetRecord, ThresholdRecord, WorkerRecord,
 };
 use crate::scenario::{Model, Step, Until, When};
 
@@ -50,9 +50,6 @@ pub fn build(job: &Job, measured: &Measured, context: Context<'_>) -> RunRecord 
             thresholds.extend(judged);
         }
     }
-    let missing = measured.rounds.iter().find_map(|round| round.yielded.missing.clone());
-    let failed = measured.failure.as_ref().filter(|failure| failure.exit == Exit::Degraded);
-    let degraded = missing.or_else(|| failed.map(|failure| failure.report.to_string()));
     let mut record = RunRecord {
         schema: SCHEMA.to_owned(),
         scenario: job.scenario.name.clone(),
@@ -66,7 +63,7 @@ pub fn build(job: &Job, measured: &Measured, context: Context<'_>) -> RunRecord 
         calibration: measured.calibration,
         noise_floor: context.noise_floor,
         verdicts: Vec::new(),
-        degraded: degraded.map(|reason| Degraded { reason }),
+        degraded: losses::degraded(job, measured),
         stopped_early: measured.stopped_early.clone(),
         interrupted: context.interrupted,
     };
@@ -226,6 +223,8 @@ fn round_record(steps: &[Step], round: &Round, rounds: &Rounds<'_>) -> RoundReco
         total,
         ramp_up,
         whole: round.whole,
+        users_planned: round.yielded.users,
+        users_achieved: round.yielded.users_achieved(),
         target_ended: round.ended.clone(),
         rows_ran_out: round.yielded.ran_out.iter().cloned().collect(),
         seconds: seconds(series),
@@ -261,17 +260,30 @@ fn answered(steps: &[Counts]) -> u64 {
     steps.iter().map(|counts| counts.answered.len()).sum()
 }
 
+/// What each worker did, over all rounds.
 fn workers(rounds: &[&Round]) -> Vec<WorkerRecord> {
-    let mut sums: BTreeMap<u32, WorkerRecord> = BTreeMap::new();
+    let mut sums: BTreeMap<u32, (u64, u32, Strain)> = BTreeMap::new();
+    let mut users: BTreeMap<u32, u32> = BTreeMap::new();
     for worker in rounds.iter().flat_map(|round| &round.yielded.workers) {
-        sums.entry(worker.worker)
-            .and_modify(|sum| {
-                sum.requests += worker.requests;
-                sum.snapshots += worker.snapshots;
-            })
-            .or_insert_with(|| worker.clone());
+        users.entry(worker.worker).or_insert(worker.users);
+        let (requests, snapshots, strain) = sums.entry(worker.worker).or_default();
+        *requests += worker.requests;
+        *snapshots += worker.snapshots;
+        strain.merge(&worker.strain);
     }
-    sums.into_values().collect()
+    let record =
+        |(worker, (requests, snapshots, strain)): (u32, (u64, u32, Strain))| WorkerRecord {
+            worker,
+            users: users.get(&worker).copied().unwrap_or_default(),
+            requests,
+            snapshots,
+            cpu_percent: strain.cpu_percent(),
+            lag_mean_ms: strain.lag_mean_ms(),
+            lag_max_ms: strain.lag_max_ms(),
+            seconds: strain.seconds(),
+            late_seconds: strain.late_seconds(),
+        };
+    sums.into_iter().map(record).collect()
 }
 
 /// What the lab knows of a target; nothing where there is no lab.

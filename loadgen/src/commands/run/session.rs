@@ -11,11 +11,12 @@ use super::fail_fast::FailFast;
 use super::generator::{Generator, Yield};
 use super::job::{Job, Subject};
 use super::order::order;
-use super::{proof, watch, workers};
+use super::{losses, proof, watch, workers};
+use crate::cluster::Seen;
 use crate::commands::{Exit, Failure};
 use crate::engine::{self, Plan};
 use crate::lab::{Lab, LabError, Layout, Observed, Target};
-use crate::measure::{Calibration, Counts, Phase, Series, Snapshot, StoppedEarly};
+use crate::measure::{Calibration, Counts, Phase, Series, StoppedEarly};
 use crate::report::Progress;
 
 /// What is said of proofs where there is no lab.
@@ -151,8 +152,10 @@ impl<'a> Session<'a> {
                 if self.interrupt.is_cancelled() {
                     return Err(Stopped::Interrupted);
                 }
-                if measured.rounds.last().is_some_and(|round| round.yielded.missing.is_some()) {
-                    return Ok(());
+                if let Some(round) = measured.rounds.last()
+                    && losses::are_too_many(&round.yielded, self.job.on_loss, &self.generator)
+                {
+                    return Ok(losses::end(&round.yielded)?);
                 }
                 measured.stopped_early = self.stopped_early(measured.rounds.last());
                 if measured.stopped_early.is_some() {
@@ -186,7 +189,7 @@ impl<'a> Session<'a> {
         if let Some(cluster) =
             unless(&interrupt, gathered).await?.map_err(Failure::with(Exit::Failed))?
         {
-            self.generator = Generator::Workers(cluster);
+            self.generator = Generator::Workers(cluster.on_loss(self.job.on_loss));
         }
         Ok(())
     }
@@ -246,7 +249,7 @@ impl<'a> Session<'a> {
         let (verified, yielded, observed) = result?;
         let failed = self.fail_fast.as_ref().is_some_and(|watch| watch.failed().is_some());
         let cut = self.interrupt.is_cancelled() || (failed && planned != Some(yielded.held));
-        let all_of_it = yielded.missing.is_none() && yielded.ran_out.is_empty();
+        let all_of_it = yielded.is_whole() && yielded.ran_out.is_empty();
         let whole = all_of_it && ended.is_none() && !cut;
         let how = ended.as_ref().map(ToString::to_string);
         let mut round = Round {
@@ -316,14 +319,18 @@ impl<'a> Session<'a> {
         let observed = watch::watch(watched, &plan, over.clone());
         let (progress, fail_fast) = (&mut *self.progress, &mut self.fail_fast);
         let stop = self.interrupt.child_token();
-        let show = |snapshot: &Snapshot| {
-            progress.snapshot(snapshot);
-            if let Some(watch) = fail_fast {
-                watch.snapshot(target, snapshot);
-                if watch.failed().is_some() {
-                    stop.cancel();
+        let on_loss = self.job.on_loss;
+        let show = |seen: Seen<'_>| match seen {
+            Seen::Snapshot(_, snapshot) => {
+                progress.snapshot(snapshot);
+                if let Some(watch) = fail_fast {
+                    watch.snapshot(target, snapshot);
+                    if watch.failed().is_some() {
+                        stop.cancel();
+                    }
                 }
             }
+            Seen::Lost(lost) => progress.note(&losses::note(lost, on_loss)),
         };
         let yielded = self.generator.round(plan, stop.clone(), show).await;
         over.cancel();

@@ -5,6 +5,7 @@ mod bottleneck;
 mod little;
 mod machine;
 mod server;
+mod workers;
 
 use self::answers::{answers_differ, answers_vary};
 pub use self::bottleneck::is_disturbed;
@@ -12,6 +13,7 @@ use self::bottleneck::{bottleneck, disturbed};
 use self::little::littles_law;
 use self::machine::machine;
 use self::server::{open_files, unequal_workers};
+use self::workers::slow_worker;
 use crate::measure::{
     Claimed, ProofRecord, RunRecord, StoppedEarly, TargetRecord, Trend, Verdict, VerdictKind,
 };
@@ -31,6 +33,7 @@ pub fn judge(record: &RunRecord, scenario: &Scenario) -> Vec<Verdict> {
                 .chain(stop_failed(target, scenario))
                 .chain(rows_ran_out(target))
                 .chain(bottleneck(target, record))
+                .chain(slow_worker(target))
                 .chain(littles_law(target, record))
                 .chain(answers_vary(target, scenario))
                 .chain(unequal_workers(target))

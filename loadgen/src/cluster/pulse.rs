@@ -1,0 +1,92 @@
+//! Takes the pulse of this process: its own CPU time, and how late its timers go off.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::time::{ClockId, clock_gettime};
+use tokio::task::JoinSet;
+
+use crate::measure::Pulse;
+
+/// How often a timer is watched: often enough to see each time that this process is held up for long,
+/// and so seldom that it costs next to nothing.
+const EVERY: Duration = Duration::from_millis(20);
+
+/// Feels the pulse until it is dropped.
+pub struct Gauge {
+    since: Instant,
+    /// CPU time of this process until then.
+    cpu: Duration,
+    /// The worst lateness since then, in µs.
+    latest: Arc<AtomicU64>,
+    /// Ends with this value.
+    _watching: JoinSet<()>,
+}
+
+impl Gauge {
+    /// Begins to feel it. It needs a Tokio runtime.
+    pub fn start() -> Self {
+        let latest = Arc::<AtomicU64>::default();
+        let mut watching = JoinSet::new();
+        watching.spawn(watch(latest.clone()));
+        Self { since: Instant::now(), cpu: cpu_time(), latest, _watching: watching }
+    }
+
+    /// The pulse since the last call, or since the start.
+    pub fn take(&mut self) -> Pulse {
+        let (now, cpu) = (Instant::now(), cpu_time());
+        let pulse = Pulse {
+            elapsed: now - self.since,
+            cpu: cpu.saturating_sub(self.cpu),
+            cpus: cpus(),
+            lag: Duration::from_micros(self.latest.swap(0, Ordering::Relaxed)),
+        };
+        (self.since, self.cpu) = (now, cpu);
+        pulse
+    }
+}
+
+async fn watch(latest: Arc<AtomicU64>) {
+    loop {
+        let due = Instant::now() + EVERY;
+        tokio::time::sleep_until(due.into()).await;
+        let late = u64::try_from(due.elapsed().as_micros()).unwrap_or(u64::MAX);
+        latest.fetch_max(late, Ordering::Relaxed);
+    }
+}
+
+/// User and system time of all threads of this process so far.
+fn cpu_time() -> Duration {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    // Never negative, and under a second in nanoseconds.
+    Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec as u32)
+}
+
+/// How many CPUs this process may use, by its mask and its control group.
+fn cpus() -> u32 {
+    thread::available_parallelism().map_or(1, |n| u32::try_from(n.get()).unwrap_or(u32::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_thread_that_is_held_up_is_late_and_its_work_is_seen() {
+        let mut gauge = Gauge::start();
+        tokio::time::sleep(3 * EVERY).await;
+        let began = Instant::now();
+        // On the one thread of this runtime.
+        while began.elapsed() < Duration::from_millis(200) {
+            std::hint::spin_loop();
+        }
+        tokio::time::sleep(EVERY).await;
+        let busy = gauge.take();
+        assert!(busy.lag >= Duration::from_millis(200) - EVERY, "{busy:?}");
+        assert!(busy.elapsed >= Duration::from_millis(280), "{busy:?}");
+        assert!(busy.cpu > Duration::ZERO && busy.cpus >= 1, "{busy:?}");
+        assert_eq!(gauge.take().lag, Duration::ZERO, "each is told once");
+    }
+}

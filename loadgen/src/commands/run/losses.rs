@@ -1,0 +1,62 @@
+//! What a run does when workers are lost, and what its record tells of it.
+
+use super::generator::{Generator, Yield};
+use super::job::Job;
+use super::session::Measured;
+use crate::cluster::{LostWorker, OnLoss};
+use crate::commands::{Exit, Failure};
+use crate::measure::{Degraded, LossRecord};
+
+/// What is said when a worker is lost.
+pub fn note(lost: &LostWorker, on_loss: OnLoss) -> String {
+    match on_loss {
+        OnLoss::Fail => format!("  {lost}; the run ends"),
+        OnLoss::Continue => format!("  {lost}; the others go on"),
+    }
+}
+
+/// Whether there is to be no round after this one.
+pub fn are_too_many(round: &Yield, on_loss: OnLoss, generator: &Generator) -> bool {
+    (!round.is_whole() && on_loss == OnLoss::Fail) || !generator.can_go_on()
+}
+
+/// What ends the run early that lost workers in this round. Where the load was not even held, no record
+/// tells of it, and that is an error.
+pub fn end(round: &Yield) -> Result<(), Failure> {
+    match round.missing() {
+        Some(missing) if round.held.is_zero() => {
+            let advice = "nothing was counted in this round yet; see the workers' logs in --out";
+            Err(Failure::message(Exit::Degraded, missing, advice))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Why the result is not what was planned, if it is not: workers that were lost, each once; what did
+/// not arrive; and what ended the run.
+pub fn degraded(job: &Job, measured: &Measured) -> Option<Degraded> {
+    let mut lost: Vec<LossRecord> = Vec::new();
+    let mut gaps: Vec<String> = Vec::new();
+    for round in &measured.rounds {
+        let (number, yielded) = (round.number, &round.yielded);
+        let target = &job.contenders[round.target].name;
+        for LostWorker { worker, second, why } in &yielded.lost {
+            if lost.iter().all(|known| known.worker != *worker) {
+                lost.push(LossRecord {
+                    worker: *worker,
+                    target: target.clone(),
+                    round: number,
+                    second: *second,
+                    users: yielded.users_of(*worker),
+                    why: why.clone(),
+                });
+            }
+        }
+        gaps.extend(yielded.gaps.iter().map(|gap| format!("round {number} ({target}): {gap}")));
+    }
+    let failed = measured.failure.as_ref().filter(|failure| failure.exit == Exit::Degraded);
+    let failed = failed.map(|failure| failure.report.to_string());
+    let sentences = lost.iter().map(ToString::to_string).chain(gaps);
+    let sentences: Vec<String> = sentences.chain(failed).collect();
+    (!sentences.is_empty()).then(|| Degraded { reason: sentences.join("; "), lost })
+}

@@ -1,0 +1,138 @@
+//! How hard pressed a worker was: whether its results are still the server's alone.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// From this lateness of a timer on, a second is late. Whoever is held up for a twentieth of a second
+/// sees one answer in twenty of that second later than it came: its p95 is no longer the server's.
+pub const LATE: Duration = Duration::from_millis(50);
+
+/// What a worker felt in the time of one snapshot, about a second.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pulse {
+    /// How long that was.
+    pub elapsed: Duration,
+    /// The CPU time of its process, user and system.
+    pub cpu: Duration,
+    /// How many CPUs it may use.
+    pub cpus: u32,
+    /// How late the latest of its timers went off.
+    pub lag: Duration,
+}
+
+/// Pulses, summed up; the order in which they came does not matter.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Strain {
+    /// The CPU time that it could have had.
+    available: Duration,
+    cpu: Duration,
+    lag: Duration,
+    lag_max: Duration,
+    seconds: u32,
+    late_seconds: u32,
+}
+
+impl Strain {
+    /// Adds one pulse. They come from the network, so their sums stay within bounds.
+    pub fn add(&mut self, pulse: &Pulse) {
+        self.merge(&Self {
+            available: pulse.elapsed.saturating_mul(pulse.cpus),
+            cpu: pulse.cpu,
+            lag: pulse.lag,
+            lag_max: pulse.lag,
+            seconds: 1,
+            late_seconds: u32::from(pulse.lag >= LATE),
+        });
+    }
+
+    /// Adds all of `other`.
+    pub fn merge(&mut self, other: &Self) {
+        self.available = self.available.saturating_add(other.available);
+        self.cpu = self.cpu.saturating_add(other.cpu);
+        self.lag = self.lag.saturating_add(other.lag);
+        self.lag_max = self.lag_max.max(other.lag_max);
+        self.seconds = self.seconds.saturating_add(other.seconds);
+        self.late_seconds = self.late_seconds.saturating_add(other.late_seconds);
+    }
+
+    /// The CPU time that it used of what it could have had, in %; `None` where nothing is known.
+    #[must_use]
+    pub fn cpu_percent(&self) -> Option<f64> {
+        let available = self.available.as_secs_f64();
+        (available > 0.0).then(|| self.cpu.as_secs_f64() / available * 100.0)
+    }
+
+    /// The worst lateness of each second, on the mean, in ms; `None` where nothing is known.
+    #[must_use]
+    pub fn lag_mean_ms(&self) -> Option<f64> {
+        (self.seconds > 0).then(|| self.lag.as_secs_f64() * 1e3 / f64::from(self.seconds))
+    }
+
+    /// The worst lateness of all, in ms; `None` where nothing is known.
+    #[must_use]
+    pub fn lag_max_ms(&self) -> Option<f64> {
+        (self.seconds > 0).then_some(self.lag_max.as_secs_f64() * 1e3)
+    }
+
+    /// How many seconds there are.
+    #[must_use]
+    pub fn seconds(&self) -> u32 {
+        self.seconds
+    }
+
+    /// In how many of them it was late: see [`LATE`].
+    #[must_use]
+    pub fn late_seconds(&self) -> u32 {
+        self.late_seconds
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn ms(ms: u64) -> Duration {
+        Duration::from_millis(ms)
+    }
+
+    #[test]
+    fn means_are_those_of_all_the_time_and_the_worst_is_kept() {
+        let mut strain = Strain::default();
+        assert_eq!((strain.cpu_percent(), strain.lag_mean_ms()), (None, None));
+        strain.add(&Pulse { elapsed: ms(1_000), cpu: ms(2_000), cpus: 2, lag: ms(2) });
+        strain.add(&Pulse { elapsed: ms(500), cpu: ms(250), cpus: 2, lag: ms(80) });
+        assert_eq!(strain.cpu_percent(), Some(75.0));
+        assert_eq!((strain.lag_mean_ms(), strain.lag_max_ms()), (Some(41.0), Some(80.0)));
+        assert_eq!((strain.seconds(), strain.late_seconds()), (2, 1));
+    }
+
+    fn pulse() -> impl Strategy<Value = Pulse> {
+        let time = any::<Duration>;
+        (time(), time(), any::<u32>(), time()).prop_map(|(elapsed, cpu, cpus, lag)| Pulse {
+            elapsed,
+            cpu,
+            cpus,
+            lag,
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_workers_claim_is_summed_in_any_order(
+            pulses in prop::collection::vec(pulse(), 0..6),
+            at in any::<prop::sample::Index>(),
+        ) {
+            let sum = |pulses: &[Pulse]| {
+                let mut strain = Strain::default();
+                pulses.iter().for_each(|pulse| strain.add(pulse));
+                strain
+            };
+            let (one, other) = pulses.split_at(at.index(pulses.len() + 1));
+            let mut merged = sum(other);
+            merged.merge(&sum(one));
+            prop_assert_eq!(merged, sum(&pulses));
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! Why a result is not what was planned, and what load there was instead.
+
+use std::collections::BTreeMap;
+
+use super::format::{count, wrap};
+use crate::measure::RunRecord;
+
+/// What was lost, and how many users were left; nothing where all went as planned.
+pub fn degraded(record: &RunRecord) -> String {
+    let Some(degraded) = &record.degraded else { return String::new() };
+    let mut out = wrap(" ! ", &format!("degraded: {}", degraded.reason));
+    if let Some(left) = users_left(record) {
+        out += &wrap("   ", &left);
+    }
+    out
+}
+
+/// How many of how many users there were to the end of the rounds that had too few, the most first.
+fn users_left(record: &RunRecord) -> Option<String> {
+    let mut rounds: BTreeMap<(u32, u32), u32> = BTreeMap::new();
+    for round in record.targets.iter().flat_map(|target| &target.rounds) {
+        if round.users_achieved < round.users_planned {
+            *rounds.entry((round.users_achieved, round.users_planned)).or_default() += 1;
+        }
+    }
+    let left = rounds.iter().rev().map(|((achieved, planned), n)| {
+        let (achieved, planned) = (count((*achieved).into()), count((*planned).into()));
+        let rounds = if *n == 1 { "1 round".to_owned() } else { format!("{n} rounds") };
+        format!("{achieved} of {planned} to the end of {rounds}")
+    });
+    let left: Vec<String> = left.collect();
+    let with = if record.load.rate_per_s.is_some() { ", with their share of the rate" } else { "" };
+    (!left.is_empty()).then(|| {
+        format!("users that were there{with}: {}; such rounds are in no ranking", left.join(", "))
+    })
+}
