@@ -14,7 +14,7 @@ use crate::cluster::authority::Authority;
 use crate::cluster::join::{Access, Join};
 use crate::cluster::messages::{Hello, News, Report, encode};
 use crate::cluster::settings;
-use crate::measure::Snapshot;
+use crate::measure::{Pulse, Snapshot};
 
 const LIMIT: Duration = Duration::from_secs(3);
 /// Long enough for what is let through to arrive.
@@ -69,7 +69,7 @@ async fn heard(events: &mut UnboundedReceiver<Event>) -> Vec<Event> {
 }
 
 fn report_of(worker: u32) -> Report {
-    let news = News::Snapshot(Snapshot { number: 0, intervals: Vec::new() });
+    let news = News::Snapshot(Snapshot { number: 0, intervals: Vec::new() }, Pulse::default());
     Report { epoch: 1, worker, news }
 }
 

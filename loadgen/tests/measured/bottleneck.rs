@@ -1,0 +1,178 @@
+//! Who was the bottleneck: a generator and a backend that are starved on purpose, and what the
+//! generator can do at most.
+
+use std::process::{Child, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use crate::common::Counting;
+use crate::common::processes::{named, tree};
+use crate::common::program::{Finished, Project};
+use loadgen::lab::Layout;
+use loadgen::lab::cpus::pin_self;
+use rustix::process::{Pid, setpriority_process};
+use serde_json::{Value, json};
+
+/// Keeps a CPU busy until it is dropped.
+struct Spinner {
+    over: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Spinner {
+    fn on(cpus: &[usize]) -> Self {
+        let over = Arc::new(AtomicBool::new(false));
+        let (cpus, ended) = (cpus.to_owned(), over.clone());
+        let thread = std::thread::spawn(move || {
+            pin_self(&cpus).unwrap();
+            while !ended.load(Ordering::Relaxed) {
+                std::hint::spin_loop();
+            }
+        });
+        Self { over, thread: Some(thread) }
+    }
+}
+
+impl Drop for Spinner {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::Relaxed);
+        self.thread.take().map(JoinHandle::join);
+    }
+}
+
+/// A run of sanic, of one round, that has come so far that a process of this command line is there.
+#[allow(clippy::zombie_processes, reason = "whoever asked for it waits for it")]
+fn started(project: &Project, scenario: &str, command_line: &str) -> (Child, u32) {
+    let arguments = ["-t=sanic", "--rounds=1", "--warmup=500ms", "--duration=2s", "--format=json"];
+    let mut command =
+        project.command(&[&["-s", scenario, "--no-calibrate"], &arguments[..]].concat());
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let deadline = Instant::now() + Duration::from_secs(60);
+    loop {
+        // The guard has it on its command line too, and is the older one.
+        if let Some(pid) =
+            named(&tree(child.id()), command_line).into_iter().filter(not_a_guard).max()
+        {
+            return (child, pid);
+        }
+        assert!(Instant::now() < deadline, "{command_line} has not been started");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn not_a_guard(pid: &u32) -> bool {
+    named(&[*pid].into(), "loadgen guard").is_empty()
+}
+
+/// Gives a process less of a CPU that it shares.
+fn renice(pid: u32, nice: i32) {
+    setpriority_process(Pid::from_raw(pid.cast_signed()), nice).unwrap();
+}
+
+fn document(child: Child, project: &Project) -> Value {
+    let finished = Finished::of(child.wait_with_output().unwrap(), &project.path(""));
+    assert_eq!(finished.code, Some(0), "{}", finished.said());
+    finished.json()
+}
+
+#[track_caller]
+fn assert_not_ranked(document: &Value, bottleneck: &Value, verdict: &str) {
+    let target = &document["targets"][0];
+    let why = format!("{}\n{}", target["resources"], target["rounds"][0]["cpus_busy_percent"]);
+    assert_eq!(target["bottleneck"], *bottleneck, "{why}");
+    assert_eq!(document["comparison"]["ranking"], json!([]));
+    assert_eq!(document["comparison"]["unranked"], json!(["sanic"]));
+    let verdicts = document["verdicts"].as_array().unwrap();
+    assert!(verdicts.iter().any(|v| v["kind"] == *verdict), "{verdicts:?}");
+}
+
+#[test]
+fn a_starved_generator_is_the_bottleneck() {
+    let _alone = crate::ALONE.blocking_lock();
+    let layout = Layout::here(1);
+    let [cpu] = layout.generator[..] else {
+        return eprintln!("skipped: it takes a machine whose generator has one CPU: {layout:?}");
+    };
+    let project = Project::real();
+    let (child, _) = started(&project, "direct", "targets.sanic_app");
+    // All threads of the process, which are in its group.
+    for task in std::fs::read_dir(format!("/proc/{}/task", child.id())).unwrap().flatten() {
+        renice(task.file_name().to_str().unwrap().parse().unwrap(), 15);
+    }
+    let spinner = Spinner::on(&[cpu]);
+    let document = document(child, &project);
+    drop(spinner);
+    assert_not_ranked(&document, &json!("generator"), "generator_bound");
+}
+
+#[test]
+fn a_starved_backend_is_the_bottleneck() {
+    let _alone = crate::ALONE.blocking_lock();
+    let layout = Layout::here(1);
+    let [cpu] = layout.backends[..] else {
+        return eprintln!("skipped: it takes a machine whose backends have one CPU: {layout:?}");
+    };
+    let project = Project::real();
+    let (child, redis) = started(&project, "redis3", "redis-server");
+    for task in std::fs::read_dir(format!("/proc/{redis}/task")).unwrap().flatten() {
+        renice(task.file_name().to_str().unwrap().parse().unwrap(), 15);
+    }
+    let spinner = Spinner::on(&[cpu]);
+    let document = document(child, &project);
+    drop(spinner);
+    assert_not_ranked(&document, &json!({ "backend": "redis" }), "backend_bound");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_noise_floor_is_kept_for_comparisons_that_follow() {
+    let _alone = crate::ALONE.lock().await;
+    let server = Counting::start().await;
+    let project = Project::real();
+    let run = |more: &[&str]| {
+        let fixed =
+            ["-s=direct", "--duration=200ms", "--warmup=0s", "--format=json", "--no-calibrate"];
+        let mut command = project.command(&[&fixed[..], &["--url", &server.url], more].concat());
+        let finished = Finished::of(command.output().unwrap(), &project.path(""));
+        assert_eq!(finished.code, Some(0), "{}", finished.said());
+        finished.json()
+    };
+    tokio::task::block_in_place(|| {
+        assert_eq!(run(&["--users=2"])["noise_floor"], Value::Null);
+        let itself = run(&["--users=2", "--aa"]);
+        assert_eq!(itself["noise_floor"], Value::Null, "it has its own");
+        let later = run(&["--users=2"]);
+        let floor = &later["noise_floor"];
+        assert_eq!(floor["percent"], itself["comparison"]["noise_floor_percent"]);
+        assert_eq!((&floor["scenario"], &floor["target"]), (&json!("direct"), &json!(server.url)));
+        assert_eq!(floor["started"], itself["started"]);
+    });
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_generator_can_send_is_found_out_once() {
+    let _alone = crate::ALONE.lock().await;
+    let server = Counting::start().await;
+    let project = Project::real();
+    let run = |more: &[&str]| {
+        let fixed = ["-s=direct", "--duration=300ms", "--warmup=0s", "--format=json"];
+        let mut command = project.command(&[&fixed[..], &["--url", &server.url], more].concat());
+        let finished = Finished::of(command.output().unwrap(), &project.path(""));
+        assert_eq!(finished.code, Some(0), "{}", finished.said());
+        finished.json()["calibration"].clone()
+    };
+    tokio::task::block_in_place(|| {
+        assert_eq!(run(&["--users=4", "--no-calibrate"]), Value::Null);
+        let first = run(&["--users=4"]);
+        assert_eq!(first["earlier"], false);
+        assert!(first["rate_per_s"].as_f64().unwrap() > 0.0);
+        let again = run(&["--users=4"]);
+        assert_eq!(again["earlier"], true);
+        assert_eq!(again["rate_per_s"], first["rate_per_s"]);
+        assert_eq!(run(&["--users=5"])["earlier"], false, "another load");
+        assert_eq!(run(&["--users=4", "--workers=1"])["earlier"], false, "another generator");
+        std::fs::write(project.path("cache/loadgen/calibration.json"), "{ half").unwrap();
+        assert_eq!(run(&["--users=4"])["earlier"], false, "it can't be read");
+    });
+}

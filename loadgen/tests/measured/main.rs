@@ -1,0 +1,19 @@
+//! What needs the machine for itself: loads and losses whose figures are known, and services that are
+//! starved on purpose.
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a failed helper is a failed test, and a test that can't be made here says so"
+)]
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod bottleneck;
+mod capacity;
+mod open_model;
+mod worker_loss;
+
+/// Held by each test that measures, for as long as it does: they would disturb each other.
+static ALONE: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());

@@ -1,0 +1,95 @@
+//! The open model against real servers: what is planned is sent, or counted as unsent, and a stall is
+//! seen by all who should have been served meanwhile.
+
+use std::time::Duration;
+
+use loadgen::measure::Phase;
+use tokio_util::sync::CancellationToken;
+
+use crate::common::engine::{attack, finish, hold, plan, planned};
+use crate::common::{Counting, stalling};
+
+fn open(load: &str) -> String {
+    format!("[load]\nmodel = \"open\"\n{load}\n[[step]]\nget = \"/\"")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_planned_request_is_sent_by_as_few_users_as_it_takes() {
+    let _alone = crate::ALONE.lock().await;
+    let server = Counting::start().await;
+    let load = "rate = 500\nramp_up = \"400ms\"\nduration = \"1s\"";
+    let mut plan = plan(&server.url, &open(load));
+    plan.warmup = Duration::from_millis(200);
+    let (series, finished) = finish(plan).await;
+    // 100 in the warm-up, 100 in the ramp, 500 in the hold, to within one at each mark.
+    assert!(planned(&series).abs_diff(700) <= 1, "{}", planned(&series));
+    let unsent: u64 = series.phase(Phase::Hold).iter().map(|counts| counts.unsent).sum();
+    assert_eq!(server.requests() + unsent, planned(&series));
+    assert_eq!(finished.held, Duration::from_secs(1));
+    let hold = hold(&series);
+    assert_eq!((hold.service.len(), hold.delay.len()), (hold.answered.len(), hold.answered.len()));
+    // A thousand users could send; who has just been answered sends first.
+    assert!(server.connections() <= 200, "{} connections", server.connections());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn poisson_arrivals_end_after_as_many_iterations_as_asked_for() {
+    let _alone = crate::ALONE.lock().await;
+    let server = Counting::start().await;
+    let load = "rate = 2000\narrivals = \"poisson\"\niterations = 321";
+    let (series, _) = finish(plan(&server.url, &open(load))).await;
+    assert_eq!((hold(&series).requests(), server.requests()), (321, 321));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_nobody_was_free_to_send_is_unsent() {
+    let _alone = crate::ALONE.lock().await;
+    let server = Counting::start().await;
+    let load = "[load]\nmodel = \"open\"\nrate = 100\nusers = 2\nduration = \"1s\"\n\
+                [[step]]\nget = \"/slow/400\"";
+    let (series, _) = finish(plan(&server.url, load)).await;
+    assert_eq!(planned(&series), 100);
+    let hold = hold(&series);
+    // Two users, each with an answer every 400 ms.
+    assert!((90..=96).contains(&hold.unsent), "{} unsent", hold.unsent);
+    assert_eq!(server.requests() + hold.unsent, 100);
+    let waited = hold.answered.max().unwrap();
+    assert!(waited >= 775_000, "the second pair waited for the first: {waited} us");
+    assert!(hold.service.max().unwrap() < waited, "but not once it was sent");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stop_ends_the_plan_where_it_is() {
+    let _alone = crate::ALONE.lock().await;
+    let server = Counting::start().await;
+    let stop = CancellationToken::new();
+    let load = open("rate = 200\nduration = \"1m\"");
+    let ((series, finished), ()) =
+        tokio::join!(attack(plan(&server.url, &load), stop.clone()), async {
+            while server.requests() < 100 {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+            stop.cancel();
+        });
+    let expected = finished.held.as_secs_f64() * 200.0;
+    let planned = planned(&series) as f64;
+    assert!((planned - expected).abs() <= 2.0, "{planned} of {expected} planned until the stop");
+}
+
+/// Of ten seconds at an even rate, the requests of one wait for 0 to 1 s, evenly distributed: so
+/// 5 % of all wait for longer than 500 ms, 1 % for longer than 900 ms, 0.1 % for longer than 990.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stall_is_seen_by_all_who_should_have_been_served_meanwhile() {
+    let _alone = crate::ALONE.lock().await;
+    let address = stalling(Duration::from_secs(4)).await;
+    let load = open("rate = 1100\nusers = 2000\nduration = \"10s\"");
+    let (series, _) = finish(plan(&format!("http://{address}"), &load)).await;
+    let hold = hold(&series);
+    assert_eq!((hold.failures(), hold.unsent), (0, 0));
+    for (q, expected) in [(0.95, 500_000), (0.99, 900_000), (0.999, 990_000)] {
+        let found = hold.answered.quantile(q).unwrap();
+        assert!(found.abs_diff(expected) <= 30_000, "{q}: {found} us, expected {expected}");
+    }
+    let median = hold.answered.quantile(0.5).unwrap();
+    assert!(median < 100_000, "half of them saw nothing of it: {median} us");
+}

@@ -1,0 +1,131 @@
+//! `--on-worker-loss continue`: one of three workers is lost, and the run goes on without it.
+
+use std::io::{BufRead, BufReader, Read};
+use std::process::Stdio;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::common::Counting;
+use crate::common::processes::{assert_gone, named, signal, tree};
+use crate::common::program::Project;
+use rustix::process::Signal;
+use serde_json::Value;
+
+/// Users that leave the machine time to see what happens.
+const SCENARIO: &str = "load = { users = 6, think_time = \"5ms\" }\n[[step]]\nget = \"/\"\n";
+
+/// A run that lost a worker.
+struct Lossy {
+    /// From the harm to the line on stderr that tells of the loss.
+    seen_after: Duration,
+    exit_code: Option<i32>,
+    /// The terminal's report, with what differs from run to run in letters of the same width.
+    report: String,
+    document: Value,
+}
+
+/// Sends `how` to one of the three workers of a run, two and a half seconds into its first round.
+async fn lose(how: Signal, rounds: &str, duration: &str) -> Lossy {
+    let _alone = crate::ALONE.lock().await;
+    let server = Counting::start().await;
+    let project = Project::real().file("mine.toml", SCENARIO);
+    let fixed = ["-s=mine.toml", "--url", &server.url, "--workers=3", "--out=run"];
+    let lossy = ["--on-worker-loss=continue", "--warmup=300ms", "--no-calibrate", rounds, duration];
+    let mut command = project.command(&[&fixed[..], &lossy[..]].concat());
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    let telling = thread::spawn(move || {
+        let told = lines.map_while(Result::ok).map(|line| (Instant::now(), line));
+        told.collect::<Vec<_>>()
+    });
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while server.requests() < 100 {
+        assert!(Instant::now() < deadline, "the load has not begun");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    tokio::time::sleep(Duration::from_millis(2_500)).await;
+    let pids = tree(child.id());
+    let mut workers = named(&pids, "loadgen worker");
+    workers.sort_unstable();
+    assert_eq!(workers.len(), 3);
+    let harmed = Instant::now();
+    signal(workers[1], how);
+    let mut report = String::new();
+    let exit_code = tokio::task::block_in_place(|| {
+        child.stdout.take().unwrap().read_to_string(&mut report).unwrap();
+        child.wait().unwrap().code()
+    });
+    let told = telling.join().unwrap();
+    let (seen, line) = told.iter().find(|(_, line)| line.contains("was lost")).unwrap();
+    assert!(line.ends_with("; the others go on"), "{line}");
+    assert_gone(&pids, Duration::from_secs(2));
+    let document =
+        serde_json::from_slice(&std::fs::read(project.path("run/run.json")).unwrap()).unwrap();
+    let port = server.url.rsplit(':').next().unwrap();
+    let report = report.replace(port, &"P".repeat(port.len()));
+    Lossy { seen_after: seen.duration_since(harmed), exit_code, report, document }
+}
+
+/// What the report says of the loss, its lines as they are.
+fn degraded(report: &str) -> String {
+    assert!(report.lines().all(|line| line.chars().count() <= 80), "{report}");
+    let lines = report.lines().skip_while(|line| !line.starts_with(" ! degraded"));
+    let said: Vec<&str> = lines.take_while(|line| !line.is_empty()).collect();
+    // The kernel decides which worker has which number, and the machine how fast it all begins.
+    let hidden = |text: &str, behind: &str| match text.split_once(behind) {
+        Some((before, after)) => format!("{before}{behind}N{}", &after[1..]),
+        None => text.to_owned(),
+    };
+    hidden(&hidden(&said.join("\n"), "worker "), "in second ")
+}
+
+fn check_document(lossy: &Lossy, rounds: usize) {
+    let target = &lossy.document["targets"][0];
+    let measured = target["rounds"].as_array().unwrap();
+    assert_eq!(measured.len(), rounds, "the run went on");
+    let lost = &lossy.document["degraded"]["lost"];
+    assert_eq!(lost.as_array().unwrap().len(), 1, "{lost}");
+    assert_eq!(lost[0]["users"], 2, "{lost}");
+    assert_eq!((&lost[0]["round"], &lost[0]["target"]), (&1.into(), &target["name"]));
+    assert!((1..=7).contains(&lost[0]["second"].as_u64().unwrap()), "{lost}");
+    for round in measured {
+        assert_eq!((&round["users_planned"], &round["users_achieved"]), (&6.into(), &4.into()));
+        assert_eq!((&round["whole"], &round["total"]["errors"]), (&false.into(), &0.into()));
+        assert_eq!(round["held_s"], lossy.document["load"]["duration_s"], "to its planned end");
+    }
+    let workers = target["workers"].as_array().unwrap();
+    assert_eq!(workers.len(), 3);
+    assert!(workers.iter().all(|worker| worker["requests"].as_u64().unwrap() > 0), "{workers:?}");
+    assert!(workers.iter().all(|worker| worker["lag_max_ms"].is_f64()), "{workers:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_goes_on_without_a_worker_that_was_killed() {
+    let lossy = lose(Signal::KILL, "--rounds=2", "--duration=4s").await;
+    println!("seen after {:?}", lossy.seen_after);
+    assert!(lossy.seen_after < Duration::from_secs(1), "{:?}", lossy.seen_after);
+    assert_eq!(lossy.exit_code, Some(5), "{}", lossy.report);
+    check_document(&lossy, 2);
+    let why = &lossy.document["degraded"]["lost"][0]["why"];
+    assert_eq!(why, "its process ended (signal: 9 (SIGKILL))");
+    insta::assert_snapshot!(degraded(&lossy.report));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_goes_on_without_a_worker_that_was_paused() {
+    let lossy = lose(Signal::STOP, "--rounds=1", "--duration=8s").await;
+    println!("seen after {:?}", lossy.seen_after);
+    assert!(lossy.seen_after < Duration::from_secs(4), "{:?}", lossy.seen_after);
+    assert_eq!(lossy.exit_code, Some(5), "{}", lossy.report);
+    check_document(&lossy, 1);
+    let why = &lossy.document["degraded"]["lost"][0]["why"];
+    assert_eq!(why, "it no longer answers, though its process is there");
+    insta::assert_snapshot!(degraded(&lossy.report));
+}
+
+#[test]
+fn what_becomes_of_a_loss_is_one_of_two() {
+    let finished = Project::real().run(&["-s=direct", "--on-worker-loss=retry"]);
+    assert_eq!(finished.code, Some(2), "{}", finished.said());
+    assert!(finished.stderr.contains("[possible values: fail, continue]"), "{}", finished.said());
+}

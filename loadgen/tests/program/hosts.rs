@@ -1,0 +1,216 @@
+//! `loadgen manager` and `loadgen worker`, as on several hosts, but over loopback.
+
+use std::io::Write;
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::fs::PermissionsExt;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::common::Counting;
+use crate::common::processes::signal;
+use crate::common::program::{Finished, Project};
+use rustix::process::Signal;
+use serde_json::Value;
+
+/// A manager's command line for two workers, and the address that it listens at.
+struct Setting {
+    server: Counting,
+    project: Project,
+    address: String,
+}
+
+impl Setting {
+    async fn new() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        Self { server: Counting::start().await, project: Project::real(), address }
+    }
+
+    /// Starts a manager of two workers.
+    fn manager(&self, more: &[&str]) -> Child {
+        let arguments = ["manager", "--scenario=direct", "--expect-workers=2", "--format=json"];
+        let listen = ["--url", &self.server.url, "--listen", &self.address];
+        let mut command = self.project.command(&[&arguments[..], &listen, more].concat());
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    }
+
+    /// Starts the worker of a join file, which the manager has written or will have.
+    fn worker(&self, number: u32, more: &[&str]) -> Child {
+        let file = format!("join/{number}");
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while !self.project.path(&file).is_file() {
+            assert!(Instant::now() < deadline, "there is no {file}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let mut command =
+            self.project.command(&[&["worker", "--join", file.as_str()], more].concat());
+        command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
+    }
+
+    /// Waits until the load has begun.
+    async fn until_loaded(&self) {
+        let deadline = Instant::now() + Duration::from_secs(30);
+        while self.server.requests() < 100 {
+            assert!(Instant::now() < deadline, "the load has not begun");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    fn finished(&self, child: Child) -> Finished {
+        let output = tokio::task::block_in_place(|| child.wait_with_output().unwrap());
+        Finished::of(output, &self.project.path(""))
+    }
+}
+
+fn requests(document: &Value) -> u64 {
+    document["targets"][0]["total"]["requests"].as_u64().unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn workers_share_the_load_and_stay_for_the_next_run() {
+    let setting = Setting::new().await;
+    let iterations = ["--iterations=200", "--users=4", "--warmup=0s"];
+    let first = setting.manager(&[&iterations[..], &["--out=run-1"]].concat());
+    let mut workers = [1, 2].map(|number| setting.worker(number, &[]));
+    let finished = setting.finished(first);
+    assert_eq!(finished.code, Some(0), "{}", finished.said());
+    let document = finished.json();
+    assert_eq!(requests(&document), 200);
+    // One more is the manager's own, which verifies.
+    assert_eq!(setting.server.requests(), 201);
+    let shares = document["targets"][0]["workers"].as_array().unwrap();
+    let share = |worker: &Value| (worker["users"].as_u64(), worker["requests"].as_u64());
+    assert_eq!(shares.iter().map(share).collect::<Vec<_>>(), [(Some(2), Some(100)); 2]);
+
+    // They are still there; a new manager of the same folder has no need to say where.
+    assert!(workers.iter_mut().all(|worker| worker.try_wait().unwrap().is_none()));
+    let second = setting.finished(setting.manager(&[&iterations[..], &["--out=run-2"]].concat()));
+    assert_eq!(second.code, Some(0), "{}", second.said());
+    assert_eq!((requests(&second.json()), setting.server.requests()), (200, 402));
+
+    // They leave when they are told to, and say what they did.
+    for worker in workers {
+        signal(worker.id(), Signal::TERM);
+        let finished = setting.finished(worker);
+        assert_eq!(finished.code, Some(0), "{}", finished.said());
+        let joined = format!("joined the manager at {}", setting.address);
+        assert_eq!(finished.stderr.matches(&joined).count(), 2, "{}", finished.said());
+    }
+
+    // Nothing that was saved or said has a secret in it, and only the owner can read what has.
+    let kept = |file: &str| std::fs::read_to_string(setting.project.path(file)).unwrap();
+    for file in ["join/1", "join/2", "join/authority"] {
+        assert!(kept(file).contains("PRIVATE KEY"));
+        let mode = setting.project.path(file).metadata().unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "{file}");
+    }
+    for text in [kept("run-1/run.json"), finished.stderr, second.stderr] {
+        assert!(!text.contains("PRIVATE"), "{text}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_worker_loads_only_what_it_may() {
+    let setting = Setting::new().await;
+    let manager = setting.manager(&["--duration=1s", "--out=run"]);
+    let willing = setting.worker(1, &["--once"]);
+    let unwilling = setting.worker(2, &["--once", "--allow-target=app.example:80,10.0.0.1"]);
+    let finished = setting.finished(manager);
+    assert_eq!(finished.code, Some(1), "{}", finished.said());
+    let said = finished.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("may not load 127.0.0.1: --allow-target"), "{}", finished.said());
+    // The verification is the manager's.
+    assert_eq!(setting.server.requests(), 1);
+    for worker in [willing, unwilling] {
+        assert_eq!(setting.finished(worker).code, Some(0));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn when_the_manager_dies_workers_stop_and_wait_for_another() {
+    let setting = Setting::new().await;
+    let mut manager = setting.manager(&["--duration=60s", "--users=4", "--out=run"]);
+    let workers = [1, 2].map(|number| setting.worker(number, &[]));
+    setting.until_loaded().await;
+    manager.kill().unwrap();
+    manager.wait().unwrap();
+    let killed = Instant::now();
+    let mut before = setting.server.requests();
+    loop {
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        let now = setting.server.requests();
+        if now == before {
+            break;
+        }
+        assert!(killed.elapsed() < Duration::from_secs(10), "load without a manager");
+        before = now;
+    }
+    let next = setting.manager(&["--iterations=50", "--users=2", "--warmup=0s", "--out=next"]);
+    let finished = setting.finished(next);
+    assert_eq!(finished.code, Some(0), "{}", finished.said());
+    assert_eq!(requests(&finished.json()), 50);
+    for worker in workers {
+        signal(worker.id(), Signal::INT);
+        assert_eq!(setting.finished(worker).code, Some(0));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn strangers_neither_get_in_nor_disturb() {
+    let setting = Setting::new().await;
+    let manager = setting.manager(&["--duration=3s", "--users=2", "--warmup=0s", "--out=run"]);
+    let first = setting.worker(1, &["--once"]);
+    // One has a file of another manager's.
+    let other = Setting::new().await;
+    let elsewhere = other.manager(&["--wait=500ms", "--duration=1s"]);
+    assert_eq!(other.finished(elsewhere).code, Some(1));
+    let foreign = std::fs::read_to_string(other.project.path("join/2")).unwrap();
+    let mut foreign: Value = serde_json::from_str(&foreign).unwrap();
+    foreign["endpoint"] = format!("tls/{}", setting.address).into();
+    std::fs::write(setting.project.path("join/foreign"), foreign.to_string()).unwrap();
+    let stranger = setting.project.command(&["worker", "--join=join/foreign"]).output().unwrap();
+    let refused = Finished::of(stranger, &setting.project.path(""));
+    assert_eq!(refused.code, Some(1), "{}", refused.said());
+    assert!(refused.stderr.contains("did not let worker-1 in"), "{}", refused.said());
+    let second = setting.worker(2, &["--once"]);
+    // During the run some open connections and say nothing, some say nonsense, one says much of it.
+    setting.until_loaded().await;
+    let mut strangers = Vec::new();
+    for n in 0..500 {
+        let mut stranger = TcpStream::connect(&setting.address).unwrap();
+        if n % 2 == 0 {
+            let _ = stranger.write_all(b"GET / HTTP/1.1\r\n\r\n");
+        }
+        strangers.push(stranger);
+    }
+    let mut loud = TcpStream::connect(&setting.address).unwrap();
+    loud.set_write_timeout(Some(Duration::from_millis(500))).unwrap();
+    // A TLS record that claims to be long, and never ends.
+    let _ = loud.write_all(&[&[0x16, 3, 3, 0xff, 0xff], &[7_u8; 1 << 20][..]].concat());
+    let finished = setting.finished(manager);
+    assert_eq!(finished.code, Some(0), "{}", finished.said());
+    assert!(finished.json()["degraded"].is_null());
+    for worker in [first, second] {
+        assert_eq!(setting.finished(worker).code, Some(0));
+    }
+}
+
+#[test]
+fn what_makes_no_manager_or_worker_is_said() {
+    let project = Project::real().file("broken", "{}");
+    let manager = ["manager", "-s=direct", "--expect-workers=1"];
+    let said: Vec<String> = [
+        &[&manager[..], &["--listen=127.0.0.1:1"]].concat(),
+        &[&manager[..], &["--listen=127.0.0.1:1", "--url=http://127.0.0.1:1", "--workers=2"]]
+            .concat(),
+        &[&manager[..], &["--listen=7447", "--url=http://127.0.0.1:1"]].concat(),
+        &[&manager[..], &["--listen=192.0.2.1:7447", "--url=http://127.0.0.1:1"]].concat(),
+        &vec!["worker", "--join=nowhere"],
+        &vec!["worker", "--join=broken"],
+        &vec!["worker", "--join=broken", "--allow-target=http://a"],
+    ]
+    .into_iter()
+    .map(|arguments| project.run(arguments).said())
+    .collect();
+    insta::assert_snapshot!(said.join("\n---\n"));
+}

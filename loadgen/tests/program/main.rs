@@ -1,0 +1,24 @@
+//! The real binary, as people call it: what it prints, what it leaves, and how it ends.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::print_stdout,
+    reason = "a failed helper is a failed test"
+)]
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod check;
+mod cli;
+mod comparison;
+mod document;
+mod environment;
+mod fail_fast;
+mod hosts;
+mod interrupt;
+mod login;
+mod matrix;
+mod proofs;
+mod rows;
+mod unlike;

@@ -1,0 +1,108 @@
+//! Several numbers of server workers and users: the product is measured, in the same rounds.
+
+use std::collections::BTreeSet;
+
+use crate::common::Counting;
+use crate::common::program::Project;
+use serde_json::Value;
+
+fn names(values: &Value, key: &str) -> Vec<String> {
+    let name = |value: &Value| value[key].as_str().unwrap().to_owned();
+    values.as_array().unwrap().iter().map(name).collect()
+}
+
+/// What was measured, in order, by the lines of the progress.
+fn order(stderr: &str) -> Vec<&str> {
+    let lines = stderr.lines().filter_map(|line| line.strip_prefix('[')?.split_once("] "));
+    lines.map(|(_, rest)| rest.rsplit_once(": ").unwrap().0).collect()
+}
+
+#[test]
+fn every_target_is_measured_with_each_number_of_workers_and_users() {
+    let project = Project::real();
+    let finished = project.run(&[
+        "-s=direct",
+        "-t=fastapi,sanic",
+        "--server-workers=1,2",
+        "--users=2,4",
+        "--rounds=1",
+        "--warmup=200ms",
+        "--duration=300ms",
+        "--seed=1",
+        "--format=json",
+        "--out=run",
+    ]);
+    assert_eq!(finished.code, Some(0), "{}", finished.said());
+    let document = finished.json();
+    let cells = [
+        "fastapi ×1, 2 users",
+        "fastapi ×1, 4 users",
+        "fastapi ×2, 2 users",
+        "fastapi ×2, 4 users",
+        "sanic ×1, 2 users",
+        "sanic ×1, 4 users",
+        "sanic ×2, 2 users",
+        "sanic ×2, 4 users",
+    ];
+    assert_eq!(names(&document["targets"], "name"), cells);
+    let measured = order(&finished.stderr);
+    let all: BTreeSet<&str> = cells.into();
+    for round in measured.chunks(8) {
+        assert_eq!(round.iter().copied().collect::<BTreeSet<_>>(), all, "all in each round");
+        assert_ne!(round, cells, "in an order of its own");
+    }
+    assert_eq!(measured.len(), 8);
+    let third = &document["targets"][2];
+    assert_eq!((&third["target"], &third["users"]), (&"fastapi".into(), &2.into()));
+    assert_eq!(third["server"]["workers"], 2);
+    assert_eq!(third["rounds"].as_array().unwrap().len(), 1);
+    let comparison = &document["comparison"];
+    assert_eq!(comparison["ranking"].as_array().unwrap().len(), 8);
+    assert_eq!(comparison["pairs"].as_array().unwrap().len(), 4, "two targets in four cells");
+    assert_eq!(comparison["scaling"].as_array().unwrap().len(), 8, "four lines of each target");
+    for log in ["fastapi-1w-2u-1", "sanic-2w-4u-1"] {
+        assert!(project.path(&format!("run/{log}.log")).is_file(), "{log}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_runs_already_is_measured_with_each_number_of_users() {
+    let server = Counting::start().await;
+    // It takes its time, so that the generator is not the limit.
+    let scenario = "load = { iterations = 100 }\n[[step]]\nname = \"slow\"\nget = \"/slow/5\"\n";
+    let project = Project::real().file("mine.toml", scenario);
+    let arguments = ["-s=mine.toml", "--url", &server.url, "--users=1,3", "--warmup=0s"];
+    let finished = tokio::task::block_in_place(|| {
+        project.run(&[&arguments[..], &["--format=json", "--workers=2"]].concat())
+    });
+    assert_eq!(finished.code, Some(0), "{}", finished.said());
+    assert_eq!(server.requests(), 2 * 5 * 101, "five rounds, each with a verification");
+    let document = finished.json();
+    let users = |target: &Value| -> u64 {
+        let workers = target["workers"].as_array().unwrap();
+        workers.iter().map(|worker| worker["users"].as_u64().unwrap()).sum()
+    };
+    let targets = document["targets"].as_array().unwrap();
+    assert_eq!(targets.iter().map(users).collect::<Vec<_>>(), [1, 3]);
+    assert_eq!(document["comparison"]["pairs"], Value::Array(Vec::new()));
+    assert_eq!(document["comparison"]["scaling"][0]["rounds"], 5);
+}
+
+#[test]
+fn numbers_that_make_no_matrix_are_refused() {
+    let project = Project::real();
+    let said = |arguments: &[&str]| project.run(&[&["-s=direct"], arguments].concat()).said();
+    let url = "--url=http://127.0.0.1:1";
+    insta::assert_snapshot!(
+        [
+            said(&["--users=5,10,5"]),
+            said(&["--users=5,0"]),
+            said(&["--users=5,x"]),
+            said(&["--server-workers=1,257"]),
+            said(&["--users=5,10", "--rate=50"]),
+            said(&["--server-workers=1,2", url]),
+            said(&["--server-workers=1,2", "--aa", "-t=sanic"]),
+        ]
+        .join("\n")
+    );
+}

@@ -1,0 +1,135 @@
+//! What people read of a search for capacities, made from records built by hand.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use loadgen::measure::{
+    Bound, CAPACITY_SCHEMA, Capacity, CapacityRecord, CapacityRound, CapacityTarget, Counts,
+    Environment, ResourceRecord, SearchRecord, ServerRecord, Summary, TrialRecord, Tried,
+    compare_capacities, curve, knee,
+};
+use loadgen::report::capacity;
+
+fn record(runtime: &str, targets: Vec<CapacityTarget>) -> CapacityRecord {
+    CapacityRecord {
+        schema: CAPACITY_SCHEMA.to_owned(),
+        scenario: "redis3".to_owned(),
+        started: "2026-11-21T08:30:00Z".to_owned(),
+        seed: 1,
+        environment: Environment { runtime: runtime.to_owned(), ..Environment::default() },
+        search: SearchRecord {
+            criteria: vec!["redis3.p99 < 100ms".to_owned(), "error_rate < 1%".to_owned()],
+            left_out: Vec::new(),
+            arrivals: "Poisson".to_owned(),
+            users: 1_000,
+            duration_s: 5.0,
+            warmup_s: 1.0,
+            precision_percent: 5.0,
+            lowest_per_s: 18.8,
+            targets: targets.iter().map(|target| target.name.clone()).collect(),
+            rounds: u32::try_from(targets[0].rounds.len()).unwrap(),
+            workers: 0,
+        },
+        comparison: compare_capacities(&targets),
+        targets,
+        degraded: None,
+        interrupted: false,
+    }
+}
+
+/// A second at `rate` to a server that carries `carries`: each answer takes 2 ms, and longer the
+/// closer it is to what it carries.
+fn trial(rate_per_s: f64, carries: f64, lab: bool) -> Tried {
+    let held = rate_per_s <= carries;
+    let ms = if held { 2.0 / (1.02 - rate_per_s / carries) } else { 900.0 };
+    let mut counts = Counts::default();
+    let answers = rate_per_s.min(carries) as u64;
+    (0..answers).for_each(|_| counts.answered.record(Duration::from_secs_f64(ms / 1e3)));
+    let used = ResourceRecord {
+        cpu_s: answers as f64 * 0.9e-3,
+        cpu_percent: 0.0,
+        memory_max_bytes: 1,
+        ..ResourceRecord::default()
+    };
+    let reason =
+        "the rate was not kept: 212 of 1,600 requests were unanswered or unsent at the end";
+    let record = TrialRecord {
+        round: 1,
+        rate_per_s,
+        held_s: 1.0,
+        passed: held,
+        generator_limited: false,
+        reasons: if held { Vec::new() } else { vec![reason.to_owned()] },
+        total: Summary::new("all", &counts, 0, Duration::from_secs(1)),
+        resources: lab.then_some(("target".to_owned(), used)).into_iter().collect(),
+    };
+    Tried { record, answered: counts.answered }
+}
+
+/// A target that carries what these rounds say.
+fn target(name: &str, rounds: &[f64], bound: Bound, lab: bool) -> CapacityTarget {
+    let rates = [250.0, 500.0, 750.0, 1_000.0, 1_010.0, 1_250.0, 2_000.0];
+    let trials: Vec<Tried> = rates.iter().map(|rate| trial(*rate, rounds[0], lab)).collect();
+    let curve = curve(&trials, 0.05);
+    let rounds: Vec<CapacityRound> = (1..)
+        .zip(rounds)
+        .map(|(round, rate)| CapacityRound {
+            round,
+            bound,
+            capacity_per_s: (bound == Bound::Found).then_some(*rate),
+            passed_per_s: (bound != Bound::Below).then_some(rate * 0.98),
+            failed_per_s: Some(rate * 1.02),
+            trials: 5,
+        })
+        .collect();
+    let server = ServerRecord {
+        framework: name.to_owned(),
+        server: "uvicorn".to_owned(),
+        workers: 1,
+        packages: BTreeMap::new(),
+        differs: vec!["uvloop".to_owned()],
+    };
+    CapacityTarget {
+        name: name.to_owned(),
+        url: "http://127.0.0.1:8000".to_owned(),
+        server: if lab { server } else { ServerRecord::default() },
+        capacity: Capacity::of(&rounds),
+        knee: knee(&curve).cloned(),
+        curve,
+        rounds,
+        trials: trials.into_iter().map(|tried| tried.record).collect(),
+    }
+}
+
+#[test]
+fn two_targets_and_how_they_compare() {
+    let targets = vec![
+        target("sanic", &[1_510.0, 1_540.0, 1_490.0, 1_525.0, 1_500.0], Bound::Found, true),
+        target("fastapi", &[1_020.0, 1_040.0, 1_010.0, 1_000.0, 1_030.0], Bound::Found, true),
+    ];
+    let text = capacity(&record("process", targets), Path::new("runs/1"));
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn one_server_that_runs_already() {
+    let url = "http://127.0.0.1:8000";
+    let record = record("url", vec![target(url, &[1_020.0, 1_000.0], Bound::Found, false)]);
+    insta::assert_snapshot!(capacity(&record, None));
+}
+
+#[test]
+fn bounds_are_said_and_not_dressed_up() {
+    let rounds = [1_510.0, 1_540.0];
+    let targets = vec![
+        target("limited", &rounds, Bound::AtLeast, true),
+        target("too-slow", &[240.0, 230.0], Bound::Below, true),
+        target("cut", &rounds[..1], Bound::Unknown, true),
+    ];
+    let mut record = record("process", targets);
+    record.search.left_out = vec!["rate > 500".to_owned()];
+    record.interrupted = true;
+    insta::assert_snapshot!(capacity(&record, None));
+}

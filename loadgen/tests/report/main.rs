@@ -1,0 +1,6 @@
+//! What people read, made from records built by hand.
+#![allow(clippy::unwrap_used, reason = "a failed helper is a failed test")]
+
+mod capacity;
+mod records;
+mod run;

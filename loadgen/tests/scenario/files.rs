@@ -1,0 +1,301 @@
+//! What a right scenario means: the files that come with loadgen, and the reference's examples.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use loadgen::scenario::{
+    Arrivals, Backend, Body, Claim, Comparison, Data, Expect, Http, HttpVersion, Load, Method,
+    Metric, Model, OnError, Open, Proof, Scenario, Stage, Template, ThinkTime, Threshold,
+    TransportKind, Until, load, parse,
+};
+use serde_json::json;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+fn shipped(name: &str) -> Scenario {
+    let path = root().join("scenarios").join(name).with_extension("toml");
+    load(&path).unwrap_or_else(|error| panic!("{:?}", miette::Report::new(error)))
+}
+
+fn read(text: &str) -> Scenario {
+    parse("test", "test.toml", text)
+        .unwrap_or_else(|error| panic!("{:?}", miette::Report::new(error)))
+}
+
+fn body(step: &str, seed: u64) -> String {
+    let text = format!("[[step]]\npost = \"/\"\n{step}\n");
+    rendered(&read(&text).steps[0].body.as_ref().unwrap().text, seed)
+}
+
+fn rendered(template: &Template, seed: u64) -> String {
+    let mut out = String::new();
+    template.render(&mut Data::new(seed, 7), &mut out).unwrap();
+    out
+}
+
+#[test]
+fn every_file_that_comes_with_loadgen_is_right() {
+    for entry in std::fs::read_dir(root().join("scenarios")).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_stem().unwrap().to_str().unwrap();
+        let scenario = shipped(name);
+        assert_eq!(scenario.name, name);
+        assert!(scenario.description.is_some(), "{name} says what it is");
+        assert_eq!(scenario.targets, ["sanic", "quart", "fastapi", "flask"], "{name}");
+        assert!(std::fs::read_to_string(&path).unwrap().starts_with("# What "), "{name}");
+    }
+}
+
+#[test]
+fn redis3_expects_all_three_values() {
+    let scenario = shipped("redis3");
+    assert_eq!(scenario.backends, [Backend::Redis]);
+    let until = Until::Duration(Duration::from_secs(3));
+    assert_eq!(
+        scenario.load,
+        Load { model: Model::Closed, users: 100, ramp_up: Duration::ZERO, think_time: None, until }
+    );
+    let step = &scenario.steps[0];
+    assert_eq!((step.method, step.path.as_constant()), (Method::Get, Some("/redis3")));
+    assert_eq!(step.timeout, Duration::from_secs(10));
+    let values = [1, 2, 3].map(|n| (format!("/values/{}", n - 1), json!(format!("value-{n}"))));
+    assert_eq!(step.expect, Expect { status: Some(200), json: values.into(), body: None });
+}
+
+#[test]
+fn insert_batch_sends_a_thousand_items() {
+    let scenario = shipped("insert_batch");
+    let step = &scenario.steps[0];
+    assert_eq!(
+        (step.counters[0].name.as_str(), step.counters[0].pointer.as_str()),
+        ("inserted_items", "/inserted")
+    );
+    let claims: Vec<&Claim> = scenario.proofs.iter().map(|proof| &proof.claim).collect();
+    assert_eq!(claims, [&Claim::Counter("inserted_items".to_owned()), &Claim::Value(0)]);
+    let Body { content_type, text } = step.body.as_ref().unwrap();
+    assert_eq!(content_type, "application/json");
+    let items: Vec<serde_json::Value> = serde_json::from_str(&rendered(text, 1)).unwrap();
+    assert_eq!(items.len(), 1000);
+    for item in &items {
+        assert_eq!(item["sku"].as_str().unwrap().len(), 36);
+        assert!(item["name"].as_str().unwrap().contains(' '));
+        assert!((1..=100).contains(&item["quantity"].as_i64().unwrap()));
+        assert!((50..=99_999).contains(&item["price_cents"].as_i64().unwrap()));
+    }
+}
+
+#[test]
+fn what_is_left_out_has_its_default() {
+    let scenario = read("[[step]]\ndelete = \"/items/{{ user }}\"");
+    let until = Until::Duration(Duration::from_secs(10));
+    assert_eq!(
+        scenario.load,
+        Load { model: Model::Closed, users: 1, ramp_up: Duration::ZERO, think_time: None, until }
+    );
+    assert_eq!(scenario.http, Http::default());
+    assert_eq!(scenario.on_error, OnError::NextIteration);
+    assert_eq!((scenario.description, scenario.targets.len()), (None, 0));
+    let step = &scenario.steps[0];
+    assert_eq!(step.name, "DELETE /items/{{ user }}");
+    assert_eq!(step.timeout, Duration::from_secs(30));
+    assert_eq!((&step.body, &step.expect), (&None, &Expect::default()));
+    assert_eq!((step.headers.len(), step.counters.len()), (0, 0));
+}
+
+#[test]
+fn a_test_may_end_by_iterations() {
+    let until = |end: &str| read(&format!("[load]\n{end}\n[[step]]\nget = \"/\"")).load.until;
+    assert_eq!(until("iterations = 20_000"), Until::Iterations(20_000));
+    assert_eq!(until("iterations_per_user = 0xC8"), Until::IterationsPerUser(200));
+}
+
+/// A scenario with every key of `[http]`.
+fn with_http() -> Scenario {
+    read(
+        "http = { version = \"2\", redirects = 3, cookies = true, proxy = \"https://proxy:3128\", \
+         transport = \"reqwest\" }\n[[step]]\nget = \"/\"",
+    )
+}
+
+#[test]
+fn http_is_as_the_file_says() {
+    let all = Http {
+        version: HttpVersion::Http2,
+        redirects: 3,
+        cookies: true,
+        proxy: Some("https://proxy:3128".to_owned()),
+        transport: Some(TransportKind::Reqwest),
+    };
+    assert_eq!(with_http().http, all);
+    let http = |keys: &str| read(&format!("[http]\n{keys}\n[[step]]\nget = \"/\"")).http;
+    let default = "version = \"1.1\"\nredirects = 0\ncookies = false\ntransport = \"auto\"";
+    assert_eq!(http(default), Http::default());
+    assert_eq!(http("transport = \"http1\"").transport, Some(TransportKind::Http1));
+    let proxies = ["HTTP://a.example", "http://[::1]:8080/", "http://name:pa%40ss@10.0.0.1:3128"];
+    for proxy in proxies {
+        assert_eq!(http(&format!("proxy = \"{proxy}\"")).proxy.as_deref(), Some(proxy));
+    }
+}
+
+#[test]
+fn thresholds_are_in_the_order_of_the_file() {
+    let text = "[[step]]\nname = \"v1.2\"\nget = \"/\"\n[thresholds]\n\"v1.2.p99.9\" = \" <= 1.5ms\"\nerror_rate = \"< 1%\"";
+    let threshold = |step: Option<&str>, metric, comparison, bound, text: &str| Threshold {
+        step: step.map(str::to_owned),
+        metric,
+        comparison,
+        bound,
+        text: text.to_owned(),
+    };
+    let latency = Metric::Percentile(99.9);
+    assert_eq!(
+        read(text).thresholds,
+        [
+            threshold(Some("v1.2"), latency, Comparison::AtMost, 1500.0, "v1.2.p99.9 <= 1.5ms"),
+            threshold(None, Metric::ErrorRate, Comparison::Less, 0.01, "error_rate < 1%"),
+        ]
+    );
+}
+
+#[test]
+fn proofs_are_in_the_order_of_the_file() {
+    let text = "backends = [\"redis\", \"postgres\"]\n[[step]]\nget = \"/\"\ncounters = { queued = \"/n\" }\n\
+                [[proof]]\nvalue = 1_000\npostgres = \"SELECT 1\"\n\
+                [[proof]]\nredis = \"LLEN queue\"\ncounter = \"queued\"\n";
+    let proof =
+        |backend, question: &str, claim| Proof { backend, question: question.to_owned(), claim };
+    assert_eq!(
+        read(text).proofs,
+        [
+            proof(Backend::Postgres, "SELECT 1", Claim::Value(1_000)),
+            proof(Backend::Redis, "LLEN queue", Claim::Counter("queued".to_owned())),
+        ]
+    );
+}
+
+#[test]
+fn headers_are_in_lower_case() {
+    let scenario =
+        read("[[step]]\nget = \"/\"\nheaders = { X-User = \"{{ user }}\", Host = \"a.example\" }");
+    let headers = &scenario.steps[0].headers;
+    let shown: Vec<String> =
+        headers.iter().map(|(name, value)| format!("{name}: {value}")).collect();
+    assert_eq!(shown, ["x-user: {{ user }}", "host: a.example"]);
+}
+
+#[test]
+fn json_bodies_are_as_they_were_written() {
+    let text = r#"body = { json = { z = "a\"b\n{{ user }}", a = ["{{ user }}", "{{ iteration }}", 1.5, true, {}] } }"#;
+    assert_eq!(body(text, 1), r#"{"z":"a\"b\n7","a":[7,0,1.5,true,{}]}"#);
+    assert_eq!(body("body = { json = 1, repeat = 3 }", 1), "[1,1,1]");
+    assert_eq!(body("body = { text = '{\"n\":{{ user }}}' }", 1), "{\"n\":7}");
+}
+
+#[test]
+fn a_scenario_travels() {
+    let shipped = ["direct", "redis3", "insert_one", "insert_batch"].map(shipped);
+    for scenario in shipped.into_iter().chain([with_http()]) {
+        let bytes = rmp_serde::to_vec_named(&scenario).unwrap();
+        assert_eq!(rmp_serde::from_slice::<Scenario>(&bytes).unwrap(), scenario);
+    }
+}
+
+#[test]
+fn the_examples_of_the_reference_are_right() {
+    let reference = std::fs::read_to_string(root().join("docs/scenarios.md")).unwrap();
+    let blocks = reference.split("```toml\n").skip(1);
+    let blocks: Vec<&str> = blocks.map(|rest| rest.split("```").next().unwrap()).collect();
+    let (scenarios, parts): (Vec<&str>, Vec<&str>) =
+        blocks.into_iter().partition(|block| block.contains("[[step]]"));
+    assert!(scenarios.len() >= 2 && parts.len() >= 2, "the reference has examples");
+    // Beside the file whose rows they use.
+    let read = |text: &str| {
+        parse("test", "tests/data/test.toml", text)
+            .unwrap_or_else(|error| panic!("{:?}", miette::Report::new(error)))
+    };
+    for text in scenarios {
+        read(text);
+    }
+    for text in parts {
+        let holder = if text.starts_with('[') || text.starts_with("on_error") {
+            format!("{text}\n[[step]]\nname = \"redis3\"\nget = \"/\"")
+        } else {
+            format!("[[step]]\npost = \"/\"\n{text}")
+        };
+        read(&holder);
+    }
+}
+
+/// The message in the reference is the one that is really shown.
+#[test]
+fn the_message_in_the_reference_is_a_real_one() {
+    let reference = std::fs::read_to_string(root().join("docs/scenarios.md")).unwrap();
+    let (_, rest) = reference.split_once("<!-- rendered from -->\n```\n").unwrap();
+    let (text, rest) = rest.split_once("```\n").unwrap();
+    let (_, shown) = rest.split_once("```text\n").unwrap();
+    let error = parse("redis3", "scenarios/redis3.toml", text).unwrap_err();
+    let mut message = String::new();
+    miette::GraphicalReportHandler::new_themed(miette::GraphicalTheme::unicode_nocolor())
+        .with_width(80)
+        .render_report(&mut message, &error)
+        .unwrap();
+    assert_eq!(shown.split("```").next().unwrap(), message.trim_end().to_owned() + "\n");
+}
+
+#[test]
+fn the_readme_shows_the_scenario_as_it_is() {
+    let read = |name: &str| std::fs::read_to_string(root().join(name)).unwrap();
+    assert!(read("README.md").contains(&read("scenarios/redis3.toml")));
+}
+
+#[test]
+fn the_open_model_has_a_rate() {
+    let load =
+        |keys: &str| read(&format!("[load]\nmodel = \"open\"\n{keys}\n[[step]]\nget = \"/\"")).load;
+    let plain = load("rate = 500");
+    assert_eq!(plain.model, Model::Open(Open { rate: 500.0, arrivals: Arrivals::Even }));
+    assert_eq!((plain.users, plain.held()), (1_000, Some(Duration::from_secs(10))));
+    let other = load("rate = 0.5\nusers = 7\narrivals = \"poisson\"\niterations = 3");
+    assert_eq!(other.model, Model::Open(Open { rate: 0.5, arrivals: Arrivals::Poisson }));
+    assert_eq!((other.users, other.until), (7, Until::Iterations(3)));
+}
+
+#[test]
+fn think_times_have_three_forms() {
+    let think = |text: &str| {
+        read(&format!("[load]\nthink_time = {text}\n[[step]]\nget = \"/\"")).load.think_time
+    };
+    let ms = Duration::from_millis;
+    assert_eq!(think("\"500ms\""), Some(ThinkTime::Fixed(ms(500))));
+    let uniform = ThinkTime::Uniform { min: ms(0), max: ms(3_000) };
+    assert_eq!(think("{ min = \"0s\", max = \"3s\" }"), Some(uniform));
+    assert_eq!(think("{ mean = \"2s\" }"), Some(ThinkTime::Exponential { mean: ms(2_000) }));
+}
+
+#[test]
+fn steps_with_weights_that_stand_together_are_a_choice() {
+    let weights = [None, Some(3), Some(1), None, Some(1)];
+    let steps = weights.iter().enumerate().map(|(n, weight)| {
+        let weight = weight.map(|w| format!("weight = {w}\n")).unwrap_or_default();
+        format!("[[step]]\nname = \"{n}\"\nget = \"/\"\n{weight}")
+    });
+    let scenario = read(&steps.collect::<String>());
+    assert_eq!(scenario.groups().collect::<Vec<_>>(), [0..1, 1..3, 3..4, 4..5]);
+}
+
+#[test]
+fn stages_say_all_of_the_load() {
+    let second = Duration::from_secs(1);
+    let closed = read(
+        "[load]\nstages = [{ users = 9, over = \"2s\" }, { users = 3, over = \"0s\" }]\n[[step]]\nget = \"/\"",
+    );
+    let stages = vec![Stage { to: 9.0, over: 2 * second }, Stage { to: 3.0, over: Duration::ZERO }];
+    assert_eq!((closed.load.users, closed.load.held()), (9, Some(2 * second)));
+    assert_eq!(closed.load.until, Until::Stages(stages));
+    let open = read(
+        "[load]\nmodel = \"open\"\nusers = 50\nstages = [{ rate = 2.5, over = \"1s\" }]\n[[step]]\nget = \"/\"",
+    );
+    assert_eq!((open.load.users, open.load.most()), (50, 2.5));
+}
