@@ -10,7 +10,7 @@ use super::Quest;
 use super::criteria::judge;
 use crate::commands::run::order::order;
 use crate::commands::run::record::{self, Context};
-use crate::commands::run::session::{Measured, Round, Session, Stopped, held};
+use crate::commands::run::session::{Loaded, Measured, Round, Session, Stopped, held};
 use crate::commands::{Exit, Failure};
 use crate::engine::Plan;
 use crate::lab::Target;
@@ -209,11 +209,11 @@ impl<'q, 's, 'a> Rounds<'q, 's, 'a> {
     async fn measure(&mut self, rate_per_s: f64, up: &mut Up) -> Result<Round, Stopped> {
         let name = format!("{} at {}/s", self.quest.job.names()[up.target], rate(rate_per_s));
         let plan = self.plan(rate_per_s, up);
-        let loaded = self.session.load(up.target, &name, plan, up.running.as_ref()).await;
-        if let Some(error) = self.session.ended(up.running.as_mut()) {
+        let loaded = self.session.load(up.target, &name, plan, up.running.as_mut()).await?;
+        let Loaded { verified, yielded, observed, ended } = loaded;
+        if let Some(error) = ended {
             return Err(Failure::from(error).into());
         }
-        let (verified, yielded, observed) = loaded?;
         if self.interrupt.is_cancelled() {
             return Err(Stopped::Interrupted);
         }

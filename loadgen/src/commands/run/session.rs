@@ -11,7 +11,8 @@ use super::fail_fast::FailFast;
 use super::generator::{Generator, Yield};
 use super::job::{Job, Subject};
 use super::order::order;
-use super::{losses, proof, watch, workers};
+use super::watch::{self, Services};
+use super::{losses, proof, workers};
 use crate::cluster::Seen;
 use crate::commands::{Exit, Failure};
 use crate::engine::{self, Plan};
@@ -58,6 +59,19 @@ pub struct Round {
     pub whole: bool,
     /// How the target or a backend ended, if one ended by itself.
     pub ended: Option<String>,
+}
+
+/// What came of the load on one target.
+pub struct Loaded {
+    /// What the verification read from the answers, by step and counter.
+    pub verified: Vec<Vec<u64>>,
+    /// What the generator gave.
+    pub yielded: Yield,
+    /// What each service used while the load was held.
+    pub observed: Observed,
+    /// The service that ended by itself meanwhile, if one did: nothing that was measured with it can
+    /// be believed.
+    pub ended: Option<LabError>,
 }
 
 /// What came of a run.
@@ -240,13 +254,12 @@ impl<'a> Session<'a> {
         let (url, mut running) = self.up(target, &log).await?;
         let plan = self.job.plan(target, url.clone(), number);
         let planned = self.job.scenario.load.held();
-        let result = self.load(target, &contender.name, plan, running.as_ref()).await;
-        let ended = self.ended(running.as_mut());
+        let result = self.load(target, &contender.name, plan, running.as_mut()).await;
         let stopped = match running {
             Some(running) => running.stop().await.map_err(Failure::from),
             None => Ok(()),
         };
-        let (verified, yielded, observed) = result?;
+        let Loaded { verified, yielded, observed, ended } = result?;
         let failed = self.fail_fast.as_ref().is_some_and(|watch| watch.failed().is_some());
         let cut = self.interrupt.is_cancelled() || (failed && planned != Some(yielded.held));
         let all_of_it = yielded.is_whole() && yielded.ran_out.is_empty();
@@ -295,27 +308,24 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// The service that ended by itself during the round, if one did: nothing that was measured
-    /// with it can be believed.
-    pub fn ended(&mut self, running: Option<&mut Target>) -> Option<LabError> {
-        let target = running.and_then(Target::lost);
-        target.or_else(|| self.lab.as_mut()?.lost_backends().into_iter().next())
-    }
-
-    /// Verifies the target and puts the load on it.
+    /// Verifies the target and puts the load on it, until its planned end or that of a service.
     pub async fn load(
         &mut self,
         target: usize,
         name: &str,
         plan: Plan,
-        running: Option<&Target>,
-    ) -> Result<(Vec<Vec<u64>>, Yield, Observed), Stopped> {
+        running: Option<&mut Target>,
+    ) -> Result<Loaded, Stopped> {
         self.progress.round_started(name);
-        let verified = unless(&self.interrupt, engine::verify(&plan, name))
-            .await?
-            .map_err(Failure::with(Exit::Target))?;
+        let verified = unless(&self.interrupt, engine::verify(&plan, name)).await?;
+        let mut services = Services { target: running, lab: self.lab.as_mut() };
+        let verified = verified.map_err(|error| match services.ended() {
+            // It tells more than what was seen of it.
+            Some(ended) => Failure::from(ended),
+            None => Failure::with(Exit::Target)(error),
+        })?;
         let over = CancellationToken::new();
-        let watched = watch::everybody(&self.generator, running, self.lab.as_ref());
+        let watched = services.watched(&self.generator);
         let observed = watch::watch(watched, &plan, over.clone());
         let (progress, fail_fast) = (&mut *self.progress, &mut self.fail_fast);
         let stop = self.interrupt.child_token();
@@ -332,13 +342,14 @@ impl<'a> Session<'a> {
             }
             Seen::Lost(lost) => progress.note(&losses::note(lost, on_loss)),
         };
-        let yielded = self.generator.round(plan, stop.clone(), show).await;
+        let round = self.generator.round(plan, stop.clone(), show);
+        let (yielded, ended) = services.during(round, &stop).await;
         over.cancel();
         let observed = observed.await.unwrap_or_default();
         let yielded = yielded?;
         let answered: u64 = held(&yielded.series).iter().map(|step| step.answered.len()).sum();
         self.progress.round_finished(answered as f64 / yielded.held.as_secs_f64().max(1e-9));
-        Ok((verified, yielded, observed))
+        Ok(Loaded { verified, yielded, observed, ended })
     }
 }
 

@@ -1,4 +1,8 @@
-//! Watching what everybody uses while the load is held.
+//! Watching the services while there is load: what everybody uses, and whether all are still there.
+
+use std::future::Future;
+use std::pin::pin;
+use std::time::Duration;
 
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
@@ -6,19 +10,56 @@ use tokio_util::sync::CancellationToken;
 
 use super::generator::Generator;
 use crate::engine::Plan;
-use crate::lab::{Lab, Observed, Target, Watched, Window};
+use crate::lab::{Lab, LabError, Observed, Target, Watched, Window};
 
-/// The generator with its workers here, the target that runs, and the backends.
-pub fn everybody(
-    generator: &Generator,
-    running: Option<&Target>,
-    lab: Option<&Lab>,
-) -> Vec<Watched> {
-    let mut watched = vec![Watched::process("generator", std::process::id())];
-    watched.extend(generator.pids().iter().map(|pid| Watched::process("generator", *pid)));
-    watched.extend(running.map(|t| Watched::below("target", t.service().guard_pid())));
-    watched.extend(lab.into_iter().flat_map(Lab::backend_services).map(Watched::from));
-    watched
+/// How often services are looked at.
+const TICK: Duration = Duration::from_millis(250);
+
+/// The services that a round needs; none where loadgen runs none.
+pub struct Services<'a> {
+    /// What the load is for.
+    pub target: Option<&'a mut Target>,
+    /// What has the backends.
+    pub lab: Option<&'a mut Lab>,
+}
+
+impl Services<'_> {
+    /// All of them, and the generator with its workers here.
+    pub fn watched(&self, generator: &Generator) -> Vec<Watched> {
+        let mut watched = vec![Watched::process("generator", std::process::id())];
+        watched.extend(generator.pids().iter().map(|pid| Watched::process("generator", *pid)));
+        let target = self.target.iter();
+        watched.extend(target.map(|t| Watched::below("target", t.service().guard_pid())));
+        let backends = self.lab.iter().flat_map(|lab| lab.backend_services());
+        watched.extend(backends.map(Watched::from));
+        watched
+    }
+
+    /// One that has ended by itself, if one has; each is told of once.
+    pub fn ended(&mut self) -> Option<LabError> {
+        let target = self.target.as_mut().and_then(|target| target.lost());
+        target.or_else(|| self.lab.as_mut()?.lost_backends().into_iter().next())
+    }
+
+    /// Waits for `round`, which is stopped when a service ends: there is nothing more to measure.
+    pub async fn during<T>(
+        &mut self,
+        round: impl Future<Output = T>,
+        stop: &CancellationToken,
+    ) -> (T, Option<LabError>) {
+        let mut round = pin!(round);
+        loop {
+            match tokio::time::timeout(TICK, &mut round).await {
+                Ok(result) => return (result, self.ended()),
+                Err(_) => {
+                    if let Some(ended) = self.ended() {
+                        stop.cancel();
+                        return (round.await, Some(ended));
+                    }
+                }
+            }
+        }
+    }
 }
 
 /// Watches from the end of the ramp-up of `plan`, which begins now, to its end, or until it is
