@@ -6,7 +6,6 @@ use std::ops::Range;
 use std::time::Duration;
 
 use super::messages::{News, Report};
-use crate::engine::Share;
 use crate::measure::{Phase, Pulse, Series, Snapshot, Strain};
 
 /// The reports of one epoch, by worker.
@@ -51,8 +50,8 @@ pub enum Taken {
 /// What one worker gave.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WorkerRound {
-    /// The worker, and its part of the round.
-    pub share: Share,
+    /// Its number.
+    pub worker: u32,
     /// Its results.
     pub series: Series,
     /// How many snapshots these came in.
@@ -119,8 +118,7 @@ impl Collector {
     /// the end of the warm-up, for workers that could not.
     #[must_use]
     pub fn into_rounds(self, held: impl Fn(u32) -> Duration) -> Vec<WorkerRound> {
-        let of = self.workers();
-        (0..).zip(self.workers).map(|(index, c)| c.into_round(Share { index, of }, &held)).collect()
+        (0..).zip(self.workers).map(|(worker, c)| c.into_round(worker, &held)).collect()
     }
 }
 
@@ -163,13 +161,13 @@ impl Collected {
         Taken::Finished
     }
 
-    fn into_round(self, share: Share, held: impl Fn(u32) -> Duration) -> WorkerRound {
+    fn into_round(self, worker: u32, held: impl Fn(u32) -> Duration) -> WorkerRound {
         let gaps = self.gaps();
         let held = self.finished.map_or_else(|| held(self.seconds), |(_, held)| held);
         // One for each number of this type at most.
         let snapshots = self.numbers.len() as u32;
         let Self { series, ran_out, strain, .. } = self;
-        WorkerRound { share, series, snapshots, held, gaps, ran_out, strain }
+        WorkerRound { worker, series, snapshots, held, gaps, ran_out, strain }
     }
 
     /// No number is at or beyond the announced one, so counting suffices.

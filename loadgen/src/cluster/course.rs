@@ -1,6 +1,7 @@
 //! The course of a round as its manager sees it. Pure: what happens and when goes in, what is to be
 //! done comes out. `round` carries it out; a simulation drives thousands of histories through it.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::time::Duration;
 
@@ -111,6 +112,8 @@ struct Member {
 
 #[derive(Clone, Copy, PartialEq)]
 enum State {
+    /// It was not there when the shares were given out, and has none.
+    Absent,
     Awaited,
     /// All of its round is here, or all that will ever come.
     Over,
@@ -118,15 +121,18 @@ enum State {
 }
 
 impl Course {
-    /// A round of `workers` workers, of which some were `lost` before it.
+    /// A round of `workers` workers, of which some were `lost` before it, and some have been `absent`
+    /// from the beginning.
     pub fn new(
         epoch: u32,
         workers: u32,
+        absent: &BTreeSet<u32>,
         lost: Vec<LostWorker>,
         schedule: Schedule,
         on_loss: OnLoss,
     ) -> Self {
         let state = |worker| match lost.iter().any(|lost| lost.worker == worker) {
+            _ if absent.contains(&worker) => State::Absent,
             true => State::Lost,
             false => State::Awaited,
         };
@@ -178,7 +184,10 @@ impl Course {
         self,
         held: impl Fn(u32) -> Duration,
     ) -> (Vec<WorkerRound>, Vec<LostWorker>, Vec<String>) {
-        (self.collector.into_rounds(held), self.lost, self.refused)
+        let mut rounds = self.collector.into_rounds(held);
+        let members = &self.members;
+        rounds.retain(|round| members[round.worker as usize].state != State::Absent);
+        (rounds, self.lost, self.refused)
     }
 
     fn is(&self, worker: u32, state: State) -> bool {

@@ -1,6 +1,6 @@
 //! How a cluster comes about: workers are started on this machine, or waited for from others.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -59,7 +59,8 @@ pub struct RemoteWorkers {
     pub address: String,
     /// The folder of the authority and of the workers' join documents.
     pub folder: PathBuf,
-    /// How long they may take to join; for ever, where it is `None`.
+    /// How long they may take to join; then it begins with those that are there, one at least. For
+    /// ever, where it is `None`.
     pub limit: Option<Duration>,
 }
 
@@ -81,6 +82,8 @@ pub enum Gathering {
     Left(u32),
     /// A worker was refused, and why.
     Refused(String),
+    /// The time is over; it begins with so many.
+    Over(usize),
 }
 
 impl Cluster {
@@ -117,7 +120,7 @@ impl Cluster {
                     what: "a worker",
                     reason,
                 }),
-                Gathering::Listening(_) | Gathering::Left(_) => Ok(()),
+                Gathering::Listening(_) | Gathering::Left(_) | Gathering::Over(_) => Ok(()),
             })
             .await?;
         Ok(cluster)
@@ -127,7 +130,7 @@ impl Cluster {
     /// of all that happens. One that is refused does no harm to the others.
     ///
     /// # Errors
-    /// When the manager can't listen, a document can't be written, or workers did not join in time.
+    /// When the manager can't listen, a document can't be written, or no worker joined in time.
     pub async fn gather(
         workers: &RemoteWorkers,
         mut tell: impl FnMut(Gathering),
@@ -139,12 +142,16 @@ impl Cluster {
             ManagerBus::listen(&authority.run, address, *count as usize, &identity).await?;
         tell(Gathering::Listening(Join::write_all(folder, &authority, address, *count)?));
         let mut cluster = Self::new(bus, events, *count, Vec::new());
-        cluster
-            .wait_for_all(*limit, |gathering| {
-                tell(gathering);
-                Ok(())
-            })
-            .await?;
+        let gathered = cluster.wait_for_all(*limit, |gathering| {
+            tell(gathering);
+            Ok(())
+        });
+        match gathered.await {
+            Err(ClusterError::NotJoined { joined: joined @ 1.., .. }) => {
+                tell(Gathering::Over(joined))
+            }
+            gathered => gathered?,
+        }
         Ok(cluster)
     }
 
@@ -155,7 +162,13 @@ impl Cluster {
         processes: Vec<Process>,
     ) -> Self {
         let (gone, on_loss) = (BTreeMap::new(), OnLoss::default());
-        Self { bus, events, size, processes, epoch: 0, gone, on_loss }
+        let (absent, hellos) = ((0..size).collect(), BTreeMap::new());
+        Self { bus, events, size, absent, hellos, processes, epoch: 0, gone, on_loss }
+    }
+
+    /// How many workers are there.
+    fn joined(&self) -> usize {
+        self.size as usize - self.absent.len()
     }
 
     /// Waits until all workers are there at the same time.
@@ -165,18 +178,17 @@ impl Cluster {
         mut tell: impl FnMut(Gathering) -> Result<(), ClusterError>,
     ) -> Result<(), ClusterError> {
         let deadline = limit.map(|limit| Instant::now() + limit);
-        let (mut hellos, mut joined) = (BTreeMap::new(), BTreeSet::new());
-        while joined.len() < self.size as usize {
+        while !self.absent.is_empty() {
             match tokio::time::timeout(TICK, self.events.recv()).await {
                 Ok(Some(Event::Hello(hello))) => {
-                    hellos.insert(hello.worker, hello);
+                    self.hellos.insert(hello.worker, hello);
                 }
-                Ok(Some(Event::Joined(worker))) if worker < self.size => {
-                    joined.insert(worker);
-                    let hello = hellos.remove(&worker);
-                    tell(Gathering::Joined { worker, hello, joined: joined.len() })?;
+                Ok(Some(Event::Joined(worker))) if self.absent.remove(&worker) => {
+                    let (hello, joined) = (self.hellos.get(&worker).cloned(), self.joined());
+                    tell(Gathering::Joined { worker, hello, joined })?;
                 }
-                Ok(Some(Event::Left(worker))) if joined.remove(&worker) => {
+                Ok(Some(Event::Left(worker))) if worker < self.size => {
+                    self.absent.insert(worker);
                     tell(Gathering::Left(worker))?;
                 }
                 Ok(Some(Event::Refused { worker, reason })) => {
@@ -192,7 +204,7 @@ impl Cluster {
             if let (Some(limit), Some(deadline)) = (limit, deadline)
                 && Instant::now() > deadline
             {
-                let (joined, of) = (joined.len(), self.size as usize);
+                let (joined, of) = (self.joined(), self.size as usize);
                 return Err(ClusterError::NotJoined { joined, of, limit });
             }
         }

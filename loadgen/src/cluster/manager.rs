@@ -1,6 +1,6 @@
 //! The manager of workers that have joined: gives them rounds, and ends them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::bus::{Event, ManagerBus};
 use super::course::{LostWorker, OnLoss};
 use super::error::ClusterError;
-use super::messages::Command;
+use super::messages::{Command, Hello};
 use super::process::Process;
 use super::round::{Round, RoundUnderWay, Seen};
 use crate::engine::{Plan, Share};
@@ -29,8 +29,12 @@ const QUIT_LIMIT: Duration = Duration::from_secs(2);
 pub struct Cluster {
     pub(super) bus: ManagerBus,
     pub(super) events: UnboundedReceiver<Event>,
-    /// How many workers there are, the lost ones among them.
+    /// How many workers there are, the lost and the absent ones among them.
     pub(super) size: u32,
+    /// The workers that did not come in time, and have no share of the load.
+    pub(super) absent: BTreeSet<u32>,
+    /// What each of the others said of itself.
+    pub(super) hellos: BTreeMap<u32, Hello>,
     /// The processes of workers on this machine, by number; none of workers on others.
     pub(super) processes: Vec<Process>,
     pub(super) epoch: u32,
@@ -68,9 +72,11 @@ impl Cluster {
         self.epoch += 1;
         self.take_note();
         self.check_present()?;
-        let (epoch, of) = (self.epoch, self.size);
-        let prepare =
-            |index| Command::Prepare { epoch, plan: Box::new(plan.part(Share { index, of })) };
+        let epoch = self.epoch;
+        let prepare = |worker| {
+            let plan = Box::new(plan.part(self.share(worker)));
+            Command::Prepare { epoch, plan }
+        };
         for (worker, prepared) in self.command_all("the plan", prepare, PREPARE_LIMIT).await {
             match prepared {
                 Err(ClusterError::Bus(_)) => {
@@ -108,7 +114,29 @@ impl Cluster {
 
     /// The numbers of the workers that are there.
     pub(super) fn present(&self) -> Vec<u32> {
-        (0..self.size).filter(|worker| !self.gone.contains_key(worker)).collect()
+        let is_there = |worker: &u32| !self.gone.contains_key(worker);
+        (0..self.size).filter(is_there).filter(|worker| !self.absent.contains(worker)).collect()
+    }
+
+    /// How many workers share the load, the lost ones among them.
+    #[must_use]
+    pub fn workers(&self) -> u32 {
+        self.size - self.absent.len() as u32
+    }
+
+    /// The part of a plan that this worker has, or had until it was lost.
+    #[must_use]
+    pub fn share(&self, worker: u32) -> Share {
+        let before = self.absent.range(..worker).count() as u32;
+        Share { index: worker - before, of: self.workers() }
+    }
+
+    /// The name of the host that this worker runs on, and how many CPUs it may use there; `None` for
+    /// workers that were started here.
+    #[must_use]
+    pub fn host(&self, worker: u32) -> Option<(String, usize)> {
+        let hello = self.hellos.get(&worker).filter(|_| self.processes.is_empty())?;
+        Some((hello.host.clone(), hello.cpus))
     }
 
     /// Gives a command to all workers at once, and gathers what became of it.

@@ -35,6 +35,9 @@ pub struct Round {
     /// Sentences about reports that were not understood or contradicted others; none of those
     /// is in the results.
     pub refused: Vec<String>,
+    /// How far apart the workers started, at most: each did so a fixed time after the command reached
+    /// it, which was after it was sent and before it was acknowledged.
+    pub start_skew: Duration,
 }
 
 impl Round {
@@ -53,7 +56,7 @@ impl Round {
     pub fn gaps(&self) -> Vec<String> {
         let gaps = self.workers.iter().filter(|worker| !worker.gaps.is_empty()).map(|worker| {
             let gaps: Vec<String> = worker.gaps.iter().map(numbers).collect();
-            format!("worker {}: snapshots did not arrive: {}", worker.share.index, gaps.join(", "))
+            format!("worker {}: snapshots did not arrive: {}", worker.worker, gaps.join(", "))
         });
         let refused = self.refused.iter().map(|reason| format!("a report was refused: {reason}"));
         gaps.chain(refused).collect()
@@ -84,6 +87,8 @@ pub(super) struct RoundUnderWay<'a, F> {
     /// When the command to start was given.
     began: Instant,
     course: Course,
+    /// From the command to start to its last acknowledgement.
+    start_skew: Duration,
     /// What became of the commands to stop is not waited for: who doesn't obey misses the deadline.
     stopping: JoinSet<(u32, Result<(), ClusterError>)>,
     show: F,
@@ -95,17 +100,20 @@ impl<'a, F: FnMut(Seen<'_>)> RoundUnderWay<'a, F> {
         let epoch = cluster.epoch;
         let start = |_| Command::Start { epoch, after: LEAD };
         let began = Instant::now();
-        let starting = cluster.send_all("the start", start, COMMAND_LIMIT);
+        let mut starting = cluster.send_all("the start", start, COMMAND_LIMIT);
         let schedule = Schedule {
             measured: LEAD + plan.warmup,
             end: plan.length().map(|length| LEAD + length),
         };
         let (workers, lost) = (cluster.size, cluster.lost());
-        let course = Course::new(epoch, workers, lost, schedule, cluster.on_loss);
-        let mut round = Self { cluster, plan, began, course, stopping: JoinSet::new(), show };
-        for (worker, started) in starting.join_all().await {
-            if let Err(error) = started {
-                round.take(Input::Left(worker, error.to_string()));
+        let course = Course::new(epoch, workers, &cluster.absent, lost, schedule, cluster.on_loss);
+        let (start_skew, stopping) = (Duration::ZERO, JoinSet::new());
+        let mut round = Self { cluster, plan, began, course, start_skew, stopping, show };
+        // No task of these panics, and none is cancelled.
+        while let Some(Ok((worker, started))) = starting.join_next().await {
+            match started {
+                Ok(()) => round.start_skew = began.elapsed(),
+                Err(error) => round.take(Input::Left(worker, error.to_string())),
             }
         }
         round
@@ -133,7 +141,7 @@ impl<'a, F: FnMut(Seen<'_>)> RoundUnderWay<'a, F> {
         }
         let load = &self.plan.scenario.load;
         let (workers, lost, refused) = self.course.into_results(|seconds| held(load, seconds));
-        Round { workers, lost, refused }
+        Round { workers, lost, refused, start_skew: self.start_skew }
     }
 
     async fn input(&mut self, event: Event) -> Input {
@@ -212,12 +220,11 @@ fn held(load: &Load, seconds: u32) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::Share;
     use crate::measure::{Series, Strain};
 
-    fn worker(index: u32, gaps: &[Range<u32>]) -> WorkerRound {
+    fn worker(worker: u32, gaps: &[Range<u32>]) -> WorkerRound {
         WorkerRound {
-            share: Share { index, of: 2 },
+            worker,
             series: Series::default(),
             snapshots: 3,
             held: Duration::from_secs(3),
@@ -233,12 +240,14 @@ mod tests {
             workers: vec![worker(0, &[]), worker(1, &[])],
             lost: Vec::new(),
             refused: Vec::new(),
+            start_skew: Duration::ZERO,
         };
         assert_eq!(whole.missing(), None);
         let all = Round {
             workers: vec![worker(0, &[]), worker(1, &[1..2, 4..8])],
             lost: vec![LostWorker { worker: 0, second: Some(2), why: "it ended".to_owned() }],
             refused: vec!["there is no worker 7".to_owned()],
+            start_skew: Duration::ZERO,
         };
         assert_eq!(
             all.missing().unwrap(),

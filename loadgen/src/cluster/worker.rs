@@ -153,6 +153,7 @@ impl Worker {
             return Err("its last round has not ended yet".to_owned());
         }
         let attack = Attack::prepare(plan).map_err(|e| e.to_string())?;
+        attack.connect().await;
         self.state = State::Prepared(Box::new(attack));
         Ok(())
     }

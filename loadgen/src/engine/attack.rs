@@ -17,17 +17,21 @@ use tokio_util::sync::CancellationToken;
 use super::check::Check;
 use super::countdown::{Countdown, OneLess};
 use super::gate::Gate;
+use super::load::{Closed, Turn};
 use super::plan::Plan;
 use super::senders::Due;
 use super::supply::Supply;
 use super::transport::Transport;
 use super::user::Shared;
 use crate::measure::{Recorder, Snapshot};
-use crate::scenario::Secrets;
+use crate::scenario::{Model, Secrets};
 
 /// How long after the turn of a second its snapshot is drained, so that requests that ended in
 /// its last moment are in it.
 const SETTLE: Duration = Duration::from_millis(10);
+
+/// How long users' first connections are waited for.
+const CONNECT_LIMIT: Duration = Duration::from_secs(3);
 
 /// Why a round could not be run.
 #[derive(Debug, Error, Diagnostic)]
@@ -69,6 +73,24 @@ impl Attack {
     pub fn prepare(plan: Plan) -> Result<Self, EngineError> {
         let transport = Transport::new(&plan).map_err(EngineError::Client)?;
         Ok(Self { plan, transport })
+    }
+
+    /// Opens the connections of those users that will send at the very start: while some connect,
+    /// others would send already, and neither be what a round is to measure. What takes longer than
+    /// three seconds, users do for themselves.
+    pub async fn connect(&self) {
+        let Plan { scenario, share, warmup, .. } = &self.plan;
+        let closed = Closed::new(&scenario.load, *warmup);
+        let at_once =
+            |local: &u32| closed.turn(share.number(*local).global, Duration::ZERO) == Turn::Now;
+        let users = match scenario.load.model {
+            Model::Closed => (0..share.users(scenario.load.users)).filter(at_once).count(),
+            // Connections are opened as arrivals need them.
+            Model::Open(_) => 0,
+        };
+        let open = self.transport.open(u32::try_from(users).unwrap_or(u32::MAX));
+        // What was opened until then is kept.
+        let _ = tokio::time::timeout(CONNECT_LIMIT, open).await;
     }
 
     /// Runs this process's share of the round from `start` to its end, or until `stop`, and sends

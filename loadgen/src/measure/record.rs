@@ -245,6 +245,8 @@ pub struct RoundRecord {
     pub users_planned: u32,
     /// Those of them that were there to the end: the others were a lost worker's.
     pub users_achieved: u32,
+    /// How far apart workers started, at most, in ms; `None` where there were none.
+    pub start_skew_ms: Option<f64>,
     /// How the target ended, where it ended by itself.
     pub target_ended: Option<String>,
     /// The files of rows that ran out, so that users stopped.
@@ -284,6 +286,10 @@ pub struct SecondRecord {
 pub struct WorkerRecord {
     /// Its number, from 0.
     pub worker: u32,
+    /// The name of its host; `None` for a process that loadgen started itself.
+    pub host: Option<String>,
+    /// The CPUs that it may use there.
+    pub cpus: Option<usize>,
     /// Its share of the users.
     pub users: u32,
     /// Requests that came to an end while the load was held.

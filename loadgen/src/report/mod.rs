@@ -16,6 +16,7 @@ mod ranked;
 mod ratio;
 mod table;
 mod terminal;
+mod workers;
 
 pub use capacity::capacity;
 pub use format::{count, duration, milliseconds, quantity, rate};

@@ -15,6 +15,7 @@ use super::matrix;
 use super::proofs::proofs;
 use super::ranked::{parentheses, placed, ranked};
 use super::table::lay_out;
+use super::workers::workers;
 use crate::measure::{
     FEWEST_ROUNDS, Placing, RunRecord, ServerRecord, Summary, TargetRecord, Verdict, VerdictKind,
 };
@@ -33,6 +34,7 @@ pub fn terminal<'a>(record: &RunRecord, folder: impl Into<Option<&'a Path>>) -> 
         differences(&servers(record), !record.is_matrix()),
         conclusion(record),
         bottlenecks(record),
+        workers(record),
         proofs(record),
         thresholds(record),
         verdicts(record),

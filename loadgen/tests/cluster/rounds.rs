@@ -64,7 +64,7 @@ async fn every_request_of_a_timed_round_is_counted_once_and_seen_as_it_comes() {
     for worker in &round.workers {
         assert_eq!(worker.held, Duration::from_secs(3));
         let mut numbers: Vec<u32> =
-            seen.iter().filter(|(w, _)| *w == worker.share.index).map(|(_, n)| *n).collect();
+            seen.iter().filter(|(w, _)| *w == worker.worker).map(|(_, n)| *n).collect();
         numbers.sort_unstable();
         assert!(worker.snapshots >= 2);
         assert_eq!(numbers, (0..worker.snapshots).collect::<Vec<_>>(), "each once");

@@ -27,6 +27,7 @@ pub async fn attack(plan: Plan, stop: CancellationToken) -> (Series, Finished) {
     let _turn = ONE_AT_A_TIME.lock().await;
     let (sender, mut receiver) = mpsc::channel(64);
     let attack = Attack::prepare(plan).unwrap();
+    attack.connect().await;
     let running = tokio::spawn(async move { attack.run(Instant::now(), stop, &sender).await });
     let mut series = Series::default();
     let mut number = 0;

@@ -5,4 +5,5 @@
 mod common;
 
 mod attack;
+mod connecting;
 mod once;

@@ -81,6 +81,9 @@ async fn workers_share_the_load_and_stay_for_the_next_run() {
     let shares = document["targets"][0]["workers"].as_array().unwrap();
     let share = |worker: &Value| (worker["users"].as_u64(), worker["requests"].as_u64());
     assert_eq!(shares.iter().map(share).collect::<Vec<_>>(), [(Some(2), Some(100)); 2]);
+    assert!(shares.iter().all(|worker| worker["host"].is_string() && worker["cpus"].is_u64()));
+    let skew_ms = document["targets"][0]["rounds"][0]["start_skew_ms"].as_f64().unwrap();
+    assert!(skew_ms > 0.0 && skew_ms < 3_000.0, "{skew_ms}");
 
     // They are still there; a new manager of the same folder has no need to say where.
     assert!(workers.iter_mut().all(|worker| worker.try_wait().unwrap().is_none()));
@@ -110,6 +113,38 @@ async fn workers_share_the_load_and_stay_for_the_next_run() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn after_the_wait_those_that_are_there_share_all_of_the_load() {
+    let setting = Setting::new().await;
+    let load = ["--iterations=101", "--users=3", "--warmup=0s", "--wait=4s", "--out=run"];
+    let mut command = setting.project.command(
+        &[
+            &["manager", "--scenario=direct", "--expect-workers=3", "--format=json", "--listen"],
+            &[setting.address.as_str(), "--url", &setting.server.url][..],
+            &load,
+        ]
+        .concat(),
+    );
+    let manager = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let workers = [1, 3].map(|number| setting.worker(number, &["--once"]));
+    let finished = setting.finished(manager);
+    assert_eq!(finished.code, Some(0), "{}", finished.said());
+    let said = "the wait is over: 2 of 3 workers are there, and share all of the load";
+    assert!(finished.stderr.contains(said), "{}", finished.said());
+    let document = finished.json();
+    assert_eq!((requests(&document), setting.server.requests()), (101, 102));
+    let shares = document["targets"][0]["workers"].as_array().unwrap();
+    let share = |worker: &Value| (worker["worker"].as_u64(), worker["users"].as_u64());
+    assert_eq!(
+        shares.iter().map(share).collect::<Vec<_>>(),
+        [(0, 2), (2, 1)].map(|(w, u)| (Some(w), Some(u)))
+    );
+    assert!(document["degraded"].is_null() && document["load"]["workers"] == 2);
+    for worker in workers {
+        assert_eq!(setting.finished(worker).code, Some(0));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_worker_loads_only_what_it_may() {
     let setting = Setting::new().await;
     let manager = setting.manager(&["--duration=1s", "--out=run"]);
@@ -132,9 +167,18 @@ async fn when_the_manager_dies_workers_stop_and_wait_for_another() {
     let mut manager = setting.manager(&["--duration=60s", "--users=4", "--out=run"]);
     let workers = [1, 2].map(|number| setting.worker(number, &[]));
     setting.until_loaded().await;
+    // Past the warm-up, and two seconds more.
+    tokio::time::sleep(Duration::from_millis(3_500)).await;
     manager.kill().unwrap();
     manager.wait().unwrap();
     let killed = Instant::now();
+    // What it had received is in its folder.
+    let kept = std::fs::read(setting.project.path("run/run.json")).unwrap();
+    let kept: Value = serde_json::from_slice(&kept).unwrap();
+    assert_eq!(kept["interrupted"], true);
+    let round = &kept["targets"][0]["rounds"][0];
+    assert!(round["held_s"].as_f64().unwrap() >= 1.0, "{round}");
+    assert!(round["whole"] == false && requests(&kept) > 0, "{round}");
     let mut before = setting.server.requests();
     loop {
         tokio::time::sleep(Duration::from_millis(500)).await;

@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::records::*;
 use loadgen::measure::{
     Bottleneck, Calibration, Cell, Comparison, Degraded, LatencySummary, LossRecord, NoiseFloor,
-    OverRounds, RunRecord, StoppedEarly, TargetRecord, Verdict, VerdictKind,
+    OverRounds, RunRecord, StoppedEarly, TargetRecord, Verdict, VerdictKind, WorkerRecord,
 };
 use loadgen::report::terminal;
 
@@ -294,6 +294,31 @@ fn of_a_url() -> RunRecord {
 #[test]
 fn a_server_that_runs_already() {
     insta::assert_snapshot!(shown(&of_a_url()));
+}
+
+#[test]
+fn workers_of_other_hosts_have_rows() {
+    let mut record = of_a_url();
+    record.load.workers = 2;
+    let worker = |worker, host: &str, requests, cpu_percent| WorkerRecord {
+        worker,
+        host: Some(host.to_owned()),
+        cpus: Some(8),
+        users: 50,
+        requests,
+        snapshots: 12,
+        cpu_percent,
+        lag_mean_ms: Some(1.1),
+        lag_max_ms: cpu_percent.map(|_| 2.345),
+        seconds: 12,
+        late_seconds: 0,
+    };
+    record.targets[0].workers =
+        vec![worker(0, "load-1", 123_456, Some(34.5)), worker(1, "load-2.example.org", 0, None)];
+    record.targets[0].rounds[0].start_skew_ms = Some(0.84);
+    let report = shown(&record);
+    assert_within_80_columns(&report);
+    insta::assert_snapshot!(report);
 }
 
 #[test]

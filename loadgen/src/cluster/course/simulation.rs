@@ -36,7 +36,14 @@ fn tell(seed: u64) -> (Told, Course) {
     let world = World::new(seed);
     let workers = world.fates.len();
     let schedule = Schedule { measured: ms(world.measured), end: world.end.map(ms) };
-    let mut course = Course::new(world.epoch, workers as u32, Vec::new(), schedule, world.on_loss);
+    let mut course = Course::new(
+        world.epoch,
+        workers as u32,
+        &BTreeSet::new(),
+        Vec::new(),
+        schedule,
+        world.on_loss,
+    );
     let mut told = Told {
         world,
         delivered: vec![BTreeMap::new(); workers],
@@ -206,7 +213,8 @@ fn check_fences(seed: u64, told: &Told) {
 fn a_worker_that_was_lost_before_the_round_takes_no_part_in_it() {
     let before = LostWorker { worker: 1, second: None, why: "it was lost".to_owned() };
     let schedule = Schedule { measured: ms(0), end: Some(ms(1_000)) };
-    let mut course = Course::new(2, 2, vec![before.clone()], schedule, OnLoss::Continue);
+    let mut course =
+        Course::new(2, 2, &BTreeSet::new(), vec![before.clone()], schedule, OnLoss::Continue);
     assert!(course.awaits(0) && !course.awaits(1));
     assert_eq!(course.take(ms(1), Input::Joined(1)), [Action::Fence(1)]);
     let news = News::Finished { snapshots: 0, held: ms(0), ran_out: Vec::new() };

@@ -209,7 +209,7 @@ impl<'q, 's, 'a> Rounds<'q, 's, 'a> {
     async fn measure(&mut self, rate_per_s: f64, up: &mut Up) -> Result<Round, Stopped> {
         let name = format!("{} at {}/s", self.quest.job.names()[up.target], rate(rate_per_s));
         let plan = self.plan(rate_per_s, up);
-        let loaded = self.session.load(up.target, &name, plan, up.running.as_mut()).await?;
+        let loaded = self.session.load(up.target, &name, plan, up.running.as_mut(), None).await?;
         let Loaded { verified, yielded, observed, ended } = loaded;
         if let Some(error) = ended {
             return Err(Failure::from(error).into());
@@ -221,17 +221,8 @@ impl<'q, 's, 'a> Rounds<'q, 's, 'a> {
             let advice = "the trials before it are kept; search again";
             return Err(Failure::message(Exit::Degraded, missing, advice).into());
         }
-        Ok(Round {
-            target: up.target,
-            number: up.round,
-            url: up.url.clone(),
-            yielded,
-            observed,
-            verified,
-            answers: Vec::new(),
-            whole: true,
-            ended: None,
-        })
+        let begun = Round::begun(up.target, up.round, &up.url, yielded.users);
+        Ok(Round { yielded, observed, verified, whole: true, ..begun })
     }
 
     /// The load of a trial. Each has data and arrivals of its own.

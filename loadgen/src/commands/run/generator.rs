@@ -23,6 +23,7 @@ pub enum Generator {
 }
 
 /// What a round gave.
+#[derive(Default)]
 pub struct Yield {
     /// All snapshots, merged.
     pub series: Series,
@@ -38,12 +39,17 @@ pub struct Yield {
     pub users: u32,
     /// The files of rows that ran out on some process.
     pub ran_out: BTreeSet<String>,
+    /// How far apart its workers started, at most; `None` for load from this process.
+    pub start_skew: Option<Duration>,
 }
 
 /// What one worker did in a round.
+#[derive(Clone)]
 pub struct Worked {
     /// Its number.
     pub worker: u32,
+    /// Its host and the CPUs that it may use there, where it came from elsewhere.
+    pub host: Option<(String, usize)>,
     /// Its share of the users.
     pub users: u32,
     /// Requests that came to an end while the load was held.
@@ -52,6 +58,15 @@ pub struct Worked {
     pub snapshots: u32,
     /// How hard pressed it was.
     pub strain: Strain,
+}
+
+impl Worked {
+    /// Adds what the same worker did in another round.
+    pub fn add(&mut self, other: &Self) {
+        self.requests += other.requests;
+        self.snapshots += other.snapshots;
+        self.strain.merge(&other.strain);
+    }
 }
 
 impl Yield {
@@ -102,6 +117,14 @@ impl Generator {
         }
     }
 
+    /// How many workers share the load; 0 where it comes from this process.
+    pub fn workers(&self) -> u32 {
+        match self {
+            Self::Process => 0,
+            Self::Workers(cluster) => cluster.workers(),
+        }
+    }
+
     /// The processes that make the load besides this one.
     pub fn pids(&self) -> Vec<u32> {
         match self {
@@ -128,6 +151,10 @@ async fn in_process(
     let (sender, mut snapshots) = mpsc::channel(16);
     let mut series = Series::default();
     let running = async {
+        tokio::select! {
+            () = attack.connect() => {}
+            () = stop.cancelled() => {}
+        }
         let finished = attack.run(Instant::now() + LEAD, stop, &sender).await;
         drop(sender);
         finished
@@ -148,6 +175,7 @@ async fn in_process(
         gaps: Vec::new(),
         users,
         ran_out: finished.ran_out.into_iter().collect(),
+        start_skew: None,
     })
 }
 
@@ -171,8 +199,9 @@ async fn on_workers(
     for worker in round.workers {
         held = held.max(worker.held);
         workers.push(Worked {
-            worker: worker.share.index,
-            users: worker.share.users(users),
+            worker: worker.worker,
+            host: cluster.host(worker.worker),
+            users: cluster.share(worker.worker).users(users),
             requests: worker.series.phase(Phase::Hold).iter().map(Counts::requests).sum(),
             snapshots: worker.snapshots,
             strain: worker.strain,
@@ -180,5 +209,6 @@ async fn on_workers(
         all.merge(worker.series);
         ran_out.extend(worker.ran_out);
     }
-    Ok(Yield { series: all, held, workers, lost: round.lost, gaps, users, ran_out })
+    let start_skew = Some(round.start_skew);
+    Ok(Yield { series: all, held, workers, lost: round.lost, gaps, users, ran_out, start_skew })
 }

@@ -9,6 +9,7 @@ pub(super) mod folder;
 mod generator;
 pub(super) mod interrupt;
 pub(super) mod job;
+mod keeper;
 mod losses;
 mod matrix;
 mod noise;
@@ -25,13 +26,12 @@ mod watch;
 mod workers;
 
 use std::path::Path;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
-use self::environment::environment;
 use self::folder::RunFolder;
 pub use self::job::random_seed;
 use self::job::{Job, Subject};
-use self::record::Context;
+use self::keeper::Keeper;
 use self::session::{Measured, Session};
 use self::stdout::Stdout;
 use super::output::{say, unprinted};
@@ -121,7 +121,6 @@ async fn execute(
     mut stdout: Stdout,
 ) -> Result<Exit, Failure> {
     let interrupt = interrupt::on_signal()?;
-    let started = SystemTime::now();
     let rounds = job.rounds * u32::try_from(job.contenders.len()).unwrap_or(u32::MAX);
     let length = job.plan(0, String::new(), 1).length().map(|length| length + OVERHEAD);
     let mut progress = Progress::new(rounds, length);
@@ -130,21 +129,18 @@ async fn execute(
         () = interrupt.cancelled() => return Ok(nothing_measured(&progress)),
         lab = prepare_lab(job, folder, &layout, &progress) => lab?,
     };
+    let keeper = Keeper::new(job, folder, &layout);
     let mut session =
-        Session::new(job, lab, &mut progress, &layout, folder.path(), interrupt.clone());
+        Session::new(job, lab, &mut progress, &layout, folder.path(), interrupt.clone())
+            .kept_by(&keeper);
     let measured = session.measure().await;
     if measured.rounds.is_empty() {
         session.close().await;
         return measured.failure.map_or_else(|| Ok(nothing_measured(&progress)), Err);
     }
-    let context = Context {
-        environment: environment(job, session.lab(), &layout, &measured.backends),
-        lab: session.lab(),
-        started,
-        interrupted: interrupt.is_cancelled(),
-        // A run that finds it out has its own.
-        noise_floor: noise::known().filter(|_| !job.aa),
-    };
+    let mut context = keeper.context(&measured, session.lab(), interrupt.is_cancelled());
+    // A run that finds it out has its own.
+    context.noise_floor = noise::known().filter(|_| !job.aa);
     let record = record::build(job, &measured, context);
     noise::keep(&record);
     let saved = folder.save(&record);

@@ -1,9 +1,11 @@
 //! From measured rounds to the run record.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::time::{Duration, SystemTime};
 
 use super::comparison;
+use super::generator::Worked;
 use super::job::Job;
 use super::losses;
 use super::matrix::Contender;
@@ -16,7 +18,7 @@ use crate::lab::Lab;
 use crate::measure::{
     Bottleneck, Counts, Environment, Latencies, LatencyOverRounds, LatencySummary, LoadRecord,
     NoiseFloor, Phase, RoundRecord, RunRecord, SCHEMA, SecondRecord, Series, ServerRecord,
-    StageRecord, Strain, Summary, TargetRecord, ThresholdRecord, WorkerRecord,
+    StageRecord, Summary, TargetRecord, ThresholdRecord, WorkerRecord,
 };
 use crate::scenario::{Model, Step, Until, When};
 
@@ -56,7 +58,7 @@ pub fn build(job: &Job, measured: &Measured, context: Context<'_>) -> RunRecord 
         started: humantime::format_rfc3339_seconds(context.started).to_string(),
         seed: job.seed,
         environment: context.environment,
-        load: load(job),
+        load: load(job, measured.workers),
         comparison: comparison::of(job, &targets, measured.stopped_early.is_some()),
         thresholds,
         targets,
@@ -71,7 +73,7 @@ pub fn build(job: &Job, measured: &Measured, context: Context<'_>) -> RunRecord 
     record
 }
 
-fn load(job: &Job) -> LoadRecord {
+fn load(job: &Job, workers: u32) -> LoadRecord {
     let load = &job.scenario.load;
     let (iterations, stages) = match &load.until {
         Until::Duration(_) => (None, Vec::new()),
@@ -99,7 +101,7 @@ fn load(job: &Job) -> LoadRecord {
         warmup_s: job.warmup.as_secs_f64(),
         targets: job.names(),
         rounds: job.rounds,
-        workers: job.workers.unwrap_or(0),
+        workers,
     }
 }
 
@@ -225,6 +227,7 @@ fn round_record(steps: &[Step], round: &Round, rounds: &Rounds<'_>) -> RoundReco
         whole: round.whole,
         users_planned: round.yielded.users,
         users_achieved: round.yielded.users_achieved(),
+        start_skew_ms: round.yielded.start_skew.map(|skew| skew.as_secs_f64() * 1e3),
         target_ended: round.ended.clone(),
         rows_ran_out: round.yielded.ran_out.iter().cloned().collect(),
         seconds: seconds(series),
@@ -262,28 +265,32 @@ fn answered(steps: &[Counts]) -> u64 {
 
 /// What each worker did, over all rounds.
 fn workers(rounds: &[&Round]) -> Vec<WorkerRecord> {
-    let mut sums: BTreeMap<u32, (u64, u32, Strain)> = BTreeMap::new();
-    let mut users: BTreeMap<u32, u32> = BTreeMap::new();
-    for worker in rounds.iter().flat_map(|round| &round.yielded.workers) {
-        users.entry(worker.worker).or_insert(worker.users);
-        let (requests, snapshots, strain) = sums.entry(worker.worker).or_default();
-        *requests += worker.requests;
-        *snapshots += worker.snapshots;
-        strain.merge(&worker.strain);
+    let mut all: BTreeMap<u32, Worked> = BTreeMap::new();
+    for worked in rounds.iter().flat_map(|round| &round.yielded.workers) {
+        match all.entry(worked.worker) {
+            Entry::Vacant(free) => drop(free.insert(worked.clone())),
+            Entry::Occupied(mut before) => before.get_mut().add(worked),
+        }
     }
-    let record =
-        |(worker, (requests, snapshots, strain)): (u32, (u64, u32, Strain))| WorkerRecord {
-            worker,
-            users: users.get(&worker).copied().unwrap_or_default(),
-            requests,
-            snapshots,
-            cpu_percent: strain.cpu_percent(),
-            lag_mean_ms: strain.lag_mean_ms(),
-            lag_max_ms: strain.lag_max_ms(),
-            seconds: strain.seconds(),
-            late_seconds: strain.late_seconds(),
-        };
-    sums.into_iter().map(record).collect()
+    all.into_values().map(worker_record).collect()
+}
+
+fn worker_record(worked: Worked) -> WorkerRecord {
+    let Worked { worker, host, users, requests, snapshots, strain } = worked;
+    let (host, cpus) = host.unzip();
+    WorkerRecord {
+        worker,
+        host,
+        cpus,
+        users,
+        requests,
+        snapshots,
+        cpu_percent: strain.cpu_percent(),
+        lag_mean_ms: strain.lag_mean_ms(),
+        lag_max_ms: strain.lag_max_ms(),
+        seconds: strain.seconds(),
+        late_seconds: strain.late_seconds(),
+    }
 }
 
 /// What the lab knows of a target; nothing where there is no lab.

@@ -1,5 +1,6 @@
 //! The measuring: rounds over targets, one target up at a time.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::path::{Path, PathBuf};
@@ -10,6 +11,7 @@ use super::calibration::{calibrate, known};
 use super::fail_fast::FailFast;
 use super::generator::{Generator, Yield};
 use super::job::{Job, Subject};
+use super::keeper::{Keeper, Keeping};
 use super::order::order;
 use super::watch::{self, Services};
 use super::{losses, proof, workers};
@@ -36,6 +38,8 @@ pub struct Session<'a> {
     interrupt: CancellationToken,
     /// What ends the run early, where that was asked for.
     fail_fast: Option<FailFast<'a>>,
+    /// What saves the run while it goes on, if anything does.
+    keeper: Option<&'a Keeper<'a>>,
 }
 
 /// One round over one target, as it was measured.
@@ -61,6 +65,23 @@ pub struct Round {
     pub ended: Option<String>,
 }
 
+impl Round {
+    /// A round of which nothing has come yet.
+    pub fn begun(target: usize, number: u32, url: &str, users: u32) -> Self {
+        Self {
+            target,
+            number,
+            url: url.to_owned(),
+            yielded: Yield { users, ..Yield::default() },
+            observed: Observed::default(),
+            verified: Vec::new(),
+            answers: Vec::new(),
+            whole: false,
+            ended: None,
+        }
+    }
+}
+
 /// What came of the load on one target.
 pub struct Loaded {
     /// What the verification read from the answers, by step and counter.
@@ -79,6 +100,8 @@ pub struct Loaded {
 pub struct Measured {
     /// The rounds, in the order in which they ran.
     pub rounds: Vec<Round>,
+    /// How many workers shared the load; 0 where there were none.
+    pub workers: u32,
     /// The versions of the backends that ran.
     pub backends: BTreeMap<String, String>,
     /// What the generator can send at most.
@@ -116,7 +139,13 @@ impl<'a> Session<'a> {
     ) -> Self {
         let fail_fast = job.fail_fast.then(|| FailFast::new(&job.scenario));
         let (generator, logs) = (Generator::Process, logs.to_owned());
-        Self { job, lab, generator, progress, layout, logs, interrupt, fail_fast }
+        let keeper = None;
+        Self { job, lab, generator, progress, layout, logs, interrupt, fail_fast, keeper }
+    }
+
+    /// The same, saved while it goes on.
+    pub fn kept_by(self, keeper: &'a Keeper<'a>) -> Self {
+        Self { keeper: Some(keeper), ..self }
     }
 
     /// Measures all rounds, or as many as an interrupt or an error allow.
@@ -154,6 +183,7 @@ impl<'a> Session<'a> {
 
     async fn rounds(&mut self, measured: &mut Measured) -> Result<(), Stopped> {
         self.start().await?;
+        measured.workers = self.generator.workers();
         if let Some(lab) = &self.lab {
             measured.backends = lab.backend_versions().await;
         }
@@ -162,7 +192,10 @@ impl<'a> Session<'a> {
         let targets = self.job.contenders.len();
         for number in 1..=self.job.rounds {
             for target in order(targets, self.job.seed, number) {
-                self.round(target, number, &mut measured.rounds).await?;
+                self.round(target, number, measured).await?;
+                if let Some(keeper) = self.keeper {
+                    keeper.keep(measured, self.lab.as_ref());
+                }
                 if self.interrupt.is_cancelled() {
                     return Err(Stopped::Interrupted);
                 }
@@ -242,19 +275,25 @@ impl<'a> Session<'a> {
     }
 
     /// One round: fill the backends, start the target, verify it, load it, stop it. What was
-    /// measured is in `rounds` even where something fails afterwards.
+    /// measured is in `measured` even where something fails afterwards.
     async fn round(
         &mut self,
         target: usize,
         number: u32,
-        rounds: &mut Vec<Round>,
+        measured: &mut Measured,
     ) -> Result<(), Stopped> {
         let contender = &self.job.contenders[target];
         let log = contender.log(number, self.job.is_matrix());
         let (url, mut running) = self.up(target, &log).await?;
         let plan = self.job.plan(target, url.clone(), number);
         let planned = self.job.scenario.load.held();
-        let result = self.load(target, &contender.name, plan, running.as_mut()).await;
+        // Where this machine makes the load, saving would cost what is being measured.
+        let keeper = self.keeper.filter(|_| self.job.remote.is_some());
+        let keeping = keeper.map(|keeper| {
+            let round = Round::begun(target, number, &url, self.job.scenario.load.users);
+            Keeping::new(keeper, measured, round, &plan)
+        });
+        let result = self.load(target, &contender.name, plan, running.as_mut(), keeping).await;
         let stopped = match running {
             Some(running) => running.stop().await.map_err(Failure::from),
             None => Ok(()),
@@ -265,23 +304,21 @@ impl<'a> Session<'a> {
         let all_of_it = yielded.is_whole() && yielded.ran_out.is_empty();
         let whole = all_of_it && ended.is_none() && !cut;
         let how = ended.as_ref().map(ToString::to_string);
+        let users = yielded.users;
         let mut round = Round {
-            target,
-            number,
-            url,
             yielded,
             observed,
             verified,
-            answers: Vec::new(),
             whole,
             ended: how,
+            ..Round::begun(target, number, &url, users)
         };
         let asked = match &self.lab {
             Some(lab) if whole => self.ask(lab).await,
             _ => Ok(Vec::new()),
         };
         let asked = asked.map(|answers| round.answers = answers);
-        rounds.push(round);
+        measured.rounds.push(round);
         if let Some(error) = ended {
             return Err(Failure::from(error).into());
         }
@@ -315,6 +352,7 @@ impl<'a> Session<'a> {
         name: &str,
         plan: Plan,
         running: Option<&mut Target>,
+        keeping: Option<Keeping<'_>>,
     ) -> Result<Loaded, Stopped> {
         self.progress.round_started(name);
         let verified = unless(&self.interrupt, engine::verify(&plan, name)).await?;
@@ -330,9 +368,18 @@ impl<'a> Session<'a> {
         let (progress, fail_fast) = (&mut *self.progress, &mut self.fail_fast);
         let stop = self.interrupt.child_token();
         let on_loss = self.job.on_loss;
+        let keeping = RefCell::new(keeping);
+        let save = || {
+            if let Some(keeping) = &mut *keeping.borrow_mut() {
+                keeping.save_when_due();
+            }
+        };
         let show = |seen: Seen<'_>| match seen {
             Seen::Snapshot(_, snapshot) => {
                 progress.snapshot(snapshot);
+                if let Some(keeping) = &mut *keeping.borrow_mut() {
+                    keeping.add(snapshot);
+                }
                 if let Some(watch) = fail_fast {
                     watch.snapshot(target, snapshot);
                     if watch.failed().is_some() {
@@ -343,7 +390,7 @@ impl<'a> Session<'a> {
             Seen::Lost(lost) => progress.note(&losses::note(lost, on_loss)),
         };
         let round = self.generator.round(plan, stop.clone(), show);
-        let (yielded, ended) = services.during(round, &stop).await;
+        let (yielded, ended) = services.during(round, &stop, save).await;
         over.cancel();
         let observed = observed.await.unwrap_or_default();
         let yielded = yielded?;

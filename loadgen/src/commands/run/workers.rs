@@ -48,6 +48,11 @@ fn told(gathering: &Gathering, workers: &RemoteWorkers) -> String {
         }
         Gathering::Left(worker) => format!("worker {worker} has left again"),
         Gathering::Refused(why) => format!("refused a worker: {why}"),
+        Gathering::Over(joined) => {
+            format!(
+                "the wait is over: {joined} of {count} workers are there, and share all of the load"
+            )
+        }
     }
 }
 

@@ -54,6 +54,14 @@ impl Transport {
         }
     }
 
+    /// Opens connections for so many users, where each has one of its own.
+    pub async fn open(&self, connections: u32) {
+        match self {
+            Self::Http1(shared) => shared.open(connections).await,
+            Self::Reqwest(_) => {}
+        }
+    }
+
     /// A user's way through it.
     pub fn link(&self) -> Link<'_> {
         match self {

@@ -46,6 +46,8 @@ mod tests {
     fn worker(cpu_percent: f64, late_seconds: u32, seconds: u32) -> Option<String> {
         why_slow(&WorkerRecord {
             worker: 2,
+            host: None,
+            cpus: None,
             users: 10,
             requests: 1_000,
             snapshots: seconds,

@@ -12,11 +12,13 @@ use std::future::poll_fn;
 use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpStream, lookup_host};
 use tokio::sync::OnceCell;
+use tokio::task::{JoinError, JoinSet};
 use url::Url;
 
 pub use self::head::MOST_HEADERS;
@@ -29,12 +31,18 @@ use crate::engine::plan::Plan;
 use crate::measure::ErrorKind;
 use crate::scenario::{Data, Method, RenderError, Step};
 
+/// How many connections are opened at the same time before the start: fewer than the shortest usual
+/// queue of a server that listens (128).
+const AT_ONCE: usize = 100;
+
 /// What all users share: the server's addresses, and what of each request never changes.
 pub struct Http1 {
     host: String,
     port: u16,
     /// Looked up once, at the first connection: a look-up for each would measure the resolver.
-    addresses: OnceCell<Vec<SocketAddr>>,
+    addresses: OnceCell<Arc<[SocketAddr]>>,
+    /// Connections that nobody has used yet.
+    opened: Mutex<Vec<TcpStream>>,
     messages: Vec<Message>,
 }
 
@@ -54,19 +62,50 @@ impl Http1 {
         let host = host.trim_matches(['[', ']']).to_owned();
         let steps = plan.scenario.steps.iter();
         let messages = steps.map(|step| Message::new(step, &url)).collect();
-        Ok(Self { host, port, addresses: OnceCell::new(), messages })
+        Ok(Self { host, port, addresses: OnceCell::new(), opened: Mutex::default(), messages })
     }
 
-    async fn connect(&self) -> Result<TcpStream, Failure> {
-        let failed = |e: io::Error| Failure::new(ErrorKind::Connect, e.to_string());
-        let look_up = async || -> io::Result<Vec<SocketAddr>> {
-            Ok(lookup_host((self.host.as_str(), self.port)).await?.collect())
-        };
-        let addresses = self.addresses.get_or_try_init(look_up).await.map_err(failed)?;
-        let stream = TcpStream::connect(addresses.as_slice()).await.map_err(failed)?;
-        stream.set_nodelay(true).map_err(failed)?;
-        Ok(stream)
+    /// Opens so many connections, for those who will need one first. Where one can't be opened there
+    /// are no more: users will find out for themselves, and count it.
+    pub async fn open(&self, connections: u32) {
+        let Ok(addresses) = self.addresses().await else { return };
+        let mut opening = JoinSet::new();
+        for _ in 0..connections {
+            if opening.len() >= AT_ONCE && !self.keep(opening.join_next().await) {
+                return;
+            }
+            opening.spawn(connect(addresses.clone()));
+        }
+        while self.keep(opening.join_next().await) {}
     }
+
+    /// Keeps a connection, if it is one.
+    fn keep(&self, opened: Option<Result<io::Result<TcpStream>, JoinError>>) -> bool {
+        let Some(Ok(Ok(stream))) = opened else { return false };
+        self.opened.lock().unwrap_or_else(PoisonError::into_inner).push(stream);
+        true
+    }
+
+    /// A connection that is open already, or a new one.
+    async fn connection(&self) -> Result<TcpStream, Failure> {
+        let opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        if let Some(stream) = opened.filter(is_quiet) {
+            return Ok(stream);
+        }
+        let connected = async { connect(self.addresses().await?).await };
+        connected.await.map_err(|e| Failure::new(ErrorKind::Connect, e.to_string()))
+    }
+
+    async fn addresses(&self) -> io::Result<Arc<[SocketAddr]>> {
+        let look_up = async || Ok(lookup_host((self.host.as_str(), self.port)).await?.collect());
+        self.addresses.get_or_try_init(look_up).await.cloned()
+    }
+}
+
+async fn connect(addresses: Arc<[SocketAddr]>) -> io::Result<TcpStream> {
+    let stream = TcpStream::connect(&*addresses).await?;
+    stream.set_nodelay(true)?;
+    Ok(stream)
 }
 
 /// One user's connection, and what it uses again for each request.
@@ -111,7 +150,7 @@ impl<'a> Link<'a> {
         let stream = match self.idle.take().filter(is_quiet) {
             Some(stream) => stream,
             // Apart, so that users with a connection don't carry the memory for making one.
-            None => Box::pin(self.shared.connect()).await?,
+            None => Box::pin(self.shared.connection()).await?,
         };
         let request = self.shared.messages[self.index].bytes(&self.buffers);
         let least = self.least;

@@ -1,0 +1,113 @@
+//! Keeps what there is of a run in its folder while it goes on: whoever kills loadgen, or its machine,
+//! takes no more of it along than the last second.
+
+use std::cell::OnceCell;
+use std::time::{Duration, Instant, SystemTime};
+
+use super::environment::environment;
+use super::folder::RunFolder;
+use super::job::Job;
+use super::record::{self, Context};
+use super::session::{Measured, Round};
+use crate::engine::Plan;
+use crate::lab::{Lab, Layout};
+use crate::measure::{Environment, Snapshot};
+
+/// How long after the first worker's results of a second those of the others are waited for.
+const SETTLE: Duration = Duration::from_millis(200);
+
+/// What saves a run.
+pub struct Keeper<'a> {
+    job: &'a Job,
+    folder: &'a RunFolder,
+    layout: &'a Layout,
+    started: SystemTime,
+    environment: OnceCell<Environment>,
+}
+
+impl<'a> Keeper<'a> {
+    /// For a run that begins now.
+    pub fn new(job: &'a Job, folder: &'a RunFolder, layout: &'a Layout) -> Self {
+        let (started, environment) = (SystemTime::now(), OnceCell::new());
+        Self { job, folder, layout, started, environment }
+    }
+
+    /// What the record of the run tells besides what was `measured`.
+    pub fn context<'b>(
+        &self,
+        measured: &Measured,
+        lab: Option<&'b Lab>,
+        interrupted: bool,
+    ) -> Context<'b> {
+        let found = self
+            .environment
+            .get_or_init(|| environment(self.job, lab, self.layout, &measured.backends));
+        Context {
+            environment: found.clone(),
+            lab,
+            started: self.started,
+            interrupted,
+            noise_floor: None,
+        }
+    }
+
+    /// Saves what was measured so far, as a run that was interrupted.
+    pub fn keep(&self, measured: &Measured, lab: Option<&Lab>) {
+        let record = record::build(self.job, measured, self.context(measured, lab, true));
+        // Why it can't be saved is told at the end.
+        let _ = self.folder.save(&record);
+    }
+}
+
+/// Saves a round while it goes on.
+pub struct Keeping<'a> {
+    keeper: &'a Keeper<'a>,
+    measured: &'a mut Measured,
+    /// As far as it came.
+    round: Option<Round>,
+    /// Before its load is held.
+    before: Duration,
+    /// How long that is, at the most.
+    held: Option<Duration>,
+    /// When the first results came that are not saved yet.
+    since: Option<Instant>,
+}
+
+impl<'a> Keeping<'a> {
+    /// For a `round` of this plan, whose results are still to come.
+    pub fn new(
+        keeper: &'a Keeper<'a>,
+        measured: &'a mut Measured,
+        round: Round,
+        plan: &Plan,
+    ) -> Self {
+        let (before, held) = (plan.warmup + plan.ramp_up(), plan.scenario.load.held());
+        Self { keeper, measured, round: Some(round), before, held, since: None }
+    }
+
+    /// Takes results of a worker.
+    pub fn add(&mut self, snapshot: &Snapshot) {
+        let Some(round) = &mut self.round else { return };
+        // Drained at the turn of each second, counted from the end of the warm-up.
+        let part = Duration::from_nanos(self.before.subsec_nanos().into());
+        let reaches = Duration::from_secs(u64::from(snapshot.number) + 1) + part;
+        let held = reaches.saturating_sub(self.before);
+        let yielded = &mut round.yielded;
+        yielded.held = yielded.held.max(self.held.map_or(held, |most| held.min(most)));
+        yielded.series.add(snapshot);
+        self.since.get_or_insert_with(Instant::now);
+    }
+
+    /// Saves what came, once all that belongs to the same second can be here.
+    pub fn save_when_due(&mut self) {
+        if self.since.is_none_or(|since| since.elapsed() < SETTLE) {
+            return;
+        }
+        self.since = None;
+        if let Some(round) = self.round.take_if(|round| !round.yielded.held.is_zero()) {
+            self.measured.rounds.push(round);
+            self.keeper.keep(self.measured, None);
+            self.round = self.measured.rounds.pop();
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! Connections that are opened before the start.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use loadgen::engine::Attack;
+use loadgen::measure::Series;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use crate::common::dead_address;
+use crate::common::engine::{finish, hold, plan};
+
+const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n";
+
+/// A server that closes its first `rude` connections, and serves the others; how many there were.
+async fn server(rude: usize) -> (SocketAddr, Arc<AtomicUsize>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let accepted = Arc::new(AtomicUsize::new(0));
+    let count = accepted.clone();
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            if count.fetch_add(1, Ordering::SeqCst) >= rude {
+                tokio::spawn(serve(stream));
+            }
+        }
+    });
+    (address, accepted)
+}
+
+async fn serve(mut stream: TcpStream) {
+    let mut request = [0; 1_000];
+    while stream.read(&mut request).await.is_ok_and(|bytes| bytes > 0) {
+        stream.write_all(ANSWER).await.unwrap();
+    }
+}
+
+fn load(load: &str) -> String {
+    format!("load = {{ {load} }}\n[[step]]\nget = \"/\"")
+}
+
+/// How many connections are open before the start.
+async fn opened(load_text: &str, warmup: Duration) -> usize {
+    let (address, accepted) = server(0).await;
+    let mut plan = plan(&format!("http://{address}"), &load(load_text));
+    plan.warmup = warmup;
+    let attack = Attack::prepare(plan).unwrap();
+    attack.connect().await;
+    // The server may take a moment to accept what the system has connected.
+    let mut before = usize::MAX;
+    while before != accepted.load(Ordering::SeqCst) {
+        before = accepted.load(Ordering::SeqCst);
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    before
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn those_who_send_at_the_start_are_connected_before() {
+    assert_eq!(opened("users = 250, iterations = 250", Duration::ZERO).await, 250);
+    // In a warm-up all send, but on a ramp one after another; arrivals open what they need.
+    let ramp = "users = 20, ramp_up = \"10s\", duration = \"1s\"";
+    assert_eq!(opened(ramp, Duration::from_secs(1)).await, 20);
+    assert_eq!(opened(ramp, Duration::ZERO).await, 1);
+    let rate = "model = \"open\", rate = 100, users = 50, duration = \"1s\"";
+    assert_eq!(opened(rate, Duration::ZERO).await, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_opened_is_what_users_send_through() {
+    let (address, accepted) = server(0).await;
+    let load = load("users = 30, iterations_per_user = 20");
+    let (series, _) = finish(plan(&format!("http://{address}"), &load)).await;
+    assert_eq!((hold(&series).answered.len(), hold(&series).errors.len()), (600, 0));
+    assert_eq!(accepted.load(Ordering::SeqCst), 30);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_connection_that_was_closed_before_its_use_is_no_failure() {
+    let (address, accepted) = server(8).await;
+    let load = load("users = 8, iterations_per_user = 5");
+    let attack = Attack::prepare(plan(&format!("http://{address}"), &load)).unwrap();
+    attack.connect().await;
+    // Time for their ends to arrive.
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    let (sender, mut snapshots) = mpsc::channel(64);
+    attack.run(Instant::now(), CancellationToken::new(), &sender).await.unwrap();
+    drop(sender);
+    let mut series = Series::default();
+    while let Some(snapshot) = snapshots.recv().await {
+        series.add(snapshot);
+    }
+    assert_eq!((hold(&series).answered.len(), hold(&series).errors.len()), (40, 0));
+    assert_eq!(accepted.load(Ordering::SeqCst), 16);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_is_not_there_is_left_to_the_users_to_find() {
+    let url = format!("http://{}", dead_address());
+    let attack = Attack::prepare(plan(&url, &load("users = 500, iterations = 500"))).unwrap();
+    let began = Instant::now();
+    attack.connect().await;
+    assert!(began.elapsed() < Duration::from_secs(3), "it stops at the first refusal");
+    let (series, _) = finish(plan(&url, &load("users = 5, iterations = 5"))).await;
+    assert_eq!(hold(&series).errors.values().sum::<u64>(), 5);
+}
