@@ -11,7 +11,7 @@ from bench.page import page, report
 from bench.passes import at_work, count, lacks, passes
 from bench.plan import Plan
 from bench.results import Runs
-from bench.tools import TOOLS
+from bench.tools import LOADGEN, TOOLS
 
 
 def main() -> int:
@@ -21,7 +21,7 @@ def main() -> int:
         print(missing, file=sys.stderr)
         return 1
     try:
-        results = compared(plan, options.connections)
+        results = compared(plan, options.connections, options.tools)
     except KeyboardInterrupt:
         return 130
     print(report(plan, results))
@@ -42,12 +42,19 @@ def _options() -> argparse.Namespace:
         metavar="N",
         help="how many at once (default: 100 1000 5000)",
     )
+    parser.add_argument(
+        "--tools",
+        nargs="+",
+        choices=[tool.name for tool in TOOLS],
+        metavar="NAME",
+        help="those alone (default: all that are installed), loadgen among them",
+    )
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="write it all as a page, too")
     return parser.parse_args()
 
 
-def compared(plan: Plan, connections: list[int]) -> dict[int, Runs]:
-    tools = [tool for tool in TOOLS if tool.path()]
+def compared(plan: Plan, connections: list[int], names: list[str] | None = None) -> dict[int, Runs]:
+    tools = [tool for tool in TOOLS if tool.path() and (names is None or tool.name in [LOADGEN.name, *names])]
     with at_work(plan) as (server, folder):
         return {users: passes(plan, tools, users, server, folder) for users in connections}
 

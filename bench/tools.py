@@ -43,13 +43,14 @@ LOADGEN_OPTIONS = "--url {url} --users {users} --duration {seconds}s --warmup 0s
 LOADGEN = Tool("loadgen", "loadgen", f"--scenario direct {LOADGEN_OPTIONS}")
 TOOLS = [
     LOADGEN,
+    # Next to loadgen, so that pairs of the two lie near each other in time.
+    Tool("wrk", "wrk", "-t1 -c{users} -d{seconds}s {url}/", version="-v", install="peer-wrk"),
     Tool(
         "loadgen, four expectations and a template",
         "loadgen",
         f"--scenario bench/four_expectations.toml {LOADGEN_OPTIONS}",
     ),
     Tool("loadgen, 4 workers", "loadgen", f"--scenario direct {LOADGEN_OPTIONS} --workers 4", manager=True),
-    Tool("wrk", "wrk", "-t1 -c{users} -d{seconds}s {url}/", version="-v", install="peer-wrk"),
     Tool("oha", "oha", "--no-tui -z {seconds}s -c {users} {url}/", install="peer-oha"),
     Tool("hey", "hey", "-z {seconds}s -c {users} {url}/", version=None, install="peer-hey"),
     Tool(

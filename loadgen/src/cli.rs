@@ -280,7 +280,12 @@ pub struct ManagerArgs {
     /// none.
     #[arg(long, value_name = "DIR", default_value = "join")]
     pub join_dir: PathBuf,
-    /// How long to wait for the workers [default: until they are there].
+    /// How long a silent worker is waited for, and how long workers wait for a silent manager before
+    /// they stop their load: from 1s to 1m.
+    #[arg(long, value_name = "TIME", value_parser = lease, default_value = "3s", allow_hyphen_values = true)]
+    pub lease: Duration,
+    /// How long to wait for the workers, and then begin with those that are there [default: until all
+    /// are].
     #[arg(long, value_name = "TIME", value_parser = parse_duration, allow_hyphen_values = true)]
     pub wait: Option<Duration>,
     /// The options of `run`.
@@ -295,6 +300,14 @@ Examples:
   loadgen worker --join join/1                    on the first of the three hosts
 
 Exit codes are those of `loadgen run`";
+
+fn lease(text: &str) -> Result<Duration, String> {
+    let lease = parse_duration(text).map_err(|e| e.to_string())?;
+    match lease.as_secs_f64() {
+        1.0..=60.0 => Ok(lease),
+        _ => Err("it is between 1s and 1m".to_owned()),
+    }
+}
 
 /// `HOST:PORT`, where an IPv6 address has brackets.
 fn host_and_port(text: &str) -> Result<String, String> {

@@ -84,7 +84,7 @@ impl Collector {
         };
         match news {
             News::Snapshot(snapshot, pulse) => collected.take(worker, snapshot, &pulse),
-            News::Finished { snapshots, held, ran_out } => {
+            News::Finished { snapshots, held, ran_out, .. } => {
                 let taken = collected.finish(worker, snapshots, held);
                 if taken == Taken::Finished {
                     collected.ran_out = ran_out;
@@ -218,7 +218,8 @@ mod tests {
     }
 
     fn finished(epoch: u32, worker: u32, snapshots: u32) -> Report {
-        let news = News::Finished { snapshots, held: HELD, ran_out: Vec::new() };
+        let news =
+            News::Finished { snapshots, held: HELD, ran_out: Vec::new(), digest: String::new() };
         Report { epoch, worker, news }
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::Instant;
@@ -15,6 +15,7 @@ use super::join::{Join, random_hex};
 use super::manager::{Cluster, TICK};
 use super::messages::Hello;
 use super::process::Process;
+use super::settings::{Admits, By};
 
 /// How long workers on this machine may take to join.
 const JOIN_LIMIT: Duration = Duration::from_secs(15);
@@ -59,6 +60,9 @@ pub struct RemoteWorkers {
     pub address: String,
     /// The folder of the authority and of the workers' join documents.
     pub folder: PathBuf,
+    /// How long one that is silent is waited for during a run, and how long each of them waits for a
+    /// manager that is silent before it stops its load.
+    pub lease: Duration,
     /// How long they may take to join; then it begins with those that are there, one at least. For
     /// ever, where it is `None`.
     pub limit: Option<Duration>,
@@ -135,12 +139,17 @@ impl Cluster {
         workers: &RemoteWorkers,
         mut tell: impl FnMut(Gathering),
     ) -> Result<Self, ClusterError> {
-        let RemoteWorkers { count, address, folder, limit } = workers;
+        let RemoteWorkers { count, address, folder, lease, limit } = workers;
         let authority = Authority::of(folder)?;
         let identity = authority.manager(host(address))?;
-        let (bus, events) =
-            ManagerBus::listen(&authority.run, address, *count as usize, &identity).await?;
-        tell(Gathering::Listening(Join::write_all(folder, &authority, address, *count)?));
+        let admits = Admits {
+            run: &authority.run,
+            workers: *count as usize,
+            by: By::Certificate(&identity),
+            lease: *lease,
+        };
+        let (bus, events) = ManagerBus::listen(address, &admits).await?;
+        tell(Gathering::Listening(Join::write_all(folder, &authority, address, *count, *lease)?));
         let mut cluster = Self::new(bus, events, *count, Vec::new());
         let gathered = cluster.wait_for_all(*limit, |gathering| {
             tell(gathering);
@@ -163,7 +172,7 @@ impl Cluster {
     ) -> Self {
         let (gone, on_loss) = (BTreeMap::new(), OnLoss::default());
         let (absent, hellos) = ((0..size).collect(), BTreeMap::new());
-        Self { bus, events, size, absent, hellos, processes, epoch: 0, gone, on_loss }
+        Self { bus, events, size, absent, hellos, processes, epoch: seconds_now(), gone, on_loss }
     }
 
     /// How many workers are there.
@@ -210,6 +219,13 @@ impl Cluster {
         }
         Ok(())
     }
+}
+
+/// Rounds are numbered from here on, so that what is said of one by an earlier manager of the same
+/// authority, or to it, is of no round of this one.
+fn seconds_now() -> u32 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    since.map_or(0, |since| u32::try_from(since.as_secs()).unwrap_or(0))
 }
 
 /// The host of `HOST:PORT`; an IPv6 address without its brackets.

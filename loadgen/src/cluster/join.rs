@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rand::TryRng;
 use rand::rngs::SysRng;
@@ -10,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::authority::{Authority, Identity, write_secret};
 use super::error::ClusterError;
 use super::messages::{PROTOCOL, VERSION, check_version};
+use super::settings::LEASE;
 
 /// What a worker is given, as one line of JSON. It holds a secret: never print it.
 #[derive(Clone, Serialize, Deserialize)]
@@ -24,6 +26,8 @@ pub struct Join {
     pub run: String,
     /// The worker's number, from 0.
     pub worker: u32,
+    /// How long each side waits for the other one that is silent.
+    pub lease: Duration,
     /// What proves who the worker is, and who the manager.
     pub access: Access,
 }
@@ -55,6 +59,7 @@ impl Join {
             endpoint: String::new(),
             run: run.to_owned(),
             worker,
+            lease: LEASE,
             access: Access::Password(random_hex(32)?),
         })
     }
@@ -69,10 +74,12 @@ impl Join {
         authority: &Authority,
         address: &str,
         workers: u32,
+        lease: Duration,
     ) -> Result<Vec<PathBuf>, ClusterError> {
         let write = |worker: u32| {
             let mut join = Self::new(&authority.run, worker)?;
             join.endpoint = format!("tls/{address}");
+            join.lease = lease;
             join.access = Access::Certificate(authority.worker(&join.user())?);
             let path = folder.join((worker + 1).to_string());
             write_secret(&path, &join).map(|()| path)

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::bus::{Event, ManagerBus};
 use super::course::{LostWorker, OnLoss};
 use super::error::ClusterError;
-use super::messages::{Command, Hello};
+use super::messages::{Command, Hello, digest};
 use super::process::Process;
 use super::round::{Round, RoundUnderWay, Seen};
 use crate::engine::{Plan, Share};
@@ -73,9 +73,10 @@ impl Cluster {
         self.take_note();
         self.check_present()?;
         let epoch = self.epoch;
+        let digest = digest(&plan).map_err(ClusterError::Bus)?;
         let prepare = |worker| {
             let plan = Box::new(plan.part(self.share(worker)));
-            Command::Prepare { epoch, plan }
+            Command::Prepare { epoch, plan, digest: digest.clone() }
         };
         for (worker, prepared) in self.command_all("the plan", prepare, PREPARE_LIMIT).await {
             match prepared {
@@ -87,7 +88,7 @@ impl Cluster {
             }
         }
         self.check_present()?;
-        let under_way = RoundUnderWay::start(self, &plan, show).await;
+        let under_way = RoundUnderWay::start(self, &plan, digest, show).await;
         Ok(under_way.collect(&stop).await)
     }
 

@@ -4,13 +4,14 @@ use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 
-use crate::engine::{Finished, Plan};
+use crate::engine::{Finished, Plan, Share};
 use crate::measure::{Pulse, Snapshot};
 
 /// The number of this protocol. It goes up with every change to a message of this file, or to a
 /// type that travels in one.
-pub const PROTOCOL: u32 = 4;
+pub const PROTOCOL: u32 = 5;
 
 /// This program's version.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -70,6 +71,8 @@ pub enum Command {
         epoch: u32,
         /// What to do in it, with this worker's share.
         plan: Box<Plan>,
+        /// Its [`digest`], as the manager has it.
+        digest: String,
     },
     /// Start the round.
     Start {
@@ -134,16 +137,33 @@ pub enum News {
         held: Duration,
         /// The files of rows that ran out.
         ran_out: Vec<String>,
+        /// The [`digest`] of what it ran.
+        digest: String,
     },
     /// The last word: the round could not be run to its end.
     Failed(String),
 }
 
-impl From<Finished> for News {
-    fn from(finished: Finished) -> Self {
+impl News {
+    /// The last word of a worker that has `finished` its part of what has this digest.
+    #[must_use]
+    pub fn finished(finished: Finished, digest: String) -> Self {
         let Finished { snapshots, held, ran_out } = finished;
-        Self::Finished { snapshots, held, ran_out }
+        Self::Finished { snapshots, held, ran_out, digest }
     }
+}
+
+/// What tells a plan from any other, whosever part of it this is: the SHA-256 of all but the share, and
+/// the rows, of which each part has its own; in hexadecimal.
+///
+/// # Errors
+/// A sentence, for a value that MessagePack can't hold.
+pub fn digest(plan: &Plan) -> Result<String, String> {
+    let mut common = plan.clone();
+    common.share = Share::WHOLE;
+    common.scenario.rows.clear();
+    let hash = Sha256::digest(encode(&common)?);
+    Ok(hash.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 /// Writes a message.
@@ -170,9 +190,27 @@ mod tests {
 
     #[test]
     fn a_plan_survives_the_journey() {
-        let command = Command::Prepare { epoch: 3, plan: Box::new(plan("http://127.0.0.1:1", 3)) };
+        let whole = plan("http://127.0.0.1:1", 3);
+        let digest = digest(&whole).unwrap();
+        let plan = Box::new(whole.part(Share { index: 2, of: 3 }));
+        let command = Command::Prepare { epoch: 3, plan, digest };
         let bytes = encode(&command).unwrap();
         assert_eq!(decode::<Command>(&bytes).unwrap(), command);
+    }
+
+    #[test]
+    fn all_parts_of_a_plan_have_one_digest_and_other_plans_another() {
+        let whole = plan("http://127.0.0.1:1", 3);
+        let digest = digest(&whole).unwrap();
+        assert_eq!(digest.len(), 64);
+        for index in 0..3 {
+            assert_eq!(super::digest(&whole.part(Share { index, of: 3 })).unwrap(), digest);
+        }
+        let mut others = [whole.clone(), whole.clone(), whole];
+        others[0].seed += 1;
+        others[1].scenario.load.users += 1;
+        others[2].base_url.push('2');
+        assert!(others.iter().all(|other| super::digest(other).unwrap() != digest));
     }
 
     #[test]

@@ -12,7 +12,7 @@ use super::collector::WorkerRound;
 use super::course::{Action, Course, Input, LostWorker, Schedule};
 use super::error::ClusterError;
 use super::manager::{Cluster, TICK};
-use super::messages::Command;
+use super::messages::{Command, News, Report};
 use crate::engine::Plan;
 use crate::measure::Snapshot;
 use crate::scenario::Load;
@@ -84,6 +84,8 @@ pub enum Seen<'a> {
 pub(super) struct RoundUnderWay<'a, F> {
     cluster: &'a mut Cluster,
     plan: &'a Plan,
+    /// The plan's.
+    digest: String,
     /// When the command to start was given.
     began: Instant,
     course: Course,
@@ -96,7 +98,12 @@ pub(super) struct RoundUnderWay<'a, F> {
 
 impl<'a, F: FnMut(Seen<'_>)> RoundUnderWay<'a, F> {
     /// Starts all workers at the same time.
-    pub(super) async fn start(cluster: &'a mut Cluster, plan: &'a Plan, show: F) -> Self {
+    pub(super) async fn start(
+        cluster: &'a mut Cluster,
+        plan: &'a Plan,
+        digest: String,
+        show: F,
+    ) -> Self {
         let epoch = cluster.epoch;
         let start = |_| Command::Start { epoch, after: LEAD };
         let began = Instant::now();
@@ -108,7 +115,7 @@ impl<'a, F: FnMut(Seen<'_>)> RoundUnderWay<'a, F> {
         let (workers, lost) = (cluster.size, cluster.lost());
         let course = Course::new(epoch, workers, &cluster.absent, lost, schedule, cluster.on_loss);
         let (start_skew, stopping) = (Duration::ZERO, JoinSet::new());
-        let mut round = Self { cluster, plan, began, course, start_skew, stopping, show };
+        let mut round = Self { cluster, plan, digest, began, course, start_skew, stopping, show };
         // No task of these panics, and none is cancelled.
         while let Some(Ok((worker, started))) = starting.join_next().await {
             match started {
@@ -146,6 +153,11 @@ impl<'a, F: FnMut(Seen<'_>)> RoundUnderWay<'a, F> {
 
     async fn input(&mut self, event: Event) -> Input {
         match event {
+            Event::Report(Report { epoch, worker, news: News::Finished { digest, .. } })
+                if epoch == self.cluster.epoch && digest != self.digest =>
+            {
+                Input::Left(worker, "it ran another scenario than it was given".to_owned())
+            }
             Event::Report(report) => Input::Report(report),
             // Who said hello is there once it is alive.
             Event::Hello(_) => Input::Tick,

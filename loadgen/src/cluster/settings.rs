@@ -12,7 +12,7 @@ use super::authority::Identity;
 use super::join::{Access, Join};
 use super::permissions::permissions;
 
-/// A peer that was silent for this long is lost.
+/// A peer that was silent for this long is lost, unless its manager says otherwise.
 pub const LEASE: Duration = Duration::from_secs(3);
 
 /// The largest message that a peer takes. A snapshot of ten steps is under 8 MiB even if each of
@@ -27,6 +27,8 @@ pub struct Admits<'a> {
     pub workers: usize,
     /// How they prove who they are.
     pub by: By<'a>,
+    /// How long a manager that is silent is waited for.
+    pub lease: Duration,
 }
 
 /// How workers prove who they are.
@@ -39,11 +41,14 @@ pub enum By<'a> {
 
 /// A manager at `endpoint`.
 pub fn manager(endpoint: &str, admits: &Admits<'_>) -> Value {
-    let mut settings = with_common(json!({
-        "mode": "router",
-        "listen": { "endpoints": [endpoint], "timeout_ms": 0, "exit_on_failure": true },
-        "transport": { "unicast": { "max_sessions": 10_000, "accept_pending": 1_000 } },
-    }));
+    let mut settings = with_common(
+        admits.lease,
+        json!({
+            "mode": "router",
+            "listen": { "endpoints": [endpoint], "timeout_ms": 0, "exit_on_failure": true },
+            "transport": { "unicast": { "max_sessions": 10_000, "accept_pending": 1_000 } },
+        }),
+    );
     let subjects = match admits.by {
         By::Password(dictionary) => {
             settings["transport"]["auth"]["usrpwd"] = json!({ "dictionary_file": dictionary });
@@ -65,17 +70,20 @@ pub fn manager(endpoint: &str, admits: &Admits<'_>) -> Value {
 
 /// A worker that tries to reach its manager for as long as `limit`.
 pub fn worker(join: &Join, limit: Duration) -> Value {
-    let mut settings = with_common(json!({
-        "mode": "client",
-        "listen": { "endpoints": [] },
-        "connect": {
-            "endpoints": [join.endpoint],
-            "timeout_ms": limit.as_secs() * 1_000,
-            "exit_on_failure": true,
-            "retry": { "period_init_ms": 100, "period_max_ms": 1000, "period_increase_factor": 2 },
-        },
-        "transport": {},
-    }));
+    let mut settings = with_common(
+        join.lease,
+        json!({
+            "mode": "client",
+            "listen": { "endpoints": [] },
+            "connect": {
+                "endpoints": [join.endpoint],
+                "timeout_ms": limit.as_secs() * 1_000,
+                "exit_on_failure": true,
+                "retry": { "period_init_ms": 100, "period_max_ms": 1000, "period_increase_factor": 2 },
+            },
+            "transport": {},
+        }),
+    );
     match &join.access {
         Access::Password(password) => {
             settings["transport"]["auth"]["usrpwd"] =
@@ -94,7 +102,8 @@ pub fn worker(join: &Join, limit: Duration) -> Value {
     settings
 }
 
-fn with_common(mut settings: Value) -> Value {
+/// A peer says how long it may be silent, and the other one waits for as long.
+fn with_common(lease: Duration, mut settings: Value) -> Value {
     settings["scouting"] = json!({
         // A router sleeps this long when it opens, half a second unless told.
         "delay": 0,
@@ -102,7 +111,7 @@ fn with_common(mut settings: Value) -> Value {
         "gossip": { "enabled": false },
     });
     settings["transport"]["link"] = json!({
-        "tx": { "lease": LEASE.as_secs() * 1_000 },
+        "tx": { "lease": u64::try_from(lease.as_millis()).unwrap_or(u64::MAX) },
         "rx": { "max_message_size": LARGEST },
     });
     settings

@@ -5,12 +5,13 @@ use std::time::Duration;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio_util::sync::CancellationToken;
 
-use super::Terms;
 use super::bus::{Event, ManagerBus, WorkerBus};
 use super::error::ClusterError;
 use super::join::{Access, Join};
-use super::messages::{Answer, Command, Hello, News, PROTOCOL, Report, VERSION};
+use super::messages::{Answer, Command, Hello, News, PROTOCOL, Report, VERSION, digest};
 use super::testing::plan;
+use super::{Cluster, Gathering, RemoteWorkers, Terms};
+use crate::engine::Finished;
 use crate::measure::{Pulse, Snapshot};
 
 const LIMIT: Duration = Duration::from_secs(2);
@@ -125,7 +126,7 @@ async fn a_plan_of_megabytes_arrives_and_the_managers_end_is_seen() {
     let mut worker = join(&right, &Hello::from_worker(0)).await.unwrap();
     let mut large = plan("http://127.0.0.1:1", 1);
     large.scenario.description = Some("x".repeat(8 << 20));
-    let command = Command::Prepare { epoch: 1, plan: Box::new(large) };
+    let command = Command::Prepare { epoch: 1, plan: Box::new(large), digest: String::new() };
     let obeying = async {
         let request = worker.requests.recv().await.unwrap();
         assert!(request.command == command, "as it was sent");
@@ -151,9 +152,15 @@ async fn a_worker_obeys_no_older_round() {
     let say = async |command: Command| {
         bus.command(0, "it", &command, LIMIT).await.map_err(|e| e.to_string())
     };
-    let prepare = |epoch| Command::Prepare { epoch, plan: Box::new(plan("http://127.0.0.1:1", 1)) };
+    let plan = plan("http://127.0.0.1:1", 1);
+    let digest = digest(&plan).unwrap();
+    let prepare =
+        |epoch| Command::Prepare { epoch, plan: Box::new(plan.clone()), digest: digest.clone() };
     let start = |epoch| Command::Start { epoch, after: Duration::from_secs(60) };
     assert_eq!(say(start(0)).await.unwrap_err(), "worker 0 refused it: it was not prepared");
+    let other = Command::Prepare { epoch: 5, plan: Box::new(plan.clone()), digest: "e3b0".into() };
+    let another = "worker 0 refused it: its scenario is not the one that arrived here";
+    assert_eq!(say(other).await.unwrap_err(), another);
     assert_eq!(say(prepare(5)).await, Ok(()));
     assert_eq!(say(prepare(5)).await, Ok(()), "twice is once");
     let older = "worker 0 refused it: it is of round 4, and this is round 5";
@@ -165,4 +172,57 @@ async fn a_worker_obeys_no_older_round() {
     assert_eq!(say(Command::Quit).await, Ok(()));
     assert!(serving.await.unwrap().is_ok());
     bus.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn results_of_another_scenario_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    drop(listener);
+    let workers = RemoteWorkers {
+        count: 1,
+        address,
+        folder: folder.path().to_owned(),
+        lease: Duration::from_secs(3),
+        limit: Some(LIMIT),
+    };
+    let document = folder.path().join("1");
+    let (listening, ready) = tokio::sync::oneshot::channel();
+    let mut listening = Some(listening);
+    let gathering = Cluster::gather(&workers, move |gathering| {
+        if let (Gathering::Listening(_), Some(listening)) = (gathering, listening.take()) {
+            listening.send(()).unwrap();
+        }
+    });
+    let joining = async {
+        ready.await.unwrap();
+        let right = Join::parse(&std::fs::read_to_string(&document).unwrap()).unwrap();
+        join(&right, &Hello::from_worker(0)).await.unwrap()
+    };
+    let (cluster, mut worker) = tokio::join!(gathering, joining);
+    let mut cluster = cluster.unwrap();
+    let lying = async {
+        for _ in 0..2 {
+            let request = worker.requests.recv().await.unwrap();
+            let (Command::Prepare { epoch, .. } | Command::Start { epoch, .. }) = request.command
+            else {
+                panic!("{:?}", request.command)
+            };
+            let starts = matches!(request.command, Command::Start { .. });
+            request.answer(&Answer::Done).await;
+            if starts {
+                let news = News::finished(
+                    Finished { snapshots: 0, held: Duration::ZERO, ran_out: Vec::new() },
+                    "e3b0".to_owned(),
+                );
+                worker.bus.publish(&Report { epoch, worker: 0, news }).await.unwrap();
+            }
+        }
+    };
+    let round = cluster.round(plan("http://127.0.0.1:1", 1), CancellationToken::new(), |_| {});
+    let (round, ()) = tokio::join!(round, lying);
+    let lost: Vec<String> = round.unwrap().lost.iter().map(ToString::to_string).collect();
+    assert_eq!(lost, ["worker 0 was lost in second 0: it ran another scenario than it was given"]);
+    cluster.quit().await;
 }

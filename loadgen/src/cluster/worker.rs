@@ -11,7 +11,7 @@ use super::allowed::Allowed;
 use super::bus::{Request, WorkerBus};
 use super::error::ClusterError;
 use super::join::Join;
-use super::messages::{Answer, Command, Hello, News, Report};
+use super::messages::{self, Answer, Command, Hello, News, Report};
 use super::pulse::Gauge;
 use crate::engine::{Attack, Plan};
 use crate::measure::Snapshot;
@@ -90,7 +90,8 @@ struct Worker {
 
 enum State {
     Idle,
-    Prepared(Box<Attack>),
+    /// With the digest of its plan.
+    Prepared(Box<Attack>, String),
     /// The round runs, or has run, in a task of its own.
     Started {
         stop: CancellationToken,
@@ -115,7 +116,7 @@ impl Worker {
     /// Commands may come twice: what was done already is done.
     async fn carry_out(&mut self, command: Command) -> Result<(), String> {
         match command {
-            Command::Prepare { epoch, plan } => self.prepare(epoch, *plan).await,
+            Command::Prepare { epoch, plan, digest } => self.prepare(epoch, *plan, digest).await,
             Command::Start { epoch, after } => {
                 let start = Instant::now() + after;
                 self.fence(epoch)?;
@@ -142,9 +143,12 @@ impl Worker {
         Err(format!("it is of round {epoch}, and this is round {newest}"))
     }
 
-    async fn prepare(&mut self, epoch: u32, plan: Plan) -> Result<(), String> {
+    async fn prepare(&mut self, epoch: u32, plan: Plan, digest: String) -> Result<(), String> {
         if epoch <= self.newest {
             return self.fence(epoch);
+        }
+        if messages::digest(&plan)? != digest {
+            return Err("its scenario is not the one that arrived here".to_owned());
         }
         self.allowed.check(&plan.base_url)?;
         self.newest = epoch;
@@ -154,16 +158,17 @@ impl Worker {
         }
         let attack = Attack::prepare(plan).map_err(|e| e.to_string())?;
         attack.connect().await;
-        self.state = State::Prepared(Box::new(attack));
+        self.state = State::Prepared(Box::new(attack), digest);
         Ok(())
     }
 
     fn start(&mut self, epoch: u32, start: Instant) -> Result<(), String> {
         match std::mem::replace(&mut self.state, State::Idle) {
             State::Idle => return Err("it was not prepared".to_owned()),
-            State::Prepared(attack) => {
+            State::Prepared(attack, digest) => {
                 let stop = CancellationToken::new();
-                let round = Round { bus: self.bus.clone(), epoch, leave: self.leave.clone() };
+                let round =
+                    Round { bus: self.bus.clone(), epoch, digest, leave: self.leave.clone() };
                 let task = tokio::spawn(round.run(*attack, start, stop.clone()));
                 self.state = State::Started { stop, task };
             }
@@ -190,6 +195,7 @@ impl Worker {
 struct Round {
     bus: Arc<WorkerBus>,
     epoch: u32,
+    digest: String,
     leave: CancellationToken,
 }
 
@@ -211,7 +217,7 @@ impl Round {
             (Ok(Ok(_)), _) if round.leave.is_cancelled() => {
                 News::Failed("it was told to leave by a signal".to_owned())
             }
-            (Ok(Ok(finished)), _) => finished.into(),
+            (Ok(Ok(finished)), _) => News::finished(finished, round.digest.clone()),
         };
         // Where this can't be sent, the manager notices that the worker says nothing.
         let _ = round.report(last_word).await;

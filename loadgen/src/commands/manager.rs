@@ -24,6 +24,7 @@ pub fn run(args: ManagerArgs) -> Result<Exit, Failure> {
         count: args.expect_workers,
         address: args.listen,
         folder: args.join_dir,
+        lease: args.lease,
         limit: args.wait,
     };
     let mut job = Job::resolve(args.run)?;

@@ -200,6 +200,29 @@ async fn when_the_manager_dies_workers_stop_and_wait_for_another() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_worker_that_is_held_up_is_named() {
+    let setting = Setting::new().await;
+    let manager = setting.manager(&["--duration=4s", "--users=2", "--warmup=0s", "--out=run"]);
+    let workers = [1, 2].map(|number| setting.worker(number, &["--once"]));
+    setting.until_loaded().await;
+    for _ in 0..9 {
+        signal(workers[1].id(), Signal::STOP);
+        tokio::time::sleep(Duration::from_millis(150)).await;
+        signal(workers[1].id(), Signal::CONT);
+        tokio::time::sleep(Duration::from_millis(250)).await;
+    }
+    let finished = setting.finished(manager);
+    assert_eq!(finished.code, Some(0), "{}", finished.said());
+    let document = finished.json();
+    let slow = |verdict: &&Value| verdict["kind"] == "slow_worker";
+    let verdict = document["verdicts"].as_array().unwrap().iter().find(slow).unwrap();
+    assert!(verdict["message"].as_str().unwrap().contains("worker 1 was held up"), "{verdict}");
+    for worker in workers {
+        assert_eq!(setting.finished(worker).code, Some(0));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn strangers_neither_get_in_nor_disturb() {
     let setting = Setting::new().await;
     let manager = setting.manager(&["--duration=3s", "--users=2", "--warmup=0s", "--out=run"]);

@@ -13,7 +13,6 @@ use zenoh::sample::{Sample, SampleKind};
 use zenoh_ext::{AdvancedSubscriberBuilderExt, HistoryConfig, RecoveryConfig};
 
 use super::{ask, close, config, payload, reply};
-use crate::cluster::authority::Identity;
 use crate::cluster::error::ClusterError;
 use crate::cluster::join::{Access, Join};
 use crate::cluster::messages::{Answer, Command, Hello, Report, check_version, decode};
@@ -67,8 +66,12 @@ impl ManagerBus {
                 writeln!(dictionary, "{}:{password}", join.user()).map_err(ClusterError::bus)?;
             }
         }
-        let admits =
-            Admits { run, workers: joins.len(), by: settings::By::Password(dictionary.path()) };
+        let admits = Admits {
+            run,
+            workers: joins.len(),
+            by: settings::By::Password(dictionary.path()),
+            lease: LEASE,
+        };
         let mut attempts = 0;
         let (session, endpoint) = loop {
             let endpoint = format!("tcp/127.0.0.1:{}", free_port()?);
@@ -84,22 +87,18 @@ impl ManagerBus {
         Self::serve(session, run).await
     }
 
-    /// Listens at `address`, as whoever `identity` says, for `workers` workers that the same
-    /// authority has let in.
+    /// Listens at `address` for the workers that it admits.
     pub async fn listen(
-        run: &str,
         address: &str,
-        workers: usize,
-        identity: &Identity,
+        admits: &Admits<'_>,
     ) -> Result<(Self, UnboundedReceiver<Event>), ClusterError> {
-        let admits = Admits { run, workers, by: settings::By::Certificate(identity) };
-        let settings = settings::manager(&format!("tls/{address}"), &admits);
+        let settings = settings::manager(&format!("tls/{address}"), admits);
         let listen = |why: String| ClusterError::Listen { address: address.to_owned(), why };
         // The system's own words tell more than what Zenoh makes of them.
         drop(TcpListener::bind(address).map_err(|e| listen(e.to_string()))?);
         let opened = zenoh::open(config(&settings)?).await;
         let session = opened.map_err(|_| listen("the network layer cannot use it".to_owned()))?;
-        Self::serve(session, run).await
+        Self::serve(session, admits.run).await
     }
 
     async fn serve(

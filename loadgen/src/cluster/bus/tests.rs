@@ -10,10 +10,10 @@ use zenoh::sample::Locality;
 use zenoh::{Session, Wait};
 
 use super::{Event, ManagerBus, WorkerBus, config};
-use crate::cluster::authority::Authority;
+use crate::cluster::authority::{Authority, Identity};
 use crate::cluster::join::{Access, Join};
 use crate::cluster::messages::{Hello, News, Report, encode};
-use crate::cluster::settings;
+use crate::cluster::settings::{self, Admits, By, LEASE};
 use crate::measure::{Pulse, Snapshot};
 
 const LIMIT: Duration = Duration::from_secs(3);
@@ -35,7 +35,7 @@ fn free_address() -> String {
 
 fn joins(folder: &Path, address: &str) -> Vec<Join> {
     let authority = Authority::of(folder).unwrap();
-    let files = Join::write_all(folder, &authority, address, 2).unwrap();
+    let files = Join::write_all(folder, &authority, address, 2, LEASE).unwrap();
     files.iter().map(|file| Join::parse(&std::fs::read_to_string(file).unwrap()).unwrap()).collect()
 }
 
@@ -44,7 +44,8 @@ async fn setting() -> Setting {
     let address = free_address();
     let authority = Authority::of(folder.path()).unwrap();
     let identity = authority.manager("127.0.0.1").unwrap();
-    let (bus, events) = ManagerBus::listen(&authority.run, &address, 2, &identity).await.unwrap();
+    let (bus, events) =
+        ManagerBus::listen(&address, &admits(&authority.run, &identity)).await.unwrap();
     let joins = joins(folder.path(), &address);
     Setting { bus, events, joins, _folder: folder }
 }
@@ -57,6 +58,10 @@ async fn worker(join: &Join) -> (WorkerBus, UnboundedReceiver<super::Request>) {
 async fn session(join: &Join) -> zenoh::Result<Session> {
     let config = config(&settings::worker(join, LIMIT)).unwrap();
     tokio::task::spawn_blocking(move || zenoh::open(config).wait()).await.unwrap()
+}
+
+fn admits<'a>(run: &'a str, identity: &'a Identity) -> Admits<'a> {
+    Admits { run, workers: 2, by: By::Certificate(identity), lease: LEASE }
 }
 
 /// All events that come within a while.
@@ -171,7 +176,8 @@ async fn a_worker_obeys_no_manager_but_its_own() {
         Authority::of(tempfile::tempdir().unwrap().path()).unwrap().manager("127.0.0.1").unwrap();
     let worker = Authority::of(right.path()).unwrap().worker("worker-1").unwrap();
     for identity in [rogue, worker] {
-        let (bus, mut events) = ManagerBus::listen(&run, &address, 2, &identity).await.unwrap();
+        let (bus, mut events) =
+            ManagerBus::listen(&address, &admits(&run, &identity)).await.unwrap();
         let joined = WorkerBus::join(&join, &hello, limit, &Default::default()).await;
         let error = joined.err().unwrap().to_string();
         assert!(error.contains("did not let worker-0 in"), "{error}");

@@ -8,9 +8,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::Quest;
 use super::criteria::judge;
+use crate::commands::run::measured::{Loaded, Measured, Round, held};
 use crate::commands::run::order::order;
 use crate::commands::run::record::{self, Context};
-use crate::commands::run::session::{Loaded, Measured, Round, Session, Stopped, held};
+use crate::commands::run::session::{Session, Stopped};
 use crate::commands::{Exit, Failure};
 use crate::engine::Plan;
 use crate::lab::Target;

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use super::cache;
 use super::generator::Generator;
 use super::job::Job;
-use super::session::held;
+use super::measured::held;
 use super::verdicts::is_disturbed;
 use crate::commands::{Exit, Failure};
 use crate::engine::{Plan, Share};

@@ -2,7 +2,7 @@
 
 use super::generator::{Generator, Yield};
 use super::job::Job;
-use super::session::Measured;
+use super::measured::Measured;
 use crate::cluster::{LostWorker, OnLoss};
 use crate::commands::{Exit, Failure};
 use crate::measure::{Degraded, LossRecord};

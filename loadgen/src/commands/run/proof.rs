@@ -1,6 +1,6 @@
 //! Whether backends hold what the scenario says they would.
 
-use super::session::Round;
+use super::measured::Round;
 use super::steps::{by_step, counters};
 use crate::lab::{Lab, LabError};
 use crate::measure::{Claimed, Counts, Phase, ProofRecord};

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::session::Round;
+use super::measured::Round;
 use crate::measure::{Environment, OverRounds, ResourceRecord, RoundRecord};
 
 /// What others used of the CPUs that were set aside for the test.

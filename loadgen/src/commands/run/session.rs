@@ -1,7 +1,6 @@
 //! The measuring: rounds over targets, one target up at a time.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::future::Future;
 use std::path::{Path, PathBuf};
 
@@ -9,17 +8,18 @@ use tokio_util::sync::CancellationToken;
 
 use super::calibration::{calibrate, known};
 use super::fail_fast::FailFast;
-use super::generator::{Generator, Yield};
+use super::generator::Generator;
 use super::job::{Job, Subject};
 use super::keeper::{Keeper, Keeping};
+use super::measured::{Loaded, Measured, Round, held};
 use super::order::order;
 use super::watch::{self, Services};
 use super::{losses, proof, workers};
 use crate::cluster::Seen;
 use crate::commands::{Exit, Failure};
 use crate::engine::{self, Plan};
-use crate::lab::{Lab, LabError, Layout, Observed, Target};
-use crate::measure::{Calibration, Counts, Phase, Series, StoppedEarly};
+use crate::lab::{Lab, Layout, Target};
+use crate::measure::{Calibration, StoppedEarly};
 use crate::report::Progress;
 
 /// What is said of proofs where there is no lab.
@@ -40,76 +40,6 @@ pub struct Session<'a> {
     fail_fast: Option<FailFast<'a>>,
     /// What saves the run while it goes on, if anything does.
     keeper: Option<&'a Keeper<'a>>,
-}
-
-/// One round over one target, as it was measured.
-pub struct Round {
-    /// The place of what was measured among the job's contenders.
-    pub target: usize,
-    /// Its number, from 1.
-    pub number: u32,
-    /// Where the target answered.
-    pub url: String,
-    /// What the generator gave.
-    pub yielded: Yield,
-    /// What each service used while the load was held.
-    pub observed: Observed,
-    /// What the verification read from the answers, by step and counter.
-    pub verified: Vec<Vec<u64>>,
-    /// What the backends answered afterwards, by the scenario's proofs; empty where the round is not
-    /// whole.
-    pub answers: Vec<i64>,
-    /// Whether it went to its planned end with all of its load.
-    pub whole: bool,
-    /// How the target or a backend ended, if one ended by itself.
-    pub ended: Option<String>,
-}
-
-impl Round {
-    /// A round of which nothing has come yet.
-    pub fn begun(target: usize, number: u32, url: &str, users: u32) -> Self {
-        Self {
-            target,
-            number,
-            url: url.to_owned(),
-            yielded: Yield { users, ..Yield::default() },
-            observed: Observed::default(),
-            verified: Vec::new(),
-            answers: Vec::new(),
-            whole: false,
-            ended: None,
-        }
-    }
-}
-
-/// What came of the load on one target.
-pub struct Loaded {
-    /// What the verification read from the answers, by step and counter.
-    pub verified: Vec<Vec<u64>>,
-    /// What the generator gave.
-    pub yielded: Yield,
-    /// What each service used while the load was held.
-    pub observed: Observed,
-    /// The service that ended by itself meanwhile, if one did: nothing that was measured with it can
-    /// be believed.
-    pub ended: Option<LabError>,
-}
-
-/// What came of a run.
-#[derive(Default)]
-pub struct Measured {
-    /// The rounds, in the order in which they ran.
-    pub rounds: Vec<Round>,
-    /// How many workers shared the load; 0 where there were none.
-    pub workers: u32,
-    /// The versions of the backends that ran.
-    pub backends: BTreeMap<String, String>,
-    /// What the generator can send at most.
-    pub calibration: Option<Calibration>,
-    /// What ended the run early, if it was an error.
-    pub failure: Option<Failure>,
-    /// The threshold that ended the run early, if one did.
-    pub stopped_early: Option<StoppedEarly>,
 }
 
 /// Why a run goes no further.
@@ -398,11 +328,6 @@ impl<'a> Session<'a> {
         self.progress.round_finished(answered as f64 / yielded.held.as_secs_f64().max(1e-9));
         Ok(Loaded { verified, yielded, observed, ended })
     }
-}
-
-/// What happened while the load was held, by step.
-pub fn held(series: &Series) -> Vec<Counts> {
-    series.phase(Phase::Hold)
 }
 
 /// `work`, unless it is interrupted first.

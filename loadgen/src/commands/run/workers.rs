@@ -59,6 +59,7 @@ fn told(gathering: &Gathering, workers: &RemoteWorkers) -> String {
 #[cfg(test)]
 mod tests {
     use std::path::PathBuf;
+    use std::time::Duration;
 
     use super::*;
     use crate::cluster::Hello;
@@ -69,6 +70,7 @@ mod tests {
             count: 2,
             address: "load-1:7447".to_owned(),
             folder: PathBuf::from("join"),
+            lease: Duration::from_secs(3),
             limit: None,
         };
         let files = ["join/1", "join/2"].map(PathBuf::from).to_vec();
