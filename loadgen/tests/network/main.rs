@@ -18,6 +18,7 @@ mod proxy;
 mod server;
 mod setting;
 mod slow;
+mod strangers;
 
 /// Held by each test for as long as it runs: what is timed must not be disturbed.
 static ALONE: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
