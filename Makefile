@@ -12,7 +12,7 @@ PYTHON := .venv/bin/python
 PEERS := .loadgen/peers
 
 .PHONY: help run build test test-rust test-python lint fmt clean
-.PHONY: trust bench bench-parts bench-features bench-footprint bench-docs
+.PHONY: trust bench bench-parts bench-features bench-footprint bench-manager bench-docs simulated-workers
 .PHONY: peers peer-wrk peer-oha peer-hey peer-k6 peer-locust peer-goose
 
 help: ## Show this list
@@ -49,10 +49,11 @@ fmt: $(PYTHON) ## Format everything
 trust: ## Hold what loadgen finds against what is known: 45 minutes, on an idle machine
 	$(CARGO) test $(CARGO_FLAGS) --test trust -- --ignored --nocapture --test-threads 1
 
-bench: build peer-goose $(PYTHON) ## Measure loadgen's parts, then all of it beside its peers
+bench: build peer-goose simulated-workers $(PYTHON) ## Measure loadgen's parts, then all of it beside its peers
 	$(CARGO) bench --locked
 	$(PYTHON) -m bench.peers $(BENCH_FLAGS)
 	$(PYTHON) -m bench.footprint
+	$(PYTHON) -m bench.manager
 
 bench-parts: $(PYTHON) ## Measure the parts of a request alone
 	$(PYTHON) -m bench.parts $(PARTS_FLAGS)
@@ -63,10 +64,14 @@ bench-features: build $(PYTHON) ## Measure what each feature of a scenario costs
 bench-footprint: build $(PYTHON) ## Measure memory, and how soon all users are connected
 	$(PYTHON) -m bench.footprint $(FOOTPRINT_FLAGS)
 
-bench-docs: build $(PYTHON) ## Measure anew, and write, the tables of docs/measuring.md
+bench-manager: build simulated-workers $(PYTHON) ## Measure what 200 workers cost their manager
+	$(PYTHON) -m bench.manager $(MANAGER_FLAGS)
+
+bench-docs: build simulated-workers $(PYTHON) ## Measure anew, and write, the tables of docs/measuring.md
 	$(PYTHON) -m bench.parts --markdown docs/measuring.md $(PARTS_FLAGS)
 	$(PYTHON) -m bench.features --markdown docs/measuring.md $(FEATURES_FLAGS)
 	$(PYTHON) -m bench.footprint --markdown docs/measuring.md $(FOOTPRINT_FLAGS)
+	$(PYTHON) -m bench.manager --markdown docs/measuring.md $(MANAGER_FLAGS)
 
 peers: peer-wrk peer-oha peer-hey peer-k6 peer-locust ## Install all that make bench compares with
 
@@ -91,6 +96,9 @@ peer-locust: ## Install Locust from PyPI
 
 peer-goose: ## Build Goose without loadgen, a peer, too
 	$(CARGO) build $(CARGO_FLAGS) --example plain_goose
+
+simulated-workers: ## Build workers without their load, for bench-manager
+	$(CARGO) build $(CARGO_FLAGS) --example simulated_workers
 
 clean: ## Remove what was built, but no results
 	$(CARGO) clean

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bench import features, footprint, parts
+from bench import features, footprint, manager, parts
 from bench.connecting import Look, all_connected_s
 from bench.features import BASELINE, FEATURES
 from bench.footprint import Case, Footprint
@@ -38,7 +38,7 @@ def test_a_page_without_the_region_is_refused_beforehand(tmp_path: Path) -> None
 
 
 def test_the_page_has_every_region() -> None:
-    for region in [parts.REGION, features.REGION, footprint.REGION]:
+    for region in [parts.REGION, features.REGION, footprint.REGION, manager.REGION]:
         assert lacking(ROOT / "docs/measuring.md", region) is None
 
 
@@ -127,3 +127,17 @@ def test_failed_requests_are_found_in_the_record(tmp_path: Path) -> None:
     record = {"targets": [{"total": {"errors": 2}}, {"total": {"errors": 1}}]}
     (tmp_path / "run.json").write_text(json.dumps(record))
     assert errors_of(tmp_path) == 3
+
+
+def test_what_two_runs_have_in_common_is_no_cost_of_a_second() -> None:
+    pair = manager.Pair(manager.Cost(5, 1.4, 60), manager.Cost(25, 2.4, 58.2))
+    assert (round(pair.percent, 3), round(pair.once_s, 3)) == (5, 1.15)
+    row = manager.report([pair]).splitlines()[-1]
+    assert [cell.strip() for cell in row.split("|")[1:-1]] == ["200", "4", "5.0", "< 10", "60", "< 100", "1.1"]
+
+
+def test_a_snapshot_that_did_not_arrive_fails_the_run() -> None:
+    workers = [{"snapshots": 5}] * (manager.WORKERS - 1)
+    record = {"targets": [{"workers": [*workers, {"snapshots": 4}]}], "degraded": None}
+    with pytest.raises(Failed, match="999 of 1000 snapshots"):
+        manager._check(record, 5)

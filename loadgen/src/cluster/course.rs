@@ -6,7 +6,7 @@ use std::fmt;
 use std::time::Duration;
 
 use super::collector::{Collector, Taken, WorkerRound};
-use super::messages::Report;
+use super::messages::{News, Report};
 use crate::measure::Snapshot;
 
 /// How long a worker that runs may say nothing. It reports each second.
@@ -16,6 +16,8 @@ const SILENCE_LIMIT: Duration = Duration::from_secs(10);
 const END_LIMIT: Duration = Duration::from_secs(8);
 /// How long a worker may take to end and to report the last of it, once it was told to.
 const STOP_LIMIT: Duration = Duration::from_secs(5);
+/// How far a worker's account may reach beyond the time that has passed here: clocks are not compared.
+const AHEAD_LIMIT: Duration = Duration::from_secs(10);
 /// How many sentences about refused reports are kept.
 const REFUSED: usize = 20;
 
@@ -206,6 +208,9 @@ impl Course {
             // It was paused, or cut off, and goes on as if nothing had been.
             return self.fence(worker);
         }
+        if let Err(reason) = check_times(now, &report) {
+            return self.refuse(reason);
+        }
         match self.collector.take(report) {
             Taken::New(snapshot) => self.actions.push(Action::Show(worker, snapshot)),
             Taken::Failed(reason) => return self.lose(now, worker, reason),
@@ -285,5 +290,25 @@ impl Course {
     }
 }
 
+/// Whether a report speaks of a time that has passed: anything may stand in it, and what comes after
+/// reckons with it.
+fn check_times(now: Duration, report: &Report) -> Result<(), String> {
+    let reached = match &report.news {
+        News::Snapshot(snapshot, _) => {
+            let seconds = snapshot.intervals.iter().map(|interval| interval.second);
+            Duration::from_secs(seconds.max().unwrap_or(0).into())
+        }
+        News::Finished { held, .. } => *held,
+        News::Failed(_) => Duration::ZERO,
+    };
+    if reached <= now + AHEAD_LIMIT {
+        return Ok(());
+    }
+    let (worker, reached, now) = (report.worker, reached.as_secs(), now.as_secs());
+    Err(format!("worker {worker} spoke of second {reached} in second {now}"))
+}
+
+#[cfg(any(test, fuzzing))]
+pub mod foreign;
 #[cfg(test)]
 mod simulation;

@@ -1,5 +1,7 @@
 //! What a manager and its workers say to each other.
 
+mod outline;
+
 use std::time::Duration;
 
 use serde::de::DeserializeOwned;
@@ -15,6 +17,10 @@ pub const PROTOCOL: u32 = 5;
 
 /// This program's version.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// How many histograms a report may have: in memory each takes 172 KB, and on the way as little as 41
+/// bytes. A step has one for each second and kind of outcome.
+const MOST_HISTOGRAMS: usize = 2_000;
 
 /// A worker's first words, to which the manager answers with an [`Answer`]. Other versions read
 /// it too, so it may only ever grow.
@@ -180,6 +186,18 @@ pub fn encode(message: &impl Serialize) -> Result<Vec<u8>, String> {
 /// A sentence, for what is no such message.
 pub fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
     rmp_serde::from_slice(bytes).map_err(|e| format!("{} bytes are no message: {e}", bytes.len()))
+}
+
+/// Reads a report, unless it would take far more memory than it has bytes.
+///
+/// # Errors
+/// A sentence, for what is no report, or too much of one.
+pub fn decode_report(bytes: &[u8]) -> Result<Report, String> {
+    let histograms = outline::histograms(bytes)?;
+    if histograms > MOST_HISTOGRAMS {
+        return Err(format!("{histograms} histograms in one report are too many"));
+    }
+    decode(bytes)
 }
 
 #[cfg(test)]

@@ -40,6 +40,8 @@ mod worker;
 
 pub use allowed::{Allowed, AllowedTarget};
 pub use collector::WorkerRound;
+#[cfg(fuzzing)]
+pub use course::foreign::take_foreign;
 pub use course::{LostWorker, OnLoss};
 pub use error::ClusterError;
 pub use gather::{Gathering, LocalWorkers, RemoteWorkers};
@@ -48,3 +50,11 @@ pub use manager::Cluster;
 pub use messages::Hello;
 pub use round::{Round, Seen};
 pub use worker::{Joined, Terms, join};
+
+/// What a worker says and hears, for the bench that plays many of them. No interface of the crate's: it
+/// changes as the protocol does.
+#[doc(hidden)]
+pub mod parts {
+    pub use super::bus::{Request, WorkerBus};
+    pub use super::messages::{Answer, Command, Hello, News, Report};
+}

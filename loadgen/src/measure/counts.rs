@@ -68,14 +68,15 @@ impl Counts {
     }
 
     /// Adds all of `other`. Of two examples of a kind the lesser text stays, so that the order of
-    /// merging doesn't matter.
+    /// merging doesn't matter. Sums end at the largest number: they may come from the network.
     pub fn merge(&mut self, other: &Self) {
         self.answered.merge(&other.answered);
         self.service.merge(&other.service);
         self.delay.merge(&other.delay);
         self.failed.merge(&other.failed);
         for (kind, n) in &other.errors {
-            *self.errors.entry(*kind).or_default() += n;
+            let ours = self.errors.entry(*kind).or_default();
+            *ours = ours.saturating_add(*n);
         }
         for (kind, theirs) in &other.examples {
             let ours = self.examples.entry(*kind).or_insert_with(|| theirs.clone());
@@ -83,10 +84,10 @@ impl Counts {
                 ours.clone_from(theirs);
             }
         }
-        self.cancelled += other.cancelled;
-        self.unsent += other.unsent;
-        self.unanswered += other.unanswered;
-        self.bytes += other.bytes;
+        self.cancelled = self.cancelled.saturating_add(other.cancelled);
+        self.unsent = self.unsent.saturating_add(other.unsent);
+        self.unanswered = self.unanswered.saturating_add(other.unanswered);
+        self.bytes = self.bytes.saturating_add(other.bytes);
         if let Some(theirs) = other.bodies {
             self.bodies = Some(BodySizes::both(self.bodies, theirs));
         }
@@ -96,13 +97,13 @@ impl Counts {
     /// Requests that came to an end, the failed ones among them, the cancelled ones not.
     #[must_use]
     pub fn requests(&self) -> u64 {
-        self.answered.len() + self.failures()
+        self.answered.len().saturating_add(self.failures())
     }
 
     /// Requests that failed.
     #[must_use]
     pub fn failures(&self) -> u64 {
-        self.errors.values().sum()
+        self.errors.values().fold(0, |sum, n| sum.saturating_add(*n))
     }
 
     /// The share of requests that failed, 0 to 1.

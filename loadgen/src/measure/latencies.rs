@@ -10,6 +10,10 @@ use serde::{Deserialize, Serialize, de, ser};
 const LONGEST_US: u64 = 600_000_000;
 /// Significant decimal digits that every value keeps.
 const DIGITS: u8 = 3;
+/// What the V2 encoding begins with.
+const V2: u32 = 0x1c84_9313;
+/// How many bytes come before the counts in it.
+const HEADER: usize = 40;
 
 /// A distribution of latencies in µs: an HDR histogram (G. Tene, <https://hdrhistogram.org>) of
 /// three significant digits from 1 µs to 10 min. It takes no memory until something is recorded,
@@ -68,7 +72,8 @@ impl Latencies {
         let histogram = self.filled()?;
         // In units of 10^-6, so that 1,000 samples do support the 99th percentile in spite of
         // 1.0 - 0.99 being a little less than 0.01.
-        let beyond_millionths = histogram.len() * ((1.0 - q) * 1e6).round() as u64;
+        let share = ((1.0 - q) * 1e6).round() as u64;
+        let beyond_millionths = histogram.len().saturating_mul(share);
         (beyond_millionths >= 10_000_000).then(|| histogram.value_at_quantile(q))
     }
 
@@ -130,14 +135,29 @@ impl Latencies {
         if bytes.is_empty() {
             return Ok(Self::default());
         }
-        let histogram: Histogram<u64> =
-            Deserializer::new().deserialize(&mut bytes).map_err(|e| e.to_string())?;
-        let shape = (histogram.low(), histogram.high(), histogram.sigfig());
-        if shape != (1, LONGEST_US, DIGITS) {
-            return Err(format!("a histogram of another shape: {shape:?}"));
+        if !has_our_header(bytes) {
+            return Err("a histogram of another shape".to_owned());
         }
+        let histogram = Deserializer::new().deserialize(&mut bytes).map_err(|e| e.to_string())?;
         Ok(Self(Some(histogram)))
     }
+}
+
+/// Whether these bytes are as long as they say, and of our shape. To be asked before they are believed:
+/// others may claim up to 4 GB, or bounds that take hundreds of MB.
+fn has_our_header(bytes: &[u8]) -> bool {
+    let Some((header, counts)) = bytes.split_at_checked(HEADER) else { return false };
+    let words =
+        |words: &[u32]| words.iter().flat_map(|word| word.to_be_bytes()).collect::<Vec<_>>();
+    let length = u32::try_from(counts.len()).unwrap_or(u32::MAX);
+    let normalizing_offset = 0;
+    let ours = [
+        words(&[V2, length, normalizing_offset, DIGITS.into()]),
+        1_u64.to_be_bytes().to_vec(),
+        LONGEST_US.to_be_bytes().to_vec(),
+        1_f64.to_be_bytes().to_vec(),
+    ];
+    header == ours.concat()
 }
 
 #[cfg(test)]
@@ -182,6 +202,21 @@ mod tests {
         assert_eq!(all.len(), 10_000);
         let p95 = all.quantile(0.95).unwrap();
         assert!((495_000..505_000).contains(&p95), "{p95}");
+    }
+
+    #[test]
+    fn what_claims_to_be_longer_or_wider_is_refused_before_it_takes_memory() {
+        let bytes = rmp_serde::to_vec(&of(&[5])).unwrap();
+        // Behind the length that MessagePack gives.
+        let ours = &bytes[2..];
+        assert_eq!(Latencies::decode(ours), Ok(of(&[5])));
+        for (at, claim) in [(0, 0x1c84_9314_u32), (4, u32::MAX), (12, 5), (24, u32::MAX)] {
+            let mut foreign = ours.to_vec();
+            foreign[at..at + 4].copy_from_slice(&claim.to_be_bytes());
+            let refused = Latencies::decode(&foreign).unwrap_err();
+            assert_eq!(refused, "a histogram of another shape", "byte {at}");
+        }
+        assert!(Latencies::decode(&ours[..39]).is_err());
     }
 
     proptest! {

@@ -72,7 +72,7 @@ impl Summary {
             name: name.to_owned(),
             requests: counts.requests(),
             errors: counts.failures(),
-            cancelled: counts.cancelled + cut,
+            cancelled: counts.cancelled.saturating_add(cut),
             unsent: counts.unsent,
             errors_by_kind: ErrorKind::ALL
                 .map(|kind| (kind, counts.errors.get(&kind).copied().unwrap_or(0)))

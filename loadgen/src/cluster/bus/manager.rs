@@ -15,7 +15,7 @@ use zenoh_ext::{AdvancedSubscriberBuilderExt, HistoryConfig, RecoveryConfig};
 use super::{ask, close, config, payload, reply};
 use crate::cluster::error::ClusterError;
 use crate::cluster::join::{Access, Join};
-use crate::cluster::messages::{Answer, Command, Hello, Report, check_version, decode};
+use crate::cluster::messages::{Answer, Command, Hello, Report, check_version, decode_report};
 use crate::cluster::settings::{self, Admits, LEASE};
 
 /// How often a port is looked for; between the search and its use another program may take it.
@@ -183,7 +183,7 @@ fn presence(sample: &Sample) -> Event {
 
 fn report(sample: &Sample) -> Event {
     let key = sample.key_expr();
-    match decode::<Report>(&sample.payload().to_bytes()) {
+    match decode_report(&sample.payload().to_bytes()) {
         Ok(report) if worker_in(key) == Some(report.worker) => Event::Report(report),
         Ok(report) => Event::Foreign(format!("{key} spoke for worker {}", report.worker)),
         Err(reason) => Event::Foreign(format!("{key}: {reason}")),

@@ -1,0 +1,110 @@
+//! Many workers without their load, for `make bench`: they join a manager by their documents, obey it,
+//! and report each second what workers do that are busy.
+//!
+//! `simulated_workers DIR FIRST COUNT` takes so many of the documents in DIR.
+
+use std::error::Error;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use loadgen::cluster::Join;
+use loadgen::cluster::parts::{Answer, Command, Hello, News, Report, Request, WorkerBus};
+use loadgen::engine::Plan;
+use loadgen::measure::{Counts, Interval, Phase, Pulse, Snapshot};
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep_until};
+use tokio_util::sync::CancellationToken;
+
+type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
+
+/// How long a manager is looked for.
+const JOIN_LIMIT: Duration = Duration::from_secs(20);
+/// How often a document is looked for.
+const LOOK: Duration = Duration::from_millis(50);
+/// What each step of each worker sends in a second.
+const REQUESTS: u32 = 500;
+
+#[tokio::main]
+async fn main() -> Outcome<()> {
+    let mut arguments = std::env::args().skip(1);
+    let mut next = || arguments.next().ok_or("it needs DIR FIRST COUNT");
+    let (folder, first, count) = (next()?, next()?.parse::<u32>()?, next()?.parse::<u32>()?);
+    let mut workers = JoinSet::new();
+    for number in first..first + count {
+        let document = document(&Path::new(&folder).join(number.to_string())).await?;
+        let (join, gone) = (Join::parse(&document)?, CancellationToken::new());
+        let hello = Hello::from_worker(join.worker);
+        let (bus, requests) = WorkerBus::join(&join, &hello, JOIN_LIMIT, &gone).await?;
+        workers.spawn(serve(Arc::new(bus), requests));
+    }
+    while let Some(served) = workers.join_next().await {
+        served??;
+    }
+    Ok(())
+}
+
+/// What is in a file that the manager has written, or will have.
+async fn document(path: &Path) -> Outcome<String> {
+    let deadline = Instant::now() + JOIN_LIMIT;
+    loop {
+        match std::fs::read_to_string(path) {
+            Err(_) if Instant::now() < deadline => tokio::time::sleep(LOOK).await,
+            read => return Ok(read?),
+        }
+    }
+}
+
+/// Obeys one manager, until it says that there is no more to do.
+async fn serve(bus: Arc<WorkerBus>, mut requests: UnboundedReceiver<Request>) -> Outcome<()> {
+    let mut prepared = None;
+    let mut rounds = JoinSet::new();
+    while let Some(mut request) = requests.recv().await {
+        let command = std::mem::replace(&mut request.command, Command::Quit);
+        request.answer(&Answer::Done).await;
+        match command {
+            Command::Prepare { plan, .. } => prepared = Some(plan),
+            Command::Start { epoch, after } => {
+                let start = Instant::now() + after;
+                let plan = prepared.take().ok_or("it was not prepared")?;
+                rounds.spawn(run(bus.clone(), epoch, *plan, start));
+            }
+            Command::Quit => break,
+            _ => {}
+        }
+    }
+    while let Some(ran) = rounds.join_next().await {
+        ran??;
+    }
+    bus.close().await;
+    Ok(())
+}
+
+/// Reports each second of a round when it is over, and then its end.
+async fn run(bus: Arc<WorkerBus>, epoch: u32, plan: Plan, start: Instant) -> Outcome<()> {
+    let held = plan.length().ok_or("it wants a duration")?;
+    let seconds = u32::try_from(held.as_secs())?;
+    let worker = bus.worker();
+    for second in 0..seconds {
+        sleep_until(start + Duration::from_secs(u64::from(second) + 1)).await;
+        let steps = (0..plan.scenario.steps.len()).map(|_| busy_second(worker + second)).collect();
+        let interval = Interval { phase: Phase::Hold, second, steps };
+        let snapshot = Snapshot { number: second, intervals: vec![interval] };
+        let news = News::Snapshot(snapshot, Pulse::default());
+        bus.publish(&Report { epoch, worker, news }).await?;
+    }
+    let news = News::Finished { snapshots: seconds, held, ran_out: Vec::new() };
+    Ok(bus.publish(&Report { epoch, worker, news }).await?)
+}
+
+/// Half of the requests within some ms, and a tail: a log-logistic distribution.
+fn busy_second(seed: u32) -> Counts {
+    let median = 0.005 * (1.0 + f64::from(seed % 7) / 10.0);
+    let mut counts = Counts { bytes: 100 * u64::from(REQUESTS), ..Counts::default() };
+    for i in 0..REQUESTS {
+        let q = (f64::from(i) + 0.5) / f64::from(REQUESTS);
+        counts.answered.record(Duration::from_secs_f64(median * (q / (1.0 - q)).powf(0.3)));
+    }
+    counts
+}

@@ -1,0 +1,68 @@
+//! A round whose reports are any bytes: what a fuzzer drives, and a bounded test of the same. Whoever
+//! holds a join document can send them.
+
+use std::time::Duration;
+
+use super::{Course, Input, OnLoss, Schedule};
+use crate::cluster::messages::{Answer, Command, Hello, Report, decode, decode_report};
+use crate::cluster::round::Round;
+use crate::measure::{Counts, Phase, Series, Summary};
+
+/// How many workers there are.
+const WORKERS: u32 = 3;
+
+/// Takes messages, one after another and some time apart, as a manager would, and works out what it
+/// would show.
+///
+/// # Panics
+/// It must not.
+pub fn take_foreign<'a>(messages: impl IntoIterator<Item = &'a [u8]>) -> Round {
+    let schedule = Schedule { measured: ms(100), end: None };
+    let mut course = Course::new(1, WORKERS, Vec::new(), schedule, OnLoss::Continue);
+    let mut now = Duration::ZERO;
+    for message in messages {
+        now += ms(250);
+        let _ = decode::<Hello>(message);
+        let _ = decode::<Answer>(message);
+        let _ = decode::<Command>(message);
+        let input = match decode_report(message) {
+            Ok(report) => Input::Report(report),
+            Err(reason) => Input::Noise(reason),
+        };
+        let _ = course.take(now, input);
+        let _ = course.take(now, Input::Tick);
+    }
+    let (workers, lost, refused) =
+        course.into_results(|seconds| Duration::from_secs(seconds.into()));
+    let round = Round { workers, lost, refused };
+    show(&round);
+    round
+}
+
+/// What a report of the run would be made of.
+fn show(round: &Round) {
+    let _ = round.missing();
+    let mut all = Series::default();
+    let mut held = Duration::ZERO;
+    for worker in &round.workers {
+        all.merge(worker.series.clone());
+        held += worker.held;
+        let _ = (worker.strain.cpu_percent(), worker.strain.lag_mean_ms());
+    }
+    for counts in all.phase(Phase::Hold) {
+        let _ = Summary::new("step", &counts, u64::MAX, held);
+        let _ = counts.answered.without_coordination(held);
+    }
+    let _ = all.seconds(&[Phase::RampUp, Phase::Hold]).map(|(_, steps)| requests(&steps)).max();
+}
+
+fn requests(steps: &[Counts]) -> u64 {
+    steps.iter().fold(0, |sum, counts| sum.saturating_add(counts.requests()))
+}
+
+fn ms(ms: u64) -> Duration {
+    Duration::from_millis(ms)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,163 @@
+//! Reports that decode, with the most absurd that can stand in them.
+
+use std::collections::BTreeMap;
+
+use super::*;
+use crate::cluster::messages::{News, encode};
+use crate::measure::{BodySizes, ErrorKind, Interval, Pulse, Snapshot};
+use proptest::prelude::*;
+
+/// Any number, and more often than not one at an end.
+fn number() -> impl Strategy<Value = u64> {
+    prop_oneof![Just(0), Just(u64::MAX), Just(u64::MAX / 2 + 1), 0_u64..9, any::<u64>()]
+}
+
+fn small() -> impl Strategy<Value = u32> {
+    prop_oneof![4 => 0_u32..4, 1 => Just(u32::MAX), 1 => any::<u32>()]
+}
+
+fn time() -> impl Strategy<Value = Duration> {
+    prop_oneof![Just(Duration::ZERO), Just(Duration::MAX), (0_u64..9).prop_map(Duration::from_secs)]
+}
+
+fn counts() -> impl Strategy<Value = Counts> {
+    let kind = prop::sample::select(ErrorKind::ALL.to_vec());
+    let numbers = (number(), number(), number(), number());
+    let errors = prop::collection::btree_map(kind.clone(), number(), 0..3);
+    let counters = prop::collection::vec(number(), 0..3);
+    // One latency, and how often it is doubled.
+    let answered = prop::option::of((number(), 0_u32..63));
+    let examples = prop::collection::btree_map(kind, ".{0,9}", 0..3);
+    (numbers, errors, examples, counters, answered).prop_map(
+        |((cancelled, unsent, unanswered, bytes), errors, examples, counters, answered)| {
+            let bodies = Some(BodySizes { smallest: bytes, largest: cancelled });
+            let mut counts = Counts { cancelled, unsent, unanswered, bytes, ..Counts::default() };
+            if let Some((us, doublings)) = answered {
+                counts.answered.record(Duration::from_micros(us));
+                (0..doublings).for_each(|_| counts.answered.merge(&counts.answered.clone()));
+            }
+            Counts { errors, examples, counters, bodies, ..counts }
+        },
+    )
+}
+
+fn snapshot() -> impl Strategy<Value = Snapshot> {
+    let phase = [Phase::Warmup, Phase::RampUp, Phase::Hold, Phase::Tail, Phase::Stop];
+    let phase = prop::sample::select(phase.to_vec());
+    let interval = (phase, small(), prop::collection::vec(counts(), 0..3));
+    let interval = interval.prop_map(|(phase, second, steps)| Interval { phase, second, steps });
+    (small(), prop::collection::vec(interval, 0..3))
+        .prop_map(|(number, intervals)| Snapshot { number, intervals })
+}
+
+fn news() -> impl Strategy<Value = News> {
+    let pulse = (time(), time(), any::<u32>(), time());
+    let pulse = pulse.prop_map(|(elapsed, cpu, cpus, lag)| Pulse { elapsed, cpu, cpus, lag });
+    let ran_out = prop::collection::vec(".{0,9}", 0..3);
+    let finished = (small(), time(), ran_out)
+        .prop_map(|(snapshots, held, ran_out)| News::Finished { snapshots, held, ran_out });
+    prop_oneof![
+        6 => (snapshot(), pulse).prop_map(|(snapshot, pulse)| News::Snapshot(snapshot, pulse)),
+        2 => finished,
+        1 => ".{0,9}".prop_map(News::Failed),
+    ]
+}
+
+fn report() -> impl Strategy<Value = Report> {
+    let epoch = prop_oneof![9 => Just(1), 1 => any::<u32>()];
+    (epoch, small(), news()).prop_map(|(epoch, worker, news)| Report { epoch, worker, news })
+}
+
+fn take(reports: &[Report]) -> Round {
+    let messages: Vec<_> = reports.iter().map(|report| encode(report).unwrap()).collect();
+    take_foreign(messages.iter().map(Vec::as_slice))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+    #[test]
+    fn whatever_decodes_is_taken_or_refused(reports in prop::collection::vec(report(), 0..12)) {
+        let round = take(&reports);
+        prop_assert_eq!(round.workers.len(), WORKERS as usize);
+        let taken: u32 = round.workers.iter().map(|worker| worker.snapshots).sum();
+        prop_assert!(taken as usize + round.refused.len() <= reports.len());
+        // No worker's account reaches beyond the round, so that sums of them can't either.
+        let most = Duration::from_secs(10) + ms(250) * 12;
+        for worker in &round.workers {
+            prop_assert!(worker.held <= most + Duration::from_secs(1), "{:?}", worker.held);
+            prop_assert!(worker.series.intervals().all(|(_, second, _)| u64::from(second) <= most.as_secs()));
+        }
+    }
+
+    #[test]
+    fn sums_end_at_the_largest_number(one in counts(), other in counts()) {
+        let mut sum = one.clone();
+        sum.merge(&other);
+        let counted: [fn(&Counts) -> u64; 4] =
+            [|counts| counts.cancelled, |counts| counts.bytes, Counts::failures, Counts::requests];
+        for count in counted {
+            prop_assert!(count(&sum) >= count(&one).max(count(&other)));
+        }
+    }
+
+    #[test]
+    fn damaged_messages_are_taken_or_refused(
+        reports in prop::collection::vec(report(), 1..4),
+        damages in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
+    ) {
+        let mut messages: Vec<_> = reports.iter().map(|report| encode(report).unwrap()).collect();
+        for (at, with) in damages {
+            for bytes in &mut messages {
+                let at = at.index(bytes.len());
+                bytes[at] = with;
+            }
+        }
+        let round = take_foreign(messages.iter().map(Vec::as_slice));
+        prop_assert_eq!(round.workers.len(), WORKERS as usize);
+    }
+}
+
+#[test]
+fn what_could_not_be_is_refused_with_a_sentence() {
+    let interval = Interval { phase: Phase::Hold, second: u32::MAX, steps: Vec::new() };
+    let snapshot = Snapshot { number: 0, intervals: vec![interval] };
+    let news = [
+        News::Snapshot(snapshot, Pulse::default()),
+        News::Finished { snapshots: 0, held: Duration::MAX, ran_out: Vec::new() },
+    ];
+    let round = take(&news.map(|news| Report { epoch: 1, worker: 1, news }));
+    assert_eq!(
+        round.refused,
+        [
+            "worker 1 spoke of second 4294967295 in second 0",
+            "worker 1 spoke of second 18446744073709551615 in second 0",
+        ]
+    );
+}
+
+#[test]
+fn a_report_that_would_fill_the_memory_is_refused() {
+    let mut counts = Counts::default();
+    counts.answered.record(ms(1));
+    let report = |steps: usize| {
+        let interval =
+            Interval { phase: Phase::Hold, second: 0, steps: vec![counts.clone(); steps] };
+        let snapshot = Snapshot { number: 0, intervals: vec![interval] };
+        Report { epoch: 1, worker: 0, news: News::Snapshot(snapshot, Pulse::default()) }
+    };
+    assert_eq!(take(&[report(1_000)]).workers[0].snapshots, 1);
+    // Half a MB, which would take 350.
+    let round = take(&[report(2_001)]);
+    assert_eq!(round.refused, ["2001 histograms in one report are too many"]);
+    assert_eq!(round.workers[0].snapshots, 0);
+}
+
+#[test]
+fn what_has_no_histogram_counts_as_none() {
+    let errors = BTreeMap::from([(ErrorKind::Reset, 7)]);
+    let steps = vec![Counts { errors, ..Counts::default() }; 5_000];
+    let interval = Interval { phase: Phase::Hold, second: 0, steps };
+    let snapshot = Snapshot { number: 0, intervals: vec![interval] };
+    let news = News::Snapshot(snapshot, Pulse::default());
+    assert_eq!(take(&[Report { epoch: 1, worker: 0, news }]).workers[0].snapshots, 1);
+}

@@ -1,0 +1,94 @@
+//! What a report will take when it is read, told from its outline: the same shape, without what is in it.
+
+use std::fmt;
+
+use serde::de::{IgnoredAny, Visitor};
+use serde::{Deserialize, Deserializer};
+
+/// How many histograms there are in a report that have something in them.
+///
+/// # Errors
+/// A sentence, for what is no report.
+pub fn histograms(bytes: &[u8]) -> Result<usize, String> {
+    let Report { news } = super::decode(bytes)?;
+    let News::Snapshot(Snapshot { intervals }, _) = news else { return Ok(0) };
+    Ok(intervals.iter().map(|interval| interval.steps.0).sum())
+}
+
+#[derive(Deserialize)]
+struct Report {
+    news: News,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum News {
+    Snapshot(Snapshot, IgnoredAny),
+    Finished(IgnoredAny),
+    Failed(IgnoredAny),
+}
+
+#[derive(Deserialize)]
+struct Snapshot {
+    intervals: Vec<Interval>,
+}
+
+#[derive(Deserialize)]
+struct Interval {
+    steps: Histograms,
+}
+
+/// How many histograms the steps of an interval have.
+struct Histograms(usize);
+
+#[derive(Deserialize)]
+struct Counts {
+    answered: IsFilled,
+    service: IsFilled,
+    delay: IsFilled,
+    failed: IsFilled,
+}
+
+struct IsFilled(bool);
+
+impl<'de> Deserialize<'de> for Histograms {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Steps;
+        impl<'de> Visitor<'de> for Steps {
+            type Value = Histograms;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("the counts of each step")
+            }
+            fn visit_seq<A: serde::de::SeqAccess<'de>>(
+                self,
+                mut steps: A,
+            ) -> Result<Histograms, A::Error> {
+                let mut histograms = 0;
+                while let Some(Counts { answered, service, delay, failed }) =
+                    steps.next_element()?
+                {
+                    let filled = [answered, service, delay, failed].into_iter().filter(|h| h.0);
+                    histograms += filled.count();
+                }
+                Ok(Histograms(histograms))
+            }
+        }
+        deserializer.deserialize_seq(Steps)
+    }
+}
+
+impl<'de> Deserialize<'de> for IsFilled {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Bytes;
+        impl Visitor<'_> for Bytes {
+            type Value = IsFilled;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an HdrHistogram in the V2 encoding")
+            }
+            fn visit_bytes<E>(self, bytes: &[u8]) -> Result<IsFilled, E> {
+                Ok(IsFilled(!bytes.is_empty()))
+            }
+        }
+        deserializer.deserialize_bytes(Bytes)
+    }
+}

@@ -1,0 +1,109 @@
+//! Links between hosts that are cut, and packets that are lost on the way. Where the machine can make no
+//! hosts, these tests say so, and pass.
+
+use std::time::{Duration, Instant};
+
+use crate::ALONE;
+use crate::host::Host;
+use crate::namespaces::{Hosts, Link};
+use crate::setting::{Manager, Running, Setting};
+
+const PORT: u16 = 7447;
+
+/// A manager, a server and two workers, each on a host of its own. Both workers reach both, and the
+/// manager the server.
+struct Network {
+    hosts: [Host; 4],
+    _made: Hosts,
+}
+
+impl Network {
+    fn new() -> Result<Self, String> {
+        let (made, hosts) = Hosts::new(["manager", "server", "one", "two"])?;
+        let network = Self { hosts, _made: made };
+        let [manager, server, one, two] = &network.hosts;
+        for (here, there) in [(manager, server), (server, one), (server, two), (manager, one)] {
+            Link::between(here, there)?;
+        }
+        Ok(network)
+    }
+
+    /// The one that is to fail.
+    fn link(&self) -> Result<Link<'_>, String> {
+        let [manager, _, _, two] = &self.hosts;
+        Link::between(manager, two)
+    }
+
+    /// A run under way.
+    async fn run(&self, seconds: u32, more: &[&str]) -> (Setting, Manager, [Running; 2]) {
+        let [manager, server, one, two] = &self.hosts;
+        let setting = Setting::on(manager, server, PORT, 2);
+        let manager = setting.manager(seconds, more);
+        let workers = [setting.worker_on(one, 1), setting.worker_on(two, 2)];
+        setting.server.until_loaded(2).await;
+        tokio::time::sleep(Duration::from_millis(1_500)).await;
+        (setting, manager, workers)
+    }
+}
+
+/// What the test needs, or why it can't be made.
+macro_rules! or_skip {
+    ($made:expr) => {
+        match $made {
+            Ok(made) => made,
+            Err(why) => return println!("skipped: this machine can't make what it needs: {why}"),
+        }
+    };
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_link_that_is_soon_up_again_loses_nothing() {
+    let _alone = ALONE.lock().await;
+    let network = or_skip!(Network::new());
+    let link = or_skip!(network.link());
+    let (setting, manager, workers) = network.run(6, &[]).await;
+    link.down().unwrap();
+    tokio::time::sleep(Duration::from_millis(1_500)).await;
+    link.up().unwrap();
+    manager.end().assert_whole(&setting.server);
+    assert_eq!(workers.map(Running::leave), [Some(0); 2]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_worker_without_a_manager_ends_its_load_though_it_reaches_the_server() {
+    let _alone = ALONE.lock().await;
+    let network = or_skip!(Network::new());
+    let link = or_skip!(network.link());
+    let (setting, manager, workers) = network.run(14, &["--on-worker-loss=continue"]).await;
+    let cut = Instant::now();
+    link.down().unwrap();
+    let limit = Duration::from_secs(10);
+    let seen = manager.running.says("worker 1 was lost", limit) - cut;
+    while setting.server.last_of(1, 2).elapsed() < Duration::from_secs(1) {
+        assert!(cut.elapsed() < 2 * limit, "it goes on");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    let ended = setting.server.last_of(1, 2).saturating_duration_since(cut);
+    println!("a link that is down: seen after {seen:?}, the load ended after {ended:?}");
+    assert!(seen < Duration::from_secs(4), "{seen:?}");
+    assert!(ended < limit, "{ended:?}");
+    let sent = setting.server.requests_of(1, 2);
+    link.up().unwrap();
+    let ended = manager.end();
+    assert_eq!(ended.code, Some(5), "{:#?}", ended.said);
+    assert_eq!(setting.server.requests_of(1, 2), sent, "it sends nothing more");
+    assert_eq!(ended.document["degraded"]["lost"].as_array().unwrap().len(), 1);
+    assert!(setting.server.last_of(0, 2) > cut + Duration::from_secs(8), "the other went on");
+    assert_eq!(workers.map(Running::leave), [Some(0); 2]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn lost_packets_lose_no_results() {
+    let _alone = ALONE.lock().await;
+    let network = or_skip!(Network::new());
+    let link = or_skip!(network.link());
+    or_skip!(link.loses(0.1));
+    let (setting, manager, workers) = network.run(6, &[]).await;
+    manager.end().assert_whole(&setting.server);
+    assert_eq!(workers.map(Running::leave), [Some(0); 2]);
+}

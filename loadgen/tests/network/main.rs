@@ -1,0 +1,24 @@
+//! What the cluster promises when a network fails: over a proxy that fails as it is told to, and over
+//! links between network namespaces that are really cut.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::print_stdout,
+    reason = "a failed helper is a failed test, and a test that can't be made here says so"
+)]
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod cuts;
+mod host;
+mod links;
+mod namespaces;
+mod proxy;
+mod server;
+mod setting;
+mod slow;
+mod strangers;
+
+/// Held by each test for as long as it runs: what is timed must not be disturbed.
+static ALONE: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());

@@ -1,0 +1,104 @@
+//! Hosts of the test's own: network namespaces, and links between them that can be cut. Linux has them,
+//! for root and with `ip` of iproute2.
+
+use std::net::IpAddr;
+use std::process::Command;
+
+use crate::host::Host;
+
+/// Namespaces, each with an address of its own, which are gone with this value. They are linked two by
+/// two, as the test says, and with nothing else.
+pub struct Hosts(Vec<Host>);
+
+impl Hosts {
+    /// As many hosts as there are names, or why there can't be any.
+    pub fn new<const N: usize>(names: [&str; N]) -> Result<(Self, [Host; N]), String> {
+        let mut hosts = Self(Vec::new());
+        for (n, name) in (1..).zip(names) {
+            let name = format!("loadgen-{}-{name}", std::process::id());
+            ip(&format!("netns add {name}"))?;
+            let address = IpAddr::from([10, 99, 0, n]);
+            hosts.0.push(Host::Namespace { name: name.clone(), address });
+            ip(&format!("-n {name} link set lo up"))?;
+            ip(&format!("-n {name} address add {address}/32 dev lo"))?;
+        }
+        let array = std::array::from_fn(|n| hosts.0[n].clone());
+        Ok((hosts, array))
+    }
+}
+
+impl Drop for Hosts {
+    fn drop(&mut self) {
+        for host in &self.0 {
+            let _ = ip(&format!("netns delete {}", name(host)));
+        }
+    }
+}
+
+/// A cable between two hosts.
+pub struct Link<'a>(&'a Host, &'a Host);
+
+impl<'a> Link<'a> {
+    /// A new one, which is up.
+    pub fn between(one: &'a Host, other: &'a Host) -> Result<Self, String> {
+        let (a, b) = (name(one), name(other));
+        let (to_a, to_b) = (device(one), device(other));
+        ip(&format!("link add {to_b} netns {a} type veth peer name {to_a} netns {b}"))?;
+        let link = Self(one, other);
+        link.up()?;
+        Ok(link)
+    }
+
+    /// Pulls the plug.
+    pub fn down(&self) -> Result<(), String> {
+        ip(&format!("-n {} link set {} down", name(self.0), device(self.1)))
+    }
+
+    /// Puts it back.
+    pub fn up(&self) -> Result<(), String> {
+        for (here, there) in [(self.0, self.1), (self.1, self.0)] {
+            ip(&format!("-n {} link set {} up", name(here), device(there)))?;
+        }
+        for (here, there) in [(self.0, self.1), (self.1, self.0)] {
+            let (to, from) = (there.address(), here.address());
+            let device = device(there);
+            ip(&format!("-n {} route replace {to}/32 dev {device} src {from}", name(here)))?;
+        }
+        Ok(())
+    }
+
+    /// Loses this share of the packets, in both directions.
+    pub fn loses(&self, share: f64) -> Result<(), String> {
+        for (here, there) in [(self.0, self.1), (self.1, self.0)] {
+            let what = format!("-A INPUT -i {} -m statistic --mode random", device(there));
+            let how = format!("--probability {share} -j DROP");
+            ip(&format!("netns exec {} iptables {what} {how}", name(here)))?;
+        }
+        Ok(())
+    }
+}
+
+fn name(host: &Host) -> &str {
+    match host {
+        Host::Here => unreachable!("this host is linked with nothing"),
+        Host::Namespace { name, .. } => name,
+    }
+}
+
+/// The end of a link to this host, on another: at most 15 letters.
+fn device(host: &Host) -> &str {
+    name(host).rsplit_once("-").unwrap().1
+}
+
+/// Calls `ip`.
+fn ip(arguments: &str) -> Result<(), String> {
+    let output = Command::new("ip").args(arguments.split(' ')).output();
+    let output = output.map_err(|error| format!("there is no `ip`: {error}"))?;
+    match output.status.success() {
+        true => Ok(()),
+        false => {
+            let said = String::from_utf8_lossy(&output.stderr);
+            Err(format!("`ip {arguments}`: {}", said.trim().replace('\n', "; ")))
+        }
+    }
+}

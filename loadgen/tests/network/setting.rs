@@ -1,0 +1,194 @@
+//! A manager, its workers and a server, each where the test wants it.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::net::TcpListener;
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::mpsc::{self, Receiver};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+use serde_json::Value;
+
+use super::host::Host;
+use super::proxy::Proxy;
+use super::server::{SCENARIO, Server};
+use crate::common::processes::signal;
+use crate::common::program::Project;
+
+/// What a run on `workers` workers needs.
+pub struct Setting {
+    pub server: Server,
+    pub project: Project,
+    /// Where the manager listens.
+    pub address: String,
+    manager: Host,
+    workers: u32,
+}
+
+impl Setting {
+    /// With everything on this host.
+    pub fn here(workers: u32) -> Self {
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        Self::on(&Host::Here, &Host::Here, port, workers)
+    }
+
+    /// With the manager and the server on these hosts.
+    pub fn on(manager: &Host, server: &Host, port: u16, workers: u32) -> Self {
+        Self {
+            server: Server::start(server),
+            project: Project::real().file("mine.toml", SCENARIO),
+            address: format!("{}:{port}", manager.address()),
+            manager: manager.clone(),
+            workers,
+        }
+    }
+
+    /// Starts the manager of a run of so many seconds, with two users for each worker.
+    pub fn manager(&self, seconds: u32, more: &[&str]) -> Manager {
+        let (expected, users) = (self.workers.to_string(), (2 * self.workers).to_string());
+        let duration = format!("{seconds}s");
+        let what = ["manager", "--scenario=mine.toml", "--url", &self.server.url, "--listen"];
+        let how = [&self.address, "--expect-workers", &expected, "--users", &users];
+        let long = ["--duration", &duration, "--warmup=0s", "--format=json", "--out=run"];
+        let command = self.project.command(&[&what[..], &how, &long, more].concat());
+        let mut running = Running::start(self.manager.command(command));
+        let stdout = running.child.stdout.take().unwrap();
+        Manager { stdout, running }
+    }
+
+    /// Starts a worker by its join file, which the manager has written or will have.
+    pub fn worker(&self, number: u32) -> Running {
+        self.worker_on(&Host::Here, number)
+    }
+
+    /// The same, on another host.
+    pub fn worker_on(&self, host: &Host, number: u32) -> Running {
+        self.join(number);
+        let file = format!("join/{number}");
+        Running::start(host.command(self.project.command(&["worker", "--join", &file])))
+    }
+
+    /// Starts a worker that takes the proxy for its manager.
+    pub fn worker_behind(&self, proxy: &Proxy, number: u32) -> Running {
+        let mut join = self.join(number);
+        join["endpoint"] = format!("tls/{}", proxy.address).into();
+        let file = format!("join/{number}-aside");
+        fs::write(self.project.path(&file), join.to_string()).unwrap();
+        Running::start(self.project.command(&["worker", "--join", &file]))
+    }
+
+    /// Waits for a join document.
+    pub fn join(&self, number: u32) -> Value {
+        let path = self.project.path(&format!("join/{number}"));
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while !path.is_file() {
+            assert!(Instant::now() < deadline, "there is no {}", path.display());
+            thread::sleep(Duration::from_millis(20));
+        }
+        serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
+    }
+}
+
+/// A process that does not outlive its test, and what it says and when.
+pub struct Running {
+    child: Child,
+    lines: Receiver<(Instant, String)>,
+}
+
+impl Running {
+    fn start(mut command: Command) -> Self {
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let stderr = BufReader::new(child.stderr.take().unwrap()).lines();
+        let (line, lines) = mpsc::channel();
+        thread::spawn(move || {
+            for text in stderr.map_while(Result::ok) {
+                let _ = line.send((Instant::now(), text));
+            }
+        });
+        Self { child, lines }
+    }
+
+    /// Waits until it says something with this in it, and tells when it did.
+    pub fn says(&self, text: &str, limit: Duration) -> Instant {
+        let deadline = Instant::now() + limit;
+        let mut said = Vec::new();
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            match tokio::task::block_in_place(|| self.lines.recv_timeout(left)) {
+                Ok((when, line)) if line.contains(text) => return when,
+                Ok((_, line)) => said.push(line),
+                Err(_) => panic!("it did not say {text:?}, but {said:#?}"),
+            }
+        }
+    }
+
+    /// What it has said since it was last looked at.
+    pub fn said(&self) -> Vec<String> {
+        self.lines.try_iter().map(|(_, line)| line).collect()
+    }
+
+    /// Tells it to leave, and waits until it has; gives its exit code.
+    pub fn leave(mut self) -> Option<i32> {
+        signal(self.child.id(), Signal::TERM);
+        tokio::task::block_in_place(|| self.child.wait().unwrap().code())
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A manager that runs.
+pub struct Manager {
+    stdout: ChildStdout,
+    pub running: Running,
+}
+
+/// How it ended.
+pub struct Ended {
+    pub code: Option<i32>,
+    pub document: Value,
+    pub said: Vec<String>,
+}
+
+impl Manager {
+    /// Waits for its end.
+    pub fn end(mut self) -> Ended {
+        let mut text = String::new();
+        let code = tokio::task::block_in_place(|| {
+            self.stdout.read_to_string(&mut text).unwrap();
+            self.running.child.wait().unwrap().code()
+        });
+        let said = self.running.said();
+        let document =
+            serde_json::from_str(&text).unwrap_or_else(|e| panic!("{e}: {text:?}\n{said:#?}"));
+        Ended { code, document, said }
+    }
+}
+
+impl Ended {
+    /// Requests that came to an end, and those that the end of the run cut.
+    pub fn counted(&self) -> u64 {
+        let total = &self.document["targets"][0]["total"];
+        assert_eq!(total["errors"], 0, "{total}");
+        total["requests"].as_u64().unwrap() + total["cancelled"].as_u64().unwrap()
+    }
+
+    /// The same of one worker.
+    pub fn of_worker(&self, worker: usize) -> &Value {
+        &self.document["targets"][0]["workers"][worker]
+    }
+
+    /// Nothing was lost: all that the server saw is counted, but the manager's own verification.
+    #[track_caller]
+    pub fn assert_whole(&self, server: &Server) {
+        assert_eq!(self.code, Some(0), "{:#?}", self.said);
+        assert!(self.document["degraded"].is_null(), "{}", self.document["degraded"]);
+        assert_eq!(self.counted(), server.requests() - 1);
+    }
+}

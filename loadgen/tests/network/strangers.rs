@@ -1,0 +1,95 @@
+//! Who burdens a manager during a run: with a message larger than it takes, by somebody with a worker's
+//! document, and with connections that say nothing.
+
+use std::time::Duration;
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use serde_json::{Value, json};
+use tokio::net::TcpStream;
+use tokio::task::JoinSet;
+
+use crate::ALONE;
+use crate::setting::{Running, Setting};
+
+/// How many connections are opened, where the system lets a process have so many.
+const CONNECTIONS: u64 = 10_000;
+/// What the test has open besides.
+const OTHER_FILES: u64 = 500;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_message_of_a_gigabyte_disturbs_nobody() {
+    let _alone = ALONE.lock().await;
+    let setting = Setting::here(2);
+    let manager = setting.manager(6, &[]);
+    let workers = [setting.worker(1), setting.worker(2)];
+    setting.server.until_loaded(2).await;
+    let join = setting.join(2);
+    let sending = tokio::task::spawn_blocking(move || {
+        use zenoh::Wait;
+        let config = zenoh::Config::from_json5(&as_worker(&join).to_string()).unwrap();
+        let session = zenoh::open(config).wait().unwrap();
+        let key = format!("loadgen/{}/worker/1/report", join["run"].as_str().unwrap());
+        let sent = session
+            .put(key, vec![7_u8; 1 << 30])
+            .congestion_control(zenoh::qos::CongestionControl::Block)
+            .wait();
+        println!("a message of 1 GB: {sent:?}");
+        let _ = session.close().wait();
+    });
+    let ended = manager.end();
+    ended.assert_whole(&setting.server);
+    tokio::time::timeout(Duration::from_secs(20), sending).await.unwrap().unwrap();
+    assert_eq!(workers.map(Running::leave), [Some(0); 2]);
+}
+
+/// What a worker says in Zenoh's terms, but for all limits.
+fn as_worker(join: &Value) -> Value {
+    let encoded = |pem: &Value| {
+        use base64::Engine;
+        base64::engine::general_purpose::STANDARD.encode(pem.as_str().unwrap())
+    };
+    let identity = &join["access"]["certificate"];
+    json!({
+        "mode": "client",
+        "listen": { "endpoints": [] },
+        "connect": { "endpoints": [join["endpoint"]], "timeout_ms": 5_000, "exit_on_failure": true },
+        "scouting": { "multicast": { "enabled": false }, "gossip": { "enabled": false } },
+        "transport": { "link": { "tls": {
+            "enable_mtls": true,
+            "root_ca_certificate_base64": encoded(&identity["authority"]),
+            "connect_certificate_base64": encoded(&identity["certificate"]),
+            "connect_private_key_base64": encoded(&identity["key"]),
+        } } },
+    })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn thousands_of_silent_connections_disturb_nobody() {
+    let _alone = ALONE.lock().await;
+    let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
+    setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }).unwrap();
+    let most =
+        maximum.map_or(CONNECTIONS, |most| CONNECTIONS.min(most.saturating_sub(OTHER_FILES)));
+    let setting = Setting::here(2);
+    let manager = setting.manager(8, &[]);
+    let workers = [setting.worker(1), setting.worker(2)];
+    setting.server.until_loaded(2).await;
+    // Those that the manager has not taken yet wait for it, and are a burden all the same.
+    let mut connecting = JoinSet::new();
+    for _ in 0..most {
+        let address = setting.address.clone();
+        connecting.spawn(async move { TcpStream::connect(address).await });
+    }
+    let mut open = Vec::new();
+    let opening = async {
+        while let Some(connected) = connecting.join_next().await {
+            open.extend(connected.unwrap());
+        }
+    };
+    let _ = tokio::time::timeout(Duration::from_secs(5), opening).await;
+    println!("{} connections that say nothing, of {most}", open.len());
+    assert!(open.len() > 100, "{}", open.len());
+    manager.end().assert_whole(&setting.server);
+    drop((open, connecting));
+    assert_eq!(workers.map(Running::leave), [Some(0); 2]);
+}
