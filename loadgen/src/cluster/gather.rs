@@ -4,11 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::Instant;
 
 use super::authority::Authority;
-use super::bus::{Event, ManagerBus};
+use super::bus::{Event, Events, ManagerBus};
 use super::course::OnLoss;
 use super::error::ClusterError;
 use super::join::{Join, random_hex};
@@ -148,12 +147,7 @@ impl Cluster {
         Ok(cluster)
     }
 
-    fn new(
-        bus: ManagerBus,
-        events: UnboundedReceiver<Event>,
-        size: u32,
-        processes: Vec<Process>,
-    ) -> Self {
+    fn new(bus: ManagerBus, events: Events, size: u32, processes: Vec<Process>) -> Self {
         let (gone, on_loss) = (BTreeMap::new(), OnLoss::default());
         Self { bus, events, size, processes, epoch: 0, gone, on_loss }
     }
