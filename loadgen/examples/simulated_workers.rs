@@ -64,11 +64,11 @@ async fn serve(bus: Arc<WorkerBus>, mut requests: UnboundedReceiver<Request>) ->
         let command = std::mem::replace(&mut request.command, Command::Quit);
         request.answer(&Answer::Done).await;
         match command {
-            Command::Prepare { plan, .. } => prepared = Some(plan),
+            Command::Prepare { plan, digest, .. } => prepared = Some((plan, digest)),
             Command::Start { epoch, after } => {
                 let start = Instant::now() + after;
-                let plan = prepared.take().ok_or("it was not prepared")?;
-                rounds.spawn(run(bus.clone(), epoch, *plan, start));
+                let (plan, digest) = prepared.take().ok_or("it was not prepared")?;
+                rounds.spawn(run(bus.clone(), epoch, *plan, digest, start));
             }
             Command::Quit => break,
             _ => {}
@@ -82,7 +82,13 @@ async fn serve(bus: Arc<WorkerBus>, mut requests: UnboundedReceiver<Request>) ->
 }
 
 /// Reports each second of a round when it is over, and then its end.
-async fn run(bus: Arc<WorkerBus>, epoch: u32, plan: Plan, start: Instant) -> Outcome<()> {
+async fn run(
+    bus: Arc<WorkerBus>,
+    epoch: u32,
+    plan: Plan,
+    digest: String,
+    start: Instant,
+) -> Outcome<()> {
     let held = plan.length().ok_or("it wants a duration")?;
     let seconds = u32::try_from(held.as_secs())?;
     let worker = bus.worker();
@@ -94,7 +100,7 @@ async fn run(bus: Arc<WorkerBus>, epoch: u32, plan: Plan, start: Instant) -> Out
         let news = News::Snapshot(snapshot, Pulse::default());
         bus.publish(&Report { epoch, worker, news }).await?;
     }
-    let news = News::Finished { snapshots: seconds, held, ran_out: Vec::new() };
+    let news = News::Finished { snapshots: seconds, held, ran_out: Vec::new(), digest };
     Ok(bus.publish(&Report { epoch, worker, news }).await?)
 }
 

@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
-use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::Instant;
 
 use super::authority::Authority;
-use super::bus::{Event, ManagerBus};
+use super::bus::{Event, Events, ManagerBus};
 use super::course::OnLoss;
 use super::error::ClusterError;
 use super::join::{Join, random_hex};
@@ -164,12 +163,7 @@ impl Cluster {
         Ok(cluster)
     }
 
-    fn new(
-        bus: ManagerBus,
-        events: UnboundedReceiver<Event>,
-        size: u32,
-        processes: Vec<Process>,
-    ) -> Self {
+    fn new(bus: ManagerBus, events: Events, size: u32, processes: Vec<Process>) -> Self {
         let (gone, on_loss) = (BTreeMap::new(), OnLoss::default());
         let (absent, hellos) = ((0..size).collect(), BTreeMap::new());
         Self { bus, events, size, absent, hellos, processes, epoch: seconds_now(), gone, on_loss }

@@ -3,11 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::bus::{Event, ManagerBus};
+use super::bus::{Event, Events, ManagerBus};
 use super::course::{LostWorker, OnLoss};
 use super::error::ClusterError;
 use super::messages::{Command, Hello, digest};
@@ -28,7 +27,7 @@ const QUIT_LIMIT: Duration = Duration::from_secs(2);
 /// It needs a multi-threaded Tokio runtime: sending a command may block a thread of it.
 pub struct Cluster {
     pub(super) bus: ManagerBus,
-    pub(super) events: UnboundedReceiver<Event>,
+    pub(super) events: Events,
     /// How many workers there are, the lost and the absent ones among them.
     pub(super) size: u32,
     /// The workers that did not come in time, and have no share of the load.
@@ -195,7 +194,7 @@ impl Cluster {
 
     /// Takes note of what happened between rounds.
     fn take_note(&mut self) {
-        while let Ok(event) = self.events.try_recv() {
+        while let Some(event) = self.events.try_recv() {
             match event {
                 Event::Left(worker) if !self.gone.contains_key(&worker) => {
                     self.gone.insert(worker, "it was lost between two rounds".to_owned());

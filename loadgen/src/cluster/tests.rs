@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio_util::sync::CancellationToken;
 
-use super::bus::{Event, ManagerBus, WorkerBus};
+use super::bus::{Event, Events, ManagerBus, WorkerBus};
 use super::error::ClusterError;
 use super::join::{Access, Join};
 use super::messages::{Answer, Command, Hello, News, PROTOCOL, Report, VERSION, digest};
@@ -16,7 +16,7 @@ use crate::measure::{Pulse, Snapshot};
 
 const LIMIT: Duration = Duration::from_secs(2);
 
-async fn manager() -> (ManagerBus, Join, UnboundedReceiver<Event>) {
+async fn manager() -> (ManagerBus, Join, Events) {
     let mut joins = [Join::new("a1", 0).unwrap()];
     let (bus, events) = ManagerBus::listen_on_loopback("a1", &mut joins).await.unwrap();
     let [join] = joins;
@@ -35,7 +35,7 @@ struct Worker {
     gone: CancellationToken,
 }
 
-async fn next(events: &mut UnboundedReceiver<Event>) -> Event {
+async fn next(events: &mut Events) -> Event {
     loop {
         let event = tokio::time::timeout(Duration::from_secs(5), events.recv()).await;
         match event.unwrap().unwrap() {

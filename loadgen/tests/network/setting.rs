@@ -129,6 +129,13 @@ impl Running {
         self.lines.try_iter().map(|(_, line)| line).collect()
     }
 
+    /// The most memory that it has had so far.
+    pub fn peak_memory_mb(&self) -> u64 {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+        peak.trim().trim_end_matches(" kB").parse::<u64>().unwrap() / 1_000
+    }
+
     /// Tells it to leave, and waits until it has; gives its exit code.
     pub fn leave(mut self) -> Option<i32> {
         signal(self.child.id(), Signal::TERM);

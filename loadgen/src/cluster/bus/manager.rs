@@ -43,6 +43,41 @@ pub enum Event {
     Foreign(String),
 }
 
+/// The events as they come. Reports wait packed: unpacked they take a hundred times the memory, and all
+/// workers report at the same moment.
+pub struct Events(UnboundedReceiver<Heard>);
+
+enum Heard {
+    Event(Event),
+    Report { key: String, bytes: Vec<u8> },
+}
+
+impl Events {
+    /// The next one; `None` when the bus is gone.
+    pub async fn recv(&mut self) -> Option<Event> {
+        self.0.recv().await.map(Event::from)
+    }
+
+    /// The next one, if one has come.
+    pub fn try_recv(&mut self) -> Option<Event> {
+        self.0.try_recv().ok().map(Event::from)
+    }
+}
+
+impl From<Heard> for Event {
+    fn from(heard: Heard) -> Self {
+        let (key, bytes) = match heard {
+            Heard::Event(event) => return event,
+            Heard::Report { key, bytes } => (key, bytes),
+        };
+        match decode_report(&bytes) {
+            Ok(report) if worker_in(&key) == Some(report.worker) => Self::Report(report),
+            Ok(report) => Self::Foreign(format!("{key} spoke for worker {}", report.worker)),
+            Err(reason) => Self::Foreign(format!("{key}: {reason}")),
+        }
+    }
+}
+
 /// The manager's end.
 #[derive(Clone)]
 pub struct ManagerBus {
@@ -58,7 +93,7 @@ impl ManagerBus {
     pub async fn listen_on_loopback(
         run: &str,
         joins: &mut [Join],
-    ) -> Result<(Self, UnboundedReceiver<Event>), ClusterError> {
+    ) -> Result<(Self, Events), ClusterError> {
         // 0600, and gone when this function returns: Zenoh reads it once, when it opens.
         let mut dictionary = tempfile::NamedTempFile::new().map_err(ClusterError::bus)?;
         for join in joins.iter() {
@@ -91,7 +126,7 @@ impl ManagerBus {
     pub async fn listen(
         address: &str,
         admits: &Admits<'_>,
-    ) -> Result<(Self, UnboundedReceiver<Event>), ClusterError> {
+    ) -> Result<(Self, Events), ClusterError> {
         let settings = settings::manager(&format!("tls/{address}"), admits);
         let listen = |why: String| ClusterError::Listen { address: address.to_owned(), why };
         // The system's own words tell more than what Zenoh makes of them.
@@ -101,16 +136,13 @@ impl ManagerBus {
         Self::serve(session, admits.run).await
     }
 
-    async fn serve(
-        session: Session,
-        run: &str,
-    ) -> Result<(Self, UnboundedReceiver<Event>), ClusterError> {
+    async fn serve(session: Session, run: &str) -> Result<(Self, Events), ClusterError> {
         // Unbounded, since Zenoh's callbacks must not block; workers send some KiB a second, and
         // a round takes them at once.
         let (events, received) = mpsc::unbounded_channel();
         let alive = declare(&session, run, &events).await.map_err(ClusterError::bus)?;
         let bus = Self { session, run: run.to_owned(), _alive: Arc::new(alive) };
-        Ok((bus, received))
+        Ok((bus, Events(received)))
     }
 
     /// Gives `worker` a command, and waits until it has obeyed.
@@ -136,7 +168,7 @@ impl ManagerBus {
 async fn declare(
     session: &Session,
     run: &str,
-    events: &UnboundedSender<Event>,
+    events: &UnboundedSender<Heard>,
 ) -> zenoh::Result<LivelinessToken> {
     let (hellos, alive, reports) = (events.clone(), events.clone(), events.clone());
     session
@@ -164,8 +196,8 @@ async fn declare(
 }
 
 /// The receiver is gone only when the cluster is being dropped: nobody wants the event then.
-fn send(events: &UnboundedSender<Event>, event: Event) {
-    let _ = events.send(event);
+fn send(events: &UnboundedSender<Heard>, heard: Heard) {
+    let _ = events.send(heard);
 }
 
 /// The worker's number in a key `loadgen/RUN/worker/I/…`.
@@ -173,34 +205,28 @@ fn worker_in(key: &str) -> Option<u32> {
     key.split('/').nth(3)?.parse().ok()
 }
 
-fn presence(sample: &Sample) -> Event {
-    match (worker_in(sample.key_expr()), sample.kind()) {
+fn presence(sample: &Sample) -> Heard {
+    Heard::Event(match (worker_in(sample.key_expr()), sample.kind()) {
         (Some(worker), SampleKind::Put) => Event::Joined(worker),
         (Some(worker), SampleKind::Delete) => Event::Left(worker),
         (None, _) => Event::Foreign(format!("no worker has the key {}", sample.key_expr())),
-    }
+    })
 }
 
-fn report(sample: &Sample) -> Event {
-    let key = sample.key_expr();
-    match decode_report(&sample.payload().to_bytes()) {
-        Ok(report) if worker_in(key) == Some(report.worker) => Event::Report(report),
-        Ok(report) => Event::Foreign(format!("{key} spoke for worker {}", report.worker)),
-        Err(reason) => Event::Foreign(format!("{key}: {reason}")),
-    }
+fn report(sample: &Sample) -> Heard {
+    let key = sample.key_expr().to_string();
+    Heard::Report { key, bytes: sample.payload().to_bytes().into_owned() }
 }
 
-fn answer_hello(query: &Query, events: &UnboundedSender<Event>) {
+fn answer_hello(query: &Query, events: &UnboundedSender<Heard>) {
     let checked = payload::<Hello>(query).and_then(|hello| {
         let (protocol, worker) = (hello.protocol, hello.worker);
         let checked = check_version(protocol, &hello.version);
-        send(
-            events,
-            match &checked {
-                Ok(()) => Event::Hello(hello),
-                Err(reason) => Event::Refused { worker, reason: reason.clone() },
-            },
-        );
+        let event = match &checked {
+            Ok(()) => Event::Hello(hello),
+            Err(reason) => Event::Refused { worker, reason: reason.clone() },
+        };
+        send(events, Heard::Event(event));
         checked
     });
     reply(query, &Answer::from(checked));

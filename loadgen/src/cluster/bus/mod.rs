@@ -28,7 +28,7 @@ use super::error::ClusterError;
 use super::messages::{Answer, decode, encode};
 use super::settings::LARGEST;
 
-pub use manager::{Event, ManagerBus};
+pub use manager::{Event, Events, ManagerBus};
 pub use worker::{Request, WorkerBus};
 
 /// How long a session may take to close.

@@ -9,7 +9,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use zenoh::sample::Locality;
 use zenoh::{Session, Wait};
 
-use super::{Event, ManagerBus, WorkerBus, config};
+use super::{Event, Events, ManagerBus, WorkerBus, config};
 use crate::cluster::authority::{Authority, Identity};
 use crate::cluster::join::{Access, Join};
 use crate::cluster::messages::{Hello, News, Report, encode};
@@ -23,7 +23,7 @@ const A_WHILE: Duration = Duration::from_millis(700);
 /// A manager of two workers on loopback, with TLS, and what each of them has.
 struct Setting {
     bus: ManagerBus,
-    events: UnboundedReceiver<Event>,
+    events: Events,
     joins: Vec<Join>,
     _folder: TempDir,
 }
@@ -65,7 +65,7 @@ fn admits<'a>(run: &'a str, identity: &'a Identity) -> Admits<'a> {
 }
 
 /// All events that come within a while.
-async fn heard(events: &mut UnboundedReceiver<Event>) -> Vec<Event> {
+async fn heard(events: &mut Events) -> Vec<Event> {
     let mut heard = Vec::new();
     while let Ok(Some(event)) = tokio::time::timeout(A_WHILE, events.recv()).await {
         heard.push(event);

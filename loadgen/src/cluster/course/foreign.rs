@@ -1,6 +1,7 @@
 //! A round whose reports are any bytes: what a fuzzer drives, and a bounded test of the same. Whoever
 //! holds a join document can send them.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::{Course, Input, OnLoss, Schedule};
@@ -18,7 +19,8 @@ const WORKERS: u32 = 3;
 /// It must not.
 pub fn take_foreign<'a>(messages: impl IntoIterator<Item = &'a [u8]>) -> Round {
     let schedule = Schedule { measured: ms(100), end: None };
-    let mut course = Course::new(1, WORKERS, Vec::new(), schedule, OnLoss::Continue);
+    let mut course =
+        Course::new(1, WORKERS, &BTreeSet::new(), Vec::new(), schedule, OnLoss::Continue);
     let mut now = Duration::ZERO;
     for message in messages {
         now += ms(250);
@@ -34,7 +36,7 @@ pub fn take_foreign<'a>(messages: impl IntoIterator<Item = &'a [u8]>) -> Round {
     }
     let (workers, lost, refused) =
         course.into_results(|seconds| Duration::from_secs(seconds.into()));
-    let round = Round { workers, lost, refused };
+    let round = Round { workers, lost, refused, start_skew: Duration::ZERO };
     show(&round);
     round
 }

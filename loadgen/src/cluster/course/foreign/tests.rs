@@ -54,8 +54,9 @@ fn news() -> impl Strategy<Value = News> {
     let pulse = (time(), time(), any::<u32>(), time());
     let pulse = pulse.prop_map(|(elapsed, cpu, cpus, lag)| Pulse { elapsed, cpu, cpus, lag });
     let ran_out = prop::collection::vec(".{0,9}", 0..3);
-    let finished = (small(), time(), ran_out)
-        .prop_map(|(snapshots, held, ran_out)| News::Finished { snapshots, held, ran_out });
+    let finished = (small(), time(), ran_out).prop_map(|(snapshots, held, ran_out)| {
+        News::Finished { snapshots, held, ran_out, digest: String::new() }
+    });
     prop_oneof![
         6 => (snapshot(), pulse).prop_map(|(snapshot, pulse)| News::Snapshot(snapshot, pulse)),
         2 => finished,
@@ -123,7 +124,12 @@ fn what_could_not_be_is_refused_with_a_sentence() {
     let snapshot = Snapshot { number: 0, intervals: vec![interval] };
     let news = [
         News::Snapshot(snapshot, Pulse::default()),
-        News::Finished { snapshots: 0, held: Duration::MAX, ran_out: Vec::new() },
+        News::Finished {
+            snapshots: 0,
+            held: Duration::MAX,
+            ran_out: Vec::new(),
+            digest: String::new(),
+        },
     ];
     let round = take(&news.map(|news| Report { epoch: 1, worker: 1, news }));
     assert_eq!(
