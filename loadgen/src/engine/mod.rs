@@ -17,9 +17,11 @@
 mod alarm;
 mod attack;
 mod chance;
+mod change;
 mod check;
 mod countdown;
 mod gate;
+mod later;
 pub mod load;
 mod plan;
 mod senders;
@@ -29,8 +31,10 @@ mod transport;
 mod trial;
 mod user;
 mod verify;
+mod version;
 
 pub use attack::{Attack, EngineError, Finished};
+pub use change::{Asked, Change, Orders, Refused};
 pub use plan::{Plan, Share};
 #[cfg(fuzzing)]
 pub use transport::{Came, Failure, Keep, read_pieces};
