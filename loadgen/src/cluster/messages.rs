@@ -5,12 +5,12 @@ use std::time::Duration;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::engine::{Finished, Plan};
+use crate::engine::{Change, Finished, Plan};
 use crate::measure::{Pulse, Snapshot};
 
 /// The number of this protocol. It goes up with every change to a message of this file, or to a
 /// type that travels in one.
-pub const PROTOCOL: u32 = 4;
+pub const PROTOCOL: u32 = 5;
 
 /// This program's version.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -77,6 +77,13 @@ pub enum Command {
         epoch: u32,
         /// From the receipt of this command to the common start.
         after: Duration,
+    },
+    /// Change the load of the round.
+    Change {
+        /// The round's number.
+        epoch: u32,
+        /// How, and when: not before it has reached every worker.
+        change: Change,
     },
     /// End the round now, and report what there is.
     Stop {
@@ -166,6 +173,7 @@ pub fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
 mod tests {
     use super::*;
     use crate::cluster::testing::plan;
+    use crate::scenario::Amount;
     use proptest::prelude::*;
 
     #[test]
@@ -173,6 +181,15 @@ mod tests {
         let command = Command::Prepare { epoch: 3, plan: Box::new(plan("http://127.0.0.1:1", 3)) };
         let bytes = encode(&command).unwrap();
         assert_eq!(decode::<Command>(&bytes).unwrap(), command);
+    }
+
+    #[test]
+    fn a_change_survives_the_journey_to_the_bit() {
+        for to in [Amount::Users(7), Amount::Rate(0.1 + 0.2)] {
+            let change = Change { at: Duration::from_nanos(1_234_567_891), to };
+            let command = Command::Change { epoch: 3, change };
+            assert_eq!(decode::<Command>(&encode(&command).unwrap()).unwrap(), command);
+        }
     }
 
     #[test]
