@@ -3,6 +3,7 @@
 
 mod bottlenecks;
 mod capacity;
+mod changes;
 mod conclusion;
 mod degraded;
 mod differences;
@@ -18,6 +19,7 @@ mod table;
 mod terminal;
 
 pub use capacity::capacity;
+pub use changes::changed;
 pub use format::{count, duration, milliseconds, quantity, rate};
 pub use json::json;
 pub use progress::Progress;

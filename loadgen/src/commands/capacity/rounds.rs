@@ -229,6 +229,7 @@ impl<'q, 's, 'a> Rounds<'q, 's, 'a> {
             observed,
             verified,
             answers: Vec::new(),
+            changes: Vec::new(),
             whole: true,
             ended: None,
         })

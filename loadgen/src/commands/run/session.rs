@@ -7,17 +7,18 @@ use std::path::{Path, PathBuf};
 use tokio_util::sync::CancellationToken;
 
 use super::calibration::{calibrate, known};
+use super::control::Control;
 use super::fail_fast::FailFast;
 use super::generator::{Generator, Yield};
 use super::job::{Job, Subject};
 use super::order::order;
 use super::watch::{self, Services};
-use super::{losses, proof, workers};
+use super::{control, losses, proof, workers};
 use crate::cluster::Seen;
 use crate::commands::{Exit, Failure};
-use crate::engine::{self, Plan};
+use crate::engine::{self, Orders, Plan};
 use crate::lab::{Lab, LabError, Layout, Observed, Target};
-use crate::measure::{Calibration, Counts, Phase, Series, StoppedEarly};
+use crate::measure::{Calibration, ChangeRecord, Counts, Phase, Series, StoppedEarly};
 use crate::report::Progress;
 
 /// What is said of proofs where there is no lab.
@@ -34,6 +35,8 @@ pub struct Session<'a> {
     /// The folder for workers' logs.
     logs: PathBuf,
     interrupt: CancellationToken,
+    /// Who may change the load, while it is on.
+    control: Option<Control>,
     /// What ends the run early, where that was asked for.
     fail_fast: Option<FailFast<'a>>,
 }
@@ -55,7 +58,9 @@ pub struct Round {
     /// What the backends answered afterwards, by the scenario's proofs; empty where the round is not
     /// whole.
     pub answers: Vec<i64>,
-    /// Whether it went to its planned end with all of its load.
+    /// How its load was changed while it ran.
+    pub changes: Vec<ChangeRecord>,
+    /// Whether it went to its planned end with all of its load, and with no other.
     pub whole: bool,
     /// How the target or a backend ended, if one ended by itself.
     pub ended: Option<String>,
@@ -116,7 +121,13 @@ impl<'a> Session<'a> {
     ) -> Self {
         let fail_fast = job.fail_fast.then(|| FailFast::new(&job.scenario));
         let (generator, logs) = (Generator::Process, logs.to_owned());
-        Self { job, lab, generator, progress, layout, logs, interrupt, fail_fast }
+        Self { job, lab, generator, progress, layout, logs, interrupt, control: None, fail_fast }
+    }
+
+    /// The same, whose rounds are `control`'s to change.
+    #[must_use]
+    pub fn with_control(self, control: Control) -> Self {
+        Self { control: Some(control), ..self }
     }
 
     /// Measures all rounds, or as many as an interrupt or an error allow.
@@ -263,7 +274,9 @@ impl<'a> Session<'a> {
         let failed = self.fail_fast.as_ref().is_some_and(|watch| watch.failed().is_some());
         let cut = self.interrupt.is_cancelled() || (failed && planned != Some(yielded.held));
         let all_of_it = yielded.is_whole() && yielded.ran_out.is_empty();
-        let whole = all_of_it && ended.is_none() && !cut;
+        let changes: Vec<ChangeRecord> =
+            yielded.changes.iter().map(|c| control::recorded(c, self.job.warmup)).collect();
+        let whole = all_of_it && changes.is_empty() && ended.is_none() && !cut;
         let how = ended.as_ref().map(ToString::to_string);
         let mut round = Round {
             target,
@@ -273,6 +286,7 @@ impl<'a> Session<'a> {
             observed,
             verified,
             answers: Vec::new(),
+            changes,
             whole,
             ended: how,
         };
@@ -342,7 +356,11 @@ impl<'a> Session<'a> {
             }
             Seen::Lost(lost) => progress.note(&losses::note(lost, on_loss)),
         };
-        let round = self.generator.round(plan, stop.clone(), show);
+        let mut orders = Orders::from(stop.clone());
+        if let Some(control) = &self.control {
+            orders.changes = control.open(name, plan.warmup);
+        }
+        let round = self.generator.round(plan, orders, show);
         let (yielded, ended) = services.during(round, &stop).await;
         over.cancel();
         let observed = observed.await.unwrap_or_default();
