@@ -3,12 +3,14 @@
 use std::io::{self, IsTerminal, Stdin};
 use std::time::Duration;
 
+use rustix::process::getpgrp;
+use rustix::termios::{LocalModes, tcgetattr, tcgetpgrp};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
 use super::{Control, Refusal, Wish};
 
-/// How often a run in the background looks whether it is in the foreground again.
+/// How often a run looks whether the terminal is its own again.
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// Reads lines from standard input as long as the run goes on, where that is a terminal.
@@ -25,8 +27,7 @@ async fn read(stdin: &Stdin, control: &Control) -> io::Result<()> {
     let mut typed = Vec::new();
     loop {
         until_readable().await?;
-        // The terminal would stop a process of the background that reads from it.
-        if rustix::termios::tcgetpgrp(stdin)? != rustix::process::getpgrp() {
+        if !is_ours(stdin)? {
             tokio::time::sleep(PAUSE).await;
             continue;
         }
@@ -42,6 +43,13 @@ async fn read(stdin: &Stdin, control: &Control) -> io::Result<()> {
             obey(String::from_utf8_lossy(&line).trim(), control).await;
         }
     }
+}
+
+/// Whether what is typed is for this run. The terminal stops a process of the background that reads
+/// from it; and a pager that shows the result takes single keys.
+fn is_ours(stdin: &Stdin) -> io::Result<bool> {
+    let in_lines = tcgetattr(stdin)?.local_modes.contains(LocalModes::ICANON);
+    Ok(in_lines && tcgetpgrp(stdin)? == getpgrp())
 }
 
 /// Registered anew each time: otherwise what is left after a read would not be told of.
