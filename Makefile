@@ -11,7 +11,7 @@ PYTHON := .venv/bin/python
 # Where `make bench` looks for peers first, before the PATH.
 PEERS := .loadgen/peers
 
-.PHONY: help run build test test-rust test-python lint fmt clean
+.PHONY: help run build test test-rust test-python test-network lint fmt clean
 .PHONY: trust bench bench-parts bench-features bench-footprint bench-manager bench-docs simulated-workers
 .PHONY: peers peer-wrk peer-oha peer-hey peer-k6 peer-locust peer-goose
 
@@ -45,6 +45,9 @@ fmt: $(PYTHON) ## Format everything
 	$(CARGO) fmt
 	$(PYTHON) -m ruff check --fix
 	$(PYTHON) -m ruff format
+
+test-network: ## Cut, stall and slow down networks between hosts: two minutes, on an idle machine
+	$(CARGO) test $(CARGO_FLAGS) --test network -- --nocapture
 
 trust: ## Hold what loadgen finds against what is known: 45 minutes, on an idle machine
 	$(CARGO) test $(CARGO_FLAGS) --test trust -- --ignored --nocapture --test-threads 1

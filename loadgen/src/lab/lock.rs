@@ -3,13 +3,15 @@
 use std::fs::File;
 use std::io;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::fs::{FlockOperation, flock};
 
 use super::error::LabError;
 
 const TRY_AGAIN: Duration = Duration::from_millis(50);
+/// From here on somebody is told that it waits.
+const LONG: Duration = Duration::from_secs(2);
 
 /// Held as long as this value lives. The file stays.
 #[derive(Debug)]
@@ -40,14 +42,16 @@ impl Lock {
         lock().map_err(LabError::file("lock", path))
     }
 
-    /// The lock, as soon as nobody else holds it; `waits` is called once if that is not now.
+    /// The lock, as soon as nobody else holds it; `waits` is called once if that takes long.
     pub async fn wait(path: &Path, waits: impl FnOnce()) -> Result<Self, LabError> {
-        let mut waits = Some(waits);
+        let (since, mut waits) = (Instant::now(), Some(waits));
         loop {
             if let Some(lock) = Self::attempt(path)? {
                 return Ok(lock);
             }
-            if let Some(waits) = waits.take() {
+            if since.elapsed() >= LONG
+                && let Some(waits) = waits.take()
+            {
                 waits();
             }
             tokio::time::sleep(TRY_AGAIN).await;

@@ -1,5 +1,5 @@
 //! Keeps what there is of a run in its folder while it goes on: whoever kills loadgen, or its machine,
-//! takes no more of it along than the last second.
+//! takes no more of it along than the last second, or, of a very long run, the last few.
 
 use std::cell::OnceCell;
 use std::time::{Duration, Instant, SystemTime};
@@ -59,6 +59,10 @@ impl<'a> Keeper<'a> {
     }
 }
 
+/// How many times as long as it took to save a run it is left alone: the longer a run is, the longer that
+/// takes, and it shall take a fiftieth of a core at the most.
+const REST: u32 = 50;
+
 /// Saves a round while it goes on.
 pub struct Keeping<'a> {
     keeper: &'a Keeper<'a>,
@@ -71,6 +75,8 @@ pub struct Keeping<'a> {
     held: Option<Duration>,
     /// When the first results came that are not saved yet.
     since: Option<Instant>,
+    /// When it may be saved again.
+    rested: Instant,
 }
 
 impl<'a> Keeping<'a> {
@@ -82,7 +88,8 @@ impl<'a> Keeping<'a> {
         plan: &Plan,
     ) -> Self {
         let (before, held) = (plan.warmup + plan.ramp_up(), plan.scenario.load.held());
-        Self { keeper, measured, round: Some(round), before, held, since: None }
+        let (round, since, rested) = (Some(round), None, Instant::now());
+        Self { keeper, measured, round, before, held, since, rested }
     }
 
     /// Takes results of a worker.
@@ -100,7 +107,8 @@ impl<'a> Keeping<'a> {
 
     /// Saves what came, once all that belongs to the same second can be here.
     pub fn save_when_due(&mut self) {
-        if self.since.is_none_or(|since| since.elapsed() < SETTLE) {
+        let now = Instant::now();
+        if self.since.is_none_or(|since| now < since + SETTLE) || now < self.rested {
             return;
         }
         self.since = None;
@@ -108,6 +116,7 @@ impl<'a> Keeping<'a> {
             self.measured.rounds.push(round);
             self.keeper.keep(self.measured, None);
             self.round = self.measured.rounds.pop();
+            self.rested = Instant::now() + now.elapsed() * REST;
         }
     }
 }
