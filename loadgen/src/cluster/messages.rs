@@ -13,7 +13,7 @@ use crate::measure::{Pulse, Snapshot};
 
 /// The number of this protocol. It goes up with every change to a message of this file, or to a
 /// type that travels in one.
-pub const PROTOCOL: u32 = 5;
+pub const PROTOCOL: u32 = 6;
 
 /// This program's version.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
