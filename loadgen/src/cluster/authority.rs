@@ -2,20 +2,23 @@
 //! manager and its workers, and nobody else does.
 //!
 //! A certificate tells what its holder may be (RFC 5280, section 4.2.1.12): a worker's is no good for
-//! a manager. The manager's also names its address, as TLS wants it.
+//! a manager. The manager's also names its address, as TLS wants it. Each worker has a password besides,
+//! which its manager knows again (HMAC, RFC 2104).
 
 use std::fs;
 use std::io::Write;
 use std::path::Path;
 
+use hmac::{Hmac, Mac};
 use rcgen::{
     BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
     KeyUsagePurpose,
 };
 use serde::{Deserialize, Serialize};
+use sha2::Sha256;
 
 use super::error::ClusterError;
-use super::join::random_hex;
+use super::join::{hex, random_hex};
 
 /// The file of an authority in its folder.
 const FILE: &str = "authority";
@@ -37,6 +40,8 @@ pub struct Authority {
     pub run: String,
     certificate: String,
     issuer: Issuer<'static, KeyPair>,
+    /// What passwords are made of.
+    secret: String,
 }
 
 /// As it is kept in its file.
@@ -45,6 +50,7 @@ struct Kept {
     run: String,
     certificate: String,
     key: String,
+    secret: String,
 }
 
 impl Authority {
@@ -64,7 +70,7 @@ impl Authority {
                 Self::from_kept(kept).map_err(|e| failed(&e))
             }
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                let kept = Kept::new(random_hex(8)?).map_err(|e| failed(&e))?;
+                let kept = Kept::new(random_hex(8)?, random_hex(32)?).map_err(|e| failed(&e))?;
                 write_secret(&path, &kept)?;
                 Self::from_kept(kept).map_err(|e| failed(&e))
             }
@@ -73,9 +79,9 @@ impl Authority {
     }
 
     fn from_kept(kept: Kept) -> Result<Self, rcgen::Error> {
-        let Kept { run, certificate, key } = kept;
+        let Kept { run, certificate, key, secret } = kept;
         let issuer = Issuer::new(of_authority(&run), KeyPair::from_pem(&key)?);
-        Ok(Self { run, certificate, issuer })
+        Ok(Self { run, certificate, issuer, secret })
     }
 
     /// What proves the manager at this host, a name or an address.
@@ -93,6 +99,15 @@ impl Authority {
     /// Where no key can be made.
     pub fn worker(&self, user: &str) -> Result<Identity, ClusterError> {
         self.certify(CertificateParams::default(), user, ExtendedKeyUsagePurpose::ClientAuth)
+    }
+
+    /// The password of this worker, always the same.
+    #[must_use]
+    pub fn password(&self, user: &str) -> String {
+        #[expect(clippy::expect_used, reason = "HMAC takes a key of any length")]
+        let mut code = Hmac::<Sha256>::new_from_slice(self.secret.as_bytes()).expect("any length");
+        code.update(user.as_bytes());
+        hex(&code.finalize().into_bytes())
     }
 
     fn certify(
@@ -115,10 +130,10 @@ impl Authority {
 }
 
 impl Kept {
-    fn new(run: String) -> Result<Self, rcgen::Error> {
+    fn new(run: String, secret: String) -> Result<Self, rcgen::Error> {
         let key = KeyPair::generate()?;
         let certificate = of_authority(&run).self_signed(&key)?.pem();
-        Ok(Self { run, certificate, key: key.serialize_pem() })
+        Ok(Self { run, certificate, key: key.serialize_pem(), secret })
     }
 }
 

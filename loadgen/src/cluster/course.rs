@@ -133,10 +133,14 @@ impl Course {
         schedule: Schedule,
         on_loss: OnLoss,
     ) -> Self {
-        let state = |worker| match lost.iter().any(|lost| lost.worker == worker) {
-            _ if absent.contains(&worker) => State::Absent,
-            true => State::Lost,
-            false => State::Awaited,
+        let state = |worker| {
+            if absent.contains(&worker) {
+                State::Absent
+            } else if lost.iter().any(|lost| lost.worker == worker) {
+                State::Lost
+            } else {
+                State::Awaited
+            }
         };
         let member = |worker| Member { state: state(worker), heard: schedule.measured };
         Self {

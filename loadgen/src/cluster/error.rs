@@ -75,20 +75,33 @@ pub enum ClusterError {
         why: String,
     },
     /// Nobody listens where the manager should be.
-    #[error("no manager was found at {endpoint} within {}", humantime::format_duration(*limit))]
+    #[error("no manager was found at {address} within {}: {why}", humantime::format_duration(*limit))]
     #[diagnostic(help("is the manager running, and can its address be reached from here?"))]
     Unreachable {
         /// The manager's address.
-        endpoint: String,
+        address: String,
         /// How long was tried.
         limit: Duration,
+        /// What came of the last attempt.
+        why: String,
+    },
+    /// Somebody listens where the manager should be, who is not the manager.
+    #[error("who listens at {address} is not the manager of this join document: {why}")]
+    #[diagnostic(help(
+        "take a document that this manager wrote, and let it listen under the name that is in it"
+    ))]
+    NotTheManager {
+        /// The manager's address.
+        address: String,
+        /// What speaks against it.
+        why: String,
     },
     /// Somebody listens, and lets this worker not in.
-    #[error("the manager at {endpoint} did not let {user} in")]
+    #[error("the manager at {address} did not let {user} in")]
     #[diagnostic(help("the join document is of another run, or its password is wrong"))]
     NotLetIn {
         /// The manager's address.
-        endpoint: String,
+        address: String,
         /// Who asked.
         user: String,
     },

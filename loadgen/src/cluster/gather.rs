@@ -10,11 +10,10 @@ use super::authority::Authority;
 use super::bus::{Event, Events, ManagerBus};
 use super::course::OnLoss;
 use super::error::ClusterError;
-use super::join::{Join, random_hex};
+use super::join::{Join, host, random_hex};
 use super::manager::{Cluster, TICK};
 use super::messages::Hello;
 use super::process::Process;
-use super::settings::{Admits, By};
 
 /// How long workers on this machine may take to join.
 const JOIN_LIMIT: Duration = Duration::from_secs(15);
@@ -103,9 +102,9 @@ impl Cluster {
         // Letters and digits, as the join document wants it.
         let run = random_hex(8)?;
         let mut joins = (0..workers.count)
-            .map(|worker| Join::new(&run, worker))
+            .map(|worker| Join::on_loopback(&run, worker))
             .collect::<Result<Vec<_>, _>>()?;
-        let (bus, events) = ManagerBus::listen_on_loopback(&run, &mut joins).await?;
+        let (bus, events) = ManagerBus::listen_on_loopback(&mut joins).await?;
         let mut processes = Vec::new();
         for join in &joins {
             let logs = workers.logs.as_deref();
@@ -141,14 +140,10 @@ impl Cluster {
         let RemoteWorkers { count, address, folder, lease, limit } = workers;
         let authority = Authority::of(folder)?;
         let identity = authority.manager(host(address))?;
-        let admits = Admits {
-            run: &authority.run,
-            workers: *count as usize,
-            by: By::Certificate(&identity),
-            lease: *lease,
-        };
-        let (bus, events) = ManagerBus::listen(address, &admits).await?;
-        tell(Gathering::Listening(Join::write_all(folder, &authority, address, *count, *lease)?));
+        let joins = Join::of_all(&authority, address, *count, *lease)?;
+        let (bus, events) = ManagerBus::listen(address, &identity, &joins).await?;
+        let files = joins.iter().map(|join| join.write(folder)).collect::<Result<_, _>>()?;
+        tell(Gathering::Listening(files));
         let mut cluster = Self::new(bus, events, *count, Vec::new());
         let gathered = cluster.wait_for_all(*limit, |gathering| {
             tell(gathering);
@@ -220,22 +215,4 @@ impl Cluster {
 fn seconds_now() -> u32 {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     since.map_or(0, |since| u32::try_from(since.as_secs()).unwrap_or(0))
-}
-
-/// The host of `HOST:PORT`; an IPv6 address without its brackets.
-fn host(address: &str) -> &str {
-    let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
-    host.trim_start_matches('[').trim_end_matches(']')
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_host_is_what_stands_before_the_port() {
-        assert_eq!(host("load-1:7447"), "load-1");
-        assert_eq!(host("10.0.0.1:7447"), "10.0.0.1");
-        assert_eq!(host("[fd00::1]:7447"), "fd00::1");
-    }
 }

@@ -20,16 +20,19 @@ pub struct Join {
     pub protocol: u32,
     /// The manager's version.
     pub version: String,
-    /// Where the manager listens, in Zenoh's notation: `tcp/127.0.0.1:7447`, `tls/load-1:7447`.
-    pub endpoint: String,
+    /// Where the manager listens: `HOST:PORT`.
+    pub address: String,
     /// The run that the worker belongs to.
     pub run: String,
     /// The worker's number, from 0.
     pub worker: u32,
     /// How long each side waits for the other one that is silent.
     pub lease: Duration,
-    /// What proves who the worker is, and who the manager.
-    pub access: Access,
+    /// What proves which worker it is.
+    pub password: String,
+    /// What proves that it is one of this manager's, and who the manager is; not needed on the loopback
+    /// interface, where nobody can take the manager's place.
+    pub identity: Option<Identity>,
 }
 
 /// Who has made a document; all versions have this in it.
@@ -39,64 +42,59 @@ struct Maker {
     version: String,
 }
 
-/// What proves who a worker is.
-#[derive(Clone, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Access {
-    /// A password, on the loopback interface, where nobody can take the manager's place.
-    Password(String),
-    /// A certificate, and the one by which the manager is known.
-    Certificate(Identity),
-}
-
 impl Join {
-    /// A document for `worker` of `run`, with a new password. The endpoint is filled in when it
-    /// is known.
-    pub(super) fn new(run: &str, worker: u32) -> Result<Self, ClusterError> {
-        Ok(Self {
+    fn new(run: &str, worker: u32, password: String) -> Self {
+        Self {
             protocol: PROTOCOL,
             version: VERSION.to_owned(),
-            endpoint: String::new(),
+            address: String::new(),
             run: run.to_owned(),
             worker,
             lease: LEASE,
-            access: Access::Password(random_hex(32)?),
-        })
+            password,
+            identity: None,
+        }
     }
 
-    /// Writes a document for each of `workers` workers into the folder, `1` and so on, by which they
-    /// find the manager at `address` and are known to it.
+    /// A document for `worker` of `run`, with a new password. The address is filled in when it is
+    /// known.
+    pub(super) fn on_loopback(run: &str, worker: u32) -> Result<Self, ClusterError> {
+        Ok(Self::new(run, worker, random_hex(32)?))
+    }
+
+    /// A document for each of `workers` workers, by which they find the manager at `address` and are
+    /// known to it. Earlier ones of this authority stay good.
     ///
     /// # Errors
-    /// Where a file can't be written.
-    pub fn write_all(
-        folder: &Path,
+    /// Where no key can be made.
+    pub fn of_all(
         authority: &Authority,
         address: &str,
         workers: u32,
         lease: Duration,
-    ) -> Result<Vec<PathBuf>, ClusterError> {
-        let write = |worker: u32| {
-            let mut join = Self::new(&authority.run, worker)?;
-            join.endpoint = format!("tls/{address}");
-            join.lease = lease;
-            join.access = Access::Certificate(authority.worker(&join.user())?);
-            let path = folder.join((worker + 1).to_string());
-            write_secret(&path, &join).map(|()| path)
+    ) -> Result<Vec<Self>, ClusterError> {
+        let document = |worker| {
+            let user = user(worker);
+            let identity = Some(authority.worker(&user)?);
+            let join = Self::new(&authority.run, worker, authority.password(&user));
+            Ok(Self { address: address.to_owned(), lease, identity, ..join })
         };
-        (0..workers).map(write).collect()
+        (0..workers).map(document).collect()
     }
 
-    /// Who the worker is: what its password or its certificate is of.
+    /// Writes it into the folder, as `1` and so on, and gives the path.
+    ///
+    /// # Errors
+    /// Where the file can't be written.
+    pub fn write(&self, folder: &Path) -> Result<PathBuf, ClusterError> {
+        let path = folder.join((self.worker + 1).to_string());
+        write_secret(&path, self).map(|()| path)
+    }
+
+    /// Who the worker is: what its password and its certificate are of.
     #[must_use]
     pub fn user(&self) -> String {
-        format!("worker-{}", self.worker)
-    }
-
-    /// The manager's host and port.
-    #[must_use]
-    pub fn address(&self) -> &str {
-        self.endpoint.split_once('/').map_or(&self.endpoint, |(_, address)| address)
+        user(self.worker)
     }
 
     /// Reads a document, and refuses that of another version.
@@ -125,8 +123,18 @@ impl Join {
 
 impl fmt::Debug for Join {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Join of {} to run {} at {}", self.user(), self.run, self.endpoint)
+        write!(f, "Join of {} to run {} at {}", self.user(), self.run, self.address)
     }
+}
+
+fn user(worker: u32) -> String {
+    format!("worker-{worker}")
+}
+
+/// The host of `HOST:PORT`; an IPv6 address without its brackets.
+pub(super) fn host(address: &str) -> &str {
+    let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
+    host.trim_start_matches('[').trim_end_matches(']')
 }
 
 /// `bytes` random bytes from the operating system, in hexadecimal.
@@ -135,7 +143,12 @@ pub(super) fn random_hex(bytes: usize) -> Result<String, ClusterError> {
     SysRng
         .try_fill_bytes(&mut random)
         .map_err(|e| ClusterError::Bus(format!("no random bytes: {e}")))?;
-    Ok(random.iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(hex(&random))
+}
+
+/// Bytes in hexadecimal.
+pub(super) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]
@@ -144,7 +157,7 @@ mod tests {
 
     #[test]
     fn another_version_is_refused_before_anything_is_sent() {
-        let mut join = Join::new("a1", 0).unwrap();
+        let mut join = Join::on_loopback("a1", 0).unwrap();
         join.protocol += 1;
         let error = Join::parse(&serde_json::to_string(&join).unwrap()).unwrap_err();
         assert_eq!(
@@ -159,19 +172,45 @@ mod tests {
 
     #[test]
     fn secrets_differ_and_are_not_shown() {
-        let (a, b) = (Join::new("a1", 0).unwrap(), Join::new("a1", 1).unwrap());
-        let secret = |join: &Join| match &join.access {
-            Access::Password(password) => password.clone(),
-            Access::Certificate(identity) => identity.key.clone(),
+        let (a, b) = (Join::on_loopback("a1", 0).unwrap(), Join::on_loopback("a1", 1).unwrap());
+        assert_eq!(a.password.len(), 64);
+        assert_ne!(a.password, b.password);
+        assert!(!format!("{a:?}").contains(&a.password));
+    }
+
+    #[test]
+    fn documents_of_one_authority_stay_good() {
+        let folder = tempfile::tempdir().unwrap();
+        let authority = Authority::of(folder.path()).unwrap();
+        let all = |workers| Join::of_all(&authority, "load-1:7447", workers, LEASE).unwrap();
+        let (earlier, later) = (all(2), all(3));
+        let passwords = |joins: &[Join]| -> Vec<String> {
+            joins.iter().map(|join| join.password.clone()).collect()
         };
-        assert_eq!(secret(&a).len(), 64);
-        assert_ne!(secret(&a), secret(&b));
-        assert!(!format!("{a:?}").contains(&secret(&a)));
+        assert_eq!(passwords(&earlier), passwords(&later)[..2]);
+        assert_eq!(later[2].user(), "worker-2");
+        assert_ne!(later[0].password, later[2].password);
+        let other = tempfile::tempdir().unwrap();
+        let other = Authority::of(other.path()).unwrap();
+        assert_ne!(other.password("worker-0"), earlier[0].password);
+        let path = later[2].write(folder.path()).unwrap();
+        let read = Join::parse(&std::fs::read_to_string(path).unwrap()).unwrap();
+        assert_eq!(
+            (read.address, read.password),
+            ("load-1:7447".into(), later[2].password.clone())
+        );
+    }
+
+    #[test]
+    fn a_host_is_what_stands_before_the_port() {
+        assert_eq!(host("load-1:7447"), "load-1");
+        assert_eq!(host("10.0.0.1:7447"), "10.0.0.1");
+        assert_eq!(host("[fd00::1]:7447"), "fd00::1");
     }
 
     #[test]
     fn a_run_that_would_be_a_wildcard_is_refused() {
-        let mut join = Join::new("a1", 0).unwrap();
+        let mut join = Join::on_loopback("a1", 0).unwrap();
         join.run = "**".to_owned();
         assert!(Join::parse(&serde_json::to_string(&join).unwrap()).is_err());
         assert!(Join::parse("{").is_err());

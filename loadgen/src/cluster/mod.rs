@@ -12,7 +12,8 @@
 //! gives that one up for good: should it come back, it is told to leave.
 //!
 //! - `messages`: what is said; `bus`: how it travels, the only place that names Zenoh;
-//!   `settings`, `permissions`: how that is set up, and who may do what. `join`, `authority`: who is who.
+//!   `settings`, `permissions`: how that is set up, and who may do what. `tunnel`: TLS around it.
+//!   `join`, `authority`: who is who.
 //! - `collector`: pure; puts reports together, whatever order they come in.
 //! - `course`: pure; who is waited for, who is lost, and what is to be done about it.
 //! - `gather`, `manager`, `round`, `process`: the manager's side. `worker`, `pulse`: the other one.
@@ -36,6 +37,7 @@ mod settings;
 mod testing;
 #[cfg(test)]
 mod tests;
+mod tunnel;
 mod worker;
 
 pub use allowed::{Allowed, AllowedTarget};
@@ -57,4 +59,5 @@ pub use worker::{Joined, Terms, join};
 pub mod parts {
     pub use super::bus::{Request, WorkerBus};
     pub use super::messages::{Answer, Command, Hello, News, Report};
+    pub use super::tunnel::{Refusal, Tunnel, connect};
 }

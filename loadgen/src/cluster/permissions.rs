@@ -6,9 +6,8 @@
 
 use serde_json::{Value, json};
 
-/// For `workers` workers of `run`, who are told apart by `subjects`: `usernames` or
-/// `cert_common_names`, `worker-0` and so on.
-pub fn permissions(run: &str, workers: usize, subjects: &str) -> Value {
+/// For `workers` workers of `run`, whose names are `worker-0` and so on.
+pub fn permissions(run: &str, workers: usize) -> Value {
     let (mut rules, mut who, mut policies) = (vec![to_workers(run)], Vec::new(), Vec::new());
     rules.extend(from_workers(run));
     let of_all: Vec<String> =
@@ -18,7 +17,7 @@ pub fn permissions(run: &str, workers: usize, subjects: &str) -> Value {
         let own = from_worker(run, worker);
         let ids = own.iter().filter_map(|rule| rule["id"].as_str().map(str::to_owned));
         let ids: Vec<String> = of_all.iter().cloned().chain(ids).collect();
-        who.push(json!({ "id": name, subjects: [name] }));
+        who.push(json!({ "id": name, "usernames": [name] }));
         policies.push(json!({ "rules": ids, "subjects": [name] }));
         rules.extend(own);
     }

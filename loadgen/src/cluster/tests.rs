@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::bus::{Event, Events, ManagerBus, WorkerBus};
 use super::error::ClusterError;
-use super::join::{Access, Join};
+use super::join::Join;
 use super::messages::{Answer, Command, Hello, News, PROTOCOL, Report, VERSION, digest};
 use super::testing::plan;
 use super::{Cluster, Gathering, RemoteWorkers, Terms};
@@ -17,8 +17,8 @@ use crate::measure::{Pulse, Snapshot};
 const LIMIT: Duration = Duration::from_secs(2);
 
 async fn manager() -> (ManagerBus, Join, Events) {
-    let mut joins = [Join::new("a1", 0).unwrap()];
-    let (bus, events) = ManagerBus::listen_on_loopback("a1", &mut joins).await.unwrap();
+    let mut joins = [Join::on_loopback("a1", 0).unwrap()];
+    let (bus, events) = ManagerBus::listen_on_loopback(&mut joins).await.unwrap();
     let [join] = joins;
     (bus, join, events)
 }
@@ -49,21 +49,22 @@ async fn next(events: &mut Events) -> Event {
 async fn a_worker_with_a_wrong_password_is_not_let_in() {
     let (bus, right, _events) = manager().await;
     let mut wrongs = [right.clone(), right.clone(), right.clone()];
-    wrongs[0].access = Access::Password("0".repeat(64));
+    wrongs[0].password = "0".repeat(64);
     wrongs[1].worker = 1;
-    wrongs[2].endpoint = "tcp/127.0.0.1:1".to_owned();
+    wrongs[2].address = "127.0.0.1:1".to_owned();
     let mut messages = Vec::new();
     for wrong in &wrongs {
         let error = join(wrong, &Hello::from_worker(0)).await.err().unwrap();
         messages.push(error.to_string());
     }
-    let at = &right.endpoint;
+    let at = &right.address;
     assert_eq!(
         messages,
         [
             format!("the manager at {at} did not let worker-0 in"),
             format!("the manager at {at} did not let worker-1 in"),
-            "no manager was found at tcp/127.0.0.1:1 within 2s".to_owned(),
+            "no manager was found at 127.0.0.1:1 within 2s: Connection refused (os error 111)"
+                .to_owned(),
         ]
     );
     assert!(join(&right, &Hello::from_worker(0)).await.is_ok(), "the others are not disturbed");

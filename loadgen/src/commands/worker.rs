@@ -60,13 +60,19 @@ async fn serve(args: &WorkerArgs, allowed: Allowed) -> Result<(), ClusterError> 
 
 /// Waits for the manager, and serves it until it is done or gone.
 async fn serve_one(document: &Join, terms: &Terms) -> Result<(), ClusterError> {
-    let address = document.address();
+    let address = &document.address;
     say(format!("waiting for the manager at {address}"));
     loop {
         let terms = Terms { gone: CancellationToken::new(), ..terms.clone() };
         let joined = match join(document, terms.clone()).await {
             // It is not there yet.
             Err(ClusterError::Unreachable { .. }) => continue,
+            // It went again, or its network did.
+            Err(error @ (ClusterError::ManagerGone | ClusterError::Bus(_))) => {
+                say(error);
+                tokio::time::sleep(PAUSE).await;
+                continue;
+            }
             Err(ClusterError::Signalled) => return Ok(()),
             joined => joined?,
         };

@@ -49,7 +49,7 @@ fn worker_with(document: &str) -> String {
 fn a_worker_refuses_a_join_document_that_is_not_for_it() {
     let version = env!("CARGO_PKG_VERSION");
     let said = worker_with(&format!(
-        r#"{{"protocol":99,"version":"{version}","endpoint":"tcp/127.0.0.1:1","run":"a","worker":0,"user":"u","password":"hunter2"}}"#
+        r#"{{"protocol":99,"version":"{version}","address":"127.0.0.1:1","run":"a","worker":0,"user":"u","password":"hunter2"}}"#
     ));
     assert!(said.contains("this worker refused the manager"), "{said}");
     assert!(said.contains("protocol 99"), "{said}");

@@ -73,7 +73,7 @@ impl Setting {
     /// Starts a worker that takes the proxy for its manager.
     pub fn worker_behind(&self, proxy: &Proxy, number: u32) -> Running {
         let mut join = self.join(number);
-        join["endpoint"] = format!("tls/{}", proxy.address).into();
+        join["address"] = proxy.address.to_string().into();
         let file = format!("join/{number}-aside");
         fs::write(self.project.path(&file), join.to_string()).unwrap();
         Running::start(self.project.command(&["worker", "--join", &file]))

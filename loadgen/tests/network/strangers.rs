@@ -1,12 +1,16 @@
 //! Who burdens a manager during a run: with a message larger than it takes, by somebody with a worker's
 //! document, and with connections that say nothing.
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
+use loadgen::cluster::Join;
+use loadgen::cluster::parts::connect;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde_json::{Value, json};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 
 use crate::ALONE;
 use crate::setting::{Running, Setting};
@@ -23,12 +27,15 @@ async fn a_message_of_a_gigabyte_disturbs_nobody() {
     let manager = setting.manager(10, &[]);
     let workers = [setting.worker(1), setting.worker(2)];
     setting.server.until_loaded(2).await;
-    let join = setting.join(2);
+    let join = Join::parse(&setting.join(2).to_string()).unwrap();
+    let (deadline, identity) = (Instant::now() + Duration::from_secs(5), join.identity.as_ref());
+    let connected = connect(&join.address, identity.unwrap(), deadline).await;
+    let (_tunnel, address) = connected.unwrap();
     let sending = tokio::task::spawn_blocking(move || {
         use zenoh::Wait;
-        let config = zenoh::Config::from_json5(&as_worker(&join).to_string()).unwrap();
+        let config = zenoh::Config::from_json5(&as_worker(&join, address).to_string()).unwrap();
         let session = zenoh::open(config).wait().unwrap();
-        let key = format!("loadgen/{}/worker/1/report", join["run"].as_str().unwrap());
+        let key = format!("loadgen/{}/worker/1/report", join.run);
         let sent = session
             .put(key, vec![7_u8; 1 << 30])
             .congestion_control(zenoh::qos::CongestionControl::Block)
@@ -45,23 +52,13 @@ async fn a_message_of_a_gigabyte_disturbs_nobody() {
 }
 
 /// What a worker says in Zenoh's terms, but for all limits.
-fn as_worker(join: &Value) -> Value {
-    let encoded = |pem: &Value| {
-        use base64::Engine;
-        base64::engine::general_purpose::STANDARD.encode(pem.as_str().unwrap())
-    };
-    let identity = &join["access"]["certificate"];
+fn as_worker(join: &Join, address: SocketAddr) -> Value {
     json!({
         "mode": "client",
         "listen": { "endpoints": [] },
-        "connect": { "endpoints": [join["endpoint"]], "timeout_ms": 5_000, "exit_on_failure": true },
+        "connect": { "endpoints": [format!("tcp/{address}")], "timeout_ms": 5_000, "exit_on_failure": true },
         "scouting": { "multicast": { "enabled": false }, "gossip": { "enabled": false } },
-        "transport": { "link": { "tls": {
-            "enable_mtls": true,
-            "root_ca_certificate_base64": encoded(&identity["authority"]),
-            "connect_certificate_base64": encoded(&identity["certificate"]),
-            "connect_private_key_base64": encoded(&identity["key"]),
-        } } },
+        "transport": { "auth": { "usrpwd": { "user": join.user(), "password": join.password } } },
     })
 }
 

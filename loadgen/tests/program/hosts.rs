@@ -233,12 +233,16 @@ async fn strangers_neither_get_in_nor_disturb() {
     assert_eq!(other.finished(elsewhere).code, Some(1));
     let foreign = std::fs::read_to_string(other.project.path("join/2")).unwrap();
     let mut foreign: Value = serde_json::from_str(&foreign).unwrap();
-    foreign["endpoint"] = format!("tls/{}", setting.address).into();
+    foreign["address"] = setting.address.clone().into();
     std::fs::write(setting.project.path("join/foreign"), foreign.to_string()).unwrap();
     let stranger = setting.project.command(&["worker", "--join=join/foreign"]).output().unwrap();
     let refused = Finished::of(stranger, &setting.project.path(""));
     assert_eq!(refused.code, Some(1), "{}", refused.said());
-    assert!(refused.stderr.contains("did not let worker-1 in"), "{}", refused.said());
+    assert!(
+        refused.stderr.contains("is not the manager of this join document"),
+        "{}",
+        refused.said()
+    );
     let second = setting.worker(2, &["--once"]);
     // During the run some open connections and say nothing, some say nonsense, one says much of it.
     setting.until_loaded().await;

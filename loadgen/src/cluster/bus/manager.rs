@@ -1,10 +1,11 @@
 //! The manager's end of the network.
 
 use std::io::Write;
-use std::net::TcpListener;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::net::TcpListener;
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use zenoh::Session;
 use zenoh::liveliness::LivelinessToken;
@@ -13,10 +14,12 @@ use zenoh::sample::{Sample, SampleKind};
 use zenoh_ext::{AdvancedSubscriberBuilderExt, HistoryConfig, RecoveryConfig};
 
 use super::{ask, close, config, payload, reply};
+use crate::cluster::authority::Identity;
 use crate::cluster::error::ClusterError;
-use crate::cluster::join::{Access, Join};
+use crate::cluster::join::Join;
 use crate::cluster::messages::{Answer, Command, Hello, Report, check_version, decode_report};
 use crate::cluster::settings::{self, Admits, LEASE};
+use crate::cluster::tunnel::{self, Tunnel};
 
 /// How often a port is looked for; between the search and its use another program may take it.
 const PORT_ATTEMPTS: usize = 10;
@@ -85,55 +88,58 @@ pub struct ManagerBus {
     run: String,
     /// Tells workers that the manager is there, until it is dropped.
     _alive: Arc<LivelinessToken>,
+    /// What workers on other hosts come through.
+    tunnel: Option<Arc<Tunnel>>,
 }
 
 impl ManagerBus {
     /// Listens on a free port of the loopback interface for the workers of `joins`, whose
-    /// endpoints are filled in.
-    pub async fn listen_on_loopback(
-        run: &str,
-        joins: &mut [Join],
-    ) -> Result<(Self, Events), ClusterError> {
-        // 0600, and gone when this function returns: Zenoh reads it once, when it opens.
-        let mut dictionary = tempfile::NamedTempFile::new().map_err(ClusterError::bus)?;
-        for join in joins.iter() {
-            if let Access::Password(password) = &join.access {
-                writeln!(dictionary, "{}:{password}", join.user()).map_err(ClusterError::bus)?;
-            }
+    /// addresses are filled in.
+    pub async fn listen_on_loopback(joins: &mut [Join]) -> Result<(Self, Events), ClusterError> {
+        let (bus, events, address) = Self::open(joins).await?;
+        for join in joins {
+            join.address = address.to_string();
         }
-        let admits = Admits {
-            run,
-            workers: joins.len(),
-            by: settings::By::Password(dictionary.path()),
-            lease: LEASE,
-        };
+        Ok((bus, events))
+    }
+
+    /// Listens at `address` for the workers of `joins`, who are to know it by this identity.
+    pub async fn listen(
+        address: &str,
+        identity: &Identity,
+        joins: &[Join],
+    ) -> Result<(Self, Events), ClusterError> {
+        let listener = TcpListener::bind(address).await.map_err(|e| ClusterError::Listen {
+            address: address.to_owned(),
+            why: e.to_string(),
+        })?;
+        let (mut bus, events, inner) = Self::open(joins).await?;
+        bus.tunnel = Some(Arc::new(tunnel::accept(listener, identity, inner)?));
+        Ok((bus, events))
+    }
+
+    /// Opens a session that listens for the workers of `joins` on a free port of the loopback interface.
+    async fn open(joins: &[Join]) -> Result<(Self, Events, SocketAddr), ClusterError> {
+        // 0600, and gone when this function returns: Zenoh reads it once, when it opens.
+        let mut passwords = tempfile::NamedTempFile::new().map_err(ClusterError::bus)?;
+        for join in joins {
+            writeln!(passwords, "{}:{}", join.user(), join.password).map_err(ClusterError::bus)?;
+        }
+        let run = joins.first().map_or("", |join| &join.run);
+        let lease = joins.first().map_or(LEASE, |join| join.lease);
+        let passwords = passwords.path();
+        let admits = Admits { run, workers: joins.len(), passwords, lease };
         let mut attempts = 0;
-        let (session, endpoint) = loop {
-            let endpoint = format!("tcp/127.0.0.1:{}", free_port()?);
-            match zenoh::open(config(&settings::manager(&endpoint, &admits))?).await {
-                Ok(session) => break (session, endpoint),
+        let (session, address) = loop {
+            let address = free_address().await?;
+            match zenoh::open(config(&settings::manager(&address.to_string(), &admits))?).await {
+                Ok(session) => break (session, address),
                 Err(e) if attempts >= PORT_ATTEMPTS => return Err(ClusterError::bus(e)),
                 Err(_) => attempts += 1,
             }
         };
-        for join in joins {
-            join.endpoint.clone_from(&endpoint);
-        }
-        Self::serve(session, run).await
-    }
-
-    /// Listens at `address` for the workers that it admits.
-    pub async fn listen(
-        address: &str,
-        admits: &Admits<'_>,
-    ) -> Result<(Self, Events), ClusterError> {
-        let settings = settings::manager(&format!("tls/{address}"), admits);
-        let listen = |why: String| ClusterError::Listen { address: address.to_owned(), why };
-        // The system's own words tell more than what Zenoh makes of them.
-        drop(TcpListener::bind(address).map_err(|e| listen(e.to_string()))?);
-        let opened = zenoh::open(config(&settings)?).await;
-        let session = opened.map_err(|_| listen("the network layer cannot use it".to_owned()))?;
-        Self::serve(session, admits.run).await
+        let (bus, events) = Self::serve(session, run).await?;
+        Ok((bus, events, address))
     }
 
     async fn serve(session: Session, run: &str) -> Result<(Self, Events), ClusterError> {
@@ -141,7 +147,7 @@ impl ManagerBus {
         // a round takes them at once.
         let (events, received) = mpsc::unbounded_channel();
         let alive = declare(&session, run, &events).await.map_err(ClusterError::bus)?;
-        let bus = Self { session, run: run.to_owned(), _alive: Arc::new(alive) };
+        let bus = Self { session, run: run.to_owned(), _alive: Arc::new(alive), tunnel: None };
         Ok((bus, Events(received)))
     }
 
@@ -161,6 +167,9 @@ impl ManagerBus {
     /// Leaves, and takes no longer than a second.
     pub async fn close(&self) {
         close(&self.session).await;
+        if let Some(tunnel) = &self.tunnel {
+            tunnel.close().await;
+        }
     }
 }
 
@@ -232,7 +241,7 @@ fn answer_hello(query: &Query, events: &UnboundedSender<Heard>) {
     reply(query, &Answer::from(checked));
 }
 
-fn free_port() -> Result<u16, ClusterError> {
-    let listener = TcpListener::bind(("127.0.0.1", 0)).map_err(ClusterError::bus)?;
-    Ok(listener.local_addr().map_err(ClusterError::bus)?.port())
+async fn free_address() -> Result<SocketAddr, ClusterError> {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).await.map_err(ClusterError::bus)?;
+    listener.local_addr().map_err(ClusterError::bus)
 }

@@ -10,10 +10,11 @@ use zenoh::sample::Locality;
 use zenoh::{Session, Wait};
 
 use super::{Event, Events, ManagerBus, WorkerBus, config};
-use crate::cluster::authority::{Authority, Identity};
-use crate::cluster::join::{Access, Join};
+use crate::cluster::authority::Authority;
+use crate::cluster::join::Join;
 use crate::cluster::messages::{Hello, News, Report, encode};
-use crate::cluster::settings::{self, Admits, By, LEASE};
+use crate::cluster::settings::{self, LEASE};
+use crate::cluster::tunnel::{self, Tunnel};
 use crate::measure::{Pulse, Snapshot};
 
 const LIMIT: Duration = Duration::from_secs(3);
@@ -35,8 +36,7 @@ fn free_address() -> String {
 
 fn joins(folder: &Path, address: &str) -> Vec<Join> {
     let authority = Authority::of(folder).unwrap();
-    let files = Join::write_all(folder, &authority, address, 2, LEASE).unwrap();
-    files.iter().map(|file| Join::parse(&std::fs::read_to_string(file).unwrap()).unwrap()).collect()
+    Join::of_all(&authority, address, 2, LEASE).unwrap()
 }
 
 async fn setting() -> Setting {
@@ -44,9 +44,8 @@ async fn setting() -> Setting {
     let address = free_address();
     let authority = Authority::of(folder.path()).unwrap();
     let identity = authority.manager("127.0.0.1").unwrap();
-    let (bus, events) =
-        ManagerBus::listen(&address, &admits(&authority.run, &identity)).await.unwrap();
     let joins = joins(folder.path(), &address);
+    let (bus, events) = ManagerBus::listen(&address, &identity, &joins).await.unwrap();
     Setting { bus, events, joins, _folder: folder }
 }
 
@@ -55,13 +54,14 @@ async fn worker(join: &Join) -> (WorkerBus, UnboundedReceiver<super::Request>) {
     WorkerBus::join(join, &hello, LIMIT, &Default::default()).await.unwrap()
 }
 
-async fn session(join: &Join) -> zenoh::Result<Session> {
-    let config = config(&settings::worker(join, LIMIT)).unwrap();
-    tokio::task::spawn_blocking(move || zenoh::open(config).wait()).await.unwrap()
-}
-
-fn admits<'a>(run: &'a str, identity: &'a Identity) -> Admits<'a> {
-    Admits { run, workers: 2, by: By::Certificate(identity), lease: LEASE }
+/// A session of whatever program, with what a worker was given.
+async fn session(join: &Join) -> (Tunnel, zenoh::Result<Session>) {
+    let deadline = tokio::time::Instant::now() + LIMIT;
+    let identity = join.identity.as_ref().unwrap();
+    let (tunnel, address) = tunnel::connect(&join.address, identity, deadline).await.unwrap();
+    let config = config(&settings::worker(join, &address.to_string(), LIMIT)).unwrap();
+    let opened = tokio::task::spawn_blocking(move || zenoh::open(config).wait()).await.unwrap();
+    (tunnel, opened)
 }
 
 /// All events that come within a while.
@@ -85,7 +85,8 @@ async fn a_worker_can_neither_forge_nor_command_nor_read_for_another() {
     assert!(matches!(heard(&mut events).await[..], [Event::Hello(_), Event::Joined(0)]));
     // Worker 1 speaks for itself, with what it was given, and says whatever it wants.
     let run = &joins[1].run;
-    let rogue = session(&joins[1]).await.unwrap();
+    let (_tunnel, rogue) = session(&joins[1]).await;
+    let rogue = rogue.unwrap();
     let (told, mut overheard) = tokio::sync::mpsc::unbounded_channel();
     for key in [format!("loadgen/{run}/**"), "**".to_owned(), "**/@adv/**".to_owned()] {
         let told = told.clone();
@@ -116,6 +117,22 @@ async fn a_worker_can_neither_forge_nor_command_nor_read_for_another() {
     bus.close().await;
 }
 
+/// A link over which both sides begin to speak at once did not always last.
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_may_get_in_gets_in_each_time() {
+    let Setting { bus, mut events, joins, _folder } = setting().await;
+    for _ in 0..50 {
+        let (own, _commands) = worker(&joins[0]).await;
+        assert!(matches!(events.recv().await, Some(Event::Hello(_))));
+        assert!(matches!(events.recv().await, Some(Event::Joined(0))));
+        own.publish(&report_of(0)).await.unwrap();
+        assert!(matches!(events.recv().await, Some(Event::Report(_))));
+        own.close().await;
+        assert!(matches!(events.recv().await, Some(Event::Left(0))));
+    }
+    bus.close().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn its_own_reports_and_commands_go_through() {
     let Setting { bus, mut events, joins, _folder } = setting().await;
@@ -138,26 +155,43 @@ async fn its_own_reports_and_commands_go_through() {
 #[tokio::test(flavor = "multi_thread")]
 async fn nobody_gets_in_with_another_authority_or_with_none() {
     let Setting { bus, mut events, joins, _folder } = setting().await;
+    let right = &joins[0];
     let other = tempfile::tempdir().unwrap();
-    let foreign = self::joins(other.path(), joins[0].address()).remove(0);
-    let mut claims_to_be_of_it = foreign.clone();
-    claims_to_be_of_it.run.clone_from(&joins[0].run);
+    let foreign = self::joins(other.path(), &right.address).remove(0);
+    let claims_to_be_of_it = Join { run: right.run.clone(), ..foreign.clone() };
     // It knows the manager by the right authority, and has a certificate of another one.
     let mut half = claims_to_be_of_it.clone();
-    if let (Access::Certificate(half), Access::Certificate(right)) =
-        (&mut half.access, &joins[0].access)
-    {
-        half.authority.clone_from(&right.authority);
+    half.identity.as_mut().unwrap().authority = right.identity.clone().unwrap().authority;
+    let plain = Join { identity: None, ..right.clone() };
+    let not_the_manager = "is not the manager of this join document: invalid peer certificate";
+    let not_let_in = "did not let worker-0 in";
+    for (stranger, expected) in [
+        (foreign, not_the_manager),
+        (claims_to_be_of_it, not_the_manager),
+        (half, not_let_in),
+        (plain, not_let_in),
+    ] {
+        let error = refusal(&stranger).await;
+        assert!(error.contains(expected), "{error}");
     }
-    let mut plain = joins[0].clone();
-    plain.endpoint = format!("tcp/{}", plain.address());
-    for stranger in [foreign, claims_to_be_of_it, half, plain] {
-        let hello = Hello::from_worker(0);
-        let limit = Duration::from_secs(1);
-        let joined = WorkerBus::join(&stranger, &hello, limit, &Default::default()).await;
-        let error = joined.err().unwrap().to_string();
-        assert!(error.contains("did not let worker-0 in"), "{error}");
-    }
+    assert!(heard(&mut events).await.is_empty());
+    bus.close().await;
+}
+
+/// Why a worker with this document does not get in.
+async fn refusal(join: &Join) -> String {
+    let (hello, limit) = (Hello::from_worker(0), Duration::from_secs(1));
+    let joined = WorkerBus::join(join, &hello, limit, &Default::default()).await;
+    joined.err().unwrap().to_string()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_worker_gets_in_as_nobody_but_itself() {
+    let Setting { bus, mut events, joins, _folder } = setting().await;
+    // Its own certificate, and the name of another worker: the password is not of that one.
+    let another = Join { worker: 0, ..joins[1].clone() };
+    assert!(session(&another).await.1.is_err());
+    assert!(refusal(&another).await.contains("did not let worker-0 in"));
     assert!(heard(&mut events).await.is_empty());
     bus.close().await;
 }
@@ -166,21 +200,16 @@ async fn nobody_gets_in_with_another_authority_or_with_none() {
 async fn a_worker_obeys_no_manager_but_its_own() {
     let right = tempfile::tempdir().unwrap();
     let address = free_address();
-    let join = joins(right.path(), &address).remove(0);
-    let run = join.run.clone();
-    let hello = Hello::from_worker(0);
-    let limit = Duration::from_secs(1);
+    let joins = joins(right.path(), &address);
     // On the manager's address listens one of another authority, then a worker that takes itself for
     // the manager: its certificate is of the right authority.
     let rogue =
         Authority::of(tempfile::tempdir().unwrap().path()).unwrap().manager("127.0.0.1").unwrap();
     let worker = Authority::of(right.path()).unwrap().worker("worker-1").unwrap();
     for identity in [rogue, worker] {
-        let (bus, mut events) =
-            ManagerBus::listen(&address, &admits(&run, &identity)).await.unwrap();
-        let joined = WorkerBus::join(&join, &hello, limit, &Default::default()).await;
-        let error = joined.err().unwrap().to_string();
-        assert!(error.contains("did not let worker-0 in"), "{error}");
+        let (bus, mut events) = ManagerBus::listen(&address, &identity, &joins).await.unwrap();
+        let error = refusal(&joins[0]).await;
+        assert!(error.contains("is not the manager of this join document"), "{error}");
         assert!(heard(&mut events).await.is_empty());
         bus.close().await;
     }

@@ -1,9 +1,11 @@
 //! A worker's end of the network.
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tokio::sync::oneshot;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use zenoh::liveliness::LivelinessToken;
 use zenoh::qos::CongestionControl;
@@ -17,6 +19,7 @@ use crate::cluster::error::ClusterError;
 use crate::cluster::join::Join;
 use crate::cluster::messages::{Answer, Command, Hello, Report, encode};
 use crate::cluster::settings::{self, LEASE};
+use crate::cluster::tunnel::{self, Refusal, Tunnel};
 
 /// How many reports a worker keeps for a manager that missed some: the lease ends before more.
 const KEPT: usize = 64;
@@ -29,6 +32,8 @@ pub struct WorkerBus {
     worker: u32,
     publisher: AdvancedPublisher<'static>,
     _alive: LivelinessToken,
+    /// What the session goes through to another host.
+    _tunnel: Option<Tunnel>,
 }
 
 /// A command that waits for its answer.
@@ -47,11 +52,15 @@ impl WorkerBus {
         limit: Duration,
         gone: &CancellationToken,
     ) -> Result<(Self, UnboundedReceiver<Request>), ClusterError> {
-        let deadline = tokio::time::Instant::now() + limit + CLOSE_LIMIT;
+        let deadline = Instant::now() + limit;
+        let (_tunnel, address) = tunnel(join, limit, deadline).await?.unzip();
+        let address = address.map_or(join.address.clone(), |address| address.to_string());
         // Zenoh doesn't tell a wrong password from a manager that isn't there: both are tried
         // again until the limit.
-        let opening = open_aside(config(&settings::worker(join, limit))?)?;
-        let session = match tokio::time::timeout(limit + CLOSE_LIMIT, opening).await {
+        let left = deadline - Instant::now();
+        let opening = open_aside(config(&settings::worker(join, &address, left))?)?;
+        let deadline = deadline + CLOSE_LIMIT;
+        let session = match tokio::time::timeout_at(deadline, opening).await {
             Ok(Ok(Ok(session))) => session,
             _ => return Err(no_session(join, limit).await),
         };
@@ -60,7 +69,7 @@ impl WorkerBus {
         let alive = format!("loadgen/{run}/manager/alive");
         watch_manager(&session, &alive, deadline, gone)
             .await
-            .map_err(|_| ClusterError::Unreachable { endpoint: join.endpoint.clone(), limit })?;
+            .map_err(|_| unreachable(join, limit, "it went again"))?;
         let mine = format!("loadgen/{run}/worker/{}", join.worker);
         session
             .declare_queryable(format!("{mine}/command"))
@@ -80,7 +89,7 @@ impl WorkerBus {
         ask(&session, &key, "the manager", "this worker", hello, LEASE).await?;
         let token = session.liveliness().declare_token(format!("{mine}/alive"));
         let _alive = token.await.map_err(ClusterError::bus)?;
-        let bus = Self { session, worker: join.worker, publisher, _alive };
+        let bus = Self { session, worker: join.worker, publisher, _alive, _tunnel };
         Ok((bus, received))
     }
 
@@ -112,6 +121,32 @@ impl Request {
     }
 }
 
+/// The way to the manager, if it is on another host, and where it begins here.
+async fn tunnel(
+    join: &Join,
+    limit: Duration,
+    deadline: Instant,
+) -> Result<Option<(Tunnel, SocketAddr)>, ClusterError> {
+    let Some(identity) = &join.identity else { return Ok(None) };
+    let connected = tunnel::connect(&join.address, identity, deadline).await;
+    connected.map(Some).map_err(|refusal| match refusal {
+        Refusal::Silence(why) => unreachable(join, limit, why),
+        Refusal::NotTheManager(why) => {
+            ClusterError::NotTheManager { address: join.address.clone(), why }
+        }
+        Refusal::NotLetIn => not_let_in(join),
+        Refusal::Failed(error) => error,
+    })
+}
+
+fn unreachable(join: &Join, limit: Duration, why: impl Into<String>) -> ClusterError {
+    ClusterError::Unreachable { address: join.address.clone(), limit, why: why.into() }
+}
+
+fn not_let_in(join: &Join) -> ClusterError {
+    ClusterError::NotLetIn { address: join.address.clone(), user: join.user() }
+}
+
 /// Opens a session in a thread of its own. Zenoh's future for it blocks until there is one: no
 /// time limit of ours could end it, and a task of Tokio's would hold up the end of the process.
 fn open_aside(config: Config) -> Result<oneshot::Receiver<zenoh::Result<Session>>, ClusterError> {
@@ -127,7 +162,7 @@ fn open_aside(config: Config) -> Result<oneshot::Receiver<zenoh::Result<Session>
 async fn watch_manager(
     session: &Session,
     alive: &str,
-    deadline: tokio::time::Instant,
+    deadline: Instant,
     gone: &CancellationToken,
 ) -> Result<(), ClusterError> {
     let (here, gone) = (CancellationToken::new(), gone.clone());
@@ -148,12 +183,11 @@ async fn watch_manager(
 
 /// Zenoh says only that it gave up; whether anybody listens tells the reasons apart.
 async fn no_session(join: &Join, limit: Duration) -> ClusterError {
-    let endpoint = join.endpoint.clone();
-    let address = endpoint.rsplit('/').next().unwrap_or_default().to_owned();
-    let connecting = tokio::net::TcpStream::connect(address);
+    let connecting = tokio::net::TcpStream::connect(&join.address);
     match tokio::time::timeout(CLOSE_LIMIT, connecting).await {
-        Ok(Ok(_)) => ClusterError::NotLetIn { endpoint, user: join.user() },
-        Ok(Err(_)) | Err(_) => ClusterError::Unreachable { endpoint, limit },
+        Ok(Ok(_)) => not_let_in(join),
+        Ok(Err(error)) => unreachable(join, limit, error.to_string()),
+        Err(_) => unreachable(join, limit, "it does not answer"),
     }
 }
 

@@ -1,0 +1,88 @@
+//! The manager's end.
+
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::io::{self, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::ServerConfig;
+use tokio_rustls::rustls::server::WebPkiClientVerifier;
+use tokio_rustls::server::TlsStream;
+use tokio_util::sync::CancellationToken;
+
+use super::{Tasks, Tunnel, VERSIONS, WELCOME, believed, carry, provider, shown, unusable};
+use crate::cluster::authority::Identity;
+use crate::cluster::error::ClusterError;
+
+/// How long somebody may take to show a certificate.
+const HANDSHAKE_LIMIT: Duration = Duration::from_secs(10);
+/// How many may do so at the same time: where there are more, the oldest is sent away. A worker takes
+/// milliseconds; who takes longer is in nobody's way, however many they are.
+const MOST_HANDSHAKES: usize = 1_000;
+/// Before another connection is taken when the system had no means for one.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Lets those in who show a certificate of the manager's authority, and passes what they say on to what
+/// listens at `inner`.
+///
+/// # Errors
+/// Where the identity is none.
+pub fn accept(
+    listener: TcpListener,
+    identity: &Identity,
+    inner: SocketAddr,
+) -> Result<Tunnel, ClusterError> {
+    let verifier = WebPkiClientVerifier::builder_with_provider(believed(identity)?, provider());
+    let (certificate, key) = shown(identity)?;
+    let config = ServerConfig::builder_with_provider(provider())
+        .with_protocol_versions(VERSIONS)
+        .map_err(unusable)?
+        .with_client_cert_verifier(verifier.build().map_err(unusable)?)
+        .with_single_cert(certificate, key)
+        .map_err(unusable)?;
+    let (tasks, acceptor) = (Tasks::default(), TlsAcceptor::from(Arc::new(config)));
+    tasks.spawn(accept_all(listener, acceptor, inner, tasks.clone()));
+    Ok(Tunnel(tasks))
+}
+
+async fn accept_all(listener: TcpListener, acceptor: TlsAcceptor, inner: SocketAddr, tasks: Tasks) {
+    let mut newest = VecDeque::new();
+    loop {
+        let Ok((stranger, _)) = listener.accept().await else {
+            tokio::time::sleep(PAUSE).await;
+            continue;
+        };
+        if newest.len() == MOST_HANDSHAKES
+            && let Some(oldest) = newest.pop_front()
+        {
+            // Nothing happens to one that was let in.
+            CancellationToken::cancel(&oldest);
+        }
+        let sent_away = CancellationToken::new();
+        newest.push_back(sent_away.clone());
+        let letting_in =
+            tokio::time::timeout(HANDSHAKE_LIMIT, let_in(stranger, acceptor.clone(), inner));
+        tasks.spawn(async move {
+            if let Some(Ok(Ok((worker, inner)))) = sent_away.run_until_cancelled(letting_in).await {
+                carry(worker, inner).await;
+            }
+        });
+    }
+}
+
+async fn let_in(
+    stranger: TcpStream,
+    acceptor: TlsAcceptor,
+    inner: SocketAddr,
+) -> io::Result<(TlsStream<TcpStream>, TcpStream)> {
+    stranger.set_nodelay(true)?;
+    let mut worker = acceptor.accept(stranger).await?;
+    let inner = TcpStream::connect(inner).await?;
+    inner.set_nodelay(true)?;
+    worker.write_all(&[WELCOME]).await?;
+    worker.flush().await?;
+    Ok((worker, inner))
+}

@@ -1,0 +1,97 @@
+//! What goes in comes out, and ends when it ends.
+
+use std::io;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::time::Instant;
+
+use super::{Refusal, Tunnel, accept, connect};
+use crate::cluster::authority::Authority;
+
+/// More than all buffers on the way can hold.
+const MUCH: usize = 32 << 20;
+const LIMIT: Duration = Duration::from_secs(5);
+
+async fn listener() -> (TcpListener, SocketAddr) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    (listener, address)
+}
+
+/// Both ends of a connection through a tunnel, and what carries it.
+async fn pair() -> (TcpStream, TcpStream, [Tunnel; 2]) {
+    let folder = tempfile::tempdir().unwrap();
+    let authority = Authority::of(folder.path()).unwrap();
+    let (outer, address) = listener().await;
+    let (inner, behind) = listener().await;
+    let manager = accept(outer, &authority.manager("127.0.0.1").unwrap(), behind).unwrap();
+    let worker = authority.worker("worker-0").unwrap();
+    let (tunnel, here) =
+        connect(&address.to_string(), &worker, Instant::now() + LIMIT).await.unwrap();
+    let near = TcpStream::connect(here).await.unwrap();
+    let (far, _) = inner.accept().await.unwrap();
+    (near, far, [manager, tunnel])
+}
+
+/// Says `MUCH`, and hears as much of the other one's, at the same time.
+async fn talk(stream: TcpStream, mine: u8, other: u8) {
+    let (mut from, mut to) = stream.into_split();
+    let saying = async {
+        to.write_all(&vec![mine; MUCH]).await?;
+        to.shutdown().await
+    };
+    let hearing = async {
+        let mut heard = Vec::new();
+        from.read_to_end(&mut heard).await?;
+        io::Result::Ok(heard)
+    };
+    let (said, heard) = tokio::join!(saying, hearing);
+    said.unwrap();
+    assert!(heard.unwrap() == vec![other; MUCH], "it arrived otherwise than it was sent");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn both_speak_at_the_same_time_and_hear_all() {
+    let (near, far, _tunnels) = pair().await;
+    tokio::join!(talk(near, 1, 2), talk(far, 2, 1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_end_of_one_side_is_seen_by_the_other() {
+    for end in [true, false] {
+        let (near, far, _tunnels) = pair().await;
+        let (gone, mut other) = if end { (near, far) } else { (far, near) };
+        drop(gone);
+        let seen = tokio::time::timeout(LIMIT, other.read_u8()).await;
+        assert_eq!(seen.unwrap().unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
+    }
+    for end in [0, 1] {
+        let (mut near, mut far, tunnels) = pair().await;
+        tunnels[end].close().await;
+        for side in [&mut near, &mut far] {
+            assert!(tokio::time::timeout(LIMIT, side.read_u8()).await.unwrap().is_err());
+        }
+    }
+}
+
+#[tokio::test]
+async fn nobody_is_waited_for_no_longer_than_that() {
+    let folder = tempfile::tempdir().unwrap();
+    let worker = Authority::of(folder.path()).unwrap().worker("worker-0").unwrap();
+    let (silent, address) = listener().await;
+    let address = address.to_string();
+    let refusal = async || {
+        let deadline = Instant::now() + Duration::from_millis(300);
+        let connecting = connect(&address, &worker, deadline);
+        match tokio::time::timeout(LIMIT, connecting).await.unwrap() {
+            Err(Refusal::Silence(why)) => why,
+            other => panic!("{:?}", other.err()),
+        }
+    };
+    assert_eq!(refusal().await, "it does not answer");
+    drop(silent);
+    assert!(refusal().await.contains("refused"));
+}
