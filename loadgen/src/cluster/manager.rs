@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use tokio::task::JoinSet;
-use tokio_util::sync::CancellationToken;
 
 use super::bus::{Event, Events, ManagerBus};
 use super::course::{LostWorker, OnLoss};
@@ -12,7 +11,7 @@ use super::error::ClusterError;
 use super::messages::{Command, Hello, digest};
 use super::process::Process;
 use super::round::{Round, RoundUnderWay, Seen};
-use crate::engine::{Plan, Share};
+use crate::engine::{Orders, Plan, Share};
 
 /// How often processes are looked at while nothing else happens.
 pub(super) const TICK: Duration = Duration::from_millis(100);
@@ -55,7 +54,7 @@ impl Cluster {
         Self { on_loss, ..self }
     }
 
-    /// Runs one round of `plan`, whose share is set for each worker, until its end or until `stop`.
+    /// Runs one round of `plan`, whose share is set for each worker, until its end or as it is told.
     /// `show` sees results and losses as they come. A worker that is lost ends the round on all the
     /// others, unless they are to go on; its share is not given out again.
     ///
@@ -65,7 +64,7 @@ impl Cluster {
     pub async fn round(
         &mut self,
         plan: Plan,
-        stop: CancellationToken,
+        orders: impl Into<Orders>,
         show: impl FnMut(Seen<'_>),
     ) -> Result<Round, ClusterError> {
         self.epoch += 1;
@@ -88,7 +87,7 @@ impl Cluster {
         }
         self.check_present()?;
         let under_way = RoundUnderWay::start(self, &plan, digest, show).await;
-        Ok(under_way.collect(&stop).await)
+        Ok(under_way.collect(orders.into()).await)
     }
 
     /// Ends the workers: asks them to leave, and kills those that don't.
@@ -157,6 +156,18 @@ impl Cluster {
         limit: Duration,
     ) -> JoinSet<(u32, Result<(), ClusterError>)> {
         let mut asked = JoinSet::new();
+        self.send_to_all(&mut asked, what, command, limit);
+        asked
+    }
+
+    /// The same, with what becomes of it added to those that were `asked` before.
+    pub(super) fn send_to_all(
+        &self,
+        asked: &mut JoinSet<(u32, Result<(), ClusterError>)>,
+        what: &'static str,
+        command: impl Fn(u32) -> Command,
+        limit: Duration,
+    ) {
         for worker in self.present() {
             let (bus, command) = (self.bus.clone(), command(worker));
             asked.spawn(async move {
@@ -164,7 +175,6 @@ impl Cluster {
                 (worker, answer)
             });
         }
-        asked
     }
 
     /// The workers that are gone, as those that a round begins without.

@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::engine::{Finished, Plan, Share};
+use crate::engine::{Change, Finished, Plan, Share};
 use crate::measure::{Pulse, Snapshot};
 
 /// The number of this protocol. It goes up with every change to a message of this file, or to a
@@ -86,6 +86,13 @@ pub enum Command {
         epoch: u32,
         /// From the receipt of this command to the common start.
         after: Duration,
+    },
+    /// Change the load of the round.
+    Change {
+        /// The round's number.
+        epoch: u32,
+        /// How, and when: not before it has reached every worker.
+        change: Change,
     },
     /// End the round now, and report what there is.
     Stop {
@@ -204,6 +211,7 @@ pub fn decode_report(bytes: &[u8]) -> Result<Report, String> {
 mod tests {
     use super::*;
     use crate::cluster::testing::plan;
+    use crate::scenario::Amount;
     use proptest::prelude::*;
 
     #[test]
@@ -229,6 +237,15 @@ mod tests {
         others[1].scenario.load.users += 1;
         others[2].base_url.push('2');
         assert!(others.iter().all(|other| super::digest(other).unwrap() != digest));
+    }
+
+    #[test]
+    fn a_change_survives_the_journey_to_the_bit() {
+        for to in [Amount::Users(7), Amount::Rate(0.1 + 0.2)] {
+            let change = Change { at: Duration::from_nanos(1_234_567_891), to };
+            let command = Command::Change { epoch: 3, change };
+            assert_eq!(decode::<Command>(&encode(&command).unwrap()).unwrap(), command);
+        }
     }
 
     #[test]

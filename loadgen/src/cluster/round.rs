@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use tokio::task::JoinSet;
 use tokio::time::{Instant, MissedTickBehavior};
-use tokio_util::sync::CancellationToken;
 
 use super::bus::Event;
 use super::collector::WorkerRound;
@@ -13,7 +12,7 @@ use super::course::{Action, Course, Input, LostWorker, Schedule};
 use super::error::ClusterError;
 use super::manager::{Cluster, TICK};
 use super::messages::{Command, News, Report};
-use crate::engine::Plan;
+use crate::engine::{Change, Orders, Plan};
 use crate::measure::Snapshot;
 use crate::scenario::Load;
 
@@ -32,6 +31,8 @@ pub struct Round {
     /// The workers that were not there to its end: those lost before the round, then those that were
     /// lost in it, in the order in which they were.
     pub lost: Vec<LostWorker>,
+    /// How the load was changed, in the order in which it was.
+    pub changes: Vec<Change>,
     /// Sentences about reports that were not understood or contradicted others; none of those
     /// is in the results.
     pub refused: Vec<String>,
@@ -93,6 +94,9 @@ pub(super) struct RoundUnderWay<'a, F> {
     start_skew: Duration,
     /// What became of the commands to stop is not waited for: who doesn't obey misses the deadline.
     stopping: JoinSet<(u32, Result<(), ClusterError>)>,
+    /// Who has not taken a change yet.
+    changing: JoinSet<(u32, Result<(), ClusterError>)>,
+    changes: Vec<Change>,
     show: F,
 }
 
@@ -114,8 +118,18 @@ impl<'a, F: FnMut(Seen<'_>)> RoundUnderWay<'a, F> {
         };
         let (workers, lost) = (cluster.size, cluster.lost());
         let course = Course::new(epoch, workers, &cluster.absent, lost, schedule, cluster.on_loss);
-        let (start_skew, stopping) = (Duration::ZERO, JoinSet::new());
-        let mut round = Self { cluster, plan, digest, began, course, start_skew, stopping, show };
+        let mut round = Self {
+            cluster,
+            plan,
+            digest,
+            began,
+            course,
+            start_skew: Duration::ZERO,
+            stopping: JoinSet::new(),
+            changing: JoinSet::new(),
+            changes: Vec::new(),
+            show,
+        };
         // No task of these panics, and none is cancelled.
         while let Some(Ok((worker, started))) = starting.join_next().await {
             match started {
@@ -127,7 +141,8 @@ impl<'a, F: FnMut(Seen<'_>)> RoundUnderWay<'a, F> {
     }
 
     /// Collects what workers report until all of them have finished or are lost.
-    pub(super) async fn collect(mut self, stop: &CancellationToken) -> Round {
+    pub(super) async fn collect(mut self, mut orders: Orders) -> Round {
+        let stop = orders.stop.clone();
         let mut tick = tokio::time::interval(TICK);
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut is_told = false;
@@ -142,13 +157,39 @@ impl<'a, F: FnMut(Seen<'_>)> RoundUnderWay<'a, F> {
                     is_told = true;
                     Input::Stop
                 }
+                // One after another, so that no worker hears of the later one first.
+                asked = orders.next(), if !is_told && self.changing.is_empty() => {
+                    if let Some(change) = asked.decide(self.plan, self.since_start()) {
+                        self.change(change);
+                    }
+                    continue;
+                }
+                Some(Ok((worker, taken))) = self.changing.join_next() => match taken {
+                    // Without it the workers would no longer do the same.
+                    Err(error) if self.course.awaits(worker) => Input::Left(worker, error.to_string()),
+                    _ => continue,
+                },
                 _ = tick.tick() => Input::Tick,
             };
             self.take(input);
         }
         let load = &self.plan.scenario.load;
         let (workers, lost, refused) = self.course.into_results(|seconds| held(load, seconds));
-        Round { workers, lost, refused, start_skew: self.start_skew }
+        let (changes, start_skew) = (self.changes, self.start_skew);
+        Round { workers, lost, changes, refused, start_skew }
+    }
+
+    /// From the common start on.
+    fn since_start(&self) -> Duration {
+        self.began.elapsed().saturating_sub(LEAD)
+    }
+
+    /// Has all workers change the load.
+    fn change(&mut self, change: Change) {
+        self.changes.push(change);
+        let epoch = self.cluster.epoch;
+        let command = |_| Command::Change { epoch, change };
+        self.cluster.send_to_all(&mut self.changing, "a change", command, COMMAND_LIMIT);
     }
 
     async fn input(&mut self, event: Event) -> Input {
@@ -251,6 +292,7 @@ mod tests {
         let whole = Round {
             workers: vec![worker(0, &[]), worker(1, &[])],
             lost: Vec::new(),
+            changes: Vec::new(),
             refused: Vec::new(),
             start_skew: Duration::ZERO,
         };
@@ -258,6 +300,7 @@ mod tests {
         let all = Round {
             workers: vec![worker(0, &[]), worker(1, &[1..2, 4..8])],
             lost: vec![LostWorker { worker: 0, second: Some(2), why: "it ended".to_owned() }],
+            changes: Vec::new(),
             refused: vec!["there is no worker 7".to_owned()],
             start_skew: Duration::ZERO,
         };

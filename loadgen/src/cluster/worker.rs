@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tokio::sync::mpsc::{self, UnboundedReceiver};
+use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -13,7 +13,7 @@ use super::error::ClusterError;
 use super::join::Join;
 use super::messages::{self, Answer, Command, Hello, News, Report};
 use super::pulse::Gauge;
-use crate::engine::{Attack, Plan};
+use crate::engine::{Attack, Change, Plan};
 use crate::measure::Snapshot;
 
 /// How long a manager is looked for.
@@ -95,6 +95,7 @@ enum State {
     /// The round runs, or has run, in a task of its own.
     Started {
         stop: CancellationToken,
+        changes: UnboundedSender<Change>,
         task: JoinHandle<()>,
     },
 }
@@ -121,6 +122,14 @@ impl Worker {
                 let start = Instant::now() + after;
                 self.fence(epoch)?;
                 self.start(epoch, start)
+            }
+            Command::Change { epoch, change } => {
+                self.fence(epoch)?;
+                if let State::Started { changes, .. } = &self.state {
+                    // A round that is over needs none.
+                    let _ = changes.send(change);
+                }
+                Ok(())
             }
             Command::Stop { epoch } => {
                 self.fence(epoch)?;
@@ -167,10 +176,11 @@ impl Worker {
             State::Idle => return Err("it was not prepared".to_owned()),
             State::Prepared(attack, digest) => {
                 let stop = CancellationToken::new();
+                let changes = attack.changes();
                 let round =
                     Round { bus: self.bus.clone(), epoch, digest, leave: self.leave.clone() };
                 let task = tokio::spawn(round.run(*attack, start, stop.clone()));
-                self.state = State::Started { stop, task };
+                self.state = State::Started { stop, changes, task };
             }
             started @ State::Started { .. } => self.state = started,
         }
@@ -179,7 +189,7 @@ impl Worker {
 
     /// Stops the round if one runs, waits until its last word is sent, and says whether it is over.
     async fn end_round(&mut self) -> bool {
-        let State::Started { stop, task } = &mut self.state else {
+        let State::Started { stop, task, .. } = &mut self.state else {
             return true;
         };
         stop.cancel();

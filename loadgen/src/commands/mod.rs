@@ -2,6 +2,7 @@
 
 mod capacity;
 mod check;
+mod ctl;
 mod guard;
 mod lab;
 mod list;
@@ -16,13 +17,15 @@ mod worker;
 use std::process::ExitCode;
 
 use miette::{Diagnostic, Report};
+use serde::{Deserialize, Serialize};
 use tokio::runtime::Runtime;
 
 use crate::cli::{Cli, Command};
 use crate::lab::LabError;
 
 /// What loadgen tells its caller. Part of the command line's contract.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Exit {
     /// All was done.
     Done = 0,
@@ -101,6 +104,7 @@ pub fn run(cli: Cli) -> ExitCode {
         Some(Command::Run(args)) => run::run(args),
         Some(Command::Capacity(args)) => capacity::run(args),
         Some(Command::Check(args)) => check::run(&args),
+        Some(Command::Ctl(args)) => ctl::run(&args),
         Some(Command::List) => list::run(),
         Some(Command::Lab(command)) => lab::run(command),
         Some(Command::Manager(args)) => manager::run(args),

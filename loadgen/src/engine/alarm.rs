@@ -97,19 +97,25 @@ impl<'a> Alarm<'a> {
 
     /// Waits until `then`; `false` when the round was halted first.
     pub async fn sleep_until(&mut self, then: Instant) -> bool {
-        self.wait(then, |_| false).await
+        self.wait(then, || false, |_| false).await
     }
 
-    /// The same, but `false` also when the round's iterations were spent first.
-    pub async fn wait_for_turn(&mut self, then: Instant) -> bool {
-        self.wait(then, Gate::is_spent).await
+    /// The same, but not after the load was `changed`, and `false` also when the round's iterations
+    /// were spent first.
+    pub async fn wait_for_turn(&mut self, then: Instant, changed: impl Fn() -> bool) -> bool {
+        self.wait(then, changed, Gate::is_spent).await
     }
 
-    async fn wait(&mut self, then: Instant, is_in_vain: impl Fn(&Gate) -> bool) -> bool {
+    async fn wait(
+        &mut self,
+        then: Instant,
+        is_enough: impl Fn() -> bool,
+        is_in_vain: impl Fn(&Gate) -> bool,
+    ) -> bool {
         poll_fn(|context| {
             if self.is_halted(context) || is_in_vain(self.gate) {
                 Poll::Ready(false)
-            } else if self.is_due(then, context) {
+            } else if is_enough() || self.is_due(then, context) {
                 Poll::Ready(true)
             } else {
                 Poll::Pending

@@ -14,9 +14,11 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+use super::change::Change;
 use super::check::Check;
 use super::countdown::{Countdown, OneLess};
 use super::gate::Gate;
+use super::later::{follow, may_come};
 use super::load::{Closed, Turn};
 use super::plan::Plan;
 use super::senders::Due;
@@ -66,13 +68,23 @@ pub struct Finished {
 pub struct Attack {
     plan: Plan,
     transport: Transport,
+    changes: mpsc::UnboundedReceiver<Change>,
+    change: mpsc::UnboundedSender<Change>,
 }
 
 impl Attack {
     /// Makes all ready; nothing is sent.
     pub fn prepare(plan: Plan) -> Result<Self, EngineError> {
         let transport = Transport::new(&plan).map_err(EngineError::Client)?;
-        Ok(Self { plan, transport })
+        let (change, changes) = mpsc::unbounded_channel();
+        Ok(Self { plan, transport, changes, change })
+    }
+
+    /// What takes changes of the load while it runs, each of which [`Change::of`] the whole plan has
+    /// found to be one.
+    #[must_use]
+    pub fn changes(&self) -> mpsc::UnboundedSender<Change> {
+        self.change.clone()
     }
 
     /// Opens the connections of those users that will send at the very start: while some connect,
@@ -111,7 +123,7 @@ impl Attack {
         let shared = Arc::new(Shared {
             checks: self.plan.scenario.steps.iter().map(Check::new).collect(),
             secrets: Secrets::of(&self.plan.scenario),
-            iterating: Countdown::new(users),
+            iterating: Countdown::new(users + u32::from(may_come(&gate))),
             supply: Supply::new(std::mem::take(&mut self.plan.scenario.rows)),
             plan: self.plan,
             gate,
@@ -120,29 +132,18 @@ impl Attack {
         });
         // However this function is left, no user goes on.
         let halt = HaltOnDrop(&shared.gate);
-        let ended = Arc::new(Countdown::new(users));
-        if users > 0 {
-            let attack = goose_attack(&shared, users, &ended)?;
-            // Goose looks for the end of its users only twice a second; theirs is enough for us,
-            // and its tasks end with it.
-            tokio::select! {
-                biased;
-                () = ended.wait() => {}
-                result = attack.execute() => {
-                    result.map_err(|e| EngineError::Goose(format!("{e:?}")))?;
-                    let left = "it ended before its users did".to_owned();
-                    let wait = tokio::time::timeout(Duration::from_secs(1), ended.wait());
-                    wait.await.map_err(|_| EngineError::Goose(left))?;
-                }
-                result = send_each_second(first, &shared.recorder, snapshots) => result?,
-                () = halt.when(&stop) => {}
-            }
-        }
-        if ended.has_panicked() {
-            return Err(EngineError::UserPanicked);
-        }
-        // What users send at their stop comes after it.
-        let ended = shared.gate.ended(shared.iterating.over_at().unwrap_or_else(Instant::now));
+        let all_end = async {
+            tokio::try_join!(run_planned(&shared, users), follow(self.changes, &shared, users))
+        };
+        let here = tokio::select! {
+            biased;
+            result = all_end => result?.1,
+            result = send_each_second(first, &shared.recorder, snapshots) => result.map(|()| 0)?,
+            () = halt.when(&stop) => 0,
+        };
+        // What users send at their stop comes after it. Where there were none, nothing was held.
+        let left = shared.iterating.over_at().filter(|_| here > 0).unwrap_or(start);
+        let ended = shared.gate.ended(left);
         let first = shared.plan.scenario.start_steps().end;
         for Due { planned, counted } in shared.gate.unsent(ended) {
             shared.recorder.unsent(first, counted, planned);
@@ -154,6 +155,28 @@ impl Attack {
         snapshots.send(last).await.map_err(|_| EngineError::Abandoned)?;
         Ok(finished)
     }
+}
+
+/// Runs the users that were planned for this process, and completes when they have ended.
+async fn run_planned(shared: &Arc<Shared>, users: u32) -> Result<(), EngineError> {
+    if users == 0 {
+        return Ok(());
+    }
+    let ended = Arc::new(Countdown::new(users));
+    let attack = goose_attack(shared, users, &ended)?;
+    // Goose looks for the end of its users only twice a second; theirs is enough for us, and its
+    // tasks end with it.
+    tokio::select! {
+        biased;
+        () = ended.wait() => {}
+        result = attack.execute() => {
+            result.map_err(|e| EngineError::Goose(format!("{e:?}")))?;
+            let left = "it ended before its users did".to_owned();
+            let wait = tokio::time::timeout(Duration::from_secs(1), ended.wait());
+            wait.await.map_err(|_| EngineError::Goose(left))?;
+        }
+    }
+    if ended.has_panicked() { Err(EngineError::UserPanicked) } else { Ok(()) }
 }
 
 /// Halts the round, at the latest when it is dropped.

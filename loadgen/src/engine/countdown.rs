@@ -27,6 +27,11 @@ impl Countdown {
         }
     }
 
+    /// Takes in `more` users. Only who is counted itself may call it, so that it is not over yet.
+    pub fn add(&self, more: u32) {
+        self.left.fetch_add(more, Ordering::AcqRel);
+    }
+
     /// Waits until nobody is left.
     pub async fn wait(&self) {
         self.over.cancelled().await;

@@ -6,11 +6,13 @@ use std::task::Waker;
 use std::time::{Duration, Instant};
 
 use super::alarm::Alarm;
+use super::change::Change;
 use super::load::{Closed, Open, Turn};
 use super::plan::{Number, Plan};
 use super::senders::{Due, Senders};
+use super::version::Version;
 use crate::measure::Timeline;
-use crate::scenario::Until;
+use crate::scenario::{Amount, Until};
 
 /// How long answers may still come after the end of a round. They are cancelled in the count;
 /// waiting for them tells what they did to the server.
@@ -29,14 +31,30 @@ pub struct Gate {
     spent: AtomicBool,
     /// Whether the round was ended early. Users look at it at each request: a flag, and no lock.
     halted: AtomicBool,
-    /// Who is woken when one of these flags is set.
+    /// Who is woken when one of these flags is set, or the load is changed.
     users: Mutex<Vec<Waker>>,
 }
 
 /// Who decides when a user begins an iteration.
 enum Model {
-    Closed(Closed),
+    Closed(Version<Closed>),
     Open(Box<Senders>),
+}
+
+/// A user at the gate.
+pub struct Visitor<'a> {
+    /// Which one.
+    pub number: Number,
+    /// The newest version of the closed model that it has seen.
+    seen: Option<&'a Version<Closed>>,
+}
+
+impl Visitor<'_> {
+    /// One that has not been at the gate yet.
+    #[must_use]
+    pub fn new(number: Number) -> Self {
+        Self { number, seen: None }
+    }
 }
 
 /// Leave to begin an iteration.
@@ -66,7 +84,7 @@ impl Gate {
             Until::IterationsPerUser(each) => per_user = Some(each),
         }
         let model = match Open::new(plan) {
-            None => Model::Closed(Closed::new(load, plan.warmup)),
+            None => Model::Closed(Version::new(Closed::new(load, plan.warmup))),
             Some(arrivals) => {
                 let users = plan.share.users(load.users);
                 Model::Open(Box::new(Senders::new(arrivals, users, start, end)))
@@ -95,6 +113,18 @@ impl Gate {
         self.set(&self.halted);
     }
 
+    /// Changes the load. The round's plan was asked whether that has a meaning.
+    pub fn change(&self, change: Change) {
+        match (&self.model, change.to) {
+            (Model::Closed(closed), Amount::Users(users)) => {
+                closed.update(|closed| closed.changed(change.at, users));
+            }
+            (Model::Open(senders), Amount::Rate(rate)) => senders.change(change.at, rate),
+            _ => return,
+        }
+        self.wake();
+    }
+
     /// Whether the round was ended early.
     #[must_use]
     pub fn is_halted(&self) -> bool {
@@ -107,16 +137,20 @@ impl Gate {
         self.spent.load(Ordering::Acquire)
     }
 
-    /// Has a user woken when the round is halted, or its iterations are spent. It looks whether
-    /// that has happened already after this, not before.
+    /// Has a user woken when the round is halted, its iterations are spent, or the load is changed. It
+    /// looks whether that has happened already after this, not before.
     pub fn register(&self, user: Waker) {
         self.users().push(user);
     }
 
     fn set(&self, flag: &AtomicBool) {
         if !flag.swap(true, Ordering::AcqRel) {
-            self.users().iter().for_each(Waker::wake_by_ref);
+            self.wake();
         }
+    }
+
+    fn wake(&self) {
+        self.users().iter().for_each(Waker::wake_by_ref);
     }
 
     fn users(&self) -> MutexGuard<'_, Vec<Waker>> {
@@ -125,34 +159,34 @@ impl Gate {
 
     /// Waits until `user` may begin another iteration, of which it has begun `begun` that count;
     /// `None` when there is none for it. `now` is what its clock showed last.
-    pub async fn admit(
-        &self,
-        user: Number,
+    pub async fn admit<'a>(
+        &'a self,
+        user: &mut Visitor<'a>,
         begun: u64,
         now: Instant,
         alarm: &mut Alarm<'_>,
     ) -> Option<Admitted> {
         match &self.model {
             Model::Closed(closed) => {
-                let counted = self.turn(closed, user.global, now, alarm).await?;
+                let counted = self.turn(closed, user, now, alarm).await?;
                 let taken = !counted || self.take_iteration(begun);
                 taken.then_some(Admitted { counted, planned: None })
             }
             Model::Open(senders) => {
                 // Apart, so that users of the closed model don't carry the memory for it.
-                let due = Box::pin(senders.next(user.local, alarm)).await?;
+                let due = Box::pin(senders.next(user.number.local, alarm)).await?;
                 let Due { planned, counted } = due;
                 Some(Admitted { counted, planned: Some(planned) })
             }
         }
     }
 
-    /// Waits until the user of this number over the whole test may send what it sends before its
-    /// first iteration: in the open model from the beginning on, so that it is ready when it is
-    /// needed. Whether that counts; `None` where it is too late.
-    pub async fn turn_to_start(
-        &self,
-        user: u32,
+    /// Waits until this user may send what it sends before its first iteration: in the open model from
+    /// the beginning on, so that it is ready when it is needed. Whether that counts; `None` where it
+    /// is too late.
+    pub async fn turn_to_start<'a>(
+        &'a self,
+        user: &mut Visitor<'a>,
         now: Instant,
         alarm: &mut Alarm<'_>,
     ) -> Option<bool> {
@@ -168,23 +202,30 @@ impl Gate {
 
     /// Waits until it is the turn of `user` in the closed model, and says whether what it sends
     /// counts.
-    async fn turn(
-        &self,
-        closed: &Closed,
-        user: u32,
+    async fn turn<'a>(
+        &'a self,
+        first: &'a Version<Closed>,
+        user: &mut Visitor<'a>,
         mut now: Instant,
         alarm: &mut Alarm<'_>,
     ) -> Option<bool> {
         loop {
+            let closed = user.seen.unwrap_or(first).newest();
+            user.seen = Some(closed);
             let counted = now >= self.timeline.measured;
             let turn = match now.checked_duration_since(self.start) {
                 None => Turn::At(Duration::ZERO),
-                Some(elapsed) => closed.turn(user, elapsed),
+                Some(elapsed) => closed.value().turn(user.number.global, elapsed),
             };
             match turn {
                 Turn::Over => return None,
-                Turn::At(then) if !alarm.wait_for_turn(self.start + then).await => return None,
-                Turn::At(_) => now = Instant::now(),
+                Turn::At(then) => {
+                    let changed = || closed.is_old();
+                    if !alarm.wait_for_turn(self.start + then, changed).await {
+                        return None;
+                    }
+                    now = Instant::now();
+                }
                 Turn::Now if self.is_halted() => return None,
                 Turn::Now => return Some(counted),
             }

@@ -2,13 +2,14 @@
 //!
 //! This is the only place that names Goose. Goose runs the users: it builds them, spawns them and
 //! waits for them. Everything it can't do lives in the gate: the common start, the ramp, the end,
-//! and the shared iterations. So that users obey the gate and nothing else, a
-//! scenario is *one* Goose transaction that starts our own user loop, run once, rather
-//! than a transaction for each step: Goose looks at its exit command and at its test plan only
-//! between transactions, in whole seconds, and draws weights from a generator without a seed,
-//! none of which can then affect a measurement. A Goose user carries some of our users, since each
-//! of its own holds a copy of the whole configuration, statistics and a client: thousands of them
-//! take more memory than all else, and a second to start.
+//! the shared iterations, and changes of the load; the users that such a change brings are tasks of
+//! our own. So that users obey the gate and nothing else, a scenario is *one* Goose transaction
+//! that starts our own user loop, run once, rather than a transaction for each step: Goose looks at
+//! its exit command and at its test plan only between transactions, in whole seconds, and draws
+//! weights from a generator without a seed, none of which can then affect a measurement. A Goose
+//! user carries some of our users, since each of its own holds a copy of the whole configuration,
+//! statistics and a client: thousands of them take more memory than all else, and a second to
+//! start.
 //!
 //! A request costs the generator little more than its two system calls, one to send and one to
 //! read: no allocation, no lock that anyone else wants, no timer, and two reads of the clock, which
@@ -17,9 +18,11 @@
 mod alarm;
 mod attack;
 mod chance;
+mod change;
 mod check;
 mod countdown;
 mod gate;
+mod later;
 pub mod load;
 mod plan;
 mod senders;
@@ -29,8 +32,10 @@ mod transport;
 mod trial;
 mod user;
 mod verify;
+mod version;
 
 pub use attack::{Attack, EngineError, Finished};
+pub use change::{Asked, Change, Orders, Refused};
 pub use plan::{Plan, Share};
 #[cfg(fuzzing)]
 pub use transport::{Came, Failure, Keep, read_pieces};

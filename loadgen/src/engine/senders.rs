@@ -5,8 +5,12 @@
 //! last leads first, so that no more users send, and hold connections, than the rate needs. Where
 //! all are busy, the first to be free finds arrivals whose time is past, and sends at once.
 
+use std::future::poll_fn;
+use std::pin::pin;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::task::Poll;
+use std::time::{Duration, Instant};
 
 use tokio::sync::Notify;
 
@@ -20,6 +24,8 @@ pub struct Senders {
     end: Option<Instant>,
     timer: Timer,
     state: Mutex<State>,
+    /// How often the rate was changed.
+    changes: AtomicU32,
     /// By the user's number within the process; rung to let it lead, or to tell that all is over.
     bells: Box<[Notify]>,
 }
@@ -33,6 +39,16 @@ struct State {
     is_over: bool,
     /// Arrivals that nobody could send before the end.
     unsent: Vec<Arrival>,
+}
+
+/// What there is for who leads.
+enum Taken {
+    /// The next arrival.
+    Arrival(Arrival),
+    /// None, as the rate is now.
+    None,
+    /// None, for the round has ended.
+    Over,
 }
 
 /// A request whose time has come.
@@ -59,6 +75,7 @@ impl Senders {
             end,
             timer: Timer::new(),
             state: Mutex::new(state),
+            changes: AtomicU32::new(0),
             bells: (0..users).map(|_| Notify::new()).collect(),
         }
     }
@@ -69,18 +86,51 @@ impl Senders {
         if !self.leads_at_once(local)? {
             alarm.unless_halted(self.bells[local as usize].notified()).await?;
         }
-        let Some(arrival) = self.take() else {
-            self.finish();
-            return None;
-        };
-        let planned = self.start + arrival.due;
-        if alarm.unless_halted(self.timer.sleep_until(planned)).await.is_none() {
-            // Nobody leads from here on: the others are halted as well.
-            self.state().unsent.push(arrival);
-            return None;
+        loop {
+            let changes = self.changes.load(Ordering::Acquire);
+            let (arrival, then) = match (self.take(), self.end) {
+                (Taken::Arrival(arrival), _) => (Some(arrival), self.start + arrival.due),
+                // Until then the rate may be changed.
+                (Taken::None, Some(end)) if Instant::now() < end => (None, end),
+                _ => {
+                    self.finish();
+                    return None;
+                }
+            };
+            match (alarm.unless_halted(self.unless_changed(then, changes)).await, arrival) {
+                (Some(true), Some(Arrival { counted, .. })) => {
+                    self.pass_on();
+                    return Some(Due { planned: then, counted });
+                }
+                (Some(true), None) => {}
+                (Some(false), _) => self.state().arrivals.take_back(),
+                (None, arrival) => {
+                    // Nobody leads from here on: the others are halted as well.
+                    self.state().unsent.extend(arrival);
+                    return None;
+                }
+            }
         }
-        self.pass_on();
-        Some(Due { planned, counted: arrival.counted })
+    }
+
+    /// Waits until `then`; `false` when the rate was changed first, which was done so many times
+    /// before.
+    async fn unless_changed(&self, then: Instant, changes: u32) -> bool {
+        let mut timer = pin!(self.timer.sleep_until(then));
+        poll_fn(|context| {
+            if self.changes.load(Ordering::Acquire) != changes {
+                return Poll::Ready(false);
+            }
+            timer.as_mut().poll(context).map(|()| true)
+        })
+        .await
+    }
+
+    /// From `at` on requests arrive at `rate` a second, whatever was planned. Who leads is to be woken
+    /// after this.
+    pub fn change(&self, at: Duration, rate: f64) {
+        self.state().arrivals.change(at, rate);
+        self.changes.fetch_add(1, Ordering::AcqRel);
     }
 
     /// Whether nobody leads, so that this user does from now on; if not, it is noted as idle. `None`
@@ -99,17 +149,17 @@ impl Senders {
     }
 
     /// The next arrival, unless the round has ended; what is left then will not be sent.
-    fn take(&self) -> Option<Arrival> {
+    fn take(&self) -> Taken {
         let mut state = self.state();
         if state.is_over {
-            return None;
+            return Taken::Over;
         }
-        let arrival = state.arrivals.next()?;
+        let Some(arrival) = state.arrivals.next() else { return Taken::None };
         if self.end.is_some_and(|end| Instant::now() >= end) {
             state.unsent.push(arrival);
-            return None;
+            return Taken::Over;
         }
-        Some(arrival)
+        Taken::Arrival(arrival)
     }
 
     /// Lets another user lead, if one is idle.

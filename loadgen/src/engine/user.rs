@@ -12,8 +12,8 @@ use super::alarm::{Alarm, Rang};
 use super::chance::Chance;
 use super::check::Check;
 use super::countdown::{Countdown, OneLess};
-use super::gate::{Admitted, Gate};
-use super::plan::{Number, Plan};
+use super::gate::{Admitted, Gate, Visitor};
+use super::plan::Plan;
 use super::supply::Supply;
 use super::transport::{Failure, Link, Transport};
 use crate::measure::{Ending, ErrorKind, Outcome, Recorder};
@@ -39,7 +39,7 @@ pub struct Shared {
 /// A user at work.
 struct User<'a> {
     shared: &'a Shared,
-    number: Number,
+    visitor: Visitor<'a>,
     data: Data,
     chance: Chance,
     link: Link<'a>,
@@ -58,7 +58,7 @@ impl Shared {
         let number = self.plan.share.number(local);
         let mut user = User {
             shared: self,
-            number,
+            visitor: Visitor::new(number),
             data: Data::new(self.plan.seed, number.global),
             chance: Chance::new(self.plan.seed, number.global),
             link: self.transport.link(),
@@ -92,9 +92,11 @@ impl<'a> User<'a> {
 
     /// One iteration after another, until the gate lets it through no more.
     async fn iterations(&mut self) {
-        let gate = &self.shared.gate;
+        let gate: &'a Gate = &self.shared.gate;
         let (mut begun, mut warmed) = (0, WARMUP);
-        while let Some(admitted) = gate.admit(self.number, begun, self.now, &mut self.alarm).await {
+        while let Some(admitted) =
+            gate.admit(&mut self.visitor, begun, self.now, &mut self.alarm).await
+        {
             let Admitted { counted, planned } = admitted;
             let count = if counted { &mut begun } else { &mut warmed };
             self.data.set_iteration(*count);

@@ -247,6 +247,8 @@ pub struct RoundRecord {
     pub users_achieved: u32,
     /// How far apart workers started, at most, in ms; `None` where there were none.
     pub start_skew_ms: Option<f64>,
+    /// What the load was changed to while the round ran, by whoever watched it.
+    pub changes: Vec<ChangeRecord>,
     /// How the target ended, where it ended by itself.
     pub target_ended: Option<String>,
     /// The files of rows that ran out, so that users stopped.
@@ -264,6 +266,17 @@ pub struct RoundRecord {
     pub others_percent: Option<f64>,
     /// Who kept the rate from being higher; `None` where that could not be seen.
     pub bottleneck: Option<Bottleneck>,
+}
+
+/// A change of the load that was not planned, to the end of the round or the next change.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ChangeRecord {
+    /// When: seconds from the end of the warm-up, 0 before that.
+    pub second: u32,
+    /// Users of the whole test, in the closed model.
+    pub users: Option<u32>,
+    /// Requests per second of the whole test, in the open model.
+    pub rate_per_s: Option<f64>,
 }
 
 /// One second of a round.

@@ -3,6 +3,7 @@
 
 mod bottlenecks;
 mod capacity;
+mod changes;
 mod conclusion;
 mod degraded;
 mod differences;
@@ -19,6 +20,7 @@ mod terminal;
 mod workers;
 
 pub use capacity::capacity;
+pub use changes::changed;
 pub use format::{count, duration, milliseconds, quantity, rate};
 pub use json::json;
 pub use progress::Progress;

@@ -158,10 +158,17 @@ impl Progress {
 
     /// Something that stays on the screen.
     pub fn note(&self, text: &str) {
-        match &self.bar {
+        self.noter()(text);
+    }
+
+    /// A way to say such things from elsewhere.
+    #[must_use]
+    pub fn noter(&self) -> Arc<dyn Fn(&str) + Send + Sync> {
+        let bar = self.bar.clone();
+        Arc::new(move |text| match &bar {
             Some(bar) => bar.suspend(|| line(text)),
             None => line(text),
-        }
+        })
     }
 
     /// Clears the living line.

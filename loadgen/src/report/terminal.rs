@@ -6,6 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::bottlenecks::bottlenecks;
+use super::changes::changes;
 use super::conclusion::{conclusion, rounds_to_ask_for};
 use super::degraded::degraded;
 use super::differences::differences;
@@ -198,6 +199,7 @@ fn verdicts(record: &RunRecord) -> String {
         out += &wrap("   ", &verdict.advice);
     }
     out += &degraded(record);
+    out += &changes(record);
     let planned = record.load.rounds as usize;
     let measured = |name: &String| {
         record.targets.iter().find(|t| t.name == *name).map_or(0, |target| target.rounds.len())

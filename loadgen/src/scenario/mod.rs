@@ -13,6 +13,7 @@
 //! A file that is not TOML at all is not looked at further: what a parser guesses after an error
 //! would give faults that are not there.
 
+mod change;
 mod data;
 mod duration;
 mod environment;
@@ -32,6 +33,7 @@ mod threshold;
 
 use std::path::Path;
 
+pub use change::{Amount, ChangeError};
 pub use data::Data;
 pub use duration::parse_duration;
 pub use environment::{Environment, Secrets, process_environment};

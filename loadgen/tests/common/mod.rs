@@ -35,6 +35,8 @@ pub struct Counting {
 #[derive(Default)]
 struct Seen {
     requests: AtomicU64,
+    under_way: AtomicU64,
+    most_under_way: AtomicU64,
     peers: Mutex<BTreeSet<SocketAddr>>,
     flaky: AtomicU64,
     bodies: Mutex<BTreeSet<String>>,
@@ -64,6 +66,11 @@ impl Counting {
         self.seen.requests.load(Ordering::SeqCst)
     }
 
+    /// How many requests it had at the same time, at most, since the last call.
+    pub fn take_most_under_way(&self) -> u64 {
+        self.seen.most_under_way.swap(0, Ordering::SeqCst)
+    }
+
     /// How many connections its requests came over.
     pub fn connections(&self) -> usize {
         self.seen.peers.lock().unwrap().len()
@@ -83,7 +90,11 @@ async fn count(
 ) -> Response {
     seen.requests.fetch_add(1, Ordering::SeqCst);
     seen.peers.lock().unwrap().insert(peer);
-    next.run(request).await
+    let under_way = seen.under_way.fetch_add(1, Ordering::SeqCst) + 1;
+    seen.most_under_way.fetch_max(under_way, Ordering::SeqCst);
+    let answer = next.run(request).await;
+    seen.under_way.fetch_sub(1, Ordering::SeqCst);
+    answer
 }
 
 async fn hello() -> Json<Value> {

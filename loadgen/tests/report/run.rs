@@ -5,8 +5,9 @@ use std::path::Path;
 
 use crate::records::*;
 use loadgen::measure::{
-    Bottleneck, Calibration, Cell, Comparison, Degraded, LatencySummary, LossRecord, NoiseFloor,
-    OverRounds, RunRecord, StoppedEarly, TargetRecord, Verdict, VerdictKind, WorkerRecord,
+    Bottleneck, Calibration, Cell, ChangeRecord, Comparison, Degraded, LatencySummary, LossRecord,
+    NoiseFloor, OverRounds, RunRecord, StoppedEarly, TargetRecord, Verdict, VerdictKind,
+    WorkerRecord,
 };
 use loadgen::report::terminal;
 
@@ -336,6 +337,18 @@ fn a_degraded_run_tells_what_is_missing() {
     record.degraded =
         Some(Degraded { reason: "worker 3 was lost after 1.2 s".to_owned(), lost: Vec::new() });
     insta::assert_snapshot!(shown(&record));
+}
+
+#[test]
+fn rounds_that_were_changed_while_they_ran_are_named_with_what_they_were_changed_to() {
+    let mut targets = four();
+    let change = |second, users, rate_per_s| ChangeRecord { second, users, rate_per_s };
+    targets[0].rounds[0].changes = vec![change(12, Some(200), None), change(20, Some(1), None)];
+    targets[1].rounds[2].changes = vec![change(0, None, Some(1_500.0))];
+    let report = shown(&record(targets));
+    assert_within_80_columns(&report);
+    let from = report.find(" ! changed").unwrap();
+    insta::assert_snapshot!(report[from..].split(" saved in").next().unwrap());
 }
 
 #[test]

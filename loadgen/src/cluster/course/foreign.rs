@@ -36,7 +36,7 @@ pub fn take_foreign<'a>(messages: impl IntoIterator<Item = &'a [u8]>) -> Round {
     }
     let (workers, lost, refused) =
         course.into_results(|seconds| Duration::from_secs(seconds.into()));
-    let round = Round { workers, lost, refused, start_skew: Duration::ZERO };
+    let round = Round { workers, lost, changes: Vec::new(), refused, start_skew: Duration::ZERO };
     show(&round);
     round
 }

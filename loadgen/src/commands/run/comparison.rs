@@ -7,19 +7,22 @@ use crate::measure::{Bottleneck, Cell, Comparison, RoundRecord, TargetRecord, co
 use crate::scenario::Model;
 
 /// A server that was running already is held against nothing but itself. Where the run was
-/// `stopped` by a failed threshold, or lost workers, targets without a whole round are in no ranking;
-/// nor are those whose rate was somebody else's, unless they are only held against themselves.
+/// `stopped` by a failed threshold, lost workers, or had its load changed while it ran, targets without
+/// a whole round are in no ranking; nor are those whose rate was somebody else's, unless they are only held against themselves.
 pub fn of(job: &Job, targets: &[TargetRecord], stopped: bool) -> Option<Comparison> {
     let has_whole = |target: &&TargetRecord| target.rounds.iter().any(|round| round.whole);
-    let lacked_users = |target: &&TargetRecord| {
-        target.rounds.iter().any(|round| round.users_achieved < round.users_planned)
+    let had_another_load = |target: &&TargetRecord| {
+        let had = |round: &RoundRecord| {
+            round.users_achieved < round.users_planned || !round.changes.is_empty()
+        };
+        target.rounds.iter().any(had)
     };
     let is_its_own = |target: &&TargetRecord| {
         job.aa || target.bottleneck.as_ref().is_none_or(Bottleneck::is_of_target)
     };
     let (ranked, bound): (Vec<_>, Vec<_>) = targets
         .iter()
-        .filter(|target| has_whole(target) || !(stopped || lacked_users(target)))
+        .filter(|target| has_whole(target) || !(stopped || had_another_load(target)))
         .partition::<Vec<&TargetRecord>, _>(is_its_own);
     let of = |figures: fn(&[RoundRecord]) -> BTreeMap<u32, f64>| -> Vec<_> {
         ranked.iter().map(|target| (target.name.clone(), figures(&target.rounds))).collect()

@@ -4,11 +4,10 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc;
-use tokio_util::sync::CancellationToken;
 
-use crate::cluster::{Cluster, ClusterError, LostWorker, Seen};
+use crate::cluster::{Cluster, ClusterError, LostWorker, Round, Seen};
 use crate::commands::{Exit, Failure};
-use crate::engine::{Attack, Plan, Share};
+use crate::engine::{Attack, Change, Orders, Plan, Share};
 use crate::measure::{Counts, Phase, Series, Strain};
 
 /// How far ahead of its start a round in this process is planned, so that its users are there.
@@ -37,6 +36,8 @@ pub struct Yield {
     pub gaps: Vec<String>,
     /// Users that it should have had.
     pub users: u32,
+    /// How the load was changed, in the order in which it was.
+    pub changes: Vec<Change>,
     /// The files of rows that ran out on some process.
     pub ran_out: BTreeSet<String>,
     /// How far apart its workers started, at most; `None` for load from this process.
@@ -100,12 +101,13 @@ impl Generator {
     pub async fn round(
         &mut self,
         plan: Plan,
-        stop: CancellationToken,
+        orders: impl Into<Orders>,
         show: impl FnMut(Seen<'_>),
     ) -> Result<Yield, Failure> {
+        let orders = orders.into();
         match self {
-            Self::Process => in_process(plan, stop, show).await,
-            Self::Workers(cluster) => on_workers(cluster, plan, stop, show).await,
+            Self::Process => in_process(plan, orders, show).await,
+            Self::Workers(cluster) => on_workers(cluster, plan, orders, show).await,
         }
     }
 
@@ -143,19 +145,21 @@ impl Generator {
 
 async fn in_process(
     plan: Plan,
-    stop: CancellationToken,
+    mut orders: Orders,
     mut show: impl FnMut(Seen<'_>),
 ) -> Result<Yield, Failure> {
     let users = plan.scenario.load.users;
     let attack = Attack::prepare(plan.part(Share::WHOLE)).map_err(Failure::with(Exit::Failed))?;
     let (sender, mut snapshots) = mpsc::channel(16);
-    let mut series = Series::default();
+    let (mut series, mut changes) = (Series::default(), Vec::new());
+    let (stop, change) = (orders.stop.clone(), attack.changes());
+    tokio::select! {
+        () = attack.connect() => {}
+        () = stop.cancelled() => {}
+    }
+    let start = Instant::now() + LEAD;
     let running = async {
-        tokio::select! {
-            () = attack.connect() => {}
-            () = stop.cancelled() => {}
-        }
-        let finished = attack.run(Instant::now() + LEAD, stop, &sender).await;
+        let finished = attack.run(start, stop, &sender).await;
         drop(sender);
         finished
     };
@@ -165,7 +169,21 @@ async fn in_process(
             series.add(snapshot);
         }
     };
-    let (finished, ()) = tokio::join!(running, merging);
+    let changing = async {
+        loop {
+            let asked = orders.next().await;
+            let elapsed = Instant::now().saturating_duration_since(start);
+            if let Some(decided) = asked.decide(&plan, elapsed) {
+                changes.push(decided);
+                // A round that is over needs none.
+                let _ = change.send(decided);
+            }
+        }
+    };
+    let finished = tokio::select! {
+        (finished, ()) = async { tokio::join!(running, merging) } => finished,
+        never = changing => never,
+    };
     let finished = finished.map_err(Failure::with(Exit::Failed))?;
     Ok(Yield {
         series,
@@ -174,6 +192,7 @@ async fn in_process(
         lost: Vec::new(),
         gaps: Vec::new(),
         users,
+        changes,
         ran_out: finished.ran_out.into_iter().collect(),
         start_skew: None,
     })
@@ -182,11 +201,11 @@ async fn in_process(
 async fn on_workers(
     cluster: &mut Cluster,
     plan: Plan,
-    stop: CancellationToken,
+    orders: Orders,
     show: impl FnMut(Seen<'_>),
 ) -> Result<Yield, Failure> {
     let users = plan.scenario.load.users;
-    let round = cluster.round(plan, stop, show).await;
+    let round = cluster.round(plan, orders, show).await;
     let round = round.map_err(|error| match error {
         ClusterError::Lost(_) => Failure::new(Exit::Degraded, error),
         _ => Failure::new(Exit::Failed, error),
@@ -209,6 +228,7 @@ async fn on_workers(
         all.merge(worker.series);
         ran_out.extend(worker.ran_out);
     }
-    let start_skew = Some(round.start_skew);
-    Ok(Yield { series: all, held, workers, lost: round.lost, gaps, users, ran_out, start_skew })
+    let Round { lost, changes, start_skew, .. } = round;
+    let start_skew = Some(start_skew);
+    Ok(Yield { series: all, held, workers, lost, gaps, users, changes, ran_out, start_skew })
 }

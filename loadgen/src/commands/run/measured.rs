@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::generator::Yield;
 use crate::commands::Failure;
 use crate::lab::{LabError, Observed};
-use crate::measure::{Calibration, Counts, Phase, Series, StoppedEarly};
+use crate::measure::{Calibration, ChangeRecord, Counts, Phase, Series, StoppedEarly};
 
 /// One round over one target, as it was measured.
 pub struct Round {
@@ -24,7 +24,9 @@ pub struct Round {
     /// What the backends answered afterwards, by the scenario's proofs; empty where the round is not
     /// whole.
     pub answers: Vec<i64>,
-    /// Whether it went to its planned end with all of its load.
+    /// How its load was changed while it ran.
+    pub changes: Vec<ChangeRecord>,
+    /// Whether it went to its planned end with all of its load, and with no other.
     pub whole: bool,
     /// How the target or a backend ended, if one ended by itself.
     pub ended: Option<String>,
@@ -41,6 +43,7 @@ impl Round {
             observed: Observed::default(),
             verified: Vec::new(),
             answers: Vec::new(),
+            changes: Vec::new(),
             whole: false,
             ended: None,
         }

@@ -3,6 +3,7 @@
 mod cache;
 mod calibration;
 mod comparison;
+pub(super) mod control;
 pub(super) mod environment;
 mod fail_fast;
 pub(super) mod folder;
@@ -10,6 +11,7 @@ mod generator;
 pub(super) mod interrupt;
 pub(super) mod job;
 mod keeper;
+mod limits;
 mod losses;
 mod matrix;
 pub(super) mod measured;
@@ -29,24 +31,23 @@ mod workers;
 use std::path::Path;
 use std::time::Duration;
 
+use self::control::{Control, Door, terminal};
 use self::folder::RunFolder;
 pub use self::job::random_seed;
 use self::job::{Job, Subject};
 use self::keeper::Keeper;
+use self::limits::Processes;
 use self::measured::Measured;
 use self::session::Session;
 use self::stdout::Stdout;
 use super::output::{say, unprinted};
-use super::process::{local_ports, raise_open_files, use_huge_pages};
+use super::process::use_huge_pages;
 use super::{Exit, Failure};
 use crate::cli::{Format, RunArgs};
 use crate::lab::cpus::pin_self;
 use crate::lab::{Lab, Layout, Options};
 use crate::measure::{RunRecord, VerdictKind};
 use crate::report::{self, Progress};
-
-/// Open files that loadgen needs besides the users' connections.
-const RESERVED_FILES: u64 = 100;
 
 /// From this many users in one process on, huge pages pay: less than 1 % of CPU at 1,000, 6 % and
 /// more at 5,000.
@@ -69,7 +70,8 @@ pub(super) fn measure(job: &Job) -> Result<Exit, Failure> {
 /// What is needed before anything starts: a folder for the results, the CPUs of each part, of which
 /// this process now keeps to its own, and standard output.
 pub(super) fn prepare(job: &Job) -> Result<(RunFolder, Layout, Stdout), Failure> {
-    allow_connections(job)?;
+    let allowed = Processes::of(job).allow(job.scenario.load.users);
+    allowed.map_err(Failure::with(Exit::Usage))?;
     if job.workers.is_none() && job.scenario.load.users >= MANY_USERS {
         use_huge_pages();
     }
@@ -90,32 +92,6 @@ pub(super) fn prepare(job: &Job) -> Result<(RunFolder, Layout, Stdout), Failure>
     Ok((folder, layout, stdout))
 }
 
-/// Each user keeps a connection open: refuses what the limits on files and ports don't allow. Those
-/// of other hosts are not known here.
-fn allow_connections(job: &Job) -> Result<(), Failure> {
-    if job.remote.is_some() {
-        return Ok(());
-    }
-    let users = job.scenario.load.users;
-    if let Some(ports) = local_ports().filter(|ports| users > *ports) {
-        let message = format!("{users} users need as many local ports; the system has {ports}");
-        let help = "widen net.ipv4.ip_local_port_range (sysctl), or take fewer --users";
-        return Err(Failure::message(Exit::Usage, message, help));
-    }
-    let each = users.div_ceil(job.workers.unwrap_or(1));
-    let limit = raise_open_files();
-    if u64::from(each) + RESERVED_FILES <= limit {
-        return Ok(());
-    }
-    let message = format!(
-        "{each} users in one process need as many open files; the limit is {limit}, \
-         {RESERVED_FILES} of them kept for loadgen itself"
-    );
-    let help =
-        "raise the limit (ulimit -n), spread the users over --workers, or take fewer --users";
-    Err(Failure::message(Exit::Usage, message, help))
-}
-
 async fn execute(
     job: &Job,
     folder: &RunFolder,
@@ -131,9 +107,16 @@ async fn execute(
         () = interrupt.cancelled() => return Ok(nothing_measured(&progress)),
         lab = prepare_lab(job, folder, &layout, &progress) => lab?,
     };
+    let control = Control::new(interrupt.clone(), Processes::of(job), progress.noter());
+    let door = Door::open(folder.path(), &control);
+    if let Err(error) = &door {
+        progress.note(&format!("this run is closed to `loadgen ctl`: {error}"));
+    }
+    terminal::listen(&control);
     let keeper = Keeper::new(job, folder, &layout);
     let mut session =
         Session::new(job, lab, &mut progress, &layout, folder.path(), interrupt.clone())
+            .with_control(control.clone())
             .kept_by(&keeper);
     let measured = session.measure().await;
     if measured.rounds.is_empty() {

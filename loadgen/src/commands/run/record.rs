@@ -134,12 +134,13 @@ fn pool(
     let thresholds = thresholds::judge(&contender.name, &job.scenario.thresholds, steps, &scored);
     let rounds_recorded: Vec<RoundRecord> =
         rounds.measured.iter().map(|round| round_record(steps, round, rounds)).collect();
+    let changed = rounds.measured.iter().any(|round| !round.changes.is_empty());
     let record = TargetRecord {
         latency_over_rounds_us: over_rounds(&rounds_recorded),
         url: rounds.measured.last().map(|round| round.url.clone()).unwrap_or_default(),
         server,
         steps: summaries,
-        uncoordinated_us: uncoordinated(job, contender.users, &together(&counts), window),
+        uncoordinated_us: uncoordinated(job, contender.users, changed, &together(&counts), window),
         total,
         counters: counters(steps, &counts),
         proofs: rounds.measured.iter().flat_map(|round| proofs(&job.scenario, round)).collect(),
@@ -160,9 +161,15 @@ fn pool(
 
 /// What requests would have seen that came as often as those of the closed model, and waited for
 /// nobody. A user sends as often as its share of all answers.
-fn uncoordinated(job: &Job, users: u32, all: &Counts, window: Duration) -> Option<LatencySummary> {
+fn uncoordinated(
+    job: &Job,
+    users: u32,
+    changed: bool,
+    all: &Counts,
+    window: Duration,
+) -> Option<LatencySummary> {
     let load = &job.scenario.load;
-    let changes = matches!(load.until, Until::Stages(_));
+    let changes = changed || matches!(load.until, Until::Stages(_));
     if load.model != Model::Closed || changes || all.answered.is_empty() {
         return None;
     }
@@ -228,6 +235,7 @@ fn round_record(steps: &[Step], round: &Round, rounds: &Rounds<'_>) -> RoundReco
         users_planned: round.yielded.users,
         users_achieved: round.yielded.users_achieved(),
         start_skew_ms: round.yielded.start_skew.map(|skew| skew.as_secs_f64() * 1e3),
+        changes: round.changes.clone(),
         target_ended: round.ended.clone(),
         rows_ran_out: round.yielded.ran_out.iter().cloned().collect(),
         seconds: seconds(series),

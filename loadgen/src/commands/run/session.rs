@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use tokio_util::sync::CancellationToken;
 
 use super::calibration::{calibrate, known};
+use super::control::Control;
 use super::fail_fast::FailFast;
 use super::generator::Generator;
 use super::job::{Job, Subject};
@@ -14,12 +15,12 @@ use super::keeper::{Keeper, Keeping};
 use super::measured::{Loaded, Measured, Round, held};
 use super::order::order;
 use super::watch::{self, Services};
-use super::{losses, proof, workers};
+use super::{control, losses, proof, workers};
 use crate::cluster::Seen;
 use crate::commands::{Exit, Failure};
-use crate::engine::{self, Plan};
+use crate::engine::{self, Orders, Plan};
 use crate::lab::{Lab, Layout, Target};
-use crate::measure::{Calibration, StoppedEarly};
+use crate::measure::{Calibration, ChangeRecord, StoppedEarly};
 use crate::report::Progress;
 
 /// What is said of proofs where there is no lab.
@@ -36,6 +37,8 @@ pub struct Session<'a> {
     /// The folder for workers' logs.
     logs: PathBuf,
     interrupt: CancellationToken,
+    /// Who may change the load, while it is on.
+    control: Option<Control>,
     /// What ends the run early, where that was asked for.
     fail_fast: Option<FailFast<'a>>,
     /// What saves the run while it goes on, if anything does.
@@ -69,13 +72,19 @@ impl<'a> Session<'a> {
     ) -> Self {
         let fail_fast = job.fail_fast.then(|| FailFast::new(&job.scenario));
         let (generator, logs) = (Generator::Process, logs.to_owned());
-        let keeper = None;
-        Self { job, lab, generator, progress, layout, logs, interrupt, fail_fast, keeper }
+        let (control, keeper) = (None, None);
+        Self { job, lab, generator, progress, layout, logs, interrupt, control, fail_fast, keeper }
     }
 
     /// The same, saved while it goes on.
     pub fn kept_by(self, keeper: &'a Keeper<'a>) -> Self {
         Self { keeper: Some(keeper), ..self }
+    }
+
+    /// The same, whose rounds are `control`'s to change.
+    #[must_use]
+    pub fn with_control(self, control: Control) -> Self {
+        Self { control: Some(control), ..self }
     }
 
     /// Measures all rounds, or as many as an interrupt or an error allow.
@@ -232,13 +241,16 @@ impl<'a> Session<'a> {
         let failed = self.fail_fast.as_ref().is_some_and(|watch| watch.failed().is_some());
         let cut = self.interrupt.is_cancelled() || (failed && planned != Some(yielded.held));
         let all_of_it = yielded.is_whole() && yielded.ran_out.is_empty();
-        let whole = all_of_it && ended.is_none() && !cut;
+        let changes: Vec<ChangeRecord> =
+            yielded.changes.iter().map(|c| control::recorded(c, self.job.warmup)).collect();
+        let whole = all_of_it && changes.is_empty() && ended.is_none() && !cut;
         let how = ended.as_ref().map(ToString::to_string);
         let users = yielded.users;
         let mut round = Round {
             yielded,
             observed,
             verified,
+            changes,
             whole,
             ended: how,
             ..Round::begun(target, number, &url, users)
@@ -319,7 +331,11 @@ impl<'a> Session<'a> {
             }
             Seen::Lost(lost) => progress.note(&losses::note(lost, on_loss)),
         };
-        let round = self.generator.round(plan, stop.clone(), show);
+        let mut orders = Orders::from(stop.clone());
+        if let Some(control) = &self.control {
+            orders.changes = control.open(name, plan.warmup);
+        }
+        let round = self.generator.round(plan, orders, show);
         let (yielded, ended) = services.during(round, &stop, save).await;
         over.cancel();
         let observed = observed.await.unwrap_or_default();

@@ -31,6 +31,12 @@ impl Closed {
         Self { users: Level::new(warmup, &load.stages(), 1.0), end }
     }
 
+    /// The same until `at`, and `users` users from then on, whatever was planned.
+    #[must_use]
+    pub fn changed(&self, at: Duration, users: u32) -> Self {
+        Self { users: self.users.changed(at, users.into()), ..*self }
+    }
+
     /// What `user`, numbered over the whole test, does at `elapsed`: while there are *n* users,
     /// those before number *n* send.
     #[must_use]
@@ -94,6 +100,23 @@ mod tests {
         assert_eq!(closed.turn(49, 3_500 * MS), Turn::At(4_000 * MS));
         assert_eq!(closed.turn(30, Duration::ZERO), Turn::At(2_000 * MS + Duration::from_nanos(1)));
         assert_eq!(closed.turn(0, 4_000 * MS), Turn::Over);
+    }
+
+    #[test]
+    fn a_change_takes_the_place_of_what_was_planned() {
+        let stages = [(10, 1_000), (50, 1_000), (0, 1_000)];
+        let stages = stages.map(|(to, ms)| Stage { to: f64::from(to), over: ms * MS });
+        let planned = closed(50, 0, 0, Until::Stages(stages.to_vec()));
+        let up = planned.changed(500 * MS, 200);
+        let found = [400, 500, 2_000, 2_999].map(|ms| active(&up, ms * MS));
+        assert_eq!(found, [active(&planned, 400 * MS), 200, 200, 200]);
+        assert_eq!(up.turn(150, 400 * MS), Turn::At(500 * MS + Duration::from_nanos(1)));
+        let down = up.changed(1_000 * MS, 3);
+        let found = [900, 1_000, 2_999].map(|ms| active(&down, ms * MS));
+        assert_eq!(found, [200, 3, 3]);
+        // Who is one too many waits for the end.
+        assert_eq!(down.turn(3, 1_000 * MS), Turn::At(3_000 * MS));
+        assert_eq!(down.turn(0, 3_000 * MS), Turn::Over);
     }
 
     #[test]

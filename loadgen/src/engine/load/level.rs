@@ -5,16 +5,18 @@ use std::time::Duration;
 use crate::scenario::Stage;
 
 /// Straight lines, one after another, from time zero on.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Level(Vec<Line>);
 
-/// From one moment, in seconds, to another: `to` at its end, or for ever where that is infinite.
-#[derive(Debug, Clone, Copy)]
+/// From one moment, in seconds, to another, or for ever where that is infinite.
+#[derive(Debug, Clone, Copy, PartialEq)]
 struct Line {
     begin: f64,
     end: f64,
+    /// The level at its beginning.
     from: f64,
-    to: f64,
+    /// What it rises by in a second.
+    slope: f64,
     /// The area under all lines before it.
     before: f64,
 }
@@ -28,7 +30,8 @@ impl Level {
         let mut push = |begin: f64, over: Duration, from: f64, to: f64, before: f64| {
             let end =
                 if over == Duration::MAX { f64::INFINITY } else { begin + over.as_secs_f64() };
-            let line = Line { begin, end, from, to, before };
+            let slope = if end.is_infinite() { 0.0 } else { (to - from) / (end - begin) };
+            let line = Line { begin, end, from, slope, before };
             if end > begin {
                 lines.push(line);
             }
@@ -44,6 +47,21 @@ impl Level {
             (at, area) = push(at, stage.over, from_here, to, area);
             from = to;
         }
+        Self(lines)
+    }
+
+    /// The same until `at`, and `to` from then on until its end.
+    #[must_use]
+    pub fn changed(&self, at: Duration, to: f64) -> Self {
+        let at = at.as_secs_f64();
+        let Some(end) = self.0.last().map(|line| line.end).filter(|end| at < *end) else {
+            return self.clone();
+        };
+        let kept = self.0.iter().filter(|line| line.begin < at);
+        let mut lines: Vec<Line> =
+            kept.map(|line| Line { end: line.end.min(at), ..*line }).collect();
+        let before = lines.last().map_or(0.0, |line| line.before + line.area(line.end));
+        lines.push(Line { begin: at, end, from: to, slope: 0.0, before });
         Self(lines)
     }
 
@@ -68,33 +86,29 @@ impl Level {
 const NEARLY: f64 = 1e-6;
 
 impl Line {
-    fn slope(&self) -> f64 {
-        if self.end.is_infinite() { 0.0 } else { (self.to - self.from) / (self.end - self.begin) }
-    }
-
     fn at(&self, time: f64) -> f64 {
-        self.from + self.slope() * (time - self.begin)
+        self.from + self.slope * (time - self.begin)
     }
 
     fn area(&self, time: f64) -> f64 {
         let length = time - self.begin;
-        if length <= 0.0 { 0.0 } else { (self.from + self.slope() * length / 2.0) * length }
+        if length <= 0.0 { 0.0 } else { (self.from + self.slope * length / 2.0) * length }
     }
 
     /// Solves from·t + slope·t²/2 = area for t, in the form that loses no digits where the slope is
     /// small, and needs no case of its own where it is zero.
     fn when_area_reaches(&self, area: f64) -> Option<f64> {
         if area <= 0.0 {
-            return (self.from > 0.0 || self.to > 0.0).then_some(self.begin);
+            return (self.from > 0.0 || self.slope > 0.0).then_some(self.begin);
         }
-        let root = (self.from * self.from + 2.0 * self.slope() * area).sqrt();
+        let root = (self.from * self.from + 2.0 * self.slope * area).sqrt();
         let time = self.begin + 2.0 * area / (self.from + root);
         // Where the area is never reached, the root is of a negative number, or the time too late.
         (time <= self.end).then_some(time)
     }
 
     fn when_above(&self, threshold: f64, time: f64) -> Option<f64> {
-        let slope = self.slope();
+        let slope = self.slope;
         let above = self.at(time) - threshold;
         if above > NEARLY || (slope > 0.0 && above > -NEARLY) {
             return Some(time);
@@ -159,7 +173,44 @@ mod tests {
         assert_eq!(level.when_above(7.0, 0.0), Some(0.0));
     }
 
+    #[test]
+    fn a_change_holds_from_its_moment_to_the_end() {
+        let stages =
+            [Stage { to: 10.0, over: seconds(2.0) }, Stage { to: 10.0, over: seconds(3.0) }];
+        let level = Level::new(seconds(1.0), &stages, 1.0);
+        // In the midst of the ramp, where the level is 5.
+        let changed = level.changed(seconds(2.0), 30.0);
+        assert_eq!(
+            [1.0, 2.0, 3.0, 6.0, 9.0].map(|t| changed.area(t)),
+            [10.0, 12.5, 42.5, 132.5, 132.5]
+        );
+        assert_eq!(
+            (changed.when_above(20.0, 0.0), changed.when_above(29.0, 3.0)),
+            (Some(2.0), Some(3.0))
+        );
+        assert_eq!(changed.when_above(30.0, 0.0), None);
+        // Again, at once, and too late.
+        assert_eq!(changed.changed(seconds(2.0), 1.0).area(6.0), 12.5 + 4.0);
+        assert_eq!(level.changed(Duration::ZERO, 1.0).area(9.0), 6.0);
+        assert_eq!(level.changed(seconds(6.0), 1.0), level);
+    }
+
     proptest! {
+        #[test]
+        fn a_change_changes_nothing_before_it(
+            stages in stages(), at in 0u64..20_000, to in 0u32..1_000, share in 0.0f64..1.0,
+        ) {
+            let level = Level::new(Duration::from_secs(1), &stages, 1.0);
+            let at = Duration::from_millis(at);
+            let changed = level.changed(at, to.into());
+            let area = level.area(at.as_secs_f64()) * share;
+            // To the bit, so that it does not matter who has heard of the change already.
+            let (before, after) = (level.when_area_reaches(area), changed.when_area_reaches(area));
+            if before.is_some_and(|before| before < at.as_secs_f64()) {
+                prop_assert_eq!(before, after);
+            }
+        }
+
         #[test]
         fn when_and_area_are_inverse(stages in stages(), warmup in 0u64..3_000, share in 0.001f64..1.0) {
             let level = Level::new(Duration::from_millis(warmup), &stages, 1.0);

@@ -17,13 +17,24 @@ use crate::scenario::{Arrivals, Model, Until};
 pub struct Open {
     /// Arrivals per second; the area under it is how many there were.
     rate: Level,
+    /// Requests of an iteration.
+    requests: f64,
     warmup: Duration,
     end: Option<Duration>,
-    /// Arrivals that count and are still to come, where their number ends the test.
-    left: Option<u64>,
     /// This process takes number `index` of each `of` arrivals.
     index: u64,
     of: u64,
+    next: Cursor,
+    /// Where it was before the latest arrival was taken.
+    before: Cursor,
+}
+
+/// A place among the arrivals of the whole test. It says nothing of times: which arrival is whose
+/// stays the same when the rate is changed.
+#[derive(Debug, Clone)]
+struct Cursor {
+    /// Arrivals that count and are still to come, where their number ends the test.
+    left: Option<u64>,
     /// How many have been gone through.
     gone: u64,
     /// The area at which the next one is due.
@@ -57,61 +68,66 @@ impl Open {
             Until::Iterations(iterations) => Some(iterations),
             _ => None,
         };
-        let chance = (open.arrivals == Arrivals::Poisson).then(|| {
+        let mut chance = (open.arrivals == Arrivals::Poisson).then(|| {
             let mut chance = ChaCha8Rng::seed_from_u64(plan.seed);
             chance.set_stream(STREAM);
             chance
         });
-        let mut arrivals = Self {
+        let area = chance.as_mut().map_or(0.0, exponential);
+        let next = Cursor { left, gone: 0, area, chance };
+        Some(Self {
             rate: Level::new(plan.warmup, &load.stages(), 1.0 / requests),
+            requests,
             warmup: plan.warmup,
             end: plan.length(),
-            left,
             index: plan.share.index.into(),
             // A process without a user sends nothing.
             of: plan.share.of.min(load.users).into(),
-            gone: 0,
-            area: 0.0,
-            chance,
-        };
-        if arrivals.chance.is_some() {
-            arrivals.area = arrivals.distance();
-        }
-        Some(arrivals)
+            before: next.clone(),
+            next,
+        })
     }
 
-    /// How much more of the area the next arrival takes: one on average, and exponentially
-    /// distributed in a Poisson process, also in one whose rate changes (Çinlar 1975, "Introduction
-    /// to Stochastic Processes", chapter 4.7).
-    fn distance(&mut self) -> f64 {
-        match &mut self.chance {
-            None => 1.0,
-            Some(chance) => -(1.0 - chance.random::<f64>()).ln(),
-        }
+    /// From `at` on requests arrive at `rate` a second, whatever was planned.
+    pub fn change(&mut self, at: Duration, rate: f64) {
+        self.rate = self.rate.changed(at, rate / self.requests);
+    }
+
+    /// Takes back the latest arrival, which then comes again: at another time, where the rate was
+    /// changed meanwhile.
+    pub fn take_back(&mut self) {
+        self.next.clone_from(&self.before);
     }
 
     /// The next arrival of the whole test.
     fn next_of_all(&mut self) -> Option<Arrival> {
-        let due = Duration::try_from_secs_f64(self.rate.when_area_reaches(self.area)?).ok()?;
+        let due = Duration::try_from_secs_f64(self.rate.when_area_reaches(self.next.area)?).ok()?;
         if self.end.is_some_and(|end| due >= end) {
             return None;
         }
         let counted = due >= self.warmup;
-        if let Some(left) = self.left.as_mut().filter(|_| counted) {
+        if let Some(left) = self.next.left.as_mut().filter(|_| counted) {
             *left = left.checked_sub(1)?;
         }
-        self.area += self.distance();
-        self.gone += 1;
+        self.next.area += self.next.chance.as_mut().map_or(1.0, exponential);
+        self.next.gone += 1;
         Some(Arrival { due, counted })
     }
+}
+
+/// How much more of the area the next arrival of a Poisson process takes: one on average, also where
+/// the rate changes (Çinlar 1975, "Introduction to Stochastic Processes", chapter 4.7).
+fn exponential(chance: &mut ChaCha8Rng) -> f64 {
+    -(1.0 - chance.random::<f64>()).ln()
 }
 
 impl Iterator for Open {
     type Item = Arrival;
 
     fn next(&mut self) -> Option<Arrival> {
+        self.before.clone_from(&self.next);
         loop {
-            let turn = self.gone % self.of;
+            let turn = self.next.gone % self.of;
             let arrival = self.next_of_all()?;
             if turn == self.index {
                 return Some(arrival);
@@ -207,8 +223,78 @@ mod tests {
         assert!(Open::new(&plan).is_none());
     }
 
+    /// What a process sends that hears at `told` of a change at `at`, while it waits for its next
+    /// arrival.
+    fn changed(mut open: Open, told: Duration, at: Duration, rate: f64) -> Vec<Arrival> {
+        let mut sent = Vec::new();
+        loop {
+            match open.next() {
+                Some(arrival) if arrival.due <= told => sent.push(arrival),
+                _ => break,
+            }
+        }
+        open.change(at, rate);
+        open.take_back();
+        sent.extend(open);
+        sent
+    }
+
+    #[test]
+    fn a_change_takes_the_place_of_what_was_planned() {
+        let (told, at) = (Duration::from_millis(1_500), Duration::from_secs(2));
+        let within = |load: &str, rate| {
+            let open = Open::new(&plan(load, 0, Share::WHOLE)).unwrap();
+            let all = changed(open, told, at, rate);
+            let early = all.iter().filter(|arrival| arrival.due < at).count();
+            (early, all.len() - early)
+        };
+        assert_eq!(within("rate = 100\nduration = \"4s\"", 300.0), (200, 600));
+        assert_eq!(within("rate = 100\nduration = \"4s\"", 10.0), (200, 20));
+        // It would have been done, and is not.
+        assert_eq!(within("rate = 0.1\nduration = \"4s\"", 1_000.0), (1, 2_000));
+        let up = "stages = [{ rate = 100, over = \"2s\" }, { rate = 0, over = \"2s\" }]";
+        assert_eq!(within(up, 50.0), (100, 100));
+        assert_eq!(within("rate = 100\niterations = 500", 1_000.0), (200, 300));
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn workers_together_send_what_one_would_after_a_change(
+            rate in 1u32..2_000, to in 1u32..2_000, of in 1u32..9, at in 100u64..900, poisson: bool,
+            told in prop::collection::vec(0u64..100, 9), iterations in prop::option::of(1u32..500),
+        ) {
+            let kind = if poisson { "poisson" } else { "even" };
+            let end = iterations.map_or("duration = \"500ms\"".to_owned(), |n| format!("iterations = {n}"));
+            let load = format!("rate = {rate}\narrivals = \"{kind}\"\nramp_up = \"300ms\"\n{end}");
+            let share = |index, of| {
+                let open = Open::new(&plan(&load, 200, Share { index, of })).unwrap();
+                // Each hears of it at a time of its own, but before it holds.
+                let told = Duration::from_millis(told[index as usize].min(at));
+                changed(open, told, Duration::from_millis(at), to.into())
+            };
+            let mut all: Vec<Arrival> = (0..of).flat_map(|index| share(index, of)).collect();
+            all.sort_by_key(|arrival| arrival.due);
+            prop_assert_eq!(all, share(0, 1));
+        }
+
+        #[test]
+        fn what_is_taken_back_comes_again(rate in 1u32..2_000, of in 1u32..9, poisson: bool, back in prop::collection::vec(any::<bool>(), 400)) {
+            let kind = if poisson { "poisson" } else { "even" };
+            let load = format!("rate = {rate}\narrivals = \"{kind}\"\nduration = \"200ms\"");
+            let mut open = Open::new(&plan(&load, 0, Share { index: 0, of })).unwrap();
+            let expected: Vec<Arrival> = open.clone().collect();
+            let mut found = Vec::new();
+            let mut back = back.iter().cycle();
+            while let Some(arrival) = open.next() {
+                if *back.next().unwrap() {
+                    open.take_back();
+                    prop_assert_eq!(open.next(), Some(arrival));
+                }
+                found.push(arrival);
+            }
+            prop_assert_eq!(found, expected);
+        }
         #[test]
         fn counts_are_exact(rate in 1u32..5_000, ms in 1u32..3_000) {
             let load = format!("rate = {rate}\nduration = \"{ms}ms\"");

@@ -24,9 +24,10 @@ impl User<'_> {
     /// Sends the steps of the start at the user's turn, and again a little later when one of them
     /// fails; `false` when the user must not begin its iterations.
     pub(super) async fn start(&mut self, steps: Range<usize>) -> bool {
-        let gate = &self.shared.gate;
+        let shared = self.shared;
+        let gate = &shared.gate;
         for attempt in 0.. {
-            let turn = gate.turn_to_start(self.number.global, self.now, &mut self.alarm).await;
+            let turn = gate.turn_to_start(&mut self.visitor, self.now, &mut self.alarm).await;
             let Some(counted) = turn else { return false };
             self.now = Instant::now();
             // Not before its turn, which may never come.

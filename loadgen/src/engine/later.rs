@@ -1,0 +1,75 @@
+//! Changes of the load while a round runs, and the users that come with them.
+//!
+//! Goose starts the users that were planned, and has no way to start more of them later. Those that a
+//! change brings are tasks of our own, and no different otherwise. Users that are too many wait at
+//! the gate.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Instant;
+
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::task::JoinSet;
+
+use super::alarm::Alarm;
+use super::attack::EngineError;
+use super::change::Change;
+use super::countdown::OneLess;
+use super::gate::Gate;
+use super::user::Shared;
+use crate::scenario::Amount;
+
+/// Whether more users may come to a round with this gate: where time ends it. [`follow`] is then
+/// counted among those that have iterations before them.
+#[must_use]
+pub fn may_come(gate: &Gate) -> bool {
+    gate.end().is_some()
+}
+
+/// Carries out changes until the round is over, and completes when all users have ended that came
+/// with them. Tells how many users there were here in all, of which so many were `planned`.
+pub async fn follow(
+    mut changes: UnboundedReceiver<Change>,
+    shared: &Arc<Shared>,
+    planned: u32,
+) -> Result<u32, EngineError> {
+    let mut here = planned;
+    let mut later = JoinSet::new();
+    {
+        let _counted = may_come(&shared.gate).then(|| OneLess(&shared.iterating));
+        let mut over = pin!(over(shared, planned));
+        loop {
+            let change = tokio::select! {
+                biased;
+                () = &mut over => break,
+                Some(change) = changes.recv() => change,
+            };
+            shared.gate.change(change);
+            if let Amount::Users(users) = change.to {
+                let wanted = shared.plan.share.users(users).max(here);
+                shared.iterating.add(wanted - here);
+                for local in here..wanted {
+                    let shared = shared.clone();
+                    later.spawn(async move { shared.run_user(local).await });
+                }
+                here = wanted;
+            }
+        }
+    }
+    while let Some(ended) = later.join_next().await {
+        ended.map_err(|_| EngineError::UserPanicked)?;
+    }
+    Ok(here)
+}
+
+/// Waits until no change matters any more.
+async fn over(shared: &Shared, planned: u32) {
+    match shared.gate.end() {
+        Some(end) => {
+            let mut alarm = Alarm::new(&shared.gate, Instant::now());
+            alarm.wait_for_turn(end, || false).await;
+        }
+        None if planned > 0 => shared.iterating.wait().await,
+        None => {}
+    }
+}

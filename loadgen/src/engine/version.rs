@@ -1,0 +1,90 @@
+//! What many read while newer versions of it come.
+
+use std::sync::OnceLock;
+
+/// One version of a value, and the way to the next.
+///
+/// Who reads keeps its place, and looks whether there is a next one: no lock, and nothing that
+/// readers write to.
+pub struct Version<T> {
+    value: T,
+    next: OnceLock<Box<Self>>,
+}
+
+impl<T> Version<T> {
+    /// The first version.
+    #[must_use]
+    pub fn new(value: T) -> Self {
+        Self { value, next: OnceLock::new() }
+    }
+
+    /// The value.
+    #[must_use]
+    pub fn value(&self) -> &T {
+        &self.value
+    }
+
+    /// Whether there is a newer one.
+    #[must_use]
+    pub fn is_old(&self) -> bool {
+        self.next.get().is_some()
+    }
+
+    /// The newest one.
+    #[must_use]
+    pub fn newest(&self) -> &Self {
+        let mut newest = self;
+        while let Some(next) = newest.next.get() {
+            newest = next;
+        }
+        newest
+    }
+
+    /// Makes another one of the newest.
+    pub fn update(&self, make: impl Fn(&T) -> T) {
+        loop {
+            let newest = self.newest();
+            if newest.next.set(Box::new(Self::new(make(&newest.value)))).is_ok() {
+                return;
+            }
+        }
+    }
+}
+
+impl<T> Drop for Version<T> {
+    /// One after another: there may be more of them than calls fit on a stack.
+    fn drop(&mut self) {
+        let mut next = self.next.take();
+        while let Some(mut version) = next {
+            next = version.next.take();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_version_is_made_of_the_one_before() {
+        let first = Version::new(0);
+        let mut place = &first;
+        for _ in 0..200_000 {
+            place.update(|n| n + 1);
+            place = place.newest();
+        }
+        assert!(first.is_old() && !first.newest().is_old());
+        assert_eq!((*first.value(), *place.newest().value()), (0, 200_000));
+    }
+
+    #[test]
+    fn of_many_who_update_none_is_lost() {
+        let first = Version::new(0);
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| (0..500).for_each(|_| first.update(|n| n + 1)));
+            }
+        });
+        assert_eq!(*first.newest().value(), 2_000);
+    }
+}

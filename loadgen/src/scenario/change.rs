@@ -1,0 +1,119 @@
+//! What a load may be changed to while it is on.
+
+use miette::Diagnostic;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use super::load::{Load, Model, Until};
+use super::overrides::{LEAST_RATE, MOST_RATE, MOST_USERS};
+
+/// How much load there is to be.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Amount {
+    /// Users of the closed model, over all workers.
+    Users(u32),
+    /// Requests per second of the open model, over all workers.
+    Rate(f64),
+}
+
+/// Why a load can't be changed to that.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error, Diagnostic)]
+pub enum ChangeError {
+    /// No users, or more than are supported.
+    #[error(
+        "users must be a whole number from 1 to {}",
+        super::file::thousands(u64::from(MOST_USERS))
+    )]
+    #[diagnostic(help("to send nothing any more: `loadgen ctl --run DIR stop`"))]
+    Users,
+    /// A rate that is none, or too high.
+    #[error("rate must be a number from {LEAST_RATE} to {}", super::file::thousands(MOST_RATE as u64))]
+    #[diagnostic(help("to send nothing any more: `loadgen ctl --run DIR stop`"))]
+    Rate,
+    /// Users in the open model.
+    #[error("this load is of the open model, where users only limit how many send at once")]
+    #[diagnostic(help("change its rate instead: `rate R`, in requests per second"))]
+    IsOpen,
+    /// A rate in the closed model.
+    #[error("this load is of the closed model, which has no rate: users wait for their answers")]
+    #[diagnostic(help("change its users instead: `users N`"))]
+    IsClosed,
+    /// Users where iterations end the round.
+    #[error("iterations end this round, and they are shared out among its users already")]
+    #[diagnostic(help("users can be changed where time ends a round: give it a duration"))]
+    Iterations,
+}
+
+impl Amount {
+    /// Whether it is one that a scenario could ask for.
+    ///
+    /// # Errors
+    /// [`ChangeError::Users`] or [`ChangeError::Rate`].
+    pub fn check(self) -> Result<(), ChangeError> {
+        match self {
+            Self::Users(users) if !(1..=MOST_USERS).contains(&users) => Err(ChangeError::Users),
+            Self::Rate(rate) if !(LEAST_RATE..=MOST_RATE).contains(&rate) => Err(ChangeError::Rate),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Load {
+    /// Whether this load can be changed to `amount` while it is on.
+    ///
+    /// # Errors
+    /// Where the amount is none, or has no meaning for this load.
+    pub fn check_change(&self, amount: Amount) -> Result<(), ChangeError> {
+        amount.check()?;
+        match (amount, self.model, &self.until) {
+            (Amount::Users(_), Model::Open(_), _) => Err(ChangeError::IsOpen),
+            (Amount::Rate(_), Model::Closed, _) => Err(ChangeError::IsClosed),
+            (Amount::Users(_), _, Until::Iterations(_) | Until::IterationsPerUser(_)) => {
+                Err(ChangeError::Iterations)
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::{Arrivals, Open};
+    use std::time::Duration;
+
+    fn load(model: Model, until: Until) -> Load {
+        Load { model, users: 5, ramp_up: Duration::ZERO, think_time: None, until }
+    }
+
+    #[test]
+    fn each_model_is_changed_in_its_own_terms() {
+        let open = Model::Open(Open { rate: 5.0, arrivals: Arrivals::Even });
+        let timed = Until::Duration(Duration::from_secs(1));
+        let counted = Until::Iterations(9);
+        let cases = [
+            (Model::Closed, &timed, Amount::Users(1_000_000), Ok(())),
+            (Model::Closed, &timed, Amount::Users(1_000_001), Err(ChangeError::Users)),
+            (Model::Closed, &timed, Amount::Users(0), Err(ChangeError::Users)),
+            (Model::Closed, &timed, Amount::Rate(5.0), Err(ChangeError::IsClosed)),
+            (Model::Closed, &counted, Amount::Users(5), Err(ChangeError::Iterations)),
+            (
+                Model::Closed,
+                &Until::IterationsPerUser(1),
+                Amount::Users(5),
+                Err(ChangeError::Iterations),
+            ),
+            (open, &timed, Amount::Rate(0.001), Ok(())),
+            (open, &counted, Amount::Rate(1e7), Ok(())),
+            (open, &timed, Amount::Rate(0.0), Err(ChangeError::Rate)),
+            (open, &timed, Amount::Rate(f64::NAN), Err(ChangeError::Rate)),
+            (open, &timed, Amount::Rate(f64::INFINITY), Err(ChangeError::Rate)),
+            (open, &timed, Amount::Users(5), Err(ChangeError::IsOpen)),
+        ];
+        for (model, until, amount, expected) in cases {
+            let found = load(model, until.clone()).check_change(amount);
+            assert_eq!(found, expected, "{model:?} {until:?} {amount:?}");
+        }
+    }
+}
