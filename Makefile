@@ -24,7 +24,7 @@ run: ## Compare the four servers over Redis
 build: ## Build loadgen
 	$(CARGO) build $(CARGO_FLAGS)
 
-test: test-rust test-python ## Run every test
+test: test-rust test-network test-python ## Run every test
 
 test-rust: $(PYTHON)
 	$(CARGO) test $(CARGO_FLAGS) --no-fail-fast
@@ -46,7 +46,7 @@ fmt: $(PYTHON) ## Format everything
 	$(PYTHON) -m ruff check --fix
 	$(PYTHON) -m ruff format
 
-test-network: ## Cut, stall and slow down networks between hosts: two minutes, on an idle machine
+test-network: ## Cut, stall and slow down networks between hosts: two minutes
 	$(CARGO) test $(CARGO_FLAGS) --test network -- --nocapture
 
 trust: ## Hold what loadgen finds against what is known: 45 minutes, on an idle machine
