@@ -75,6 +75,8 @@ fn numbers(gap: &Range<u32>) -> String {
 /// What is seen of a round while it runs.
 #[derive(Debug)]
 pub enum Seen<'a> {
+    /// All make ready, and start at this moment.
+    Started(std::time::Instant),
     /// Results of a worker, each once, as they arrive.
     Snapshot(u32, &'a Snapshot),
     /// A worker was lost.
@@ -130,6 +132,7 @@ impl<'a, F: FnMut(Seen<'_>)> RoundUnderWay<'a, F> {
             changes: Vec::new(),
             show,
         };
+        (round.show)(Seen::Started((began + LEAD).into_std()));
         // No task of these panics, and none is cancelled.
         while let Some(Ok((worker, started))) = starting.join_next().await {
             match started {

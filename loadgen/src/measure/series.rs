@@ -37,11 +37,32 @@ pub struct Snapshot {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Series(BTreeMap<(Phase, u32), Packed>);
 
+/// Snapshots merged, and not packed: for a few seconds of many processes, which would be packed anew
+/// with each of them.
+#[derive(Debug, Default)]
+pub struct Unpacked(BTreeMap<(Phase, u32), Vec<Counts>>);
+
+impl Unpacked {
+    /// Adds what one process saw.
+    pub fn add(&mut self, snapshot: &Snapshot) {
+        for Interval { phase, second, steps } in &snapshot.intervals {
+            merge_steps(self.0.entry((*phase, *second)).or_default(), steps);
+        }
+    }
+}
+
 impl Series {
     /// Adds what one process saw.
     pub fn add(&mut self, snapshot: impl Borrow<Snapshot>) {
         for interval in &snapshot.borrow().intervals {
             self.add_steps((interval.phase, interval.second), &interval.steps);
+        }
+    }
+
+    /// Adds what many saw.
+    pub fn add_all(&mut self, unpacked: Unpacked) {
+        for (at, steps) in unpacked.0 {
+            self.add_steps(at, &steps);
         }
     }
 
@@ -242,6 +263,15 @@ pub(crate) mod tests {
             let mut right = merged([&a]);
             right.merge(merged([&b, &c]));
             prop_assert_eq!(left, right);
+        }
+
+        #[test]
+        fn packing_later_is_the_same(a in snapshot(), b in snapshot(), c in snapshot()) {
+            let mut unpacked = Unpacked::default();
+            [&b, &c].into_iter().for_each(|snapshot| unpacked.add(snapshot));
+            let mut series = merged([&a]);
+            series.add_all(unpacked);
+            prop_assert_eq!(series, merged([&a, &b, &c]));
         }
 
         #[test]

@@ -54,6 +54,7 @@ async fn every_request_of_a_timed_round_is_counted_once_and_seen_as_it_comes() {
     let (stop, mut seen) = (CancellationToken::new(), Vec::new());
     let show = |news: Seen<'_>| match news {
         Seen::Snapshot(worker, snapshot) => seen.push((worker, snapshot.number)),
+        Seen::Started(_) => {}
         Seen::Lost(lost) => panic!("{lost}"),
     };
     let round = cluster.round(plan, stop, show).await.unwrap();

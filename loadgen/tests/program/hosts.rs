@@ -248,7 +248,9 @@ async fn strangers_neither_get_in_nor_disturb() {
     setting.until_loaded().await;
     let mut strangers = Vec::new();
     for n in 0..500 {
-        let mut stranger = TcpStream::connect(&setting.address).unwrap();
+        let Ok(mut stranger) = TcpStream::connect(&setting.address) else {
+            panic!("the manager is gone: {}", setting.finished(manager).said());
+        };
         if n % 2 == 0 {
             let _ = stranger.write_all(b"GET / HTTP/1.1\r\n\r\n");
         }

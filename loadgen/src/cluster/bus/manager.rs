@@ -109,7 +109,7 @@ impl ManagerBus {
         identity: &Identity,
         joins: &[Join],
     ) -> Result<(Self, Events), ClusterError> {
-        let listener = TcpListener::bind(address).await.map_err(|e| ClusterError::Listen {
+        let listener = tunnel::listen(address).await.map_err(|e| ClusterError::Listen {
             address: address.to_owned(),
             why: e.to_string(),
         })?;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::io::{self, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream, lookup_host};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::server::WebPkiClientVerifier;
@@ -22,8 +22,29 @@ const HANDSHAKE_LIMIT: Duration = Duration::from_secs(10);
 /// How many may do so at the same time: where there are more, the oldest is sent away. A worker takes
 /// milliseconds; who takes longer is in nobody's way, however many they are.
 const MOST_HANDSHAKES: usize = 1_000;
+/// How many connections may wait to be taken: with fewer, a burst of strangers would have the system drop
+/// those of workers, who come again after a second.
+const BACKLOG: u32 = 4_096;
 /// Before another connection is taken when the system had no means for one.
 const PAUSE: Duration = Duration::from_millis(100);
+
+/// Listens at `HOST:PORT`.
+///
+/// # Errors
+/// What the system says of the last of the host's addresses.
+pub async fn listen(address: &str) -> io::Result<TcpListener> {
+    let mut failed = io::Error::from(io::ErrorKind::AddrNotAvailable);
+    for address in lookup_host(address).await? {
+        let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+        // Connections of an earlier manager may still be on their way out.
+        socket.set_reuseaddr(true)?;
+        match socket.bind(address) {
+            Ok(()) => return socket.listen(BACKLOG),
+            Err(error) => failed = error,
+        }
+    }
+    Err(failed)
+}
 
 /// Lets those in who show a certificate of the manager's authority, and passes what they say on to what
 /// listens at `inner`.

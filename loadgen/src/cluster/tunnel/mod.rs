@@ -27,7 +27,7 @@ use tokio_util::task::TaskTracker;
 use super::authority::Identity;
 use super::error::ClusterError;
 
-pub use accept::accept;
+pub use accept::{accept, listen};
 pub use connect::{Refusal, connect};
 
 /// Older versions are not spoken.

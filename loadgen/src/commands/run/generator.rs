@@ -158,6 +158,7 @@ async fn in_process(
         () = stop.cancelled() => {}
     }
     let start = Instant::now() + LEAD;
+    show(Seen::Started(start));
     let running = async {
         let finished = attack.run(start, stop, &sender).await;
         drop(sender);

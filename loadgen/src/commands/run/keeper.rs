@@ -11,7 +11,7 @@ use super::measured::{Measured, Round};
 use super::record::{self, Context};
 use crate::engine::Plan;
 use crate::lab::{Lab, Layout};
-use crate::measure::{Environment, Snapshot};
+use crate::measure::{Environment, Snapshot, Unpacked};
 
 /// How long after the first worker's results of a second those of the others are waited for.
 const SETTLE: Duration = Duration::from_millis(200);
@@ -73,8 +73,12 @@ pub struct Keeping<'a> {
     before: Duration,
     /// How long that is, at the most.
     held: Option<Duration>,
-    /// When the first results came that are not saved yet.
+    /// Results that are not in the round yet: those of all workers are packed together.
+    fresh: Unpacked,
+    /// When the first of them came.
     since: Option<Instant>,
+    /// Whether the round has any that are not saved.
+    unsaved: bool,
     /// When it may be saved again.
     rested: Instant,
 }
@@ -88,8 +92,17 @@ impl<'a> Keeping<'a> {
         plan: &Plan,
     ) -> Self {
         let (before, held) = (plan.warmup + plan.ramp_up(), plan.scenario.load.held());
-        let (round, since, rested) = (Some(round), None, Instant::now());
-        Self { keeper, measured, round, before, held, since, rested }
+        Self {
+            keeper,
+            measured,
+            round: Some(round),
+            before,
+            held,
+            fresh: Unpacked::default(),
+            since: None,
+            unsaved: false,
+            rested: Instant::now(),
+        }
     }
 
     /// Takes results of a worker.
@@ -101,17 +114,21 @@ impl<'a> Keeping<'a> {
         let held = reaches.saturating_sub(self.before);
         let yielded = &mut round.yielded;
         yielded.held = yielded.held.max(self.held.map_or(held, |most| held.min(most)));
-        yielded.series.add(snapshot);
+        self.fresh.add(snapshot);
         self.since.get_or_insert_with(Instant::now);
     }
 
     /// Saves what came, once all that belongs to the same second can be here.
     pub fn save_when_due(&mut self) {
-        let now = Instant::now();
-        if self.since.is_none_or(|since| now < since + SETTLE) || now < self.rested {
+        let (now, Some(round)) = (Instant::now(), &mut self.round) else { return };
+        if self.since.is_some_and(|since| now >= since + SETTLE) {
+            round.yielded.series.add_all(std::mem::take(&mut self.fresh));
+            (self.since, self.unsaved) = (None, true);
+        }
+        if !self.unsaved || self.since.is_some() || now < self.rested {
             return;
         }
-        self.since = None;
+        self.unsaved = false;
         if let Some(round) = self.round.take_if(|round| !round.yielded.held.is_zero()) {
             self.measured.rounds.push(round);
             self.keeper.keep(self.measured, None);

@@ -14,12 +14,12 @@ use super::job::{Job, Subject};
 use super::keeper::{Keeper, Keeping};
 use super::measured::{Loaded, Measured, Round, held};
 use super::order::order;
-use super::watch::{self, Services};
+use super::watch::{Services, Watch};
 use super::{control, losses, proof, workers};
 use crate::cluster::Seen;
 use crate::commands::{Exit, Failure};
 use crate::engine::{self, Orders, Plan};
-use crate::lab::{Lab, Layout, Target};
+use crate::lab::{Lab, Layout, Observed, Target};
 use crate::measure::{Calibration, ChangeRecord, StoppedEarly};
 use crate::report::Progress;
 
@@ -306,7 +306,8 @@ impl<'a> Session<'a> {
         })?;
         let over = CancellationToken::new();
         let watched = services.watched(&self.generator);
-        let observed = watch::watch(watched, &plan, over.clone());
+        let mut watch = Some(Watch::new(watched, &plan, over.clone()));
+        let mut observed = None;
         let (progress, fail_fast) = (&mut *self.progress, &mut self.fail_fast);
         let stop = self.interrupt.child_token();
         let on_loss = self.job.on_loss;
@@ -317,6 +318,7 @@ impl<'a> Session<'a> {
             }
         };
         let show = |seen: Seen<'_>| match seen {
+            Seen::Started(start) => observed = watch.take().map(|watch| watch.from(start.into())),
             Seen::Snapshot(_, snapshot) => {
                 progress.snapshot(snapshot);
                 if let Some(keeping) = &mut *keeping.borrow_mut() {
@@ -338,7 +340,10 @@ impl<'a> Session<'a> {
         let round = self.generator.round(plan, orders, show);
         let (yielded, ended) = services.during(round, &stop, save).await;
         over.cancel();
-        let observed = observed.await.unwrap_or_default();
+        let observed = match observed {
+            Some(observed) => observed.await.unwrap_or_default(),
+            None => Observed::default(),
+        };
         let yielded = yielded?;
         let answered: u64 = held(&yielded.series).iter().map(|step| step.answered.len()).sum();
         self.progress.round_finished(answered as f64 / yielded.held.as_secs_f64().max(1e-9));

@@ -65,20 +65,35 @@ impl Services<'_> {
     }
 }
 
-/// Watches from the end of the ramp-up of `plan`, which begins now, to its end, or until it is
-/// `over`.
-pub fn watch(watched: Vec<Watched>, plan: &Plan, over: CancellationToken) -> JoinHandle<Observed> {
-    let begin = Instant::now() + plan.warmup + plan.ramp_up();
-    let end = plan.length().map(|length| Instant::now() + length);
-    tokio::spawn(async move {
-        if tokio::time::timeout_at(begin, over.cancelled()).await.is_ok() {
-            return Observed::default();
-        }
-        let Ok(window) = Window::open(watched) else { return Observed::default() };
-        match end {
-            Some(end) => drop(tokio::time::timeout_at(end, over.cancelled()).await),
-            None => over.cancelled().await,
-        }
-        window.close()
-    })
+/// What everybody is to be watched for: as long as the load is held.
+pub struct Watch {
+    watched: Vec<Watched>,
+    /// From the start of the load.
+    begin: Duration,
+    /// The same; where the users decide it, it is when `over` is cancelled.
+    end: Option<Duration>,
+    over: CancellationToken,
+}
+
+impl Watch {
+    /// Of a round of `plan`, until it is `over` at the latest.
+    pub fn new(watched: Vec<Watched>, plan: &Plan, over: CancellationToken) -> Self {
+        Self { watched, begin: plan.warmup + plan.ramp_up(), end: plan.length(), over }
+    }
+
+    /// Watches a round that starts then.
+    pub fn from(self, start: Instant) -> JoinHandle<Observed> {
+        let Self { watched, begin, end, over } = self;
+        tokio::spawn(async move {
+            if tokio::time::timeout_at(start + begin, over.cancelled()).await.is_ok() {
+                return Observed::default();
+            }
+            let Ok(window) = Window::open(watched) else { return Observed::default() };
+            match end {
+                Some(end) => drop(tokio::time::timeout_at(start + end, over.cancelled()).await),
+                None => over.cancelled().await,
+            }
+            window.close()
+        })
+    }
 }
