@@ -163,6 +163,8 @@ async fn nobody_gets_in_with_another_authority_or_with_none() {
     // It knows the manager by the right authority, and has a certificate of another one.
     let mut half = claims_to_be_of_it.clone();
     half.identity.as_mut().unwrap().authority = right.identity.clone().unwrap().authority;
+    // And one that has a worker's password, but not its certificate.
+    let known = Join { identity: half.identity.clone(), ..right.clone() };
     let plain = Join { identity: None, ..right.clone() };
     let not_the_manager = "is not the manager of this join document: invalid peer certificate";
     let not_let_in = "did not let worker-0 in";
@@ -170,6 +172,7 @@ async fn nobody_gets_in_with_another_authority_or_with_none() {
         (foreign, not_the_manager),
         (claims_to_be_of_it, not_the_manager),
         (half, not_let_in),
+        (known, not_let_in),
         (plain, not_let_in),
     ] {
         let error = refusal(&stranger).await;
