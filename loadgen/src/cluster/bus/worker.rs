@@ -23,8 +23,9 @@ use crate::cluster::tunnel::{self, Refusal, Tunnel};
 
 /// How many reports a worker keeps for a manager that missed some: the lease ends before more.
 const KEPT: usize = 64;
-/// How soon after a report a worker tells its number, so that the loss of a last one shows.
-const HEARTBEAT: Duration = Duration::from_millis(500);
+/// How soon after a report a worker tells its number, so that the loss of a last one shows. The next one,
+/// a second later, shows that of any other.
+const HEARTBEAT: Duration = Duration::from_secs(2);
 
 /// A worker's end.
 pub struct WorkerBus {
