@@ -12,6 +12,7 @@ PYTHON := .venv/bin/python
 PEERS := .loadgen/peers
 
 .PHONY: help run build test test-rust test-python test-network lint fmt clean
+.PHONY: podman images-offline
 .PHONY: trust bench bench-parts bench-features bench-footprint bench-manager bench-docs simulated-workers
 .PHONY: peers peer-wrk peer-oha peer-hey peer-k6 peer-locust peer-goose
 
@@ -48,6 +49,13 @@ fmt: $(PYTHON) ## Format everything
 
 test-network: ## Cut, stall and slow down networks between hosts: two minutes
 	$(CARGO) test $(CARGO_FLAGS) --test network -- --nocapture
+
+podman: ## Install podman from Debian, as root
+	@test "$$(id -u)" = 0 || { echo "make podman installs packages from Debian: run it as root" >&2; exit 1; }
+	apt-get install -y --no-install-recommends podman runc netavark aardvark-dns buildah mmdebstrap
+
+images-offline: build ## Make the images of compose/ where no registry can be reached: Debian, root
+	compose/offline/make-images
 
 trust: ## Hold what loadgen finds against what is known: 45 minutes, on an idle machine
 	$(CARGO) test $(CARGO_FLAGS) --test trust -- --ignored --nocapture --test-threads 1
