@@ -12,6 +12,7 @@ use tokio::process::{Child, ChildStdin, Command};
 
 use super::error::{LabError, ServiceFault};
 use super::guard::Orders;
+use super::podman::Container;
 
 /// What a service may know of our environment. Anything else could change what is measured:
 /// `WEB_CONCURRENCY`, `GUNICORN_CMD_ARGS`, `PYTHONPATH`, `PGOPTIONS` and their like.
@@ -68,6 +69,7 @@ impl ServiceSpec {
             quit: false,
             grace: Duration::from_secs(5),
             remove: None,
+            end_by: Vec::new(),
         };
         Self { name: name.into(), orders, env: Vec::new(), cwd: cwd.to_owned(), log }
     }
@@ -89,6 +91,9 @@ impl ServiceSpec {
         if let Some(folder) = &orders.remove {
             command.arg("--remove").arg(folder);
         }
+        for word in &orders.end_by {
+            command.arg("--end-by").arg(word);
+        }
         command.arg(format!("--grace={}", orders.grace.as_secs_f64()));
         command.arg("--").args(&orders.argv);
         Ok(command)
@@ -105,6 +110,8 @@ pub struct Service {
     pipe: Option<ChildStdin>,
     grace: Duration,
     log: PathBuf,
+    /// Where it runs, if not below its guard.
+    container: Option<Container>,
 }
 
 impl Service {
@@ -132,6 +139,7 @@ impl Service {
             pid,
             grace: spec.orders.grace,
             log: spec.log.clone(),
+            container: None,
         })
     }
 
@@ -143,6 +151,16 @@ impl Service {
     /// The guard's process: the service's processes are those below it.
     pub fn guard_pid(&self) -> u32 {
         self.pid
+    }
+
+    /// The container that it runs in, if it does.
+    pub fn container(&self) -> Option<&Container> {
+        self.container.as_ref()
+    }
+
+    /// The same service, of which it is known now where it runs.
+    pub(super) fn within(self, container: Option<Container>) -> Self {
+        Self { container, ..self }
     }
 
     /// Where its output goes.
