@@ -39,7 +39,7 @@ pub use proof::{Claimed, ProofRecord};
 pub use record::*;
 pub use recorder::Recorder;
 pub use resources::{ContainerRecord, LimitsRecord, LinkRecord, MachineRecord, ResourceRecord};
-pub use series::{Interval, Series, Snapshot, Unpacked};
+pub use series::{GrowingSeries, Interval, Series, Snapshot};
 pub use statistics::FEWEST_ROUNDS;
 pub use strain::{LATE, Pulse, Strain};
 pub use summary::{LatencySummary, Summary};

@@ -121,14 +121,15 @@ async fn a_worker_can_neither_forge_nor_command_nor_read_for_another() {
 #[tokio::test(flavor = "multi_thread")]
 async fn whoever_may_get_in_gets_in_each_time() {
     let Setting { bus, mut events, joins, _folder } = setting().await;
+    let mut next = async || tokio::time::timeout(LIMIT, events.recv()).await.unwrap();
     for _ in 0..50 {
         let (own, _commands) = worker(&joins[0]).await;
-        assert!(matches!(events.recv().await, Some(Event::Hello(_))));
-        assert!(matches!(events.recv().await, Some(Event::Joined(0))));
+        assert!(matches!(next().await, Some(Event::Hello(_))));
+        assert!(matches!(next().await, Some(Event::Joined(0))));
         own.publish(&report_of(0)).await.unwrap();
-        assert!(matches!(events.recv().await, Some(Event::Report(_))));
+        assert!(matches!(next().await, Some(Event::Report(_))));
         own.close().await;
-        assert!(matches!(events.recv().await, Some(Event::Left(0))));
+        assert!(matches!(next().await, Some(Event::Left(0))));
     }
     bus.close().await;
 }

@@ -41,20 +41,17 @@ impl Services<'_> {
         target.or_else(|| self.lab.as_mut()?.lost_backends().into_iter().next())
     }
 
-    /// Waits for `round`, which is stopped when a service ends: there is nothing more to measure. Calls
-    /// `meanwhile` some times a second.
+    /// Waits for `round`, which is stopped when a service ends: there is nothing more to measure.
     pub async fn during<T>(
         &mut self,
         round: impl Future<Output = T>,
         stop: &CancellationToken,
-        mut meanwhile: impl FnMut(),
     ) -> (T, Option<LabError>) {
         let mut round = pin!(round);
         loop {
             match tokio::time::timeout(TICK, &mut round).await {
                 Ok(result) => return (result, self.ended()),
                 Err(_) => {
-                    meanwhile();
                     if let Some(ended) = self.ended() {
                         stop.cancel();
                         return (round.await, Some(ended));
