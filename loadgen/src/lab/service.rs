@@ -110,7 +110,8 @@ pub struct Service {
     pipe: Option<ChildStdin>,
     grace: Duration,
     log: PathBuf,
-    /// Where it runs, if not below its guard.
+    /// Whether it runs in a container, which is known when it is up.
+    is_contained: bool,
     container: Option<Container>,
 }
 
@@ -139,6 +140,7 @@ impl Service {
             pid,
             grace: spec.orders.grace,
             log: spec.log.clone(),
+            is_contained: !spec.orders.end_by.is_empty(),
             container: None,
         })
     }
@@ -224,7 +226,14 @@ impl Service {
             service: self.name.clone(),
             what: what.into(),
             tail: self.last_log_lines(15),
-            help: format!("its whole log is {}", self.log.display()),
+            help: match self.container {
+                // Where it never came to run in one, podman may be why.
+                None if self.is_contained => format!(
+                    "its whole log is {}; `loadgen lab doctor` checks what containers need",
+                    self.log.display()
+                ),
+                _ => format!("its whole log is {}", self.log.display()),
+            },
         }))
     }
 }

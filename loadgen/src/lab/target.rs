@@ -175,7 +175,7 @@ impl Lab {
             ("TARGET_MEMORY", limits.memory.map(|memory| memory.to_string()).unwrap_or_default()),
         ];
         let (name, log) = (target.name.clone(), self.options.logs.join(log));
-        let port_variable = format!("{}_PORT", name.to_uppercase().replace('-', "_"));
+        let port_variable = port_variable(&name);
         Box::new(move |port| {
             let port = [(port_variable.as_str(), port.to_string())];
             project.spec(&name, &[&variables[..], &port].concat(), log.clone())
@@ -187,6 +187,28 @@ impl Lab {
         match self.options.runtime {
             Runtime::Process => Limits::default(),
             Runtime::Podman { targets, .. } => targets.or(target.entry.limits()),
+        }
+    }
+}
+
+/// The variable of compose.yaml for the port at which a target is found on this machine.
+fn port_variable(name: &str) -> String {
+    format!("{}_PORT", name.to_uppercase().replace('-', "_"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lab::{Home, Manifest};
+
+    #[test]
+    fn compose_yaml_has_a_service_for_each_target() {
+        let home = Home::find().unwrap();
+        let yaml = std::fs::read_to_string(home.compose()).unwrap();
+        for TargetSpec { name, .. } in Manifest::load(&home.manifest()).unwrap().targets() {
+            let words = [format!("\n  {name}:\n"), format!("command: [{name}, --host=0.0.0.0")];
+            let port = format!("127.0.0.1:${{{}:-", port_variable(name));
+            assert!(words.iter().chain([&port]).all(|word| yaml.contains(word)), "{name}");
         }
     }
 }

@@ -1,22 +1,16 @@
 //! What targets and backends ran in, where these were containers.
 
 use super::format::wrap;
-use crate::measure::{LimitsRecord, RunRecord};
+use crate::measure::{Environment, LimitsRecord};
 
 /// Digits of a digest that tell images apart.
 const DIGITS: usize = 12;
 
 /// podman, limits, and images; nothing where there were no containers.
-pub fn containers(record: &RunRecord) -> String {
-    let environment = &record.environment;
+pub fn containers(environment: &Environment) -> String {
     let Some(podman) = &environment.podman else { return String::new() };
-    let is_target = |name: &str| record.targets.iter().any(|target| target.target == name);
     let mut groups: Vec<(LimitsRecord, Vec<&str>)> = Vec::new();
-    let mine = environment
-        .limits
-        .iter()
-        .filter(|(name, _)| is_target(name) || environment.images.contains_key(name.as_str()));
-    for (name, limits) in mine {
+    for (name, limits) in &environment.limits {
         match groups.iter_mut().find(|(same, _)| same == limits) {
             Some((_, names)) => names.push(name),
             None => groups.push((*limits, vec![name])),
@@ -35,7 +29,7 @@ pub fn containers(record: &RunRecord) -> String {
     told.map(|text| wrap(" ", &text)).concat()
 }
 
-/// Such as `0.5 CPUs, 256 MB`.
+/// Such as `0.5 CPUs, 256 MiB`.
 #[must_use]
 pub fn in_words(limits: &LimitsRecord) -> String {
     let cpus = limits.cpus.map(|cpus| match cpus {

@@ -36,7 +36,7 @@ pub fn terminal<'a>(record: &RunRecord, folder: impl Into<Option<&'a Path>>) -> 
         differences(&servers(record), !record.is_matrix()),
         conclusion(record),
         bottlenecks(record),
-        containers(record),
+        containers(&record.environment),
         workers(record),
         proofs(record),
         thresholds(record),

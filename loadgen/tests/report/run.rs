@@ -391,25 +391,3 @@ fn a_run_that_went_on_without_a_worker_tells_since_when_and_with_how_many_users(
     assert_within_80_columns(&report);
     insta::assert_snapshot!(report);
 }
-
-#[test]
-fn what_ran_in_containers() {
-    let mut record = record(vec![target("sanic", &[900.0; 5]), target("flask", &[300.0; 5])]);
-    let limits = |cpus, memory_bytes| LimitsRecord { cpus, memory_bytes };
-    let environment = &mut record.environment;
-    environment.runtime = "podman".to_owned();
-    environment.podman = Some("podman 4.3.1, runc, cgroup v1".to_owned());
-    environment.limits = BTreeMap::from([
-        ("sanic".to_owned(), limits(Some(0.5), Some(256 << 20))),
-        ("flask".to_owned(), limits(Some(0.5), Some(256 << 20))),
-        ("redis".to_owned(), limits(None, None)),
-    ]);
-    let digest = "0123456789abcdef".repeat(4);
-    environment.images = BTreeMap::from([
-        ("target".to_owned(), format!("localhost/loadgen-targets@sha256:{digest}")),
-        ("redis".to_owned(), "docker.io/library/redis:8".to_owned()),
-    ]);
-    let text = terminal(&record, None);
-    let told = text.split("\n\n").find(|part| part.contains("in containers")).unwrap();
-    insta::assert_snapshot!(told, @"");
-}
