@@ -5,9 +5,9 @@ use std::path::Path;
 
 use crate::records::*;
 use loadgen::measure::{
-    Bottleneck, Calibration, Cell, ChangeRecord, Comparison, Degraded, LatencySummary,
-    LimitsRecord, LossRecord, NoiseFloor, OverRounds, RunRecord, StoppedEarly, TargetRecord,
-    Verdict, VerdictKind, WorkerRecord,
+    Bottleneck, Calibration, Cell, ChangeRecord, Comparison, Degraded, LatencySummary, LossRecord,
+    NoiseFloor, OverRounds, RunRecord, StoppedEarly, TargetRecord, Verdict, VerdictKind,
+    WorkerRecord,
 };
 use loadgen::report::terminal;
 
