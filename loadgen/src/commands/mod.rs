@@ -10,6 +10,7 @@ mod manager;
 mod output;
 mod process;
 mod run;
+mod runtime;
 mod scenarios;
 mod url;
 mod worker;

@@ -38,7 +38,7 @@ pub use over_rounds::{LatencyOverRounds, OverRounds};
 pub use proof::{Claimed, ProofRecord};
 pub use record::*;
 pub use recorder::Recorder;
-pub use resources::{LinkRecord, MachineRecord, ResourceRecord};
+pub use resources::{ContainerRecord, LimitsRecord, LinkRecord, MachineRecord, ResourceRecord};
 pub use series::{GrowingSeries, Interval, Series, Snapshot};
 pub use statistics::FEWEST_ROUNDS;
 pub use strain::{LATE, Pulse, Strain};

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::conclusion::{Figure, conclude};
+use super::containers::containers;
 use super::differences::differences;
 use super::format::{count, duration, milliseconds, precise, rate, wrap};
 use super::table::lay_out;
@@ -20,6 +21,7 @@ pub fn capacity<'a>(record: &CapacityRecord, folder: impl Into<Option<&'a Path>>
     let servers: Vec<_> = record.targets.iter().map(|t| (t.name.as_str(), &t.server)).collect();
     sections.push(differences(&servers, true));
     sections.push(conclusion(record));
+    sections.push(containers(&record.environment));
     sections.push(record.targets.iter().map(ending).collect());
     sections.push(warnings(record));
     sections.push(saved(record, folder.into()));

@@ -5,6 +5,7 @@ mod bottlenecks;
 mod capacity;
 mod changes;
 mod conclusion;
+mod containers;
 mod degraded;
 mod differences;
 mod efficiency;
@@ -21,6 +22,7 @@ mod workers;
 
 pub use capacity::capacity;
 pub use changes::changed;
+pub use containers::in_words;
 pub use format::{count, duration, milliseconds, quantity, rate};
 pub use json::json;
 pub use progress::Progress;

@@ -8,6 +8,7 @@ use std::time::Duration;
 use super::bottlenecks::bottlenecks;
 use super::changes::changes;
 use super::conclusion::{conclusion, rounds_to_ask_for};
+use super::containers::containers;
 use super::degraded::degraded;
 use super::differences::differences;
 use super::efficiency::efficiency;
@@ -35,6 +36,7 @@ pub fn terminal<'a>(record: &RunRecord, folder: impl Into<Option<&'a Path>>) -> 
         differences(&servers(record), !record.is_matrix()),
         conclusion(record),
         bottlenecks(record),
+        containers(&record.environment),
         workers(record),
         proofs(record),
         thresholds(record),

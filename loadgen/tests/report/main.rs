@@ -2,5 +2,6 @@
 #![allow(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 
 mod capacity;
+mod containers;
 mod records;
 mod run;
