@@ -73,7 +73,9 @@ fn a_killed_worker_is_a_lost_worker() {
     compose(&["up", "--detach", "--no-deps", "--scale", "worker=2", "manager", "worker"]);
     let manager = format!("{PROJECT}_manager_1");
     wait_until("both workers' joining", || logs(&manager)[1].contains(": 2 of 2"));
-    std::thread::sleep(Duration::from_secs(4));
+    // The run is saved as soon as the load has been held for a second.
+    let saved = ["exec", &manager, "sh", "-c", "test -s /srv/runs/*/run.json"];
+    wait_until("the load", || Command::new("podman").args(saved).status().unwrap().success());
     podman(&["kill", &format!("{PROJECT}_worker_2")]);
 
     let exit = podman(&["wait", &manager]);
