@@ -9,6 +9,7 @@ mod degraded;
 mod differences;
 mod efficiency;
 mod format;
+mod headline;
 mod json;
 mod matrix;
 mod progress;
@@ -17,6 +18,8 @@ mod ranked;
 mod ratio;
 mod table;
 mod terminal;
+mod thresholds;
+mod warnings;
 mod workers;
 
 pub use capacity::capacity;
