@@ -1,6 +1,7 @@
 //! The command line as clap reads it: data only. [`crate::commands`] makes sense of it.
 
 mod ctl;
+mod saved;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -10,6 +11,7 @@ use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub use self::ctl::{CtlArgs, CtlCommand};
+pub use self::saved::ReportArgs;
 use crate::scenario::{Backend, parse_duration};
 
 /// Which server is faster, and how much can it carry?
@@ -57,6 +59,8 @@ pub enum Command {
     Check(CheckArgs),
     /// End a run that goes on, or change its users or its rate.
     Ctl(CtlArgs),
+    /// Show a saved run again, and write its report.html anew.
+    Report(ReportArgs),
     /// List the scenarios and targets there are.
     List,
     /// Start the targets and backends alone, for development.
@@ -204,6 +208,19 @@ pub enum OnWorkerLoss {
 pub enum Format {
     /// For people.
     Table,
+    /// The whole result, for programs.
+    Json,
+    /// A row for each target and step, for spreadsheets.
+    Csv,
+    /// For pages and pull requests.
+    Markdown,
+}
+
+/// What `lab up` writes to stdout.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum LabFormat {
+    /// For people.
+    Table,
     /// For programs.
     Json,
 }
@@ -249,8 +266,8 @@ pub struct LabUpArgs {
     #[arg(long)]
     pub detach: bool,
     /// What to print when all is ready.
-    #[arg(short, long, value_enum, default_value_t = Format::Table)]
-    pub format: Format,
+    #[arg(short, long, value_enum, default_value_t = LabFormat::Table)]
+    pub format: LabFormat,
 }
 
 /// A backend by its name.

@@ -9,7 +9,9 @@ mod list;
 mod manager;
 mod output;
 mod process;
+mod report;
 mod run;
+mod saved;
 mod scenarios;
 mod url;
 mod worker;
@@ -105,6 +107,7 @@ pub fn run(cli: Cli) -> ExitCode {
         Some(Command::Capacity(args)) => capacity::run(args),
         Some(Command::Check(args)) => check::run(&args),
         Some(Command::Ctl(args)) => ctl::run(&args),
+        Some(Command::Report(args)) => report::run(&args),
         Some(Command::List) => list::run(),
         Some(Command::Lab(command)) => lab::run(command),
         Some(Command::Manager(args)) => manager::run(args),

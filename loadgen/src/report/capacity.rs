@@ -93,7 +93,7 @@ fn whole(value: Option<f64>) -> String {
 }
 
 /// `1,210 ±3 %`, or the bound that is known of it.
-fn figure(target: &CapacityTarget) -> String {
+pub fn figure(target: &CapacityTarget) -> String {
     let capacity = &target.capacity;
     let Some(per_s) = capacity.rate_per_s else { return "–".to_owned() };
     match (capacity.bound, capacity.confidence_95_per_s) {
@@ -218,6 +218,6 @@ fn ending(target: &CapacityTarget) -> Option<String> {
 
 fn saved(record: &CapacityRecord, folder: Option<&Path>) -> String {
     let Some(folder) = folder else { return String::new() };
-    let what = if is_lab(record) { "capacity.json and logs" } else { "capacity.json" };
-    format!(" saved in {}: {what}\n", folder.display())
+    let logs = if is_lab(record) { ", logs" } else { "" };
+    format!(" saved in {}: report.html, capacity.json{logs}\n", folder.display())
 }

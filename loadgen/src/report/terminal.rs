@@ -127,7 +127,7 @@ fn next(record: &RunRecord, folder: Option<&Path>) -> String {
     let lab = record.environment.runtime != "url";
     let mut out = String::new();
     if let Some(folder) = folder {
-        let what = if lab { "run.json and logs" } else { "run.json" };
+        let what = if lab { "report.html, run.json, logs" } else { "report.html, run.json" };
         let _ = writeln!(out, " saved in {}: {what}", folder.display());
     }
     if lab {

@@ -2,5 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 
 mod capacity;
+mod formats;
+mod html;
 mod records;
 mod run;

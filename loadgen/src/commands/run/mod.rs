@@ -128,7 +128,7 @@ async fn execute(
     context.noise_floor = noise::known().filter(|_| !job.aa);
     let record = record::build(job, &measured, context);
     noise::keep(&record);
-    let saved = folder.save(&record);
+    let saved = folder.save(&record).and_then(|()| folder.save_page(&report::html(&record)));
     session.close().await;
     // Not being able to save is no reason not to show.
     let saved_in = saved.is_ok().then(|| folder.path());
@@ -149,10 +149,12 @@ pub(super) async fn prepare_lab(
     Ok(Some(Lab::prepare(home.clone(), options, progress.teller()).await?))
 }
 
-fn printed(format: Format, record: &RunRecord, folder: Option<&Path>) -> String {
+pub(super) fn printed(format: Format, record: &RunRecord, folder: Option<&Path>) -> String {
     match format {
         Format::Table => report::terminal(record, folder),
         Format::Json => report::json(record).unwrap_or_default(),
+        Format::Csv => report::csv(record),
+        Format::Markdown => report::markdown(record),
     }
 }
 
