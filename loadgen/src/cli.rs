@@ -11,7 +11,7 @@ use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub use self::ctl::{CtlArgs, CtlCommand};
-pub use self::saved::ReportArgs;
+pub use self::saved::{CompareArgs, ReportArgs};
 use crate::scenario::{Backend, parse_duration};
 
 /// Which server is faster, and how much can it carry?
@@ -59,6 +59,8 @@ pub enum Command {
     Check(CheckArgs),
     /// End a run that goes on, or change its users or its rate.
     Ctl(CtlArgs),
+    /// Hold saved runs against the first of them: before and after a change, on two machines.
+    Compare(CompareArgs),
     /// Show a saved run again, and write its report.html anew.
     Report(ReportArgs),
     /// List the scenarios and targets there are.

@@ -2,6 +2,7 @@
 
 mod capacity;
 mod check;
+mod compare;
 mod ctl;
 mod guard;
 mod lab;
@@ -107,6 +108,7 @@ pub fn run(cli: Cli) -> ExitCode {
         Some(Command::Capacity(args)) => capacity::run(args),
         Some(Command::Check(args)) => check::run(&args),
         Some(Command::Ctl(args)) => ctl::run(&args),
+        Some(Command::Compare(args)) => compare::run(&args),
         Some(Command::Report(args)) => report::run(&args),
         Some(Command::List) => list::run(),
         Some(Command::Lab(command)) => lab::run(command),

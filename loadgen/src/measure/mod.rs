@@ -5,12 +5,14 @@
 //! Merging is associative and commutative, so it matters neither on how many threads, processes
 //! or hosts a request ran, nor in which order their snapshots arrive.
 
+mod across;
 mod body_sizes;
 mod bottleneck;
 mod capacity;
 mod compare;
 mod counts;
 mod distribution;
+mod figures;
 mod latencies;
 mod outcome;
 mod over_rounds;
@@ -27,6 +29,9 @@ mod timeline;
 mod trend;
 mod verdict;
 
+pub use across::{
+    COMPARE_SCHEMA, ComparedRun, ComparedTarget, NotComparable, Regression, RunsRecord, Unlike,
+};
 pub use body_sizes::BodySizes;
 pub use capacity::{
     Bound, CAPACITY_SCHEMA, Capacity, CapacityRecord, CapacityRound, CapacityTarget, CurvePoint,
@@ -35,6 +40,7 @@ pub use capacity::{
 pub use compare::{Cell, Comparison, Pair, Placing, compare};
 pub use counts::Counts;
 pub use distribution::Distribution;
+pub use figures::{rates, requests_per_cpu_s, speeds};
 pub use latencies::Latencies;
 pub use outcome::{Ending, ErrorKind, Outcome};
 pub use over_rounds::{LatencyOverRounds, OverRounds};

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 
 mod capacity;
+mod compared;
 mod formats;
 mod html;
 mod records;
