@@ -115,6 +115,9 @@ pub struct RunArgs {
     /// End the run as soon as a threshold has failed; what was measured is reported and saved.
     #[arg(long)]
     pub fail_fast: bool,
+    /// Write the thresholds, and which of them held, as JUnit XML.
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
     /// Worker processes of each target. Several numbers, such as 1,2,4, measure each target with each.
     #[arg(long, value_name = "N,…", value_delimiter = ',', default_value = "1", value_parser = clap::value_parser!(u32).range(1..=256))]
     pub server_workers: Vec<u32>,

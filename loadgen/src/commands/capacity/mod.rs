@@ -62,6 +62,7 @@ fn as_run(args: CapacityArgs) -> RunArgs {
         rounds: Some(args.rounds),
         server_workers: vec![args.server_workers],
         fail_fast: false,
+        junit: None,
         on_worker_loss: OnWorkerLoss::Fail,
     }
 }

@@ -56,6 +56,11 @@ impl RunFolder {
         self.save_record(RECORDS[1], record)
     }
 
+    /// Saves the latencies of a run, as an HdrHistogram log.
+    pub fn save_latencies(&self, hlog: &str) -> Result<(), Failure> {
+        self.save_as("latencies.hlog", hlog).map_err(|e| self.failure("save the run in", &e))
+    }
+
     /// Saves the page of what is saved here.
     pub fn save_page(&self, html: &str) -> Result<(), Failure> {
         self.save_as("report.html", html).map_err(|e| self.failure("save the report in", &e))
