@@ -11,7 +11,8 @@ PYTHON := .venv/bin/python
 # Where `make bench` looks for peers first, before the PATH.
 PEERS := .loadgen/peers
 
-.PHONY: help run build test test-rust test-python test-network test-report screenshot lint fmt clean
+.PHONY: help run build test test-rust test-python test-network test-podman test-report screenshot lint fmt clean
+.PHONY: podman images-offline
 .PHONY: trust bench bench-parts bench-features bench-footprint bench-manager bench-docs simulated-workers
 .PHONY: peers peer-wrk peer-oha peer-hey peer-k6 peer-locust peer-goose
 
@@ -24,7 +25,7 @@ run: ## Compare the four servers over Redis
 build: ## Build loadgen
 	$(CARGO) build $(CARGO_FLAGS)
 
-test: test-rust test-network test-report test-python ## Run every test
+test: test-rust test-network test-podman test-report test-python ## Run every test
 
 test-rust: $(PYTHON)
 	$(CARGO) test $(CARGO_FLAGS) --no-fail-fast
@@ -67,6 +68,24 @@ screenshot: build $(PYTHON) ## Make the picture of a report that the README show
 	rm -rf target/screenshot
 	target/release/loadgen --scenario redis3 --workers 4 --duration 10s --out target/screenshot
 	CHROMIUM=$(CHROMIUM) $(BROWSER) python loadgen/tests/browser/screenshot.py target/screenshot/report.html docs/report.png
+
+podman: ## Install podman from Debian, as root
+	@test "$$(id -u)" = 0 || { echo "make podman installs packages from Debian: run it as root" >&2; exit 1; }
+	apt-get update --quiet
+	apt-get install -y --quiet --no-install-recommends podman runc netavark aardvark-dns buildah mmdebstrap
+
+images-offline: build ## Make the images of compose/ where no registry can be reached: Debian, root
+	compose/offline/make-images
+
+# With the binary that the tests run, so that nothing is built twice.
+test-podman: $(PYTHON) ## Run the lab in real containers: three minutes, with podman from Debian where root lacks it
+	$(CARGO) test $(CARGO_FLAGS) --test podman --no-run
+	@set -e; if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		{ command -v podman && command -v mmdebstrap; } >/dev/null || $(MAKE) podman; \
+		compose/offline/make-images; \
+	elif ! target/release/loadgen lab doctor; then \
+		echo "make test-podman: skipped: see what is missing above"; exit 0; \
+	fi; $(CARGO) test $(CARGO_FLAGS) --test podman -- --nocapture --test-threads 1
 
 trust: ## Hold what loadgen finds against what is known: 45 minutes, on an idle machine
 	$(CARGO) test $(CARGO_FLAGS) --test trust -- --ignored --nocapture --test-threads 1

@@ -1,4 +1,4 @@
-"""How long it takes until all users are connected, from what nginx says meanwhile."""
+"""How long it takes until all users are connected and at work, from what nginx says meanwhile."""
 
 import threading
 import time
@@ -16,21 +16,23 @@ VERIFICATION = 1
 
 @dataclass(frozen=True)
 class Look:
-    """What nginx said, between two moments. Connections are those of others than who asks."""
+    """What nginx said, between two moments. Connections and requests are those of others than who asks."""
 
     asked_s: float
     told_s: float
     active: int
-    accepted: int
+    requests: int
 
 
 def all_connected_s(looks: Sequence[Look], users: int) -> float | None:
-    """Return the seconds from the beginning of the load until all users are connected, at most.
+    """Return the seconds from the beginning of the load until all users are connected and at work, at most.
 
-    That is from the last look without any connection of the load to the first with all of them.
+    That is from the last look without any request of the load to the first with as many as there are users,
+    and with all of their connections. Some may have been opened before: the load begins with its first request.
     """
-    began = max((look.asked_s for look in looks if look.accepted <= VERIFICATION), default=None)
-    ended = min((look.told_s for look in looks if look.active >= users), default=None)
+    began = max((look.asked_s for look in looks if look.requests <= VERIFICATION), default=None)
+    at_work = (look for look in looks if look.active >= users and look.requests >= VERIFICATION + users)
+    ended = min((look.told_s for look in at_work), default=None)
     return None if began is None or ended is None else ended - began
 
 
@@ -55,7 +57,8 @@ def _look(connection: HTTPConnection, before: Status, looks: list[Look], over: t
     while not over.is_set():
         asked = time.monotonic()
         status = _ask(connection)
-        looks.append(Look(asked, time.monotonic(), status.active - 1, status.accepted - before.accepted))
+        requests = status.requests - before.requests - len(looks) - 1
+        looks.append(Look(asked, time.monotonic(), status.active - 1, requests))
         over.wait(LOOKS_EACH_S)
 
 

@@ -73,13 +73,13 @@ def test_features_are_held_against_the_baseline_within_passes() -> None:
     assert "- one JSON value: 2 of 2 runs failed: no" in report
 
 
-def look(at_s: float, active: int, accepted: int) -> Look:
-    return Look(asked_s=at_s, told_s=at_s + 0.01, active=active, accepted=accepted)
+def look(at_s: float, active: int, requests: int) -> Look:
+    return Look(asked_s=at_s, told_s=at_s + 0.01, active=active, requests=requests)
 
 
-def test_connecting_lasts_from_the_last_look_without_to_the_first_with_all() -> None:
-    # The one connection at 1.05 s is the verification's.
-    looks = [look(1, 0, 0), look(1.05, 1, 1), look(1.1, 0, 1), look(1.15, 60, 61), look(1.2, 100, 101)]
+def test_a_start_lasts_from_the_last_look_without_a_request_to_the_first_with_all_users_at_work() -> None:
+    # The one request at 1.05 s is the verification's; at 1.1 s most connections are open, before the load.
+    looks = [look(1, 0, 0), look(1.05, 1, 1), look(1.1, 90, 1), look(1.15, 100, 61), look(1.2, 100, 300)]
     assert all_connected_s(looks, 100) == pytest.approx(0.11)
     assert all_connected_s(looks, 101) is None
     assert all_connected_s([], 1) is None

@@ -1,6 +1,7 @@
 //! The command line as clap reads it: data only. [`crate::commands`] makes sense of it.
 
 mod ctl;
+mod runtime;
 mod saved;
 
 use std::ffi::OsString;
@@ -11,6 +12,7 @@ use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub use self::ctl::{CtlArgs, CtlCommand};
+pub use self::runtime::{RuntimeArgs, RuntimeName};
 pub use self::saved::{CompareArgs, ReportArgs};
 use crate::scenario::{Backend, parse_duration};
 
@@ -132,6 +134,9 @@ pub struct CommonArgs {
     /// A server that is running already, instead of the lab's targets.
     #[arg(long, value_name = "URL")]
     pub url: Option<String>,
+    /// What targets and backends run in.
+    #[command(flatten)]
+    pub runtime: RuntimeArgs,
     /// Worker processes that share the load; without it, it comes from this process.
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256))]
     pub workers: Option<u32>,
@@ -250,6 +255,8 @@ pub enum LabCommand {
     Down,
     /// Show what is up, and whether it answers.
     Status,
+    /// Check all that `--runtime podman` needs, and say what mends what is missing.
+    Doctor,
 }
 
 /// The options of `lab up`.
@@ -258,6 +265,9 @@ pub struct LabUpArgs {
     /// The targets to start [default: those that targets.toml does not leave out].
     #[arg(short, long = "target", value_name = "NAME,…", value_delimiter = ',')]
     pub targets: Vec<String>,
+    /// What targets and backends run in.
+    #[command(flatten)]
+    pub runtime: RuntimeArgs,
     /// The backends to start [default: all].
     #[arg(short, long = "backend", value_name = "NAME,…", value_delimiter = ',')]
     pub backends: Vec<BackendName>,
@@ -384,6 +394,9 @@ pub struct GuardArgs {
     /// A folder to remove when it was made to end.
     #[arg(long)]
     pub remove: Option<PathBuf>,
+    /// The words of the command that ends it, where signals don't.
+    #[arg(long, allow_hyphen_values = true)]
+    pub end_by: Vec<OsString>,
     /// The service's command line.
     #[arg(last = true, required = true)]
     pub command: Vec<OsString>,

@@ -6,11 +6,13 @@ use std::ops::Range;
 use std::time::Duration;
 
 use super::messages::{News, Report};
-use crate::measure::{Phase, Pulse, Series, Snapshot, Strain};
+use crate::measure::{Counts, GrowingSeries, Phase, Pulse, Series, Snapshot, Strain};
 
-/// The reports of one epoch, by worker.
+/// The reports of one epoch.
 pub struct Collector {
     epoch: u32,
+    /// What came of all workers: kept for each of them, it would take a hundred times the memory.
+    series: GrowingSeries,
     workers: Vec<Collected>,
 }
 
@@ -18,8 +20,8 @@ pub struct Collector {
 struct Collected {
     /// The numbers of the snapshots that came.
     numbers: BTreeSet<u32>,
-    /// These snapshots, merged: all of them, one by one, would not fit into memory for long.
-    series: Series,
+    /// Requests that came to an end while the load was held.
+    requests: u64,
     /// Seconds from the end of the warm-up that the results reach into.
     seconds: u32,
     /// How many snapshots there are in all, and how long the load was held.
@@ -52,9 +54,9 @@ pub enum Taken {
 pub struct WorkerRound {
     /// Its number.
     pub worker: u32,
-    /// Its results.
-    pub series: Series,
-    /// How many snapshots these came in.
+    /// Requests that came to an end while the load was held.
+    pub requests: u64,
+    /// How many snapshots came of it.
     pub snapshots: u32,
     /// How long it held the load; of a worker that could not say, as far as its results go.
     pub held: Duration,
@@ -70,7 +72,11 @@ impl Collector {
     /// For the reports of `workers` workers in `epoch`.
     #[must_use]
     pub fn new(epoch: u32, workers: u32) -> Self {
-        Self { epoch, workers: (0..workers).map(|_| Collected::default()).collect() }
+        Self {
+            epoch,
+            series: GrowingSeries::default(),
+            workers: (0..workers).map(|_| Collected::default()).collect(),
+        }
     }
 
     /// Takes a report.
@@ -83,7 +89,13 @@ impl Collector {
             return Taken::Refused(format!("there is no worker {worker}"));
         };
         match news {
-            News::Snapshot(snapshot, pulse) => collected.take(worker, snapshot, &pulse),
+            News::Snapshot(snapshot, pulse) => {
+                let taken = collected.take(worker, snapshot, &pulse);
+                if let Taken::New(snapshot) = &taken {
+                    self.series.add(snapshot);
+                }
+                taken
+            }
             News::Finished { snapshots, held, ran_out, .. } => {
                 let taken = collected.finish(worker, snapshots, held);
                 if taken == Taken::Finished {
@@ -114,11 +126,17 @@ impl Collector {
         self.workers.get(worker as usize).is_some_and(|collected| collected.finished.is_some())
     }
 
-    /// What each worker gave. `held` says how long the load was held in that many seconds from
-    /// the end of the warm-up, for workers that could not.
+    /// All results so far.
+    pub fn series(&mut self) -> &mut GrowingSeries {
+        &mut self.series
+    }
+
+    /// All results, and what each worker gave. `held` says how long the load was held in that many
+    /// seconds from the end of the warm-up, for workers that could not.
     #[must_use]
-    pub fn into_rounds(self, held: impl Fn(u32) -> Duration) -> Vec<WorkerRound> {
-        (0..).zip(self.workers).map(|(worker, c)| c.into_round(worker, &held)).collect()
+    pub fn into_results(self, held: impl Fn(u32) -> Duration) -> (Series, Vec<WorkerRound>) {
+        let workers = (0..).zip(self.workers).map(|(worker, c)| c.into_round(worker, &held));
+        (self.series.into(), workers.collect())
     }
 }
 
@@ -142,7 +160,9 @@ impl Collected {
         if seconds.is_some() {
             self.strain.add(pulse);
         }
-        self.series.add(&snapshot);
+        let held = snapshot.intervals.iter().filter(|interval| interval.phase == Phase::Hold);
+        let held = held.flat_map(|interval| &interval.steps).map(Counts::requests);
+        self.requests = held.fold(self.requests, u64::saturating_add);
         Taken::New(snapshot)
     }
 
@@ -166,8 +186,8 @@ impl Collected {
         let held = self.finished.map_or_else(|| held(self.seconds), |(_, held)| held);
         // One for each number of this type at most.
         let snapshots = self.numbers.len() as u32;
-        let Self { series, ran_out, strain, .. } = self;
-        WorkerRound { worker, series, snapshots, held, gaps, ran_out, strain }
+        let Self { requests, ran_out, strain, .. } = self;
+        WorkerRound { worker, requests, snapshots, held, gaps, ran_out, strain }
     }
 
     /// No number is at or beyond the announced one, so counting suffices.
@@ -238,7 +258,7 @@ mod tests {
             ..sent(1, 0, 0)
         };
         assert_eq!(collector.take(forged), Taken::Again);
-        assert_eq!(collector.into_rounds(SECONDS)[0].series, merged([snapshot(0, 0)]));
+        assert_eq!(collector.into_results(SECONDS).0, merged([snapshot(0, 0)]));
     }
 
     #[test]
@@ -265,7 +285,7 @@ mod tests {
     fn a_worker_that_could_not_say_held_the_load_as_far_as_its_results_go() {
         let mut collector = Collector::new(1, 2);
         (0..4).for_each(|number| drop(collector.take(sent(1, 0, number))));
-        let rounds = collector.into_rounds(SECONDS);
+        let (_, rounds) = collector.into_results(SECONDS);
         assert_eq!((rounds[0].held, rounds[1].held), (SECONDS(4), SECONDS(0)));
     }
 
@@ -275,7 +295,7 @@ mod tests {
         collector.take(sent(1, 0, 1));
         collector.take(finished(1, 0, u32::MAX));
         assert!(!collector.is_complete(0));
-        assert_eq!(collector.into_rounds(SECONDS)[0].gaps, [0..1, 2..u32::MAX]);
+        assert_eq!(collector.into_results(SECONDS).1[0].gaps, [0..1, 2..u32::MAX]);
     }
 
     proptest! {
@@ -307,17 +327,19 @@ mod tests {
                 let whole = (0..*total).all(|n| !lost.contains(&(worker, n)));
                 prop_assert_eq!(collector.is_complete(worker), whole);
             }
-            let rounds = collector.into_rounds(SECONDS);
+            let (series, rounds) = collector.into_results(SECONDS);
             prop_assert_eq!(new, rounds.iter().map(|r| r.snapshots as usize).sum::<usize>());
+            let mut expected = Vec::new();
             for (round, (worker, total)) in rounds.into_iter().zip((0..).zip(&totals)) {
                 prop_assert_eq!(round.held, HELD);
                 let missing: Vec<u32> = round.gaps.into_iter().flatten().collect();
                 let (lost, came): (Vec<u32>, Vec<u32>) =
                     (0..*total).partition(|n| lost.contains(&(worker, *n)));
                 prop_assert_eq!(missing, lost);
-                let expected = merged(came.into_iter().map(|n| snapshot(worker, n)));
-                prop_assert_eq!(round.series, expected);
+                prop_assert_eq!(round.snapshots as usize, came.len());
+                expected.extend(came.into_iter().map(|n| snapshot(worker, n)));
             }
+            prop_assert_eq!(series, merged(expected));
         }
     }
 }

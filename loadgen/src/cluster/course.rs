@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::collector::{Collector, Taken, WorkerRound};
 use super::messages::{News, Report};
-use crate::measure::Snapshot;
+use crate::measure::{GrowingSeries, Series, Snapshot};
 
 /// How long a worker that runs may say nothing. It reports each second.
 const SILENCE_LIMIT: Duration = Duration::from_secs(10);
@@ -89,6 +89,18 @@ pub enum Action {
     Lose(LostWorker),
     /// See to it that this worker puts no load on the target: it was lost, and may still be there.
     Fence(u32),
+}
+
+/// What came of a round.
+pub struct Results {
+    /// What all workers measured.
+    pub series: Series,
+    /// What each worker gave.
+    pub workers: Vec<WorkerRound>,
+    /// The workers that were lost in the round or before.
+    pub lost: Vec<LostWorker>,
+    /// Sentences about reports that were refused.
+    pub refused: Vec<String>,
 }
 
 /// A round under way.
@@ -183,17 +195,18 @@ impl Course {
         self.is(worker, State::Awaited)
     }
 
-    /// What each worker gave, the workers that were lost in the round or before, and sentences about
-    /// reports that were refused. `held`: see [`Collector::into_rounds`].
+    /// All results so far.
+    pub fn series(&mut self) -> &mut GrowingSeries {
+        self.collector.series()
+    }
+
+    /// What came of it. `held`: see [`Collector::into_results`].
     #[must_use]
-    pub fn into_results(
-        self,
-        held: impl Fn(u32) -> Duration,
-    ) -> (Vec<WorkerRound>, Vec<LostWorker>, Vec<String>) {
-        let mut rounds = self.collector.into_rounds(held);
-        let members = &self.members;
-        rounds.retain(|round| members[round.worker as usize].state != State::Absent);
-        (rounds, self.lost, self.refused)
+    pub fn into_results(self, held: impl Fn(u32) -> Duration) -> Results {
+        let Self { collector, members, lost, refused, .. } = self;
+        let (series, mut workers) = collector.into_results(held);
+        workers.retain(|round| members[round.worker as usize].state != State::Absent);
+        Results { series, workers, lost, refused }
     }
 
     fn is(&self, worker: u32, state: State) -> bool {

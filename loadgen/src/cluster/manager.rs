@@ -12,6 +12,7 @@ use super::messages::{Command, Hello, digest};
 use super::process::Process;
 use super::round::{Round, RoundUnderWay, Seen};
 use crate::engine::{Orders, Plan, Share};
+use crate::measure::GrowingSeries;
 
 /// How often processes are looked at while nothing else happens.
 pub(super) const TICK: Duration = Duration::from_millis(100);
@@ -55,7 +56,7 @@ impl Cluster {
     }
 
     /// Runs one round of `plan`, whose share is set for each worker, until its end or as it is told.
-    /// `show` sees results and losses as they come. A worker that is lost ends the round on all the
+    /// `show` sees results and losses as they come, and with each of them all results so far. A worker that is lost ends the round on all the
     /// others, unless they are to go on; its share is not given out again.
     ///
     /// # Errors
@@ -65,7 +66,7 @@ impl Cluster {
         &mut self,
         plan: Plan,
         orders: impl Into<Orders>,
-        show: impl FnMut(Seen<'_>),
+        show: impl FnMut(Seen<'_>, &mut GrowingSeries),
     ) -> Result<Round, ClusterError> {
         self.epoch += 1;
         self.take_note();

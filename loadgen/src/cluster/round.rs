@@ -8,12 +8,12 @@ use tokio::time::{Instant, MissedTickBehavior};
 
 use super::bus::Event;
 use super::collector::WorkerRound;
-use super::course::{Action, Course, Input, LostWorker, Schedule};
+use super::course::{Action, Course, Input, LostWorker, Results, Schedule};
 use super::error::ClusterError;
 use super::manager::{Cluster, TICK};
 use super::messages::{Command, News, Report};
 use crate::engine::{Change, Orders, Plan};
-use crate::measure::Snapshot;
+use crate::measure::{GrowingSeries, Series, Snapshot};
 use crate::scenario::Load;
 
 /// From the command to the common start: far more than a command needs to reach every worker.
@@ -26,6 +26,8 @@ const AUTOPSY_LIMIT: Duration = Duration::from_millis(200);
 /// What came of a round.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Round {
+    /// What all workers measured.
+    pub series: Series,
     /// What each worker gave, in the order of their numbers; lost ones gave less.
     pub workers: Vec<WorkerRound>,
     /// The workers that were not there to its end: those lost before the round, then those that were
@@ -81,6 +83,8 @@ pub enum Seen<'a> {
     Snapshot(u32, &'a Snapshot),
     /// A worker was lost.
     Lost(&'a LostWorker),
+    /// Time has passed; some times a second.
+    Tick,
 }
 
 /// A round that has started.
@@ -102,7 +106,7 @@ pub(super) struct RoundUnderWay<'a, F> {
     show: F,
 }
 
-impl<'a, F: FnMut(Seen<'_>)> RoundUnderWay<'a, F> {
+impl<'a, F: FnMut(Seen<'_>, &mut GrowingSeries)> RoundUnderWay<'a, F> {
     /// Starts all workers at the same time.
     pub(super) async fn start(
         cluster: &'a mut Cluster,
@@ -132,7 +136,7 @@ impl<'a, F: FnMut(Seen<'_>)> RoundUnderWay<'a, F> {
             changes: Vec::new(),
             show,
         };
-        (round.show)(Seen::Started((began + LEAD).into_std()));
+        round.show(Seen::Started((began + LEAD).into_std()));
         // No task of these panics, and none is cancelled.
         while let Some(Ok((worker, started))) = starting.join_next().await {
             match started {
@@ -172,14 +176,22 @@ impl<'a, F: FnMut(Seen<'_>)> RoundUnderWay<'a, F> {
                     Err(error) if self.course.awaits(worker) => Input::Left(worker, error.to_string()),
                     _ => continue,
                 },
-                _ = tick.tick() => Input::Tick,
+                _ = tick.tick() => {
+                    self.show(Seen::Tick);
+                    Input::Tick
+                }
             };
             self.take(input);
         }
         let load = &self.plan.scenario.load;
-        let (workers, lost, refused) = self.course.into_results(|seconds| held(load, seconds));
+        let results = self.course.into_results(|seconds| held(load, seconds));
+        let Results { series, workers, lost, refused } = results;
         let (changes, start_skew) = (self.changes, self.start_skew);
-        Round { workers, lost, changes, refused, start_skew }
+        Round { series, workers, lost, changes, refused, start_skew }
+    }
+
+    fn show(&mut self, seen: Seen<'_>) {
+        (self.show)(seen, self.course.series());
     }
 
     /// From the common start on.
@@ -219,7 +231,7 @@ impl<'a, F: FnMut(Seen<'_>)> RoundUnderWay<'a, F> {
     fn take(&mut self, input: Input) {
         for action in self.course.take(self.began.elapsed(), input) {
             match action {
-                Action::Show(worker, snapshot) => (self.show)(Seen::Snapshot(worker, &snapshot)),
+                Action::Show(worker, snapshot) => self.show(Seen::Snapshot(worker, &snapshot)),
                 Action::StopAll => {
                     let epoch = self.cluster.epoch;
                     let stop = |_| Command::Stop { epoch };
@@ -227,7 +239,7 @@ impl<'a, F: FnMut(Seen<'_>)> RoundUnderWay<'a, F> {
                 }
                 Action::Lose(lost) => {
                     self.cluster.gone.insert(lost.worker, lost.why.clone());
-                    (self.show)(Seen::Lost(&lost));
+                    self.show(Seen::Lost(&lost));
                 }
                 Action::Fence(worker) => self.cluster.fence(worker),
             }
@@ -276,12 +288,12 @@ fn held(load: &Load, seconds: u32) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measure::{Series, Strain};
+    use crate::measure::Strain;
 
     fn worker(worker: u32, gaps: &[Range<u32>]) -> WorkerRound {
         WorkerRound {
             worker,
-            series: Series::default(),
+            requests: 9,
             snapshots: 3,
             held: Duration::from_secs(3),
             gaps: gaps.to_vec(),
@@ -293,6 +305,7 @@ mod tests {
     #[test]
     fn what_is_missing_is_told_with_the_worst_first() {
         let whole = Round {
+            series: Series::default(),
             workers: vec![worker(0, &[]), worker(1, &[])],
             lost: Vec::new(),
             changes: Vec::new(),
@@ -301,6 +314,7 @@ mod tests {
         };
         assert_eq!(whole.missing(), None);
         let all = Round {
+            series: Series::default(),
             workers: vec![worker(0, &[]), worker(1, &[1..2, 4..8])],
             lost: vec![LostWorker { worker: 0, second: Some(2), why: "it ended".to_owned() }],
             changes: Vec::new(),

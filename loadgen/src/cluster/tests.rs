@@ -221,7 +221,7 @@ async fn results_of_another_scenario_are_refused() {
             }
         }
     };
-    let round = cluster.round(plan("http://127.0.0.1:1", 1), CancellationToken::new(), |_| {});
+    let round = cluster.round(plan("http://127.0.0.1:1", 1), CancellationToken::new(), |_, _| {});
     let (round, ()) = tokio::join!(round, lying);
     let lost: Vec<String> = round.unwrap().lost.iter().map(ToString::to_string).collect();
     assert_eq!(lost, ["worker 0 was lost in second 0: it ran another scenario than it was given"]);

@@ -17,6 +17,7 @@ pub fn run(args: GuardArgs) -> ExitCode {
         quit: args.quit,
         grace: Duration::try_from_secs_f64(args.grace).unwrap_or_default(),
         remove: args.remove,
+        end_by: args.end_by,
     };
     match guard::run(&orders) {
         Ok(code) => ExitCode::from(code),

@@ -1,4 +1,6 @@
-//! `loadgen lab up|down|status`: the targets and backends alone, for development.
+//! `loadgen lab up|down|status|doctor`: the targets and backends alone, for development.
+
+mod doctor;
 
 use std::io::{self, Write as _};
 use std::pin::pin;
@@ -10,13 +12,13 @@ use comfy_table::{Table, presets};
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::output::say;
-use super::{Exit, Failure};
+use super::{Exit, Failure, runtime};
 use crate::cli::{LabCommand, LabFormat, LabUpArgs};
 use crate::lab::guard::pipe_closed;
 use crate::lab::ready::Probe;
 use crate::lab::service::last_lines;
 use crate::lab::state::{self, Claim, State, Urls};
-use crate::lab::{Home, Lab, LabError, Layout, Options, Progress, Target};
+use crate::lab::{Home, Lab, LabError, Layout, Options, Progress, Runtime, Target};
 use crate::scenario::Backend;
 
 /// How often `up` looks whether a service has ended, and `down` and `--detach` whether it is time.
@@ -31,27 +33,29 @@ pub fn run(command: LabCommand) -> Result<Exit, Failure> {
     let result = runtime.block_on(dispatch(command));
     // A thread may still be reading standard input.
     runtime.shutdown_background();
-    result.map(|()| Exit::Done).map_err(Failure::from)
+    result
 }
 
-async fn dispatch(command: LabCommand) -> Result<(), LabError> {
+async fn dispatch(command: LabCommand) -> Result<Exit, Failure> {
     let home = Home::find()?;
     match command {
-        LabCommand::Up(args) if args.detach => detach(&home, &args).await,
-        LabCommand::Up(args) => up(home, &args).await,
-        LabCommand::Down => down(&home).await,
-        LabCommand::Status => status(&home).await,
+        LabCommand::Up(args) if args.detach => detach(&home, &args).await?,
+        LabCommand::Up(args) => up(home, &args, runtime::runtime(args.runtime)?).await?,
+        LabCommand::Down => down(&home).await?,
+        LabCommand::Status => status(&home).await?,
+        LabCommand::Doctor => return Ok(doctor::run(&home).await),
     }
+    Ok(Exit::Done)
 }
 
 /// Starts everything and keeps it up until somebody asks for its end.
-async fn up(home: Home, args: &LabUpArgs) -> Result<(), LabError> {
+async fn up(home: Home, args: &LabUpArgs, runtime: Runtime) -> Result<(), LabError> {
     let claim = Claim::take(&home).await?;
     let mut lab = None;
     let mut targets = Vec::new();
     let mut end = pin!(asked_to_end());
     let started = tokio::select! {
-        started = start(home, args, &mut lab, &mut targets) => started.map(Some),
+        started = start(home, args, runtime, &mut lab, &mut targets) => started.map(Some),
         ended = &mut end => ended.map(|()| None),
     };
     let ended = match (started, &mut lab) {
@@ -72,10 +76,11 @@ async fn up(home: Home, args: &LabUpArgs) -> Result<(), LabError> {
 async fn start(
     home: Home,
     args: &LabUpArgs,
+    runtime: Runtime,
     lab: &mut Option<Lab>,
     targets: &mut Vec<Target>,
 ) -> Result<Urls, LabError> {
-    let options = Options { logs: home.cache()?.join("logs"), cpus: Layout::unpinned() };
+    let options = Options { logs: home.cache()?.join("logs"), cpus: Layout::unpinned(), runtime };
     let progress: Progress = Arc::new(|what: &str| say(format_args!("{what} …")));
     let lab = lab.insert(Lab::prepare(home, options, Arc::clone(&progress)).await?);
     let defaults = || lab.manifest().default_targets();

@@ -12,6 +12,7 @@ mod output;
 mod process;
 mod report;
 mod run;
+mod runtime;
 mod saved;
 mod scenarios;
 mod url;

@@ -47,6 +47,18 @@ pub enum LabError {
         help: String,
     },
 
+    /// podman, or what it needs, is not as it must be.
+    #[error("{what}{}", quoted(output))]
+    #[diagnostic(help("{help}"))]
+    Podman {
+        /// What is wrong.
+        what: String,
+        /// The last lines that podman wrote.
+        output: Vec<String>,
+        /// The mend.
+        help: String,
+    },
+
     /// A program that a service needs is not there.
     #[error("cannot start {service}: {what}")]
     #[diagnostic(help("{help}"))]

@@ -38,6 +38,9 @@ pub struct Orders {
     pub grace: Duration,
     /// A folder that goes when the service was made to end; one that ends by itself leaves it.
     pub remove: Option<PathBuf>,
+    /// The command that ends it, where its processes are somebody else's: containers are podman's. It is
+    /// run however the service came to its end, and what it leaves is left alone. Empty for others.
+    pub end_by: Vec<OsString>,
 }
 
 /// Runs the service until it ends or standard input closes, then ends what is left of it.
@@ -54,10 +57,12 @@ async fn guard(orders: &Orders) -> io::Result<u8> {
     let _handled =
         [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()].map(signal);
     let mut children = signal(SignalKind::child())?;
-    adopt_orphans()?;
+    if orders.end_by.is_empty() {
+        adopt_orphans()?;
+    }
     pin_self(&orders.cpus)?;
     let mut closed = pipe_closed();
-    let mut service = Tree { main: start(orders)?, ended: None };
+    let mut service = Tree { main: start(&orders.argv, orders)?, ended: None, ending: None };
 
     let mut told = false;
     while !told && service.reap()? && service.ended.is_none() {
@@ -95,8 +100,8 @@ pub fn pipe_closed() -> oneshot::Receiver<()> {
     closed
 }
 
-fn start(orders: &Orders) -> io::Result<Pid> {
-    let (program, args) = orders.argv.split_first().ok_or(io::ErrorKind::InvalidInput)?;
+fn start(argv: &[OsString], orders: &Orders) -> io::Result<Pid> {
+    let (program, args) = argv.split_first().ok_or(io::ErrorKind::InvalidInput)?;
     let mut command = Command::new(program);
     command.args(args).stdin(Stdio::null());
     if let Some((user, group)) = orders.run_as {
@@ -112,6 +117,8 @@ fn start(orders: &Orders) -> io::Result<Pid> {
 struct Tree {
     main: Pid,
     ended: Option<WaitStatus>,
+    /// The command that ends it, as long as it runs.
+    ending: Option<Pid>,
 }
 
 impl Tree {
@@ -120,6 +127,7 @@ impl Tree {
         loop {
             match wait(WaitOptions::NOHANG) {
                 Ok(Some((pid, status))) if pid == self.main => self.ended = Some(status),
+                Ok(Some((pid, _))) if Some(pid) == self.ending => self.ending = None,
                 Ok(Some(_)) | Err(rustix::io::Errno::INTR) => {}
                 Ok(None) => return Ok(true),
                 Err(rustix::io::Errno::CHILD) => return Ok(false),
@@ -131,6 +139,12 @@ impl Tree {
     /// Asks the first process to end, then those that outlive it, and kills what stays.
     async fn end(&mut self, orders: &Orders, children: &mut Signals) -> io::Result<()> {
         let deadline = Instant::now() + orders.grace;
+        if !orders.end_by.is_empty() {
+            self.ending = Some(start(&orders.end_by, orders)?);
+            while self.reap()? && self.ending.is_some() && Instant::now() < deadline {
+                look_again(children).await;
+            }
+        }
         if self.ended.is_none() {
             let ask = if orders.quit { Signal::QUIT } else { Signal::TERM };
             let _ = kill_process(self.main, ask);

@@ -53,6 +53,11 @@ impl Home {
         self.root.join("targets/schema.sql")
     }
 
+    /// The targets and backends as containers.
+    pub fn compose(&self) -> PathBuf {
+        self.root.join("compose/compose.yaml")
+    }
+
     /// The targets' Python environment.
     pub fn venv(&self) -> PathBuf {
         self.root.join(".venv")

@@ -10,9 +10,10 @@ use toml::Spanned;
 use toml::de::DeTable;
 
 use super::error::{LabError, ManifestFault};
-use crate::scenario::nearest;
+use crate::scenario::{Cpus, Limits, Memory, nearest};
 
-const KEYS: [&str; 7] = ["framework", "server", "packages", "command", "differs", "env", "default"];
+const KEYS: [&str; 9] =
+    ["framework", "server", "packages", "command", "differs", "env", "default", "cpus", "memory"];
 
 /// All targets, in the order of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,6 +51,19 @@ pub struct Entry {
     /// Whether it is among the targets that are taken when none is named.
     #[serde(default = "yes")]
     pub default: bool,
+    /// The CPU time that its container may have, where the command line says nothing of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpus: Option<Cpus>,
+    /// The same for memory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<Memory>,
+}
+
+impl Entry {
+    /// What its container may have.
+    pub fn limits(&self) -> Limits {
+        Limits { cpus: self.cpus, memory: self.memory }
+    }
 }
 
 fn yes() -> bool {
@@ -203,6 +217,17 @@ mod tests {
         assert_eq!(fault.message, "unknown key \"sever\" in target \"flask\"");
         assert_eq!(fault.help.as_deref(), Some("did you mean \"server\"?"));
         assert_eq!(&text[fault.span.unwrap()], "sever");
+    }
+
+    #[test]
+    fn limits_are_read_and_checked() {
+        let limited = TWO.replace("default = false", "cpus = 0.5\nmemory = \"256m\"");
+        let manifest = Manifest::parse(&limited).unwrap();
+        let limits = manifest.target("flask").unwrap().entry.limits();
+        assert_eq!((limits.cpus, limits.memory), ("0.5".parse().ok(), "256m".parse().ok()));
+        let fault = Manifest::parse(&limited.replace("256m", "lots")).unwrap_err();
+        assert_eq!(fault.message, "it is an amount of memory, such as 256m or 1g");
+        assert_eq!(&limited.replace("256m", "lots")[fault.span.unwrap()], "\"lots\"");
     }
 
     #[test]

@@ -1,13 +1,13 @@
 //! The lab: launches targets and backends, and watches what they use.
 //!
 //! Everything runs as plain processes on loopback, from one locked Python environment: the targets,
-//! and real backends too, whose programs come in wheels. Each process tree has a [guard] above it,
-//! so that nothing outlives loadgen, whatever ends loadgen.
+//! and real backends too, whose programs come in wheels. Or each runs in a container, with limits, by
+//! [`podman`]. Each has a [guard] above it, so that nothing outlives loadgen, whatever ends loadgen.
 //!
 //! [`Lab`] is what the commands use; below it, from the ground up: [`home`] finds the project,
 //! [`python`] makes the environment, [`service`] runs one program, [`ready`] waits until it answers,
-//! [`redis`] and [`postgres`] are the backends, [`manifest`] knows the targets. [`cpus`] and
-//! [`resources`] say where things run and what they use.
+//! [`redis`] and [`postgres`] are the backends, [`manifest`] knows the targets, `runner` has what both
+//! runtimes are asked for. [`cpus`] and [`resources`] say where things run and what they use.
 
 pub mod cpus;
 pub mod error;
@@ -18,22 +18,24 @@ pub mod machine;
 pub mod manifest;
 mod network;
 mod null;
+pub mod podman;
 pub mod postgres;
 mod postgres_programs;
 pub mod python;
 pub mod ready;
 pub mod redis;
 pub mod resources;
+mod runner;
 mod schedule;
 pub mod service;
 pub mod state;
+mod target;
 mod uv;
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use crate::scenario::{Backend, Proof};
 
@@ -42,26 +44,19 @@ pub use error::LabError;
 pub use home::Home;
 pub use manifest::{Manifest, TargetSpec};
 pub use null::NullServer;
+pub use podman::Containers;
 pub use python::Python;
 pub use resources::{Observed, Watched, Window};
+pub use runner::Runtime;
+pub use target::{StartingTarget, Target};
 
 use postgres::Postgres;
-use ready::{Probe, Starting};
 use redis::Redis;
-use service::{MESSAGE_LINES, Service, ServiceSpec, tail_of};
+use runner::Runner;
+use service::{MESSAGE_LINES, Service, tail_of};
 
 /// Gets told what takes a while, as a phrase such as "starting redis".
 pub type Progress = Arc<dyn Fn(&str) + Send + Sync>;
-
-/// From the start of a target to its first good answer.
-const TARGET_LIMIT: Duration = Duration::from_secs(30);
-
-/// How long a target may take to end. Each is told to give open requests one second; Sanic's
-/// manager never ends when it is asked to in the moment in which it becomes ready.
-const TARGET_GRACE: Duration = Duration::from_secs(2);
-
-/// Connections to each backend, for each worker process of a target.
-const POOL_SIZE: u32 = 10;
 
 /// How the lab runs what it runs.
 #[derive(Debug, Clone)]
@@ -70,6 +65,8 @@ pub struct Options {
     pub logs: PathBuf,
     /// Who runs on which CPUs.
     pub cpus: Layout,
+    /// What they run in.
+    pub runtime: Runtime,
 }
 
 /// The launcher of targets and backends. What it started ends with it.
@@ -77,56 +74,17 @@ pub struct Lab {
     home: Home,
     options: Options,
     progress: Progress,
-    python: Python,
+    runner: Runner,
     manifest: Manifest,
-    health: Probe,
+    /// For the targets' health.
+    health: reqwest::Client,
     redis: Option<Redis>,
     postgres: Option<Postgres>,
-}
-
-/// A target that is up.
-#[derive(Debug)]
-pub struct Target {
-    /// Its name in the manifest.
-    pub name: String,
-    /// Where it serves, without a slash at the end.
-    pub url: String,
-    service: Service,
-}
-
-impl Target {
-    /// The service, for its log and its resources.
-    pub fn service(&self) -> &Service {
-        &self.service
-    }
-
-    /// An error that shows its log, if it has ended by itself.
-    pub fn lost(&mut self) -> Option<LabError> {
-        self.service.lost()
-    }
-
-    /// Ends it, and returns when nothing of it is left.
-    pub async fn stop(self) -> Result<(), LabError> {
-        self.service.stop().await
-    }
-}
-
-/// A target whose process has been started; [`StartingTarget::ready`] waits for its answer.
-pub struct StartingTarget {
-    name: String,
-    starting: Starting<Box<dyn Fn(u16) -> ServiceSpec + Send + Sync>>,
-}
-
-impl StartingTarget {
-    /// Waits until the target and its backends answer.
-    pub async fn ready(self) -> Result<Target, LabError> {
-        let (port, service) = self.starting.ready().await?;
-        Ok(Target { name: self.name, url: format!("http://127.0.0.1:{port}"), service })
-    }
+    containers: Option<Containers>,
 }
 
 impl Lab {
-    /// Reads the manifest and brings the Python environment up to date. Starts nothing.
+    /// Reads the manifest and brings what targets run in up to date. Starts none of them.
     pub async fn prepare(
         home: Home,
         options: Options,
@@ -135,9 +93,10 @@ impl Lab {
         let manifest = Manifest::load(&home.manifest())?;
         let logs = &options.logs;
         fs::create_dir_all(logs).map_err(LabError::file("make the folder", logs))?;
-        let python = Python::prepare(&home, &*progress).await?;
-        let health = Probe::health()?;
-        Ok(Self { home, options, progress, python, manifest, health, redis: None, postgres: None })
+        let runner = Runner::prepare(&home, &options, &progress).await?;
+        let health = ready::health_client()?;
+        let (redis, postgres, containers) = (None, None, None);
+        Ok(Self { home, options, progress, runner, manifest, health, redis, postgres, containers })
     }
 
     /// The targets there are.
@@ -145,9 +104,25 @@ impl Lab {
         &self.manifest
     }
 
-    /// The environment that targets run in, for the versions in a report.
-    pub fn python(&self) -> &Python {
-        &self.python
+    /// The versions of these distributions in the environment that targets run in, without those
+    /// that are not installed.
+    pub fn versions(&self, packages: &[String]) -> BTreeMap<String, String> {
+        self.runner.versions(packages).1
+    }
+
+    /// The version of the targets' Python.
+    pub fn python_version(&self) -> Option<String> {
+        self.runner.versions(&[]).0
+    }
+
+    /// What targets and backends may have, in containers.
+    pub fn runtime(&self) -> Runtime {
+        self.options.runtime
+    }
+
+    /// What runs the containers, once the backends have been started; `None` where there are none.
+    pub fn containers(&self) -> Option<&Containers> {
+        self.containers.as_ref()
     }
 
     /// Starts these backends, those that do not run yet, side by side.
@@ -158,6 +133,9 @@ impl Lab {
         )?;
         self.redis = redis.or(self.redis.take());
         self.postgres = postgres.or(self.postgres.take());
+        if let Some(project) = self.runner.project() {
+            self.containers = Some(project.describe(backends).await);
+        }
         Ok(())
     }
 
@@ -165,19 +143,30 @@ impl Lab {
         if !wanted {
             return Ok(None);
         }
+        self.image(Backend::Redis).await?;
         (self.progress)("starting redis");
         let Options { logs, cpus, .. } = &self.options;
-        Redis::start(&self.python, logs, &cpus.backends).await.map(Some)
+        Redis::start(&self.runner, logs, &cpus.backends).await.map(Some)
     }
 
     async fn postgres_if(&self, wanted: bool) -> Result<Option<Postgres>, LabError> {
         if !wanted {
             return Ok(None);
         }
+        self.image(Backend::Postgres).await?;
         (self.progress)("starting postgres");
         let Options { logs, cpus, .. } = &self.options;
         let schema = self.home.schema();
-        Postgres::start(self.python.site_packages(), &schema, logs, &cpus.backends).await.map(Some)
+        Postgres::start(&self.runner, &schema, logs, &cpus.backends).await.map(Some)
+    }
+
+    async fn image(&self, backend: Backend) -> Result<(), LabError> {
+        match &self.runner {
+            Runner::Process(_) => Ok(()),
+            Runner::Podman { podman, .. } => {
+                podman.image(&self.home, backend, &*self.progress).await
+            }
+        }
     }
 
     /// Brings the backends that run into the state that every round starts from.
@@ -220,6 +209,11 @@ impl Lab {
             .collect()
     }
 
+    /// PostgreSQL's URL, for those who find it at this address.
+    fn postgres_url(&self, address: &str) -> Option<String> {
+        self.postgres.as_ref().map(|postgres| postgres.url_at(address))
+    }
+
     /// The versions of the backends that run, by name.
     pub async fn backend_versions(&self) -> BTreeMap<String, String> {
         let mut versions = BTreeMap::new();
@@ -248,70 +242,6 @@ impl Lab {
         redis.into_iter().chain(postgres).collect()
     }
 
-    /// Starts a target with so many worker processes on a free port, and waits until it and its
-    /// backends answer. `log` names the file for its output.
-    pub async fn start_target(
-        &self,
-        name: &str,
-        log: &str,
-        workers: u32,
-    ) -> Result<Target, LabError> {
-        (self.progress)(&format!("starting {name}"));
-        self.launch_target(name, log, None, workers)?.ready().await
-    }
-
-    /// Starts a target's processes, on this port or a free one, without waiting for its answer.
-    pub fn launch_target(
-        &self,
-        name: &str,
-        log: &str,
-        port: Option<u16>,
-        workers: u32,
-    ) -> Result<StartingTarget, LabError> {
-        let target = self.manifest.target(name)?.clone();
-        let program = self.python.bin().join(&target.entry.command[0]);
-        if !program.is_file() {
-            return Err(LabError::Missing {
-                service: name.to_owned(),
-                what: format!(
-                    "its command, {}, is not in the Python environment",
-                    target.entry.command[0]
-                ),
-                help: "name the package that brings it in pyproject.toml, then `uv lock`"
-                    .to_owned(),
-            });
-        }
-        let (root, log) = (self.home.root().to_owned(), self.options.logs.join(log));
-        let env = self.target_env(&target);
-        let cpus = self.options.cpus.target.clone();
-        let spec = move |port: u16| {
-            let mut argv = target.argv("127.0.0.1", port, workers);
-            argv[0] = program.to_string_lossy().into_owned();
-            let mut spec = ServiceSpec::new(&target.name, argv, &root, log.clone());
-            spec.env.clone_from(&env);
-            spec.orders.cpus.clone_from(&cpus);
-            spec.orders.grace = TARGET_GRACE;
-            spec
-        };
-        let starting = Starting::on(port, Box::new(spec) as _, self.health.clone(), TARGET_LIMIT)?;
-        Ok(StartingTarget { name: name.to_owned(), starting })
-    }
-
-    fn target_env(&self, target: &TargetSpec) -> Vec<(String, String)> {
-        let own = target.entry.env.iter().map(|(name, value)| (name.clone(), value.clone()));
-        let backends = self.backends().into_iter().map(|(backend, url)| match backend {
-            Backend::Redis => ("REDIS_URL".to_owned(), url),
-            Backend::Postgres => ("DATABASE_URL".to_owned(), url),
-        });
-        let always = [("PATH", self.python.path()), ("POOL_SIZE", POOL_SIZE.to_string())];
-        always
-            .into_iter()
-            .map(|(name, value)| (name.to_owned(), value))
-            .chain(backends)
-            .chain(own)
-            .collect()
-    }
-
     /// Ends the backends, and returns when nothing of them is left.
     pub async fn stop(self) -> Result<(), LabError> {
         let redis = async {
@@ -322,6 +252,10 @@ impl Lab {
             if let Some(postgres) = self.postgres { postgres.service.stop().await } else { Ok(()) }
         };
         let (redis, postgres) = tokio::join!(redis, postgres);
-        redis.and(postgres)
+        let containers = match self.runner {
+            Runner::Process(_) => Ok(()),
+            Runner::Podman { podman, .. } => podman.stop().await,
+        };
+        redis.and(postgres).and(containers)
     }
 }

@@ -6,6 +6,7 @@
 use std::os::unix::fs::chown;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::sync::Arc;
 use std::time::Duration;
 use std::{fs, io};
 
@@ -13,8 +14,10 @@ use tempfile::TempDir;
 use tokio::process::Command;
 
 use super::error::LabError;
+use super::podman::Project;
 use super::postgres_programs::{Programs, User};
 use super::ready::{Probe, Starting, listens};
+use super::runner::Runner;
 use super::service::{MESSAGE_LINES, Service, ServiceSpec, ending, tail_of};
 
 /// The user and the database that targets get.
@@ -33,18 +36,52 @@ pub struct Postgres {
     client: Client,
     /// The service, for its log, its resources and its end.
     pub(super) service: Service,
-    /// Goes with this value; the guard removes it where loadgen can't any more.
-    _data: TempDir,
+    /// Goes with this value; the guard removes it where loadgen can't any more. A container has its own.
+    _data: Option<TempDir>,
 }
 
 impl Postgres {
     /// Makes a cluster, starts it, waits until it answers, and makes the tables.
-    pub async fn start(
-        site_packages: &Path,
+    pub(super) async fn start(
+        runner: &Runner,
         schema: &Path,
         logs: &Path,
         cpus: &[usize],
     ) -> Result<Self, LabError> {
+        let postgres = match runner {
+            Runner::Process(python) => {
+                let postgres = Self::process(python.site_packages(), logs, cpus).await?;
+                postgres.tell("postgres", &["-c", &format!("CREATE DATABASE {NAME}")]).await?;
+                postgres
+            }
+            Runner::Podman { podman, password } => {
+                Self::container(podman.project(), password, logs).await?
+            }
+        };
+        postgres.make_tables(schema).await?;
+        let service = runner.placed(postgres.service).await?;
+        Ok(Self { service, ..postgres })
+    }
+
+    /// The image makes the cluster, and the database.
+    async fn container(
+        project: &Arc<Project>,
+        password: &str,
+        logs: &Path,
+    ) -> Result<Self, LabError> {
+        let psql = Psql::Container { project: Arc::clone(project) };
+        let client = Client { psql, password: password.to_owned(), port: 0, settings: "" };
+        let spec = |port: u16| {
+            let port = [("POSTGRES_PORT", port.to_string())];
+            project.spec("postgres", &port, logs.join("postgres.log"))
+        };
+        let probe = Probe::Postgres(client.clone());
+        let starting = Starting::on(None, spec, probe, Duration::from_secs(60))?;
+        let (port, service) = starting.ready().await?;
+        Ok(Self { client: client.on_port(port), service, _data: None })
+    }
+
+    async fn process(site_packages: &Path, logs: &Path, cpus: &[usize]) -> Result<Self, LabError> {
         let user = User::to_run_as()?;
         let programs = Programs::find(site_packages)?.reachable_by(user.as_ref())?;
         let password = random_password().map_err(LabError::io("draw a password"))?;
@@ -63,21 +100,22 @@ impl Postgres {
             spec.orders.quit = true;
             spec
         };
-        let client = Client { psql: programs.program("psql"), password, port: 0, settings: "" };
+        let psql = Psql::Program(programs.program("psql"));
+        let client = Client { psql, password, port: 0, settings: "" };
         let probe = Probe::Postgres(client.clone());
         let starting = Starting::on(None, spec, probe, Duration::from_secs(30))?;
         let (port, service) = starting.ready().await?;
-
-        let postgres = Self { client: client.on_port(port), service, _data: data };
-        postgres.tell("postgres", &["-c", &format!("CREATE DATABASE {NAME}")]).await?;
-        postgres.make_tables(schema).await?;
-        Ok(postgres)
+        Ok(Self { client: client.on_port(port), service, _data: Some(data) })
     }
 
-    /// What `DATABASE_URL` is for targets.
+    /// What `DATABASE_URL` is for targets that are processes.
     pub fn url(&self) -> String {
-        let Client { password, port, .. } = &self.client;
-        format!("postgresql://{NAME}:{password}@127.0.0.1:{port}/{NAME}")
+        self.url_at(&format!("127.0.0.1:{}", self.client.port))
+    }
+
+    /// The same, for those who find it at this address.
+    pub fn url_at(&self, address: &str) -> String {
+        format!("postgresql://{NAME}:{}@{address}/{NAME}", self.client.password)
     }
 
     async fn make_tables(&self, schema: &Path) -> Result<(), LabError> {
@@ -174,17 +212,27 @@ fn server_spec(
     spec
 }
 
-fn random_password() -> io::Result<String> {
+/// 128 random bits.
+pub(super) fn random_password() -> io::Result<String> {
     use std::io::Read as _;
     let mut bytes = [0; 16];
     fs::File::open("/dev/urandom")?.read_exact(&mut bytes)?;
     Ok(format!("{:032x}", u128::from_ne_bytes(bytes)))
 }
 
+/// Where `psql` is.
+#[derive(Debug, Clone)]
+enum Psql {
+    /// Here.
+    Program(PathBuf),
+    /// In PostgreSQL's own container.
+    Container { project: Arc<Project> },
+}
+
 /// How to ask a PostgreSQL of ours something: through its `psql`.
 #[derive(Debug, Clone)]
 pub struct Client {
-    psql: PathBuf,
+    psql: Psql,
     password: String,
     port: u16,
     /// Settings of its sessions, as `PGOPTIONS` has them.
@@ -209,14 +257,33 @@ impl Client {
         self.psql("postgres", &["-c", "SELECT 1"]).await.map(drop)
     }
 
+    /// psql with its environment and its port.
+    fn command(&self) -> Command {
+        let environment =
+            [("PGPASSWORD", self.password.as_str()), ("LC_ALL", "C"), ("PGOPTIONS", self.settings)];
+        match &self.psql {
+            Psql::Program(program) => {
+                let mut command = Command::new(program);
+                command.env_clear().envs(environment).arg(format!("--port={}", self.port));
+                command
+            }
+            Psql::Container { project } => {
+                let mut command = Command::new("podman");
+                command.envs(environment).arg("exec");
+                // From podman's own environment: others can't see them there.
+                command.args(environment.map(|(name, _)| format!("--env={name}")));
+                command.arg(project.container_name("postgres")).arg("psql");
+                command
+            }
+        }
+    }
+
     /// Runs psql: its output, or what it said instead, as it reads after "it" or a name.
     async fn psql(&self, database: &str, what: &[&str]) -> Result<String, String> {
-        let mut command = Command::new(&self.psql);
-        command.env_clear().env("PGPASSWORD", &self.password).env("LC_ALL", "C");
-        command.env("PGOPTIONS", self.settings);
+        let mut command = self.command();
         command.args(["--host=127.0.0.1", "--no-psqlrc", "--no-password", "--quiet", "--no-align"]);
         command.args(["--tuples-only", "--set=ON_ERROR_STOP=1"]);
-        command.arg(format!("--port={}", self.port)).arg(format!("--username={NAME}"));
+        command.arg(format!("--username={NAME}"));
         command.arg(format!("--dbname={database}")).args(what);
         command.stdin(Stdio::null()).kill_on_drop(true);
         let output = match tokio::time::timeout(STATEMENT_TIMEOUT, command.output()).await {

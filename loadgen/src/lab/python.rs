@@ -144,7 +144,7 @@ pub(super) fn versions_in(site_packages: &Path, packages: &[String]) -> BTreeMap
 }
 
 /// A distribution's name as all its spellings have it (PEP 503).
-fn normalized(name: &str) -> String {
+pub(super) fn normalized(name: &str) -> String {
     let words = name.split(['-', '_', '.']).filter(|word| !word.is_empty());
     words.collect::<Vec<_>>().join("-").to_lowercase()
 }

@@ -29,14 +29,9 @@ pub enum Probe {
 }
 
 impl Probe {
-    /// A probe for targets. Proxies are for the world outside, not for loopback.
+    /// A probe for targets.
     pub fn health() -> Result<Self, LabError> {
-        // No connection stays open: servers wait for those when they are stopped.
-        let client = reqwest::Client::builder().no_proxy().pool_max_idle_per_host(0).build();
-        client.map(Self::Health).map_err(|error| LabError::Io {
-            what: "make an HTTP client".to_owned(),
-            source: std::io::Error::other(error),
-        })
+        health_client().map(Self::Health)
     }
 
     /// Asks once; an answer that is not the right one comes back as a phrase after "it".
@@ -53,6 +48,16 @@ impl Probe {
             .await
             .unwrap_or_else(|_| Err(format!("did not answer within {PROBE_TIMEOUT:?}")))
     }
+}
+
+/// What asks targets for their health. Proxies are for the world outside, not for loopback.
+pub(super) fn health_client() -> Result<reqwest::Client, LabError> {
+    // No connection stays open: servers wait for those when they are stopped.
+    let client = reqwest::Client::builder().no_proxy().pool_max_idle_per_host(0).build();
+    client.map_err(|error| LabError::Io {
+        what: "make an HTTP client".to_owned(),
+        source: std::io::Error::other(error),
+    })
 }
 
 /// Whether anybody listens there.

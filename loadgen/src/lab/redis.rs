@@ -10,6 +10,7 @@ use tokio::net::TcpStream;
 use super::error::LabError;
 use super::python::{Python, on_path};
 use super::ready::{Probe, Starting};
+use super::runner::Runner;
 use super::service::{Service, ServiceSpec};
 
 /// What every round starts with.
@@ -39,20 +40,23 @@ pub struct Redis {
 
 impl Redis {
     /// Starts it and waits until it answers.
-    pub async fn start(python: &Python, logs: &Path, cpus: &[usize]) -> Result<Self, LabError> {
-        let program = program(python).await?;
-        let spec = |port: u16| {
-            let listen = ["--bind", "127.0.0.1", "--port", &port.to_string()].map(Into::into);
-            let keep_nothing = ["--save", "", "--appendonly", "no"].map(Into::into);
-            let argv =
-                [program.clone().into_os_string()].into_iter().chain(listen).chain(keep_nothing);
-            let mut spec = ServiceSpec::new("redis", argv, logs, logs.join("redis.log"));
-            spec.orders.cpus = cpus.to_vec();
-            spec
+    pub(super) async fn start(
+        runner: &Runner,
+        logs: &Path,
+        cpus: &[usize],
+    ) -> Result<Self, LabError> {
+        let log = logs.join("redis.log");
+        let (port, service) = match runner {
+            Runner::Process(python) => {
+                let program = program(python).await?;
+                up(|port| process(&program, port, logs, cpus)).await?
+            }
+            Runner::Podman { podman, .. } => {
+                let variables = |port: u16| [("REDIS_PORT", port.to_string())];
+                up(|port| podman.project().spec("redis", &variables(port), log.clone())).await?
+            }
         };
-        let starting = Starting::on(None, spec, Probe::Redis, Duration::from_secs(10))?;
-        let (port, service) = starting.ready().await?;
-        Ok(Self { port, service })
+        Ok(Self { port, service: runner.placed(service).await? })
     }
 
     /// What `REDIS_URL` is for targets.
@@ -92,6 +96,19 @@ impl Redis {
             log: self.service.log().to_owned(),
         })
     }
+}
+
+async fn up(spec: impl Fn(u16) -> ServiceSpec) -> Result<(u16, Service), LabError> {
+    Starting::on(None, spec, Probe::Redis, Duration::from_secs(20))?.ready().await
+}
+
+fn process(program: &Path, port: u16, logs: &Path, cpus: &[usize]) -> ServiceSpec {
+    let listen = ["--bind", "127.0.0.1", "--port", &port.to_string()].map(Into::into);
+    let keep_nothing = ["--save", "", "--appendonly", "no"].map(Into::into);
+    let argv = [program.as_os_str().to_owned()].into_iter().chain(listen).chain(keep_nothing);
+    let mut spec = ServiceSpec::new("redis", argv, logs, logs.join("redis.log"));
+    spec.orders.cpus = cpus.to_vec();
+    spec
 }
 
 /// Sends the words of a command as one who may only read.

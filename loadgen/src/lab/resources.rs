@@ -8,8 +8,9 @@ use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System};
 
 use super::error::LabError;
 use super::machine::{Accounts, Machine};
+use super::podman::{Cgroup, Container, Usage};
 use super::schedule::{self, Scheduled};
-use crate::measure::{ResourceRecord, ResourceSamples};
+use crate::measure::{ContainerRecord, ResourceRecord, ResourceSamples};
 
 const SAMPLE_EVERY: Duration = Duration::from_secs(1);
 
@@ -39,29 +40,47 @@ pub struct Watched {
     pub name: String,
     pid: u32,
     scope: Scope,
+    /// The accounts that know better what they used of CPU and memory.
+    group: Option<Cgroup>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Scope {
     Alone,
     Below,
+    Whole,
 }
 
 impl Watched {
     /// One process without those that it started: loadgen itself, a worker.
     pub fn process(name: impl Into<String>, pid: u32) -> Self {
-        Self { name: name.into(), pid, scope: Scope::Alone }
+        Self { name: name.into(), pid, scope: Scope::Alone, group: None }
     }
 
     /// Everything below a process, but not itself: a service, by its guard.
     pub fn below(name: impl Into<String>, pid: u32) -> Self {
-        Self { name: name.into(), pid, scope: Scope::Below }
+        Self { name: name.into(), pid, scope: Scope::Below, group: None }
+    }
+
+    /// All of a container.
+    pub fn container(name: impl Into<String>, container: &Container) -> Self {
+        let Container { pid, group } = container.clone();
+        Self { name: name.into(), pid, scope: Scope::Whole, group }
+    }
+
+    /// The same, filed under another name.
+    #[must_use]
+    pub fn named(self, name: &str) -> Self {
+        Self { name: name.to_owned(), ..self }
     }
 }
 
 impl From<&super::service::Service> for Watched {
     fn from(service: &super::service::Service) -> Self {
-        Self::below(service.name(), service.guard_pid())
+        match service.container() {
+            Some(container) => Self::container(service.name(), container),
+            None => Self::below(service.name(), service.guard_pid()),
+        }
     }
 }
 
@@ -141,6 +160,8 @@ struct Seen {
     files: Vec<u64>,
     /// The most files that one process had open at a sample, in % of what it may.
     files_percent: f64,
+    /// The accounts of its container when they were first and when they were last seen.
+    group: Option<(Usage, Usage)>,
 }
 
 impl Samples {
@@ -182,6 +203,13 @@ impl Samples {
                     let percent = 100.0 * open as f64 / limit as f64;
                     seen.files_percent = seen.files_percent.max(percent);
                 }
+            }
+            if let Some(now) = watched.group.as_ref().map(Cgroup::usage) {
+                // Of a container that is gone nothing can be read, and what it had is known.
+                if now != Usage::default() {
+                    seen.group.get_or_insert((now, now)).1 = now;
+                }
+                bytes = now.memory;
             }
             add_at(&mut seen.rss, self.taken, bytes);
             files.into_iter().for_each(|files| add_at(&mut seen.files, self.taken, files));
@@ -246,7 +274,7 @@ impl Seen {
         let threads = self.threads.values().map(since);
         let runs: u64 = threads.clone().map(|thread| thread.runs).sum();
         let known = !self.threads.is_empty();
-        ResourceRecord {
+        let record = ResourceRecord {
             cpu_s: Duration::from_millis(cpu_ms).as_secs_f64(),
             cpu_percent: share(cpu_ms * 1_000_000),
             memory_max_bytes: self.rss.iter().copied().max().unwrap_or(0),
@@ -260,20 +288,50 @@ impl Seen {
             open_files_max: self.files.iter().copied().max(),
             open_files_of_limit_percent: self.files_percent,
             ..ResourceRecord::default()
+        };
+        match &self.group {
+            Some((first, last)) => in_container(record, first, last, elapsed),
+            None => record,
         }
+    }
+}
+
+/// What a container's own accounts say: of all that ever ran in it, also what ended in between.
+fn in_container(
+    record: ResourceRecord,
+    first: &Usage,
+    last: &Usage,
+    elapsed: Duration,
+) -> ResourceRecord {
+    let used = |of: fn(&Usage) -> u64| of(last).saturating_sub(of(first));
+    let cpu = Duration::from_nanos(used(|usage| usage.cpu_ns)).as_secs_f64();
+    let throttled = used(|usage| usage.throttled_periods) as f64;
+    ResourceRecord {
+        cpu_s: cpu,
+        cpu_percent: 100.0 * cpu / elapsed.as_secs_f64().max(f64::EPSILON),
+        container: Some(ContainerRecord {
+            throttled_ms: used(|usage| usage.throttled_ns) as f64 / 1e6,
+            throttled_periods_percent: 100.0 * throttled
+                / used(|usage| usage.periods).max(1) as f64,
+            block_read_bytes: used(|usage| usage.read),
+            block_written_bytes: used(|usage| usage.written),
+        }),
+        ..record
     }
 }
 
 fn members(system: &System, watched: &Watched) -> BTreeSet<Pid> {
     let root = Pid::from_u32(watched.pid);
     let mut members = BTreeSet::from([root]);
-    if watched.scope == Scope::Below {
+    if watched.scope != Scope::Alone {
         let mut parents = vec![root];
         while let Some(parent) = parents.pop() {
             let children = system.processes().iter().filter(|(_, of)| of.parent() == Some(parent));
             parents.extend(children.filter_map(|(pid, _)| members.insert(*pid).then_some(*pid)));
         }
-        members.remove(&root);
+        if watched.scope == Scope::Below {
+            members.remove(&root);
+        }
     }
     members
 }

@@ -12,6 +12,7 @@ use tokio::process::{Child, ChildStdin, Command};
 
 use super::error::{LabError, ServiceFault};
 use super::guard::Orders;
+use super::podman::Container;
 
 /// What a service may know of our environment. Anything else could change what is measured:
 /// `WEB_CONCURRENCY`, `GUNICORN_CMD_ARGS`, `PYTHONPATH`, `PGOPTIONS` and their like.
@@ -68,6 +69,7 @@ impl ServiceSpec {
             quit: false,
             grace: Duration::from_secs(5),
             remove: None,
+            end_by: Vec::new(),
         };
         Self { name: name.into(), orders, env: Vec::new(), cwd: cwd.to_owned(), log }
     }
@@ -89,6 +91,9 @@ impl ServiceSpec {
         if let Some(folder) = &orders.remove {
             command.arg("--remove").arg(folder);
         }
+        for word in &orders.end_by {
+            command.arg("--end-by").arg(word);
+        }
         command.arg(format!("--grace={}", orders.grace.as_secs_f64()));
         command.arg("--").args(&orders.argv);
         Ok(command)
@@ -105,6 +110,9 @@ pub struct Service {
     pipe: Option<ChildStdin>,
     grace: Duration,
     log: PathBuf,
+    /// Whether it runs in a container, which is known when it is up.
+    is_contained: bool,
+    container: Option<Container>,
 }
 
 impl Service {
@@ -132,6 +140,8 @@ impl Service {
             pid,
             grace: spec.orders.grace,
             log: spec.log.clone(),
+            is_contained: !spec.orders.end_by.is_empty(),
+            container: None,
         })
     }
 
@@ -143,6 +153,16 @@ impl Service {
     /// The guard's process: the service's processes are those below it.
     pub fn guard_pid(&self) -> u32 {
         self.pid
+    }
+
+    /// The container that it runs in, if it does.
+    pub fn container(&self) -> Option<&Container> {
+        self.container.as_ref()
+    }
+
+    /// The same service, of which it is known now where it runs.
+    pub(super) fn within(self, container: Option<Container>) -> Self {
+        Self { container, ..self }
     }
 
     /// Where its output goes.
@@ -206,7 +226,14 @@ impl Service {
             service: self.name.clone(),
             what: what.into(),
             tail: self.last_log_lines(15),
-            help: format!("its whole log is {}", self.log.display()),
+            help: match self.container {
+                // Where it never came to run in one, podman may be why.
+                None if self.is_contained => format!(
+                    "its whole log is {}; `loadgen lab doctor` checks what containers need",
+                    self.log.display()
+                ),
+                _ => format!("its whole log is {}", self.log.display()),
+            },
         }))
     }
 }

@@ -30,25 +30,27 @@ pub async fn find_or_install(
     let uv = folder.join("bin/uv");
     if !uv.is_file() {
         progress("installing uv");
-        install(home, &folder).await?;
+        install(home, &format!("uv=={VERSION}"), &folder).await?;
     }
     Ok(uv)
 }
 
-async fn install(home: &Home, folder: &Path) -> Result<(), LabError> {
+/// Installs a distribution from PyPI, such as `uv==0.13.8`, with a Python environment for it alone in
+/// `folder`. The caller holds the lock.
+pub(super) async fn install(home: &Home, package: &str, folder: &Path) -> Result<(), LabError> {
     let python = interpreter().await?;
     let log = home.cache()?.join("install.log");
-    // Under another name until it is whole. uv is one program and may be moved.
+    // Under another name until it is whole. uv is one program, and modules may be moved.
     let part = folder.with_extension("part");
     let venv = [python.as_path(), "-m".as_ref(), "venv".as_ref(), "--clear".as_ref(), &part];
     if let Err(output) = run(home, "python", venv, &log).await? {
         return Err(not_installed("a Python environment could not be made", output));
     }
-    let (pip, package) = (part.join("bin/python"), format!("uv=={VERSION}"));
-    let options = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", &package];
+    let pip = part.join("bin/python");
+    let options = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", package];
     let argv = [pip.as_path()].into_iter().chain(options.iter().map(Path::new));
     if let Err(output) = run(home, "pip", argv, &log).await? {
-        return Err(not_installed("uv could not be installed", output));
+        return Err(not_installed(&format!("{package} could not be installed"), output));
     }
     let _ = fs::remove_dir_all(folder);
     fs::rename(&part, folder).map_err(LabError::file("make the folder", folder))

@@ -11,6 +11,9 @@ use super::resources::ResourceRecord;
 /// From this share of the time on, in %, a party is at its limit.
 const LIMIT_PERCENT: f64 = 90.0;
 
+/// From this share of the periods on, in %, in which its limit stopped a container, it is at its limit.
+const THROTTLED_PERCENT: f64 = 50.0;
+
 /// From this share of the time on, in %, for which it waited for a CPU, a backend is starved. It is
 /// less than all of the time, since one that is asked in bursts has nothing to do between them.
 const STARVED_PERCENT: f64 = 50.0;
@@ -95,9 +98,12 @@ impl<'a> Party<'a> {
         })
     }
 
-    /// Whether one of its threads, or all of them together, could not have done more.
+    /// Whether one of its threads, or all of them together, could not have done more, or were not
+    /// allowed to.
     fn is_at_limit(&self) -> bool {
-        self.used.busiest_thread_percent.is_some_and(|percent| percent >= LIMIT_PERCENT)
+        let container = self.used.container.as_ref();
+        container.is_some_and(|it| it.throttled_periods_percent >= THROTTLED_PERCENT)
+            || self.used.busiest_thread_percent.is_some_and(|percent| percent >= LIMIT_PERCENT)
             || self.wants_all_cpus()
     }
 

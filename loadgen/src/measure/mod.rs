@@ -47,9 +47,11 @@ pub use over_rounds::{LatencyOverRounds, OverRounds};
 pub use proof::{Claimed, ProofRecord};
 pub use record::*;
 pub use recorder::Recorder;
-pub use resources::{LinkRecord, MachineRecord, ResourceRecord, ResourceSamples};
+pub use resources::{
+    ContainerRecord, LimitsRecord, LinkRecord, MachineRecord, ResourceRecord, ResourceSamples,
+};
 pub use seconds::{SecondRecord, StepSeconds};
-pub use series::{Interval, Series, Snapshot, Unpacked};
+pub use series::{GrowingSeries, Interval, Series, Snapshot};
 pub use statistics::FEWEST_ROUNDS;
 pub use strain::{LATE, Pulse, Strain};
 pub use summary::{LatencySummary, Summary};

@@ -11,7 +11,7 @@ use super::compare::Comparison;
 use super::distribution::Distribution;
 use super::over_rounds::{LatencyOverRounds, OverRounds};
 use super::proof::ProofRecord;
-use super::resources::{MachineRecord, ResourceRecord};
+use super::resources::{LimitsRecord, MachineRecord, ResourceRecord};
 use super::seconds::{SecondRecord, StepSeconds};
 use super::summary::{LatencySummary, Summary};
 use super::verdict::Verdict;
@@ -93,8 +93,17 @@ pub struct Environment {
     pub lock_sha256: Option<String>,
     /// Versions of the backends that ran.
     pub backends: BTreeMap<String, String>,
-    /// How targets were run: `process`, or `url` for a server that ran already.
+    /// How targets were run: `process`, `podman`, or `url` for a server that ran already.
     pub runtime: String,
+    /// What containers were run by, such as `podman 4.3.1, runc, cgroup v1`, where there were any.
+    #[serde(default)]
+    pub podman: Option<String>,
+    /// The images of the targets, by the name `target`, and of each backend, with their digests.
+    #[serde(default)]
+    pub images: BTreeMap<String, String>,
+    /// What the containers of each target and of each backend might have.
+    #[serde(default)]
+    pub limits: BTreeMap<String, LimitsRecord>,
 }
 
 /// The load of each round.

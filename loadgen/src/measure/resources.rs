@@ -38,6 +38,8 @@ pub struct ResourceRecord {
     /// In a round: the same while it went on, about once a second.
     #[serde(default)]
     pub samples: ResourceSamples,
+    /// What its container's accounts tell besides; `None` where it ran in none.
+    pub container: Option<ContainerRecord>,
 }
 
 /// What a service used, sample by sample.
@@ -49,6 +51,48 @@ pub struct ResourceSamples {
     pub cpu_percent: Vec<f64>,
     /// Resident memory then.
     pub memory_bytes: Vec<u64>,
+}
+
+/// What the kernel denied a container, and what it read and wrote. The CPU time and memory of a
+/// container are those of its accounts too: all that ran in it counts, and memory is without what is
+/// cached of files and not in use.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct ContainerRecord {
+    /// For how long it was denied CPUs because it had used up its limit, in ms, summed over CPUs.
+    pub throttled_ms: f64,
+    /// The share of the periods (of 100 ms, as a rule) in which it was, of those in which it wanted a
+    /// CPU, in %.
+    pub throttled_periods_percent: f64,
+    /// Bytes that were read from block devices.
+    pub block_read_bytes: u64,
+    /// Bytes that were written to block devices.
+    pub block_written_bytes: u64,
+}
+
+impl ContainerRecord {
+    /// Of several rounds: amounts add up, shares are averaged. `None` if one round has none.
+    #[must_use]
+    pub fn over_rounds(rounds: &[Option<Self>]) -> Option<Self> {
+        let all: Vec<Self> = rounds.iter().copied().collect::<Option<_>>()?;
+        let share: f64 = all.iter().map(|one| one.throttled_periods_percent).sum();
+        let sum = all.iter().fold(Self::default(), |sum, one| Self {
+            throttled_ms: sum.throttled_ms + one.throttled_ms,
+            throttled_periods_percent: 0.0,
+            block_read_bytes: sum.block_read_bytes + one.block_read_bytes,
+            block_written_bytes: sum.block_written_bytes + one.block_written_bytes,
+        });
+        let throttled_periods_percent = share / (all.len() as f64).max(1.0);
+        Some(Self { throttled_periods_percent, ..sum })
+    }
+}
+
+/// The most that a container may have; `None` where that is not limited.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct LimitsRecord {
+    /// CPU time for each second: 1 is one core.
+    pub cpus: Option<f64>,
+    /// Memory.
+    pub memory_bytes: Option<u64>,
 }
 
 impl ResourceRecord {

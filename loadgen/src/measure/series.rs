@@ -37,17 +37,67 @@ pub struct Snapshot {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Series(BTreeMap<(Phase, u32), Packed>);
 
-/// Snapshots merged, and not packed: for a few seconds of many processes, which would be packed anew
-/// with each of them.
+/// A series to which many processes add. Its latest seconds are not packed yet: they would be packed
+/// anew with each of the processes.
 #[derive(Debug, Default)]
-pub struct Unpacked(BTreeMap<(Phase, u32), Vec<Counts>>);
+pub struct GrowingSeries {
+    packed: Series,
+    latest: BTreeMap<(Phase, u32), Vec<Counts>>,
+    /// The greatest second that there was.
+    newest: u32,
+}
 
-impl Unpacked {
+impl GrowingSeries {
     /// Adds what one process saw.
     pub fn add(&mut self, snapshot: &Snapshot) {
         for Interval { phase, second, steps } in &snapshot.intervals {
-            merge_steps(self.0.entry((*phase, *second)).or_default(), steps);
+            merge_steps(self.latest.entry((*phase, *second)).or_default(), steps);
+            self.newest = self.newest.max(*second);
         }
+        // Of the one before the newest, some may not have told yet.
+        let before = self.newest.saturating_sub(1);
+        self.pack(|second| second < before);
+    }
+
+    /// All of it so far.
+    pub fn packed(&mut self) -> &mut Series {
+        self.pack(|_| true);
+        &mut self.packed
+    }
+
+    /// The latest second in which there was any of these phases.
+    #[must_use]
+    pub fn newest(&self, phases: &[Phase]) -> Option<u32> {
+        let (latest, packed) = (self.latest.keys(), self.packed.0.keys());
+        let of_phases = latest.chain(packed).filter(|(phase, _)| phases.contains(phase));
+        of_phases.map(|(_, second)| *second).max()
+    }
+
+    /// All that there is of these phases in one second, by step.
+    #[must_use]
+    pub fn second(&self, phases: &[Phase], second: u32) -> Vec<Counts> {
+        let mut total = Vec::new();
+        for at in phases.iter().map(|phase| (*phase, second)) {
+            if let Some(packed) = self.packed.0.get(&at) {
+                merge_steps(&mut total, &packed.unpack());
+            }
+            if let Some(steps) = self.latest.get(&at) {
+                merge_steps(&mut total, steps);
+            }
+        }
+        total
+    }
+
+    fn pack(&mut self, is_due: impl Fn(u32) -> bool) {
+        for (at, steps) in self.latest.extract_if(.., |(_, second), _| is_due(*second)) {
+            self.packed.add_steps(at, &steps);
+        }
+    }
+}
+
+impl From<GrowingSeries> for Series {
+    fn from(mut growing: GrowingSeries) -> Self {
+        std::mem::take(growing.packed())
     }
 }
 
@@ -56,13 +106,6 @@ impl Series {
     pub fn add(&mut self, snapshot: impl Borrow<Snapshot>) {
         for interval in &snapshot.borrow().intervals {
             self.add_steps((interval.phase, interval.second), &interval.steps);
-        }
-    }
-
-    /// Adds what many saw.
-    pub fn add_all(&mut self, unpacked: Unpacked) {
-        for (at, steps) in unpacked.0 {
-            self.add_steps(at, &steps);
         }
     }
 
@@ -266,12 +309,24 @@ pub(crate) mod tests {
         }
 
         #[test]
-        fn packing_later_is_the_same(a in snapshot(), b in snapshot(), c in snapshot()) {
-            let mut unpacked = Unpacked::default();
-            [&b, &c].into_iter().for_each(|snapshot| unpacked.add(snapshot));
-            let mut series = merged([&a]);
-            series.add_all(unpacked);
-            prop_assert_eq!(series, merged([&a, &b, &c]));
+        fn packing_later_is_the_same(
+            snapshots in prop::collection::vec((snapshot(), any::<bool>()), 0..5),
+        ) {
+            let mut growing = GrowingSeries::default();
+            for (snapshot, is_looked_at) in &snapshots {
+                growing.add(snapshot);
+                if *is_looked_at {
+                    growing.packed();
+                }
+            }
+            let expected = merged(snapshots.iter().map(|(snapshot, _)| snapshot));
+            let phases = [Phase::RampUp, Phase::Hold];
+            let seconds: Vec<_> = expected.seconds(&phases).collect();
+            prop_assert_eq!(growing.newest(&phases), seconds.last().map(|(second, _)| *second));
+            for (second, steps) in seconds {
+                prop_assert_eq!(growing.second(&phases, second), steps);
+            }
+            prop_assert_eq!(Series::from(growing), expected);
         }
 
         #[test]

@@ -41,6 +41,8 @@ pub enum VerdictKind {
     Stolen,
     /// A limit on CPU time was reached.
     Throttled,
+    /// Targets had different limits.
+    UnlikeLimits,
     /// Memory was swapped.
     Swapped,
     /// Users spent much of their time otherwise than waiting for answers.

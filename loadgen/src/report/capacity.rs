@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::conclusion::{Figure, conclude};
+use super::containers::containers;
 use super::differences::differences;
 use super::format::{count, duration, milliseconds, paragraphs, precise, rate, wrap};
 use super::table::lay_out;
@@ -21,6 +22,7 @@ pub fn capacity<'a>(record: &CapacityRecord, folder: impl Into<Option<&'a Path>>
     let servers: Vec<_> = record.targets.iter().map(|t| (t.name.as_str(), &t.server)).collect();
     sections.push(paragraphs(&differences(&servers, true)));
     sections.push(paragraphs(&conclusion(record)));
+    sections.push(paragraphs(&containers(&record.environment)));
     sections.push(paragraphs(&endings(record)));
     sections.push(warnings(record).iter().map(|warning| wrap(" ! ", warning)).collect());
     sections.push(saved(record, folder.into()));

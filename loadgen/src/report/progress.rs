@@ -1,7 +1,6 @@
 //! What is happening now, and how long it will still take: on stderr, one living line on a
 //! terminal, one plain line for each step elsewhere.
 
-use std::collections::BTreeMap;
 use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,7 +9,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::format::{count, duration, milliseconds, rate};
-use crate::measure::{Counts, Latencies, Phase, Snapshot};
+use crate::measure::{Counts, GrowingSeries, Latencies, Phase, Snapshot};
 
 /// Shows progress. All of it goes to stderr, so that stdout holds the result alone.
 pub struct Progress {
@@ -32,32 +31,30 @@ pub struct Progress {
 struct Round {
     target: String,
     errors: u64,
-    seconds: Seconds,
+    /// The latest second that is here from all workers.
+    second: Option<u32>,
+    /// What was answered in it.
+    answered: Latencies,
+    /// Whether anything was measured yet.
+    has_begun: bool,
 }
 
-/// The latest seconds of a round, each summed over all workers, which report one by one.
-#[derive(Default)]
-struct Seconds(BTreeMap<u32, Latencies>);
+/// The phases whose results are shown.
+const SHOWN: [Phase; 2] = [Phase::RampUp, Phase::Hold];
 
-impl Seconds {
-    /// Adds what one worker answered in one second.
-    fn add<'a>(&mut self, second: u32, answered: impl Iterator<Item = &'a Latencies>) {
-        let sum = self.0.entry(second).or_default();
-        answered.for_each(|latencies| sum.merge(latencies));
-        let newest = self.0.last_key_value().map_or(0, |(newest, _)| *newest);
-        self.0 = self.0.split_off(&newest.saturating_sub(1));
-    }
-
-    /// Whether anything was measured yet.
-    fn have_begun(&self) -> bool {
-        !self.0.is_empty()
-    }
-
-    /// The second before the newest: of the newest one some workers have not told yet. Empty where
-    /// nothing was answered in it; `None` before there is one.
-    fn complete(&self) -> Option<Latencies> {
-        let before = self.0.last_key_value()?.0.checked_sub(1)?;
-        Some(self.0.get(&before).cloned().unwrap_or_default())
+impl Round {
+    /// Looks for a second that is new. Of the newest one some workers have not told yet: the one before it
+    /// is shown, empty where nothing was answered in it.
+    fn look_at(&mut self, results: &GrowingSeries) {
+        let newest = results.newest(&SHOWN);
+        self.has_begun = newest.is_some();
+        let second = newest.and_then(|newest| newest.checked_sub(1));
+        if let Some(new) = second.filter(|_| second != self.second) {
+            self.answered = Latencies::default();
+            let steps = results.second(&SHOWN, new);
+            steps.iter().for_each(|step| self.answered.merge(&step.answered));
+            self.second = second;
+        }
     }
 }
 
@@ -126,15 +123,16 @@ impl Progress {
         self.show();
     }
 
-    /// Takes in what was measured in the meantime.
-    pub fn snapshot(&mut self, snapshot: &Snapshot) {
-        let counts = |phase| matches!(phase, Phase::RampUp | Phase::Hold);
-        for interval in snapshot.intervals.iter().filter(|interval| counts(interval.phase)) {
-            let steps = &interval.steps;
-            self.round.errors += steps.iter().map(Counts::failures).sum::<u64>();
-            self.round.seconds.add(interval.second, steps.iter().map(|step| &step.answered));
+    /// Takes in what was measured in the meantime, and with it all `results` of the round so far.
+    pub fn snapshot(&mut self, snapshot: &Snapshot, results: &GrowingSeries) {
+        let counting = snapshot.intervals.iter().filter(|i| SHOWN.contains(&i.phase));
+        for failures in counting.flat_map(|interval| &interval.steps).map(Counts::failures) {
+            self.round.errors = self.round.errors.saturating_add(failures);
         }
-        self.show();
+        if self.bar.is_some() {
+            self.round.look_at(results);
+            self.show();
+        }
     }
 
     /// The round is over.
@@ -180,11 +178,11 @@ impl Progress {
 
     fn show(&self) {
         let Some(bar) = &self.bar else { return };
-        let doing = if self.round.seconds.have_begun() { "loading" } else { "warming up" };
+        let doing = if self.round.has_begun { "loading" } else { "warming up" };
         let mut text = format!("{}{doing} {}", self.place(), self.round.target);
-        if let Some(second) = self.round.seconds.complete() {
-            text += &format!("  {} requests/s", count(second.len()));
-            if let Some(p99) = second.quantile(0.99) {
+        if self.round.second.is_some() {
+            text += &format!("  {} requests/s", count(self.round.answered.len()));
+            if let Some(p99) = self.round.answered.quantile(0.99) {
                 text += &format!("  p99 {} ms", milliseconds(Some(p99)));
             }
         }
@@ -221,29 +219,27 @@ fn line(text: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::measure::Interval;
 
     /// What is shown after workers have reported so many answers in these seconds.
     fn shown(reports: &[(u32, usize)]) -> Option<u64> {
-        let mut seconds = Seconds::default();
+        let (mut results, mut round) = (GrowingSeries::default(), Round::default());
         for (second, answers) in reports {
-            let mut answered = Latencies::default();
-            (0..*answers).for_each(|_| answered.record(Duration::from_millis(1)));
-            seconds.add(*second, std::iter::once(&answered));
+            let mut counts = Counts::default();
+            (0..*answers).for_each(|_| counts.answered.record(Duration::from_millis(1)));
+            let interval = Interval { phase: Phase::Hold, second: *second, steps: vec![counts] };
+            results.add(&Snapshot { number: *second, intervals: vec![interval] });
+            round.look_at(&results);
         }
-        seconds.complete().map(|second| second.len())
+        round.second.map(|_| round.answered.len())
     }
 
     #[test]
-    fn a_second_is_shown_when_a_newer_one_has_begun() {
+    fn a_second_is_shown_when_the_one_after_it_is_over() {
         assert_eq!(shown(&[]), None);
         assert_eq!(shown(&[(0, 5), (0, 6)]), None);
         assert_eq!(shown(&[(0, 5), (0, 6), (1, 1)]), Some(11));
-    }
-
-    #[test]
-    fn a_late_worker_still_adds_to_its_second() {
-        assert_eq!(shown(&[(0, 5), (1, 1), (0, 6)]), Some(11));
-        assert_eq!(shown(&[(0, 5), (1, 7), (2, 1), (0, 6), (1, 8)]), Some(15));
+        assert_eq!(shown(&[(0, 5), (0, 6), (1, 1), (1, 2), (2, 3)]), Some(3));
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::bottlenecks::bottlenecks;
 use super::conclusion::{conclusion, rounds_to_ask_for};
+use super::containers::containers;
 use super::differences::differences;
 use super::efficiency::efficiency;
 use super::format::{count, half_width, milliseconds, paragraphs, rate, wrap};
@@ -32,6 +33,7 @@ pub fn terminal<'a>(record: &RunRecord, folder: impl Into<Option<&'a Path>>) -> 
         paragraphs(&differences(&servers(record), !record.is_matrix())),
         paragraphs(&conclusion(record)),
         paragraphs(&bottlenecks(record)),
+        paragraphs(&containers(&record.environment)),
         workers(record),
         paragraphs(&proofs(record)),
         thresholds(record),

@@ -20,6 +20,7 @@ mod environment;
 mod error;
 mod file;
 mod http;
+mod limits;
 mod load;
 mod model;
 mod nearest;
@@ -39,6 +40,7 @@ pub use duration::parse_duration;
 pub use environment::{Environment, Secrets, process_environment};
 pub use error::{Fault, ScenarioError};
 pub use http::{Http, HttpFeature, HttpVersion, TransportKind};
+pub use limits::{Cpus, Limits, Memory};
 pub use load::{Arrivals, Load, Model, Open, Stage, ThinkTime, Until};
 pub use model::{
     Backend, Body, Capture, Counter, Expect, Method, OnError, Scenario, Source, Step, When,

@@ -21,7 +21,7 @@ async fn a_manager() {
     let pids: Vec<String> = cluster.pids().iter().map(u32::to_string).collect();
     let (stop, mut told) = (CancellationToken::new(), false);
     let plan = plan(&url, 6, seconds(60));
-    let result = cluster.round(plan, stop, |seen| {
+    let result = cluster.round(plan, stop, |seen, _| {
         if matches!(seen, Seen::Snapshot(_, snapshot) if snapshot.number == 1) && !told {
             told = true;
             eprintln!("workers: {}", pids.join(" "));

@@ -43,7 +43,7 @@ async fn figures() {
 
 async fn round_of_failures(cluster: &mut Cluster, plan: &Plan) {
     let stop = CancellationToken::new();
-    let round = cluster.round(plan.clone(), stop, |_| {}).await.unwrap();
+    let round = cluster.round(plan.clone(), stop, |_, _| {}).await.unwrap();
     assert_eq!(round.missing(), None);
 }
 

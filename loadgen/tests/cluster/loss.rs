@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use loadgen::cluster::{Cluster, ClusterError, LocalWorkers, OnLoss, Round, Seen};
+use loadgen::measure::GrowingSeries;
 use loadgen::scenario::Until;
 use rustix::process::Signal;
 use tokio_util::sync::CancellationToken;
@@ -22,10 +23,10 @@ async fn lose_a_worker(how: Signal) -> (Duration, Round, ClusterError, u64) {
         signal(victim, how);
         Instant::now()
     });
-    let round = cluster.round(plan.clone(), stop.clone(), |_| {}).await.unwrap();
+    let round = cluster.round(plan.clone(), stop.clone(), |_, _| {}).await.unwrap();
     let took = killing.await.unwrap().elapsed();
     until_ended(&[victim], Duration::from_secs(1)).await;
-    let error = cluster.round(plan.clone(), stop.clone(), |_| {}).await.unwrap_err();
+    let error = cluster.round(plan.clone(), stop.clone(), |_, _| {}).await.unwrap_err();
     cluster.quit().await;
     until_ended(&pids, Duration::from_secs(1)).await;
     (took, round, error, server.count())
@@ -105,7 +106,7 @@ async fn go_on(
         Instant::now()
     });
     let (stop, mut seen) = (CancellationToken::new(), None);
-    let show = |news: Seen<'_>| {
+    let show = |news: Seen<'_>, _: &mut GrowingSeries| {
         if let Seen::Lost(_) = news {
             seen.get_or_insert(Instant::now());
         }
@@ -144,7 +145,7 @@ async fn others_go_on_with_their_own_shares_for_as_long_as_one_is_left() {
     assert_eq!(last.lost.len(), 3);
     assert!(!cluster.can_go_on());
     let stop = CancellationToken::new();
-    let error = cluster.round(plan(&server.url, 6, seconds(1)), stop, |_| {}).await.unwrap_err();
+    let error = cluster.round(plan(&server.url, 6, seconds(1)), stop, |_, _| {}).await.unwrap_err();
     assert!(matches!(error, ClusterError::Lost(_)), "{error}");
     cluster.quit().await;
 }

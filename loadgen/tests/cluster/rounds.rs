@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use loadgen::cluster::Seen;
+use loadgen::measure::GrowingSeries;
 use loadgen::scenario::{Arrivals, Model, Open, Until};
 use tokio_util::sync::CancellationToken;
 
@@ -52,9 +53,9 @@ async fn every_request_of_a_timed_round_is_counted_once_and_seen_as_it_comes() {
     let mut cluster = cluster(4).await;
     let plan = plan(&server.url, 10, seconds(3));
     let (stop, mut seen) = (CancellationToken::new(), Vec::new());
-    let show = |news: Seen<'_>| match news {
+    let show = |news: Seen<'_>, _: &mut GrowingSeries| match news {
         Seen::Snapshot(worker, snapshot) => seen.push((worker, snapshot.number)),
-        Seen::Started(_) => {}
+        Seen::Started(_) | Seen::Tick => {}
         Seen::Lost(lost) => panic!("{lost}"),
     };
     let round = cluster.round(plan, stop, show).await.unwrap();
@@ -86,7 +87,7 @@ async fn a_stop_keeps_what_there_is_and_the_next_round_runs() {
         stopper.cancel();
         Instant::now()
     });
-    let first = cluster.round(timed, stop, |_| {}).await.unwrap();
+    let first = cluster.round(timed, stop, |_, _| {}).await.unwrap();
     let took = stopped.await.unwrap().elapsed();
     println!("a stop: {took:?}");
     assert!(took < Duration::from_secs(2), "{took:?}");

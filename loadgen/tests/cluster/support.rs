@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use loadgen::cluster::{Cluster, LocalWorkers, Round};
 use loadgen::engine::{Plan, Share};
-use loadgen::measure::{Phase, Series};
+use loadgen::measure::Phase;
 use loadgen::scenario::{
     Expect, Http, Load, Method, Model, OnError, Scenario, Step, Template, Until, When,
 };
@@ -104,16 +104,14 @@ pub async fn cluster(count: u32) -> Cluster {
 pub async fn round(cluster: &mut Cluster, plan: &Plan) -> Round {
     let stop = CancellationToken::new();
     let result =
-        tokio::time::timeout(Duration::from_secs(30), cluster.round(plan.clone(), stop, |_| {}));
+        tokio::time::timeout(Duration::from_secs(30), cluster.round(plan.clone(), stop, |_, _| {}));
     result.await.expect("a round must end").unwrap()
 }
 
 /// Answered and failed requests, and cancelled ones.
 pub fn requests(round: &Round) -> (u64, u64) {
-    let mut series = Series::default();
-    round.workers.iter().for_each(|worker| series.merge(worker.series.clone()));
     let phases = [Phase::Warmup, Phase::RampUp, Phase::Hold, Phase::Tail];
-    let steps = phases.iter().flat_map(|phase| series.phase(*phase));
+    let steps = phases.iter().flat_map(|phase| round.series.phase(*phase));
     steps.fold((0, 0), |(ended, cancelled), counts| {
         assert_eq!(counts.failures(), 0, "{:?}", counts.examples);
         (ended + counts.requests(), cancelled + counts.cancelled)

@@ -41,7 +41,7 @@ impl Project {
         let project = Self { folder: tempfile::tempdir_in("/tmp").unwrap() };
         // A fresh clone has none, and a dangling link could not be filled.
         fs::create_dir_all(checkout().join(".loadgen")).unwrap();
-        for shared in ["pyproject.toml", "uv.lock", ".venv", ".loadgen", "scenarios"] {
+        for shared in ["pyproject.toml", "uv.lock", ".venv", ".loadgen", "scenarios", "compose"] {
             symlink(checkout().join(shared), project.path(shared)).unwrap();
         }
         project

@@ -5,14 +5,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use loadgen::lab::service::{Service, ServiceSpec};
-use loadgen::lab::{Home, Lab, LabError, Layout, Options, Watched, Window};
+use loadgen::lab::{Home, Lab, LabError, Layout, Options, Runtime, Watched, Window};
 use loadgen::scenario::{Backend, Claim, Proof};
 use rustix::process::Signal;
 
 use super::support::{Process, assert_gone, below, http, project, project_with, send};
 
 async fn lab(project: &Path) -> Lab {
-    let options = Options { logs: project.join("logs"), cpus: Layout::here(1) };
+    let options =
+        Options { logs: project.join("logs"), cpus: Layout::here(1), runtime: Runtime::Process };
     let home = Home::at(project.to_owned()).unwrap();
     Lab::prepare(home, options, Arc::new(|what: &str| eprintln!("{what}"))).await.unwrap()
 }

@@ -91,6 +91,26 @@ fn a_folder_goes_with_a_service_that_was_made_to_end() {
     assert!(!folder.path().exists());
 }
 
+/// As with podman: what runs is no child of the service, and goes by a command of its own.
+#[test]
+fn a_service_that_a_command_ends_keeps_what_it_started() {
+    let end_by = ["--end-by=sh", "--end-by=-c", "--end-by=echo ended"];
+    let ended = |script: &str, code: i32| {
+        let mut tree = guarded(&end_by, script, 1);
+        if code != 7 {
+            drop(tree.guard.stdin.take());
+        }
+        let mut said = String::new();
+        tree.output.read_line(&mut said).unwrap();
+        assert_eq!((said.as_str(), tree.guard.wait().unwrap().code()), ("ended\n", Some(code)));
+        let other = &tree.processes[0];
+        assert!(other.is_alive());
+        send(other.pid.cast_unsigned(), Signal::KILL);
+    };
+    ended("setsid sleep 1000 >&2 & echo $!; exec sleep 1000", 128 + 15);
+    ended("setsid sleep 1000 >&2 & echo $!; sleep 0.3; exit 7", 7);
+}
+
 #[test]
 fn a_service_runs_on_its_cpus() {
     let cpu = loadgen::lab::cpus::available()[0];

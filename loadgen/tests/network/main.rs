@@ -18,7 +18,9 @@ mod proxy;
 mod server;
 mod setting;
 mod slow;
+mod starts;
 mod strangers;
+mod wire;
 
 /// Held by each test for as long as it runs: what is timed must not be disturbed.
 static ALONE: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());

@@ -2,6 +2,7 @@
 //! they say, late, slowly, or not at all.
 
 use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -31,7 +32,11 @@ impl Line {
 pub struct Proxy {
     pub address: SocketAddr,
     line: watch::Sender<Line>,
+    heard: Heard,
 }
+
+/// What came from either side.
+type Heard = Arc<Mutex<Vec<u8>>>;
 
 impl Proxy {
     /// A proxy of what listens, or will, at `manager`.
@@ -39,20 +44,27 @@ impl Proxy {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (sender, line) = watch::channel(line);
-        let manager = manager.to_owned();
+        let (manager, heard) = (manager.to_owned(), Heard::default());
+        let listening = heard.clone();
         tokio::spawn(async move {
             let mut told = line.clone();
             loop {
                 tokio::select! {
                     Ok((worker, _)) = listener.accept() => {
-                        tokio::spawn(connect(worker, manager.clone(), line.clone()));
+                        let listening = listening.clone();
+                        tokio::spawn(connect(worker, manager.clone(), line.clone(), listening));
                     }
                     // Whoever holds the other end is gone.
                     Err(_) = told.wait_for(|_| false) => return,
                 }
             }
         });
-        Self { address, line: sender }
+        Self { address, line: sender, heard }
+    }
+
+    /// All that it was given to pass on.
+    pub fn heard(&self) -> Vec<u8> {
+        self.heard.lock().unwrap().clone()
     }
 
     /// From now on the line is like this. Gives the moment.
@@ -62,20 +74,30 @@ impl Proxy {
     }
 }
 
-async fn connect(mut worker: TcpStream, manager: String, mut line: watch::Receiver<Line>) {
+async fn connect(
+    mut worker: TcpStream,
+    manager: String,
+    mut line: watch::Receiver<Line>,
+    heard: Heard,
+) {
     let is_open = |line: &Line| matches!(line, Line::Open { .. } | Line::Cut);
     match line.wait_for(is_open).await.map(|line| *line) {
         Ok(Line::Open { .. }) => {}
         _ => return,
     }
     match TcpStream::connect(manager).await {
-        Ok(manager) => carry(worker, manager, line).await,
+        Ok(manager) => carry(worker, manager, line, heard).await,
         Err(_) => drop(worker.shutdown().await),
     }
 }
 
 /// Passes on what both say, until one of them or the line ends it.
-async fn carry(worker: TcpStream, manager: TcpStream, mut line: watch::Receiver<Line>) {
+async fn carry(
+    worker: TcpStream,
+    manager: TcpStream,
+    mut line: watch::Receiver<Line>,
+    heard: Heard,
+) {
     for stream in [&worker, &manager] {
         stream.set_nodelay(true).unwrap();
     }
@@ -85,8 +107,8 @@ async fn carry(worker: TcpStream, manager: TcpStream, mut line: watch::Receiver<
     tokio::select! {
         _ = async {
             tokio::join!(
-                pump(&mut from_worker, &mut to_manager, up),
-                pump(&mut from_manager, &mut to_worker, down),
+                pump(&mut from_worker, &mut to_manager, up, &heard),
+                pump(&mut from_manager, &mut to_worker, down, &heard),
             )
         } => {}
         _ = line.wait_for(|line| matches!(line, Line::Cut | Line::HalfOpen)) => {}
@@ -99,20 +121,30 @@ async fn carry(worker: TcpStream, manager: TcpStream, mut line: watch::Receiver<
 }
 
 /// One direction, and its end.
-async fn pump(from: &mut OwnedReadHalf, to: &mut OwnedWriteHalf, line: watch::Receiver<Line>) {
+async fn pump(
+    from: &mut OwnedReadHalf,
+    to: &mut OwnedWriteHalf,
+    line: watch::Receiver<Line>,
+    heard: &Heard,
+) {
     let (arrived, leaving) = mpsc::channel(64);
     // A line that is gone is gone for both.
-    let _ = tokio::try_join!(read(from, arrived), write(to, leaving, line));
+    let _ = tokio::try_join!(read(from, arrived, heard), write(to, leaving, line));
 }
 
 type Arrived = (Instant, Vec<u8>);
 
-async fn read(from: &mut OwnedReadHalf, arrived: mpsc::Sender<Arrived>) -> Result<(), ()> {
+async fn read(
+    from: &mut OwnedReadHalf,
+    arrived: mpsc::Sender<Arrived>,
+    heard: &Heard,
+) -> Result<(), ()> {
     let mut bytes = [0; 4096];
     loop {
         match from.read(&mut bytes).await {
             Ok(0) => return Ok(()),
             Ok(n) => {
+                heard.lock().unwrap().extend_from_slice(&bytes[..n]);
                 arrived.send((Instant::now(), bytes[..n].to_vec())).await.map_err(drop)?;
             }
             Err(_) => return Err(()),

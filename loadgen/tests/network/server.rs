@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use axum::Router;
 use axum::extract::{Path, State};
 use axum::routing::get;
+use axum::serve::ListenerExt;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
@@ -27,6 +28,8 @@ timeout = \"3s\"
 pub struct Server {
     pub url: String,
     seen: Arc<Mutex<BTreeMap<u32, Seen>>>,
+    /// When each connection was opened.
+    connections: Arc<Mutex<Vec<Instant>>>,
     _end: oneshot::Sender<()>,
 }
 
@@ -45,6 +48,8 @@ impl Server {
         let (end, ended) = oneshot::channel::<()>();
         let seen = Arc::new(Mutex::new(BTreeMap::new()));
         let (host, app) = (host.clone(), app(seen.clone()));
+        let connections = Arc::new(Mutex::new(Vec::new()));
+        let opened = connections.clone();
         thread::spawn(move || {
             host.enter();
             let runtime =
@@ -52,6 +57,8 @@ impl Server {
             runtime.block_on(async {
                 let listener = TcpListener::bind((host.address(), 0)).await.unwrap();
                 ready.send(listener.local_addr().unwrap()).unwrap();
+                let listener =
+                    listener.tap_io(move |_| opened.lock().unwrap().push(Instant::now()));
                 tokio::select! {
                     served = axum::serve(listener, app) => served.unwrap(),
                     _ = ended => {}
@@ -59,7 +66,12 @@ impl Server {
             });
         });
         let address: SocketAddr = address.recv().unwrap();
-        Self { url: format!("http://{address}"), seen, _end: end }
+        Self { url: format!("http://{address}"), seen, connections, _end: end }
+    }
+
+    /// How many connections had been opened by then.
+    pub fn connections_before(&self, then: Instant) -> usize {
+        self.connections.lock().unwrap().iter().filter(|opened| **opened < then).count()
     }
 
     /// How many requests came from anybody.

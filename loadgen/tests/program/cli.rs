@@ -146,6 +146,36 @@ fn more_than_one_target_against_itself() {
 }
 
 #[test]
+fn a_limit_without_a_container() {
+    insta::assert_snapshot!(Project::real().run(&["-s", "direct", "--backend-memory=1g"]).said());
+    insta::assert_snapshot!(Project::real().run(&["lab", "up", "--cpus=1"]).said());
+}
+
+#[test]
+fn a_limit_that_is_none() {
+    insta::assert_snapshot!(Project::real().run(&["-s", "direct", "--cpus=0"]).said());
+    insta::assert_snapshot!(Project::real().run(&["-s", "direct", "--memory=1k"]).said());
+}
+
+#[test]
+fn containers_for_a_server_that_runs_already() {
+    let words = ["-s", "direct", "--url=http://127.0.0.1:1", "--runtime=podman"];
+    insta::assert_snapshot!(Project::real().run(&words).said());
+}
+
+#[test]
+fn containers_without_podman() {
+    let project = Project::real();
+    let mut command = project.command(&["-s", "direct", "--runtime=podman", "--out=run"]);
+    let output = command.env("PATH", project.path("nothing")).output().unwrap();
+    insta::assert_snapshot!(Finished::of(output, &project.path("")).said());
+    let mut doctor = project.command(&["lab", "doctor"]);
+    let output = doctor.env("PATH", project.path("nothing")).output().unwrap();
+    let finished = Finished::of(output, &project.path(""));
+    insta::assert_snapshot!(format!("exit code {:?}\n{}", finished.code, finished.stdout));
+}
+
+#[test]
 fn an_unknown_backend_for_the_lab() {
     insta::assert_snapshot!(Project::real().run(&["lab", "up", "--backend", "redi"]).said());
 }

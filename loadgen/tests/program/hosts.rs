@@ -85,11 +85,21 @@ async fn workers_share_the_load_and_stay_for_the_next_run() {
     let skew_ms = document["targets"][0]["rounds"][0]["start_skew_ms"].as_f64().unwrap();
     assert!(skew_ms > 0.0 && skew_ms < 3_000.0, "{skew_ms}");
 
+    let kept = |file: &str| std::fs::read_to_string(setting.project.path(file)).unwrap();
+
     // They are still there; a new manager of the same folder has no need to say where.
     assert!(workers.iter_mut().all(|worker| worker.try_wait().unwrap().is_none()));
     let second = setting.finished(setting.manager(&[&iterations[..], &["--out=run-2"]].concat()));
     assert_eq!(second.code, Some(0), "{}", second.said());
     assert_eq!((requests(&second.json()), setting.server.requests()), (200, 402));
+
+    // What gives them the right to be there is in no list of processes.
+    let password: Value = serde_json::from_str(&kept("join/1")).unwrap();
+    let password = password["password"].as_str().unwrap();
+    for (worker, what) in workers.iter().flat_map(|w| [(w, "cmdline"), (w, "environ")]) {
+        let listed = std::fs::read(format!("/proc/{}/{what}", worker.id())).unwrap();
+        assert!(!String::from_utf8_lossy(&listed).contains(password), "{what}");
+    }
 
     // They leave when they are told to, and say what they did.
     for worker in workers {
@@ -98,17 +108,21 @@ async fn workers_share_the_load_and_stay_for_the_next_run() {
         assert_eq!(finished.code, Some(0), "{}", finished.said());
         let joined = format!("joined the manager at {}", setting.address);
         assert_eq!(finished.stderr.matches(&joined).count(), 2, "{}", finished.said());
+        assert!(!finished.stderr.contains(password), "{}", finished.said());
     }
 
     // Nothing that was saved or said has a secret in it, and only the owner can read what has.
-    let kept = |file: &str| std::fs::read_to_string(setting.project.path(file)).unwrap();
     for file in ["join/1", "join/2", "join/authority"] {
         assert!(kept(file).contains("PRIVATE KEY"));
         let mode = setting.project.path(file).metadata().unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600, "{file}");
     }
-    for text in [kept("run-1/run.json"), finished.stderr, second.stderr] {
-        assert!(!text.contains("PRIVATE"), "{text}");
+    let folder = std::fs::read_dir(setting.project.path("run-1")).unwrap();
+    let saved = folder.map(|file| {
+        String::from_utf8_lossy(&std::fs::read(file.unwrap().path()).unwrap()).into_owned()
+    });
+    for text in saved.chain([finished.stderr, second.stderr]) {
+        assert!(!text.contains("PRIVATE") && !text.contains(password), "{text}");
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod capacity;
 mod compared;
+mod containers;
 mod formats;
 mod html;
 mod records;

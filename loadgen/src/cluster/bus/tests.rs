@@ -121,14 +121,15 @@ async fn a_worker_can_neither_forge_nor_command_nor_read_for_another() {
 #[tokio::test(flavor = "multi_thread")]
 async fn whoever_may_get_in_gets_in_each_time() {
     let Setting { bus, mut events, joins, _folder } = setting().await;
+    let mut next = async || tokio::time::timeout(LIMIT, events.recv()).await.unwrap();
     for _ in 0..50 {
         let (own, _commands) = worker(&joins[0]).await;
-        assert!(matches!(events.recv().await, Some(Event::Hello(_))));
-        assert!(matches!(events.recv().await, Some(Event::Joined(0))));
+        assert!(matches!(next().await, Some(Event::Hello(_))));
+        assert!(matches!(next().await, Some(Event::Joined(0))));
         own.publish(&report_of(0)).await.unwrap();
-        assert!(matches!(events.recv().await, Some(Event::Report(_))));
+        assert!(matches!(next().await, Some(Event::Report(_))));
         own.close().await;
-        assert!(matches!(events.recv().await, Some(Event::Left(0))));
+        assert!(matches!(next().await, Some(Event::Left(0))));
     }
     bus.close().await;
 }
@@ -162,6 +163,8 @@ async fn nobody_gets_in_with_another_authority_or_with_none() {
     // It knows the manager by the right authority, and has a certificate of another one.
     let mut half = claims_to_be_of_it.clone();
     half.identity.as_mut().unwrap().authority = right.identity.clone().unwrap().authority;
+    // And one that has a worker's password, but not its certificate.
+    let known = Join { identity: half.identity.clone(), ..right.clone() };
     let plain = Join { identity: None, ..right.clone() };
     let not_the_manager = "is not the manager of this join document: invalid peer certificate";
     let not_let_in = "did not let worker-0 in";
@@ -169,6 +172,7 @@ async fn nobody_gets_in_with_another_authority_or_with_none() {
         (foreign, not_the_manager),
         (claims_to_be_of_it, not_the_manager),
         (half, not_let_in),
+        (known, not_let_in),
         (plain, not_let_in),
     ] {
         let error = refusal(&stranger).await;

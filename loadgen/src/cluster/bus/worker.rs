@@ -23,8 +23,9 @@ use crate::cluster::tunnel::{self, Refusal, Tunnel};
 
 /// How many reports a worker keeps for a manager that missed some: the lease ends before more.
 const KEPT: usize = 64;
-/// How often a worker tells the number of its last report, so that the loss of a last one shows.
-const HEARTBEAT: Duration = Duration::from_millis(500);
+/// How soon after a report a worker tells its number, so that the loss of a last one shows. The next one,
+/// a second later, shows that of any other.
+const HEARTBEAT: Duration = Duration::from_secs(2);
 
 /// A worker's end.
 pub struct WorkerBus {
@@ -81,7 +82,7 @@ impl WorkerBus {
             .declare_publisher(format!("{mine}/report"))
             .congestion_control(CongestionControl::Block)
             .cache(CacheConfig::default().max_samples(KEPT))
-            .sample_miss_detection(MissDetectionConfig::default().heartbeat(HEARTBEAT))
+            .sample_miss_detection(MissDetectionConfig::default().sporadic_heartbeat(HEARTBEAT))
             .publisher_detection()
             .await
             .map_err(ClusterError::bus)?;

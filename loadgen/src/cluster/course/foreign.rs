@@ -4,10 +4,10 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use super::{Course, Input, OnLoss, Schedule};
+use super::{Course, Input, OnLoss, Results, Schedule};
 use crate::cluster::messages::{Answer, Command, Hello, Report, decode, decode_report};
 use crate::cluster::round::Round;
-use crate::measure::{Counts, Phase, Series, Summary};
+use crate::measure::{Counts, Phase, Summary};
 
 /// How many workers there are.
 const WORKERS: u32 = 3;
@@ -34,9 +34,10 @@ pub fn take_foreign<'a>(messages: impl IntoIterator<Item = &'a [u8]>) -> Round {
         let _ = course.take(now, input);
         let _ = course.take(now, Input::Tick);
     }
-    let (workers, lost, refused) =
-        course.into_results(|seconds| Duration::from_secs(seconds.into()));
-    let round = Round { workers, lost, changes: Vec::new(), refused, start_skew: Duration::ZERO };
+    let results = course.into_results(|seconds| Duration::from_secs(seconds.into()));
+    let Results { series, workers, lost, refused } = results;
+    let (changes, start_skew) = (Vec::new(), Duration::ZERO);
+    let round = Round { series, workers, lost, changes, refused, start_skew };
     show(&round);
     round
 }
@@ -44,10 +45,9 @@ pub fn take_foreign<'a>(messages: impl IntoIterator<Item = &'a [u8]>) -> Round {
 /// What a report of the run would be made of.
 fn show(round: &Round) {
     let _ = round.missing();
-    let mut all = Series::default();
+    let all = &round.series;
     let mut held = Duration::ZERO;
     for worker in &round.workers {
-        all.merge(worker.series.clone());
         held += worker.held;
         let _ = (worker.strain.cpu_percent(), worker.strain.lag_mean_ms());
     }

@@ -118,8 +118,9 @@ fn every_history_ends_and_counts_what_came_first_once() {
     let mut seen = [0_u32; 6];
     for seed in 0..HISTORIES {
         let (told, course) = tell(seed);
-        let (rounds, lost, _) = course.into_results(|seconds| Duration::from_secs(seconds.into()));
-        check_counts(seed, &told, &rounds);
+        let results = course.into_results(|seconds| Duration::from_secs(seconds.into()));
+        check_counts(seed, &told, &results);
+        let Results { workers: rounds, lost, .. } = results;
         check_losses(seed, &told, &rounds, &lost);
         check_stops(seed, &told, &lost);
         check_fences(seed, &told);
@@ -135,12 +136,11 @@ fn every_history_ends_and_counts_what_came_first_once() {
 }
 
 /// Counted is what was delivered first, each once; what is missing shows as a gap.
-fn check_counts(seed: u64, told: &Told, rounds: &[WorkerRound]) {
-    for (worker, round) in rounds.iter().enumerate() {
+fn check_counts(seed: u64, told: &Told, results: &Results) {
+    let mut expected = Series::default();
+    for (worker, round) in results.workers.iter().enumerate() {
         let delivered = &told.delivered[worker];
-        let mut expected = Series::default();
         delivered.values().for_each(|snapshot| expected.add(snapshot));
-        assert_eq!(round.series, expected, "seed {seed}, worker {worker}");
         assert_eq!(round.snapshots as usize, delivered.len(), "seed {seed}, worker {worker}");
         let end = told.announced[worker].or_else(|| delivered.keys().last().map(|last| last + 1));
         let missing: Vec<u32> =
@@ -148,6 +148,7 @@ fn check_counts(seed: u64, told: &Told, rounds: &[WorkerRound]) {
         let gaps: Vec<u32> = round.gaps.iter().cloned().flatten().collect();
         assert_eq!(gaps, missing, "seed {seed}, worker {worker}");
     }
+    assert_eq!(results.series, expected, "seed {seed}");
     let all = (0..).zip(&told.delivered);
     let all = all.flat_map(|(worker, of)| of.keys().map(move |number| (worker, *number)));
     assert_eq!(told.shown, all.collect(), "seed {seed}: what is counted was shown");
@@ -228,5 +229,5 @@ fn a_worker_that_was_lost_before_the_round_takes_no_part_in_it() {
     let left = course.take(ms(5), Input::Left(0, "it left".to_owned()));
     let missed = LostWorker { worker: 0, second: None, why: "it left".to_owned() };
     assert_eq!(left, [Action::Lose(missed), Action::Fence(0)], "for the next round");
-    assert_eq!(course.into_results(|_| ms(0)).1, [before]);
+    assert_eq!(course.into_results(|_| ms(0)).lost, [before]);
 }

@@ -48,7 +48,7 @@ pub async fn calibrate(
     let plan = plan(job, server.url.clone())?;
     let pids = generator.pids().into_iter().chain([std::process::id()]);
     let window = Window::open(pids.map(|pid| Watched::process("generator", pid)).collect());
-    let yielded = generator.round(plan, interrupt.clone(), |_| {}).await?;
+    let yielded = generator.round(plan, interrupt.clone(), |_, _| {}).await?;
     let answered: u64 = held(&yielded.series).iter().map(|step| step.answered.len()).sum();
     if interrupt.is_cancelled() || answered == 0 || !yielded.is_whole() {
         return Ok(None);

@@ -9,8 +9,9 @@ use sha2::{Digest, Sha256};
 use sysinfo::{CpuRefreshKind, MemoryRefreshKind, RefreshKind, System};
 
 use super::job::{Job, Subject};
-use crate::lab::{Lab, Layout};
-use crate::measure::Environment;
+use crate::lab::{Lab, Layout, Runtime};
+use crate::measure::{Environment, LimitsRecord};
+use crate::scenario::{Limits, Memory};
 
 /// Collects it; what can't be found out stays empty.
 pub fn environment(
@@ -37,6 +38,7 @@ pub fn environment(
         Subject::Lab { home, .. } => Some(home),
         Subject::Url(_) => None,
     };
+    let containers = lab.and_then(Lab::containers);
     Environment {
         loadgen: env!("CARGO_PKG_VERSION").to_owned(),
         git_commit: home.and_then(|home| git_commit(home.root())),
@@ -46,10 +48,37 @@ pub fn environment(
         cores: if own.is_empty() { cpus.len() } else { own.len() },
         memory_bytes: system.as_ref().map_or(0, System::total_memory),
         cpus: parts.map(|(part, cpus)| (part.to_owned(), cpus.clone())).into(),
-        python: lab.and_then(|lab| lab.python().version()),
+        python: lab.and_then(Lab::python_version),
         lock_sha256: home.and_then(|home| sha256(&home.root().join("uv.lock"))),
         backends: backends.clone(),
-        runtime: if lab.is_some() { "process" } else { "url" }.to_owned(),
+        runtime: match (lab, containers) {
+            (None, _) => "url",
+            (Some(_), None) => "process",
+            (Some(_), Some(_)) => "podman",
+        }
+        .to_owned(),
+        podman: containers.map(|containers| containers.podman.clone()),
+        images: containers.map(|containers| containers.images.clone()).unwrap_or_default(),
+        limits: lab.map(|lab| limits(job, lab)).unwrap_or_default(),
+    }
+}
+
+/// What each container might have, where there are any.
+fn limits(job: &Job, lab: &Lab) -> BTreeMap<String, LimitsRecord> {
+    let (Runtime::Podman { backends, .. }, Subject::Lab { targets, .. }) =
+        (lab.runtime(), &job.subject)
+    else {
+        return BTreeMap::new();
+    };
+    let targets = targets.iter().map(|one| (one.name.clone(), record(lab.target_limits(one))));
+    let up = lab.backends().into_iter().map(|(one, _)| (one.to_string(), record(backends)));
+    targets.chain(up).collect()
+}
+
+fn record(limits: Limits) -> LimitsRecord {
+    LimitsRecord {
+        cpus: limits.cpus.map(f64::from),
+        memory_bytes: limits.memory.map(Memory::bytes),
     }
 }
 

@@ -8,10 +8,12 @@ use tokio::sync::mpsc;
 use crate::cluster::{Cluster, ClusterError, LostWorker, Round, Seen};
 use crate::commands::{Exit, Failure};
 use crate::engine::{Attack, Change, Orders, Plan, Share};
-use crate::measure::{Counts, Phase, Series, Strain};
+use crate::measure::{GrowingSeries, Series, Strain};
 
 /// How far ahead of its start a round in this process is planned, so that its users are there.
 const LEAD: Duration = Duration::from_millis(50);
+/// How often it is shown that time passes.
+const TICK: Duration = Duration::from_millis(100);
 
 /// Where the load comes from.
 pub enum Generator {
@@ -97,12 +99,13 @@ impl Yield {
 }
 
 impl Generator {
-    /// Puts the load of `plan` on its target, and shows what comes of it as it comes.
+    /// Puts the load of `plan` on its target, and shows what comes of it as it comes, with all that came
+    /// so far.
     pub async fn round(
         &mut self,
         plan: Plan,
         orders: impl Into<Orders>,
-        show: impl FnMut(Seen<'_>),
+        show: impl FnMut(Seen<'_>, &mut GrowingSeries),
     ) -> Result<Yield, Failure> {
         let orders = orders.into();
         match self {
@@ -146,28 +149,37 @@ impl Generator {
 async fn in_process(
     plan: Plan,
     mut orders: Orders,
-    mut show: impl FnMut(Seen<'_>),
+    mut show: impl FnMut(Seen<'_>, &mut GrowingSeries),
 ) -> Result<Yield, Failure> {
     let users = plan.scenario.load.users;
     let attack = Attack::prepare(plan.part(Share::WHOLE)).map_err(Failure::with(Exit::Failed))?;
     let (sender, mut snapshots) = mpsc::channel(16);
-    let (mut series, mut changes) = (Series::default(), Vec::new());
+    let (mut series, mut changes) = (GrowingSeries::default(), Vec::new());
     let (stop, change) = (orders.stop.clone(), attack.changes());
     tokio::select! {
         () = attack.connect() => {}
         () = stop.cancelled() => {}
     }
     let start = Instant::now() + LEAD;
-    show(Seen::Started(start));
+    show(Seen::Started(start), &mut series);
     let running = async {
         let finished = attack.run(start, stop, &sender).await;
         drop(sender);
         finished
     };
     let merging = async {
-        while let Some(snapshot) = snapshots.recv().await {
-            show(Seen::Snapshot(0, &snapshot));
-            series.add(snapshot);
+        let mut tick = tokio::time::interval(TICK);
+        loop {
+            tokio::select! {
+                snapshot = snapshots.recv() => match snapshot {
+                    Some(snapshot) => {
+                        series.add(&snapshot);
+                        show(Seen::Snapshot(0, &snapshot), &mut series);
+                    }
+                    None => break,
+                },
+                _ = tick.tick() => show(Seen::Tick, &mut series),
+            }
         }
     };
     let changing = async {
@@ -187,7 +199,7 @@ async fn in_process(
     };
     let finished = finished.map_err(Failure::with(Exit::Failed))?;
     Ok(Yield {
-        series,
+        series: series.into(),
         held: finished.held,
         workers: Vec::new(),
         lost: Vec::new(),
@@ -203,7 +215,7 @@ async fn on_workers(
     cluster: &mut Cluster,
     plan: Plan,
     orders: Orders,
-    show: impl FnMut(Seen<'_>),
+    show: impl FnMut(Seen<'_>, &mut GrowingSeries),
 ) -> Result<Yield, Failure> {
     let users = plan.scenario.load.users;
     let round = cluster.round(plan, orders, show).await;
@@ -212,7 +224,6 @@ async fn on_workers(
         _ => Failure::new(Exit::Failed, error),
     })?;
     let gaps = round.gaps();
-    let mut all = Series::default();
     let mut workers = Vec::new();
     let mut held = Duration::ZERO;
     let mut ran_out = BTreeSet::new();
@@ -222,14 +233,13 @@ async fn on_workers(
             worker: worker.worker,
             host: cluster.host(worker.worker),
             users: cluster.share(worker.worker).users(users),
-            requests: worker.series.phase(Phase::Hold).iter().map(Counts::requests).sum(),
+            requests: worker.requests,
             snapshots: worker.snapshots,
             strain: worker.strain,
         });
-        all.merge(worker.series);
         ran_out.extend(worker.ran_out);
     }
-    let Round { lost, changes, start_skew, .. } = round;
+    let Round { series, lost, changes, start_skew, .. } = round;
     let start_skew = Some(start_skew);
-    Ok(Yield { series: all, held, workers, lost, gaps, users, changes, ran_out, start_skew })
+    Ok(Yield { series, held, workers, lost, gaps, users, changes, ran_out, start_skew })
 }

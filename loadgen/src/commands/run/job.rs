@@ -10,9 +10,9 @@ use super::matrix::{Contender, product};
 use crate::cli::{Format, OnWorkerLoss, RunArgs};
 use crate::cluster::{OnLoss, RemoteWorkers};
 use crate::commands::url::base_url;
-use crate::commands::{Exit, Failure, scenarios};
+use crate::commands::{Exit, Failure, runtime, scenarios};
 use crate::engine::{Plan, Share};
-use crate::lab::{Home, Manifest, TargetSpec};
+use crate::lab::{Home, Manifest, Runtime, TargetSpec};
 use crate::scenario::{Model, OverrideError, Overrides, Scenario};
 
 /// What tells the second measurement of one subject from the first, behind its name.
@@ -42,6 +42,8 @@ pub struct Job {
     pub contenders: Vec<Contender>,
     /// Whether the first threshold that fails ends the run.
     pub fail_fast: bool,
+    /// What targets and backends run in.
+    pub runtime: Runtime,
     /// Whether to find out what the generator can send at most.
     pub calibrate: bool,
     /// Where to save the run.
@@ -91,6 +93,11 @@ impl Job {
             return Err(Failure::message(Exit::Usage, message, help));
         }
         let common = args.common;
+        let runtime = runtime::runtime(common.runtime)?;
+        if common.url.is_some() && runtime != Runtime::Process {
+            let message = "--runtime is for targets of the lab: the server at --url runs already";
+            return Err(Failure::message(Exit::Usage, message.to_owned(), "leave one of them out"));
+        }
         let subject = match common.url {
             Some(url) => Subject::Url(base_url("--url", &url)?),
             None => lab_subject(&common.target, &scenario, args.aa)?,
@@ -116,6 +123,7 @@ impl Job {
             seed: common.seed.map_or_else(random_seed, Ok)?,
             contenders,
             fail_fast: args.fail_fast,
+            runtime,
             calibrate: !common.no_calibrate,
             out: common.out,
             junit: args.junit,

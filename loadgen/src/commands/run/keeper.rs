@@ -11,7 +11,7 @@ use super::measured::{Measured, Round};
 use super::record::{self, Context};
 use crate::engine::Plan;
 use crate::lab::{Lab, Layout};
-use crate::measure::{Environment, Snapshot, Unpacked};
+use crate::measure::{Environment, GrowingSeries};
 
 /// How long after the first worker's results of a second those of the others are waited for.
 const SETTLE: Duration = Duration::from_millis(200);
@@ -73,12 +73,8 @@ pub struct Keeping<'a> {
     before: Duration,
     /// How long that is, at the most.
     held: Option<Duration>,
-    /// Results that are not in the round yet: those of all workers are packed together.
-    fresh: Unpacked,
-    /// When the first of them came.
-    since: Option<Instant>,
-    /// Whether the round has any that are not saved.
-    unsaved: bool,
+    /// When there will be something to save, if there is.
+    due: Option<Instant>,
     /// When it may be saved again.
     rested: Instant,
 }
@@ -98,41 +94,37 @@ impl<'a> Keeping<'a> {
             round: Some(round),
             before,
             held,
-            fresh: Unpacked::default(),
-            since: None,
-            unsaved: false,
+            due: None,
             rested: Instant::now(),
         }
     }
 
-    /// Takes results of a worker.
-    pub fn add(&mut self, snapshot: &Snapshot) {
+    /// The snapshot of this number has come from a worker.
+    pub fn reached(&mut self, number: u32) {
         let Some(round) = &mut self.round else { return };
         // Drained at the turn of each second, counted from the end of the warm-up.
         let part = Duration::from_nanos(self.before.subsec_nanos().into());
-        let reaches = Duration::from_secs(u64::from(snapshot.number) + 1) + part;
+        let reaches = Duration::from_secs(u64::from(number) + 1) + part;
         let held = reaches.saturating_sub(self.before);
         let yielded = &mut round.yielded;
         yielded.held = yielded.held.max(self.held.map_or(held, |most| held.min(most)));
-        self.fresh.add(snapshot);
-        self.since.get_or_insert_with(Instant::now);
+        self.due.get_or_insert_with(|| Instant::now() + SETTLE);
     }
 
-    /// Saves what came, once all that belongs to the same second can be here.
-    pub fn save_when_due(&mut self) {
-        let (now, Some(round)) = (Instant::now(), &mut self.round) else { return };
-        if self.since.is_some_and(|since| now >= since + SETTLE) {
-            round.yielded.series.add_all(std::mem::take(&mut self.fresh));
-            (self.since, self.unsaved) = (None, true);
-        }
-        if !self.unsaved || self.since.is_some() || now < self.rested {
+    /// Saves all `results`, once all that belongs to the same second can be here.
+    pub fn save_when_due(&mut self, results: &mut GrowingSeries) {
+        let now = Instant::now();
+        if now < self.rested || self.due.take_if(|due| now >= *due).is_none() {
             return;
         }
-        self.unsaved = false;
-        if let Some(round) = self.round.take_if(|round| !round.yielded.held.is_zero()) {
+        if let Some(mut round) = self.round.take_if(|round| !round.yielded.held.is_zero()) {
+            std::mem::swap(&mut round.yielded.series, results.packed());
             self.measured.rounds.push(round);
             self.keeper.keep(self.measured, None);
             self.round = self.measured.rounds.pop();
+            if let Some(round) = &mut self.round {
+                std::mem::swap(&mut round.yielded.series, results.packed());
+            }
             self.rested = Instant::now() + now.elapsed() * REST;
         }
     }

@@ -127,9 +127,9 @@ async fn execute(
     }
     let mut context = keeper.context(&measured, session.lab(), interrupt.is_cancelled());
     // A run that finds it out has its own.
-    context.noise_floor = noise::known().filter(|_| !job.aa);
+    context.noise_floor = noise::known(job.runtime).filter(|_| !job.aa);
     let record = record::build(job, &measured, context);
-    noise::keep(&record);
+    noise::keep(&record, job.runtime);
     let saved = save(job, folder, &record);
     session.close().await;
     // Not being able to save is no reason not to show.
@@ -163,7 +163,8 @@ pub(super) async fn prepare_lab(
     progress: &Progress,
 ) -> Result<Option<Lab>, Failure> {
     let Subject::Lab { home, .. } = &job.subject else { return Ok(None) };
-    let options = Options { logs: folder.path().to_owned(), cpus: layout.clone() };
+    let options =
+        Options { logs: folder.path().to_owned(), cpus: layout.clone(), runtime: job.runtime };
     Ok(Some(Lab::prepare(home.clone(), options, progress.teller()).await?))
 }
 

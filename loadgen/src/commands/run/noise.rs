@@ -3,18 +3,27 @@
 use std::collections::BTreeMap;
 
 use super::cache;
+use crate::lab::Runtime;
 use crate::measure::{NoiseFloor, RunRecord};
 
 const FILE: &str = "noise.json";
 
-/// What the last `--aa` on this machine found.
-pub fn known() -> Option<NoiseFloor> {
+/// What the last `--aa` on this machine found, in the same runtime.
+pub fn known(runtime: Runtime) -> Option<NoiseFloor> {
     let mut all: BTreeMap<String, NoiseFloor> = cache::read(&cache::path(FILE)?);
-    all.remove(&cache::machine())
+    all.remove(&place(runtime))
+}
+
+/// In containers equals may differ by more, or less, than they do without.
+fn place(runtime: Runtime) -> String {
+    match runtime {
+        Runtime::Process => cache::machine(),
+        Runtime::Podman { .. } => format!("{} podman", cache::machine()),
+    }
 }
 
 /// Keeps what this run found, if it measured a server against itself to its end.
-pub fn keep(record: &RunRecord) {
+pub fn keep(record: &RunRecord, runtime: Runtime) {
     let percent = record.comparison.as_ref().and_then(|comparison| comparison.noise_floor_percent);
     let (Some(percent), Some(target), Some(path)) =
         (percent, record.targets.first(), cache::path(FILE))
@@ -31,7 +40,7 @@ pub fn keep(record: &RunRecord) {
         target: target.name.clone(),
         started: record.started.clone(),
     };
-    all.insert(cache::machine(), found);
+    all.insert(place(runtime), found);
     // It is in the run's own record too.
     let _ = cache::write(&path, &all);
 }

@@ -333,7 +333,7 @@ pub fn server(job: &Job, index: usize, lab: Option<&Lab>) -> ServerRecord {
         framework: entry.framework.clone(),
         server: entry.server.clone(),
         workers: job.contenders[index].server_workers,
-        packages: lab.python().versions(&entry.packages),
+        packages: lab.versions(&entry.packages),
         differs: entry.differs.clone(),
     }
 }

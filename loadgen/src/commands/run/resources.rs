@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::measured::Round;
-use crate::measure::{Environment, OverRounds, ResourceRecord, RoundRecord};
+use crate::measure::{ContainerRecord, Environment, OverRounds, ResourceRecord, RoundRecord};
 
 /// What others used of the CPUs that were set aside for the test.
 pub fn others(round: &Round, environment: &Environment) -> Option<f64> {
@@ -51,6 +51,9 @@ pub fn resources<'a>(
                 .fold(0.0, f64::max),
             memory_max_bytes: usages.iter().map(|usage| usage.memory_max_bytes).max().unwrap_or(0),
             memory_mean_bytes: memory_means / usages.len() as u64,
+            container: ContainerRecord::over_rounds(
+                &usages.iter().map(|usage| usage.container).collect::<Vec<_>>(),
+            ),
             ..ResourceRecord::default()
         };
         (name.clone(), sum.over(answered))

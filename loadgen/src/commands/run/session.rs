@@ -1,6 +1,5 @@
 //! The measuring: rounds over targets, one target up at a time.
 
-use std::cell::RefCell;
 use std::future::Future;
 use std::path::{Path, PathBuf};
 
@@ -20,7 +19,7 @@ use crate::cluster::Seen;
 use crate::commands::{Exit, Failure};
 use crate::engine::{self, Orders, Plan};
 use crate::lab::{Lab, Layout, Observed, Target};
-use crate::measure::{Calibration, ChangeRecord, StoppedEarly};
+use crate::measure::{Calibration, ChangeRecord, GrowingSeries, StoppedEarly};
 use crate::report::Progress;
 
 /// What is said of proofs where there is no lab.
@@ -294,7 +293,7 @@ impl<'a> Session<'a> {
         name: &str,
         plan: Plan,
         running: Option<&mut Target>,
-        keeping: Option<Keeping<'_>>,
+        mut keeping: Option<Keeping<'_>>,
     ) -> Result<Loaded, Stopped> {
         self.progress.round_started(name);
         let verified = unless(&self.interrupt, engine::verify(&plan, name)).await?;
@@ -311,18 +310,12 @@ impl<'a> Session<'a> {
         let (progress, fail_fast) = (&mut *self.progress, &mut self.fail_fast);
         let stop = self.interrupt.child_token();
         let on_loss = self.job.on_loss;
-        let keeping = RefCell::new(keeping);
-        let save = || {
-            if let Some(keeping) = &mut *keeping.borrow_mut() {
-                keeping.save_when_due();
-            }
-        };
-        let show = |seen: Seen<'_>| match seen {
+        let show = |seen: Seen<'_>, results: &mut GrowingSeries| match seen {
             Seen::Started(start) => observed = watch.take().map(|watch| watch.from(start.into())),
             Seen::Snapshot(_, snapshot) => {
-                progress.snapshot(snapshot);
-                if let Some(keeping) = &mut *keeping.borrow_mut() {
-                    keeping.add(snapshot);
+                progress.snapshot(snapshot, results);
+                if let Some(keeping) = &mut keeping {
+                    keeping.reached(snapshot.number);
                 }
                 if let Some(watch) = fail_fast {
                     watch.snapshot(target, snapshot);
@@ -332,13 +325,18 @@ impl<'a> Session<'a> {
                 }
             }
             Seen::Lost(lost) => progress.note(&losses::note(lost, on_loss)),
+            Seen::Tick => {
+                if let Some(keeping) = &mut keeping {
+                    keeping.save_when_due(results);
+                }
+            }
         };
         let mut orders = Orders::from(stop.clone());
         if let Some(control) = &self.control {
             orders.changes = control.open(name, plan.warmup);
         }
         let round = self.generator.round(plan, orders, show);
-        let (yielded, ended) = services.during(round, &stop, save).await;
+        let (yielded, ended) = services.during(round, &stop).await;
         over.cancel();
         let observed = match observed {
             Some(observed) => observed.await.unwrap_or_default(),

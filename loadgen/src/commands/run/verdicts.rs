@@ -2,6 +2,7 @@
 
 mod answers;
 mod bottleneck;
+mod containers;
 mod little;
 mod machine;
 mod server;
@@ -10,6 +11,7 @@ mod workers;
 use self::answers::{answers_differ, answers_vary};
 pub use self::bottleneck::is_disturbed;
 use self::bottleneck::{bottleneck, disturbed};
+use self::containers::{throttled, unlike_limits};
 use self::little::littles_law;
 use self::machine::machine;
 use self::server::{open_files, unequal_workers};
@@ -33,6 +35,7 @@ pub fn judge(record: &RunRecord, scenario: &Scenario) -> Vec<Verdict> {
                 .chain(stop_failed(target, scenario))
                 .chain(rows_ran_out(target))
                 .chain(bottleneck(target, record))
+                .chain(throttled(target))
                 .chain(slow_worker(target))
                 .chain(littles_law(target, record))
                 .chain(answers_vary(target, scenario))
@@ -48,6 +51,7 @@ pub fn judge(record: &RunRecord, scenario: &Scenario) -> Vec<Verdict> {
     verdicts.extend(answers_differ(record, scenario));
     verdicts.extend(disturbed(record));
     verdicts.extend(machine(record));
+    verdicts.extend(unlike_limits(record));
     verdicts.extend(few_cores(record));
     verdicts.extend(record.stopped_early.as_ref().map(stopped_early));
     if record.interrupted {

@@ -29,7 +29,7 @@ impl Services<'_> {
         let mut watched = vec![Watched::process("generator", std::process::id())];
         watched.extend(generator.pids().iter().map(|pid| Watched::process("generator", *pid)));
         let target = self.target.iter();
-        watched.extend(target.map(|t| Watched::below("target", t.service().guard_pid())));
+        watched.extend(target.map(|t| Watched::from(t.service()).named("target")));
         let backends = self.lab.iter().flat_map(|lab| lab.backend_services());
         watched.extend(backends.map(Watched::from));
         watched
@@ -41,20 +41,17 @@ impl Services<'_> {
         target.or_else(|| self.lab.as_mut()?.lost_backends().into_iter().next())
     }
 
-    /// Waits for `round`, which is stopped when a service ends: there is nothing more to measure. Calls
-    /// `meanwhile` some times a second.
+    /// Waits for `round`, which is stopped when a service ends: there is nothing more to measure.
     pub async fn during<T>(
         &mut self,
         round: impl Future<Output = T>,
         stop: &CancellationToken,
-        mut meanwhile: impl FnMut(),
     ) -> (T, Option<LabError>) {
         let mut round = pin!(round);
         loop {
             match tokio::time::timeout(TICK, &mut round).await {
                 Ok(result) => return (result, self.ended()),
                 Err(_) => {
-                    meanwhile();
                     if let Some(ended) = self.ended() {
                         stop.cancel();
                         return (round.await, Some(ended));

@@ -11,6 +11,7 @@ use super::{chooser, figures, header, matrix, page, sentences};
 use crate::measure::{RunRecord, TargetRecord};
 use crate::report::bottlenecks::bottlenecks;
 use crate::report::conclusion::conclusion;
+use crate::report::containers::containers;
 use crate::report::differences::differences;
 use crate::report::headline::headline;
 use crate::report::proofs::proofs;
@@ -140,7 +141,8 @@ fn checks(record: &RunRecord) -> Markup {
 }
 
 fn about(record: &RunRecord) -> Markup {
-    let servers = differences(&servers(record), !record.is_matrix());
+    let mut servers = differences(&servers(record), !record.is_matrix());
+    servers.extend(containers(&record.environment));
     html! {
         @if !servers.is_empty() {
             section { h2 { "The servers" } (sentences(&servers)) }

@@ -1,0 +1,46 @@
+//! `loadgen lab doctor`: whether this machine can run the lab in containers.
+
+use std::io::{self, Write as _};
+
+use crate::commands::Exit;
+use crate::lab::Home;
+use crate::lab::podman::doctor::{Finding, examine};
+
+/// Prints what was looked at, and what mends what is missing.
+pub async fn run(home: &Home) -> Exit {
+    let findings = examine(home).await;
+    // Whoever reads no further has the exit code.
+    let _ = io::stdout().write_all(text(&findings).as_bytes());
+    if findings.iter().all(|(_, found)| found.is_ok()) { Exit::Done } else { Exit::Failed }
+}
+
+fn text(findings: &[Finding]) -> String {
+    let width = findings.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+    let line = |(name, found): &Finding| match found {
+        Ok(what) => format!("ok  {name:width$}  {what}\n"),
+        Err(lack) => {
+            let what = lack.what.replace('\n', &format!("\n    {:width$}  ", ""));
+            let indent = format!("    {:width$}  ", "");
+            format!("!!  {name:width$}  {what}\n{indent}mend: {}\n", lack.mend)
+        }
+    };
+    findings.iter().map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lab::podman::doctor::Lack;
+
+    #[test]
+    fn a_lack_is_told_with_its_mend() {
+        let lack = Lack {
+            what: "crun starts no container\nhere".to_owned(),
+            mend: "`apt install runc`".to_owned(),
+        };
+        let findings = [("podman", Ok("4.3.1".to_owned())), ("container runtime", Err(lack))];
+        let expected = "ok  podman             4.3.1\n\
+                        !!  container runtime  crun starts no container\n                       here\n                       mend: `apt install runc`\n";
+        assert_eq!(text(&findings), expected);
+    }
+}

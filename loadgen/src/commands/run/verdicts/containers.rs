@@ -1,0 +1,48 @@
+//! What limits did to those who have them.
+
+use std::collections::BTreeMap;
+
+use super::verdict;
+use crate::measure::{LimitsRecord, RunRecord, TargetRecord, Verdict, VerdictKind};
+use crate::report::in_words;
+
+/// From this share of the periods on, in %, in which a limit stopped a container, it shaped its latencies.
+const THROTTLED_PERCENT: f64 = 1.0;
+
+/// Which of the containers of a target's rounds were stopped, as they had used up their CPU time.
+pub fn throttled(target: &TargetRecord) -> Option<Verdict> {
+    let stopped = target.resources.iter().filter_map(|(name, used)| {
+        let percent = used.container?.throttled_periods_percent;
+        (percent >= THROTTLED_PERCENT).then(|| format!("{name} in {percent:.0} % of its periods"))
+    });
+    let stopped: Vec<String> = stopped.collect();
+    if stopped.is_empty() {
+        return None;
+    }
+    let message = format!("a limit on CPU time stopped {}", stopped.join(", "));
+    let advice = "latencies are those of a server that pauses; give it more with --cpus, or \
+                  --backend-cpus, to see it without";
+    Some(verdict(target, VerdictKind::Throttled, message, advice))
+}
+
+/// Whether targets are ranked that might not have the same.
+pub fn unlike_limits(record: &RunRecord) -> Option<Verdict> {
+    let limits = |target: &TargetRecord| {
+        record.environment.limits.get(&target.target).copied().unwrap_or_default()
+    };
+    let of: BTreeMap<&str, LimitsRecord> =
+        record.targets.iter().map(|target| (target.target.as_str(), limits(target))).collect();
+    let mut all = of.values();
+    let first = all.next()?;
+    if all.all(|other| other == first) {
+        return None;
+    }
+    let each: Vec<String> =
+        of.iter().map(|(name, limits)| format!("{name} {}", in_words(limits))).collect();
+    Some(Verdict {
+        kind: VerdictKind::UnlikeLimits,
+        target: None,
+        message: format!("targets had different limits: {}", each.join("; ")),
+        advice: "give all the same, with --cpus and --memory, before you compare them".to_owned(),
+    })
+}

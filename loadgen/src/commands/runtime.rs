@@ -1,0 +1,29 @@
+//! The options of a runtime, made sense of.
+
+use super::{Exit, Failure};
+use crate::cli::{RuntimeArgs, RuntimeName};
+use crate::lab::Runtime;
+use crate::scenario::Limits;
+
+/// The runtime that the command line asks for. Only containers have limits.
+pub fn runtime(args: RuntimeArgs) -> Result<Runtime, Failure> {
+    let RuntimeArgs { runtime, cpus, memory, backend_cpus, backend_memory } = args;
+    let targets = Limits { cpus, memory };
+    let backends = Limits { cpus: backend_cpus, memory: backend_memory };
+    if runtime == RuntimeName::Podman {
+        return Ok(Runtime::Podman { targets, backends });
+    }
+    let given = [
+        ("--cpus", cpus.is_some()),
+        ("--memory", memory.is_some()),
+        ("--backend-cpus", backend_cpus.is_some()),
+        ("--backend-memory", backend_memory.is_some()),
+    ];
+    match given.iter().find(|(_, given)| *given) {
+        None => Ok(Runtime::Process),
+        Some((option, _)) => {
+            let message = format!("{option} limits containers, and there are none");
+            Err(Failure::message(Exit::Usage, message, "add --runtime podman"))
+        }
+    }
+}

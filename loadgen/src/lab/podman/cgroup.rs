@@ -1,0 +1,256 @@
+//! What a container used, from the accounts of its control group, of version 1 or 2.
+//!
+//! The kernel's documents on them: `admin-guide/cgroup-v1/` and `admin-guide/cgroup-v2.rst`. They count
+//! each process that ever was in the container, to the end.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A container's control group; in version 1 one for each controller.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Cgroup {
+    /// Folders of the controllers.
+    V1 {
+        /// Shares of CPU time.
+        cpu: PathBuf,
+        /// CPU time used.
+        cpuacct: PathBuf,
+        /// Memory.
+        memory: PathBuf,
+        /// Block devices.
+        blkio: PathBuf,
+    },
+    /// The folder of all.
+    V2(PathBuf),
+}
+
+/// What a container has used since it began, and the memory that it has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Usage {
+    /// CPU time, user and system, in ns.
+    pub cpu_ns: u64,
+    /// For how long it was denied CPUs, as it had used up its share, in ns; summed over CPUs.
+    pub throttled_ns: u64,
+    /// Periods in which it wanted a CPU.
+    pub periods: u64,
+    /// Those of them in which it was denied one.
+    pub throttled_periods: u64,
+    /// Memory, without what is cached of files and not in use, in bytes.
+    pub memory: u64,
+    /// Read from block devices, in bytes.
+    pub read: u64,
+    /// Written to block devices, in bytes.
+    pub written: u64,
+}
+
+impl Cgroup {
+    /// That of the container of this id, one of whose processes is `pid`.
+    pub fn of(pid: u32, id: &str) -> Option<Self> {
+        let groups = fs::read_to_string(format!("/proc/{pid}/cgroup")).ok()?;
+        let mounts = fs::read_to_string("/proc/self/mounts").ok()?;
+        Self::find(&groups, &mounts, id)
+    }
+
+    fn find(groups: &str, mounts: &str, id: &str) -> Option<Self> {
+        let folder = |controller: &str| {
+            let path = container_path(group(groups, controller)?, id);
+            Some(mount(mounts, controller)?.join(path.trim_start_matches('/')))
+        };
+        match folder("cpu") {
+            Some(cpu) => Some(Self::V1 {
+                cpu,
+                cpuacct: folder("cpuacct")?,
+                memory: folder("memory")?,
+                blkio: folder("blkio")?,
+            }),
+            None => folder("").map(Self::V2),
+        }
+    }
+
+    /// What it has used so far; what can't be read is zero.
+    pub fn usage(&self) -> Usage {
+        let read =
+            |folder: &Path, file: &str| fs::read_to_string(folder.join(file)).unwrap_or_default();
+        match self {
+            Self::V1 { cpu, cpuacct, memory, blkio } => usage_v1(&Files {
+                cpu: read(cpu, "cpu.stat"),
+                cpuacct: read(cpuacct, "cpuacct.usage"),
+                memory: read(memory, "memory.usage_in_bytes"),
+                memory_stat: read(memory, "memory.stat"),
+                io: read(blkio, "blkio.throttle.io_service_bytes"),
+            }),
+            Self::V2(folder) => usage_v2(&Files {
+                cpu: read(folder, "cpu.stat"),
+                cpuacct: String::new(),
+                memory: read(folder, "memory.current"),
+                memory_stat: read(folder, "memory.stat"),
+                io: read(folder, "io.stat"),
+            }),
+        }
+    }
+}
+
+/// The contents of the files of a control group.
+struct Files {
+    cpu: String,
+    cpuacct: String,
+    memory: String,
+    memory_stat: String,
+    io: String,
+}
+
+fn usage_v1(files: &Files) -> Usage {
+    // "8:0 Read 4096"
+    let io = |direction: &str| {
+        let amount = |line: &str| {
+            let mut words = line.split_ascii_whitespace().skip(1);
+            (words.next()? == direction).then(|| words.next()?.parse::<u64>().ok())?
+        };
+        files.io.lines().filter_map(amount).sum()
+    };
+    Usage {
+        cpu_ns: number(&files.cpuacct),
+        throttled_ns: field(&files.cpu, "throttled_time"),
+        periods: field(&files.cpu, "nr_periods"),
+        throttled_periods: field(&files.cpu, "nr_throttled"),
+        memory: number(&files.memory)
+            .saturating_sub(field(&files.memory_stat, "total_inactive_file")),
+        read: io("Read"),
+        written: io("Write"),
+    }
+}
+
+fn usage_v2(files: &Files) -> Usage {
+    // "8:0 rbytes=4096 wbytes=0 …"
+    let io = |key: &str| {
+        let words = files.io.split_ascii_whitespace();
+        words.filter_map(|word| word.strip_prefix(key)?.parse::<u64>().ok()).sum()
+    };
+    Usage {
+        cpu_ns: field(&files.cpu, "usage_usec") * 1_000,
+        throttled_ns: field(&files.cpu, "throttled_usec") * 1_000,
+        periods: field(&files.cpu, "nr_periods"),
+        throttled_periods: field(&files.cpu, "nr_throttled"),
+        memory: number(&files.memory).saturating_sub(field(&files.memory_stat, "inactive_file")),
+        read: io("rbytes="),
+        written: io("wbytes="),
+    }
+}
+
+fn number(text: &str) -> u64 {
+    text.trim().parse().unwrap_or(0)
+}
+
+/// The number behind a name, on a line of its own.
+fn field(text: &str, name: &str) -> u64 {
+    let value = |line: &str| line.strip_prefix(name)?.strip_prefix(' ')?.trim().parse().ok();
+    text.lines().find_map(value).unwrap_or(0)
+}
+
+/// A process's group for a controller, of lines such as `4:cpu,cpuacct:/path`; that of version 2 has no
+/// controller.
+fn group<'a>(groups: &'a str, controller: &str) -> Option<&'a str> {
+    groups.lines().find_map(|line| {
+        let mut fields = line.splitn(3, ':').skip(1);
+        let (controllers, path) = (fields.next()?, fields.next()?);
+        controllers.split(',').any(|one| one == controller).then_some(path)
+    })
+}
+
+/// Where a controller is mounted, of lines such as `cgroup /sys/fs/cgroup/cpu cgroup rw,cpu 0 0`.
+fn mount(mounts: &str, controller: &str) -> Option<PathBuf> {
+    mounts.lines().find_map(|line| {
+        let mut words = line.split(' ').skip(1);
+        let (place, kind, options) = (words.next()?, words.next()?, words.next()?);
+        let found = match kind {
+            "cgroup" => !controller.is_empty() && options.split(',').any(|one| one == controller),
+            "cgroup2" => controller.is_empty(),
+            _ => false,
+        };
+        found.then(|| PathBuf::from(place))
+    })
+}
+
+/// The part of a path up to the container: its limits are there, its processes may be further below.
+fn container_path<'a>(path: &'a str, id: &str) -> &'a str {
+    match path.find(id) {
+        Some(start) => {
+            let rest = &path[start..];
+            &path[..start + rest.find('/').unwrap_or(rest.len())]
+        }
+        None => path,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn version_1_has_a_folder_for_each_controller() {
+        let groups = "4:memory:/libpod_parent/libpod-ab12\n3:blkio:/libpod_parent/libpod-ab12\n\
+                      2:cpu,cpuacct:/libpod_parent/libpod-ab12\n0::/libpod_parent/libpod-ab12\n";
+        let mounts = "cgroup /cg/cpu,cpuacct cgroup rw,cpu,cpuacct 0 0\n\
+                      cgroup /cg/memory cgroup rw,memory 0 0\ncgroup /cg/blkio cgroup rw,blkio 0 0\n\
+                      cgroup2 /cg/unified cgroup2 rw 0 0\n";
+        let cpu = PathBuf::from("/cg/cpu,cpuacct/libpod_parent/libpod-ab12");
+        let found = Cgroup::find(groups, mounts, "ab12").unwrap();
+        assert_eq!(
+            found,
+            Cgroup::V1 {
+                cpu: cpu.clone(),
+                cpuacct: cpu,
+                memory: "/cg/memory/libpod_parent/libpod-ab12".into(),
+                blkio: "/cg/blkio/libpod_parent/libpod-ab12".into(),
+            }
+        );
+    }
+
+    #[test]
+    fn version_2_has_one_above_the_processes() {
+        let groups = "0::/user.slice/libpod-ab12.scope/container\n";
+        let mounts = "cgroup2 /sys/fs/cgroup cgroup2 rw,nsdelegate 0 0\n";
+        let folder = "/sys/fs/cgroup/user.slice/libpod-ab12.scope".into();
+        assert_eq!(Cgroup::find(groups, mounts, "ab12"), Some(Cgroup::V2(folder)));
+        assert_eq!(Cgroup::find(groups, "tmpfs /tmp tmpfs rw 0 0\n", "ab12"), None);
+    }
+
+    fn files(cpu: &str, cpuacct: &str, memory: &str, memory_stat: &str, io: &str) -> Files {
+        let [cpu, cpuacct, memory, memory_stat, io] =
+            [cpu, cpuacct, memory, memory_stat, io].map(str::to_owned);
+        Files { cpu, cpuacct, memory, memory_stat, io }
+    }
+
+    #[test]
+    fn both_versions_tell_the_same() {
+        let v1 = usage_v1(&files(
+            "nr_periods 10\nnr_throttled 4\nthrottled_time 2000000\n",
+            "5000000\n",
+            "900\n",
+            "inactive_file 1\ntotal_inactive_file 300\n",
+            "8:0 Read 70\n8:0 Write 7\n8:16 Read 1\n8:0 Total 77\nTotal 78\n",
+        ));
+        let v2 = usage_v2(&files(
+            "usage_usec 5000\nuser_usec 1\nnr_periods 10\nnr_throttled 4\nthrottled_usec 2000\n",
+            "",
+            "900\n",
+            "anon 5\ninactive_file 300\n",
+            "8:0 rbytes=70 wbytes=7 rios=1\n8:16 rbytes=1 wbytes=0\n",
+        ));
+        let expected = Usage {
+            cpu_ns: 5_000_000,
+            throttled_ns: 2_000_000,
+            periods: 10,
+            throttled_periods: 4,
+            memory: 600,
+            read: 71,
+            written: 7,
+        };
+        assert_eq!((v1, v2), (expected, expected));
+    }
+
+    #[test]
+    fn a_group_that_is_gone_used_nothing() {
+        assert_eq!(Cgroup::V2("/nowhere".into()).usage(), Usage::default());
+    }
+}

@@ -1,0 +1,99 @@
+//! podman-compose: the user's own, else one that is installed from PyPI into a folder of ours.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use tokio::process::Command;
+
+use crate::lab::error::LabError;
+use crate::lab::home::Home;
+use crate::lab::lock::Lock;
+use crate::lab::{python, uv};
+
+/// What is installed where there is none.
+const PACKAGE: &str = "podman-compose==1.6.0";
+
+/// The oldest that creates containers without starting them, and without those they depend on.
+const OLDEST: (u32, u32) = (1, 1);
+
+/// How podman-compose is called.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Compose {
+    argv: Vec<OsString>,
+}
+
+impl Compose {
+    /// The one on the PATH, or else the one that is installed already, or is installed now.
+    pub async fn find_or_install(
+        home: &Home,
+        progress: &(dyn Fn(&str) + Send + Sync),
+    ) -> Result<Self, LabError> {
+        if let Some(found) = Self::find(home).await {
+            return Ok(found);
+        }
+        let cache = home.cache()?;
+        let _lock = Lock::wait(&cache.join("lock"), || {}).await?;
+        progress("installing podman-compose");
+        uv::install(home, PACKAGE, &folder(&cache)).await?;
+        Ok(Self::in_folder(&folder(&cache)))
+    }
+
+    /// One that is there.
+    pub async fn find(home: &Home) -> Option<Self> {
+        if let Some(program) = python::on_path("podman-compose") {
+            let found = Self { argv: vec![program.into()] };
+            if found.version().await.is_some_and(|version| version >= OLDEST) {
+                return Some(found);
+            }
+        }
+        let ours = folder(&home.cache().ok()?);
+        ours.join("bin/python").exists().then(|| Self::in_folder(&ours))
+    }
+
+    /// Its script names the folder that it was installed in first.
+    fn in_folder(folder: &Path) -> Self {
+        let module = ["-m".into(), "podman_compose".into()];
+        Self { argv: [folder.join("bin/python").into()].into_iter().chain(module).collect() }
+    }
+
+    /// Its version.
+    pub async fn version(&self) -> Option<(u32, u32)> {
+        let (program, more) = self.argv.split_first()?;
+        let mut command = Command::new(program);
+        command.args(more).arg("--version").stdin(Stdio::null()).kill_on_drop(true);
+        version_in(&String::from_utf8_lossy(&command.output().await.ok()?.stdout))
+    }
+
+    /// The command line for a project of this file.
+    pub fn command(&self, project: &str, file: &Path, words: &[&str]) -> Vec<OsString> {
+        let place: [OsString; 4] = ["-p".into(), project.into(), "-f".into(), file.into()];
+        let words = words.iter().map(OsString::from);
+        self.argv.iter().cloned().chain(place).chain(words).collect()
+    }
+}
+
+fn folder(cache: &Path) -> PathBuf {
+    cache.join("podman-compose")
+}
+
+/// The first two numbers of `podman-compose version 1.6.0`.
+fn version_in(text: &str) -> Option<(u32, u32)> {
+    let mut words = text.lines().filter_map(|line| line.strip_prefix("podman-compose version"));
+    let number = words.next_back()?.trim().trim_start_matches(':').trim();
+    let mut parts = number.split('.').map(str::parse);
+    Some((parts.next()?.ok()?, parts.next()?.ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_version_is_found_in_what_it_says() {
+        let said = "podman-compose version 1.6.0\npodman version 4.3.1\n";
+        assert_eq!(version_in(said), Some((1, 6)));
+        assert_eq!(version_in("podman-compose version: 1.0.3\n"), Some((1, 0)));
+        assert_eq!(version_in("podman version 4.3.1\n"), None);
+    }
+}

@@ -1,0 +1,94 @@
+//! A container that runs, and what is in its image.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::Deserialize;
+
+use super::cgroup::Cgroup;
+use super::info::{container_ulimits, podman};
+use crate::lab::error::LabError;
+use crate::lab::python::normalized;
+
+/// Tells Python's version, and those of all distributions.
+const VERSIONS: &str = "import json, sys; from importlib.metadata import distributions; \
+    print(json.dumps({'python': '%d.%d.%d' % sys.version_info[:3], \
+    'packages': {d.metadata['Name']: d.version for d in distributions()}}))";
+
+/// A container that runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Container {
+    /// Its first process, as the machine numbers it.
+    pub pid: u32,
+    /// Its accounts; `None` where they are not to be seen.
+    pub group: Option<Cgroup>,
+}
+
+impl Container {
+    /// The container of this name.
+    pub async fn find(program: &Path, name: &str) -> Result<Self, LabError> {
+        let words = ["inspect", "--format", "{{.Id}} {{.State.Pid}}", name];
+        let said = podman(program, &words).await;
+        let fault = |output| LabError::Podman {
+            what: format!("podman does not know the container {name}"),
+            output,
+            help: "somebody else may have removed it".to_owned(),
+        };
+        let said = said.map_err(fault)?;
+        let (id, pid) = said.split_once(' ').unwrap_or_default();
+        let pid = pid.parse().map_err(|_| fault(vec![said.clone()]))?;
+        Ok(Self { pid, group: Cgroup::of(pid, id) })
+    }
+}
+
+/// What is installed in the targets' image.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Packages {
+    /// Python's version.
+    pub python: String,
+    packages: BTreeMap<String, String>,
+}
+
+impl Packages {
+    /// Asks a container of this image, the first that is run: whatever keeps podman from running any is
+    /// found here.
+    pub async fn of(program: &Path, image: &str) -> Result<Self, LabError> {
+        let [files, processes] = container_ulimits();
+        let (files, processes) = (format!("nofile={files}"), format!("nproc={processes}"));
+        let limits =
+            ["--ulimit", &files, "--ulimit", &processes, "--memory", "256m", "--cpus", "1"];
+        let run = ["run", "--rm", "--network", "none", "--entrypoint", "/srv/.venv/bin/python"];
+        let words = [&run[..], &limits, &[image, "-c", VERSIONS]].concat();
+        let fault = |output| LabError::Podman {
+            what: "podman cannot run a container".to_owned(),
+            output,
+            help: "`loadgen lab doctor` looks for the reason".to_owned(),
+        };
+        let said = podman(program, &words).await.map_err(fault)?;
+        serde_json::from_str(&said).map_err(|error| fault(vec![error.to_string()]))
+    }
+
+    /// The versions of these distributions, without those that are not installed.
+    pub fn versions(&self, packages: &[String]) -> BTreeMap<String, String> {
+        let by_name: BTreeMap<String, &String> =
+            self.packages.iter().map(|(name, version)| (normalized(name), version)).collect();
+        let version = |package: &String| {
+            Some((package.clone(), (*by_name.get(&normalized(package))?).clone()))
+        };
+        packages.iter().filter_map(version).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_found_under_any_spelling() {
+        let said = r#"{"python": "3.11.2", "packages": {"Uvicorn_Worker": "0.4", "flask": "3.1"}}"#;
+        let packages: Packages = serde_json::from_str(said).unwrap();
+        let asked = ["uvicorn-worker", "sanic"].map(str::to_owned);
+        let found = packages.versions(&asked);
+        assert_eq!(found, BTreeMap::from([("uvicorn-worker".to_owned(), "0.4".to_owned())]));
+    }
+}

@@ -1,0 +1,84 @@
+//! The images that containers are made of: their names, and whether they are there.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::{env, fs};
+
+use crate::lab::home::Home;
+use crate::scenario::Backend;
+
+/// What compose.yaml calls an image, and takes for it where nothing else is said.
+const TARGETS: (&str, &str) = ("TARGETS_IMAGE", "localhost/loadgen-targets");
+const REDIS: (&str, &str) = ("REDIS_IMAGE", "docker.io/library/redis:8");
+const POSTGRES: (&str, &str) = ("POSTGRES_IMAGE", "docker.io/library/postgres:18");
+
+/// The images of a project.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Images {
+    /// All targets'.
+    pub targets: String,
+    /// Redis's.
+    pub redis: String,
+    /// PostgreSQL's.
+    pub postgres: String,
+}
+
+impl Images {
+    /// As compose.yaml has them: from the environment, from `.env` beside it, or the public ones.
+    pub fn of(home: &Home) -> Self {
+        let file = fs::read_to_string(dot_env(home)).unwrap_or_default();
+        Self::from(&parse(&file), |name| env::var(name).ok())
+    }
+
+    fn from(file: &BTreeMap<&str, &str>, environment: impl Fn(&str) -> Option<String>) -> Self {
+        let image = |(name, default): (&str, &str)| {
+            let own = environment(name).or_else(|| file.get(name).map(|&image| image.to_owned()));
+            own.filter(|image| !image.is_empty()).unwrap_or_else(|| default.to_owned())
+        };
+        Self { targets: image(TARGETS), redis: image(REDIS), postgres: image(POSTGRES) }
+    }
+
+    /// A backend's.
+    pub fn backend(&self, backend: Backend) -> &str {
+        match backend {
+            Backend::Redis => &self.redis,
+            Backend::Postgres => &self.postgres,
+        }
+    }
+}
+
+fn dot_env(home: &Home) -> std::path::PathBuf {
+    home.compose().parent().unwrap_or(Path::new("")).join(".env")
+}
+
+/// `NAME=value`, a line each.
+fn parse(text: &str) -> BTreeMap<&str, &str> {
+    let lines = text.lines().map(str::trim).filter(|line| !line.starts_with('#'));
+    let pairs = lines.filter_map(|line| line.split_once('='));
+    pairs.map(|(name, value)| (name.trim(), value.trim().trim_matches(['"', '\'']))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_environment_comes_before_the_file_and_the_file_before_the_public_image() {
+        let file =
+            parse("# made here\nREDIS_IMAGE=localhost/redis\nPOSTGRES_IMAGE=\"localhost/pg\"\n");
+        let environment =
+            |name: &str| (name == "POSTGRES_IMAGE").then(|| "localhost/other".to_owned());
+        let images = Images::from(&file, environment);
+        assert_eq!(images.targets, TARGETS.1);
+        assert_eq!(images.backend(Backend::Redis), "localhost/redis");
+        assert_eq!(images.backend(Backend::Postgres), "localhost/other");
+    }
+
+    #[test]
+    fn compose_yaml_has_the_same_images() {
+        let yaml = include_str!("../../../../compose/compose.yaml");
+        for (name, default) in [TARGETS, REDIS, POSTGRES] {
+            assert!(yaml.contains(&format!("image: ${{{name}:-{default}}}")), "{name}");
+        }
+    }
+}

@@ -1,0 +1,274 @@
+//! podman itself: where it is, what it says of its machine, and what it lacks to run a lab.
+
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use rustix::process::{Resource, getrlimit};
+use serde::Deserialize;
+use tokio::process::Command;
+
+use crate::lab::error::LabError;
+use crate::lab::python::on_path;
+use crate::lab::service::{MESSAGE_LINES, tail_of};
+
+/// The oldest podman that this was tried with.
+const OLDEST: (u32, u32) = (4, 3);
+
+/// Control groups' controllers that limits and measurements need.
+const CONTROLLERS: [&str; 3] = ["cpu", "cpuset", "memory"];
+
+/// Where distributions put the program by which containers find each other's names.
+const NAME_SERVERS: [&str; 3] =
+    ["/usr/lib/podman/aardvark-dns", "/usr/libexec/podman/aardvark-dns", "/usr/bin/aardvark-dns"];
+
+/// What compose.yaml gives containers, where the machine has as much: open files and processes.
+const OPEN_FILES: (u64, u64) = (16_384, 1_024);
+const PROCESSES: (u64, u64) = (4_096, 256);
+
+/// Something that is missing, as it reads after a name, and its mend.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lack {
+    /// What is wrong.
+    pub what: String,
+    /// The command, or the lines of a file, that mend it.
+    pub mend: String,
+}
+
+impl Lack {
+    pub(super) fn new(what: impl Into<String>, mend: impl Into<String>) -> Self {
+        Self { what: what.into(), mend: mend.into() }
+    }
+}
+
+impl From<Lack> for LabError {
+    fn from(lack: Lack) -> Self {
+        Self::Podman { what: lack.what, output: Vec::new(), help: lack.mend }
+    }
+}
+
+/// What `podman info` says.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Info {
+    host: Host,
+    version: Version,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Host {
+    #[serde(default)]
+    cgroup_controllers: Option<Vec<String>>,
+    cgroup_version: String,
+    #[serde(default)]
+    network_backend: String,
+    oci_runtime: OciRuntime,
+    security: Security,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+struct OciRuntime {
+    name: String,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+struct Security {
+    rootless: bool,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+struct Version {
+    #[serde(rename = "Version")]
+    version: String,
+}
+
+/// Where podman is.
+pub fn find() -> Result<PathBuf, Lack> {
+    on_path("podman").ok_or_else(|| {
+        let mend =
+            "install it: `apt install podman runc netavark aardvark-dns`, or `dnf install podman`";
+        Lack::new("there is no podman on the PATH", mend)
+    })
+}
+
+/// Runs podman to its end: what it wrote, or the last lines of what it said instead.
+pub async fn podman(program: &Path, words: &[&str]) -> Result<String, Vec<String>> {
+    let mut command = Command::new(program);
+    command.args(words).stdin(Stdio::null()).kill_on_drop(true);
+    let output = command.output().await.map_err(|error| vec![error.to_string()])?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned());
+    }
+    Err(tail_of(&String::from_utf8_lossy(&output.stderr), MESSAGE_LINES))
+}
+
+impl Info {
+    /// Asks podman.
+    pub async fn ask(program: &Path) -> Result<Self, LabError> {
+        let fault = |output: Vec<String>| LabError::Podman {
+            what: "podman does not work here".to_owned(),
+            output,
+            help: "try `podman info`".to_owned(),
+        };
+        let said = podman(program, &["info", "--format", "json"]).await.map_err(fault)?;
+        serde_json::from_str(&said).map_err(|error| fault(vec![error.to_string()]))
+    }
+
+    /// Such as `podman 4.3.1, runc, cgroup v1, rootless`.
+    pub fn line(&self) -> String {
+        let Host { cgroup_version, oci_runtime, security, .. } = &self.host;
+        let rootless = if security.rootless { ", rootless" } else { "" };
+        let version = &self.version.version;
+        format!("podman {version}, {}, cgroup {cgroup_version}{rootless}", oci_runtime.name)
+    }
+
+    /// Everything that podman says of itself, held against what is needed.
+    pub fn checks(&self) -> [(&'static str, Result<String, Lack>); 5] {
+        [
+            ("podman", self.version()),
+            ("container runtime", self.runtime()),
+            ("control groups", self.control_groups()),
+            ("network", self.network(&NAME_SERVERS)),
+            ("ulimits", ulimits(hard(Resource::Nofile), hard(Resource::Nproc))),
+        ]
+    }
+
+    fn version(&self) -> Result<String, Lack> {
+        let version = &self.version.version;
+        let mut numbers = version.split(['.', '-']).map_while(|part| part.parse().ok());
+        let found = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
+        if found >= OLDEST {
+            return Ok(version.clone());
+        }
+        let what = format!("podman {version} is older than {}.{}", OLDEST.0, OLDEST.1);
+        Err(Lack::new(what, "install a newer one: Debian 12, Ubuntu 24.04 and Fedora have it"))
+    }
+
+    fn runtime(&self) -> Result<String, Lack> {
+        let name = &self.host.oci_runtime.name;
+        if name == "crun" && self.host.cgroup_version == "v1" {
+            let what = "crun starts no container where control groups are of version 1";
+            let mend = "`apt install runc`, and in /etc/containers/containers.conf, under [engine]: runtime = \"runc\"";
+            return Err(Lack::new(what, mend));
+        }
+        Ok(name.clone())
+    }
+
+    fn control_groups(&self) -> Result<String, Lack> {
+        let Host { cgroup_version, cgroup_controllers, security, .. } = &self.host;
+        if security.rootless && cgroup_version == "v1" {
+            let what = "podman limits nothing without root where control groups are of version 1";
+            return Err(Lack::new(
+                what,
+                "run loadgen as root, or switch the machine to version 2: systemd.unified_cgroup_hierarchy=1",
+            ));
+        }
+        let there = cgroup_controllers.as_deref().unwrap_or_default();
+        let missing: Vec<&str> =
+            CONTROLLERS.into_iter().filter(|one| !there.iter().any(|name| name == one)).collect();
+        if missing.is_empty() {
+            return Ok(format!("version {}, {}", &cgroup_version[1..], CONTROLLERS.join(", ")));
+        }
+        let what =
+            format!("podman may not use the control groups' controllers {}", missing.join(", "));
+        let mend = if security.rootless {
+            "as root: `mkdir -p /etc/systemd/system/user@.service.d && printf '[Service]\\nDelegate=cpu cpuset io memory pids\\n' > /etc/systemd/system/user@.service.d/delegate.conf && systemctl daemon-reload`, and log in again"
+        } else {
+            "the kernel has them switched off: see `cat /proc/cgroups`"
+        };
+        Err(Lack::new(what, mend))
+    }
+
+    fn network(&self, name_servers: &[&str]) -> Result<String, Lack> {
+        let backend = &self.host.network_backend;
+        if !backend.is_empty() && backend != "netavark" {
+            let what = format!(
+                "podman's network is of {backend}, by which containers don't find each other's names"
+            );
+            let mend = "`apt install netavark aardvark-dns`, in /etc/containers/containers.conf, under [network]: network_backend = \"netavark\", and `podman system reset`";
+            return Err(Lack::new(what, mend));
+        }
+        if !name_servers.iter().any(|path| Path::new(path).exists()) {
+            let what = "containers don't find each other's names: there is no aardvark-dns";
+            return Err(Lack::new(what, "`apt install aardvark-dns`"));
+        }
+        Ok("netavark".to_owned())
+    }
+}
+
+fn hard(resource: Resource) -> u64 {
+    getrlimit(resource).maximum.unwrap_or(u64::MAX)
+}
+
+/// Whether a container may have the files and the processes that it needs.
+fn ulimits(files: u64, processes: u64) -> Result<String, Lack> {
+    let short = |what: &str, option: &str, most: u64, least: u64| {
+        let what = format!("the most {what} that a process here may have is {most}");
+        Lack::new(what, format!("raise it to {least} or more: `ulimit -{option} {least}` as root"))
+    };
+    if files < OPEN_FILES.1 {
+        return Err(short("open files", "Hn", files, OPEN_FILES.1));
+    }
+    if processes < PROCESSES.1 {
+        return Err(short("processes", "Hu", processes, PROCESSES.1));
+    }
+    let [files, processes] = given(files, processes);
+    Ok(format!("{files} open files, {processes} processes"))
+}
+
+fn given(files: u64, processes: u64) -> [u64; 2] {
+    [files.min(OPEN_FILES.0), processes.min(PROCESSES.0)]
+}
+
+/// The open files and the processes that a container is given: podman's own defaults are more than
+/// some machines allow even root.
+pub fn container_ulimits() -> [u64; 2] {
+    given(hard(Resource::Nofile), hard(Resource::Nproc))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn info(json: &str) -> Info {
+        serde_json::from_str(json).unwrap()
+    }
+
+    const HERE: &str = r#"{"host": {"cgroupControllers": ["cpuset", "cpu", "memory"], "cgroupVersion": "v2",
+        "networkBackend": "netavark", "ociRuntime": {"name": "crun", "path": "/usr/bin/crun"},
+        "security": {"rootless": true}}, "version": {"Version": "5.4.2-dev"}}"#;
+
+    #[test]
+    fn a_machine_that_lacks_nothing() {
+        let info = info(HERE);
+        assert_eq!(info.line(), "podman 5.4.2-dev, crun, cgroup v2, rootless");
+        assert_eq!(info.version(), Ok("5.4.2-dev".to_owned()));
+        assert_eq!(info.runtime(), Ok("crun".to_owned()));
+        assert_eq!(info.control_groups(), Ok("version 2, cpu, cpuset, memory".to_owned()));
+        assert_eq!(info.network(&["/"]), Ok("netavark".to_owned()));
+        assert_eq!(ulimits(20_000, u64::MAX), Ok("16384 open files, 4096 processes".to_owned()));
+    }
+
+    /// What is said where one word of that is another.
+    fn lack(from: &str, to: &str, check: fn(&Info) -> Result<String, Lack>) -> String {
+        let lack = check(&info(&HERE.replace(from, to))).unwrap_err();
+        format!("{}\n{}", lack.what, lack.mend)
+    }
+
+    #[test]
+    fn each_lack_names_its_mend() {
+        let said = lack("5.4.2-dev", "4.2.9", Info::version);
+        assert!(said.contains("4.2.9 is older than 4.3"), "{said}");
+        let said = lack("v2", "v1", Info::runtime);
+        assert!(said.contains("apt install runc"), "{said}");
+        let said = lack("v2", "v1", Info::control_groups);
+        assert!(said.contains("as root"), "{said}");
+        let said = lack("\"cpuset\", ", "", Info::control_groups);
+        assert!(said.contains("controllers cpuset\n") && said.contains("Delegate="), "{said}");
+        let said = lack("netavark", "cni", |info| info.network(&["/"]));
+        assert!(said.contains("network_backend"), "{said}");
+        let said = info(HERE).network(&["/nowhere"]).unwrap_err();
+        assert_eq!(said.mend, "`apt install aardvark-dns`");
+        assert!(ulimits(100, 10_000).unwrap_err().mend.contains("ulimit -Hn 1024"));
+        assert!(ulimits(10_000, 100).unwrap_err().mend.contains("ulimit -Hu 256"));
+    }
+}

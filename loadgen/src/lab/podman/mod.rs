@@ -1,0 +1,272 @@
+//! Targets and backends in containers, as compose/compose.yaml has them, with limits.
+//!
+//! Each run is a project of podman-compose, with a name of its own, so that several don't meet.
+//! podman-compose creates a container, and `podman start --attach` runs it as any [service] runs: under a
+//! guard, with its output in a log. The containers' processes are podman's, not ours: a guard ends them
+//! by `podman rm`, and one more, the project's, takes down whatever is left, with network and volumes.
+//!
+//! [service]: super::service
+
+mod cgroup;
+mod compose;
+mod container;
+pub mod doctor;
+mod images;
+mod info;
+
+use std::collections::BTreeMap;
+use std::env;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use rand::TryRng as _;
+use rand::rngs::SysRng;
+
+use super::Options;
+use super::error::LabError;
+use super::home::Home;
+use super::python::run;
+use super::service::{Service, ServiceSpec};
+use crate::scenario::{Backend, Limits};
+pub use cgroup::{Cgroup, Usage};
+use compose::Compose;
+pub use container::Container;
+use container::Packages;
+pub use images::Images;
+use info::Info;
+
+/// How long a container may take to end when it is asked to, in seconds.
+const STOP_S: &str = "2";
+
+/// How long podman may take for that, and for all of a project, on a machine that is busy.
+const END: Duration = Duration::from_secs(20);
+const DOWN: Duration = Duration::from_secs(40);
+
+/// Removes what has a project's label, whichever of it is there: `podman-compose down` asks for each
+/// service of the file in turn, and leaves volumes that have no name.
+const TAKE_DOWN: &str = "\
+    label=label=io.podman.compose.project=$0
+    podman ps --all --quiet --filter \"$label\" | xargs -r podman rm --force --volumes --time 2
+    podman network ls --quiet --filter \"$label\" | xargs -r podman network rm --force
+    podman volume ls --quiet --filter \"$label\" | xargs -r podman volume rm --force";
+
+/// A project of podman-compose that is up; nothing of it outlives this value.
+#[derive(Debug)]
+pub struct Podman {
+    project: Arc<Project>,
+    /// Its guard takes the project down.
+    holder: Service,
+}
+
+/// What is the same for all containers of a run.
+#[derive(Debug)]
+pub struct Project {
+    name: String,
+    podman: PathBuf,
+    compose: Compose,
+    file: PathBuf,
+    root: PathBuf,
+    /// Variables of compose.yaml, and what podman itself is to know.
+    env: Vec<(String, String)>,
+    info: Info,
+    images: Images,
+    /// What is installed in the targets' image.
+    packages: Packages,
+}
+
+impl Podman {
+    /// Checks all that is needed, gets what is missing, and begins a project. Starts no container.
+    pub async fn prepare(
+        home: &Home,
+        options: &Options,
+        backends: Limits,
+        password: &str,
+        progress: &(dyn Fn(&str) + Send + Sync),
+    ) -> Result<Self, LabError> {
+        let podman = info::find()?;
+        let info = Info::ask(&podman).await?;
+        for (_, found) in info.checks() {
+            found?;
+        }
+        let compose = Compose::find_or_install(home, progress).await?;
+        let images = Images::of(home);
+        let name = project_name()?;
+        let file = home.compose();
+        if !podman_has(&podman, &images.targets).await {
+            progress("building the image of the targets");
+            let argv = compose.command(&name, &file, &["build", "sanic"]);
+            get(home, argv, "the image of the targets could not be built").await?;
+        }
+        let packages = Packages::of(&podman, &images.targets).await?;
+        let mut env = inherited();
+        env.extend(variables(options, backends, password));
+        let root = home.root().to_owned();
+        let project = Project { name, podman, compose, file, root, env, info, images, packages };
+        let holder = Service::start(&project.holder(&options.logs))?;
+        Ok(Self { project: Arc::new(project), holder })
+    }
+
+    /// Gets a backend's image where it is not there yet.
+    pub async fn image(
+        &self,
+        home: &Home,
+        backend: Backend,
+        progress: &(dyn Fn(&str) + Send + Sync),
+    ) -> Result<(), LabError> {
+        let Project { podman, images, .. } = &*self.project;
+        let image = images.backend(backend);
+        if podman_has(podman, image).await {
+            return Ok(());
+        }
+        progress(&format!("pulling {image}"));
+        let argv = ["podman", "pull", "--quiet", image].map(OsString::from).to_vec();
+        get(home, argv, &format!("the image {image} could not be pulled")).await
+    }
+
+    /// The project, for what starts containers in it.
+    pub fn project(&self) -> &Arc<Project> {
+        &self.project
+    }
+
+    /// Takes everything down, and returns when nothing is left.
+    pub async fn stop(self) -> Result<(), LabError> {
+        self.holder.stop().await
+    }
+}
+
+impl Project {
+    /// A service of compose.yaml, as one that the lab runs: its container is created anew with these
+    /// variables, and its output goes to `log`.
+    pub fn spec(&self, service: &str, variables: &[(&str, String)], log: PathBuf) -> ServiceSpec {
+        let container = self.container_name(service);
+        // One program after the other: what `podman start` says and returns is what the service does.
+        let script = format!("\"$@\" && exec podman start --attach {container}");
+        let create = ["up", "--no-start", "--no-deps", "--no-build", "--no-recreate", service];
+        let argv = ["sh", "-c", &script, "podman-compose"].map(OsString::from).into_iter();
+        let argv = argv.chain(self.compose.command(&self.name, &self.file, &create));
+        let mut spec = self.service_spec(service, argv.collect(), log);
+        let own = variables.iter().map(|(name, value)| ((*name).to_owned(), value.clone()));
+        spec.env.extend(own);
+        let end = ["rm", "--force", "--volumes", "--time", STOP_S, &container];
+        spec.orders.end_by = self.podman_command(&end);
+        spec.orders.grace = END;
+        spec
+    }
+
+    /// What does nothing, and takes the project down in the end.
+    fn holder(&self, logs: &Path) -> ServiceSpec {
+        let argv = ["sleep", "infinity"].map(OsString::from).to_vec();
+        let mut spec = self.service_spec("containers", argv, logs.join("podman.log"));
+        spec.orders.end_by = ["sh", "-c", TAKE_DOWN, &self.name].map(OsString::from).to_vec();
+        spec.orders.grace = DOWN;
+        spec
+    }
+
+    fn service_spec(&self, name: &str, argv: Vec<OsString>, log: PathBuf) -> ServiceSpec {
+        let mut spec = ServiceSpec::new(name, argv, &self.root, log);
+        spec.env.clone_from(&self.env);
+        spec
+    }
+
+    /// The container of a service that has been started.
+    pub async fn container(&self, service: &str) -> Result<Container, LabError> {
+        Container::find(&self.podman, &self.container_name(service)).await
+    }
+
+    /// As podman-compose names the first container of a service.
+    pub fn container_name(&self, service: &str) -> String {
+        format!("{}_{service}_1", self.name)
+    }
+
+    /// A command line of podman.
+    pub fn podman_command(&self, words: &[&str]) -> Vec<OsString> {
+        [self.podman.clone().into_os_string()]
+            .into_iter()
+            .chain(words.iter().map(OsString::from))
+            .collect()
+    }
+
+    /// What is installed in the targets' image.
+    pub fn packages(&self) -> &Packages {
+        &self.packages
+    }
+
+    /// What runs targets and these backends.
+    pub async fn describe(&self, backends: &[Backend]) -> Containers {
+        let backends = backends.iter().map(|one| (one.to_string(), self.images.backend(*one)));
+        let mut images = BTreeMap::new();
+        for (name, image) in backends.chain([("target".to_owned(), self.images.targets.as_str())]) {
+            let words = ["image", "inspect", "--format", "{{.Digest}}", image];
+            if let Ok(digest) = info::podman(&self.podman, &words).await {
+                images.insert(name, format!("{image}@{digest}"));
+            }
+        }
+        Containers { podman: self.info.line(), images }
+    }
+}
+
+/// What runs containers, for the record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Containers {
+    /// podman, its version, and what it stands on.
+    pub podman: String,
+    /// The images of the targets, by the name `target`, and of each backend, with their digests.
+    pub images: BTreeMap<String, String>,
+}
+
+/// Six hexadecimal digits tell the runs of a machine apart.
+fn project_name() -> Result<String, LabError> {
+    let random = SysRng.try_next_u32().map_err(|error| LabError::Io {
+        what: "draw a random number".to_owned(),
+        source: std::io::Error::other(error.to_string()),
+    })?;
+    Ok(format!("loadgen-{:06x}", random >> 8))
+}
+
+/// podman needs what the user has set up for it: its configuration, a proxy, the session of systemd.
+fn inherited() -> Vec<(String, String)> {
+    let own = env::vars_os();
+    own.filter_map(|(key, value)| Some((key.into_string().ok()?, value.into_string().ok()?)))
+        .collect()
+}
+
+/// What compose.yaml is told of all containers.
+fn variables(options: &Options, backends: Limits, password: &str) -> Vec<(String, String)> {
+    let [files, processes] = info::container_ulimits().map(|limit| limit.to_string());
+    let list = |cpus: &[usize]| cpus.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
+    let pairs = [
+        ("COMPOSE_PROFILES", "servers".to_owned()),
+        ("NOFILE", files),
+        ("NPROC", processes),
+        ("HEALTH_INTERVAL", "disable".to_owned()),
+        ("TARGET_CPUSET", list(&options.cpus.target)),
+        ("BACKEND_CPUSET", list(&options.cpus.backends)),
+        ("BACKEND_CPUS", backends.cpus.map(|cpus| cpus.to_string()).unwrap_or_default()),
+        ("BACKEND_MEMORY", backends.memory.map(|memory| memory.to_string()).unwrap_or_default()),
+        ("POSTGRES_PASSWORD", password.to_owned()),
+    ];
+    pairs.map(|(name, value)| (name.to_owned(), value)).to_vec()
+}
+
+async fn podman_has(podman: &Path, image: &str) -> bool {
+    info::podman(podman, &["image", "exists", image]).await.is_ok()
+}
+
+/// Pulls or builds an image.
+async fn get(home: &Home, argv: Vec<OsString>, failed: &str) -> Result<(), LabError> {
+    let log = home.cache()?.join("images.log");
+    let name = "podman";
+    match run(home, name, argv, &log).await? {
+        Ok(()) => Ok(()),
+        Err(output) => Err(LabError::Podman {
+            what: failed.to_owned(),
+            output,
+            help: format!(
+                "the whole log is {}; where no registry can be reached, `make images-offline` makes the images",
+                log.display()
+            ),
+        }),
+    }
+}

@@ -1,0 +1,36 @@
+//! How workers start.
+
+use std::time::Duration;
+
+use crate::ALONE;
+use crate::setting::Setting;
+
+/// No worker of one host starts so much later than another, however busy the host.
+const TOGETHER: Duration = Duration::from_millis(500);
+/// How long before its first request a connection is open at least: it is opened when a worker makes
+/// ready, and the common start is further away than that.
+const READY: Duration = Duration::from_millis(20);
+
+#[tokio::test(flavor = "multi_thread")]
+async fn workers_start_together_when_all_their_connections_are_open() {
+    let _alone = ALONE.lock().await;
+    let setting = Setting::here(2);
+    let manager = setting.manager(2, &[]);
+    let workers = [setting.worker(1), setting.worker(2)];
+    let ended = manager.end();
+    ended.assert_whole(&setting.server);
+    // The user of the verification has a number of its own, beyond those of the load.
+    let users = |worker| setting.server.of_worker(worker, 2).into_iter().take(2);
+    let first = |worker| users(worker).map(|seen| seen.first).min().unwrap();
+    let [one, other] = [0, 1].map(first);
+    let apart = one.max(other) - one.min(other);
+    assert!(apart < TOGETHER, "{apart:?}");
+    let open = setting.server.connections_before(one.min(other) - READY);
+    assert!(open >= 4, "{open} connections for 4 users");
+    let skew_ms = ended.document["targets"][0]["rounds"][0]["start_skew_ms"].as_f64().unwrap();
+    println!("they started {apart:?} apart, {skew_ms} ms at most, with {open} connections open");
+    assert!(skew_ms > 0.0 && skew_ms < 1_000.0, "{skew_ms}");
+    for worker in workers {
+        assert_eq!(worker.leave(), Some(0));
+    }
+}

@@ -1,0 +1,54 @@
+//! However a run comes to its end, it is told, and nothing is left behind.
+
+use rustix::process::Signal;
+
+use crate::common::processes::signal;
+use crate::common::program::Project;
+use crate::support::{assert_nothing_left, container, finish, podman, start};
+
+const LONG: [&str; 4] = ["--scenario=redis3", "--target=sanic", "--duration=30s", "--out=run"];
+
+/// Waits until the load is on: what the target is asked before then is too little to be in the way.
+fn under_load() -> String {
+    let name = container("sanic");
+    std::thread::sleep(std::time::Duration::from_secs(5));
+    name
+}
+
+#[test]
+fn a_killed_container_ends_the_run_and_is_reported() {
+    let project = Project::real();
+    let run = start(&project, &LONG);
+    podman(&["kill", &under_load()]);
+    let finished = finish(&project, run);
+    assert_eq!(finished.code, Some(4), "{}", finished.said());
+    let said = "sanic was ended by signal 9";
+    assert!(finished.stderr.contains(said), "{}", finished.said());
+    let round = &finished.json()["targets"][0]["rounds"][0];
+    assert_eq!(round["whole"], false);
+    assert!(round["target_ended"].as_str().unwrap().starts_with(said), "{round}");
+    assert!(round["total"]["requests"].as_u64().unwrap() > 0, "{round}");
+    assert_nothing_left();
+}
+
+#[test]
+fn an_interrupt_saves_what_was_measured_and_removes_all() {
+    let project = Project::real();
+    let run = start(&project, &LONG);
+    under_load();
+    signal(run.id(), Signal::INT);
+    let finished = finish(&project, run);
+    assert_eq!(finished.code, Some(130), "{}", finished.said());
+    assert!(crate::support::left().is_empty(), "{:?}", crate::support::left());
+    assert!(project.path("run/run.json").is_file());
+}
+
+#[test]
+fn nothing_outlives_a_loadgen_that_was_killed() {
+    let project = Project::real();
+    let run = start(&project, &LONG);
+    container("redis");
+    signal(run.id(), Signal::KILL);
+    finish(&project, run);
+    assert_nothing_left();
+}

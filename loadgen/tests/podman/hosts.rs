@@ -1,0 +1,91 @@
+//! A manager and two workers in containers, against a target in one more.
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::common::program::checkout;
+use crate::support::{assert_nothing_left, podman};
+
+const PROJECT: &str = "loadgen-test-hosts";
+const PORT: u16 = 18_001;
+
+/// podman-compose, on the PATH or where a run has put it.
+fn compose(words: &[&str]) {
+    let ours = checkout().join(".loadgen/podman-compose/bin/python");
+    let mut command = match ours.exists() {
+        true => Command::new(ours),
+        false => Command::new("podman-compose"),
+    };
+    if command.get_program() != "podman-compose" {
+        command.args(["-m", "podman_compose"]);
+    }
+    let file: PathBuf = checkout().join("compose/compose.yaml");
+    command.args(["-p", PROJECT, "-f"]).arg(file).args(["--profile", "hosts"]).args(words);
+    command.env("SANIC_PORT", PORT.to_string()).env("REDIS_URL", "").env("DATABASE_URL", "");
+    command.env("SCENARIO", "direct").env("DURATION", "30s").env("FORMAT", "json");
+    command.stdin(Stdio::null()).stdout(Stdio::null());
+    assert!(command.status().unwrap().success(), "podman-compose {words:?}");
+}
+
+/// Takes everything down, whether the test failed or not.
+struct Down;
+
+impl Drop for Down {
+    fn drop(&mut self) {
+        compose(&["down", "--volumes", "--remove-orphans", "--timeout", "2"]);
+    }
+}
+
+fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while !is_so() {
+        assert!(Instant::now() < deadline, "{what} did not happen");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
+/// Whether sanic answers, from outside of its container.
+fn is_healthy() -> bool {
+    let Ok(mut connection) = TcpStream::connect(("127.0.0.1", PORT)) else { return false };
+    let mut answer = String::new();
+    let asked =
+        connection.write_all(b"GET /health HTTP/1.1\r\nhost: sanic\r\nconnection: close\r\n\r\n");
+    asked.and_then(|()| connection.read_to_string(&mut answer)).is_ok()
+        && answer.starts_with("HTTP/1.1 200")
+}
+
+/// What a container has written to its standard output and its standard error.
+fn logs(container: &str) -> [String; 2] {
+    let output = Command::new("podman").args(["logs", container]).output().unwrap();
+    [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+}
+
+#[test]
+fn a_killed_worker_is_a_lost_worker() {
+    let down = Down;
+    compose(&["up", "--detach", "--no-deps", "sanic"]);
+    wait_until("sanic's start", is_healthy);
+    compose(&["up", "--detach", "--no-deps", "--scale", "worker=2", "manager", "worker"]);
+    let manager = format!("{PROJECT}_manager_1");
+    wait_until("both workers' joining", || logs(&manager)[1].contains(": 2 of 2"));
+    std::thread::sleep(Duration::from_secs(4));
+    podman(&["kill", &format!("{PROJECT}_worker_2")]);
+
+    let exit = podman(&["wait", &manager]);
+    let [document, said] = logs(&manager);
+    assert_eq!(exit, "5", "{said}");
+    let document: Value = serde_json::from_str(&document).unwrap_or_else(|e| panic!("{e}: {said}"));
+    let lost = document["degraded"]["lost"].as_array().unwrap();
+    assert_eq!(lost.len(), 1, "{said}");
+    assert!(document["targets"][0]["total"]["requests"].as_u64().unwrap() > 0, "{said}");
+    // The other one has left, as it was told to.
+    let other = format!("{PROJECT}_worker_1");
+    assert_eq!(podman(&["wait", &other]), "0", "{:?}", logs(&other));
+    drop(down);
+    assert_nothing_left();
+}

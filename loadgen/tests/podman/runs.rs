@@ -1,0 +1,99 @@
+//! Measured runs: what is up, what it may have, and what the document tells of it.
+
+use crate::common::program::Project;
+use crate::support::{assert_nothing_left, finish, podman, start, used};
+
+#[test]
+fn four_servers_over_redis() {
+    let project = Project::real();
+    let words =
+        ["--scenario=redis3", "--duration=1s", "--warmup=500ms", "--workers=2", "--out=run"];
+    let finished = finish(&project, start(&project, &words));
+    assert_eq!(finished.code, Some(0), "{}", finished.said());
+    assert_nothing_left();
+
+    let document = finished.json();
+    let targets = document["targets"].as_array().unwrap();
+    assert_eq!(targets.len(), 4);
+    for target in targets {
+        assert_eq!(target["total"]["errors"], 0, "{target}");
+        assert!(target["total"]["requests"].as_u64().unwrap() > 0, "{target}");
+        for service in ["target", "redis"] {
+            let used = &target["resources"][service];
+            assert!(used["cpu_s"].as_f64().unwrap() > 0.0, "{service}: {used}");
+            assert!(used["memory_max_bytes"].as_u64().unwrap() > 1_000_000, "{service}: {used}");
+            assert!(used["container"]["throttled_ms"].is_number(), "{service}: {used}");
+        }
+        let name = target["name"].as_str().unwrap();
+        assert!(project.path(&format!("run/{name}-1.log")).is_file());
+        assert!(!target["server"]["packages"].as_object().unwrap().is_empty());
+    }
+    let environment = &document["environment"];
+    assert_eq!(environment["runtime"], "podman");
+    assert!(environment["podman"].as_str().unwrap().starts_with("podman "), "{environment}");
+    let images = environment["images"].as_object().unwrap();
+    assert_eq!(images.keys().collect::<Vec<_>>(), ["redis", "target"]);
+    assert!(images.values().all(|image| image.as_str().unwrap().contains("@sha256:")));
+}
+
+#[test]
+fn rows_go_into_postgres_within_its_limits() {
+    let project = Project::real();
+    let words = ["--scenario=insert_batch", "--target=fastapi", "--users=5", "--duration=1s"];
+    let limits = ["--memory=512m", "--backend-memory=512m", "--backend-cpus=1"];
+    let finished = finish(&project, start(&project, &[&words[..], &limits].concat()));
+    assert_eq!(finished.code, Some(0), "{}", finished.said());
+    assert_nothing_left();
+    let document = finished.json();
+    let proofs = document["targets"][0]["proofs"].as_array().unwrap();
+    assert!(!proofs.is_empty() && proofs.iter().all(|proof| proof["agrees"] == true), "{proofs:?}");
+    let limits = &document["environment"]["limits"];
+    assert_eq!(limits["postgres"]["memory_bytes"], 512 << 20);
+    assert_eq!(limits["postgres"]["cpus"], 1.0);
+    assert_eq!(limits["fastapi"]["cpus"], serde_json::Value::Null);
+    assert_eq!(document["environment"]["backends"].as_object().unwrap().len(), 1);
+}
+
+#[test]
+fn half_a_cpu_is_half_a_cpu() {
+    let project = Project::real();
+    let words = ["--scenario=direct", "--target=sanic", "--duration=3s", "--cpus=0.5"];
+    let finished = finish(&project, start(&project, &words));
+    assert_eq!(finished.code, Some(0), "{}", finished.said());
+    let document = finished.json();
+    let target = used(&document, "target");
+    // A period may begin with what the one before it left.
+    assert!(target["cpu_percent"].as_f64().unwrap() < 60.0, "{target}");
+    assert!(target["container"]["throttled_ms"].as_f64().unwrap() > 0.0, "{target}");
+    assert!(target["container"]["throttled_periods_percent"].as_f64().unwrap() > 0.0, "{target}");
+    assert_eq!(document["environment"]["limits"]["sanic"]["cpus"], 0.5);
+    let verdicts = document["verdicts"].as_array().unwrap();
+    assert!(verdicts.iter().any(|verdict| verdict["kind"] == "throttled"), "{verdicts:?}");
+}
+
+#[test]
+fn a_lab_is_up_until_it_is_taken_down() {
+    let project = Project::real();
+    let up = ["lab", "up", "--runtime=podman", "--detach", "--format=json", "--memory=256m"];
+    let what = ["--target=sanic,flask-sync", "--backend=redis"];
+    let up = project.run(&[&up[..], &what].concat());
+    assert_eq!(up.code, Some(0), "{}", up.said());
+    let urls = up.json();
+    let status = project.run(&["lab", "status"]);
+    assert_eq!(status.stdout.matches(" ok").count(), 3, "{}", status.stdout);
+    assert!(urls["targets"]["flask-sync"].is_string(), "{urls}");
+    let limits = podman(&["ps", "--filter", "name=_sanic_1", "--format", "{{.Names}}"]);
+    let memory = podman(&["inspect", "--format", "{{.HostConfig.Memory}}", &limits]);
+    assert_eq!(memory, (256 << 20).to_string());
+    let down = project.run(&["lab", "down"]);
+    assert_eq!(down.code, Some(0), "{}", down.said());
+    assert_nothing_left();
+}
+
+#[test]
+fn the_doctor_finds_nothing_missing_here() {
+    let said = Project::real().run(&["lab", "doctor"]);
+    assert_eq!(said.code, Some(0), "{}", said.stdout);
+    assert!(said.stdout.lines().all(|line| line.starts_with("ok  ")), "{}", said.stdout);
+    assert!(said.stdout.contains("a container"), "{}", said.stdout);
+}

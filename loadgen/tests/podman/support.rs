@@ -1,0 +1,68 @@
+//! Projects with containers, and a look at what podman has.
+
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::common::program::{Finished, Project};
+
+/// What podman says; it must succeed.
+#[track_caller]
+pub fn podman(words: &[&str]) -> String {
+    let output = Command::new("podman").args(words).stdin(Stdio::null()).output().unwrap();
+    assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap().trim().to_owned()
+}
+
+/// Everything of loadgen's that podman knows of: containers, networks and volumes.
+pub fn left() -> Vec<String> {
+    let name = "name=loadgen-";
+    let lists = [
+        podman(&["ps", "--all", "--filter", name, "--format", "{{.Names}}"]),
+        podman(&["network", "ls", "--filter", name, "--format", "{{.Name}}"]),
+        podman(&["volume", "ls", "--filter", name, "--format", "{{.Name}}"]),
+    ];
+    lists.iter().flat_map(|list| list.lines()).map(str::to_owned).collect()
+}
+
+/// Fails unless everything is gone soon.
+#[track_caller]
+pub fn assert_nothing_left() {
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while !left().is_empty() {
+        assert!(Instant::now() < deadline, "still there: {:?}", left());
+        std::thread::sleep(Duration::from_millis(200));
+    }
+}
+
+/// The running container of this service, as soon as there is one.
+#[track_caller]
+pub fn container(service: &str) -> String {
+    let (end, deadline) = (format!("_{service}_1"), Instant::now() + Duration::from_secs(60));
+    loop {
+        let names = podman(&["ps", "--filter", "name=loadgen-", "--format", "{{.Names}}"]);
+        if let Some(name) = names.lines().find(|name| name.ends_with(&end)) {
+            return name.to_owned();
+        }
+        assert!(Instant::now() < deadline, "no {service} came up: {names}");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
+/// Starts a run of one round in containers, which prints its document.
+pub fn start(project: &Project, words: &[&str]) -> std::process::Child {
+    let always = ["run", "--runtime=podman", "--rounds=1", "--no-calibrate", "--format=json"];
+    let mut command = project.command(&[&always[..], words].concat());
+    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+/// How such a run ended.
+pub fn finish(project: &Project, run: std::process::Child) -> Finished {
+    Finished::of(run.wait_with_output().unwrap(), &project.path(""))
+}
+
+/// What one service used, of the run's only target.
+pub fn used<'a>(document: &'a Value, service: &str) -> &'a Value {
+    &document["targets"][0]["resources"][service]
+}
