@@ -11,7 +11,7 @@ PYTHON := .venv/bin/python
 # Where `make bench` looks for peers first, before the PATH.
 PEERS := .loadgen/peers
 
-.PHONY: help run build test test-rust test-python test-network test-podman lint fmt clean
+.PHONY: help run build test test-rust test-python test-network test-podman test-report screenshot lint fmt clean
 .PHONY: podman images-offline
 .PHONY: trust bench bench-parts bench-features bench-footprint bench-manager bench-docs simulated-workers
 .PHONY: peers peer-wrk peer-oha peer-hey peer-k6 peer-locust peer-goose
@@ -25,7 +25,7 @@ run: ## Compare the four servers over Redis
 build: ## Build loadgen
 	$(CARGO) build $(CARGO_FLAGS)
 
-test: test-rust test-network test-podman test-python ## Run every test
+test: test-rust test-network test-podman test-report test-python ## Run every test
 
 test-rust: $(PYTHON)
 	$(CARGO) test $(CARGO_FLAGS) --no-fail-fast
@@ -49,6 +49,25 @@ fmt: $(PYTHON) ## Format everything
 
 test-network: ## Cut, stall and slow down networks between hosts: two minutes
 	$(CARGO) test $(CARGO_FLAGS) --test network -- --nocapture
+
+# Chromium is Debian's; what drives it is in an environment of its own, as locked.
+CHROMIUM := $(or $(CHROMIUM),/usr/bin/chromium)
+BROWSER := $(UV) run --frozen --isolated --only-group report --
+
+test-report: build $(PYTHON) ## Open a report in headless Chromium, which is installed from Debian, as root
+	@if [ ! -x $(CHROMIUM) ] && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium; \
+	fi
+	@if [ -x $(CHROMIUM) ]; then \
+		CHROMIUM=$(CHROMIUM) $(BROWSER) python -m pytest loadgen/tests/browser; \
+	else \
+		echo "test-report: skipped: there is no $(CHROMIUM): install it, or run this as root on Debian"; \
+	fi
+
+screenshot: build $(PYTHON) ## Make the picture of a report that the README shows, with Chromium
+	rm -rf target/screenshot
+	target/release/loadgen --scenario redis3 --workers 4 --duration 10s --out target/screenshot
+	CHROMIUM=$(CHROMIUM) $(BROWSER) python loadgen/tests/browser/screenshot.py target/screenshot/report.html docs/report.png
 
 podman: ## Install podman from Debian, as root
 	@test "$$(id -u)" = 0 || { echo "make podman installs packages from Debian: run it as root" >&2; exit 1; }

@@ -2,6 +2,7 @@
 
 mod ctl;
 mod runtime;
+mod saved;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -12,6 +13,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub use self::ctl::{CtlArgs, CtlCommand};
 pub use self::runtime::{RuntimeArgs, RuntimeName};
+pub use self::saved::{CompareArgs, ReportArgs};
 use crate::scenario::{Backend, parse_duration};
 
 /// Which server is faster, and how much can it carry?
@@ -59,6 +61,10 @@ pub enum Command {
     Check(CheckArgs),
     /// End a run that goes on, or change its users or its rate.
     Ctl(CtlArgs),
+    /// Hold saved runs against the first of them: before and after a change, on two machines.
+    Compare(CompareArgs),
+    /// Show a saved run again, and write its report.html anew.
+    Report(ReportArgs),
     /// List the scenarios and targets there are.
     List,
     /// Start the targets and backends alone, for development.
@@ -111,6 +117,9 @@ pub struct RunArgs {
     /// End the run as soon as a threshold has failed; what was measured is reported and saved.
     #[arg(long)]
     pub fail_fast: bool,
+    /// Write the thresholds, and which of them held, as JUnit XML.
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
     /// Worker processes of each target. Several numbers, such as 1,2,4, measure each target with each.
     #[arg(long, value_name = "N,…", value_delimiter = ',', default_value = "1", value_parser = clap::value_parser!(u32).range(1..=256))]
     pub server_workers: Vec<u32>,
@@ -209,6 +218,19 @@ pub enum OnWorkerLoss {
 pub enum Format {
     /// For people.
     Table,
+    /// The whole result, for programs.
+    Json,
+    /// A row for each target and step, for spreadsheets.
+    Csv,
+    /// For pages and pull requests.
+    Markdown,
+}
+
+/// What `lab up` writes to stdout.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum LabFormat {
+    /// For people.
+    Table,
     /// For programs.
     Json,
 }
@@ -259,8 +281,8 @@ pub struct LabUpArgs {
     #[arg(long)]
     pub detach: bool,
     /// What to print when all is ready.
-    #[arg(short, long, value_enum, default_value_t = Format::Table)]
-    pub format: Format,
+    #[arg(short, long, value_enum, default_value_t = LabFormat::Table)]
+    pub format: LabFormat,
 }
 
 /// A backend by its name.

@@ -13,7 +13,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use super::output::say;
 use super::{Exit, Failure, runtime};
-use crate::cli::{Format, LabCommand, LabUpArgs};
+use crate::cli::{LabCommand, LabFormat, LabUpArgs};
 use crate::lab::guard::pipe_closed;
 use crate::lab::ready::Probe;
 use crate::lab::service::last_lines;
@@ -291,10 +291,10 @@ fn table(header: &[&str]) -> Table {
 }
 
 /// A closed standard output is no reason to take the lab down.
-fn print(urls: &Urls, format: Format) {
+fn print(urls: &Urls, format: LabFormat) {
     let text = match format {
-        Format::Json => serde_json::to_string(urls).unwrap_or_default(),
-        Format::Table => {
+        LabFormat::Json => serde_json::to_string(urls).unwrap_or_default(),
+        LabFormat::Table => {
             let mut table = table(&["service", "url"]);
             for (name, url) in urls.targets.iter().chain(&urls.backends) {
                 table.add_row([name, url]);

@@ -2,6 +2,7 @@
 
 mod capacity;
 mod check;
+mod compare;
 mod ctl;
 mod guard;
 mod lab;
@@ -9,8 +10,10 @@ mod list;
 mod manager;
 mod output;
 mod process;
+mod report;
 mod run;
 mod runtime;
+mod saved;
 mod scenarios;
 mod url;
 mod worker;
@@ -106,6 +109,8 @@ pub fn run(cli: Cli) -> ExitCode {
         Some(Command::Capacity(args)) => capacity::run(args),
         Some(Command::Check(args)) => check::run(&args),
         Some(Command::Ctl(args)) => ctl::run(&args),
+        Some(Command::Compare(args)) => compare::run(&args),
+        Some(Command::Report(args)) => report::run(&args),
         Some(Command::List) => list::run(),
         Some(Command::Lab(command)) => lab::run(command),
         Some(Command::Manager(args)) => manager::run(args),

@@ -10,7 +10,7 @@ use super::error::LabError;
 use super::machine::{Accounts, Machine};
 use super::podman::{Cgroup, Container, Usage};
 use super::schedule::{self, Scheduled};
-use crate::measure::{ContainerRecord, ResourceRecord};
+use crate::measure::{ContainerRecord, ResourceRecord, ResourceSamples};
 
 const SAMPLE_EVERY: Duration = Duration::from_secs(1);
 
@@ -141,6 +141,8 @@ struct Samples {
     system: System,
     seen: BTreeMap<String, Seen>,
     taken: usize,
+    /// When each was taken.
+    at: Vec<Instant>,
 }
 
 /// What was seen under one name.
@@ -152,6 +154,8 @@ struct Seen {
     threads: HashMap<Thread, (Scheduled, Scheduled)>,
     /// Resident bytes at each sample.
     rss: Vec<u64>,
+    /// CPU time in ms up to each sample, of all processes that were ever seen.
+    cpu_ms: Vec<u64>,
     /// Open files at each sample, where the system tells.
     files: Vec<u64>,
     /// The most files that one process had open at a sample, in % of what it may.
@@ -166,7 +170,7 @@ impl Samples {
             what: "read what processes use".to_owned(),
             source: std::io::Error::other(error.to_string()),
         })?;
-        Ok(Self { watched, system, seen: BTreeMap::new(), taken: 0 })
+        Ok(Self { watched, system, seen: BTreeMap::new(), taken: 0, at: Vec::new() })
     }
 
     fn take(&mut self) {
@@ -210,11 +214,15 @@ impl Samples {
             add_at(&mut seen.rss, self.taken, bytes);
             files.into_iter().for_each(|files| add_at(&mut seen.files, self.taken, files));
         }
+        self.seen.values_mut().for_each(|seen| seen.cpu_ms.push(seen.used_ms().sum()));
+        self.at.push(Instant::now());
         self.taken += 1;
     }
 
     fn usage(&self, elapsed: Duration) -> BTreeMap<String, ResourceRecord> {
-        self.seen.iter().map(|(name, seen)| (name.clone(), seen.usage(elapsed))).collect()
+        let usage =
+            |seen: &Seen| ResourceRecord { samples: seen.samples(&self.at), ..seen.usage(elapsed) };
+        self.seen.iter().map(|(name, seen)| (name.clone(), usage(seen))).collect()
     }
 }
 
@@ -224,10 +232,36 @@ fn add_at(samples: &mut Vec<u64>, number: usize, value: u64) {
     samples[number] += value;
 }
 
+/// The shortest time over which a share of a CPU is told: CPU times come in ticks of 10 ms.
+const SHORTEST: Duration = Duration::from_millis(500);
+
 impl Seen {
+    /// The CPU time of each process, in ms.
+    fn used_ms(&self) -> impl Iterator<Item = u64> + Clone {
+        self.cpu.values().map(|(first, last)| last.saturating_sub(*first))
+    }
+
+    /// What was used between samples that were taken then. The last may have come soon after the one
+    /// before, and is left out.
+    fn samples(&self, at: &[Instant]) -> ResourceSamples {
+        let mut samples = ResourceSamples::default();
+        for i in 1..at.len().min(self.cpu_ms.len()).min(self.rss.len()) {
+            let since = at[i] - at[i - 1];
+            if since < SHORTEST {
+                continue;
+            }
+            let used_ms = self.cpu_ms[i].saturating_sub(self.cpu_ms[i - 1]);
+            let tenths = |value: f64| (value * 10.0).round() / 10.0;
+            samples.at_s.push(tenths((at[i] - at[0]).as_secs_f64()));
+            samples.cpu_percent.push(tenths(used_ms as f64 / since.as_secs_f64() / 10.0));
+            samples.memory_bytes.push(self.rss[i]);
+        }
+        samples
+    }
+
     fn usage(&self, elapsed: Duration) -> ResourceRecord {
         let share = |ns: u64| 100.0 * ns as f64 / elapsed.as_nanos().max(1) as f64;
-        let cpu_ms = self.cpu.values().map(|(first, last)| last.saturating_sub(*first));
+        let cpu_ms = self.used_ms();
         let mut processes_percent: Vec<f64> =
             cpu_ms.clone().map(|ms| share(ms * 1_000_000)).collect();
         processes_percent.sort_by(|a, b| b.total_cmp(a));
@@ -356,5 +390,10 @@ mod tests {
         shell.wait().unwrap();
         assert!(usage.cpu_s > 0.1, "{usage:?}");
         assert!(usage.memory_max_bytes > 0, "{usage:?}");
+        // At 0, 1, 2 and 2.5 s; it ran for the first 1.5.
+        let ResourceSamples { at_s, cpu_percent, memory_bytes } = &usage.samples;
+        assert_eq!((cpu_percent.len(), memory_bytes.len()), (at_s.len(), at_s.len()), "{usage:?}");
+        assert!(at_s.len() >= 2 && at_s.is_sorted() && at_s[0] >= 1.0, "{usage:?}");
+        assert!(cpu_percent[0] > *cpu_percent.last().unwrap(), "{usage:?}");
     }
 }

@@ -150,6 +150,14 @@ impl Comparison {
         comparison.corrected()
     }
 
+    /// The same with only those pairs that `are_compared`.
+    #[must_use]
+    pub fn only(mut self, are_compared: impl Fn(&Pair) -> bool) -> Self {
+        self.pairs.retain(&are_compared);
+        self.cpu_pairs.retain(&are_compared);
+        self.corrected()
+    }
+
     /// With the targets held against each other by their expected answers per CPU-second, too, but
     /// for those that have no such figures.
     #[must_use]

@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram;
-use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
+use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer, V2Serializer};
 use serde::{Deserialize, Serialize, de, ser};
 
 /// The longest latency that is told apart, in µs: ten minutes. Longer ones count as this.
@@ -87,6 +89,12 @@ impl Latencies {
         Self(self.filled().map(|histogram| histogram.clone_correct(us.max(1))))
     }
 
+    /// The values that were recorded, to three digits, in µs, from the least on, and how often.
+    pub(super) fn recorded(&self) -> impl Iterator<Item = (u64, u64)> {
+        let each = self.filled().into_iter().flat_map(Histogram::iter_recorded);
+        each.map(|value| (value.value_iterated_to(), value.count_at_value()))
+    }
+
     fn filled(&self) -> Option<&Histogram<u64>> {
         self.0.as_ref().filter(|histogram| !histogram.is_empty())
     }
@@ -141,6 +149,34 @@ impl Latencies {
         let histogram = Deserializer::new().deserialize(&mut bytes).map_err(|e| e.to_string())?;
         Ok(Self(Some(histogram)))
     }
+}
+
+/// As text, for documents; none for an empty one.
+impl Latencies {
+    pub(super) fn to_text(&self) -> Result<String, String> {
+        self.filled().map_or(Ok(String::new()), encoded)
+    }
+
+    pub(super) fn from_text(text: &str) -> Result<Self, String> {
+        if text.is_empty() {
+            return Ok(Self::default());
+        }
+        let bytes = STANDARD.decode(text).map_err(|e| e.to_string())?;
+        let read: Result<Histogram<u64>, _> = Deserializer::new().deserialize(&mut &*bytes);
+        let histogram = read.map_err(|e| e.to_string())?;
+        let shape = (histogram.low(), histogram.high(), histogram.sigfig());
+        match shape == (1, LONGEST_US, DIGITS) {
+            true => Ok(Self(Some(histogram))),
+            false => Err("a histogram of another shape".to_owned()),
+        }
+    }
+}
+
+/// HdrHistogram's text: its V2 encoding, compressed, in base64.
+pub(super) fn encoded(histogram: &Histogram<u64>) -> Result<String, String> {
+    let mut bytes = Vec::new();
+    let written = V2DeflateSerializer::new().serialize(histogram, &mut bytes);
+    written.map(|_| STANDARD.encode(bytes)).map_err(|e| e.to_string())
 }
 
 /// Whether these bytes are as long as they say, and of our shape. To be asked before they are believed:

@@ -5,11 +5,14 @@
 //! Merging is associative and commutative, so it matters neither on how many threads, processes
 //! or hosts a request ran, nor in which order their snapshots arrive.
 
+mod across;
 mod body_sizes;
 mod bottleneck;
 mod capacity;
 mod compare;
 mod counts;
+mod distribution;
+mod figures;
 mod latencies;
 mod outcome;
 mod over_rounds;
@@ -17,6 +20,7 @@ mod proof;
 mod record;
 mod recorder;
 mod resources;
+mod seconds;
 mod series;
 mod statistics;
 mod strain;
@@ -25,6 +29,9 @@ mod timeline;
 mod trend;
 mod verdict;
 
+pub use across::{
+    COMPARE_SCHEMA, ComparedRun, ComparedTarget, NotComparable, Regression, RunsRecord, Unlike,
+};
 pub use body_sizes::BodySizes;
 pub use capacity::{
     Bound, CAPACITY_SCHEMA, Capacity, CapacityRecord, CapacityRound, CapacityTarget, CurvePoint,
@@ -32,13 +39,18 @@ pub use capacity::{
 };
 pub use compare::{Cell, Comparison, Pair, Placing, compare};
 pub use counts::Counts;
+pub use distribution::Distribution;
+pub use figures::{rates, requests_per_cpu_s, speeds};
 pub use latencies::Latencies;
 pub use outcome::{Ending, ErrorKind, Outcome};
 pub use over_rounds::{LatencyOverRounds, OverRounds};
 pub use proof::{Claimed, ProofRecord};
 pub use record::*;
 pub use recorder::Recorder;
-pub use resources::{ContainerRecord, LimitsRecord, LinkRecord, MachineRecord, ResourceRecord};
+pub use resources::{
+    ContainerRecord, LimitsRecord, LinkRecord, MachineRecord, ResourceRecord, ResourceSamples,
+};
+pub use seconds::{SecondRecord, StepSeconds};
 pub use series::{GrowingSeries, Interval, Series, Snapshot};
 pub use statistics::FEWEST_ROUNDS;
 pub use strain::{LATE, Pulse, Strain};

@@ -8,9 +8,11 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::compare::Comparison;
+use super::distribution::Distribution;
 use super::over_rounds::{LatencyOverRounds, OverRounds};
 use super::proof::ProofRecord;
 use super::resources::{LimitsRecord, MachineRecord, ResourceRecord};
+use super::seconds::{SecondRecord, StepSeconds};
 use super::summary::{LatencySummary, Summary};
 use super::verdict::Verdict;
 
@@ -18,7 +20,7 @@ use super::verdict::Verdict;
 pub const SCHEMA: &str = "loadgen.run/1";
 
 /// The saved result of one run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunRecord {
     /// [`SCHEMA`].
     pub schema: String,
@@ -28,6 +30,9 @@ pub struct RunRecord {
     pub started: String,
     /// What generated data and the order of the targets in each round were seeded with.
     pub seed: u64,
+    /// The command line, program and all.
+    #[serde(default)]
+    pub command: Vec<String>,
     /// Where it ran.
     pub environment: Environment,
     /// The load that each round put on its target.
@@ -102,7 +107,7 @@ pub struct Environment {
 }
 
 /// The load of each round.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct LoadRecord {
     /// The load model: `closed` or `open`.
     pub model: String,
@@ -181,7 +186,7 @@ pub enum Bottleneck {
 }
 
 /// The results of one target.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct TargetRecord {
     /// Its name; where there are several numbers of server workers or users, these too:
     /// `sanic ×2, 500 users`.
@@ -199,6 +204,9 @@ pub struct TargetRecord {
     pub steps: Vec<Summary>,
     /// All rounds and all steps together.
     pub total: Summary,
+    /// The latencies of the expected answers of each step, by its name: all that is in `steps`.
+    #[serde(default)]
+    pub latency_histograms: BTreeMap<String, Distribution>,
     /// In the closed model, an estimate of the latencies that requests would have had that came at
     /// the same rate and waited for nobody, in µs.
     pub uncoordinated_us: Option<LatencySummary>,
@@ -264,6 +272,9 @@ pub struct RoundRecord {
     pub rows_ran_out: Vec<String>,
     /// Second by second, all steps together, from the end of the warm-up.
     pub seconds: Vec<SecondRecord>,
+    /// The same by step, where there are several: figures of the seconds that `seconds` names.
+    #[serde(default)]
+    pub steps_seconds: BTreeMap<String, StepSeconds>,
     /// CPU and memory while it was measured, by service.
     pub resources: BTreeMap<String, ResourceRecord>,
     /// How busy each logical processor was meanwhile, with whatever, in %.
@@ -286,21 +297,6 @@ pub struct ChangeRecord {
     pub users: Option<u32>,
     /// Requests per second of the whole test, in the open model.
     pub rate_per_s: Option<f64>,
-}
-
-/// One second of a round.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct SecondRecord {
-    /// From the end of the warm-up.
-    pub second: u32,
-    /// Expected answers that ended in it.
-    pub answered: u64,
-    /// Requests that failed in it.
-    pub errors: u64,
-    /// The median latency of the expected answers, in µs.
-    pub p50_us: Option<u64>,
-    /// Their 99th percentile, in µs.
-    pub p99_us: Option<u64>,
 }
 
 /// What one worker did.

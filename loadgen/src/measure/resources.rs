@@ -35,8 +35,22 @@ pub struct ResourceRecord {
     pub cpu_us_per_request: Option<f64>,
     /// Expected answers over CPU time: how many a second of one core gives.
     pub requests_per_cpu_s: Option<f64>,
+    /// In a round: the same while it went on, about once a second.
+    #[serde(default)]
+    pub samples: ResourceSamples,
     /// What its container's accounts tell besides; `None` where it ran in none.
     pub container: Option<ContainerRecord>,
+}
+
+/// What a service used, sample by sample.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct ResourceSamples {
+    /// When each was taken, in s from the end of the ramp-up.
+    pub at_s: Vec<f64>,
+    /// CPU time since the sample before, over the time since: 100 is one core.
+    pub cpu_percent: Vec<f64>,
+    /// Resident memory then.
+    pub memory_bytes: Vec<u64>,
 }
 
 /// What the kernel denied a container, and what it read and wrote. The CPU time and memory of a

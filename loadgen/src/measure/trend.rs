@@ -1,6 +1,7 @@
 //! Whether the rate still rises or falls while a round measures it.
 
-use super::record::{RoundRecord, SecondRecord};
+use super::record::RoundRecord;
+use super::seconds::SecondRecord;
 use super::statistics::{FEWEST_ROUNDS, Sample};
 
 /// Whole seconds of hold without which a round shows no trend.

@@ -1,11 +1,11 @@
 //! Who kept the rates from being higher, in words.
 
-use super::format::{count, wrap};
+use super::format::count;
 use crate::measure::{Bottleneck, RunRecord, TargetRecord};
 
 /// Who was the bottleneck, those targets together that have the same, and how near the generator
 /// came to what it can do. Nothing where nobody knows.
-pub fn bottlenecks(record: &RunRecord) -> String {
+pub fn bottlenecks(record: &RunRecord) -> Vec<String> {
     let mut groups: Vec<(&Bottleneck, Vec<&str>)> = Vec::new();
     for target in &record.targets {
         let Some(bottleneck) = &target.bottleneck else { continue };
@@ -16,19 +16,19 @@ pub fn bottlenecks(record: &RunRecord) -> String {
     }
     let known: usize = groups.iter().map(|(_, names)| names.len()).sum();
     let mut out = match groups.as_slice() {
-        [] => String::new(),
+        [] => Vec::new(),
         [(one, _)] if known == record.targets.len() => {
-            wrap(" ", &format!("bottleneck: {}", who(one, record)))
+            vec![format!("bottleneck: {}", who(one, record))]
         }
         several => {
             let part = |(bottleneck, names): &(&Bottleneck, Vec<&str>)| {
                 format!("{} for {}", who(bottleneck, record), names.join(", "))
             };
             let parts: Vec<String> = several.iter().map(part).collect();
-            wrap(" ", &format!("bottleneck: {}", parts.join("; ")))
+            vec![format!("bottleneck: {}", parts.join("; "))]
         }
     };
-    out += &headroom(record);
+    out.extend(headroom(record));
     out
 }
 
@@ -47,14 +47,11 @@ fn who(bottleneck: &Bottleneck, record: &RunRecord) -> String {
 }
 
 /// How much of what the generator can send the highest rate took.
-fn headroom(record: &RunRecord) -> String {
-    let Some(calibration) = record.calibration else { return String::new() };
+fn headroom(record: &RunRecord) -> Option<String> {
+    let calibration = record.calibration?;
     let answered = |target: &TargetRecord| target.total.rate_per_s;
     let highest = record.targets.iter().map(answered).fold(0.0, f64::max);
     let percent = (100.0 * highest / calibration.rate_per_s).ceil();
     let most = count(calibration.rate_per_s.round() as u64);
-    wrap(
-        " ",
-        &format!("loadgen sent at most {percent} % of the {most} requests/s that it can send here"),
-    )
+    Some(format!("loadgen sent at most {percent} % of the {most} requests/s that it can send here"))
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::conclusion::{Figure, conclude};
 use super::containers::containers;
 use super::differences::differences;
-use super::format::{count, duration, milliseconds, precise, rate, wrap};
+use super::format::{count, duration, milliseconds, paragraphs, precise, rate, wrap};
 use super::table::lay_out;
 use crate::measure::{Bound, CapacityRecord, CapacityTarget, CurvePoint, Placing};
 
@@ -15,21 +15,23 @@ use crate::measure::{Bound, CapacityRecord, CapacityTarget, CurvePoint, Placing}
 /// be.
 #[must_use]
 pub fn capacity<'a>(record: &CapacityRecord, folder: impl Into<Option<&'a Path>>) -> String {
-    let mut sections = vec![headline(record), capacities(record)];
+    let headlines = wrap("", &headline(record)) + &wrap(" ", &what_passes(record));
+    let mut sections = vec![headlines, capacities(record)];
     sections.extend(record.targets.iter().map(curve));
     sections.push(legend(record));
     let servers: Vec<_> = record.targets.iter().map(|t| (t.name.as_str(), &t.server)).collect();
-    sections.push(differences(&servers, true));
-    sections.push(conclusion(record));
-    sections.push(containers(&record.environment));
-    sections.push(record.targets.iter().map(ending).collect());
-    sections.push(warnings(record));
+    sections.push(paragraphs(&differences(&servers, true)));
+    sections.push(paragraphs(&conclusion(record)));
+    sections.push(paragraphs(&containers(&record.environment)));
+    sections.push(paragraphs(&endings(record)));
+    sections.push(warnings(record).iter().map(|warning| wrap(" ! ", warning)).collect());
     sections.push(saved(record, folder.into()));
     sections.retain(|section| !section.is_empty());
     sections.join("\n")
 }
 
-fn headline(record: &CapacityRecord) -> String {
+/// What was searched, and how.
+pub fn headline(record: &CapacityRecord) -> String {
     let search = &record.search;
     let seconds = |s: f64| duration(Duration::try_from_secs_f64(s).unwrap_or_default());
     let mut text =
@@ -50,11 +52,12 @@ fn headline(record: &CapacityRecord) -> String {
         1 => write!(text, ", 1 worker"),
         n => write!(text, ", {n} workers"),
     };
-    wrap("", &text) + &wrap(" ", &format!("a rate passes if it is kept, and {}", criteria(record)))
+    text
 }
 
-fn criteria(record: &CapacityRecord) -> String {
-    record.search.criteria.join(", ")
+/// What a rate must keep to count as carried.
+pub fn what_passes(record: &CapacityRecord) -> String {
+    format!("a rate passes if it is kept, and {}", record.search.criteria.join(", "))
 }
 
 const HEADER: [&str; 7] = ["", "capacity/s", "knee/s", "p50", "p99", "CPU", "CPU-µs/request"];
@@ -92,7 +95,7 @@ fn whole(value: Option<f64>) -> String {
 }
 
 /// `1,210 ±3 %`, or the bound that is known of it.
-fn figure(target: &CapacityTarget) -> String {
+pub fn figure(target: &CapacityTarget) -> String {
     let capacity = &target.capacity;
     let Some(per_s) = capacity.rate_per_s else { return "–".to_owned() };
     match (capacity.bound, capacity.confidence_95_per_s) {
@@ -143,17 +146,16 @@ fn legend(record: &CapacityRecord) -> String {
     wrap(" ", &text)
 }
 
-fn conclusion(record: &CapacityRecord) -> String {
-    let mut out = String::new();
-    for target in &record.targets {
-        if let Some(sentence) = bound(record, target) {
-            out += &wrap(" ", &format!("{} {sentence}", target.name));
-        }
-    }
+/// What was found of each target, and of each two neighbours of the ranking.
+pub fn conclusion(record: &CapacityRecord) -> Vec<String> {
+    let found = record.targets.iter();
+    let found =
+        found.filter_map(|target| Some(format!("{} {}", target.name, bound(record, target)?)));
+    let mut out: Vec<String> = found.collect();
     if let Some(comparison) = &record.comparison {
         let two = comparison.ranking.windows(2);
         let pair = |two: &[Placing]| comparison.pair(&two[0].target, &two[1].target);
-        out += &conclude(&two.filter_map(pair).collect::<Vec<_>>(), &[], Figure::Capacity);
+        out.extend(conclude(&two.filter_map(pair).collect::<Vec<_>>(), &[], Figure::Capacity));
     }
     out
 }
@@ -186,34 +188,38 @@ fn bound(record: &CapacityRecord, target: &CapacityTarget) -> Option<String> {
     }
 }
 
-fn warnings(record: &CapacityRecord) -> String {
-    let mut out = String::new();
+/// What to know before believing it.
+pub fn warnings(record: &CapacityRecord) -> Vec<String> {
+    let mut out = Vec::new();
     if !record.search.left_out.is_empty() {
         let left_out = record.search.left_out.join(", ");
-        out += &wrap(" ! ", &format!("{left_out}: not asked for, as the rate is what is searched"));
+        out.push(format!("{left_out}: not asked for, as the rate is what is searched"));
     }
     if let Some(degraded) = &record.degraded {
-        out += &wrap(" ! ", &format!("degraded: {}", degraded.reason));
+        out.push(format!("degraded: {}", degraded.reason));
     }
     if record.interrupted {
-        out += &wrap(" ! ", "interrupted: only what was measured until then is here");
+        out.push("interrupted: only what was measured until then is here".to_owned());
     }
     out
 }
 
-/// What ends a target's capacity: why the lowest rate that failed did so.
-fn ending(target: &CapacityTarget) -> String {
+/// What ends each target's capacity.
+pub fn endings(record: &CapacityRecord) -> Vec<String> {
+    record.targets.iter().filter_map(ending).collect()
+}
+
+/// Why the lowest rate that failed did so.
+fn ending(target: &CapacityTarget) -> Option<String> {
     let failed = target.trials.iter().filter(|trial| !trial.passed);
-    let Some(lowest) = failed.min_by(|a, b| a.rate_per_s.total_cmp(&b.rate_per_s)) else {
-        return String::new();
-    };
+    let lowest = failed.min_by(|a, b| a.rate_per_s.total_cmp(&b.rate_per_s))?;
     let who = if lowest.generator_limited { ", with the generator at its limit" } else { "" };
     let at = format!("{} failed at {}/s{who}", target.name, rate(lowest.rate_per_s));
-    wrap(" ", &format!("{at}: {}", lowest.reasons.join("; ")))
+    Some(format!("{at}: {}", lowest.reasons.join("; ")))
 }
 
 fn saved(record: &CapacityRecord, folder: Option<&Path>) -> String {
     let Some(folder) = folder else { return String::new() };
-    let what = if is_lab(record) { "capacity.json and logs" } else { "capacity.json" };
-    format!(" saved in {}: {what}\n", folder.display())
+    let logs = if is_lab(record) { ", logs" } else { "" };
+    format!(" saved in {}: report.html, capacity.json{logs}\n", folder.display())
 }

@@ -1,6 +1,6 @@
 //! What the load was changed to while it was on.
 
-use super::format::{count, precise, wrap};
+use super::format::{count, precise};
 use crate::measure::{ChangeRecord, RunRecord};
 
 /// A change, and since when: `200 users from second 12`.
@@ -15,7 +15,7 @@ pub fn changed(change: &ChangeRecord) -> String {
 }
 
 /// All changes of a run; nothing where all went as planned.
-pub fn changes(record: &RunRecord) -> String {
+pub fn changes(record: &RunRecord) -> Option<String> {
     let rounds = record.targets.iter().flat_map(|target| {
         target.rounds.iter().map(move |round| (&target.name, round.round, &round.changes))
     });
@@ -26,8 +26,5 @@ pub fn changes(record: &RunRecord) -> String {
             format!("{} of round {round} ({target})", changes.join(", "))
         })
         .collect();
-    match all.is_empty() {
-        true => String::new(),
-        false => wrap(" ! ", &format!("changed while it ran: {}", all.join("; "))),
-    }
+    (!all.is_empty()).then(|| format!("changed while it ran: {}", all.join("; ")))
 }

@@ -1,6 +1,5 @@
 //! The comparison in words: what was shown, what was not, and what it would take.
 
-use super::format::wrap;
 use super::matrix::scaling;
 use super::ratio::{times, what_it_takes};
 use crate::measure::{Comparison, FEWEST_ROUNDS, NoiseFloor, Pair, RunRecord};
@@ -17,42 +16,39 @@ pub enum Figure {
 }
 
 /// A sentence for each two neighbours of the ranking.
-pub fn conclusion(record: &RunRecord) -> String {
-    let Some(comparison) = &record.comparison else { return String::new() };
+pub fn conclusion(record: &RunRecord) -> Vec<String> {
+    let Some(comparison) = &record.comparison else { return Vec::new() };
     let figure = match record.load.rate_per_s {
         None => Figure::Answers,
         Some(_) => Figure::Speed,
     };
     let pairs = neighbours(record, comparison);
     let mut out = conclude(&pairs, &comparison.scaling, figure);
-    let of_cpu = cpu_neighbours(record, comparison).into_iter().filter_map(of_cpu);
-    out.extend(of_cpu.map(|sentence| wrap(" ", &sentence)));
-    out += &scaling(record);
+    out.extend(cpu_neighbours(record, comparison).into_iter().filter_map(of_cpu));
+    out.extend(scaling(record));
     if let Some(percent) = comparison.noise_floor_percent {
-        out += &wrap(" ", &noise_floor(percent, pairs.iter().any(|pair| pair.shown)));
+        out.push(noise_floor(percent, pairs.iter().any(|pair| pair.shown)));
     }
     if let Some(known) = &record.noise_floor {
         let NoiseFloor { percent, scenario, target, started } = known;
         let day = started.split('T').next().unwrap_or_default();
-        let text =
-            format!("noise floor: ±{percent:.1} % ({target} against itself, {scenario}, {day})");
-        out += &wrap(" ", &text);
+        out.push(format!(
+            "noise floor: ±{percent:.1} % ({target} against itself, {scenario}, {day})"
+        ));
     }
     out
 }
 
 /// A sentence for each of these pairs, of what `figure` says that was compared; one for all of them,
 /// and for `others` that are told elsewhere, where they have too few rounds.
-pub fn conclude(pairs: &[&Pair], others: &[Pair], figure: Figure) -> String {
-    let mut out = String::new();
+pub fn conclude(pairs: &[&Pair], others: &[Pair], figure: Figure) -> Vec<String> {
     let mut all = pairs.iter().copied().chain(others).peekable();
     match all.peek().copied() {
         Some(first) if first.rounds > 0 && all.all(|p| is_short(p) && p.rounds == first.rounds) => {
-            out += &wrap(" ", &format!("{}: {FEWEST_ROUNDS} are needed", too_few(first)));
+            vec![format!("{}: {FEWEST_ROUNDS} are needed", too_few(first))]
         }
-        _ => out.extend(pairs.iter().map(|pair| wrap(" ", &sentence(pair, figure)))),
+        _ => pairs.iter().map(|pair| sentence(pair, figure)).collect(),
     }
-    out
 }
 
 /// What the rounds of both tell of the CPU that they need; nothing where they can't tell it.

@@ -1,14 +1,13 @@
 //! What targets and backends ran in, where these were containers.
 
-use super::format::wrap;
 use crate::measure::{Environment, LimitsRecord};
 
 /// Digits of a digest that tell images apart.
 const DIGITS: usize = 12;
 
 /// podman, limits, and images; nothing where there were no containers.
-pub fn containers(environment: &Environment) -> String {
-    let Some(podman) = &environment.podman else { return String::new() };
+pub fn containers(environment: &Environment) -> Vec<String> {
+    let Some(podman) = &environment.podman else { return Vec::new() };
     let mut groups: Vec<(LimitsRecord, Vec<&str>)> = Vec::new();
     for (name, limits) in &environment.limits {
         match groups.iter_mut().find(|(same, _)| same == limits) {
@@ -22,11 +21,10 @@ pub fn containers(environment: &Environment) -> String {
         .collect();
     let images: Vec<String> =
         environment.images.iter().map(|(name, image)| format!("{name} {}", short(image))).collect();
-    let told = [
+    vec![
         format!("in containers: {podman}; {}", limits.join("; ")),
         format!("images: {}", images.join(", ")),
-    ];
-    told.map(|text| wrap(" ", &text)).concat()
+    ]
 }
 
 /// Such as `0.5 CPUs, 256 MiB`.

@@ -2,17 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use super::format::{count, wrap};
+use super::format::count;
+use super::warnings::Warning;
 use crate::measure::RunRecord;
 
 /// What was lost, and how many users were left; nothing where all went as planned.
-pub fn degraded(record: &RunRecord) -> String {
-    let Some(degraded) = &record.degraded else { return String::new() };
-    let mut out = wrap(" ! ", &format!("degraded: {}", degraded.reason));
-    if let Some(left) = users_left(record) {
-        out += &wrap("   ", &left);
-    }
-    out
+pub fn degraded(record: &RunRecord) -> Option<Warning> {
+    let what = format!("degraded: {}", record.degraded.as_ref()?.reason);
+    Some(Warning { what, more: users_left(record) })
 }
 
 /// How many of how many users there were to the end of the rounds that had too few, the most first.

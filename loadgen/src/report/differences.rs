@@ -2,12 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::format::wrap;
 use crate::measure::ServerRecord;
 
 /// What the targets are, and how they differ: what several have in common is said once. Their worker
 /// processes are said where `workers` asks for it.
-pub fn differences(servers: &[(&str, &ServerRecord)], workers: bool) -> String {
+pub fn differences(servers: &[(&str, &ServerRecord)], workers: bool) -> Vec<String> {
     let mut owners: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     let mut traits = Vec::new();
     for (target, server) in servers {
@@ -34,7 +33,7 @@ pub fn differences(servers: &[(&str, &ServerRecord)], workers: bool) -> String {
         .map(|(owners, items)| {
             let all = owners.len() > 1 && owners.len() == servers.len();
             let who = if all { "all".to_owned() } else { owners.join(", ") };
-            wrap(" ", &format!("{who}: {}", items.join("; ")))
+            format!("{who}: {}", items.join("; "))
         })
         .collect()
 }

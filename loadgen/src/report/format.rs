@@ -104,6 +104,12 @@ pub fn wrap(lead: &str, text: &str) -> String {
     out
 }
 
+/// Each sentence on lines of its own, set in by one.
+#[must_use]
+pub fn paragraphs(sentences: &[String]) -> String {
+    sentences.iter().map(|sentence| wrap(" ", sentence)).collect()
+}
+
 /// A duration in seconds or minutes, without false precision: `900ms`, `12s`, `1m 30s`.
 #[must_use]
 pub fn duration(duration: Duration) -> String {

@@ -61,9 +61,9 @@ fn way(target: &TargetRecord) -> &str {
 }
 
 /// A sentence for each line of the table from the fewest to the most.
-pub fn scaling(record: &RunRecord) -> String {
+pub fn scaling(record: &RunRecord) -> Vec<String> {
     let pairs = record.comparison.iter().flat_map(|comparison| &comparison.scaling);
-    pairs.filter_map(|pair| sentence(record, pair)).map(|text| wrap(" ", &text)).collect()
+    pairs.filter_map(|pair| sentence(record, pair)).collect()
 }
 
 /// Nothing where there are too few rounds.

@@ -1,16 +1,16 @@
 //! What was counted in the answers, and whether backends hold what they should.
 
-use super::format::{count, wrap};
+use super::format::count;
 use super::ranked::ranked;
 use crate::measure::{Claimed, ProofRecord, RunRecord, TargetRecord};
 
 /// The counters of each target, with the proofs that hold them against a backend, and then what
 /// backends should hold whatever the answers say.
-pub fn proofs(record: &RunRecord) -> String {
+pub fn proofs(record: &RunRecord) -> Vec<String> {
     let targets: Vec<&TargetRecord> =
         ranked(record).into_iter().map(|(target, _)| target).collect();
-    let counters: String = targets.iter().map(|target| counters(target)).collect();
-    counters + &values(&targets)
+    let counters = targets.iter().flat_map(|target| counters(target));
+    counters.chain(values(&targets)).collect()
 }
 
 /// A proof's question in one line, cut where it is long.
@@ -24,12 +24,12 @@ pub fn in_short(question: &str) -> String {
     }
 }
 
-fn counters(target: &TargetRecord) -> String {
-    let mut out = String::new();
+fn counters(target: &TargetRecord) -> Vec<String> {
+    let mut out = Vec::new();
     for (name, counted) in &target.counters {
         let of_counter = |proof: &&ProofRecord| proof.claimed.counter() == Some(name);
         let proofs = by_proof(target.proofs.iter().filter(of_counter));
-        let mut line = |text: &str| out += &wrap(" ", &format!("{}: {name} {text}", target.name));
+        let mut line = |text: &str| out.push(format!("{}: {name} {text}", target.name));
         if proofs.is_empty() {
             line(&count(*counted));
         }
@@ -63,9 +63,9 @@ fn sum(rounds: &[&ProofRecord], whom: &str) -> String {
 }
 
 /// A line for each proof, over all targets: there is nothing to tell of each but whether it holds.
-fn values(targets: &[&TargetRecord]) -> String {
+fn values(targets: &[&TargetRecord]) -> Vec<String> {
     let all = targets.iter().flat_map(|target| &target.proofs);
-    let mut out = String::new();
+    let mut out = Vec::new();
     for rounds in by_proof(all.filter(|proof| proof.claimed.counter().is_none())) {
         let failed: Vec<&str> = targets
             .iter()
@@ -77,8 +77,7 @@ fn values(targets: &[&TargetRecord]) -> String {
             [] => format!("= {value}"),
             failed => format!("≠ {value} for {}", failed.join(", ")),
         };
-        let line = format!("{} {held}: {}", asked(&rounds), proved(failed.is_empty()));
-        out += &wrap(" ", &line);
+        out.push(format!("{} {held}: {}", asked(&rounds), proved(failed.is_empty())));
     }
     out
 }

@@ -1,6 +1,6 @@
 //! The order of a report.
 
-use crate::measure::{Comparison, Placing, RunRecord, TargetRecord};
+use crate::measure::{Comparison, Placing, RunRecord, ServerRecord, TargetRecord};
 
 /// The targets in the order of the ranking, and then those that are in none, as they were named.
 pub fn ranked(record: &RunRecord) -> Vec<(&TargetRecord, Option<&Placing>)> {
@@ -35,4 +35,16 @@ fn is_placed(record: &RunRecord, target: &TargetRecord) -> bool {
     let is_it =
         |comparison: &Comparison| comparison.ranking.iter().any(|p| p.target == target.name);
     record.comparison.as_ref().is_none_or(is_it)
+}
+
+/// What the targets are, in the order of the ranking; in a matrix each once, though it was measured in
+/// several ways.
+pub fn servers(record: &RunRecord) -> Vec<(&str, &ServerRecord)> {
+    let mut servers: Vec<(&str, &ServerRecord)> = Vec::new();
+    for (target, _) in ranked(record) {
+        if !servers.iter().any(|(name, _)| *name == target.target) {
+            servers.push((&target.target, &target.server));
+        }
+    }
+    servers
 }

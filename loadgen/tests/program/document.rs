@@ -76,7 +76,13 @@ async fn the_shape_of_the_document_is_a_contract() {
     let server = Counting::start().await;
     let scenario = format!("load = {{ users = 4, iterations = 50 }}\n{STEP}");
     let document = tokio::task::block_in_place(|| document(&server, &scenario, &["--workers=2"]));
-    insta::assert_snapshot!(shape(&document, ""));
+    // On a slow machine there may be a sample or none.
+    let all = shape(&document, "");
+    let shape = all.lines().map(|line| match line.contains(".samples.") {
+        true => line.trim_end_matches("[]").to_owned(),
+        false => line.to_owned(),
+    });
+    insta::assert_snapshot!(shape.collect::<Vec<_>>().join("\n"));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -22,4 +22,5 @@ mod login;
 mod matrix;
 mod proofs;
 mod rows;
+mod saved;
 mod unlike;

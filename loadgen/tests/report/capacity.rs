@@ -17,6 +17,7 @@ fn record(runtime: &str, targets: Vec<CapacityTarget>) -> CapacityRecord {
         scenario: "redis3".to_owned(),
         started: "2026-11-21T08:30:00Z".to_owned(),
         seed: 1,
+        command: Vec::new(),
         environment: Environment { runtime: runtime.to_owned(), ..Environment::default() },
         search: SearchRecord {
             criteria: vec!["redis3.p99 < 100ms".to_owned(), "error_rate < 1%".to_owned()],
@@ -102,13 +103,18 @@ fn target(name: &str, rounds: &[f64], bound: Bound, lab: bool) -> CapacityTarget
     }
 }
 
-#[test]
-fn two_targets_and_how_they_compare() {
+/// Two targets whose capacity was found.
+pub fn of_two() -> CapacityRecord {
     let targets = vec![
         target("sanic", &[1_510.0, 1_540.0, 1_490.0, 1_525.0, 1_500.0], Bound::Found, true),
         target("fastapi", &[1_020.0, 1_040.0, 1_010.0, 1_000.0, 1_030.0], Bound::Found, true),
     ];
-    let text = capacity(&record("process", targets), Path::new("runs/1"));
+    record("process", targets)
+}
+
+#[test]
+fn two_targets_and_how_they_compare() {
+    let text = capacity(&of_two(), Path::new("runs/1"));
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     insta::assert_snapshot!(text);
 }

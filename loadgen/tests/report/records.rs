@@ -22,6 +22,7 @@ pub fn record(targets: Vec<TargetRecord>) -> RunRecord {
         scenario: "insert_batch".to_owned(),
         started: "2026-11-21T08:30:00Z".to_owned(),
         seed: 1,
+        command: vec!["loadgen".to_owned(), "--scenario=insert_batch".to_owned()],
         environment: Environment { runtime: "process".to_owned(), ..Environment::default() },
         load: LoadRecord {
             model: "closed".to_owned(),
@@ -70,6 +71,7 @@ pub fn target(name: &str, rates: &[f64]) -> TargetRecord {
         server: ServerRecord::default(),
         steps: vec![summary("step", mean)],
         total: summary("all", mean),
+        latency_histograms: BTreeMap::new(),
         uncoordinated_us: None,
         latency_over_rounds_us: LatencyOverRounds::default(),
         counters: BTreeMap::new(),

@@ -119,7 +119,7 @@ fn of_one_server(again: [f64; 5]) -> RunRecord {
 }
 
 /// Two targets with 1 and 4 workers under 100 and 500 users: the first scales, the other does not.
-fn of_a_matrix(rounds: usize) -> RunRecord {
+pub fn of_a_matrix(rounds: usize) -> RunRecord {
     let waves = [[0.2, -0.6, 0.4, 0.3, -0.3], [1.0, 2.5, -2.0, -3.0, 1.5]];
     let mut targets = Vec::new();
     for (name, rate, gain) in [("sanic", 1_200.0, 2.9), ("fastapi-hypercorn", 610.0, 0.93)] {

@@ -7,6 +7,7 @@ mod criteria;
 mod record;
 mod rounds;
 
+use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use tokio_util::sync::CancellationToken;
@@ -61,6 +62,7 @@ fn as_run(args: CapacityArgs) -> RunArgs {
         rounds: Some(args.rounds),
         server_workers: vec![args.server_workers],
         fail_fast: false,
+        junit: None,
         on_worker_loss: OnWorkerLoss::Fail,
     }
 }
@@ -90,15 +92,12 @@ async fn execute(
     let interrupted = interrupt.is_cancelled();
     let lab = session.lab();
     let record = record(quest, &searched, Context { environment, lab, started, interrupted });
-    let saved = folder.save_capacity(&record);
+    let page = report::capacity_html(&record);
+    let saved = folder.save_capacity(&record).and_then(|()| folder.save_page(&page));
     session.close().await;
     // Not being able to save is no reason not to show.
     let saved_in = saved.is_ok().then(|| folder.path());
-    let text = match quest.job.format {
-        Format::Table => report::capacity(&record, saved_in),
-        Format::Json => report::json(&record).unwrap_or_default(),
-    };
-    let shown = stdout.print(&text).map_err(unprinted);
+    let shown = stdout.print(&printed(quest.job.format, &record, saved_in)).map_err(unprinted);
     let exit = exit(&record, searched);
     saved.and(shown)?;
     Ok(exit)
@@ -132,6 +131,15 @@ async fn search(
         searched.failure = Some(failure);
     }
     (searched, environment)
+}
+
+pub(super) fn printed(format: Format, record: &CapacityRecord, folder: Option<&Path>) -> String {
+    match format {
+        Format::Table => report::capacity(record, folder),
+        Format::Json => report::json(record).unwrap_or_default(),
+        Format::Csv => report::capacity_csv(record),
+        Format::Markdown => report::capacity_markdown(record),
+    }
 }
 
 /// The exit code, the most urgent reason first; an error that ended the search is said here.

@@ -5,7 +5,7 @@ use std::time::SystemTime;
 use super::Quest;
 use super::rounds::{OfTarget, Searched};
 use crate::commands::Exit;
-use crate::commands::run::record::server;
+use crate::commands::run::record::{command_line, server};
 use crate::lab::Lab;
 use crate::measure::{
     CAPACITY_SCHEMA, Capacity, CapacityRecord, CapacityTarget, Degraded, Environment, SearchRecord,
@@ -38,6 +38,7 @@ pub fn record(quest: &Quest, searched: &Searched, context: Context<'_>) -> Capac
         scenario: quest.job.scenario.name.clone(),
         started: humantime::format_rfc3339_seconds(context.started).to_string(),
         seed: quest.job.seed,
+        command: command_line(),
         environment: context.environment,
         search: search(quest),
         comparison: compare_capacities(&targets),

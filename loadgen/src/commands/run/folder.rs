@@ -12,7 +12,7 @@ use crate::measure::{CapacityRecord, RunRecord};
 use crate::report;
 
 /// The documents that a folder may hold: of a run, and of a search for capacities.
-const RECORDS: [&str; 2] = ["run.json", "capacity.json"];
+pub const RECORDS: [&str; 2] = ["run.json", "capacity.json"];
 
 /// A folder that exists and can be written to.
 #[derive(Debug)]
@@ -41,24 +41,42 @@ impl RunFolder {
         &self.0
     }
 
+    /// A folder that holds a run already.
+    pub fn of_saved(path: &Path) -> Self {
+        Self(path.to_owned())
+    }
+
     /// Saves the record of a run.
     pub fn save(&self, record: &RunRecord) -> Result<(), Failure> {
-        self.save_as(RECORDS[0], record)
+        self.save_record(RECORDS[0], record)
     }
 
     /// Saves what a search for capacities found.
     pub fn save_capacity(&self, record: &CapacityRecord) -> Result<(), Failure> {
-        self.save_as(RECORDS[1], record)
+        self.save_record(RECORDS[1], record)
+    }
+
+    /// Saves the latencies of a run, as an HdrHistogram log.
+    pub fn save_latencies(&self, hlog: &str) -> Result<(), Failure> {
+        self.save_as("latencies.hlog", hlog).map_err(|e| self.failure("save the run in", &e))
+    }
+
+    /// Saves the page of what is saved here.
+    pub fn save_page(&self, html: &str) -> Result<(), Failure> {
+        self.save_as("report.html", html).map_err(|e| self.failure("save the report in", &e))
+    }
+
+    fn save_record(&self, name: &str, record: &impl Serialize) -> Result<(), Failure> {
+        report::json(record)
+            .map_err(io::Error::other)
+            .and_then(|text| self.save_as(name, &text))
+            .map_err(|e| self.failure("save the run in", &e))
     }
 
     /// Under a temporary name first, so that no half of it is ever found.
-    fn save_as(&self, name: &str, record: &impl Serialize) -> Result<(), Failure> {
+    fn save_as(&self, name: &str, text: &str) -> io::Result<()> {
         let temporary = self.0.join(format!(".{name}"));
-        report::json(record)
-            .map_err(io::Error::other)
-            .and_then(|text| fs::write(&temporary, text))
-            .and_then(|()| fs::rename(&temporary, self.0.join(name)))
-            .map_err(|e| self.failure("save the run in", &e))
+        fs::write(&temporary, text).and_then(|()| fs::rename(&temporary, self.0.join(name)))
     }
 
     fn failure(&self, verb: &str, error: &io::Error) -> Failure {

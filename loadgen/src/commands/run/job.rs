@@ -48,6 +48,8 @@ pub struct Job {
     pub calibrate: bool,
     /// Where to save the run.
     pub out: Option<PathBuf>,
+    /// The file for the thresholds as JUnit XML.
+    pub junit: Option<PathBuf>,
     /// What goes to stdout.
     pub format: Format,
 }
@@ -124,6 +126,7 @@ impl Job {
             runtime,
             calibrate: !common.no_calibrate,
             out: common.out,
+            junit: args.junit,
             format: common.format,
         })
     }

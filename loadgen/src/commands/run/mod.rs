@@ -76,6 +76,8 @@ pub(super) fn prepare(job: &Job) -> Result<(RunFolder, Layout, Stdout), Failure>
         use_huge_pages();
     }
     let folder = RunFolder::create(job.out.as_deref(), &job.scenario.name)?;
+    // Before anything is measured, so that no run ends without its file.
+    write_junit(job, "")?;
     let layout = match job.subject {
         Subject::Lab { .. } => Layout::here(job.most_server_workers()),
         Subject::Url(_) => Layout::unpinned(),
@@ -128,7 +130,7 @@ async fn execute(
     context.noise_floor = noise::known(job.runtime).filter(|_| !job.aa);
     let record = record::build(job, &measured, context);
     noise::keep(&record, job.runtime);
-    let saved = folder.save(&record);
+    let saved = save(job, folder, &record);
     session.close().await;
     // Not being able to save is no reason not to show.
     let saved_in = saved.is_ok().then(|| folder.path());
@@ -136,6 +138,22 @@ async fn execute(
     let exit = exit(&record, measured);
     saved.and(shown)?;
     Ok(exit)
+}
+
+/// Saves all that is kept of a run.
+fn save(job: &Job, folder: &RunFolder, record: &RunRecord) -> Result<(), Failure> {
+    folder.save(record)?;
+    folder.save_latencies(&report::hlog(record))?;
+    folder.save_page(&report::html(record))?;
+    write_junit(job, &report::junit(record))
+}
+
+fn write_junit(job: &Job, text: &str) -> Result<(), Failure> {
+    let Some(path) = &job.junit else { return Ok(()) };
+    std::fs::write(path, text).map_err(|e| {
+        let message = format!("--junit: cannot write {}: {e}", path.display());
+        Failure::message(Exit::Failed, message, "name a file that can be written to")
+    })
 }
 
 pub(super) async fn prepare_lab(
@@ -150,10 +168,12 @@ pub(super) async fn prepare_lab(
     Ok(Some(Lab::prepare(home.clone(), options, progress.teller()).await?))
 }
 
-fn printed(format: Format, record: &RunRecord, folder: Option<&Path>) -> String {
+pub(super) fn printed(format: Format, record: &RunRecord, folder: Option<&Path>) -> String {
     match format {
         Format::Table => report::terminal(record, folder),
         Format::Json => report::json(record).unwrap_or_default(),
+        Format::Csv => report::csv(record),
+        Format::Markdown => report::markdown(record),
     }
 }
 

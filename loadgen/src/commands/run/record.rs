@@ -18,7 +18,7 @@ use crate::lab::Lab;
 use crate::measure::{
     Bottleneck, Counts, Environment, Latencies, LatencyOverRounds, LatencySummary, LoadRecord,
     NoiseFloor, Phase, RoundRecord, RunRecord, SCHEMA, SecondRecord, Series, ServerRecord,
-    StageRecord, Summary, TargetRecord, ThresholdRecord, WorkerRecord,
+    StageRecord, StepSeconds, Summary, TargetRecord, ThresholdRecord, WorkerRecord,
 };
 use crate::scenario::{Model, Step, Until, When};
 
@@ -57,6 +57,7 @@ pub fn build(job: &Job, measured: &Measured, context: Context<'_>) -> RunRecord 
         scenario: job.scenario.name.clone(),
         started: humantime::format_rfc3339_seconds(context.started).to_string(),
         seed: job.seed,
+        command: command_line(),
         environment: context.environment,
         load: load(job, measured.workers),
         comparison: comparison::of(job, &targets, measured.stopped_early.is_some()),
@@ -71,6 +72,11 @@ pub fn build(job: &Job, measured: &Measured, context: Context<'_>) -> RunRecord 
     };
     record.verdicts = verdicts::judge(&record, &job.scenario);
     record
+}
+
+/// What this process was called with.
+pub fn command_line() -> Vec<String> {
+    std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect()
 }
 
 fn load(job: &Job, workers: u32) -> LoadRecord {
@@ -140,6 +146,7 @@ fn pool(
         url: rounds.measured.last().map(|round| round.url.clone()).unwrap_or_default(),
         server,
         steps: summaries,
+        latency_histograms: by_name(steps, by_row.into_iter().map(|c| c.answered.into())),
         uncoordinated_us: uncoordinated(job, contender.users, changed, &together(&counts), window),
         total,
         counters: counters(steps, &counts),
@@ -157,6 +164,11 @@ fn pool(
         users: contender.users,
     };
     (record, thresholds)
+}
+
+/// What belongs to each step, by its name.
+fn by_name<T>(steps: &[Step], each: impl Iterator<Item = T>) -> BTreeMap<String, T> {
+    steps.iter().map(|step| step.name.clone()).zip(each).collect()
 }
 
 /// What requests would have seen that came as often as those of the closed model, and waited for
@@ -225,6 +237,7 @@ fn round_record(steps: &[Step], round: &Round, rounds: &Rounds<'_>) -> RoundReco
         true => Vec::new(),
         false => summarize(steps, series, Phase::RampUp, Duration::ZERO).0,
     };
+    let (seconds, steps_seconds) = seconds(steps, series);
     let record = RoundRecord {
         round: round.number,
         held_s: round.yielded.held.as_secs_f64(),
@@ -238,7 +251,8 @@ fn round_record(steps: &[Step], round: &Round, rounds: &Rounds<'_>) -> RoundReco
         changes: round.changes.clone(),
         target_ended: round.ended.clone(),
         rows_ran_out: round.yielded.ran_out.iter().cloned().collect(),
-        seconds: seconds(series),
+        seconds,
+        steps_seconds,
         resources: resources(std::iter::once(&round.observed.services), answered(&held(series))),
         cpus_busy_percent: round.observed.machine.busy_percent.clone(),
         machine: round.observed.machine.taken.clone(),
@@ -249,22 +263,30 @@ fn round_record(steps: &[Step], round: &Round, rounds: &Rounds<'_>) -> RoundReco
     RoundRecord { bottleneck, ..record }
 }
 
-/// What counted, second by second: the ramp-up and the hold.
-fn seconds(series: &Series) -> Vec<SecondRecord> {
-    series
-        .seconds(&[Phase::RampUp, Phase::Hold])
-        .map(|(second, steps)| {
-            let mut answered = Latencies::default();
-            steps.iter().for_each(|step| answered.merge(&step.answered));
-            SecondRecord {
-                second,
-                answered: answered.len(),
-                errors: steps.iter().map(Counts::failures).sum(),
-                p50_us: answered.quantile(0.5),
-                p99_us: answered.quantile(0.99),
-            }
-        })
-        .collect()
+/// What counted, second by second: the ramp-up and the hold. Of all steps together, and of each where
+/// there are several.
+fn seconds(steps: &[Step], series: &Series) -> (Vec<SecondRecord>, BTreeMap<String, StepSeconds>) {
+    let (mut all, mut each) = (Vec::new(), vec![StepSeconds::default(); steps.len()]);
+    for (second, counts) in series.seconds(&[Phase::RampUp, Phase::Hold]) {
+        let counts = by_step(counts, steps.len());
+        let mut answered = Latencies::default();
+        counts.iter().for_each(|step| answered.merge(&step.answered));
+        all.push(SecondRecord {
+            second,
+            answered: answered.len(),
+            errors: counts.iter().map(Counts::failures).sum(),
+            p50_us: answered.quantile(0.5),
+            p99_us: answered.quantile(0.99),
+        });
+        for (step, counts) in each.iter_mut().zip(&counts) {
+            step.answered.push(counts.answered.len());
+            step.errors.push(counts.failures());
+            step.p50_us.push(counts.answered.quantile(0.5));
+            step.p99_us.push(counts.answered.quantile(0.99));
+        }
+    }
+    let each = if steps.len() > 1 { by_name(steps, each.into_iter()) } else { BTreeMap::new() };
+    (all, each)
 }
 
 fn answered(steps: &[Counts]) -> u64 {

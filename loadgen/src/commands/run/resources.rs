@@ -24,6 +24,8 @@ pub fn resources<'a>(
     }
     let record = |(name, usages): (&String, Vec<&ResourceRecord>)| {
         let memory_means = usages.iter().map(|usage| usage.memory_mean_bytes).sum::<u64>();
+        // Processes and seconds of one round are others than those of the next.
+        let of_round = if let [round] = usages[..] { Some(round) } else { None };
         let mean = |of: fn(&ResourceRecord) -> f64| {
             usages.iter().map(|usage| of(usage)).sum::<f64>() / usages.len() as f64
         };
@@ -38,11 +40,10 @@ pub fn resources<'a>(
             busiest_thread_percent: mean_if_known(|usage| usage.busiest_thread_percent),
             longest_wait_percent: mean_if_known(|usage| usage.longest_wait_percent),
             context_switches_per_s: mean_if_known(|usage| usage.context_switches_per_s),
-            processes_percent: match usages[..] {
-                [round] => round.processes_percent.clone(),
-                // Processes of one round are others than those of the next.
-                _ => Vec::new(),
-            },
+            processes_percent: of_round
+                .map(|one| one.processes_percent.clone())
+                .unwrap_or_default(),
+            samples: of_round.map(|one| one.samples.clone()).unwrap_or_default(),
             open_files_max: usages.iter().filter_map(|usage| usage.open_files_max).max(),
             open_files_of_limit_percent: usages
                 .iter()

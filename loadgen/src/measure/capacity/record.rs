@@ -30,6 +30,9 @@ pub struct CapacityRecord {
     /// What generated data, the order of the targets and the first rate of each search were seeded
     /// with.
     pub seed: u64,
+    /// The command line, program and all.
+    #[serde(default)]
+    pub command: Vec<String>,
     /// Where it ran.
     pub environment: Environment,
     /// How it was searched.

@@ -82,6 +82,7 @@ mod tests {
             server: ServerRecord { workers, ..ServerRecord::default() },
             steps: Vec::new(),
             total: Summary::default(),
+            latency_histograms: BTreeMap::new(),
             uncoordinated_us: None,
             latency_over_rounds_us: LatencyOverRounds::default(),
             counters: BTreeMap::new(),

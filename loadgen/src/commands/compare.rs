@@ -1,0 +1,71 @@
+//! `loadgen compare`: saved runs, held against the first of them.
+
+use std::path::Path;
+
+use super::output::print;
+use super::saved::{Record, Saved};
+use super::{Exit, Failure};
+use crate::cli::{CompareArgs, Format};
+use crate::measure::{RunRecord, RunsRecord};
+use crate::report::{compared, compared_csv, compared_markdown, json};
+
+/// Reads the runs, prints what differs, and tells by its exit code whether one lost too much.
+pub fn run(args: &CompareArgs) -> Result<Exit, Failure> {
+    let runs: Result<Vec<RunRecord>, Failure> = args.runs.iter().map(|run| read(run)).collect();
+    let runs: Vec<(String, RunRecord)> = names(&args.runs).into_iter().zip(runs?).collect();
+    let record = RunsRecord::of(&runs).map_err(|e| {
+        Failure::message(Exit::Usage, e.to_string(), "name runs of the same scenario and load")
+    })?;
+    let record = match args.fail_on_regression {
+        Some(limit) => record.judged(limit),
+        None => record,
+    };
+    print(&match args.format {
+        Format::Table => compared(&record),
+        Format::Json => json(&record).unwrap_or_default(),
+        Format::Csv => compared_csv(&record),
+        Format::Markdown => compared_markdown(&record),
+    })?;
+    exit(&record)
+}
+
+/// Of several reasons the certain one. Whoever asks for a verdict and can have none is told so.
+fn exit(record: &RunsRecord) -> Result<Exit, Failure> {
+    if !record.regressions.is_empty() {
+        return Ok(Exit::Threshold);
+    }
+    match record.unjudged.as_slice() {
+        [] => Ok(Exit::Done),
+        unjudged => {
+            let message = format!("--fail-on-regression can't be judged: {}", unjudged.join("; "));
+            let help = "measure both with five rounds or more, to their end";
+            Err(Failure::message(Exit::Failed, message, help))
+        }
+    }
+}
+
+fn read(path: &Path) -> Result<RunRecord, Failure> {
+    match Saved::read(path)?.record {
+        Record::Run(record) => Ok(*record),
+        Record::Capacity(_) => {
+            let message = format!("{}: is a search for capacities", path.display());
+            Err(Failure::message(Exit::Usage, message, "only runs can be compared so far"))
+        }
+    }
+}
+
+/// What runs are called: the names of their folders, or their paths where two have the same.
+fn names(paths: &[std::path::PathBuf]) -> Vec<String> {
+    let folder = |path: &Path| {
+        let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let folder = if path.is_dir() { Some(path.as_path()) } else { path.parent() };
+        let name = folder.and_then(Path::file_name);
+        name.map_or(path.display().to_string(), |name| name.to_string_lossy().into_owned())
+    };
+    let names: Vec<String> = paths.iter().map(|path| folder(path)).collect();
+    let is_twice = |name: &String| names.iter().filter(|other| *other == name).count() > 1;
+    match names.iter().any(is_twice) {
+        false => names,
+        true => (1..).zip(paths).map(|(n, path)| format!("{n}: {}", path.display())).collect(),
+    }
+}

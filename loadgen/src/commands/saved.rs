@@ -1,0 +1,69 @@
+//! What earlier commands saved.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use super::run::folder::RECORDS;
+use super::{Exit, Failure};
+use crate::measure::{CAPACITY_SCHEMA, CapacityRecord, RunRecord, SCHEMA};
+
+/// A record, and the folder that it is in.
+pub struct Saved {
+    /// The folder.
+    pub folder: PathBuf,
+    /// What it holds.
+    pub record: Record,
+}
+
+/// A record of any kind.
+pub enum Record {
+    /// Of a run.
+    Run(Box<RunRecord>),
+    /// Of a search for capacities.
+    Capacity(Box<CapacityRecord>),
+}
+
+/// What every record begins with.
+#[derive(Deserialize)]
+struct Head {
+    schema: String,
+}
+
+impl Saved {
+    /// Reads what `path` names: a folder, or the file in it.
+    pub fn read(path: &Path) -> Result<Self, Failure> {
+        let file = match path.is_dir() {
+            false => path.to_owned(),
+            true => RECORDS
+                .map(|name| path.join(name))
+                .into_iter()
+                .find(|file| file.exists())
+                .ok_or_else(|| wrong(path, "holds neither run.json nor capacity.json"))?,
+        };
+        let text = fs::read_to_string(&file).map_err(|e| wrong(&file, &e.to_string()))?;
+        let Head { schema } = parse(&file, &text)?;
+        let record = match schema.as_str() {
+            SCHEMA => Record::Run(parse(&file, &text)?),
+            CAPACITY_SCHEMA => Record::Capacity(parse(&file, &text)?),
+            other => {
+                let what = format!("is of the schema {other}, which this version doesn't know");
+                return Err(wrong(&file, &what));
+            }
+        };
+        let folder = file.parent().filter(|folder| *folder != Path::new(""));
+        Ok(Self { folder: folder.unwrap_or(Path::new(".")).to_owned(), record })
+    }
+}
+
+fn parse<T: DeserializeOwned>(file: &Path, text: &str) -> Result<T, Failure> {
+    let read = serde_json::from_str(text);
+    read.map_err(|e| wrong(file, &format!("is no record that this version can read: {e}")))
+}
+
+fn wrong(path: &Path, what: &str) -> Failure {
+    let message = format!("{}: {what}", path.display());
+    Failure::message(Exit::Usage, message, "name a run's folder, such as runs/TIME-SCENARIO")
+}

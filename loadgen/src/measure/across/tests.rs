@@ -1,0 +1,115 @@
+use super::*;
+use crate::measure::{Environment, LoadRecord, RoundRecord, SCHEMA, Summary};
+
+fn target(name: &str, rates: &[f64]) -> TargetRecord {
+    let round = |(round, rate): (u32, &f64)| RoundRecord {
+        round,
+        whole: true,
+        total: Summary { rate_per_s: *rate, ..Summary::default() },
+        ..RoundRecord::default()
+    };
+    TargetRecord {
+        name: name.to_owned(),
+        target: name.to_owned(),
+        rounds: (1..).zip(rates).map(round).collect(),
+        ..TargetRecord::default()
+    }
+}
+
+fn run(name: &str, targets: Vec<TargetRecord>) -> (String, RunRecord) {
+    let record = RunRecord {
+        schema: SCHEMA.to_owned(),
+        load: LoadRecord { model: "closed".to_owned(), ..LoadRecord::default() },
+        environment: Environment { kernel: "6.1".to_owned(), ..Environment::default() },
+        targets,
+        ..RunRecord::default()
+    };
+    (name.to_owned(), record)
+}
+
+const RATES: [f64; 5] = [1000.0, 1010.0, 990.0, 1005.0, 995.0];
+
+#[test]
+fn each_target_is_compared_with_itself_and_with_nobody_else() {
+    let runs = [
+        run("before", vec![target("a", &RATES), target("b", &RATES)]),
+        run("after", vec![target("b", &RATES), target("a", &RATES.map(|r| r * 0.9))]),
+        run("later", vec![target("a", &RATES), target("c", &RATES)]),
+    ];
+    let compared = RunsRecord::of(&runs).unwrap();
+    let pairs = &compared.comparison.pairs;
+    let mut named: Vec<[&str; 2]> = pairs.iter().map(|p| [&*p.better, &*p.worse]).collect();
+    named.iter_mut().for_each(|two| two.sort_unstable());
+    named.sort_unstable();
+    assert_eq!(
+        named,
+        [["a (after)", "a (before)"], ["a (before)", "a (later)"], ["b (after)", "b (before)"]]
+    );
+    let names: Vec<&str> = compared.targets.iter().map(|one| one.name.as_str()).collect();
+    assert_eq!(names, ["a (before)", "a (after)", "a (later)", "b (before)", "b (after)"]);
+}
+
+#[test]
+fn a_regression_is_shown_and_beyond_the_limit() {
+    let noisy = [700.0, 1100.0, 800.0, 1050.0, 900.0];
+    let runs = |after: [f64; 5]| {
+        [run("before", vec![target("a", &RATES)]), run("after", vec![target("a", &after)])]
+    };
+    let judged = |after, limit| RunsRecord::of(&runs(after)).unwrap().judged(limit);
+    // A ninth of a percent more or less in each round, so that differences have an interval.
+    let slower = [898.0, 911.0, 890.0, 906.0, 895.0];
+    let record = judged(slower, 5.0);
+    let [regression] = &record.regressions[..] else { panic!("{record:?}") };
+    assert!((9.0..11.0).contains(&regression.percent), "{regression:?}");
+    assert_eq!((regression.target.as_str(), regression.run.as_str()), ("a", "after"));
+    assert_eq!(judged(slower, 15.0).regressions, []);
+    assert_eq!(judged(noisy, 5.0).regressions, [], "a loss of 10 % that may be chance");
+    let faster = slower.map(|rate| rate * 1.3);
+    assert_eq!(judged(faster, 5.0).regressions, [], "a gain");
+}
+
+#[test]
+fn too_few_rounds_are_no_verdict() {
+    let few =
+        [run("before", vec![target("a", &RATES)]), run("after", vec![target("a", &RATES[..4])])];
+    let judged = RunsRecord::of(&few).unwrap().judged(5.0);
+    assert_eq!(judged.regressions, []);
+    assert_eq!(judged.unjudged.len(), 1, "{judged:?}");
+}
+
+#[test]
+fn what_differs_is_named_with_what_it_is_in_each() {
+    let mut runs =
+        [run("before", vec![target("a", &RATES)]), run("after", vec![target("a", &RATES)])];
+    runs[1].1.environment.kernel = "6.2".to_owned();
+    runs[1].1.environment.python = Some("3.13".to_owned());
+    runs[1].1.load.users = 7;
+    runs[1].1.seed = 99;
+    let unlike = RunsRecord::of(&runs).unwrap().unlike;
+    let of = |what: &str, values: [Option<&str>; 2]| Unlike {
+        what: what.to_owned(),
+        values: values.map(|value| value.map(str::to_owned)).to_vec(),
+    };
+    assert_eq!(
+        unlike,
+        [
+            of("environment.kernel", [Some("6.1"), Some("6.2")]),
+            of("environment.python", [None, Some("3.13")]),
+            of("load.users", [Some("0"), Some("7")]),
+        ]
+    );
+}
+
+#[test]
+fn what_can_not_be_compared_is_refused() {
+    let closed = || run("closed", vec![target("a", &RATES)]);
+    let mut open = run("open", vec![target("a", &RATES)]);
+    open.1.load.rate_per_s = Some(500.0);
+    let models = NotComparable::Models("closed".to_owned(), "open".to_owned());
+    assert_eq!(RunsRecord::of(&[closed(), open.clone()]), Err(models.clone()));
+    assert_eq!(RunsRecord::of(&[open, closed()]), Err(models));
+    assert_eq!(RunsRecord::of(&[closed()]), Err(NotComparable::One));
+    let other = run("other", vec![target("b", &RATES)]);
+    let nothing = NotComparable::NothingInCommon("closed".to_owned());
+    assert_eq!(RunsRecord::of(&[closed(), other]), Err(nothing));
+}

@@ -1,0 +1,128 @@
+//! How a run was made: its load, where it ran, and how to repeat it.
+
+use std::time::Duration;
+
+use maud::{Markup, html};
+
+use crate::measure::{Environment, RunRecord};
+use crate::report::format::{count, duration, precise};
+
+/// The load of each round.
+pub fn load(record: &RunRecord) -> Markup {
+    let load = &record.load;
+    let seconds = |s: f64| duration(Duration::try_from_secs_f64(s).unwrap_or_default());
+    let amount = if load.rate_per_s.is_some() { "requests/s" } else { "users" };
+    let stages: Vec<String> = load
+        .stages
+        .iter()
+        .map(|stage| format!("to {} {amount} over {}", precise(stage.to), seconds(stage.over_s)))
+        .collect();
+    let sent =
+        record.calibration.map(|c| format!("{} requests/s", count(c.rate_per_s.round() as u64)));
+    list(&[
+        ("Model", Some(load.model.clone())),
+        ("Users", Some(count(load.users.into()))),
+        ("Rate", load.rate_per_s.map(|rate| format!("{} requests/s", precise(rate)))),
+        ("Arrivals", load.arrivals.clone()),
+        ("Stages", (!stages.is_empty()).then(|| stages.join(", "))),
+        ("Think time", load.think_time.clone()),
+        ("Warm-up", Some(seconds(load.warmup_s))),
+        ("Ramp-up", (load.ramp_up_s > 0.0).then(|| seconds(load.ramp_up_s))),
+        ("Held for", load.duration_s.map(seconds)),
+        ("Iterations", load.iterations.map(count)),
+        ("Rounds", Some(load.rounds.to_string())),
+        ("Workers", (load.workers > 0).then(|| load.workers.to_string())),
+        ("Seed", Some(record.seed.to_string())),
+        ("The generator can send", sent),
+    ])
+}
+
+/// Where it ran.
+pub fn environment(environment: &Environment) -> Markup {
+    let of = environment;
+    let text = |text: &String| (!text.is_empty()).then(|| text.clone());
+    let cpus = of.cpus.iter().filter(|(_, cpus)| !cpus.is_empty()).map(|(part, cpus)| {
+        let cpus: Vec<String> = cpus.iter().map(ToString::to_string).collect();
+        format!("{part} {}", cpus.join(", "))
+    });
+    let cpus: Vec<String> = cpus.collect();
+    let backends: Vec<String> =
+        of.backends.iter().map(|(name, version)| format!("{name} {version}")).collect();
+    let memory = format!("{} GB", precise((of.memory_bytes as f64 / 1e8).round() / 10.0));
+    list(&[
+        ("loadgen", text(&of.loadgen)),
+        ("Commit", of.git_commit.clone()),
+        ("Operating system", text(&of.os)),
+        ("Kernel", text(&of.kernel)),
+        ("Processor", text(&of.cpu_model)),
+        ("Cores", (of.cores > 0).then(|| of.cores.to_string())),
+        ("Memory", (of.memory_bytes > 0).then_some(memory)),
+        ("CPUs", (!cpus.is_empty()).then(|| cpus.join("; "))),
+        ("Targets ran as", text(&of.runtime)),
+        ("Python", of.python.clone()),
+        ("Backends", (!backends.is_empty()).then(|| backends.join(", "))),
+        ("Lock file's SHA-256", of.lock_sha256.clone()),
+    ])
+}
+
+/// The command line that measures the same again.
+pub fn repeat(command: &[String], seed: u64) -> Markup {
+    html! {
+        @if command.is_empty() {
+            p { "The record is of an earlier version, which did not keep its command line." }
+        } @else {
+            pre tabindex="0" { code { (again(command, seed)) } }
+        }
+    }
+}
+
+fn list(items: &[(&str, Option<String>)]) -> Markup {
+    html! {
+        dl {
+            @for (term, value) in items {
+                @if let Some(value) = value { div { dt { (term) } dd { (value) } } }
+            }
+        }
+    }
+}
+
+/// The same with the seed that was drawn, and without its folder, which holds a run now.
+fn again(command: &[String], seed: u64) -> String {
+    let mut words: Vec<String> = Vec::new();
+    let mut all = command.iter();
+    while let Some(word) = all.next() {
+        match word.as_str() {
+            "--out" | "-o" => drop(all.next()),
+            word if word.starts_with("--out=") => {}
+            word => words.push(quoted(word)),
+        }
+    }
+    if !words.iter().any(|word| word == "--seed" || word.starts_with("--seed=")) {
+        words.push(format!("--seed {seed}"));
+    }
+    words.join(" ")
+}
+
+/// As a shell takes it.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@%+".contains(c);
+    match !word.is_empty() && word.chars().all(plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_is_repeated_with_its_seed_into_a_folder_of_its_own() {
+        let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        let repeated = |text| again(&words(text), 7);
+        assert_eq!(repeated("loadgen -s redis3"), "loadgen -s redis3 --seed 7");
+        assert_eq!(repeated("loadgen --out a --seed=1 -o b --out=c -u 5"), "loadgen --seed=1 -u 5");
+        let odd = ["loadgen".to_owned(), "it's $HOME".to_owned(), String::new()];
+        assert_eq!(again(&odd, 7), r"loadgen 'it'\''s $HOME' '' --seed 7");
+    }
+}

@@ -1,0 +1,150 @@
+//! The page of a search for capacities.
+
+use std::collections::BTreeSet;
+
+use maud::{Markup, html};
+
+use super::about::{environment, repeat};
+use super::chart::{Chart, Charts, Line, Over, ms, short};
+use super::{chooser, figures, header, page, sentences};
+use crate::measure::{CapacityRecord, CapacityTarget, CurvePoint};
+use crate::report::capacity::{conclusion, endings, figure, headline, warnings, what_passes};
+use crate::report::differences::differences;
+use crate::report::format::{milliseconds, precise, rate};
+
+/// The page, from the record alone.
+#[must_use]
+pub fn capacity_html(record: &CapacityRecord) -> String {
+    let names = record.targets.iter().map(|target| target.name.clone()).collect();
+    let mut charts = Charts { targets: names, charts: Vec::new() };
+    let drawn = [
+        curves(record, "Median latency", |point| point.latency_us.p50),
+        curves(record, "99th percentile of latency", |point| point.latency_us.p99),
+    ];
+    let numbers: Vec<usize> = drawn.into_iter().filter_map(|chart| charts.add(chart)).collect();
+    let servers: Vec<_> = record.targets.iter().map(|t| (t.name.as_str(), &t.server)).collect();
+    let content = html! {
+        (header("Capacity", &record.scenario, &headline(record), &record.started))
+        main id="main" {
+            section aria-labelledby="findings" {
+                h2 id="findings" { "What was found" }
+                (sentences(&[vec![what_passes(record)], conclusion(record), endings(record)].concat()))
+                @if !warnings(record).is_empty() {
+                    h3 { "Before you believe it" }
+                    (sentences(&warnings(record)))
+                }
+            }
+            (capacities(record))
+            (chooser(&charts))
+            section {
+                h2 { "Latency over throughput" }
+                (figures(&charts, &numbers))
+                @for target in &record.targets { (points(target)) }
+            }
+            section { h2 { "The servers" } (sentences(&differences(&servers, true))) }
+            section { h2 { "The environment" } (environment(&record.environment)) }
+            section { h2 { "To repeat it" } (repeat(&record.command, record.seed)) }
+        }
+    };
+    page(&record.scenario, &content, &charts)
+}
+
+fn capacities(record: &CapacityRecord) -> Markup {
+    html! {
+        section {
+            h2 id="ranking" { "Capacities" }
+            div.scroll tabindex="0" role="region" aria-labelledby="ranking" {
+                table.ranking {
+                    caption {
+                        span {
+                            "The highest rate that passes, with its 95 % confidence interval; the knee "
+                            "is where throughput over mean latency is greatest, with its latencies in ms"
+                        }
+                    }
+                    thead {
+                        tr {
+                            @for name in ["Target", "Requests/s", "95 % interval", "Knee, requests/s", "p50", "p99"] {
+                                th scope="col" { (name) }
+                            }
+                        }
+                    }
+                    tbody { @for target in &record.targets { (row(target)) } }
+                }
+            }
+        }
+    }
+}
+
+fn row(target: &CapacityTarget) -> Markup {
+    let knee = target.knee.as_ref();
+    let latency = |of: fn(&CurvePoint) -> Option<u64>| milliseconds(knee.and_then(of));
+    html! {
+        tr {
+            th scope="row" { (target.name) }
+            td { (figure(target)) }
+            td {
+                @match target.capacity.confidence_95_per_s {
+                    Some([low, high]) => { (rate(low)) "–" (rate(high)) }
+                    None => { "–" }
+                }
+            }
+            td { (knee.map_or("–".to_owned(), |knee| rate(knee.rate_per_s))) }
+            td { (latency(|point| point.latency_us.p50)) }
+            td { (latency(|point| point.latency_us.p99)) }
+        }
+    }
+}
+
+/// A target's curve in figures.
+fn points(target: &CapacityTarget) -> Markup {
+    let label = format!("Curve of {}", target.name);
+    html! {
+        h3 { (target.name) }
+        div.scroll tabindex="0" role="region" aria-label=(label) {
+            table {
+                thead {
+                    tr {
+                        @for name in ["Rate/s", "Answered/s", "Errors", "p50", "p99", "Passed"] {
+                            th scope="col" { (name) }
+                        }
+                    }
+                }
+                tbody {
+                    @for point in &target.curve {
+                        tr {
+                            th scope="row" {
+                                (rate(point.rate_per_s))
+                                @if target.knee.as_ref() == Some(point) { " (knee)" }
+                            }
+                            td { (rate(point.answered_per_s)) }
+                            td { (precise(point.error_rate * 100.0)) " %" }
+                            td { (milliseconds(point.latency_us.p50)) }
+                            td { (milliseconds(point.latency_us.p99)) }
+                            td { (point.passed) "/" (point.trials) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A latency of all targets over the rates that they answered.
+fn curves(record: &CapacityRecord, title: &str, of: fn(&CurvePoint) -> Option<u64>) -> Chart {
+    let place = |point: &CurvePoint| (point.answered_per_s * 10.0).round() as u64;
+    let places: BTreeSet<u64> =
+        record.targets.iter().flat_map(|target| target.curve.iter().map(place)).collect();
+    let lines = record.targets.iter().enumerate().map(|(target, of_target)| {
+        let value = |at: &u64| of(of_target.curve.iter().find(|p| place(p) == *at)?).map(ms);
+        Line { target, values: places.iter().map(value).collect() }
+    });
+    Chart {
+        title: title.to_owned(),
+        note: String::new(),
+        over: Over::Throughput,
+        unit: "ms",
+        x: places.iter().map(|tenths| short(*tenths as f64 / 10.0)).collect(),
+        marks: Vec::new(),
+        lines: lines.collect(),
+    }
+}

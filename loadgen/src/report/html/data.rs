@@ -1,0 +1,243 @@
+//! The charts of a run, from its record.
+
+use super::chart::{Chart, Charts, Line, Over, ms, short};
+use super::time::{Axis, highest, mean};
+use crate::measure::{Distribution, ResourceRecord, RoundRecord, RunRecord, TargetRecord};
+
+/// How many values a page may have for each figure over time, and for each distribution: more make it
+/// slow to open, and large.
+const VALUES: usize = 100_000;
+
+/// Makes the charts of a run. Targets come in the order of the report.
+pub struct Drawing<'a> {
+    targets: Vec<&'a TargetRecord>,
+    axis: Axis,
+    ramp_up_s: f64,
+    /// The most buckets of a distribution.
+    buckets: usize,
+    /// What was drawn so far.
+    pub charts: Charts,
+}
+
+/// What happened in a second, to one step or to all.
+struct Second {
+    second: u32,
+    answered: u64,
+    errors: u64,
+    p50_us: Option<u64>,
+    p99_us: Option<u64>,
+}
+
+impl<'a> Drawing<'a> {
+    /// Of these targets of `record`.
+    pub fn new(record: &RunRecord, targets: Vec<&'a TargetRecord>) -> Self {
+        let steps = targets.first().map_or(1, |target| target.steps.len()).max(1);
+        let lines = (targets.len() * (steps + usize::from(steps > 1))).max(1);
+        let names = targets.iter().map(|target| target.name.clone()).collect();
+        Self {
+            axis: Axis::new(record, (VALUES / lines).clamp(50, 1_500)),
+            ramp_up_s: record.load.ramp_up_s,
+            buckets: (VALUES / lines).clamp(100, 2_000),
+            charts: Charts { targets: names, charts: Vec::new() },
+            targets,
+        }
+    }
+
+    /// Latency by percentile and the distribution of one step.
+    pub fn latencies(&mut self, step: &str) -> Vec<usize> {
+        let known = |target: &&'a TargetRecord| target.latency_histograms.get(step);
+        let all: Vec<Option<&Distribution>> = self.targets.iter().map(known).collect();
+        let percentiles = Chart {
+            title: "Latency by percentile".to_owned(),
+            note: "as far as ten requests were slower".to_owned(),
+            over: Over::Percentile,
+            unit: "ms",
+            x: Distribution::shares().map(|q| short(-(1.0 - q).log10())).collect(),
+            marks: Vec::new(),
+            lines: lines(&all, |all| all.curve().into_iter().map(|us| Some(ms(us))).collect()),
+        };
+        let width_us = width_us(&all);
+        let distribution = Chart {
+            title: "Distribution of latency".to_owned(),
+            note: format!("share of requests in each {} ms", width_us as f64 / 1e3),
+            over: Over::Latency,
+            unit: "%",
+            x: (0..self.buckets).map(|i| short((i as u64 * width_us) as f64 / 1e3)).collect(),
+            marks: Vec::new(),
+            lines: lines(&all, |all| shares(all, width_us, self.buckets)),
+        };
+        [percentiles, distribution].into_iter().filter_map(|c| self.charts.add(c)).collect()
+    }
+
+    /// What happened second by second to one step, or to all where none is named.
+    pub fn over_time(&mut self, step: Option<&str>) -> Vec<usize> {
+        let rate = |n: fn(&Second) -> u64| {
+            move |seconds: Vec<Second>, length: f64| per_second(&seconds, length, n)
+        };
+        let latency = |of: fn(&Second) -> Option<u64>| {
+            move |seconds: Vec<Second>, _: f64| {
+                let figure = |second: &Second| Some((second.second, ms(of(second)?)));
+                seconds.iter().filter_map(figure).collect::<Vec<_>>()
+            }
+        };
+        let drawn = [
+            self.of_seconds(step, "Expected answers", "1/s", mean, rate(|s| s.answered)),
+            self.of_seconds(step, "Median latency", "ms", highest, latency(|s| s.p50_us)),
+            self.of_seconds(
+                step,
+                "99th percentile of latency",
+                "ms",
+                highest,
+                latency(|s| s.p99_us),
+            ),
+            self.of_seconds(step, "Failed requests", "1/s", mean, rate(|s| s.errors)),
+        ];
+        // No chart of no errors.
+        let tells = |chart: &Chart| {
+            chart
+                .lines
+                .iter()
+                .flat_map(|line| &line.values)
+                .any(|value| value.is_some_and(|v| v > 0.0))
+        };
+        drawn.into_iter().filter(tells).filter_map(|chart| self.charts.add(chart)).collect()
+    }
+
+    fn of_seconds(
+        &self,
+        step: Option<&str>,
+        what: &str,
+        unit: &'static str,
+        together: fn(&[f64]) -> f64,
+        figures: impl Fn(Vec<Second>, f64) -> Vec<(u32, f64)>,
+    ) -> Chart {
+        let of = |round: &RoundRecord| figures(seconds(round, step), self.ramp_up_s + round.held_s);
+        let line = |target: &TargetRecord| self.axis.line(&target.rounds, of, together);
+        let how = if unit == "ms" { "the highest" } else { "the mean" };
+        self.chart(what, unit, how, line)
+    }
+
+    /// CPU and memory of `service` while the load was held.
+    pub fn resources(&mut self, service: &str) -> Vec<usize> {
+        let draw = |what: &str, unit, figure: fn(&ResourceRecord) -> Vec<f64>| {
+            let of = |round: &RoundRecord| {
+                let Some(used) = round.resources.get(service) else { return Vec::new() };
+                let at = |at_s: &f64| (self.ramp_up_s + at_s - 0.5).max(0.0) as u32;
+                used.samples.at_s.iter().map(at).zip(figure(used)).collect()
+            };
+            let line = |target: &TargetRecord| self.axis.line(&target.rounds, of, mean);
+            self.chart(&format!("{what} of {}", named(service)), unit, "the mean", line)
+        };
+        let memory = |used: &ResourceRecord| {
+            used.samples.memory_bytes.iter().map(|bytes| *bytes as f64 / 1e6).collect()
+        };
+        let cpu = |used: &ResourceRecord| used.samples.cpu_percent.clone();
+        let drawn = [draw("CPU", "% of one core", cpu), draw("Memory", "MB", memory)];
+        drawn.into_iter().filter_map(|chart| self.charts.add(chart)).collect()
+    }
+
+    fn chart(
+        &self,
+        what: &str,
+        unit: &'static str,
+        how: &str,
+        line: impl Fn(&TargetRecord) -> Vec<Option<f64>>,
+    ) -> Chart {
+        let note = match self.axis.width() {
+            1 => String::new(),
+            n => format!("{how} of each {n} s"),
+        };
+        let all: Vec<_> = self.targets.iter().map(|target| Some(*target)).collect();
+        Chart {
+            title: format!("{what} over time"),
+            note,
+            over: Over::Time,
+            unit,
+            x: self.axis.x(),
+            marks: self.axis.marks(),
+            lines: lines(&all, line),
+        }
+    }
+}
+
+/// What a person calls a service of the record.
+fn named(service: &str) -> &str {
+    if service == "target" { "the server" } else { service }
+}
+
+/// A line for each target of which there is something.
+fn lines<T>(all: &[Option<&T>], values: impl Fn(&T) -> Vec<Option<f64>>) -> Vec<Line> {
+    let known = all.iter().enumerate().filter_map(|(target, of)| Some((target, (*of)?)));
+    known.map(|(target, of)| Line { target, values: values(of) }).collect()
+}
+
+/// Buckets of 1 ms; of 0.1 ms where nine requests in ten of each target took less than 10 ms.
+fn width_us(all: &[Option<&Distribution>]) -> u64 {
+    let p90 = all.iter().flatten().filter_map(|all| all.latencies().quantile(0.9)).max();
+    if p90.is_some_and(|us| us < 10_000) { 100 } else { 1_000 }
+}
+
+/// The share of all in each bucket, in %, up to the one that holds the last of 999 in 1,000.
+fn shares(all: &Distribution, width_us: u64, most: usize) -> Vec<Option<f64>> {
+    let last = all.latencies().quantile(0.999).or(all.latencies().max()).unwrap_or(0);
+    let shown = usize::try_from(last / width_us + 1).unwrap_or(most).min(most);
+    let share = |n: u64| Some(short(100.0 * n as f64 / all.latencies().len().max(1) as f64));
+    all.buckets(width_us, shown).into_iter().map(share).collect()
+}
+
+/// A round second by second; of one step as far as the record tells.
+fn seconds(round: &RoundRecord, step: Option<&str>) -> Vec<Second> {
+    let of_step = step.and_then(|step| round.steps_seconds.get(step));
+    let one = |(i, all): (usize, &crate::measure::SecondRecord)| match of_step {
+        None => Second {
+            second: all.second,
+            answered: all.answered,
+            errors: all.errors,
+            p50_us: all.p50_us,
+            p99_us: all.p99_us,
+        },
+        Some(step) => Second {
+            second: all.second,
+            answered: step.answered.get(i).copied().unwrap_or(0),
+            errors: step.errors.get(i).copied().unwrap_or(0),
+            p50_us: step.p50_us.get(i).copied().flatten(),
+            p99_us: step.p99_us.get(i).copied().flatten(),
+        },
+    };
+    round.seconds.iter().enumerate().map(one).collect()
+}
+
+/// How many there were in each second; none in those that the record leaves out. The load ended after
+/// `length` s, so that the last second may be a part of one: a small part tells nothing.
+fn per_second(seconds: &[Second], length: f64, n: fn(&Second) -> u64) -> Vec<(u32, f64)> {
+    let end = seconds.last().map_or(0, |last| last.second + 1);
+    let mut rates: Vec<(u32, f64)> = (0..end).map(|second| (second, 0.0)).collect();
+    for second in seconds {
+        rates[second.second as usize].1 = n(second) as f64;
+    }
+    if let Some((second, rate)) = rates.last_mut() {
+        let part = (length - f64::from(*second)).min(1.0);
+        match part < 0.2 {
+            true => drop(rates.pop()),
+            false => *rate /= part,
+        }
+    }
+    rates
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seconds_without_anything_count_and_the_last_is_a_part() {
+        let second =
+            |second, answered| Second { second, answered, errors: 0, p50_us: None, p99_us: None };
+        let seconds = [second(0, 100), second(2, 50)];
+        let rates = |length| per_second(&seconds, length, |second| second.answered);
+        assert_eq!(rates(2.5), [(0, 100.0), (1, 0.0), (2, 100.0)]);
+        assert_eq!(rates(2.1), [(0, 100.0), (1, 0.0)]);
+        assert_eq!(rates(7.0), [(0, 100.0), (1, 0.0), (2, 50.0)]);
+        assert_eq!(per_second(&[], 1.0, |second| second.errors), []);
+    }
+}

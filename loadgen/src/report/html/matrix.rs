@@ -1,0 +1,67 @@
+//! Targets with several numbers of server workers and users, as a matrix.
+
+use std::collections::BTreeSet;
+
+use maud::{Markup, html};
+
+use crate::measure::{RunRecord, TargetRecord};
+use crate::report::format::{count, half_width, rate};
+
+/// A row for each target and number of server workers, a column for each number of users: the rates
+/// with their intervals. Nothing where there is one number of each.
+pub fn matrix(record: &RunRecord) -> Markup {
+    let users: BTreeSet<u32> = record.targets.iter().map(|target| target.users).collect();
+    let mut rows: Vec<(&str, u32)> = Vec::new();
+    for target in &record.targets {
+        let row = (target.target.as_str(), target.server.workers);
+        if !rows.contains(&row) {
+            rows.push(row);
+        }
+    }
+    let cell = |(name, workers): (&str, u32), users: u32| {
+        let is_it = |target: &&TargetRecord| {
+            (target.target.as_str(), target.server.workers, target.users) == (name, workers, users)
+        };
+        record.targets.iter().find(is_it)
+    };
+    html! {
+        @if record.is_matrix() && (users.len() > 1 || rows.iter().any(|row| row.1 != rows[0].1)) {
+            section {
+                h2 id="matrix" { "Matrix" }
+                div.scroll tabindex="0" role="region" aria-labelledby="matrix" {
+                    table {
+                        caption { span { "Expected answers per second, ± the 95 % confidence interval" } }
+                        thead {
+                            tr {
+                                th scope="col" { "Target" }
+                                th scope="col" { "Server workers" }
+                                @for n in &users { th scope="col" { (count((*n).into())) " users" } }
+                            }
+                        }
+                        tbody {
+                            @for row in &rows {
+                                tr {
+                                    th scope="row" { (row.0) }
+                                    td { (row.1) }
+                                    @for n in &users { td { (shown(record, cell(*row, *n))) } }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn shown(record: &RunRecord, target: Option<&TargetRecord>) -> String {
+    let Some(target) = target else { return "–".to_owned() };
+    let comparison = record.comparison.as_ref();
+    let placing = comparison.and_then(|c| c.ranking.iter().find(|p| p.target == target.name));
+    match placing.and_then(|placing| Some((placing.rate_per_s, placing.confidence_95_per_s?))) {
+        Some((mean, [_, high])) if mean > 0.0 => {
+            format!("{} ±{}", rate(mean), half_width(mean, high).trim())
+        }
+        _ => rate(placing.map_or(target.total.rate_per_s, |placing| placing.rate_per_s)),
+    }
+}

@@ -1,0 +1,149 @@
+//! `report.html`: a run as a page that stands alone. It loads nothing, from nowhere; what is drawn is in
+//! it as JSON, and its style and script are the files in `assets/`.
+//!
+//! Tables and sentences are plain HTML, so that they are there without JavaScript, in print, and for
+//! screen readers. maud escapes all that comes from outside: names, URLs, sentences about errors.
+
+mod about;
+mod capacity;
+mod chart;
+mod data;
+mod matrix;
+mod ranking;
+mod run;
+mod time;
+
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+pub use self::capacity::capacity_html;
+use self::chart::{Chart, Charts};
+pub use self::run::html;
+
+const STYLE: &str = include_str!("../assets/report.css");
+const SCRIPT: &str = include_str!("../assets/report.js");
+const UPLOT_STYLE: &str = include_str!("../assets/uplot/uPlot.min.css");
+const UPLOT: &str = include_str!("../assets/uplot/uPlot.iife.min.js");
+
+/// What the browser may do with the page: nothing but show it.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'";
+
+/// A page of this title, with the charts that are in its content.
+fn page(title: &str, content: &Markup, charts: &Charts) -> String {
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta http-equiv="Content-Security-Policy" content=(POLICY);
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="generator" content={ "loadgen " (env!("CARGO_PKG_VERSION")) };
+                title { (title) " – loadgen" }
+                style { (PreEscaped(UPLOT_STYLE)) (PreEscaped(STYLE)) }
+            }
+            body {
+                a.skip href="#main" { "Skip to the results" }
+                (content)
+                script type="application/json" id="charts" { (PreEscaped(data(charts))) }
+                script { (PreEscaped(UPLOT)) }
+                script { (PreEscaped(SCRIPT)) }
+            }
+        }
+    };
+    page.into_string()
+}
+
+/// The charts as JSON in which nothing can end the element that holds it.
+fn data(charts: &Charts) -> String {
+    // Without maps whose keys are no strings, and without numbers that JSON lacks, nothing can fail.
+    serde_json::to_string(charts).unwrap_or_default().replace('<', "\\u003c")
+}
+
+/// The head of a page: what it is of, what can be switched on it, and whose lines the charts have.
+fn header(kind: &str, name: &str, headline: &str, started: &str) -> Markup {
+    let told = headline.strip_prefix(name).and_then(|rest| rest.strip_prefix(": "));
+    let headline = told.unwrap_or(headline);
+    html! {
+        header {
+            div.title {
+                p.kind { (kind) }
+                button type="button" id="theme" aria-pressed="false" { "Dark" }
+            }
+            h1 { (name) }
+            p.headline { (headline) }
+            p.started { "Started " time datetime=(started) { (started) } }
+        }
+    }
+}
+
+/// What chooses the targets whose lines are drawn.
+fn chooser(charts: &Charts) -> Markup {
+    html! {
+        @if !charts.charts.is_empty() {
+            form.chooser {
+                fieldset {
+                    legend { "Targets in the charts" }
+                    div.targets {
+                        @for (i, target) in charts.targets.iter().enumerate() {
+                            label { input type="checkbox" name="target" value=(i) checked; span.swatch {} (target) }
+                        }
+                    }
+                }
+            }
+            p.hint {
+                "Point at a chart, or focus it and use ← and →, to read it; drag to look closer, double-click to "
+                "see all again."
+            }
+            noscript { p { "The charts need JavaScript; the tables don't." } }
+        }
+    }
+}
+
+/// Places for the charts of these numbers, side by side where there is room.
+fn figures(charts: &Charts, numbers: &[usize]) -> Markup {
+    html! {
+        @if !numbers.is_empty() {
+            div.charts {
+                @for (number, chart) in numbers.iter().filter_map(|n| Some((n, charts.charts.get(*n)?))) {
+                    (figure(*number, chart))
+                }
+            }
+        }
+    }
+}
+
+fn figure(number: usize, chart: &Chart) -> Markup {
+    let (caption, readout) = (format!("caption-{number}"), format!("readout-{number}"));
+    html! {
+        figure data-chart=(number) {
+            figcaption id=(caption) {
+                (chart.title) " " span.unit { "in " (chart.unit) }
+                @if !chart.note.is_empty() { span.note { " (" (chart.note) ")" } }
+            }
+            div.plot role="group" tabindex="0" aria-labelledby=(caption) aria-describedby=(readout) {}
+            p.readout id=(readout) aria-live="polite" {}
+            details { summary { "As a table" } div.scroll tabindex="0" {} }
+        }
+    }
+}
+
+/// Sentences, each an item.
+fn sentences(all: &[String]) -> Markup {
+    html! { @if !all.is_empty() { ul { @for sentence in all { li { (sentence) } } } } }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_ends_what_holds_the_data_or_a_script() {
+        let charts = Charts { targets: vec!["</script><b>".to_owned()], charts: Vec::new() };
+        assert!(!data(&charts).contains('<'), "{}", data(&charts));
+        for script in [SCRIPT, UPLOT] {
+            assert!(!script.to_lowercase().contains("</script") && !script.contains("<!--"));
+        }
+        for style in [STYLE, UPLOT_STYLE] {
+            assert!(!style.to_lowercase().contains("</style"));
+        }
+    }
+}

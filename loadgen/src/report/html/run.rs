@@ -1,0 +1,154 @@
+//! The page of a run: what was found first, then step by step, then how it was measured.
+
+use std::collections::BTreeSet;
+
+use maud::{Markup, html};
+
+use super::about::{environment, load, repeat};
+use super::data::Drawing;
+use super::ranking::{efficiency, percentiles, ranking};
+use super::{chooser, figures, header, matrix, page, sentences};
+use crate::measure::{RunRecord, TargetRecord};
+use crate::report::bottlenecks::bottlenecks;
+use crate::report::conclusion::conclusion;
+use crate::report::containers::containers;
+use crate::report::differences::differences;
+use crate::report::headline::headline;
+use crate::report::proofs::proofs;
+use crate::report::ranked::{ranked, servers};
+use crate::report::thresholds::judged;
+use crate::report::warnings::{Warning, warnings};
+
+/// The page, from the record alone.
+#[must_use]
+pub fn html(record: &RunRecord) -> String {
+    let targets: Vec<&TargetRecord> =
+        ranked(record).into_iter().map(|(target, _)| target).collect();
+    let mut drawing = Drawing::new(record, targets.clone());
+    let steps = steps(record, &targets, &mut drawing);
+    let resources = resources(record, &mut drawing);
+    let charts = drawing.charts;
+    let content = html! {
+        (header("Load test", &record.scenario, &headline(record), &record.started))
+        main id="main" {
+            section aria-labelledby="findings" {
+                h2 id="findings" { "What was found" }
+                (sentences(&[conclusion(record), bottlenecks(record)].concat()))
+                (thresholds(record))
+                (warned(&warnings(record)))
+            }
+            (ranking(record))
+            (matrix::matrix(record))
+            (chooser(&charts))
+            @for (title, table, numbers) in &steps {
+                section { h2 { (title) } (table) (figures(&charts, numbers)) }
+            }
+            @if !resources.is_empty() || record.environment.runtime != "url" {
+                section {
+                    h2 { "CPU and memory" }
+                    (efficiency(record))
+                    (figures(&charts, &resources))
+                }
+            }
+            (checks(record))
+            (about(record))
+        }
+    };
+    page(&record.scenario, &content, &charts)
+}
+
+/// Each step with its title, its table and its charts; before them all steps together, where there are
+/// several.
+fn steps(
+    record: &RunRecord,
+    targets: &[&TargetRecord],
+    drawing: &mut Drawing<'_>,
+) -> Vec<(String, Markup, Vec<usize>)> {
+    let names: Vec<&str> = targets
+        .first()
+        .map(|target| target.steps.iter().map(|step| step.name.as_str()).collect())
+        .unwrap_or_default();
+    let mut sections = Vec::new();
+    if names.len() > 1 {
+        let numbers = drawing.over_time(None);
+        sections.push(("All steps".to_owned(), percentiles(record, None), numbers));
+    }
+    for name in &names {
+        let mut numbers = drawing.latencies(name);
+        let known =
+            targets.iter().flat_map(|t| &t.rounds).any(|r| r.steps_seconds.contains_key(*name));
+        if names.len() == 1 || known {
+            numbers.extend(drawing.over_time(Some(name)));
+        }
+        sections.push((format!("Step {name}"), percentiles(record, Some(name)), numbers));
+    }
+    sections
+}
+
+/// Charts of each service, the server first.
+fn resources(record: &RunRecord, drawing: &mut Drawing<'_>) -> Vec<usize> {
+    let rounds = record.targets.iter().flat_map(|target| &target.rounds);
+    let services: BTreeSet<&str> =
+        rounds.flat_map(|round| round.resources.keys()).map(String::as_str).collect();
+    let mut services: Vec<&str> = services.into_iter().collect();
+    services.sort_by_key(|service| match *service {
+        "target" => 0,
+        "generator" => 2,
+        _ => 1,
+    });
+    services.into_iter().flat_map(|service| drawing.resources(service)).collect()
+}
+
+fn thresholds(record: &RunRecord) -> Markup {
+    html! {
+        @if !record.thresholds.is_empty() {
+            h3 { "Thresholds" }
+            ul.thresholds {
+                @for threshold in &record.thresholds {
+                    @if threshold.passed {
+                        li { span.held { "held" } " " (judged(threshold)) }
+                    } @else {
+                        li { span.failed { "failed" } " " (judged(threshold)) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What a reader must know before believing the figures.
+fn warned(warnings: &[Warning]) -> Markup {
+    html! {
+        @if !warnings.is_empty() {
+            h3 { "Before you believe it" }
+            ul.warnings {
+                @for Warning { what, more } in warnings {
+                    li { (what) @if let Some(more) = more { br; span.advice { (more) } } }
+                }
+            }
+        }
+    }
+}
+
+/// What was counted in the answers, and held against the backends.
+fn checks(record: &RunRecord) -> Markup {
+    let proofs = proofs(record);
+    html! {
+        @if !proofs.is_empty() {
+            section { h2 { "Counters and proofs" } (sentences(&proofs)) }
+        }
+    }
+}
+
+fn about(record: &RunRecord) -> Markup {
+    let mut servers = differences(&servers(record), !record.is_matrix());
+    servers.extend(containers(&record.environment));
+    html! {
+        @if !servers.is_empty() {
+            section { h2 { "The servers" } (sentences(&servers)) }
+        }
+        section { h2 { "The load" } (load(record)) }
+        section { h2 { "The environment" } (environment(&record.environment)) }
+        section { h2 { "To repeat it" } (repeat(&record.command, record.seed)) }
+    }
+}

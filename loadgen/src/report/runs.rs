@@ -1,0 +1,227 @@
+//! Saved runs held against each other, as people and programs read it.
+
+use super::csv::{known, table as csv_table};
+use super::format::{count, half_width, milliseconds, paragraphs, precise, rate, wrap};
+use super::markdown::{list, sections, table as markdown_table, titled};
+use super::ratio::{times, what_it_takes};
+use super::table::lay_out;
+use crate::measure::{ComparedTarget, FEWEST_ROUNDS, Pair, Placing, RunsRecord, Unlike};
+
+const HEADER: [&str; 8] =
+    ["", "requests/s", "errors", "p50", "p95", "p99", "max", "CPU-µs/request"];
+
+/// What all of it rests on.
+const INTERLEAVED: &str = "the runs were not interleaved: whatever else changed between them, such as \
+                           a neighbour on the machine, is in these differences";
+
+/// The table, what it means, and what else differs, within 80 columns where names allow.
+#[must_use]
+pub fn compared(record: &RunsRecord) -> String {
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    let mut before = None;
+    for one in &record.targets {
+        if before != Some(&one.target) {
+            rows.push(vec![one.target.clone()]);
+        }
+        before = Some(&one.target);
+        rows.push(row(record, one, format!("  {}", one.run)));
+    }
+    let legend = "requests/s counts expected answers only, ± its 95 % confidence interval; latencies in \
+                  ms; CPU time for an expected answer is the server's";
+    let warnings: String = warnings(record).iter().map(|what| wrap(" ! ", what)).collect();
+    let parts = [
+        wrap("", &headline(record)),
+        lay_out(&HEADER, &rows) + "\n" + &wrap(" ", legend),
+        paragraphs(&conclusion(record)),
+        judgement(record).iter().map(|what| wrap(" ", what)).collect(),
+        warnings,
+    ];
+    let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    parts.join("\n")
+}
+
+/// The same as Markdown.
+#[must_use]
+pub fn compared_markdown(record: &RunsRecord) -> String {
+    let each = record.targets.iter();
+    let rows: Vec<Vec<String>> = each.map(|one| row(record, one, one.name.clone())).collect();
+    let header =
+        ["", "requests/s", "errors", "p50, ms", "p95, ms", "p99, ms", "max, ms", "CPU-µs/request"];
+    sections(&[
+        format!("**{}**", headline(record)),
+        markdown_table(&header, &rows),
+        list(conclusion(record).into_iter().chain(judgement(record))),
+        titled("Before you believe it:", list(warnings(record))),
+    ])
+}
+
+/// A row for each target in each run, and what it is to the same target in the first.
+#[must_use]
+pub fn compared_csv(record: &RunsRecord) -> String {
+    csv_table(|writer| {
+        writer.write_record([
+            "target",
+            "run",
+            "requests",
+            "errors",
+            "rate_per_s",
+            "rate_95_low_per_s",
+            "rate_95_high_per_s",
+            "p50_us",
+            "p95_us",
+            "p99_us",
+            "cpu_us_per_request",
+            "to_first",
+            "to_first_95_low",
+            "to_first_95_high",
+            "shown",
+        ])?;
+        for one in &record.targets {
+            let placing = placing(record, one);
+            let interval = placing.and_then(|placing| placing.confidence_95_per_s);
+            let pair = record.comparison.pairs.iter().find(|pair| is_later(record, pair, one));
+            let [ratio, low, high] = pair.map(|pair| to_first(pair, one)).unwrap_or_default();
+            writer.write_record([
+                one.target.clone(),
+                one.run.clone(),
+                one.requests.to_string(),
+                one.errors.to_string(),
+                known(placing.map(|placing| placing.rate_per_s)),
+                known(interval.map(|[low, _]| low)),
+                known(interval.map(|[_, high]| high)),
+                known(one.latency_us.p50),
+                known(one.latency_us.p95),
+                known(one.latency_us.p99),
+                known(one.cpu_us_per_request),
+                known(ratio),
+                known(low),
+                known(high),
+                known(pair.map(|pair| pair.shown)),
+            ])?;
+        }
+        Ok(())
+    })
+}
+
+fn headline(record: &RunsRecord) -> String {
+    let names: Vec<&str> = record.runs.iter().skip(1).map(|run| run.name.as_str()).collect();
+    let first = record.runs.first().map_or("", |run| run.name.as_str());
+    let scenario = record.runs.first().map_or("", |run| run.scenario.as_str());
+    format!("{scenario}: {} against {first}", names.join(", "))
+}
+
+fn row(record: &RunsRecord, one: &ComparedTarget, name: String) -> Vec<String> {
+    let placing = placing(record, one);
+    let answered = match placing.and_then(|p| Some((p.rate_per_s, p.confidence_95_per_s?))) {
+        Some((mean, [_, high])) if mean > 0.0 => {
+            format!("{} ±{}", rate(mean), half_width(mean, high))
+        }
+        _ => placing.map_or("–".to_owned(), |placing| rate(placing.rate_per_s)),
+    };
+    let latency = &one.latency_us;
+    vec![
+        name,
+        answered,
+        count(one.errors),
+        milliseconds(latency.p50),
+        milliseconds(latency.p95),
+        milliseconds(latency.p99),
+        milliseconds(latency.max),
+        one.cpu_us_per_request.map_or("–".to_owned(), rate),
+    ]
+}
+
+fn placing<'a>(record: &'a RunsRecord, one: &ComparedTarget) -> Option<&'a Placing> {
+    record.comparison.ranking.iter().find(|placing| placing.target == one.name)
+}
+
+/// Whether `one` is the later of a pair.
+fn is_later(record: &RunsRecord, pair: &Pair, one: &ComparedTarget) -> bool {
+    let is_first = record.runs.first().is_some_and(|run| run.name == one.run);
+    !is_first && [&pair.better, &pair.worse].contains(&&one.name)
+}
+
+/// The ratio of the later to the first, and the ends of its interval.
+fn to_first(pair: &Pair, later: &ComparedTarget) -> [Option<f64>; 3] {
+    let [low, high] = pair.confidence_95.map_or([None; 2], |ends| ends.map(Some));
+    match pair.better == later.name {
+        true => [pair.ratio, low, high],
+        false => [pair.ratio, high, low].map(|value| value.map(|value| 1.0 / value)),
+    }
+}
+
+/// A sentence for each target and later run.
+fn conclusion(record: &RunsRecord) -> Vec<String> {
+    let sentence = |one: &ComparedTarget| {
+        let pairs = &record.comparison.pairs;
+        let pair = pairs.iter().find(|pair| is_later(record, pair, one))?;
+        Some(format!("{}: {}", one.target, found(record, pair, one)))
+    };
+    record.targets.iter().filter_map(sentence).collect()
+}
+
+fn found(record: &RunsRecord, pair: &Pair, later: &ComparedTarget) -> String {
+    let first = record.runs.first().map_or("", |run| run.name.as_str());
+    let run = &later.run;
+    let [Some(ratio), Some(low), Some(high)] = to_first(pair, later) else {
+        return match pair.rounds < FEWEST_ROUNDS {
+            true => format!(
+                "{run} and {first} have {} rounds between them that can be compared: \
+                 {FEWEST_ROUNDS} are needed",
+                pair.rounds
+            ),
+            false => format!(
+                "{run} and {first} are not compared: a round of theirs has no expected answer"
+            ),
+        };
+    };
+    if !pair.shown {
+        let none = format!("no difference between {run} and {first} could be shown");
+        return none + &what_it_takes(pair);
+    }
+    let [ratio, low, high] = times([ratio, low, high]);
+    match record.comparison.ranked_by.as_str() {
+        "median latency" => {
+            format!("{run} answers {ratio} times as fast as {first} ({low}–{high}), by the median")
+        }
+        _ => format!("{run} serves {ratio} times the requests of {first} ({low}–{high})"),
+    }
+}
+
+/// Who lost more than the limit, where there is one.
+fn judgement(record: &RunsRecord) -> Vec<String> {
+    let Some(limit) = record.limit_percent else { return Vec::new() };
+    let lost = match record.comparison.ranked_by.as_str() {
+        "median latency" => "answers slower",
+        _ => "serves less",
+    };
+    let regressions = record.regressions.iter().map(|it| {
+        let (target, run, percent) =
+            (&it.target, &it.run, precise((it.percent * 10.0).round() / 10.0));
+        format!("regression: {target} {lost} by {percent} % in {run}; {limit} % are allowed")
+    });
+    let unjudged = record.unjudged.iter().map(|why| format!("not judged: {why}"));
+    let all: Vec<String> = regressions.chain(unjudged).collect();
+    match all.is_empty() {
+        true => vec![format!("no regression of more than {limit} %")],
+        false => all,
+    }
+}
+
+fn warnings(record: &RunsRecord) -> Vec<String> {
+    let names: Vec<&str> = record.runs.iter().map(|run| run.name.as_str()).collect();
+    let unlike = record.unlike.iter().map(|Unlike { what, values }| {
+        let each = names
+            .iter()
+            .zip(values)
+            .map(|(name, value)| format!("{} in {name}", value.as_deref().unwrap_or("nothing")));
+        format!("{what} differs: {}", each.collect::<Vec<_>>().join(", "))
+    });
+    let verdicts = record.runs.iter().flat_map(|run| {
+        run.verdicts.iter().map(move |verdict| {
+            let who = verdict.target.as_ref().map(|t| format!("{t}: ")).unwrap_or_default();
+            format!("{}: {who}{}", run.name, verdict.message)
+        })
+    });
+    [INTERLEAVED.to_owned()].into_iter().chain(unlike).chain(verdicts).collect()
+}

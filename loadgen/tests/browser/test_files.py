@@ -1,0 +1,32 @@
+"""What the readers of others make of the files beside the report."""
+
+from conftest import Run
+from hdrh.histogram import HdrHistogram
+from hdrh.log import HistogramLogReader
+from junitparser import Failure, JUnitXml
+
+
+def test_hdrhistogram_reads_the_log(run: Run) -> None:
+    reader = HistogramLogReader(str(run.folder / "latencies.hlog"), HdrHistogram(1, 600_000_000, 3))
+    read = {}
+    while histogram := reader.get_next_interval_histogram():
+        read[histogram.get_tag()] = histogram
+    for target in run.record["targets"]:
+        step = next(step for step in target["steps"] if step["name"] == "hello")
+        histogram = read[f"{target['name']}/hello"]
+        assert histogram.get_total_count() == step["requests"] - step["errors"]
+        # The libraries round at most in the last of three digits.
+        p95 = histogram.get_value_at_percentile(95)
+        assert abs(p95 - step["latency_us"]["p95"]) <= p95 / 1000
+        again = HdrHistogram.decode(target["latency_histograms"]["hello"])
+        assert again.get_total_count() == histogram.get_total_count()
+
+
+def test_junit_has_a_test_for_each_threshold(run: Run) -> None:
+    suites = list(JUnitXml.fromfile(str(run.folder.parent / "junit.xml")))
+    assert [suite.name for suite in suites] == [target["name"] for target in run.record["targets"]]
+    for suite in suites:
+        cases = {case.name: case for case in suite}
+        assert set(cases) == {"error_rate < 1%", "hello.p50 < 1us"}
+        assert isinstance(cases["hello.p50 < 1us"].result[0], Failure)
+        assert cases["error_rate < 1%"].is_passed

@@ -1,0 +1,150 @@
+"""What a browser makes of report.html, with a mouse, a keyboard and a screen reader."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from conftest import LOADGEN, NARROW, WIDE, Opened, Run, open_report
+from playwright.sync_api import Browser, Page, expect
+
+
+def draw_all(page: Page) -> None:
+    """Charts are drawn when they come into sight."""
+    for figure in page.locator("figure[data-chart]").all():
+        figure.scroll_into_view_if_needed()
+        expect(figure.locator("canvas")).to_be_visible()
+
+
+def test_the_ranking_is_a_table(opened: Opened, run: Run) -> None:
+    rows = opened.page.locator("table.ranking tbody tr")
+    assert rows.locator("th").all_inner_texts() == run.ranking
+    rate = run.record["comparison"]["ranking"][0]["rate_per_s"]
+    assert rows.first.locator("td").first.inner_text().startswith(f"{rate:,.0f}"[:3])
+
+
+def test_it_begins_with_what_was_found(opened: Opened) -> None:
+    section = opened.page.locator("main section").first
+    expect(section.locator("h2")).to_have_text("What was found")
+    expect(section).to_contain_text("2 rounds are too few to claim a difference")
+    expect(section.locator(".thresholds")).to_contain_text("error_rate < 1%")
+
+
+def test_a_chart_tells_what_the_mouse_is_on(opened: Opened, run: Run) -> None:
+    figure = opened.page.locator("figure").filter(has_text="Expected answers over time").first
+    figure.scroll_into_view_if_needed()
+    figure.locator(".u-over").hover()
+    readout = figure.locator(".readout")
+    expect(readout).to_contain_text("round")
+    for target in run.ranking:
+        expect(readout).to_contain_text(target)
+
+
+def test_a_chart_is_read_with_the_keyboard(opened: Opened) -> None:
+    figure = opened.page.locator("figure").filter(has_text="Latency by percentile").first
+    plot, readout = figure.locator(".plot"), figure.locator(".readout")
+    plot.focus()
+    plot.press("ArrowRight")
+    expect(readout).to_contain_text("0 %")
+    plot.press("End")
+    expect(readout).to_contain_text("99")
+    plot.press("Home")
+    expect(readout.locator("b")).to_have_text("0 %")
+
+
+def test_a_chart_has_its_figures_in_a_table(opened: Opened, run: Run) -> None:
+    figure = opened.page.locator("figure").filter(has_text="Latency by percentile").first
+    figure.locator("summary").click()
+    assert figure.locator("thead th").all_inner_texts() == run.ranking
+    assert figure.locator("tbody tr").count() > 20
+
+
+def test_a_target_is_taken_out_of_the_charts_and_put_back(opened: Opened, run: Run) -> None:
+    figure = opened.page.locator("figure").filter(has_text="Latency by percentile").first
+    plot, readout = figure.locator(".plot"), figure.locator(".readout")
+    first = opened.page.get_by_role("checkbox", name=run.ranking[0])
+    for shown in (False, True):
+        first.set_checked(shown)
+        plot.focus()
+        plot.press("Home")
+        plot.press("ArrowRight")
+        count = readout.get_by_text(run.ranking[0]).count()
+        assert count == (1 if shown else 0)
+
+
+def test_it_is_dark_where_the_system_is_and_where_somebody_wants_it(browser: Browser, run: Run) -> None:
+    for scheme, after in (("light", "true"), ("dark", "false")):
+        page = open_report(browser, run.report, scheme=scheme).page
+        button = page.get_by_role("button", name="Dark")
+        background = "getComputedStyle(document.body).backgroundColor"
+        before = page.evaluate(background)
+        button.click()
+        expect(button).to_have_attribute("aria-pressed", after)
+        assert page.evaluate(background) != before
+        page.close()
+
+
+@pytest.mark.parametrize("width", [WIDE, NARROW])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_nobody_is_kept_out(browser: Browser, run: Run, width: int, scheme: str) -> None:
+    page = open_report(browser, run.report, width, scheme).page
+    draw_all(page)
+    for summary in page.locator("summary").all():
+        summary.click()
+    violations = Axe().run(page).response["violations"]
+    serious = [(v["id"], v["nodes"][0]["html"]) for v in violations if v["impact"] in ("serious", "critical")]
+    assert serious == []
+    assert page.evaluate("document.documentElement.scrollWidth") == width, "it scrolls sideways"
+    page.close()
+
+
+def test_on_paper_all_charts_are_there(opened: Opened, tmp_path: Path) -> None:
+    page = opened.page
+    pdf = page.pdf(path=tmp_path / "report.pdf")
+    assert pdf.startswith(b"%PDF")
+    assert page.locator("canvas").count() == page.locator("figure[data-chart]").count()
+
+
+def test_without_javascript_sentences_and_tables_are_there(browser: Browser, run: Run) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(run.report.as_uri())
+    assert page.locator("table.ranking tbody th").all_inner_texts() == run.ranking
+    context.close()
+
+
+def test_a_large_run_opens(browser: Browser, run: Run, tmp_path: Path) -> None:
+    """20 targets of 5 steps in 5 rounds of a minute: drawn where it is looked at, and nowhere else."""
+    (tmp_path / "run.json").write_text(json.dumps(enlarged(run.record)))
+    subprocess.run([LOADGEN, "report", tmp_path], check=True, capture_output=True)
+    report = tmp_path / "report.html"
+    assert report.stat().st_size < 5_000_000
+    opened = open_report(browser, report)
+    assert opened.page.locator("table.ranking tbody tr").count() == 20
+    assert opened.page.locator("canvas").count() < 10
+    ready = opened.page.evaluate("performance.getEntriesByType('navigation')[0].loadEventEnd")
+    print(f"{report.stat().st_size:,} bytes, ready after {ready:.0f} ms")
+    assert opened.complaints == []
+    opened.page.close()
+
+
+def enlarged(record: dict) -> dict:  # type: ignore[type-arg]
+    """The same, of more targets, steps, rounds and seconds."""
+    targets = []
+    for n in range(20):
+        target = json.loads(json.dumps(record["targets"][n % 2]))
+        target["name"] = target["target"] = f"target-{n}"
+        steps = [f"step-{i}" for i in range(5)]
+        histogram, summary = target["latency_histograms"]["hello"], target["steps"][0]
+        target["steps"] = [{**summary, "name": step} for step in steps]
+        target["latency_histograms"] = dict.fromkeys(steps, histogram)
+        first = target["rounds"][0]
+        second = first["seconds"][0]
+        first["seconds"] = [{**second, "second": i, "answered": 1000 + i * n % 97} for i in range(60)]
+        figures = {"answered": [1000] * 60, "errors": [0] * 60, "p50_us": [1234] * 60, "p99_us": [12345] * 60}
+        first["steps_seconds"] = dict.fromkeys(steps, figures)
+        first["held_s"] = 60.0
+        target["rounds"] = [{**first, "round": i + 1} for i in range(5)]
+        targets.append(target)
+    return {**record, "targets": targets, "comparison": None}

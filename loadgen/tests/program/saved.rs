@@ -1,0 +1,154 @@
+//! Runs that were saved: shown again, and held against each other.
+
+use std::fs;
+use std::path::Path;
+
+use crate::common::Counting;
+use crate::common::program::{Finished, Project};
+use serde_json::Value;
+
+const SCENARIO: &str =
+    "load = { users = 4, iterations = 400 }\n[[step]]\nname = \"hello\"\nget = \"/\"\n";
+
+/// A project with a run of two rounds in `before`.
+async fn measured() -> Project {
+    let server = Counting::start().await;
+    let project = Project::real().file("mine.toml", SCENARIO);
+    let arguments =
+        ["-s=mine.toml", "--url", &server.url, "--rounds=2", "--warmup=0s", "--out=before"];
+    let finished = tokio::task::block_in_place(|| project.run(&arguments));
+    assert_eq!(finished.code, Some(0), "{}", finished.said());
+    project
+}
+
+/// The record of `before`, changed by `change`, as the run `name`.
+fn changed(project: &Project, name: &str, change: impl FnOnce(&mut Value)) {
+    let mut record: Value =
+        serde_json::from_slice(&fs::read(project.path("before/run.json")).unwrap()).unwrap();
+    change(&mut record);
+    fs::create_dir(project.path(name)).unwrap();
+    fs::write(project.path(name).join("run.json"), record.to_string()).unwrap();
+}
+
+/// Five rounds at about `rate`.
+fn at_rate(rate: f64) -> impl FnOnce(&mut Value) {
+    move |record| {
+        let first = record["targets"][0]["rounds"][0].clone();
+        let rounds = [0.0, 0.01, -0.01, 0.005, -0.005].into_iter().zip(1..).map(|(noise, n)| {
+            let mut round = first.clone();
+            round["round"] = n.into();
+            round["total"]["rate_per_s"] = (rate * (1.0 + noise + f64::from(n % 2) / 1e3)).into();
+            round
+        });
+        record["targets"][0]["rounds"] = rounds.collect();
+        record["verdicts"] = Value::Array(Vec::new());
+    }
+}
+
+fn page(folder: &Path) -> String {
+    fs::read_to_string(folder.join("report.html")).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_leaves_its_page_and_shows_it_again() {
+    let project = measured().await;
+    let folder = project.path("before");
+    let first = page(&folder);
+    assert!(first.starts_with("<!DOCTYPE html>"), "{}", &first[..100]);
+    fs::remove_file(folder.join("report.html")).unwrap();
+    let shown = project.run(&["report", "before"]);
+    assert_eq!(shown.code, Some(0), "{}", shown.said());
+    assert!(
+        shown.stdout.starts_with("mine: 4 users, 2 rounds of 400 iterations"),
+        "{}",
+        shown.stdout
+    );
+    assert_eq!(page(&folder), first, "the record has all that the page shows");
+    let all = project.run(&["report", "before", "before/run.json", "--format=csv"]);
+    assert_eq!(all.stdout.matches("scenario,target").count(), 2, "{}", all.stdout);
+    let json = project.run(&["report", "before", "--format=json"]).json();
+    let command: Vec<&str> =
+        json["command"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+    assert_eq!(command[1], "-s=mine.toml", "{command:?}");
+    let histogram = json["targets"][0]["latency_histograms"]["hello"].as_str().unwrap();
+    assert!(histogram.starts_with("HISTFAAA"), "as HdrHistogram writes it: {histogram}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_killed_or_is_older_is_shown_too() {
+    let project = measured().await;
+    changed(&project, "older", |record| {
+        record["interrupted"] = true.into();
+        record.as_object_mut().unwrap().remove("command");
+        let target = record["targets"][0].as_object_mut().unwrap();
+        target.remove("latency_histograms");
+        target["rounds"][0].as_object_mut().unwrap().remove("steps_seconds");
+    });
+    let shown = project.run(&["report", "older", "--format=markdown"]);
+    assert_eq!(shown.code, Some(0), "{}", shown.said());
+    assert!(page(&project.path("older")).contains("did not keep its command line"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_no_run_is_said() {
+    let project = measured()
+        .await
+        .file("text.json", "no JSON")
+        .file("old.json", "{\"schema\": \"loadgen.run/0\"}");
+    changed(&project, "half", |record| drop(record.as_object_mut().unwrap().remove("load")));
+    for (run, why) in [
+        ("nowhere", "No such file"),
+        ("targets", "holds neither run.json nor capacity.json"),
+        ("text.json", "expected ident at line"),
+        ("old.json", "is of the schema loadgen.run/0, which this version doesn't know"),
+        ("half", "missing field"),
+    ] {
+        let refused = project.run(&["report", run]);
+        assert_eq!(refused.code, Some(2), "{}", refused.said());
+        assert!(refused.stderr.contains(why), "{}", refused.said());
+    }
+}
+
+fn compare(project: &Project, arguments: &[&str]) -> Finished {
+    project.run(&[&["compare", "before5", "after"], arguments].concat())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_regression_is_exit_code_3() {
+    let project = measured().await;
+    changed(&project, "before5", at_rate(1_000.0));
+    changed(&project, "after", |record| {
+        at_rate(900.0)(record);
+        record["environment"]["kernel"] = "6.99".into();
+    });
+    let plain = compare(&project, &[]);
+    assert_eq!(plain.code, Some(0), "{}", plain.said());
+    assert!(
+        plain.stdout.contains("after serves 0.90 times the requests of before5"),
+        "{}",
+        plain.stdout
+    );
+    assert!(plain.stdout.contains("environment.kernel differs"), "{}", plain.stdout);
+    let failed = compare(&project, &["--fail-on-regression=5%"]);
+    assert_eq!(failed.code, Some(3), "{}", failed.said());
+    assert!(failed.stdout.contains("serves less by 10 % in after"), "{}", failed.stdout);
+    assert_eq!(compare(&project, &["--fail-on-regression=15"]).code, Some(0));
+    let back = project.run(&["compare", "after", "before5", "--fail-on-regression=5%"]);
+    assert_eq!(back.code, Some(0), "a gain: {}", back.said());
+    let json = compare(&project, &["--format=json", "--fail-on-regression=5"]).json();
+    assert_eq!(json["schema"], "loadgen.compare/1");
+    assert_eq!(json["regressions"][0]["run"], "after");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn too_few_rounds_pass_no_gate() {
+    let project = measured().await;
+    changed(&project, "after", |_| {});
+    let compared = project.run(&["compare", "before", "after"]);
+    assert_eq!(compared.code, Some(0), "{}", compared.said());
+    let gate = project.run(&["compare", "before", "after", "--fail-on-regression=5%"]);
+    assert_eq!(gate.code, Some(1), "{}", gate.said());
+    assert!(gate.stderr.contains("can't be judged"), "{}", gate.stderr);
+    let one = project.run(&["compare", "before"]);
+    assert_eq!(one.code, Some(2), "{}", one.said());
+}
