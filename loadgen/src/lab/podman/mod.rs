@@ -225,10 +225,15 @@ fn project_name() -> Result<String, LabError> {
     Ok(format!("loadgen-{:06x}", random >> 8))
 }
 
-/// podman needs what the user has set up for it: its configuration, a proxy, the session of systemd.
+/// podman needs what the user has set up for it: its configuration, a proxy, the session of systemd. And
+/// netavark looks on the PATH for iptables, which is in folders that not everybody has there.
 fn inherited() -> Vec<(String, String)> {
     let own = env::vars_os();
     own.filter_map(|(key, value)| Some((key.into_string().ok()?, value.into_string().ok()?)))
+        .map(|(key, value)| match key.as_str() {
+            "PATH" => (key, format!("{value}:/usr/sbin:/sbin")),
+            _ => (key, value),
+        })
         .collect()
 }
 
