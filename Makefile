@@ -4,6 +4,8 @@
 CARGO := cargo
 CARGO_FLAGS := --release --locked
 UV_VERSION := 0.13.8
+# As pip does: a registry may be reached through a proxy whose certificate only this machine knows.
+export UV_SYSTEM_CERTS := 1
 # uv from the PATH, or one in a folder of its own, as loadgen itself does it.
 UV := $(or $(shell command -v uv),.loadgen/uv/bin/uv)
 PYTHON := .venv/bin/python
