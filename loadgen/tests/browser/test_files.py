@@ -1,5 +1,7 @@
 """What the readers of others make of the files beside the report."""
 
+from contextlib import closing
+
 from conftest import Run
 from hdrh.histogram import HdrHistogram
 from hdrh.log import HistogramLogReader
@@ -7,10 +9,10 @@ from junitparser import Failure, JUnitXml
 
 
 def test_hdrhistogram_reads_the_log(run: Run) -> None:
-    reader = HistogramLogReader(str(run.folder / "latencies.hlog"), HdrHistogram(1, 600_000_000, 3))
     read = {}
-    while histogram := reader.get_next_interval_histogram():
-        read[histogram.get_tag()] = histogram
+    with closing(HistogramLogReader(str(run.folder / "latencies.hlog"), HdrHistogram(1, 600_000_000, 3))) as reader:
+        while histogram := reader.get_next_interval_histogram():
+            read[histogram.get_tag()] = histogram
     for target in run.record["targets"]:
         step = next(step for step in target["steps"] if step["name"] == "hello")
         histogram = read[f"{target['name']}/hello"]
