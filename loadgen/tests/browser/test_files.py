@@ -17,9 +17,9 @@ def test_hdrhistogram_reads_the_log(run: Run) -> None:
         step = next(step for step in target["steps"] if step["name"] == "hello")
         histogram = read[f"{target['name']}/hello"]
         assert histogram.get_total_count() == step["requests"] - step["errors"]
-        # The libraries round at most in the last of three digits.
-        p95 = histogram.get_value_at_percentile(95)
-        assert abs(p95 - step["latency_us"]["p95"]) <= p95 / 1000
+        # The libraries round in the last of three digits, and may take the request before or after.
+        low, high = (histogram.get_value_at_percentile(percent) for percent in (94, 96))
+        assert low * 0.999 <= step["latency_us"]["p95"] <= high * 1.001
         again = HdrHistogram.decode(target["latency_histograms"]["hello"])
         assert again.get_total_count() == histogram.get_total_count()
 
