@@ -3,6 +3,8 @@
 # Recipes share one release build: loadgen is measured and tested as it is used.
 CARGO := cargo
 CARGO_FLAGS := --release --locked
+# All but the examples and benches, which take long to link: clippy looks at them.
+TESTS := --lib --tests
 UV_VERSION := 0.13.8
 # As pip does: a registry may be reached through a proxy whose certificate only this machine knows.
 export UV_SYSTEM_CERTS := 1
@@ -30,11 +32,12 @@ build: ## Build loadgen
 test: test-rust test-network test-podman test-report test-python ## Run every test
 
 test-rust: $(PYTHON)
-	$(CARGO) test $(CARGO_FLAGS) --no-fail-fast
+	$(CARGO) test $(CARGO_FLAGS) --no-fail-fast $(TESTS)
+	$(CARGO) test $(CARGO_FLAGS) --doc
 
 # The binary that the tests in Rust run, so that nothing is built twice.
 test-python: $(PYTHON)
-	$(CARGO) test $(CARGO_FLAGS) --no-run
+	$(CARGO) test $(CARGO_FLAGS) --no-run $(TESTS)
 	$(PYTHON) -m pytest
 
 lint: $(PYTHON) ## Check format, lints and types

@@ -3,7 +3,7 @@
 //!
 //! # The layers
 //!
-//! Imports flow one way; `tests/layers.rs` keeps it so.
+//! Imports flow one way; `tests/library/layers.rs` keeps it so.
 //!
 //! ```text
 //! commands ──> cluster, lab, report ──> engine ──> scenario, measure

@@ -9,7 +9,7 @@ use tokio::sync::{Mutex, mpsc};
 use tokio_util::sync::CancellationToken;
 
 /// Goose allows for one attack at a time in a process.
-static ONE_AT_A_TIME: Mutex<()> = Mutex::const_new(());
+pub static ONE_AT_A_TIME: Mutex<()> = Mutex::const_new(());
 
 /// A plan for `base_url` from a scenario's `[load]` and steps.
 pub fn plan(base_url: &str, text: &str) -> Plan {

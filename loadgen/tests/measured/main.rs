@@ -2,6 +2,7 @@
 //! starved on purpose.
 #![allow(
     clippy::unwrap_used,
+    clippy::expect_used,
     clippy::print_stdout,
     clippy::print_stderr,
     reason = "a failed helper is a failed test, and a test that can't be made here says so"
@@ -12,6 +13,7 @@ mod common;
 
 mod bottleneck;
 mod capacity;
+mod cluster;
 mod open_model;
 mod worker_loss;
 

@@ -3,6 +3,7 @@
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::print_stdout,
+    clippy::print_stderr,
     reason = "a failed helper is a failed test"
 )]
 
@@ -18,6 +19,7 @@ mod environment;
 mod fail_fast;
 mod hosts;
 mod interrupt;
+mod lab;
 mod login;
 mod matrix;
 mod proofs;

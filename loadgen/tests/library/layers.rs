@@ -1,0 +1,82 @@
+//! Imports between the layers flow one way, and each foreign name has one home.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// What each layer may import of ours, besides itself.
+const MAY_IMPORT: [(&str, &[&str]); 8] = [
+    ("scenario", &[]),
+    ("measure", &[]),
+    ("engine", &["scenario", "measure"]),
+    ("cluster", &["engine", "scenario", "measure"]),
+    ("lab", &["engine", "scenario", "measure"]),
+    ("report", &["measure"]),
+    ("cli", &["scenario"]),
+    ("commands", &["cli", "cluster", "lab", "report", "engine", "scenario", "measure"]),
+];
+
+/// Crates that only one place may name.
+const HOMES: [(&str, &str); 2] = [("goose", "engine/"), ("zenoh", "cluster/bus/")];
+
+fn sources() -> Vec<(String, String)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut folders = vec![root.clone()];
+    let mut files = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path: PathBuf = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|e| e == "rs") {
+                let name = path.strip_prefix(&root).unwrap().display().to_string();
+                files.push((name, fs::read_to_string(&path).unwrap()));
+            }
+        }
+    }
+    assert!(files.len() > 20, "the sources are where this test looks for them");
+    files
+}
+
+/// The code of a file: without comments, and without its tests, which may use any layer.
+fn code(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    text.lines()
+        .take_while(|line| line.trim() != "#[cfg(test)]")
+        .map(|line| line.split("//").next().unwrap_or(""))
+        .enumerate()
+}
+
+#[test]
+fn imports_flow_one_way() {
+    let mut faults = Vec::new();
+    for (file, text) in sources() {
+        let layer = file.split(['/', '.']).next().unwrap();
+        let Some((_, allowed)) = MAY_IMPORT.iter().find(|(name, _)| *name == layer) else {
+            assert!(["main", "lib"].contains(&layer), "{file} belongs to no layer");
+            continue;
+        };
+        for (number, line) in code(&text) {
+            for after in line.split("crate::").skip(1) {
+                let end = after.find(|c: char| !c.is_alphanumeric() && c != '_');
+                let imported = &after[..end.unwrap_or(after.len())];
+                let ours = MAY_IMPORT.iter().any(|(name, _)| *name == imported);
+                if ours && imported != layer && !allowed.contains(&imported) {
+                    faults.push(format!("{file}:{}: {layer} imports {imported}", number + 1));
+                }
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn goose_and_zenoh_have_one_home_each() {
+    for (file, text) in sources() {
+        for (number, line) in code(&text) {
+            for (name, home) in HOMES {
+                let path = format!("{name}::");
+                let named = line.contains(&path) || line.contains(&format!("{name}_ext::"));
+                assert!(!named || file.starts_with(home), "{file}:{}: {line}", number + 1);
+            }
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! CSV and Markdown, made from records built by hand.
+
+use loadgen::report::{capacity_csv, capacity_markdown, csv, markdown};
+
+use super::capacity::of_two;
+use super::records::{four, record, summary, target, threshold};
+
+/// A comma, a quotation mark and whatever else a format may take for its own.
+const ODD: &str = "a|b, \"c\" *d* <e>";
+
+#[test]
+fn csv_has_a_row_for_each_target_and_step() {
+    let mut odd = target(ODD, &[88.0, 87.0]);
+    odd.steps = vec![summary("read", 60.0), summary("write", 28.0)];
+    let text = csv(&record(vec![target("sanic", &[4_300.0, 4_345.0]), odd]));
+    let mut reader = csv::Reader::from_reader(text.as_bytes());
+    let rows: Vec<csv::StringRecord> = reader.records().map(Result::unwrap).collect();
+    assert_eq!(rows.len(), 2 + 3);
+    assert_eq!((&rows[2][1], &rows[2][4]), (ODD, "all"));
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn csv_of_capacities_has_the_points_of_the_curves() {
+    insta::assert_snapshot!(capacity_csv(&of_two()));
+}
+
+#[test]
+fn markdown_has_the_ranking_and_what_it_means() {
+    let mut targets = four();
+    targets[0].name = ODD.to_owned();
+    let mut record = record(targets);
+    record.thresholds = vec![threshold("sanic", "error_rate < 1%", Some(0.02), false)];
+    record.interrupted = true;
+    let text = markdown(&record);
+    assert!(text.contains("a\\|b, \"c\" \\*d\\* \\<e>"), "{text}");
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn markdown_of_capacities_too() {
+    insta::assert_snapshot!(capacity_markdown(&of_two()));
+}

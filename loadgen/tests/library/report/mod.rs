@@ -1,0 +1,9 @@
+//! What people read, made from records built by hand.
+
+mod capacity;
+mod compared;
+mod containers;
+mod formats;
+mod html;
+mod records;
+mod run;

@@ -1,0 +1,128 @@
+//! What must hold for any text that is given as a scenario.
+
+use loadgen::scenario::{Data, Scenario, ScenarioError, TransportKind, parse};
+use proptest::prelude::*;
+
+const VALID: &str = include_str!("../../../../scenarios/insert_batch.toml");
+
+/// Reads a text; if it has faults, there is at least one, and all of them can be shown.
+fn read(text: &str) {
+    let Err(error) = parse("any", "any.toml", text) else {
+        return;
+    };
+    let ScenarioError::Invalid { faults, .. } = &error else { panic!("no file was read") };
+    assert!(!faults.is_empty());
+    let mut out = String::new();
+    miette::GraphicalReportHandler::new().with_width(80).render_report(&mut out, &error).unwrap();
+}
+
+/// As a TOML string: every character that TOML would read in its own way is escaped.
+fn quoted(text: &str) -> String {
+    let escape = |c: char| format!("\\U{:08X}", u32::from(c));
+    format!("\"{}\"", text.chars().map(escape).collect::<String>())
+}
+
+proptest! {
+    #[test]
+    fn any_text_is_read_or_refused(text in "\\PC*|([a-z_\\[\\]\"'={}.,#\n -~]|\t|\r){0,80}") {
+        read(&text);
+    }
+
+    #[test]
+    fn a_changed_file_is_read_or_refused(
+        at in 0..VALID.len(),
+        cut in 0usize..20,
+        insert in "(\\PC|[\"'\\[\\]{}=\n\r,]|\\{\\{|-){0,6}",
+    ) {
+        let end = (at + cut).min(VALID.len());
+        read(&format!("{}{insert}{}", &VALID[..at], &VALID[end..]));
+    }
+
+    #[test]
+    fn any_value_may_stand_anywhere(
+        key in "description|targets|backends|on_error|http|load|step|thresholds",
+        inner in "version|redirects|cookies|proxy|transport|users|ramp_up|duration|get|post|headers|body|expect|counters|p99|error_rate|text|json|name",
+        value in "-?[0-9]{1,25}|\"[^\"\\\\]{0,12}\"|\\[\\]|\\[1, \"a\"\\]|\\{\\}|true|-?inf|nan|1979-05-27|\"-?[0-9]{1,25}[smh%]?\"",
+    ) {
+        read(&format!("{key} = {value}"));
+        read(&format!("{key} = {{ {inner} = {value} }}\n[[step]]\nget = \"/\""));
+        read(&format!("[[step]]\nget = \"/\"\n{inner} = {value}"));
+        read(&format!("[[step]]\npost = \"/\"\n[step.{inner}]\n{inner} = {value}"));
+    }
+
+    /// The transport's own reader of proxies passes over one that it cannot read.
+    #[test]
+    fn a_proxy_is_read_or_refused(
+        proxy in "(https?:)?(//|/\\\\)?(\\PC{0,4}@)?(\\PC{0,8}|[a-z0-9.:\\[\\]%_-]{0,16})(:[0-9]{0,6})?/?",
+    ) {
+        let text = format!("[http]\nproxy = {}\n[[step]]\nget = \"/\"", quoted(&proxy));
+        read(&text);
+        if let Ok(scenario) = parse("any", "any.toml", &text) {
+            let proxy = reqwest::Url::parse(&scenario.http.proxy.unwrap()).unwrap();
+            let uri: hyper::Uri = proxy.as_str().parse().unwrap();
+            prop_assert!(!uri.host().unwrap().is_empty());
+        }
+    }
+
+    #[test]
+    fn only_what_http1_can_do_is_asked_of_it(
+        version in "1\\.1|2",
+        redirects in 0u32..3,
+        cookies: bool,
+        proxy: bool,
+        transport in "auto|http1|reqwest",
+    ) {
+        let proxied = if proxy { "proxy = \"http://10.0.0.1:3128\"" } else { "" };
+        let text = format!(
+            "[http]\nversion = \"{version}\"\nredirects = {redirects}\ncookies = {cookies}\n{proxied}\ntransport = \"{transport}\"\n[[step]]\nget = \"/\"",
+        );
+        let plain = version == "1.1" && redirects == 0 && !cookies && !proxy;
+        match parse("any", "any.toml", &text) {
+            Ok(Scenario { http, .. }) => {
+                let cheap = http.transport("http://127.0.0.1") == TransportKind::Http1;
+                prop_assert_eq!(cheap, plain && transport != "reqwest");
+                let cheap = http.transport("https://127.0.0.1") == TransportKind::Http1;
+                prop_assert_eq!(cheap, transport == "http1");
+            }
+            Err(_) => prop_assert!(transport == "http1" && !plain),
+        }
+    }
+
+    #[test]
+    fn a_json_body_is_json_and_says_the_same(
+        strings in prop::collection::vec(any::<String>(), 1..4),
+        number: f64,
+        repeat in 1usize..4,
+    ) {
+        // Braces have a meaning of their own in templates.
+        let strings: Vec<String> = strings.iter().map(|text| text.replace('{', "")).collect();
+        let items: Vec<String> = strings.iter().map(|text| quoted(text)).collect();
+        let number = if number.is_finite() { format!("{number:?}") } else { "0.5".to_owned() };
+        let text = format!(
+            "[[step]]\npost = \"/\"\nbody = {{ repeat = {repeat}, json = {{ {} = [{}, {number}, \"{{{{ name }}}} {{{{ uuid }}}}\", \"{{{{ int -9 9 }}}}\"] }} }}",
+            items[0], items.join(", "),
+        );
+        let scenario = parse("any", "any.toml", &text).map_err(|error| TestCaseError::fail(format!("{:?}", miette::Report::new(error))))?;
+        let mut out = String::new();
+        scenario.steps[0].body.as_ref().unwrap().text.render(&mut Data::new(1, 1), &mut out).unwrap();
+        let sent: Vec<serde_json::Value> = serde_json::from_str(&out).unwrap();
+        prop_assert_eq!(sent.len(), repeat);
+        for item in sent {
+            let values = item[&strings[0]].as_array().unwrap();
+            for (value, string) in values.iter().zip(&strings) {
+                prop_assert_eq!(value.as_str().unwrap(), string);
+            }
+            prop_assert!(values.last().unwrap().is_i64());
+        }
+    }
+}
+
+#[test]
+fn no_depth_overflows_the_stack() {
+    for depth in [100, 10_000] {
+        read(&format!("a = {}{}", "[".repeat(depth), "]".repeat(depth)));
+        read(&format!("a = {}1{}", "{a=".repeat(depth), "}".repeat(depth)));
+        read(&format!("{}a = 1", "a.".repeat(depth)));
+        read(&format!("[{}a]", "a.".repeat(depth)));
+    }
+}

@@ -1,0 +1,114 @@
+//! Which connection the next request goes over (RFC 9112, section 9).
+
+use std::thread;
+use std::time::Duration;
+
+use loadgen::measure::ErrorKind;
+
+use super::case::{TRANSPORTS, answered, both, failed};
+use super::server::{Server, Then};
+
+const OK: &str = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_connection_that_is_to_close_is_not_used_again() {
+    for head in [
+        "HTTP/1.1 200 OK\r\nConnection: close",
+        "HTTP/1.1 200 OK\r\nconnection: keep-alive\r\nconnection: x, Close",
+        "HTTP/1.0 200 OK",
+    ] {
+        // Not even where the server forgets to close it.
+        for then in [|| Then::Close, || Then::Next] {
+            let server = || Server::always(format!("{head}\r\ncontent-length: 2\r\n\r\nok"), then);
+            both(server).times(4).gives(answered(4).bytes(8).over(4)).await;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn http_1_0_may_keep_a_connection() {
+    let server = || {
+        let answer = "HTTP/1.0 200 OK\r\nconnection: Keep-Alive\r\ncontent-length: 2\r\n\r\nok";
+        Server::always(answer, || Then::Next)
+    };
+    both(server).times(4).gives(answered(4).bytes(8).over(1)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_nobody_asked_for_is_no_answer_to_the_next_request() {
+    let stray = "HTTP/1.1 500 Oh\r\ncontent-length: 5\r\n\r\nwrong";
+    for answer in [
+        OK,
+        "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n",
+        "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok more",
+    ] {
+        let server = || Server::always(format!("{answer}{stray}"), || Then::Next);
+        both(server).times(50).gives(answered(50).bytes(100).over(50)).await;
+    }
+    let without_body = || Server::always("HTTP/1.1 204 No Content\r\n\r\nwrong", || Then::Next);
+    both(without_body).times(50).gives(answered(50).bytes(0).over(50)).await;
+    let head = || Server::always(OK, || Then::Next);
+    both(head).times(50).step("head = \"/\"").gives(answered(50).bytes(0).over(50)).await;
+}
+
+/// Between its warm-up and its turn in the ramp, the second user's connection is idle.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_connection_that_the_server_gave_up_while_it_was_idle_costs_no_request() {
+    for stray in ["", "HTTP/1.1 408 Request Timeout\r\ncontent-length: 0\r\n\r\n"] {
+        for transport in TRANSPORTS {
+            let server = || {
+                Server::start(move |peer, _| {
+                    thread::sleep(Duration::from_millis(5));
+                    peer.send(OK)?;
+                    Ok(Then::WhenIdle(stray))
+                })
+            };
+            let case = both(server)
+                .load("users = 2, ramp_up = \"1600ms\", duration = \"100ms\"")
+                .warmup(Duration::from_millis(100));
+            let server = server();
+            let counts = case.counts(transport, &format!("http://{}", server.address)).await;
+            assert_eq!(counts.failures(), 0, "{transport}: {:?}", counts.examples);
+            assert!(server.connections() >= 3, "{transport}: {}", server.connections());
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn after_no_answer_the_next_request_takes_a_new_connection() {
+    let step = "get = \"/\"\ntimeout = \"100ms\"";
+    let never = || Server::start(|_, _| Ok(Then::Hold));
+    both(never).times(3).step(step).gives(failed(ErrorKind::Timeout, 3).bytes(0).over(3)).await;
+    let late = || {
+        Server::start(|peer, number| {
+            if number % 2 == 0 {
+                thread::sleep(Duration::from_millis(400));
+                peer.send("HTTP/1.1 500 Oh\r\ncontent-length: 0\r\n\r\n")?;
+            } else {
+                peer.send(OK)?;
+            }
+            Ok(Then::Next)
+        })
+    };
+    let expected = answered(2).and_failed(ErrorKind::Timeout, 2).bytes(4).over(3);
+    both(late).times(4).step("get = \"/\"\ntimeout = \"200ms\"").gives(expected).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn after_an_unexpected_answer_the_connection_is_used_again() {
+    let server = || Server::always("HTTP/1.1 500 Oh\r\ncontent-length: 2\r\n\r\nno", || Then::Next);
+    both(server).times(3).gives(failed(ErrorKind::Status, 3).bytes(6).over(1)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn where_nobody_listens_there_is_no_connection() {
+    let nowhere = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    for url in [format!("http://{nowhere}"), "http://loadgen.invalid".to_owned()] {
+        for transport in TRANSPORTS {
+            let case = both(Server::closing).times(2);
+            let counts = case.counts(transport, &url).await;
+            let connect = counts.errors.get(&ErrorKind::Connect);
+            assert_eq!(connect, Some(&2), "{transport}, {url}: {:?}", counts.examples);
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! Answers that are broken off, malformed, or without an end.
+
+use std::thread;
+use std::time::Duration;
+
+use loadgen::measure::ErrorKind;
+
+use super::case::{answered, both, failed};
+use super::server::{Server, Then};
+
+const CHUNKED: &str = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
+
+/// An answer whose head has about so many bytes.
+fn head_of(length: usize) -> String {
+    format!("HTTP/1.1 200 OK\r\ncontent-length: 0\r\nx: {}\r\n\r\n", "x".repeat(length))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_that_is_broken_off_is_a_reset() {
+    for (answer, bytes) in [
+        ("", 0),
+        ("HTT", 0),
+        ("HTTP/1.1 200 OK\r\ncontent-", 0),
+        ("HTTP/1.1 100 Continue\r\n\r\n", 0),
+        ("HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n", 0),
+        ("HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nshort", 5),
+        ("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n", 0),
+        ("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n9\r\nshort", 5),
+        ("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nshort", 5),
+        ("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nshort\r\n", 5),
+        ("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nshort\r\n0", 5),
+        ("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nshort\r\n0\r\nx: y\r\n", 5),
+    ] {
+        for then in [|| Then::Close, || Then::Reset] {
+            let server = || {
+                Server::start(move |peer, _| {
+                    peer.send(answer)?;
+                    // A RST may overtake what was sent before.
+                    thread::sleep(Duration::from_millis(20));
+                    Ok(then())
+                })
+            };
+            let expected = failed(ErrorKind::Reset, 3).bytes(3 * bytes).over(3);
+            both(server).about(answer).times(3).gives(expected).await;
+        }
+    }
+    both(Server::closing).times(3).gives(failed(ErrorKind::Reset, 3).bytes(0)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_body_until_close_that_is_broken_off_is_a_reset() {
+    let server = || {
+        Server::start(|peer, _| {
+            peer.send("HTTP/1.1 200 OK\r\n\r\nshort")?;
+            thread::sleep(Duration::from_millis(20));
+            Ok(Then::Reset)
+        })
+    };
+    both(server).times(3).gives(failed(ErrorKind::Reset, 3).bytes(15).over(3)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_not_http_is_a_protocol_error() {
+    let many = format!("HTTP/1.1 200 OK\r\n{}\r\n", "x: y\r\n".repeat(101));
+    let (long, chunked) = (head_of(2_000_000), |text: &str| format!("{CHUNKED}{text}"));
+    for answer in [
+        "What?\r\n\r\n",
+        "SSH-2.0-OpenSSH_9.2\r\n",
+        "\0\x01\x02",
+        "HTTP/2.0 200 OK\r\n\r\n",
+        "HTTP/1.1 2000 OK\r\n\r\n",
+        "HTTP/1.1 099 OK\r\n\r\n",
+        "HTTP/1.1 OK\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nno colon\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nx : y\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nx: y\r\n folded\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nx: a\0b\r\n\r\n",
+        "HTTP/1.1 200 OK\r\ncontent-length: x\r\n\r\n",
+        "HTTP/1.1 200 OK\r\ncontent-length:\r\n\r\n",
+        "HTTP/1.1 200 OK\r\ncontent-length: -5\r\n\r\nhello",
+        "HTTP/1.1 200 OK\r\ncontent-length: +5\r\n\r\nhello",
+        "HTTP/1.1 200 OK\r\ncontent-length: 5\r\ncontent-length: 6\r\n\r\nhello!",
+        "HTTP/1.1 200 OK\r\ncontent-length: 5, 6\r\n\r\nhello!",
+        "HTTP/1.1 200 OK\r\ncontent-length: 18446744073709551616\r\n\r\n",
+        "HTTP/1.0 200 OK\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n",
+        &many,
+        &long,
+        &chunked("zz\r\n"),
+        &chunked("-1\r\n"),
+        &chunked("\r\n"),
+        &chunked(" 5\r\n"),
+        &chunked("5 5\r\nhello"),
+        &chunked("5\r\nhello, world"),
+        &chunked("fffffffffffffffff\r\n"),
+        &chunked(&format!("5;{}\r\nhello", "x".repeat(20_000))),
+        &chunked("0\r\nno colon\r\n\r\n"),
+        &chunked(&format!("0\r\nx: {}\r\n\r\n", "x".repeat(20_000))),
+    ] {
+        let server = || Server::always(answer, || Then::Hold);
+        both(server).about(answer).times(2).gives(failed(ErrorKind::Protocol, 2).over(2)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_only_unusual_is_an_answer() {
+    let most = format!("HTTP/1.1 204 OK\r\n{}\r\n", "x: y\r\n".repeat(100));
+    let (long, longer) = (head_of(60_000), head_of(200_000));
+    let chunked = |text: &str| format!("{CHUNKED}{text}");
+    for (answer, bytes) in [
+        ("HTTP/1.1 200 OK\ncontent-length: 2\n\nok", 2),
+        ("HTTP/1.1 200\r\ncontent-length: 2\r\n\r\nok", 2),
+        ("HTTP/1.1 200 \u{e9}t\u{e9}\r\ncontent-length:2 \r\n\r\nok", 2),
+        ("HTTP/1.1 299 ?\r\nContent-Length: 2, 2\r\ncontent-LENGTH: 2\r\n\r\nok", 2),
+        ("HTTP/1.1 200 OK\r\ncontent-length: 9\r\nTransfer-Encoding: Chunked\r\n\r\n0\r\n\r\n", 0),
+        (&most, 0),
+        (&long, 0),
+        (&longer, 0),
+        (&chunked(&format!("5;{}\r\nhello\r\n0\r\n\r\n", "x".repeat(10_000))), 5),
+        (&chunked(&format!("0\r\nx: {}\r\n\r\n", "x".repeat(10_000))), 0),
+        (&chunked("A\r\n0123456789\r\n0a \r\n0123456789\r\n000\r\n\r\n"), 20),
+    ] {
+        let server = || Server::always(answer, || Then::Next);
+        both(server).about(answer).times(2).gives(answered(2).bytes(2 * bytes).over(1)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_without_an_end_is_cut_by_the_timeout() {
+    let chunk = format!("10000\r\n{}\r\n", "x".repeat(0x10000));
+    for (head, more) in [
+        ("HTTP/1.1 200 OK\r\n\r\n", "x".repeat(0x10000)),
+        (CHUNKED, chunk),
+        ("", "HTTP/1.1 100 Continue\r\n\r\n".repeat(1_000)),
+    ] {
+        let server = || {
+            let more = more.clone();
+            Server::start(move |peer, _| {
+                peer.send(head)?;
+                loop {
+                    peer.send(&more)?;
+                }
+            })
+        };
+        let case = both(server).times(2).step("get = \"/\"\ntimeout = \"200ms\"");
+        case.gives(failed(ErrorKind::Timeout, 2).over(2)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bytes_that_go_on_coming_do_not_extend_the_timeout() {
+    let server = || {
+        Server::start(|peer, _| {
+            peer.send("HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n")?;
+            for _ in 0..1000 {
+                peer.send("x")?;
+                thread::sleep(Duration::from_millis(5));
+            }
+            Ok(Then::Next)
+        })
+    };
+    let case = both(server).times(2).step("get = \"/\"\ntimeout = \"200ms\"");
+    case.gives(failed(ErrorKind::Timeout, 2).over(2)).await;
+}

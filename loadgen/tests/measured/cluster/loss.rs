@@ -1,0 +1,199 @@
+//! Workers that die, are paused, or leave.
+
+use std::time::{Duration, Instant};
+
+use loadgen::cluster::{Cluster, ClusterError, LocalWorkers, OnLoss, Round, Seen};
+use loadgen::measure::GrowingSeries;
+use loadgen::scenario::Until;
+use rustix::process::Signal;
+use tokio_util::sync::CancellationToken;
+
+use super::support::*;
+
+/// Runs a round, sends `how` to a worker in the middle of it, and gives how long it took to see.
+async fn lose_a_worker(how: Signal) -> (Duration, Round, ClusterError, u64) {
+    let server = Server::start(Duration::from_millis(5)).await;
+    let mut cluster = cluster(3).await;
+    let pids = cluster.pids();
+    let plan = plan(&server.url, 6, seconds(20));
+    let stop = CancellationToken::new();
+    let victim = pids[1];
+    let killing = tokio::spawn(async move {
+        tokio::time::sleep(Duration::from_millis(2_500)).await;
+        signal(victim, how);
+        Instant::now()
+    });
+    let round = cluster.round(plan.clone(), stop.clone(), |_, _| {}).await.unwrap();
+    let took = killing.await.unwrap().elapsed();
+    until_ended(&[victim], Duration::from_secs(1)).await;
+    let error = cluster.round(plan.clone(), stop.clone(), |_, _| {}).await.unwrap_err();
+    cluster.quit().await;
+    until_ended(&pids, Duration::from_secs(1)).await;
+    (took, round, error, server.count())
+}
+
+fn check_loss(took: Duration, round: &Round, error: &ClusterError, count: u64) {
+    assert!(took < Duration::from_secs(4), "{took:?}");
+    let lost = &round.lost[0];
+    assert_eq!((round.lost.len(), lost.worker), (1, 1), "{:?}", round.lost);
+    assert_eq!(round.missing(), Some(lost.to_string()));
+    assert!(matches!(error, ClusterError::Lost(lost) if lost.worker == 1), "{error}");
+    // What it had reported is kept, and the others' results are whole.
+    assert_eq!((round.workers[1].snapshots, round.workers[1].gaps.len()), (2, 0));
+    assert_eq!(round.workers[1].held, Duration::from_secs(2));
+    for other in [0, 2] {
+        assert_eq!(round.workers[other].gaps, []);
+        assert!(round.workers[other].held > Duration::from_secs(2));
+    }
+    let (ended, cancelled) = requests(round);
+    assert!(ended > 500 && ended + cancelled <= count, "{ended} + {cancelled}, {count}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_killed_worker_ends_the_round_and_what_came_is_kept() {
+    let _alone = crate::ALONE.lock().await;
+    let (took, round, error, count) = lose_a_worker(Signal::KILL).await;
+    println!("a killed worker: {took:?}");
+    check_loss(took, &round, &error, count);
+    assert_eq!(round.lost[0].second, Some(2));
+    assert_eq!(
+        round.lost[0].to_string(),
+        "worker 1 was lost in second 2: its process ended (signal: 9 (SIGKILL))"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_paused_worker_is_lost_within_the_lease_and_never_wakes_up() {
+    let _alone = crate::ALONE.lock().await;
+    let (took, round, error, count) = lose_a_worker(Signal::STOP).await;
+    println!("a paused worker: {took:?}");
+    check_loss(took, &round, &error, count);
+    assert_eq!(round.lost[0].why, "it no longer answers, though its process is there");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_worker_that_is_told_to_leave_is_lost_in_good_order() {
+    let _alone = crate::ALONE.lock().await;
+    let server = Server::start(Duration::from_millis(5)).await;
+    let mut cluster = cluster(2).await;
+    let victim = cluster.pids()[0];
+    tokio::spawn(async move {
+        tokio::time::sleep(Duration::from_millis(1_500)).await;
+        // The first is not for a worker to decide on.
+        signal(victim, Signal::INT);
+        tokio::time::sleep(Duration::from_millis(1_000)).await;
+        signal(victim, Signal::TERM);
+    });
+    let round = round(&mut cluster, &plan(&server.url, 4, seconds(20))).await;
+    assert_eq!(
+        round.lost[0].to_string(),
+        "worker 0 was lost in second 2: it was told to leave by a signal"
+    );
+    cluster.quit().await;
+}
+
+/// Runs a round of so many seconds on workers that go on when one is lost, does `harm` two and a half
+/// seconds after its start, and gives how long it took until a loss was seen, where one was.
+async fn go_on(
+    cluster: &mut Cluster,
+    url: &str,
+    length: u64,
+    harm: impl FnOnce() + Send + 'static,
+) -> (Option<Duration>, Round) {
+    let harming = tokio::spawn(async move {
+        tokio::time::sleep(Duration::from_millis(2_500)).await;
+        harm();
+        Instant::now()
+    });
+    let (stop, mut seen) = (CancellationToken::new(), None);
+    let show = |news: Seen<'_>, _: &mut GrowingSeries| {
+        if let Seen::Lost(_) = news {
+            seen.get_or_insert(Instant::now());
+        }
+    };
+    let round = cluster.round(plan(url, 6, seconds(length)), stop, show).await.unwrap();
+    let harmed = harming.await.unwrap();
+    (seen.map(|seen| seen - harmed), round)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn others_go_on_with_their_own_shares_for_as_long_as_one_is_left() {
+    let _alone = crate::ALONE.lock().await;
+    let server = Server::start(Duration::from_millis(5)).await;
+    let mut cluster = cluster(3).await.on_loss(OnLoss::Continue);
+    let pids = cluster.pids();
+    let victim = pids[1];
+    let (took, first) =
+        go_on(&mut cluster, &server.url, 4, move || signal(victim, Signal::KILL)).await;
+    println!("a killed worker: {took:?}");
+    assert!(took.unwrap() < Duration::from_secs(1), "{took:?}");
+    let why = "its process ended (signal: 9 (SIGKILL))";
+    assert_eq!(first.missing(), Some(format!("worker 1 was lost in second 2: {why}")));
+    let held = first.workers.iter().map(|worker| worker.held.as_secs());
+    assert_eq!(held.collect::<Vec<_>>(), [4, 2, 4], "what was complete is kept");
+    assert_eq!(first.gaps(), Vec::<String>::new());
+    // 30 iterations each: nobody takes over those of the one that is gone.
+    let before = server.count();
+    let second = round(&mut cluster, &plan(&server.url, 6, Until::Iterations(90))).await;
+    assert_eq!((requests(&second), server.count() - before), ((60, 0), 60));
+    assert_eq!(second.missing(), Some(format!("worker 1 was lost: {why}")));
+    assert!(cluster.can_go_on());
+    let others = [pids[0], pids[2]];
+    let harm = move || others.into_iter().for_each(|pid| signal(pid, Signal::KILL));
+    let (took, last) = go_on(&mut cluster, &server.url, 20, harm).await;
+    assert!(took.unwrap() < Duration::from_secs(1), "{took:?}");
+    assert_eq!(last.lost.len(), 3);
+    assert!(!cluster.can_go_on());
+    let stop = CancellationToken::new();
+    let error = cluster.round(plan(&server.url, 6, seconds(1)), stop, |_, _| {}).await.unwrap_err();
+    assert!(matches!(error, ClusterError::Lost(_)), "{error}");
+    cluster.quit().await;
+}
+
+/// Workers that nobody can kill: what is started is a shell, which starts the worker. In a session of
+/// its own, as the kernel would hang up a paused process whose group has lost its leader.
+async fn out_of_reach(folder: &std::path::Path, count: u32) -> Cluster {
+    use std::os::unix::fs::PermissionsExt;
+    let program = folder.join("aside");
+    let script = format!("#!/bin/sh\nexec 3<&0\nsetsid {PROGRAM} \"$@\" <&3 &\nexec 3<&-\nwait\n");
+    std::fs::write(&program, script).unwrap();
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o700)).unwrap();
+    let workers = LocalWorkers { count, program, logs: Some(folder.to_owned()) };
+    Cluster::start(&workers, |_| {}).await.unwrap()
+}
+
+/// The one process that another has started.
+fn child_of(parent: u32) -> u32 {
+    let children = std::fs::read_to_string(format!("/proc/{parent}/task/{parent}/children"));
+    children.unwrap().trim().parse().unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_worker_that_wakes_up_after_it_was_given_up_ends_its_load() {
+    let _alone = crate::ALONE.lock().await;
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(Duration::from_millis(5)).await;
+    let mut cluster = out_of_reach(folder.path(), 2).await.on_loss(OnLoss::Continue);
+    let (sleeper, other) = (child_of(cluster.pids()[0]), child_of(cluster.pids()[1]));
+    let woken = tokio::spawn(async move {
+        // It is given up after the lease of three seconds.
+        tokio::time::sleep(Duration::from_millis(7_500)).await;
+        assert!(runs(sleeper), "it is only paused, since nobody could kill it");
+        signal(sleeper, Signal::CONT);
+        until_ended(&[sleeper], Duration::from_secs(1)).await
+    });
+    let harm = move || signal(sleeper, Signal::STOP);
+    let (took, round) = go_on(&mut cluster, &server.url, 10, harm).await;
+    println!(
+        "a paused worker: seen after {took:?}, ended {:?} after it woke",
+        woken.await.unwrap()
+    );
+    assert!(took.unwrap() < Duration::from_secs(4), "{took:?}");
+    let why = "it no longer answers, though its process is there";
+    assert_eq!(round.lost.len(), 1, "{:?}", round.lost);
+    assert_eq!((round.lost[0].worker, round.lost[0].why.as_str()), (0, why));
+    assert_eq!(round.workers[0].held, Duration::from_secs(2), "what it sent later is not taken");
+    assert_eq!(round.workers[1].held, Duration::from_secs(10));
+    cluster.quit().await;
+    until_ended(&[other], Duration::from_secs(3)).await;
+}

@@ -1,0 +1,138 @@
+//! A server that counts, clusters of real processes, and what both came to.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use loadgen::cluster::{Cluster, LocalWorkers, Round};
+use loadgen::engine::{Plan, Share};
+use loadgen::measure::Phase;
+use loadgen::scenario::{
+    Expect, Http, Load, Method, Model, OnError, Scenario, Step, Template, Until, When,
+};
+use rustix::process::{Pid, Signal, kill_process};
+use tokio_util::sync::CancellationToken;
+
+pub const PROGRAM: &str = env!("CARGO_BIN_EXE_loadgen");
+
+/// A server that counts the requests it gets and takes a while to answer.
+pub struct Server {
+    pub url: String,
+    count: Arc<AtomicU64>,
+}
+
+impl Server {
+    pub async fn start(delay: Duration) -> Self {
+        let count = Arc::new(AtomicU64::new(0));
+        let seen = count.clone();
+        let app = axum::Router::new().route(
+            "/",
+            axum::routing::get(move || {
+                seen.fetch_add(1, Ordering::SeqCst);
+                async move {
+                    tokio::time::sleep(delay).await;
+                    "hello"
+                }
+            }),
+        );
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        tokio::spawn(async move { axum::serve(listener, app).await });
+        Self { url, count }
+    }
+
+    pub fn count(&self) -> u64 {
+        self.count.load(Ordering::SeqCst)
+    }
+}
+
+pub fn plan(url: &str, users: u32, until: Until) -> Plan {
+    let step = Step {
+        name: "root".to_owned(),
+        when: When::default(),
+        method: Method::Get,
+        path: Template::literal("/"),
+        headers: Vec::new(),
+        body: None,
+        weight: None,
+        timeout: Duration::from_secs(3),
+        expect: Expect::default(),
+        counters: Vec::new(),
+        captures: Vec::new(),
+    };
+    Plan {
+        scenario: Scenario {
+            name: "count".to_owned(),
+            description: None,
+            targets: Vec::new(),
+            backends: Vec::new(),
+            http: Http::default(),
+            load: Load {
+                model: Model::Closed,
+                users,
+                ramp_up: Duration::ZERO,
+                think_time: None,
+                until,
+            },
+            rows: Vec::new(),
+            steps: vec![step],
+            on_error: OnError::default(),
+            thresholds: Vec::new(),
+            proofs: Vec::new(),
+        },
+        base_url: url.to_owned(),
+        warmup: Duration::ZERO,
+        seed: 1,
+        share: Share::WHOLE,
+    }
+}
+
+pub fn seconds(seconds: u64) -> Until {
+    Until::Duration(Duration::from_secs(seconds))
+}
+
+pub async fn cluster(count: u32) -> Cluster {
+    let workers =
+        LocalWorkers { program: PathBuf::from(PROGRAM), ..LocalWorkers::new(count).unwrap() };
+    Cluster::start(&workers, |_| {}).await.unwrap()
+}
+
+pub async fn round(cluster: &mut Cluster, plan: &Plan) -> Round {
+    let stop = CancellationToken::new();
+    let result =
+        tokio::time::timeout(Duration::from_secs(30), cluster.round(plan.clone(), stop, |_, _| {}));
+    result.await.expect("a round must end").unwrap()
+}
+
+/// Answered and failed requests, and cancelled ones.
+pub fn requests(round: &Round) -> (u64, u64) {
+    let phases = [Phase::Warmup, Phase::RampUp, Phase::Hold, Phase::Tail];
+    let steps = phases.iter().flat_map(|phase| round.series.phase(*phase));
+    steps.fold((0, 0), |(ended, cancelled), counts| {
+        assert_eq!(counts.failures(), 0, "{:?}", counts.examples);
+        (ended + counts.requests(), cancelled + counts.cancelled)
+    })
+}
+
+pub fn signal(pid: u32, signal: Signal) {
+    let pid = Pid::from_raw(pid.try_into().unwrap()).unwrap();
+    kill_process(pid, signal).unwrap();
+}
+
+/// Whether a process is there; one that only waits to be reaped is not.
+pub fn runs(pid: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let state = stat.rsplit(") ").next().and_then(|rest| rest.chars().next());
+    state.is_some_and(|state| state != 'Z' && state != 'X')
+}
+
+/// Waits until none of `pids` runs, at most `limit`, and tells how long it took.
+pub async fn until_ended(pids: &[u32], limit: Duration) -> Duration {
+    let start = Instant::now();
+    while pids.iter().any(|pid| runs(*pid)) {
+        assert!(start.elapsed() < limit, "{pids:?} still run");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    start.elapsed()
+}
