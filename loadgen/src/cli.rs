@@ -270,7 +270,7 @@ const MANAGER_EXAMPLES: &str = "\
 Examples:
   loadgen manager --listen load-1:7447 --expect-workers 3 \\
       --scenario direct --url http://app-host:8000
-  loadgen worker --join join/1                    on the first of the three hosts
+  loadgen worker --join join/0                    on the first of the three hosts
 
 Exit codes are those of `loadgen run`";
 

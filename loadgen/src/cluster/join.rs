@@ -82,12 +82,12 @@ impl Join {
         (0..workers).map(document).collect()
     }
 
-    /// Writes it into the folder, as `1` and so on, and gives the path.
+    /// Writes it into the folder, under the worker's number, and gives the path.
     ///
     /// # Errors
     /// Where the file can't be written.
     pub fn write(&self, folder: &Path) -> Result<PathBuf, ClusterError> {
-        let path = folder.join((self.worker + 1).to_string());
+        let path = folder.join(self.worker.to_string());
         write_secret(&path, self).map(|()| path)
     }
 

@@ -365,6 +365,9 @@ pub struct Degraded {
 pub struct LossRecord {
     /// Its number, from 0.
     pub worker: u32,
+    /// Its host, where it came from elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
     /// What was measured meanwhile, or afterwards.
     pub target: String,
     /// The first round that it was missing in, from 1.
@@ -380,12 +383,14 @@ pub struct LossRecord {
 
 impl fmt::Display for LossRecord {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { worker, target, round, second, why, .. } = self;
+        let Self { worker, host, target, round, second, why, .. } = self;
+        write!(f, "worker {worker}")?;
+        if let Some(host) = host {
+            write!(f, " on {host}")?;
+        }
         match second {
-            Some(second) => {
-                write!(f, "worker {worker} was lost in second {second} of round {round}")?;
-            }
-            None => write!(f, "worker {worker} was lost before round {round}")?,
+            Some(second) => write!(f, " was lost in second {second} of round {round}")?,
+            None => write!(f, " was lost before round {round}")?,
         }
         write!(f, " ({target}): {why}")
     }

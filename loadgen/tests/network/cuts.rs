@@ -25,7 +25,7 @@ impl UnderWay {
         let setting = Setting::here(2);
         let proxy = Proxy::before(&setting.address, Line::FREE).await;
         let manager = setting.manager(seconds, more);
-        let (direct, behind) = (setting.worker(1), setting.worker_behind(&proxy, 2));
+        let (direct, behind) = (setting.worker(0), setting.worker_behind(&proxy, 1));
         setting.server.until_loaded(2).await;
         tokio::time::sleep(Duration::from_millis(1_500)).await;
         Self { setting, proxy, manager, direct, behind }

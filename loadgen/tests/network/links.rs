@@ -39,7 +39,7 @@ impl Network {
         let [manager, server, one, two] = &self.hosts;
         let setting = Setting::on(manager, server, PORT, 2);
         let manager = setting.manager(seconds, more);
-        let workers = [setting.worker_on(one, 1), setting.worker_on(two, 2)];
+        let workers = [setting.worker_on(one, 0), setting.worker_on(two, 1)];
         setting.server.until_loaded(2).await;
         tokio::time::sleep(Duration::from_millis(1_500)).await;
         (setting, manager, workers)

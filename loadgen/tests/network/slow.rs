@@ -13,7 +13,7 @@ async fn a_worker_that_is_far_away_does_its_part() {
     let far = Line::Open { delay: Duration::from_millis(200), bytes_per_s: None };
     let proxy = Proxy::before(&setting.address, far).await;
     let manager = setting.manager(4, &[]);
-    let workers = [setting.worker(1), setting.worker_behind(&proxy, 2)];
+    let workers = [setting.worker(0), setting.worker_behind(&proxy, 1)];
     let ended = manager.end();
     ended.assert_whole(&setting.server);
     let first = |worker| setting.server.of_worker(worker, 2).iter().map(|s| s.first).min().unwrap();
@@ -31,7 +31,7 @@ async fn sending_metrics_delays_no_request() {
     let setting = Setting::here(2);
     let proxy = Proxy::before(&setting.address, Line::FREE).await;
     let manager = setting.manager(6, &[]);
-    let workers = [setting.worker(1), setting.worker_behind(&proxy, 2)];
+    let workers = [setting.worker(0), setting.worker_behind(&proxy, 1)];
     setting.server.until_loaded(2).await;
     // Enough for what a worker has to say, but no more than a trickle.
     proxy.set(Line::Open { delay: Duration::ZERO, bytes_per_s: Some(20_000) });

@@ -16,7 +16,7 @@ async fn workers_start_together_when_all_their_connections_are_open() {
     let _alone = ALONE.lock().await;
     let setting = Setting::here(2);
     let manager = setting.manager(2, &[]);
-    let workers = [setting.worker(1), setting.worker(2)];
+    let workers = [setting.worker(0), setting.worker(1)];
     let ended = manager.end();
     ended.assert_whole(&setting.server);
     // The user of the verification has a number of its own, beyond those of the load.

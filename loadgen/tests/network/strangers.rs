@@ -25,9 +25,9 @@ async fn a_message_of_a_gigabyte_disturbs_nobody() {
     let _alone = ALONE.lock().await;
     let setting = Setting::here(2);
     let manager = setting.manager(10, &[]);
-    let workers = [setting.worker(1), setting.worker(2)];
+    let workers = [setting.worker(0), setting.worker(1)];
     setting.server.until_loaded(2).await;
-    let join = Join::parse(&setting.join(2).to_string()).unwrap();
+    let join = Join::parse(&setting.join(1).to_string()).unwrap();
     let (deadline, identity) = (Instant::now() + Duration::from_secs(5), join.identity.as_ref());
     let connected = connect(&join.address, identity.unwrap(), deadline).await;
     let (_tunnel, address) = connected.unwrap();
@@ -71,7 +71,7 @@ async fn thousands_of_silent_connections_disturb_nobody() {
         maximum.map_or(CONNECTIONS, |most| CONNECTIONS.min(most.saturating_sub(OTHER_FILES)));
     let setting = Setting::here(2);
     let manager = setting.manager(8, &[]);
-    let workers = [setting.worker(1), setting.worker(2)];
+    let workers = [setting.worker(0), setting.worker(1)];
     setting.server.until_loaded(2).await;
     // Those that the manager has not taken yet wait for it, and are a burden all the same.
     let mut connecting = JoinSet::new();

@@ -10,13 +10,13 @@ async fn who_listens_on_the_wire_reads_nothing() {
     let setting = Setting::here(2);
     let proxy = Proxy::before(&setting.address, Line::FREE).await;
     let manager = setting.manager(2, &[]);
-    let workers = [setting.worker(1), setting.worker_behind(&proxy, 2)];
+    let workers = [setting.worker(0), setting.worker_behind(&proxy, 1)];
     manager.end().assert_whole(&setting.server);
     let heard = proxy.heard();
     println!("{} bytes went over the wire", heard.len());
     // The plan, two snapshots or more, and the end.
     assert!(heard.len() > 2_000, "{}", heard.len());
-    let join = setting.join(2);
+    let join = setting.join(1);
     let [run, password] = ["run", "password"].map(|field| join[field].as_str().unwrap());
     for secret in [run, password, &setting.server.url, "worker-1", "think_time", "Finished"] {
         let is_heard = heard.windows(secret.len()).any(|bytes| bytes == secret.as_bytes());

@@ -71,7 +71,7 @@ async fn workers_share_the_load_and_stay_for_the_next_run() {
     let setting = Setting::new().await;
     let iterations = ["--iterations=200", "--users=4", "--warmup=0s"];
     let first = setting.manager(&[&iterations[..], &["--out=run-1"]].concat());
-    let mut workers = [1, 2].map(|number| setting.worker(number, &[]));
+    let mut workers = [0, 1].map(|number| setting.worker(number, &[]));
     let finished = setting.finished(first);
     assert_eq!(finished.code, Some(0), "{}", finished.said());
     let document = finished.json();
@@ -94,7 +94,7 @@ async fn workers_share_the_load_and_stay_for_the_next_run() {
     assert_eq!((requests(&second.json()), setting.server.requests()), (200, 402));
 
     // What gives them the right to be there is in no list of processes.
-    let password: Value = serde_json::from_str(&kept("join/1")).unwrap();
+    let password: Value = serde_json::from_str(&kept("join/0")).unwrap();
     let password = password["password"].as_str().unwrap();
     for (worker, what) in workers.iter().flat_map(|w| [(w, "cmdline"), (w, "environ")]) {
         let listed = std::fs::read(format!("/proc/{}/{what}", worker.id())).unwrap();
@@ -112,7 +112,7 @@ async fn workers_share_the_load_and_stay_for_the_next_run() {
     }
 
     // Nothing that was saved or said has a secret in it, and only the owner can read what has.
-    for file in ["join/1", "join/2", "join/authority"] {
+    for file in ["join/0", "join/1", "join/authority"] {
         assert!(kept(file).contains("PRIVATE KEY"));
         let mode = setting.project.path(file).metadata().unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600, "{file}");
@@ -139,7 +139,7 @@ async fn after_the_wait_those_that_are_there_share_all_of_the_load() {
         .concat(),
     );
     let manager = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let workers = [1, 3].map(|number| setting.worker(number, &["--once"]));
+    let workers = [0, 2].map(|number| setting.worker(number, &["--once"]));
     let finished = setting.finished(manager);
     assert_eq!(finished.code, Some(0), "{}", finished.said());
     let said = "the wait is over: 2 of 3 workers are there, and share all of the load";
@@ -162,8 +162,8 @@ async fn after_the_wait_those_that_are_there_share_all_of_the_load() {
 async fn a_worker_loads_only_what_it_may() {
     let setting = Setting::new().await;
     let manager = setting.manager(&["--duration=1s", "--out=run"]);
-    let willing = setting.worker(1, &["--once"]);
-    let unwilling = setting.worker(2, &["--once", "--allow-target=app.example:80,10.0.0.1"]);
+    let willing = setting.worker(0, &["--once"]);
+    let unwilling = setting.worker(1, &["--once", "--allow-target=app.example:80,10.0.0.1"]);
     let finished = setting.finished(manager);
     assert_eq!(finished.code, Some(1), "{}", finished.said());
     let said = finished.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -179,7 +179,7 @@ async fn a_worker_loads_only_what_it_may() {
 async fn when_the_manager_dies_workers_stop_and_wait_for_another() {
     let setting = Setting::new().await;
     let mut manager = setting.manager(&["--duration=60s", "--users=4", "--out=run"]);
-    let workers = [1, 2].map(|number| setting.worker(number, &[]));
+    let workers = [0, 1].map(|number| setting.worker(number, &[]));
     setting.until_loaded().await;
     // Past the warm-up, and two seconds more.
     tokio::time::sleep(Duration::from_millis(3_500)).await;
@@ -217,7 +217,7 @@ async fn when_the_manager_dies_workers_stop_and_wait_for_another() {
 async fn a_worker_that_is_held_up_is_named() {
     let setting = Setting::new().await;
     let manager = setting.manager(&["--duration=4s", "--users=2", "--warmup=0s", "--out=run"]);
-    let workers = [1, 2].map(|number| setting.worker(number, &["--once"]));
+    let workers = [0, 1].map(|number| setting.worker(number, &["--once"]));
     setting.until_loaded().await;
     for _ in 0..9 {
         signal(workers[1].id(), Signal::STOP);
@@ -240,12 +240,12 @@ async fn a_worker_that_is_held_up_is_named() {
 async fn strangers_neither_get_in_nor_disturb() {
     let setting = Setting::new().await;
     let manager = setting.manager(&["--duration=3s", "--users=2", "--warmup=0s", "--out=run"]);
-    let first = setting.worker(1, &["--once"]);
+    let first = setting.worker(0, &["--once"]);
     // One has a file of another manager's.
     let other = Setting::new().await;
     let elsewhere = other.manager(&["--wait=500ms", "--duration=1s"]);
     assert_eq!(other.finished(elsewhere).code, Some(1));
-    let foreign = std::fs::read_to_string(other.project.path("join/2")).unwrap();
+    let foreign = std::fs::read_to_string(other.project.path("join/1")).unwrap();
     let mut foreign: Value = serde_json::from_str(&foreign).unwrap();
     foreign["address"] = setting.address.clone().into();
     std::fs::write(setting.project.path("join/foreign"), foreign.to_string()).unwrap();
@@ -257,7 +257,7 @@ async fn strangers_neither_get_in_nor_disturb() {
         "{}",
         refused.said()
     );
-    let second = setting.worker(2, &["--once"]);
+    let second = setting.worker(1, &["--once"]);
     // During the run some open connections and say nothing, some say nonsense, one says much of it.
     setting.until_loaded().await;
     let mut strangers = Vec::new();

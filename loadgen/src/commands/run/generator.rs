@@ -90,6 +90,12 @@ impl Yield {
         self.workers.iter().find(|worked| worked.worker == worker).map_or(0, |worked| worked.users)
     }
 
+    /// The host of this worker, where it came from elsewhere.
+    pub fn host_of(&self, worker: u32) -> Option<String> {
+        let worked = self.workers.iter().find(|worked| worked.worker == worker)?;
+        worked.host.as_ref().map(|(name, _)| name.clone())
+    }
+
     /// The users that were there to the end.
     pub fn users_achieved(&self) -> u32 {
         self.lost

@@ -44,6 +44,7 @@ pub fn degraded(job: &Job, measured: &Measured) -> Option<Degraded> {
             if lost.iter().all(|known| known.worker != *worker) {
                 lost.push(LossRecord {
                     worker: *worker,
+                    host: yielded.host_of(*worker),
                     target: target.clone(),
                     round: number,
                     second: *second,

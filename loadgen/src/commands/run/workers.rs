@@ -73,11 +73,11 @@ mod tests {
             lease: Duration::from_secs(3),
             limit: None,
         };
-        let files = ["join/1", "join/2"].map(PathBuf::from).to_vec();
+        let files = ["join/0", "join/1"].map(PathBuf::from).to_vec();
         assert_eq!(
             told(&Gathering::Listening(files), &workers),
             "waiting for 2 workers at load-1:7447; copy one of these files to each host, and run \
-             there:\n  loadgen worker --join join/1\n  loadgen worker --join join/2"
+             there:\n  loadgen worker --join join/0\n  loadgen worker --join join/1"
         );
         let hello = Hello { host: "web-7".to_owned(), cpus: 4, ..Hello::from_worker(1) };
         let joined = Gathering::Joined { worker: 1, hello: Some(hello), joined: 1 };

@@ -356,6 +356,7 @@ fn a_run_that_went_on_without_a_worker_tells_since_when_and_with_how_many_users(
     let mut targets = four();
     let lost = |worker, target: &str, round, second, why: &str| LossRecord {
         worker,
+        host: (worker == 3).then(|| "load-4".to_owned()),
         target: target.to_owned(),
         round,
         second,
