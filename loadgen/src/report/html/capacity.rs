@@ -6,6 +6,7 @@ use maud::{Markup, html};
 
 use super::about::{environment, repeat};
 use super::chart::{Chart, Charts, Line, Over, ms, short};
+use super::table::{Called, table};
 use super::{chooser, figures, header, page, sentences};
 use crate::measure::{CapacityRecord, CapacityTarget, CurvePoint};
 use crate::report::capacity::{conclusion, endings, figure, headline, warnings, what_passes};
@@ -50,27 +51,14 @@ pub fn capacity_html(record: &CapacityRecord) -> String {
 }
 
 fn capacities(record: &CapacityRecord) -> Markup {
+    let caption = "The highest rate that passes, with its 95 % confidence interval; the knee is where \
+                   throughput over mean latency is greatest, with its latencies in ms";
+    let columns = ["Target", "Requests/s", "95 % interval", "Knee, requests/s", "p50", "p99"];
+    let rows = html! { @for target in &record.targets { (row(target)) } };
     html! {
         section {
             h2 id="ranking" { "Capacities" }
-            div.scroll tabindex="0" role="region" aria-labelledby="ranking" {
-                table.ranking {
-                    caption {
-                        span {
-                            "The highest rate that passes, with its 95 % confidence interval; the knee "
-                            "is where throughput over mean latency is greatest, with its latencies in ms"
-                        }
-                    }
-                    thead {
-                        tr {
-                            @for name in ["Target", "Requests/s", "95 % interval", "Knee, requests/s", "p50", "p99"] {
-                                th scope="col" { (name) }
-                            }
-                        }
-                    }
-                    tbody { @for target in &record.targets { (row(target)) } }
-                }
-            }
+            (table(&Called::Heading("ranking"), caption, &columns, &rows))
         }
     }
 }
@@ -98,34 +86,25 @@ fn row(target: &CapacityTarget) -> Markup {
 /// A target's curve in figures.
 fn points(target: &CapacityTarget) -> Markup {
     let label = format!("Curve of {}", target.name);
-    html! {
-        h3 { (target.name) }
-        div.scroll tabindex="0" role="region" aria-label=(label) {
-            table {
-                thead {
-                    tr {
-                        @for name in ["Rate/s", "Answered/s", "Errors", "p50", "p99", "Passed"] {
-                            th scope="col" { (name) }
-                        }
-                    }
+    let rows = html! {
+        @for point in &target.curve {
+            tr {
+                th scope="row" {
+                    (rate(point.rate_per_s))
+                    @if target.knee.as_ref() == Some(point) { " (knee)" }
                 }
-                tbody {
-                    @for point in &target.curve {
-                        tr {
-                            th scope="row" {
-                                (rate(point.rate_per_s))
-                                @if target.knee.as_ref() == Some(point) { " (knee)" }
-                            }
-                            td { (rate(point.answered_per_s)) }
-                            td { (precise(point.error_rate * 100.0)) " %" }
-                            td { (milliseconds(point.latency_us.p50)) }
-                            td { (milliseconds(point.latency_us.p99)) }
-                            td { (point.passed) "/" (point.trials) }
-                        }
-                    }
-                }
+                td { (rate(point.answered_per_s)) }
+                td { (precise(point.error_rate * 100.0)) " %" }
+                td { (milliseconds(point.latency_us.p50)) }
+                td { (milliseconds(point.latency_us.p99)) }
+                td { (point.passed) "/" (point.trials) }
             }
         }
+    };
+    let columns = ["Rate/s", "Answered/s", "Errors", "p50", "p99", "Passed"];
+    html! {
+        h3 { (target.name) }
+        (table(&Called::Label(&label), "", &columns, &rows))
     }
 }
 

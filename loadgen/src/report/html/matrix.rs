@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use maud::{Markup, html};
 
+use super::table::{Called, table};
 use crate::measure::{RunRecord, TargetRecord};
 use crate::report::format::{count, half_width, rate};
 
@@ -24,31 +25,27 @@ pub fn matrix(record: &RunRecord) -> Markup {
         };
         record.targets.iter().find(is_it)
     };
+    let numbers: Vec<String> =
+        users.iter().map(|n| format!("{} users", count((*n).into()))).collect();
+    let columns: Vec<&str> = ["Target", "Server workers"]
+        .into_iter()
+        .chain(numbers.iter().map(String::as_str))
+        .collect();
+    let caption = "Expected answers per second, ± the 95 % confidence interval";
+    let cells = html! {
+        @for row in &rows {
+            tr {
+                th scope="row" { (row.0) }
+                td { (row.1) }
+                @for n in &users { td { (shown(record, cell(*row, *n))) } }
+            }
+        }
+    };
     html! {
         @if record.is_matrix() && (users.len() > 1 || rows.iter().any(|row| row.1 != rows[0].1)) {
             section {
                 h2 id="matrix" { "Matrix" }
-                div.scroll tabindex="0" role="region" aria-labelledby="matrix" {
-                    table {
-                        caption { span { "Expected answers per second, ± the 95 % confidence interval" } }
-                        thead {
-                            tr {
-                                th scope="col" { "Target" }
-                                th scope="col" { "Server workers" }
-                                @for n in &users { th scope="col" { (count((*n).into())) " users" } }
-                            }
-                        }
-                        tbody {
-                            @for row in &rows {
-                                tr {
-                                    th scope="row" { (row.0) }
-                                    td { (row.1) }
-                                    @for n in &users { td { (shown(record, cell(*row, *n))) } }
-                                }
-                            }
-                        }
-                    }
-                }
+                (table(&Called::Heading("matrix"), caption, &columns, &cells))
             }
         }
     }

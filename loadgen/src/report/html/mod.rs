@@ -11,6 +11,7 @@ mod data;
 mod matrix;
 mod ranking;
 mod run;
+mod table;
 mod time;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};

@@ -2,6 +2,7 @@
 
 use maud::{Markup, html};
 
+use super::table::{Called, table};
 use crate::measure::{Placing, RunRecord, Summary, TargetRecord};
 use crate::report::format::{count, half_width, megabytes, milliseconds, rate};
 use crate::report::ranked::{parentheses, placed, ranked};
@@ -9,38 +10,28 @@ use crate::report::ranked::{parentheses, placed, ranked};
 /// All targets, best first, each with the interval of its rate, drawn and in figures.
 pub fn ranking(record: &RunRecord) -> Markup {
     let rows = ranked(record);
-    let highest =
-        rows.iter().map(|(target, placing)| ends(target, *placing)[2]).fold(0.0, f64::max);
+    let scale = scale(rows.iter().map(|(target, placing)| ends(target, *placing)));
     let of_lab = rows.iter().any(|(target, _)| target.resources.contains_key("target"));
     let latencies = match record.load.rate_per_s {
         None => "latencies in ms",
         Some(_) => "latencies in ms, from the time for which a request was planned",
     };
+    let caption = format!(
+        "Requests/s counts expected answers only, with its 95 % confidence interval; {latencies}{}",
+        parentheses(record)
+    );
+    let mut columns =
+        vec!["Target", "Requests/s", "95 % interval", "", "Errors", "p50", "p95", "p99", "Max"];
+    if of_lab {
+        columns.push("CPU, % of a core");
+    }
+    let rows = html! {
+        @for (target, placing) in &rows { (row(record, target, *placing, scale, of_lab)) }
+    };
     html! {
         section {
             h2 id="ranking" { "Ranking" }
-            div.scroll tabindex="0" role="region" aria-labelledby="ranking" {
-                table.ranking {
-                    caption {
-                        span {
-                            "Requests/s counts expected answers only, with its 95 % confidence "
-                            "interval; " (latencies) (parentheses(record))
-                        }
-                    }
-                    thead {
-                        tr {
-                            th scope="col" { "Target" }
-                            th scope="col" { "Requests/s" }
-                            th scope="col" { "95 % interval" }
-                            th.drawn scope="col" aria-hidden="true" {}
-                            th scope="col" { "Errors" }
-                            @for name in ["p50", "p95", "p99", "Max"] { th scope="col" { (name) } }
-                            @if of_lab { th scope="col" { "CPU, % of a core" } }
-                        }
-                    }
-                    tbody { @for (target, placing) in &rows { (row(record, target, *placing, highest, of_lab)) } }
-                }
-            }
+            (table(&Called::Heading("ranking"), &caption, &columns, &rows))
         }
     }
 }
@@ -49,7 +40,7 @@ fn row(
     record: &RunRecord,
     target: &TargetRecord,
     placing: Option<&Placing>,
-    highest: f64,
+    scale: f64,
     of_lab: bool,
 ) -> Markup {
     let [low, mean, high] = ends(target, placing);
@@ -60,7 +51,7 @@ fn row(
             th scope="row" { (placed(&target.name, record, target)) }
             td { (rate(mean)) @if known { " ±" (half_width(mean, high).trim()) } }
             td { @if known { (rate(low)) "–" (rate(high)) } @else { "–" } }
-            td.drawn aria-hidden="true" { (interval([low, mean, high], highest)) }
+            td.drawn aria-hidden="true" { (interval([low, mean, high], scale)) }
             td { (count(target.total.errors)) }
             @for us in [latency.p50, latency.p95, latency.p99, latency.max] { td { (milliseconds(us)) } }
             @if of_lab {
@@ -79,10 +70,20 @@ fn ends(target: &TargetRecord, placing: Option<&Placing>) -> [f64; 3] {
     }
 }
 
+/// The rate at the right end of the drawings. An interval may be many times as wide as the rates are high:
+/// what lies beyond twice the highest of these is not drawn, lest nothing be seen of the others.
+fn scale(ends: impl Iterator<Item = [f64; 3]>) -> f64 {
+    let (mean, high) =
+        ends.fold((0.0, 0.0), |(m, h): (f64, f64), [_, mean, high]| (m.max(mean), h.max(high)));
+    high.min(2.0 * mean)
+}
+
 /// A bar up to the mean, and the interval on it.
-fn interval([low, mean, high]: [f64; 3], highest: f64) -> Markup {
-    let percent = |value: f64| if highest > 0.0 { 100.0 * value / highest } else { 0.0 };
-    let (bar, left, width) = (percent(mean), percent(low), percent(high - low));
+fn interval([low, mean, high]: [f64; 3], scale: f64) -> Markup {
+    let percent =
+        |value: f64| if scale > 0.0 { (100.0 * value / scale).clamp(0.0, 100.0) } else { 0.0 };
+    let (bar, left) = (percent(mean), percent(low));
+    let width = percent(high) - left;
     html! {
         div.bar {
             div.mean style=(format!("width:{bar:.1}%")) {}
@@ -99,23 +100,28 @@ pub fn percentiles(record: &RunRecord, step: Option<&str>) -> Markup {
             Some(name) => target.steps.iter().find(|step| step.name == name).cloned(),
         }
     };
-    let columns =
-        ["Requests/s", "Errors", "Mean", "p50", "p90", "p95", "p99", "p99.9", "p99.99", "Max"];
-    html! {
-        div.scroll tabindex="0" role="region" aria-label={ "Latencies of " (step.unwrap_or("all steps")) } {
-            table {
-                caption { span { "Latencies in ms; a percentile is left out that fewer than ten slower requests support" } }
-                thead {
-                    tr { th scope="col" { "Target" } @for name in columns { th scope="col" { (name) } } }
-                }
-                tbody {
-                    @for (target, _) in ranked(record) {
-                        @if let Some(summary) = summary(target) { (latencies(&target.name, &summary)) }
-                    }
-                }
-            }
+    let columns = [
+        "Target",
+        "Requests/s",
+        "Errors",
+        "Mean",
+        "p50",
+        "p90",
+        "p95",
+        "p99",
+        "p99.9",
+        "p99.99",
+        "Max",
+    ];
+    let label = format!("Latencies of {}", step.unwrap_or("all steps"));
+    let caption =
+        "Latencies in ms; a percentile is left out that fewer than ten slower requests support";
+    let rows = html! {
+        @for (target, _) in ranked(record) {
+            @if let Some(summary) = summary(target) { (latencies(&target.name, &summary)) }
         }
-    }
+    };
+    table(&Called::Label(&label), caption, &columns, &rows)
 }
 
 fn latencies(name: &str, summary: &Summary) -> Markup {
@@ -144,23 +150,18 @@ fn latencies(name: &str, summary: &Summary) -> Markup {
 
 /// What an expected answer takes of each service, the server's own and then its backends'.
 pub fn efficiency(record: &RunRecord) -> Markup {
-    let columns =
-        ["CPU, % of a core", "CPU-µs/request", "Requests/CPU-s", "Memory, MB", "At most, MB"];
-    html! {
-        div.scroll tabindex="0" role="region" aria-label="CPU and memory of each service" {
-            table {
-                caption { span { "CPU is user and system time, over expected answers; memory is resident memory" } }
-                thead {
-                    tr {
-                        th scope="col" { "Target" }
-                        th scope="col" { "Service" }
-                        @for name in columns { th scope="col" { (name) } }
-                    }
-                }
-                tbody { @for (target, _) in ranked(record) { (services(target)) } }
-            }
-        }
-    }
+    let columns = [
+        "Target",
+        "Service",
+        "CPU, % of a core",
+        "CPU-µs/request",
+        "Requests/CPU-s",
+        "Memory, MB",
+        "At most, MB",
+    ];
+    let caption = "CPU is user and system time, over expected answers; memory is resident memory";
+    let rows = html! { @for (target, _) in ranked(record) { (services(target)) } };
+    table(&Called::Label("CPU and memory of each service"), caption, &columns, &rows)
 }
 
 fn services(target: &TargetRecord) -> Markup {
@@ -179,5 +180,28 @@ fn services(target: &TargetRecord) -> Markup {
                 td { (megabytes(used.memory_max_bytes)) }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interval_that_is_very_wide_leaves_the_bars_to_be_seen() {
+        assert_eq!(scale([[90.0, 100.0, 110.0], [50.0, 60.0, 70.0]].into_iter()), 110.0);
+        let wide = [[-5_545.0, 100.0, 5_745.0], [50.0, 60.0, 70.0]];
+        assert_eq!(scale(wide.into_iter()), 200.0);
+        let drawn = interval(wide[0], 200.0).into_string();
+        assert!(
+            drawn.contains("width:50.0%") && drawn.contains("left:0.0%;width:100.0%"),
+            "{drawn}"
+        );
+    }
+
+    #[test]
+    fn where_nothing_was_answered_nothing_is_drawn() {
+        assert_eq!(scale(std::iter::empty()), 0.0);
+        assert!(interval([0.0; 3], 0.0).into_string().contains("width:0.0%"));
     }
 }

@@ -92,8 +92,8 @@ fn lines(content: &str) -> String {
 fn a_page_begins_with_what_was_found_and_the_ranking() {
     let page = html(&of_two_targets());
     let at = |what: &str| page.find(what).unwrap_or_else(|| panic!("no {what}"));
-    assert!(at("sanic serves 2.00 times the requests of fastapi") < at("class=\"ranking\""));
-    assert!(at("class=\"ranking\"") < at("<figure"));
+    assert!(at("sanic serves 2.00 times the requests of fastapi") < at("id=\"ranking\""));
+    assert!(at("id=\"ranking\"") < at("<figure"));
     insta::assert_snapshot!(lines(content(&page)));
 }
 
