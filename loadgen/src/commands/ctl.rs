@@ -16,7 +16,7 @@ pub fn run(args: &CtlArgs) -> Result<Exit, Failure> {
     if let Wish::Rate(rate) = wish {
         Amount::Rate(rate).check().map_err(Failure::with(Exit::Usage))?;
     }
-    let done = super::runtime()?.block_on(ask(&args.run, wish))?;
+    let done = super::threads::on_all_cpus()?.block_on(ask(&args.run, wish))?;
     output::print(&format!("{done}\n"))?;
     Ok(Exit::Done)
 }

@@ -29,7 +29,7 @@ const DOWN_LIMIT: Duration = Duration::from_secs(15);
 
 /// Does what the command line says.
 pub fn run(command: LabCommand) -> Result<Exit, Failure> {
-    let runtime = super::runtime()?;
+    let runtime = super::threads::on_all_cpus()?;
     let result = runtime.block_on(dispatch(command));
     // A thread may still be reading standard input.
     runtime.shutdown_background();

@@ -15,6 +15,7 @@ mod run;
 mod runtime;
 mod saved;
 mod scenarios;
+mod threads;
 mod url;
 mod worker;
 
@@ -22,7 +23,6 @@ use std::process::ExitCode;
 
 use miette::{Diagnostic, Report};
 use serde::{Deserialize, Serialize};
-use tokio::runtime::Runtime;
 
 use crate::cli::{Cli, Command};
 use crate::lab::LabError;
@@ -90,14 +90,6 @@ impl From<LabError> for Failure {
         let exit = if error.is_usage() { Exit::Usage } else { Exit::Target };
         Self::new(exit, error)
     }
-}
-
-/// A runtime with a thread for each CPU that this process may use.
-fn runtime() -> Result<Runtime, Failure> {
-    Runtime::new().map_err(|e| {
-        let message = format!("loadgen cannot start its threads: {e}");
-        Failure::message(Exit::Failed, message, "see `ulimit -u`")
-    })
 }
 
 /// Runs the command that the command line names and tells how it went.

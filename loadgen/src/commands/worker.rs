@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::output::say;
 use super::process::{raise_open_files, use_huge_pages};
+use super::threads::on_all_cpus;
 use super::{Exit, Failure};
 use crate::cli::WorkerArgs;
 use crate::cluster::{Allowed, AllowedTarget, ClusterError, Join, Terms, join};
@@ -27,7 +28,7 @@ pub fn run(args: &WorkerArgs) -> Result<Exit, Failure> {
     let allowed =
         args.allow_target.iter().map(|text| allowed(text)).collect::<Result<Vec<_>, _>>()?;
     let serving = serve(args, allowed.into());
-    super::runtime()?.block_on(serving).map(|()| Exit::Done).map_err(Failure::with(Exit::Failed))
+    on_all_cpus()?.block_on(serving).map(|()| Exit::Done).map_err(Failure::with(Exit::Failed))
 }
 
 fn allowed(text: &str) -> Result<AllowedTarget, Failure> {

@@ -22,6 +22,7 @@ use super::run::job::Job;
 use super::run::session::{Session, Stopped};
 use super::run::stdout::Stdout;
 use super::run::{OVERHEAD, interrupt, nothing_measured, prepare, prepare_lab};
+use super::threads::for_load;
 use super::{Exit, Failure};
 use crate::cli::{CapacityArgs, Format, OnWorkerLoss, RunArgs};
 use crate::lab::Layout;
@@ -45,7 +46,7 @@ pub fn run(args: CapacityArgs) -> Result<Exit, Failure> {
     let criteria = Criteria::of(&mut job.scenario, duration);
     let quest = Quest { job, criteria, precision, duration };
     let (folder, layout, stdout) = prepare(&quest.job)?;
-    super::runtime()?.block_on(execute(&quest, &folder, layout, stdout))
+    for_load(quest.job.workers.is_some())?.block_on(execute(&quest, &folder, layout, stdout))
 }
 
 /// A run in the open model, whose rate each trial sets anew.

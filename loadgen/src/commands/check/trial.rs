@@ -7,8 +7,9 @@ use std::time::Duration;
 use super::shortened;
 use crate::commands::output::print;
 use crate::commands::run::random_seed;
+use crate::commands::threads::on_all_cpus;
 use crate::commands::url::base_url;
-use crate::commands::{Exit, Failure, runtime, scenarios};
+use crate::commands::{Exit, Failure, scenarios};
 use crate::engine::{Plan, Share, Tried, try_steps};
 use crate::report::count;
 use crate::scenario::{Step, When};
@@ -31,7 +32,7 @@ pub fn run(name: &str, url: &str) -> Result<Exit, Failure> {
         printed = print(&shown(step, &tried));
         if printed.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     };
-    runtime()?.block_on(try_steps(&plan, show)).map_err(|e| {
+    on_all_cpus()?.block_on(try_steps(&plan, show)).map_err(|e| {
         let message = format!("cannot make an HTTP client: {e}");
         Failure::message(Exit::Failed, message, "see [http] in the scenario")
     })?;

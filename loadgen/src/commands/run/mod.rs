@@ -42,6 +42,7 @@ use self::session::Session;
 use self::stdout::Stdout;
 use super::output::{say, unprinted};
 use super::process::use_huge_pages;
+use super::threads::for_load;
 use super::{Exit, Failure};
 use crate::cli::{Format, RunArgs};
 use crate::lab::cpus::pin_self;
@@ -64,7 +65,7 @@ pub fn run(args: RunArgs) -> Result<Exit, Failure> {
 /// Measures a job, saves what came of it, and prints it.
 pub(super) fn measure(job: &Job) -> Result<Exit, Failure> {
     let (folder, layout, stdout) = prepare(job)?;
-    super::runtime()?.block_on(execute(job, &folder, layout, stdout))
+    for_load(job.workers.is_some())?.block_on(execute(job, &folder, layout, stdout))
 }
 
 /// What is needed before anything starts: a folder for the results, the CPUs of each part, of which
