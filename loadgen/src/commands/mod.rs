@@ -5,6 +5,7 @@ mod check;
 mod compare;
 mod ctl;
 mod guard;
+mod init;
 mod lab;
 mod list;
 mod manager;
@@ -15,6 +16,7 @@ mod run;
 mod runtime;
 mod saved;
 mod scenarios;
+mod schema;
 mod url;
 mod worker;
 
@@ -112,6 +114,8 @@ pub fn run(cli: Cli) -> ExitCode {
         Some(Command::Compare(args)) => compare::run(&args),
         Some(Command::Report(args)) => report::run(&args),
         Some(Command::List) => list::run(),
+        Some(Command::Init(args)) => init::run(&args),
+        Some(Command::Schema) => schema::run(),
         Some(Command::Lab(command)) => lab::run(command),
         Some(Command::Manager(args)) => manager::run(args),
         Some(Command::Worker(args)) => worker::run(&args),

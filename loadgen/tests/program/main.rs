@@ -17,6 +17,7 @@ mod document;
 mod environment;
 mod fail_fast;
 mod hosts;
+mod init;
 mod interrupt;
 mod login;
 mod matrix;
