@@ -1,5 +1,6 @@
 //! The command line as clap reads it: data only. [`crate::commands`] makes sense of it.
 
+mod completions;
 mod ctl;
 mod init;
 mod lab;
@@ -13,6 +14,7 @@ use std::time::Duration;
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub use self::completions::{CompletionsArgs, ShellName};
 pub use self::ctl::{CtlArgs, CtlCommand};
 pub use self::init::InitArgs;
 pub use self::lab::{BackendName, LabCommand, LabFormat, LabUpArgs};
@@ -75,6 +77,8 @@ pub enum Command {
     Init(InitArgs),
     /// Print the JSON Schema of scenario files, for editors.
     Schema,
+    /// Print what a shell needs to complete this command line.
+    Completions(CompletionsArgs),
     /// Start the targets and backends alone, for development.
     #[command(subcommand)]
     Lab(LabCommand),

@@ -3,6 +3,7 @@
 mod capacity;
 mod check;
 mod compare;
+mod completions;
 mod ctl;
 mod guard;
 mod init;
@@ -116,6 +117,7 @@ pub fn run(cli: Cli) -> ExitCode {
         Some(Command::List) => list::run(),
         Some(Command::Init(args)) => init::run(&args),
         Some(Command::Schema) => schema::run(),
+        Some(Command::Completions(args)) => completions::run(&args),
         Some(Command::Lab(command)) => lab::run(command),
         Some(Command::Manager(args)) => manager::run(args),
         Some(Command::Worker(args)) => worker::run(&args),

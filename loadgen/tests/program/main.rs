@@ -12,6 +12,7 @@ mod common;
 mod check;
 mod cli;
 mod comparison;
+mod completions;
 mod control;
 mod document;
 mod environment;
