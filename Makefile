@@ -15,7 +15,7 @@ PYTHON := .venv/bin/python
 # Where `make bench` looks for peers first, before the PATH.
 PEERS := .loadgen/peers
 
-.PHONY: help run build test test-rust test-python test-network test-podman test-report screenshot lint fmt clean
+.PHONY: help run build test test-rust test-python test-network test-podman test-report test-wheel screenshot lint fmt clean
 .PHONY: podman images-offline
 .PHONY: trust bench bench-parts bench-features bench-footprint bench-manager bench-docs simulated-workers
 .PHONY: peers peer-wrk peer-oha peer-hey peer-k6 peer-locust peer-goose
@@ -29,7 +29,7 @@ run: ## Compare the four servers over Redis
 build: ## Build loadgen
 	$(CARGO) build $(CARGO_FLAGS)
 
-test: test-rust test-network test-podman test-report test-python ## Run every test
+test: test-rust test-network test-podman test-report test-wheel test-python ## Run every test
 
 test-rust: $(PYTHON)
 	$(CARGO) test $(CARGO_FLAGS) --no-fail-fast $(TESTS)
@@ -68,6 +68,10 @@ test-report: build $(PYTHON) ## Open a report in headless Chromium, which is ins
 	else \
 		echo "test-report: skipped: there is no $(CHROMIUM): install it, or run this as root on Debian"; \
 	fi
+
+# maturin has Cargo build in the same folder, with the same profile: nothing is compiled twice.
+test-wheel: build $(PYTHON) ## Install loadgen as pip does, with its targets, and run one: under a minute
+	UV="$(UV)" $(UV) run --frozen --isolated --only-group wheel -- python -m pytest loadgen/tests/wheel
 
 screenshot: build $(PYTHON) ## Make the picture of a report that the README shows, with Chromium
 	rm -rf target/screenshot

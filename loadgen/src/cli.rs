@@ -1,6 +1,8 @@
 //! The command line as clap reads it: data only. [`crate::commands`] makes sense of it.
 
+mod completions;
 mod ctl;
+mod init;
 mod lab;
 mod runtime;
 mod saved;
@@ -12,7 +14,9 @@ use std::time::Duration;
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub use self::completions::{CompletionsArgs, ShellName};
 pub use self::ctl::{CtlArgs, CtlCommand};
+pub use self::init::InitArgs;
 pub use self::lab::{BackendName, LabCommand, LabFormat, LabUpArgs};
 pub use self::runtime::{RuntimeArgs, RuntimeName};
 pub use self::saved::{CompareArgs, ReportArgs};
@@ -69,6 +73,12 @@ pub enum Command {
     Report(ReportArgs),
     /// List the scenarios and targets there are.
     List,
+    /// Write a first scenario, with comments, and the schema with which editors complete it.
+    Init(InitArgs),
+    /// Print the JSON Schema of scenario files, for editors.
+    Schema,
+    /// Print what a shell needs to complete this command line.
+    Completions(CompletionsArgs),
     /// Start the targets and backends alone, for development.
     #[command(subcommand)]
     Lab(LabCommand),

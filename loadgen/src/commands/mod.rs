@@ -3,8 +3,10 @@
 mod capacity;
 mod check;
 mod compare;
+mod completions;
 mod ctl;
 mod guard;
+mod init;
 mod lab;
 mod list;
 mod manager;
@@ -15,6 +17,7 @@ mod run;
 mod runtime;
 mod saved;
 mod scenarios;
+mod schema;
 mod threads;
 mod url;
 mod worker;
@@ -104,6 +107,9 @@ pub fn run(cli: Cli) -> ExitCode {
         Some(Command::Compare(args)) => compare::run(&args),
         Some(Command::Report(args)) => report::run(&args),
         Some(Command::List) => list::run(),
+        Some(Command::Init(args)) => init::run(&args),
+        Some(Command::Schema) => schema::run(),
+        Some(Command::Completions(args)) => completions::run(&args),
         Some(Command::Lab(command)) => lab::run(command),
         Some(Command::Manager(args)) => manager::run(args),
         Some(Command::Worker(args)) => worker::run(&args),

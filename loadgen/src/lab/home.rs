@@ -1,27 +1,46 @@
 //! The project that the targets belong to, and the folder where loadgen keeps what it makes there.
+//!
+//! It is a checkout, or what `pip install` has put beside the program: `share/loadgen/` in the same Python
+//! environment, whose packages are then the targets'.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 use super::error::LabError;
 
+/// Where pip puts a project, from the root of the Python environment on.
+const INSTALLED: &str = "share/loadgen";
+
 /// The root of a project: the folder with `targets/targets.toml`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Home {
     root: PathBuf,
+    /// The Python environment that it was installed in, unless it is a checkout.
+    installed_in: Option<PathBuf>,
 }
 
 impl Home {
-    /// The nearest project at the current folder or above it, else the one `LOADGEN_HOME` names.
+    /// The nearest project at the current folder or above it, else the one `LOADGEN_HOME` names, else
+    /// the one that was installed with this program.
     pub fn find() -> Result<Self, LabError> {
         let start = env::current_dir().map_err(LabError::io("tell the current folder"))?;
         let named = env::var_os("LOADGEN_HOME").filter(|name| !name.is_empty()).map(PathBuf::from);
+        let program = env::current_exe().ok();
         Self::find_from(&start, named.as_deref())
+            .or_else(|error| program.and_then(|path| Self::installed_with(&path)).ok_or(error))
+    }
+
+    /// The project that was installed with this program, if it was.
+    fn installed_with(program: &Path) -> Option<Self> {
+        let environment = program.parent()?.parent()?;
+        let home =
+            Self { root: environment.join(INSTALLED), installed_in: Some(environment.to_owned()) };
+        home.manifest().is_file().then_some(home)
     }
 
     /// The project in this very folder.
     pub fn at(root: PathBuf) -> Result<Self, LabError> {
-        let home = Self { root };
+        let home = Self { root, installed_in: None };
         if home.manifest().is_file() {
             Ok(home)
         } else {
@@ -34,7 +53,7 @@ impl Home {
             .ancestors()
             .chain(named)
             .find(|folder| folder.join("targets/targets.toml").is_file())
-            .map(|folder| Self { root: folder.to_owned() })
+            .map(|folder| Self { root: folder.to_owned(), installed_in: None })
             .ok_or_else(|| LabError::NoProject { start: named.unwrap_or(start).to_owned() })
     }
 
@@ -60,7 +79,12 @@ impl Home {
 
     /// The targets' Python environment.
     pub fn venv(&self) -> PathBuf {
-        self.root.join(".venv")
+        self.installed_in.clone().unwrap_or_else(|| self.root.join(".venv"))
+    }
+
+    /// Whether pip has installed it, so that its Python environment is the user's own.
+    pub fn is_installed(&self) -> bool {
+        self.installed_in.is_some()
     }
 
     /// `.loadgen/`: caches, locks and the state of `lab up`; made where it is missing.
@@ -95,5 +119,18 @@ mod tests {
         let home = Home::find_from(elsewhere.path(), Some(project.path())).unwrap();
         assert_eq!(home.root(), project.path());
         assert!(Home::find_from(elsewhere.path(), None).unwrap_err().is_usage());
+    }
+
+    #[test]
+    fn an_installed_project_has_the_environment_of_its_program() {
+        let environment = tempfile::tempdir().unwrap();
+        let program = environment.path().join("bin/loadgen");
+        assert_eq!(Home::installed_with(&program), None);
+        let targets = environment.path().join("share/loadgen/targets");
+        fs::create_dir_all(&targets).unwrap();
+        fs::write(targets.join("targets.toml"), "").unwrap();
+        let home = Home::installed_with(&program).unwrap();
+        assert_eq!((home.venv().as_path(), home.is_installed()), (environment.path(), true));
+        assert_eq!(home.root(), environment.path().join("share/loadgen"));
     }
 }

@@ -1,4 +1,5 @@
-//! The targets' Python environment, made by uv from the lock file; and what is installed in it.
+//! The targets' Python environment, and what is installed in it: made by uv from the lock file, or, where
+//! pip has installed loadgen, the environment that it is in.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -8,6 +9,7 @@ use std::{env, fs};
 use super::error::LabError;
 use super::home::Home;
 use super::lock::Lock;
+use super::manifest::{Manifest, TargetSpec};
 use super::service::{Service, ServiceSpec};
 use super::uv;
 
@@ -17,21 +19,51 @@ const MISLEADING: [&str; 3] = ["VIRTUAL_ENV", "PYTHONHOME", "PYTHONPATH"];
 /// The lines of a failed installation that are shown.
 const TAIL: usize = 12;
 
+/// How the targets' packages come into an environment that pip has made.
+const INSTALL: &str = "install them: pip install '.[targets]' in loadgen's repository";
+
 /// An environment with the targets' packages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Python {
     home: Home,
-    uv: PathBuf,
     site_packages: PathBuf,
 }
 
 impl Python {
     /// Brings the environment up to date with the lock file. Tells `progress` what takes long;
-    /// quick and silent where there is nothing to do.
+    /// quick and silent where there is nothing to do. What pip has installed is taken as it is.
     pub async fn prepare(
         home: &Home,
         progress: &(dyn Fn(&str) + Send + Sync),
     ) -> Result<Self, LabError> {
+        if !home.is_installed() {
+            Self::sync(home, progress).await?;
+        }
+        let python = Self { home: home.clone(), site_packages: site_packages(home)? };
+        if home.is_installed() {
+            python.check_installed()?;
+        }
+        Ok(python)
+    }
+
+    /// Whether there is any target with all of its packages.
+    fn check_installed(&self) -> Result<(), LabError> {
+        let manifest = Manifest::load(&self.home.manifest())?;
+        let whole = |target: &TargetSpec| {
+            let packages = &target.entry.packages;
+            self.versions(packages).len() == packages.len()
+        };
+        if manifest.targets().iter().any(whole) {
+            return Ok(());
+        }
+        Err(LabError::Python {
+            what: format!("the targets are not installed in {}", self.home.venv().display()),
+            output: Vec::new(),
+            help: INSTALL.to_owned(),
+        })
+    }
+
+    async fn sync(home: &Home, progress: &(dyn Fn(&str) + Send + Sync)) -> Result<(), LabError> {
         // Only one at a time may install: half of an environment is none.
         let cache = home.cache()?;
         let waits = || progress("waiting for another loadgen, which is installing");
@@ -50,8 +82,16 @@ impl Python {
                 return Err(not_installed("the targets' packages could not be installed", output));
             }
         }
-        let site_packages = site_packages(&home.venv())?;
-        Ok(Self { home: home.clone(), uv, site_packages })
+        Ok(())
+    }
+
+    /// What to do where one of its programs is missing.
+    pub fn mend(&self) -> &'static str {
+        if self.home.is_installed() {
+            INSTALL
+        } else {
+            "name the package that brings it in pyproject.toml, then `uv lock`"
+        }
     }
 
     /// Where its programs are.
@@ -75,7 +115,8 @@ impl Python {
         let cache = self.home.cache()?;
         let _lock = Lock::wait(&cache.join("lock"), || {}).await?;
         let target = cache.join(folder);
-        let mut argv = vec![self.uv.clone().into_os_string()];
+        let uv = uv::find_or_install(&self.home, &|_| {}).await?;
+        let mut argv = vec![uv.into_os_string()];
         argv.extend(
             ["pip", "install", "--no-deps", "--only-binary=:all:", "--no-compile-bytecode"]
                 .map(Into::into),
@@ -112,13 +153,18 @@ impl Python {
     }
 }
 
-fn site_packages(venv: &Path) -> Result<PathBuf, LabError> {
-    let library = fs::read_dir(venv.join("lib")).map_err(LabError::file("read", venv))?;
+fn site_packages(home: &Home) -> Result<PathBuf, LabError> {
+    let venv = home.venv();
+    let library = fs::read_dir(venv.join("lib")).map_err(LabError::file("read", &venv))?;
     let folders = library.filter_map(|entry| Some(entry.ok()?.path().join("site-packages")));
     folders.into_iter().find(|folder| folder.is_dir()).ok_or_else(|| LabError::Python {
         what: format!("{} is no Python environment", venv.display()),
         output: Vec::new(),
-        help: "remove the folder; loadgen makes it anew".to_owned(),
+        help: if home.is_installed() {
+            "install loadgen in a virtual environment".to_owned()
+        } else {
+            "remove the folder; loadgen makes it anew".to_owned()
+        },
     })
 }
 

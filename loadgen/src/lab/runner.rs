@@ -50,6 +50,14 @@ impl Runner {
         let Runtime::Podman { backends, .. } = options.runtime else {
             return Ok(Self::Process(Python::prepare(home, &**progress).await?));
         };
+        if home.is_installed() {
+            return Err(LabError::Podman {
+                what: "containers take a checkout of loadgen, and this one was installed by pip"
+                    .to_owned(),
+                output: Vec::new(),
+                help: "run it in the checkout, or name that: LOADGEN_HOME=FOLDER".to_owned(),
+            });
+        }
         let password = random_password().map_err(LabError::io("draw a password"))?;
         let podman = Podman::prepare(home, options, backends, &password, &**progress).await?;
         Ok(Self::Podman { podman: Box::new(podman), password })

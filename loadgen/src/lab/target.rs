@@ -117,8 +117,7 @@ impl Lab {
                     "its command, {}, is not in the Python environment",
                     target.entry.command[0]
                 ),
-                help: "name the package that brings it in pyproject.toml, then `uv lock`"
-                    .to_owned(),
+                help: python.mend().to_owned(),
             });
         }
         let (root, log) = (self.home.root().to_owned(), self.options.logs.join(log));

@@ -90,6 +90,12 @@ pub fn parse_to_run(
     check(name, file_name, text, Some(environment))
 }
 
+/// The JSON Schema (draft 7) of a scenario file, for editors. It tells what the form of a file alone can
+/// tell; [`parse`] finds more.
+pub fn json_schema() -> serde_json::Value {
+    file::schema()
+}
+
 fn check(
     name: &str,
     file_name: &str,

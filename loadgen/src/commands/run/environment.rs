@@ -41,7 +41,10 @@ pub fn environment(
     let containers = lab.and_then(Lab::containers);
     Environment {
         loadgen: env!("CARGO_PKG_VERSION").to_owned(),
-        git_commit: home.and_then(|home| git_commit(home.root())),
+        // Whatever repository an installed one lies in is none of loadgen's.
+        git_commit: home
+            .filter(|home| !home.is_installed())
+            .and_then(|home| git_commit(home.root())),
         os: System::long_os_version().unwrap_or_default(),
         kernel: System::kernel_version().unwrap_or_default(),
         cpu_model: cpus.first().map(|cpu| cpu.brand().to_owned()).unwrap_or_default(),

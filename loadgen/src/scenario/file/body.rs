@@ -7,7 +7,7 @@ use crate::scenario::model::Body;
 use crate::scenario::template::{Piece, Template};
 
 /// Keeps a slip of the finger from filling the memory.
-const MOST_REPETITIONS: u64 = 100_000;
+pub(super) const MOST_REPETITIONS: u64 = 100_000;
 
 pub(super) fn read(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<Body> {
     let mut table = value.table("`body`", faults)?;

@@ -7,7 +7,7 @@ use crate::scenario::error::Fault;
 use crate::scenario::model::{Capture, Method, Source};
 use crate::scenario::placeholder::PLACEHOLDERS;
 
-const SOURCES: [&str; 3] = ["json", "header", "regex"];
+pub(super) const SOURCES: [&str; 3] = ["json", "header", "regex"];
 
 const EXAMPLE: &str = "write capture = { token = { json = \"/token\" } }, \
                        { header = \"x-token\" } or { regex = 'token=(\\w+)' }";

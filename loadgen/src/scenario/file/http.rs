@@ -7,14 +7,14 @@ use crate::scenario::error::Fault;
 use crate::scenario::http::{Http, HttpVersion, TransportKind};
 
 /// As many as browsers follow.
-const MOST_REDIRECTS: u64 = 20;
+pub(super) const MOST_REDIRECTS: u64 = 20;
 
 const KEYS: [&str; 5] = ["version", "redirects", "cookies", "proxy", "transport"];
 
-const VERSIONS: [(&str, HttpVersion); 2] =
+pub(super) const VERSIONS: [(&str, HttpVersion); 2] =
     [("1.1", HttpVersion::Http11), ("2", HttpVersion::Http2)];
 
-const TRANSPORTS: [(&str, Option<TransportKind>); 3] = [
+pub(super) const TRANSPORTS: [(&str, Option<TransportKind>); 3] = [
     ("auto", None),
     ("http1", Some(TransportKind::Http1)),
     ("reqwest", Some(TransportKind::Reqwest)),

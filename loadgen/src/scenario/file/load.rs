@@ -23,14 +23,15 @@ const DEFAULT: Load = Load {
 
 /// The models that a file may name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+pub(super) enum Kind {
     Closed,
     Open,
 }
 
-const KINDS: [(&str, Kind); 2] = [("closed", Kind::Closed), ("open", Kind::Open)];
+pub(super) const KINDS: [(&str, Kind); 2] = [("closed", Kind::Closed), ("open", Kind::Open)];
 
-const ARRIVALS: [(&str, Arrivals); 2] = [("even", Arrivals::Even), ("poisson", Arrivals::Poisson)];
+pub(super) const ARRIVALS: [(&str, Arrivals); 2] =
+    [("even", Arrivals::Even), ("poisson", Arrivals::Poisson)];
 
 impl Kind {
     /// The key of what a stage of this model leads to.

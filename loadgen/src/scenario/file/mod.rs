@@ -14,6 +14,7 @@ mod load;
 mod proof;
 mod reader;
 mod rows;
+mod schema;
 mod step;
 mod thresholds;
 
@@ -27,6 +28,7 @@ use super::model::{Backend, OnError, Scenario, Step};
 use reader::{Faults, Table, Value};
 
 pub(super) use reader::thousands;
+pub(super) use schema::schema;
 
 /// Reads a scenario, or gives every fault of the file in the order of its lines. Files that it names
 /// are looked for from `folder` on; variables are read where there is an environment.

@@ -7,11 +7,11 @@ use crate::scenario::model::Backend;
 use crate::scenario::proof::{Claim, Proof};
 
 /// The keys of a question, each the name of the backend that answers it.
-const QUESTIONS: [(&str, Backend); 2] =
+pub(super) const QUESTIONS: [(&str, Backend); 2] =
     [("postgres", Backend::Postgres), ("redis", Backend::Redis)];
 
 /// Answers are signed, in PostgreSQL and in Redis.
-const MOST: u64 = i64::MAX as u64;
+pub(super) const MOST: u64 = i64::MAX as u64;
 
 /// What proofs may be about.
 pub(super) struct Known<'a> {

@@ -10,7 +10,7 @@ use crate::scenario::model::{Step, When};
 use crate::scenario::rows::{Order, Rows};
 use crate::scenario::template::Template;
 
-const ORDERS: [(&str, Order); 3] =
+pub(super) const ORDERS: [(&str, Order); 3] =
     [("once", Order::Once), ("cycle", Order::Cycle), ("random", Order::Random)];
 
 /// A file's rows and where it is named; `None` where a fault was noted.

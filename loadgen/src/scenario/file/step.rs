@@ -15,9 +15,9 @@ const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
 /// As long as the longest latency that is measured.
 const LONGEST_TIMEOUT: Duration = Duration::from_secs(600);
 
-const MOST_WEIGHT: u64 = 1_000_000;
+pub(super) const MOST_WEIGHT: u64 = 1_000_000;
 
-const METHODS: [(&str, Method); 6] = [
+pub(super) const METHODS: [(&str, Method); 6] = [
     ("get", Method::Get),
     ("post", Method::Post),
     ("put", Method::Put),
@@ -26,7 +26,7 @@ const METHODS: [(&str, Method); 6] = [
     ("head", Method::Head),
 ];
 
-const WHEN: [(&str, When); 2] = [("start", When::Start), ("stop", When::Stop)];
+pub(super) const WHEN: [(&str, When); 2] = [("start", When::Start), ("stop", When::Stop)];
 
 /// The names of all steps, where each has one, and the steps themselves, where none has a fault.
 pub(super) fn read_all(

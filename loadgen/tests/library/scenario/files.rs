@@ -39,12 +39,16 @@ fn rendered(template: &Template, seed: u64) -> String {
 fn every_file_that_comes_with_loadgen_is_right() {
     for entry in std::fs::read_dir(root().join("scenarios")).unwrap() {
         let path = entry.unwrap().path();
+        if path.extension().is_none_or(|extension| extension != "toml") {
+            continue;
+        }
         let name = path.file_stem().unwrap().to_str().unwrap();
         let scenario = shipped(name);
         assert_eq!(scenario.name, name);
         assert!(scenario.description.is_some(), "{name} says what it is");
         assert_eq!(scenario.targets, ["sanic", "quart", "fastapi", "flask"], "{name}");
-        assert!(std::fs::read_to_string(&path).unwrap().starts_with("# What "), "{name}");
+        let begin = "#:schema ./loadgen.schema.json\n# What ";
+        assert!(std::fs::read_to_string(&path).unwrap().starts_with(begin), "{name}");
     }
 }
 

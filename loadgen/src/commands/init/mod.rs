@@ -1,0 +1,121 @@
+//! `loadgen init`: a first scenario, with comments, and the schema with which editors complete it.
+//!
+//! An editor finds a schema by the scenario's first line. No address on the web would do: there is none
+//! of this very version, and a machine for load tests may see no web. So the schema lies beside the
+//! scenario, and is written anew each time: it is loadgen's own.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use super::output::say;
+use super::{Exit, Failure, schema};
+use crate::cli::InitArgs;
+
+/// The schema's file; the first line of [`SCENARIO`] and of each in `scenarios/` names it.
+const SCHEMA: &str = "loadgen.schema.json";
+
+const SCENARIO: &str = include_str!("scenario.toml");
+
+/// Writes both files, and says what to do with them.
+pub fn run(args: &InitArgs) -> Result<Exit, Failure> {
+    let path = scenario_path(&args.path)?;
+    write_scenario(&path, args.force).map_err(|error| unwritten(&path, &error))?;
+    let beside = path.with_file_name(SCHEMA);
+    fs::write(&beside, schema::text()).map_err(|error| unwritten(&beside, &error))?;
+    let (scenario, schema) = (path.display(), beside.display());
+    say(format_args!(
+        "wrote {scenario}, and {schema}, with which editors complete and check it\n\
+         next, with the URL of a server of yours:\n  \
+           loadgen check --try http://127.0.0.1:8000 {scenario}       each request once\n  \
+           loadgen --scenario {scenario} --url http://127.0.0.1:8000  the load"
+    ));
+    Ok(Exit::Done)
+}
+
+/// The path that was asked for, with the end by which `--scenario` knows it for a path.
+fn scenario_path(asked: &Path) -> Result<PathBuf, Failure> {
+    let wrong = |what: &str| {
+        let message = format!("{} {what}", asked.display());
+        Err(Failure::message(Exit::Usage, message, "name a file, such as my-scenario.toml"))
+    };
+    match asked.extension() {
+        _ if asked.is_dir() => wrong("is a folder"),
+        Some(end) if end == "toml" => Ok(asked.to_owned()),
+        Some(_) => wrong("does not end in .toml"),
+        None if asked.file_name().is_none() => wrong("names no file"),
+        None => Ok(asked.with_extension("toml")),
+    }
+}
+
+fn write_scenario(path: &Path, force: bool) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    if force {
+        options.create(true).truncate(true);
+    } else {
+        options.create_new(true);
+    }
+    options.write(true).open(path)?.write_all(SCENARIO.as_bytes())
+}
+
+fn unwritten(path: &Path, error: &io::Error) -> Failure {
+    let path = path.display();
+    if error.kind() == io::ErrorKind::AlreadyExists {
+        let message = format!("{path} is there already");
+        return Failure::message(
+            Exit::Usage,
+            message,
+            "choose another name, or overwrite it: --force",
+        );
+    }
+    let message = format!("cannot write {path}: {error}");
+    Failure::message(Exit::Failed, message, "the folder must exist, and be yours to write to")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::parse;
+
+    fn check(text: &str) {
+        parse("scenario", "scenario.toml", text)
+            .unwrap_or_else(|error| panic!("{text}\n{:?}", miette::Report::new(error)));
+    }
+
+    fn is_option(line: &str) -> bool {
+        line.starts_with('#') && !line.starts_with("# ") && !line.starts_with("#:") && line != "#"
+    }
+
+    /// The text with the options of these lines in use.
+    fn with_options(wanted: impl Fn(usize) -> bool) -> String {
+        let lines = SCENARIO.lines().enumerate().map(|(number, line)| {
+            let used = if is_option(line) && wanted(number) { &line[1..] } else { line };
+            format!("{used}\n")
+        });
+        lines.collect()
+    }
+
+    #[test]
+    fn each_option_can_be_used_alone_and_with_all_others() {
+        check(SCENARIO);
+        check(&with_options(|_| true));
+        let lines: Vec<&str> = SCENARIO.lines().collect();
+        let mut blocks = 0;
+        let mut number = 0;
+        while number < lines.len() {
+            let length = lines[number..].iter().take_while(|line| is_option(line)).count();
+            if length > 0 {
+                check(&with_options(|other| (number..number + length).contains(&other)));
+                blocks += 1;
+            }
+            number += length.max(1);
+        }
+        assert!(blocks >= 6, "{blocks}");
+    }
+
+    #[test]
+    fn the_first_line_names_the_schema() {
+        assert_eq!(SCENARIO.lines().next(), Some("#:schema ./loadgen.schema.json"));
+        assert!(SCENARIO.contains(SCHEMA));
+    }
+}

@@ -1,0 +1,16 @@
+//! `loadgen schema`: the JSON Schema of scenario files.
+
+use super::output::print;
+use super::{Exit, Failure};
+use crate::scenario::json_schema;
+
+/// Prints the schema.
+pub fn run() -> Result<Exit, Failure> {
+    print(&text())?;
+    Ok(Exit::Done)
+}
+
+/// The schema, as it stands in a file.
+pub fn text() -> String {
+    format!("{:#}\n", json_schema())
+}

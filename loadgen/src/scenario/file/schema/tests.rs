@@ -1,0 +1,184 @@
+//! The schema against the readers.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use miette::Diagnostic;
+use proptest::prelude::*;
+use regex::Regex;
+use serde_json::Value;
+
+use super::kinds::DURATION;
+use super::schema;
+use crate::scenario::{Scenario, parse, parse_duration};
+
+const STRANGER: &str = "zzzzzzzzzzzzzzzz";
+
+/// Tables that know their keys: where the schema has them, and files that have them with a key that
+/// nobody knows. A table of two forms has two places, or two files.
+const TABLES: [(&[&str], &[&str]); 11] = [
+    (&[""], &["? = 1\n[[step]]\nget = '/'"]),
+    (&["/properties/http"], &["[http]\n? = 1\n[[step]]\nget = '/'"]),
+    (&["/properties/load"], &["[load]\n? = 1\n[[step]]\nget = '/'"]),
+    (
+        &["/properties/load/properties/stages/items"],
+        &[
+            "[load]\nstages = [{ users = 1, over = '1s', ? = 1 }]\n[[step]]\nget = '/'",
+            "[load]\nmodel = 'open'\nstages = [{ rate = 1, over = '1s', ? = 1 }]\n[[step]]\nget = '/'",
+        ],
+    ),
+    (
+        &[
+            "/properties/load/properties/think_time/oneOf/1",
+            "/properties/load/properties/think_time/oneOf/2",
+        ],
+        &["[load]\nthink_time = { mean = '1s', ? = 1 }\n[[step]]\nget = '/'"],
+    ),
+    (&["/properties/rows/additionalProperties"], &["[rows.r]\n? = 1\n[[step]]\nget = '/'"]),
+    (&["/properties/step/items"], &["[[step]]\nget = '/'\n? = 1"]),
+    (
+        &["/properties/step/items/properties/body"],
+        &["[[step]]\npost = '/'\nbody = { json = 1, ? = 1 }"],
+    ),
+    (
+        &["/properties/step/items/properties/expect"],
+        &["[[step]]\nget = '/'\nexpect = { status = 200, ? = 1 }"],
+    ),
+    (
+        &["/properties/step/items/properties/capture/additionalProperties"],
+        &["[[step]]\nget = '/'\ncapture = { token = { json = '', ? = 1 } }"],
+    ),
+    (
+        &["/properties/proof/items"],
+        &["[[step]]\nget = '/'\n[[proof]]\nredis = 'DBSIZE'\nvalue = 0\n? = 1"],
+    ),
+];
+
+/// The keys that the readers offer in place of the stranger.
+fn known_to_the_readers(file: &str) -> BTreeSet<String> {
+    let text = file.replace('?', STRANGER);
+    let faults = super::super::read("test", &text, Path::new(""), None).unwrap_err();
+    let of_stranger = format!("`{STRANGER}` is not a key of ");
+    let fault = faults.iter().find(|fault| fault.to_string().starts_with(&of_stranger));
+    let help = fault.and_then(|fault| fault.help()).unwrap_or_else(|| panic!("{faults:?}"));
+    let help = help.to_string();
+    let keys = help.strip_prefix("known here: ").unwrap_or_else(|| panic!("{help}"));
+    keys.split(", ").map(|key| key.trim_matches('`').to_owned()).collect()
+}
+
+fn keys(schema: &Value, place: &str) -> BTreeSet<String> {
+    schema.pointer(place).unwrap()["properties"].as_object().unwrap().keys().cloned().collect()
+}
+
+/// The places of all tables that know their keys.
+fn closed_tables(schema: &Value, place: &str, found: &mut BTreeSet<String>) {
+    let parts: Vec<(String, &Value)> = match schema {
+        Value::Object(map) => {
+            map.iter().map(|(key, part)| (key.replace('/', "~1"), part)).collect()
+        }
+        Value::Array(items) => {
+            items.iter().enumerate().map(|(index, item)| (index.to_string(), item)).collect()
+        }
+        _ => return,
+    };
+    if schema["additionalProperties"] == false {
+        found.insert(place.to_owned());
+    }
+    for (key, part) in parts {
+        closed_tables(part, &format!("{place}/{key}"), found);
+    }
+}
+
+#[test]
+fn the_schema_has_the_keys_that_the_readers_know() {
+    let schema = schema();
+    for (places, files) in TABLES {
+        let said: BTreeSet<String> = places.iter().flat_map(|place| keys(&schema, place)).collect();
+        let known: BTreeSet<String> =
+            files.iter().flat_map(|file| known_to_the_readers(file)).collect();
+        assert_eq!(said, known, "{places:?}: schema, readers");
+    }
+}
+
+#[test]
+fn no_table_is_forgotten() {
+    let mut found = BTreeSet::new();
+    closed_tables(&schema(), "", &mut found);
+    // Its keys are made of names and metrics.
+    assert!(found.remove("/properties/thresholds"));
+    let held = TABLES.iter().flat_map(|(places, _)| places.iter().map(|place| (*place).to_owned()));
+    assert_eq!(found, held.collect());
+}
+
+/// The defaults of a table's keys, as lines of TOML.
+fn defaults(schema: &Value, place: &str) -> BTreeMap<String, String> {
+    let keys = schema.pointer(place).unwrap()["properties"].as_object().unwrap().clone();
+    let with = keys.into_iter().filter_map(|(key, schema)| {
+        let default = schema.get("default")?.to_string();
+        Some((key.clone(), format!("{key} = {default}\n")))
+    });
+    with.collect()
+}
+
+#[test]
+fn a_default_that_is_written_changes_nothing() {
+    let read = |text: &str| -> Scenario {
+        parse("test", "tests/data/test.toml", text)
+            .unwrap_or_else(|error| panic!("{:?}", miette::Report::new(error)))
+    };
+    let base = [
+        ("", ""),
+        ("/properties/http", "[http]\n"),
+        ("/properties/load", "[load]\n"),
+        ("/properties/rows/additionalProperties", "[rows.r]\nfile = 'accounts.csv'\n"),
+        ("/properties/step/items", "[[step]]\nget = '/{{ r.email }}'\n"),
+    ];
+    let plain: String = base.iter().map(|(_, text)| *text).collect();
+    let mut held = 0;
+    for (place, _) in base {
+        for (key, line) in defaults(&schema(), place) {
+            let filled =
+                base.map(
+                    |(other, text)| {
+                        if other == place { format!("{text}{line}") } else { text.to_owned() }
+                    },
+                );
+            assert_eq!(read(&filled.concat()), read(&plain), "{place} {key}");
+            held += 1;
+        }
+    }
+    let written = schema().to_string().matches("\"default\":").count();
+    assert_eq!(held, written, "each default of the schema is held against the readers");
+}
+
+#[test]
+fn what_is_no_duration_is_underlined() {
+    let duration = Regex::new(&format!(r"^\s*{DURATION}\s*$")).unwrap();
+    for text in ["", "-3s", "10", "3 sx", "soon", "1.s", ".5s", "1s 2", "1d2"] {
+        assert!(!duration.is_match(text), "{text:?}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn each_duration_that_is_read_is_one_to_the_schema(text in "( ?[0-9.]{1,3} ?[a-zµM]{0,3}){1,3} ?") {
+        let duration = Regex::new(&format!(r"^\s*{DURATION}\s*$")).unwrap();
+        if parse_duration(&text).is_ok() {
+            prop_assert!(duration.is_match(&text));
+        }
+    }
+
+    #[test]
+    fn each_duration_of_known_units_is_one_to_the_schema(
+        parts in prop::collection::vec(
+            (0..24u32, prop::sample::select(vec!["ns", "us", "µs", "ms", "millis", "s", "sec", "secs",
+                "seconds", "m", "min", "mins", "minutes", "h", "hr", "hours", "days", "week"])),
+            1..4,
+        ),
+        between in "[ ]?",
+    ) {
+        let text: String = parts.iter().map(|(n, unit)| format!("{n}{between}{unit}{between}")).collect();
+        let duration = Regex::new(&format!(r"^\s*{DURATION}\s*$")).unwrap();
+        prop_assert!(duration.is_match(&text));
+    }
+}

@@ -1,0 +1,48 @@
+//! `[thresholds]`.
+
+use serde_json::{Map, Value};
+
+use super::kinds::{DURATION, Schema, matching, table};
+use crate::scenario::threshold::{METRICS, Metric};
+
+/// A number as Rust reads it, with `_` wherever one likes.
+const NUMBER: &str = r"\+?[0-9._][0-9._eE+-]*";
+
+/// A key for each metric, of any step whose name stands before it.
+const KEYS: [(&str, Metric); 5] = [
+    (r"^(.*\.)?(p[0-9].*|mean|max)$", Metric::Max),
+    (r"^(.*\.)?error_rate$", Metric::ErrorRate),
+    (r"^(.*\.)?rate$", Metric::Rate),
+    (r"^(.*\.)?unsent$", Metric::Unsent),
+    (r"^counter\..+$", Metric::Counter(String::new())),
+];
+
+pub(super) fn thresholds() -> Schema {
+    let by_pattern = KEYS.map(|(key, metric)| (key.to_owned(), condition(&metric).into()));
+    let offered = METRICS
+        .iter()
+        .filter_map(|key| Some(((*key).to_owned(), condition(&Metric::parse(key)?).into())));
+    let about = "What must hold for the run to pass. A key is a metric of all steps, or \
+                 \"STEP.METRIC\", or \"counter.NAME\".";
+    table(about, [])
+        .with("properties", offered.collect::<Map<_, Value>>())
+        .with("patternProperties", by_pattern.into_iter().collect::<Map<_, Value>>())
+}
+
+/// A comparison with a bound for this metric.
+fn condition(metric: &Metric) -> Schema {
+    let (bound, what) = match metric {
+        Metric::Percentile(_) | Metric::Mean | Metric::Max => {
+            (DURATION.to_owned(), "A latency of expected answers")
+        }
+        Metric::ErrorRate => (format!(r"{NUMBER}\s*%"), "Failed requests of all"),
+        Metric::Rate => (format!(r"{NUMBER}\s*(/s)?"), "Expected answers per second"),
+        Metric::Unsent => (NUMBER.to_owned(), "Requests that nobody was free to send"),
+        // Also a latency, where a step is called `counter`.
+        Metric::Counter(_) | Metric::CounterRate(_) => {
+            (".*".to_owned(), "A counter's sum, or what comes each second with /s")
+        }
+    };
+    let about = format!("{what}, such as {}.", metric.example());
+    matching(&format!(r"^\s*(<=?|>=?)\s*{bound}\s*$"), &about)
+}

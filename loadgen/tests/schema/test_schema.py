@@ -1,0 +1,204 @@
+"""The JSON Schema of scenarios, by a validator that is not loadgen's, and against loadgen itself."""
+
+import copy
+import json
+import re
+import shutil
+import subprocess
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft7Validator
+
+ROOT = Path(__file__).parents[3]
+LOADGEN = ROOT / "target" / "release" / "loadgen"
+# The reference's examples use its rows.
+ROWS = ROOT / "loadgen" / "tests" / "data" / "accounts.csv"
+
+SCHEMA = json.loads((ROOT / "scenarios" / "loadgen.schema.json").read_text())
+VALIDATOR = Draft7Validator(SCHEMA)
+
+Scenario = dict[str, Any]
+
+
+def shipped() -> list[Scenario]:
+    files = sorted((ROOT / "scenarios").glob("*.toml"))
+    first_one = ROOT / "loadgen" / "src" / "commands" / "init" / "scenario.toml"
+    return [tomllib.loads(file.read_text()) for file in [*files, first_one]]
+
+
+def examples() -> Iterator[Scenario]:
+    """The reference's examples, each made whole."""
+    reference = (ROOT / "docs" / "scenarios.md").read_text()
+    for block in re.findall(r"```toml\n(.*?)```", reference, re.DOTALL):
+        if "[[step]]" in block:
+            yield tomllib.loads(block)
+        elif block.startswith(("[", "on_error")):
+            yield tomllib.loads(f'{block}\n[[step]]\nname = "redis3"\nget = "/"')
+        else:
+            yield tomllib.loads(f'[[step]]\npost = "/"\n{block}')
+
+
+RIGHT = [*shipped(), *examples()]
+
+
+def faults(scenario: Scenario) -> list[str]:
+    """What the schema finds, each with its place."""
+    errors = VALIDATOR.iter_errors(scenario)
+    return [f"{error.json_path}: {error.message}" for error in errors]
+
+
+def test_it_is_a_schema() -> None:
+    Draft7Validator.check_schema(SCHEMA)
+
+
+def test_what_comes_with_loadgen_is_right() -> None:
+    assert len(shipped()) >= 6
+    assert len(list(examples())) >= 10
+    for scenario in RIGHT:
+        assert faults(scenario) == [], scenario
+
+
+STEP = "[[step]]\nget = '/'\n"
+
+WRONG = {
+    "no step": "description = 'nothing'",
+    "a key that nobody knows": f"colour = 'blue'\n{STEP}",
+    "a misspelt key": f"[load]\nusres = 3\n{STEP}",
+    "a number as a text": f"[load]\nusers = '3'\n{STEP}",
+    "no users": f"[load]\nusers = 0\n{STEP}",
+    "a duration without its unit": f"[load]\nduration = '10'\n{STEP}",
+    "a duration as a number": f"[load]\nduration = 10\n{STEP}",
+    "a duration of no unit of time": f"[load]\nduration = '10 sx'\n{STEP}",
+    "two ends": f"[load]\nduration = '1s'\niterations = 10\n{STEP}",
+    "three ends": f"[load]\nduration = '1s'\niterations = 10\niterations_per_user = 1\n{STEP}",
+    "stages beside a duration": f"[load]\nduration = '1s'\nstages = [{{ users = 1, over = '1s' }}]\n{STEP}",
+    "no rate in the open model": f"[load]\nmodel = 'open'\n{STEP}",
+    "a rate in the closed model": f"[load]\nrate = 5\n{STEP}",
+    "stages of the other model": f"[load]\nstages = [{{ rate = 1, over = '1s' }}]\n{STEP}",
+    "half a range of think times": f"[load]\nthink_time = {{ min = '1s' }}\n{STEP}",
+    "an unknown model": f"[load]\nmodel = 'half-open'\n{STEP}",
+    "an unknown backend": f"backends = ['mysql']\n{STEP}",
+    "a target twice": f"targets = ['sanic', 'sanic']\n{STEP}",
+    "HTTP/2 over http1": f"[http]\nversion = '2'\ntransport = 'http1'\n{STEP}",
+    "a step without a request": "[[step]]\nname = 'nothing'",
+    "a step of two requests": f"{STEP}post = '/'",
+    "a path with its host": "[[step]]\nget = 'http://example.org/'",
+    "a weight of no iteration": f"{STEP}[[step]]\nget = '/a'\nwhen = 'start'\nweight = 2",
+    "a body of two kinds": "[[step]]\npost = '/'\nbody = { json = 1, text = '1' }",
+    "a body in the answer to HEAD": "[[step]]\nhead = '/'\nexpect = { body = 'hello' }",
+    "a status that is none": f"{STEP}expect = {{ status = 999 }}",
+    "no JSON pointer": f"{STEP}expect = {{ json = {{ 'values.0' = 1 }} }}",
+    "a capture from nowhere": f"{STEP}capture = {{ token = {{}} }}",
+    "a metric that is none": f"{STEP}[thresholds]\nspeed = '> 5'",
+    "a threshold without its unit": f"{STEP}[thresholds]\np99 = '< 100'",
+    "a threshold without its sign": f"{STEP}[thresholds]\nerror_rate = '1%'",
+    "rows of no file": f"[rows.r]\nuse = 'once'\n{STEP}",
+    "a proof of nothing": f"backends = ['redis']\n{STEP}[[proof]]\nredis = 'DBSIZE'",
+}
+
+
+@pytest.mark.parametrize("text", WRONG.values(), ids=WRONG.keys())
+def test_what_is_wrong_is_refused(text: str) -> None:
+    assert faults(tomllib.loads(text)) != []
+
+
+Place = tuple[str | int, ...]
+
+
+def tables(value: Any, place: Place = ()) -> Iterator[Place]:
+    """The places of all tables, the scenario itself among them."""
+    if isinstance(value, dict):
+        yield place
+    if isinstance(value, dict | list):
+        for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from tables(inner, (*place, key))
+
+
+def table_at(scenario: Scenario, place: Place) -> dict[str, Any]:
+    value: Any = scenario
+    for key in place:
+        value = value[key]
+    return dict[str, Any](value)
+
+
+def with_table(value: Any, place: Place, table: dict[str, Any]) -> Any:
+    """The same, with another table at this place."""
+    if not place:
+        return table
+    changed = copy.copy(value)
+    changed[place[0]] = with_table(value[place[0]], place[1:], table)
+    return changed
+
+
+OTHERS: list[Any] = [True, 7, -1, 0.5, 1000, "", "7", "10s", "/x", "zz", "< 1", [], ["zz"], {}, {"zz": 1}]
+STRANGER = "zzzzzzzz"
+
+
+def with_strangers(scenario: Scenario) -> Iterator[Scenario]:
+    """The scenario with a key more, in one table after another."""
+    for place in tables(scenario):
+        yield with_table(scenario, place, table_at(scenario, place) | {STRANGER: 1})
+
+
+def mutants(scenario: Scenario) -> Iterator[Scenario]:
+    """The scenario with a key more or less, or with another value under a key."""
+    yield from with_strangers(scenario)
+    for place in tables(scenario):
+        table = table_at(scenario, place)
+        for key in table:
+            yield with_table(scenario, place, {name: value for name, value in table.items() if name != key})
+            for other in OTHERS:
+                yield with_table(scenario, place, table | {key: other})
+
+
+def toml(value: Any) -> str:
+    """A value as TOML has it within a line. Strings are written as in JSON."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{toml(key)} = {toml(inner)}" for key, inner in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(toml, value)) + "]"
+    return json.dumps(value)
+
+
+def taken_by_loadgen(scenarios: list[Scenario], folder: Path) -> list[bool]:
+    """Which of them `loadgen check` finds right."""
+    shutil.copy(ROWS, folder)
+    for number, scenario in enumerate(scenarios):
+        lines = (f"{toml(key)} = {toml(value)}\n" for key, value in scenario.items())
+        (folder / f"s{number}.toml").write_text("".join(lines))
+    command = [str(LOADGEN), "check", *(f"s{number}.toml" for number in range(len(scenarios)))]
+    checked = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120)
+    right = set(re.findall(r"^(s[0-9]+): ok$", checked.stdout, re.MULTILINE))
+    return [f"s{number}" in right for number in range(len(scenarios))]
+
+
+needs_loadgen = pytest.mark.skipif(not LOADGEN.is_file(), reason="loadgen is not built: make build")
+
+
+@needs_loadgen
+def test_loadgen_refuses_what_is_wrong_here(tmp_path: Path) -> None:
+    wrong = [tomllib.loads(text) for text in WRONG.values()]
+    assert taken_by_loadgen(RIGHT, tmp_path) == [True] * len(RIGHT)
+    assert taken_by_loadgen(wrong, tmp_path) == [False] * len(wrong)
+
+
+@needs_loadgen
+def test_nothing_is_refused_that_loadgen_takes(tmp_path: Path) -> None:
+    changed = [mutant for scenario in RIGHT for mutant in mutants(scenario)]
+    assert len(changed) > 2000
+    taken = taken_by_loadgen(changed, tmp_path)
+    assert sum(taken) > 100, "some changes are harmless"
+    for mutant, right in zip(changed, taken, strict=True):
+        assert not right or not faults(mutant), mutant
+
+
+@needs_loadgen
+def test_a_key_that_loadgen_does_not_know_is_unknown_here(tmp_path: Path) -> None:
+    changed = [mutant for scenario in RIGHT for mutant in with_strangers(scenario)]
+    taken = taken_by_loadgen(changed, tmp_path)
+    for mutant, right in zip(changed, taken, strict=True):
+        assert right == (not faults(mutant)), mutant
