@@ -18,6 +18,7 @@ mod environment;
 mod fail_fast;
 mod hosts;
 mod interrupt;
+mod live;
 mod login;
 mod matrix;
 mod proofs;
