@@ -31,7 +31,11 @@ build: ## Build loadgen
 
 test: test-rust test-network test-podman test-report test-wheel test-python ## Run every test
 
+# The live view is looked at in tmux.
 test-rust: $(PYTHON)
+	@if ! command -v tmux >/dev/null && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		apt-get update -qq && apt-get install -y -qq --no-install-recommends tmux; \
+	fi
 	$(CARGO) test $(CARGO_FLAGS) --no-fail-fast $(TESTS)
 	$(CARGO) test $(CARGO_FLAGS) --doc
 

@@ -163,6 +163,9 @@ pub struct CommonArgs {
     /// machine, build and load.
     #[arg(long)]
     pub no_calibrate: bool,
+    /// Say in plain lines how it goes, also on a terminal, instead of the live view.
+    #[arg(long)]
+    pub no_progress: bool,
     /// The folder to save the result in [default: runs/TIME-SCENARIO].
     #[arg(short, long, value_name = "DIR")]
     pub out: Option<PathBuf>,

@@ -40,7 +40,8 @@ Examples:
   loadgen ctl --run runs/2026-11-21T20-29-06Z-redis3 users 200
   loadgen ctl --run my-run stop
 
-On the terminal of a run the same is typed as a line: users 200, rate 500, stop.
+On the terminal of a run, + and - change its load by a tenth, and q stops it. With --no-progress the same
+is typed as a line there: users 200, rate 500, stop.
 A round that was changed is marked in the result and in no ranking.
 
 Exit codes: 0 done, 1 no run or no round goes on there, 2 its load can't be changed to that";

@@ -131,6 +131,13 @@ impl Cluster {
         Share { index: worker - before, of: self.workers() }
     }
 
+    /// The numbers of the workers that are there, and their hosts.
+    #[must_use]
+    pub fn roster(&self) -> Vec<(u32, Option<String>)> {
+        let host = |worker| self.host(worker).map(|(host, _)| host);
+        self.present().into_iter().map(|worker| (worker, host(worker))).collect()
+    }
+
     /// The name of the host that this worker runs on, and how many CPUs it may use there; `None` for
     /// workers that were started here.
     #[must_use]

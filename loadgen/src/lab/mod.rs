@@ -46,7 +46,7 @@ pub use manifest::{Manifest, TargetSpec};
 pub use null::NullServer;
 pub use podman::Containers;
 pub use python::Python;
-pub use resources::{Observed, Watched, Window};
+pub use resources::{CpuTeller, Observed, Watched, Window};
 pub use runner::Runtime;
 pub use target::{StartingTarget, Target};
 

@@ -84,6 +84,9 @@ impl From<&super::service::Service> for Watched {
     }
 }
 
+/// Is told what each name used of the CPU since the sample before: 100 is one core.
+pub type CpuTeller = Arc<dyn Fn(BTreeMap<String, f64>) + Send + Sync>;
+
 /// A window that is open: it samples each second, on a thread of its own, until it is closed.
 #[derive(Debug)]
 pub struct Window {
@@ -98,6 +101,11 @@ pub struct Window {
 impl Window {
     /// Opens a window; what is used from now on counts.
     pub fn open(watched: Vec<Watched>) -> Result<Self, LabError> {
+        Self::telling(watched, None)
+    }
+
+    /// The same; where there is somebody to `tell`, each sample is told at once.
+    pub fn telling(watched: Vec<Watched>, tell: Option<CpuTeller>) -> Result<Self, LabError> {
         let mut samples = Samples::new(watched)?;
         let began = Instant::now();
         let accounts = Accounts::now();
@@ -108,7 +116,11 @@ impl Window {
             let samples = Arc::clone(&samples);
             move || {
                 while ended.recv_timeout(SAMPLE_EVERY) == Err(mpsc::RecvTimeoutError::Timeout) {
-                    lock(&samples).take();
+                    let mut samples = lock(&samples);
+                    samples.take();
+                    if let Some(tell) = &tell {
+                        tell(samples.cpu_percent());
+                    }
                 }
             }
         });
@@ -219,6 +231,15 @@ impl Samples {
         self.taken += 1;
     }
 
+    /// What each name used since the sample before.
+    fn cpu_percent(&self) -> BTreeMap<String, f64> {
+        let newest = self.at.len().saturating_sub(1);
+        let named = |(name, seen): (&String, &Seen)| {
+            Some((name.clone(), seen.cpu_percent(&self.at, newest)?))
+        };
+        self.seen.iter().filter_map(named).collect()
+    }
+
     fn usage(&self, elapsed: Duration) -> BTreeMap<String, ResourceRecord> {
         let usage =
             |seen: &Seen| ResourceRecord { samples: seen.samples(&self.at), ..seen.usage(elapsed) };
@@ -235,6 +256,10 @@ fn add_at(samples: &mut Vec<u64>, number: usize, value: u64) {
 /// The shortest time over which a share of a CPU is told: CPU times come in ticks of 10 ms.
 const SHORTEST: Duration = Duration::from_millis(500);
 
+fn tenths(value: f64) -> f64 {
+    (value * 10.0).round() / 10.0
+}
+
 impl Seen {
     /// The CPU time of each process, in ms.
     fn used_ms(&self) -> impl Iterator<Item = u64> + Clone {
@@ -246,17 +271,20 @@ impl Seen {
     fn samples(&self, at: &[Instant]) -> ResourceSamples {
         let mut samples = ResourceSamples::default();
         for i in 1..at.len().min(self.cpu_ms.len()).min(self.rss.len()) {
-            let since = at[i] - at[i - 1];
-            if since < SHORTEST {
-                continue;
-            }
-            let used_ms = self.cpu_ms[i].saturating_sub(self.cpu_ms[i - 1]);
-            let tenths = |value: f64| (value * 10.0).round() / 10.0;
+            let Some(cpu_percent) = self.cpu_percent(at, i) else { continue };
             samples.at_s.push(tenths((at[i] - at[0]).as_secs_f64()));
-            samples.cpu_percent.push(tenths(used_ms as f64 / since.as_secs_f64() / 10.0));
+            samples.cpu_percent.push(cpu_percent);
             samples.memory_bytes.push(self.rss[i]);
         }
         samples
+    }
+
+    /// CPU time between a sample and the one before, over the time between them; `None` where they are
+    /// too close to each other.
+    fn cpu_percent(&self, at: &[Instant], i: usize) -> Option<f64> {
+        let since = *at.get(i)? - *at.get(i.checked_sub(1)?)?;
+        let used_ms = self.cpu_ms.get(i)?.saturating_sub(*self.cpu_ms.get(i - 1)?);
+        (since >= SHORTEST).then(|| tenths(used_ms as f64 / since.as_secs_f64() / 10.0))
     }
 
     fn usage(&self, elapsed: Duration) -> ResourceRecord {
@@ -337,63 +365,4 @@ fn members(system: &System, watched: &Watched) -> BTreeSet<Pid> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_window_counts_what_is_used_within_it() {
-        let window = Window::open(vec![Watched::process("self", std::process::id())]).unwrap();
-        let began = Instant::now();
-        let mut sum = 0_u64;
-        while began.elapsed() < Duration::from_millis(300) {
-            sum = sum.wrapping_mul(31).wrapping_add(7);
-        }
-        std::hint::black_box(sum);
-        let observed = window.close();
-        let usage = &observed.services["self"];
-        assert!(usage.cpu_s > 0.02, "{usage:?}");
-        assert_eq!(usage.processes_percent, [usage.cpu_percent]);
-        assert!(
-            usage.memory_max_bytes >= usage.memory_mean_bytes && usage.memory_mean_bytes > 0,
-            "{usage:?}"
-        );
-        if cfg!(target_os = "linux") {
-            // This thread wanted a CPU all the time, whether or not it had one.
-            assert!(usage.busiest_thread_percent.unwrap() > 80.0, "{usage:?}");
-            assert!(usage.context_switches_per_s.unwrap() > 0.0, "{usage:?}");
-            assert!(usage.open_files_max.unwrap() > 2, "{usage:?}");
-            assert!(observed.machine.busy_percent.values().any(|busy| *busy > 0.0), "{observed:?}");
-        }
-    }
-
-    #[test]
-    fn processes_are_told_apart_the_busiest_first() {
-        let script = "(while :; do :; done) & spin=$!; sleep 5 & sleep 1; kill $spin $!; wait";
-        let mut shell = std::process::Command::new("sh").args(["-c", script]).spawn().unwrap();
-        std::thread::sleep(Duration::from_millis(100));
-        let window = Window::open(vec![Watched::below("tree", shell.id())]).unwrap();
-        std::thread::sleep(Duration::from_millis(500));
-        let usage = window.close().services.remove("tree").unwrap();
-        shell.wait().unwrap();
-        let [busy, .., idle] = usage.processes_percent[..] else { panic!("{usage:?}") };
-        assert!(busy > idle, "{usage:?}");
-    }
-
-    #[test]
-    fn a_tree_counts_without_its_root_and_keeps_what_ended() {
-        let script = "(while :; do :; done) & spin=$!; sleep 1.5; kill $spin; wait; sleep 5";
-        let mut shell = std::process::Command::new("sh").args(["-c", script]).spawn().unwrap();
-        let window = Window::open(vec![Watched::below("tree", shell.id())]).unwrap();
-        std::thread::sleep(Duration::from_millis(2500));
-        let usage = window.close().services.remove("tree").unwrap();
-        shell.kill().unwrap();
-        shell.wait().unwrap();
-        assert!(usage.cpu_s > 0.1, "{usage:?}");
-        assert!(usage.memory_max_bytes > 0, "{usage:?}");
-        // At 0, 1, 2 and 2.5 s; it ran for the first 1.5.
-        let ResourceSamples { at_s, cpu_percent, memory_bytes } = &usage.samples;
-        assert_eq!((cpu_percent.len(), memory_bytes.len()), (at_s.len(), at_s.len()), "{usage:?}");
-        assert!(at_s.len() >= 2 && at_s.is_sorted() && at_s[0] >= 1.0, "{usage:?}");
-        assert!(cpu_percent[0] > *cpu_percent.last().unwrap(), "{usage:?}");
-    }
-}
+mod tests;

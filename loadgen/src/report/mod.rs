@@ -1,5 +1,5 @@
 //! What a person or a program reads of a run. Everything here reads the run record and writes
-//! text; nothing measures or decides.
+//! text, or, in `progress` and `live`, shows what goes on; nothing measures or decides.
 
 mod bottlenecks;
 mod capacity;
@@ -16,6 +16,7 @@ mod hlog;
 mod html;
 mod json;
 mod junit;
+mod live;
 mod markdown;
 mod matrix;
 mod progress;
@@ -38,6 +39,7 @@ pub use hlog::hlog;
 pub use html::{capacity_html, html};
 pub use json::json;
 pub use junit::junit;
+pub use live::{is_in_front, is_open as is_live, leave as leave_terminal};
 pub use markdown::{capacity_markdown, markdown};
 pub use progress::Progress;
 pub use proofs::in_short;

@@ -229,7 +229,7 @@ async fn without_a_round_nothing_is_changed_and_the_run_can_be_stopped() {
 async fn the_same_is_typed_on_the_terminal() {
     let server = Counting::start().await;
     let project = Project::real();
-    let load = ["--users=2", "--duration=60s", "--out=run", "--no-calibrate"];
+    let load = ["--users=2", "--duration=60s", "--out=run", "--no-calibrate", "--no-progress"];
     let mut command = project.command(&[&["-s=direct", "--url", &server.url][..], &load].concat());
     command.stdin(Stdio::inherit()).env("TERM", "xterm");
     block_in_place(|| {

@@ -22,6 +22,7 @@ mod hosts;
 mod init;
 mod interrupt;
 mod lab;
+mod live;
 mod login;
 mod matrix;
 mod proofs;

@@ -16,9 +16,11 @@ use self::criteria::Criteria;
 use self::record::{Context, record};
 use self::rounds::{Place, Rounds, Searched};
 use super::output::unprinted;
+use super::run::control::{Control, terminal};
 use super::run::environment::environment;
 use super::run::folder::RunFolder;
 use super::run::job::Job;
+use super::run::limits::Processes;
 use super::run::session::{Session, Stopped};
 use super::run::stdout::Stdout;
 use super::run::{OVERHEAD, interrupt, nothing_measured, prepare, prepare_lab};
@@ -77,10 +79,15 @@ async fn execute(
     let interrupt = interrupt::on_signal()?;
     let started = SystemTime::now();
     let each = quest.job.warmup + quest.duration + OVERHEAD;
-    let mut progress = Progress::new(1, Some(each));
+    let mut progress = Progress::new(&quest.job.scenario.name, 1, Some(each));
+    let control = Control::new(interrupt.clone(), Processes::of(&quest.job), progress.noter());
+    terminal::listen(&control.with_fixed_load());
+    if quest.job.live {
+        progress.show_live(false);
+    }
     let lab = tokio::select! {
         biased;
-        () = interrupt.cancelled() => return Ok(nothing_measured(&progress)),
+        () = interrupt.cancelled() => return Ok(nothing_measured(&mut progress)),
         lab = prepare_lab(&quest.job, folder, &layout, &progress) => lab?,
     };
     let mut session =
@@ -88,7 +95,7 @@ async fn execute(
     let (searched, environment) = search(quest, &mut session, &layout, &interrupt).await;
     if searched.is_empty() {
         session.close().await;
-        return searched.failure.map_or_else(|| Ok(nothing_measured(&progress)), Err);
+        return searched.failure.map_or_else(|| Ok(nothing_measured(&mut progress)), Err);
     }
     let interrupted = interrupt.is_cancelled();
     let lab = session.lab();

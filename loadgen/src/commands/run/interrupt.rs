@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
 use crate::commands::{Exit, Failure};
+use crate::report;
 
 /// Signals within this time are one request to end: a terminal that closes sends several.
 const ONE_PRESS: Duration = Duration::from_secs(1);
@@ -21,6 +22,7 @@ pub fn on_signal() -> Result<CancellationToken, Failure> {
     let first = OnceLock::new();
     ctrlc::set_handler(move || {
         if first.get_or_init(Instant::now).elapsed() > ONE_PRESS {
+            report::leave_terminal();
             std::process::exit(Exit::Interrupted as i32);
         }
         cancel.cancel();

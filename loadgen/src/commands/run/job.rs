@@ -46,6 +46,8 @@ pub struct Job {
     pub runtime: Runtime,
     /// Whether to find out what the generator can send at most.
     pub calibrate: bool,
+    /// Whether to show on a terminal how it goes.
+    pub live: bool,
     /// Where to save the run.
     pub out: Option<PathBuf>,
     /// The file for the thresholds as JUnit XML.
@@ -125,6 +127,7 @@ impl Job {
             fail_fast: args.fail_fast,
             runtime,
             calibrate: !common.no_calibrate,
+            live: !common.no_progress,
             out: common.out,
             junit: args.junit,
             format: common.format,

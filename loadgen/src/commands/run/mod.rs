@@ -11,7 +11,7 @@ mod generator;
 pub(super) mod interrupt;
 pub(super) mod job;
 mod keeper;
-mod limits;
+pub(super) mod limits;
 mod losses;
 mod matrix;
 pub(super) mod measured;
@@ -21,6 +21,7 @@ mod proof;
 pub(super) mod record;
 mod resources;
 pub(super) mod session;
+mod shown;
 pub(super) mod stdout;
 mod steps;
 mod thresholds;
@@ -104,18 +105,22 @@ async fn execute(
     let interrupt = interrupt::on_signal()?;
     let rounds = job.rounds * u32::try_from(job.contenders.len()).unwrap_or(u32::MAX);
     let length = job.plan(0, String::new(), 1).length().map(|length| length + OVERHEAD);
-    let mut progress = Progress::new(rounds, length);
+    let mut progress = Progress::new(&job.scenario.name, rounds, length);
+    let control = Control::new(interrupt.clone(), Processes::of(job), progress.noter());
+    terminal::listen(&control);
+    // A manager waits for its workers first.
+    if job.live && job.remote.is_none() {
+        progress.show_live(true);
+    }
     let lab = tokio::select! {
         biased;
-        () = interrupt.cancelled() => return Ok(nothing_measured(&progress)),
+        () = interrupt.cancelled() => return Ok(nothing_measured(&mut progress)),
         lab = prepare_lab(job, folder, &layout, &progress) => lab?,
     };
-    let control = Control::new(interrupt.clone(), Processes::of(job), progress.noter());
     let door = Door::open(folder.path(), &control);
     if let Err(error) = &door {
         progress.note(&format!("this run is closed to `loadgen ctl`: {error}"));
     }
-    terminal::listen(&control);
     let keeper = Keeper::new(job, folder, &layout);
     let mut session =
         Session::new(job, lab, &mut progress, &layout, folder.path(), interrupt.clone())
@@ -124,7 +129,7 @@ async fn execute(
     let measured = session.measure().await;
     if measured.rounds.is_empty() {
         session.close().await;
-        return measured.failure.map_or_else(|| Ok(nothing_measured(&progress)), Err);
+        return measured.failure.map_or_else(|| Ok(nothing_measured(&mut progress)), Err);
     }
     let mut context = keeper.context(&measured, session.lab(), interrupt.is_cancelled());
     // A run that finds it out has its own.
@@ -198,7 +203,7 @@ fn exit(record: &RunRecord, measured: Measured) -> Exit {
     }
 }
 
-pub(super) fn nothing_measured(progress: &Progress) -> Exit {
+pub(super) fn nothing_measured(progress: &mut Progress) -> Exit {
     progress.finish();
     say("interrupted before anything was measured");
     Exit::Interrupted

@@ -13,6 +13,7 @@ use super::job::{Job, Subject};
 use super::keeper::{Keeper, Keeping};
 use super::measured::{Loaded, Measured, Round, held};
 use super::order::order;
+use super::shown::Shown;
 use super::watch::{Services, Watch};
 use super::{control, losses, proof, workers};
 use crate::cluster::Seen;
@@ -174,6 +175,7 @@ impl<'a> Session<'a> {
         if let Some(cluster) =
             unless(&interrupt, gathered).await?.map_err(Failure::with(Exit::Failed))?
         {
+            self.progress.joined(cluster.roster());
             self.generator = Generator::Workers(cluster.on_loss(self.job.on_loss));
         }
         Ok(())
@@ -305,15 +307,20 @@ impl<'a> Session<'a> {
         })?;
         let over = CancellationToken::new();
         let watched = services.watched(&self.generator);
-        let mut watch = Some(Watch::new(watched, &plan, over.clone()));
+        let watch = Watch::new(watched, &plan, over.clone());
+        let mut watch = Some(watch.telling(self.progress.cpu_teller()));
         let mut observed = None;
         let (progress, fail_fast) = (&mut *self.progress, &mut self.fail_fast);
         let stop = self.interrupt.child_token();
         let on_loss = self.job.on_loss;
+        let mut shown = Shown::new(&plan, self.control.as_ref());
         let show = |seen: Seen<'_>, results: &mut GrowingSeries| match seen {
-            Seen::Started(start) => observed = watch.take().map(|watch| watch.from(start.into())),
-            Seen::Snapshot(_, snapshot) => {
-                progress.snapshot(snapshot, results);
+            Seen::Started(start) => {
+                observed = watch.take().map(|watch| watch.from(start.into()));
+                shown.start(start, progress);
+            }
+            Seen::Snapshot(worker, snapshot) => {
+                progress.snapshot(worker, snapshot, results);
                 if let Some(keeping) = &mut keeping {
                     keeping.reached(snapshot.number);
                 }
@@ -324,8 +331,12 @@ impl<'a> Session<'a> {
                     }
                 }
             }
-            Seen::Lost(lost) => progress.note(&losses::note(lost, on_loss)),
+            Seen::Lost(lost) => {
+                progress.lost(lost.worker);
+                progress.note(&losses::note(lost, on_loss));
+            }
             Seen::Tick => {
+                shown.tick(progress, results);
                 if let Some(keeping) = &mut keeping {
                     keeping.save_when_due(results);
                 }
@@ -333,7 +344,7 @@ impl<'a> Session<'a> {
         };
         let mut orders = Orders::from(stop.clone());
         if let Some(control) = &self.control {
-            orders.changes = control.open(name, plan.warmup);
+            orders.changes = control.open(name, &plan);
         }
         let round = self.generator.round(plan, orders, show);
         let (yielded, ended) = services.during(round, &stop).await;

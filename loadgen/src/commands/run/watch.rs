@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::generator::Generator;
 use crate::engine::Plan;
-use crate::lab::{Lab, LabError, Observed, Target, Watched, Window};
+use crate::lab::{CpuTeller, Lab, LabError, Observed, Target, Watched, Window};
 
 /// How often services are looked at.
 const TICK: Duration = Duration::from_millis(250);
@@ -70,22 +70,33 @@ pub struct Watch {
     /// The same; where the users decide it, it is when `over` is cancelled.
     end: Option<Duration>,
     over: CancellationToken,
+    /// Who wants to know from the start what is used now, if anybody does.
+    tell: Option<CpuTeller>,
 }
 
 impl Watch {
     /// Of a round of `plan`, until it is `over` at the latest.
     pub fn new(watched: Vec<Watched>, plan: &Plan, over: CancellationToken) -> Self {
-        Self { watched, begin: plan.warmup + plan.ramp_up(), end: plan.length(), over }
+        let begin = plan.warmup + plan.ramp_up();
+        Self { watched, begin, end: plan.length(), over, tell: None }
+    }
+
+    /// The same, that tells what is used now.
+    #[must_use]
+    pub fn telling(self, tell: Option<CpuTeller>) -> Self {
+        Self { tell, ..self }
     }
 
     /// Watches a round that starts then.
     pub fn from(self, start: Instant) -> JoinHandle<Observed> {
-        let Self { watched, begin, end, over } = self;
+        let Self { watched, begin, end, over, tell } = self;
         tokio::spawn(async move {
+            let before = tell.clone().map(|tell| Window::telling(watched.clone(), Some(tell)));
             if tokio::time::timeout_at(start + begin, over.cancelled()).await.is_ok() {
                 return Observed::default();
             }
-            let Ok(window) = Window::open(watched) else { return Observed::default() };
+            drop(before);
+            let Ok(window) = Window::telling(watched, tell) else { return Observed::default() };
             match end {
                 Some(end) => drop(tokio::time::timeout_at(start + end, over.cancelled()).await),
                 None => over.cancelled().await,

@@ -10,12 +10,17 @@ use crate::report::Progress;
 pub async fn gather(
     job: &Job,
     logs: &Path,
-    progress: &Progress,
+    progress: &mut Progress,
 ) -> Result<Option<Cluster>, ClusterError> {
     match (&job.remote, job.workers) {
         (Some(remote), _) => {
+            // On the plain terminal: what to run on each host is there to be copied.
             let tell = |gathering| progress.note(&told(&gathering, remote));
-            Cluster::gather(remote, tell).await.map(Some)
+            let cluster = Cluster::gather(remote, tell).await?;
+            if job.live {
+                progress.show_live(true);
+            }
+            Ok(Some(cluster))
         }
         (None, Some(count)) => {
             progress.phase(&format!("starting {count} workers"));

@@ -65,6 +65,13 @@ impl Level {
         Self(lines)
     }
 
+    /// The level at `time`, in s; after the end it is what it was there.
+    #[must_use]
+    pub fn at(&self, time: f64) -> f64 {
+        let line = self.0.iter().find(|line| time < line.end).or(self.0.last());
+        line.map_or(0.0, |line| line.at(time.min(line.end)))
+    }
+
     /// The first moment, in s, at which the area reaches `area`; `None` where it never does.
     #[must_use]
     pub fn when_area_reaches(&self, area: f64) -> Option<f64> {

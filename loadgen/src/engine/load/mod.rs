@@ -3,6 +3,8 @@
 mod closed;
 mod level;
 mod open;
+mod planned;
 
 pub use closed::{Closed, Turn};
 pub use open::{Arrival, Open};
+pub use planned::Planned;

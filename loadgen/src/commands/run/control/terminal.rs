@@ -1,19 +1,21 @@
-//! Control from the terminal that a run was started in: a line, and a note of what became of it.
+//! Control from the terminal that a run was started in: a line, or a key where the live view is shown, and a
+//! note of what became of it.
 
 use std::io::{self, IsTerminal, Stdin};
 use std::time::Duration;
 
-use rustix::process::getpgrp;
-use rustix::termios::{LocalModes, tcgetattr, tcgetpgrp};
+use rustix::termios::{LocalModes, tcgetattr};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
-use super::{Control, Refusal, Wish};
+use super::keys::Key;
+use super::{Control, Wish};
+use crate::report;
 
 /// How often a run looks whether the terminal is its own again.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Reads lines from standard input as long as the run goes on, where that is a terminal.
+/// Reads from standard input as long as the run goes on, where that is a terminal.
 pub fn listen(control: &Control) {
     let stdin = io::stdin();
     if stdin.is_terminal() {
@@ -27,15 +29,21 @@ async fn read(stdin: &Stdin, control: &Control) -> io::Result<()> {
     let mut typed = Vec::new();
     loop {
         until_readable().await?;
-        if !is_ours(stdin)? {
+        let Some(manner) = Manner::of(stdin)? else {
             tokio::time::sleep(PAUSE).await;
             continue;
-        }
-        // At once: what is typed comes line by line.
+        };
+        // At once: what is typed comes line by line, or key by key.
         let mut piece = [0; 1024];
         let length = rustix::io::read(stdin, &mut piece)?;
         if length == 0 {
             return Ok(());
+        }
+        if manner == Manner::Keys {
+            for key in Key::all(&piece[..length]) {
+                control.press(key).await;
+            }
+            continue;
         }
         typed.extend_from_slice(&piece[..length]);
         while let Some(end) = typed.iter().position(|byte| *byte == b'\n') {
@@ -45,11 +53,24 @@ async fn read(stdin: &Stdin, control: &Control) -> io::Result<()> {
     }
 }
 
-/// Whether what is typed is for this run. The terminal stops a process of the background that reads
-/// from it; and a pager that shows the result takes single keys.
-fn is_ours(stdin: &Stdin) -> io::Result<bool> {
-    let in_lines = tcgetattr(stdin)?.local_modes.contains(LocalModes::ICANON);
-    Ok(in_lines && tcgetpgrp(stdin)? == getpgrp())
+/// How the terminal gives what is typed for this run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Manner {
+    Lines,
+    Keys,
+}
+
+impl Manner {
+    /// `None` where it is for another. The terminal stops a process of the background that reads from it;
+    /// and a pager that shows the result takes single keys, as the live view does.
+    fn of(stdin: &Stdin) -> io::Result<Option<Self>> {
+        let in_lines = tcgetattr(stdin)?.local_modes.contains(LocalModes::ICANON);
+        Ok(match in_lines {
+            _ if !report::is_in_front() => None,
+            true => Some(Self::Lines),
+            false => report::is_live().then_some(Self::Keys),
+        })
+    }
 }
 
 /// Registered anew each time: otherwise what is left after a read would not be told of.
@@ -69,8 +90,7 @@ async fn obey(line: &str, control: &Control) {
         Ok(wish) => control.carry_out(wish).await,
         Err(refusal) => Err(refusal),
     };
-    if let Err(Refusal { message, help, .. }) = done {
-        let help = help.map(|help| format!("\n  help: {help}")).unwrap_or_default();
-        control.note(&format!("{message}{help}"));
+    if let Err(refusal) = done {
+        control.refuse(&refusal);
     }
 }

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::commands::{Exit, Failure};
 use crate::engine::Refused;
+use crate::scenario::Amount;
 
 /// What a run is to do.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -18,6 +19,15 @@ pub enum Wish {
     Users(u32),
     /// Go on with so many requests per second.
     Rate(f64),
+}
+
+impl From<Amount> for Wish {
+    fn from(amount: Amount) -> Self {
+        match amount {
+            Amount::Users(users) => Self::Users(users),
+            Amount::Rate(rate) => Self::Rate(rate),
+        }
+    }
 }
 
 impl FromStr for Wish {

@@ -1,0 +1,68 @@
+//! How much load there is to be, moment by moment.
+
+use std::time::Duration;
+
+use super::level::Level;
+use crate::engine::Plan;
+use crate::scenario::{Amount, Model};
+
+/// The load of a plan over time, over all processes.
+#[derive(Debug, Clone)]
+pub struct Planned {
+    level: Level,
+    model: Model,
+}
+
+impl Planned {
+    /// That of `plan`, unless it is changed.
+    #[must_use]
+    pub fn of(plan: &Plan) -> Self {
+        let load = &plan.scenario.load;
+        Self { level: Level::new(plan.warmup, &load.stages(), 1.0), model: load.model }
+    }
+
+    /// What it is at `elapsed` from the common start.
+    #[must_use]
+    pub fn at(&self, elapsed: Duration) -> Amount {
+        let level = self.level.at(elapsed.as_secs_f64());
+        match self.model {
+            // A user of whom there is a part is there: see `Closed::turn`.
+            Model::Closed => Amount::Users(level.ceil() as u32),
+            Model::Open(_) => Amount::Rate(level),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::Share;
+    use crate::scenario;
+
+    fn at(load: &str, ms: [u64; 5]) -> [Amount; 5] {
+        let text = format!("load = {{ {load} }}\n[[step]]\nget = \"/\"");
+        let plan = Plan {
+            scenario: scenario::parse("test", "test", &text).unwrap(),
+            base_url: String::new(),
+            warmup: Duration::from_secs(1),
+            seed: 0,
+            share: Share::WHOLE,
+        };
+        ms.map(|ms| Planned::of(&plan).at(Duration::from_millis(ms)))
+    }
+
+    #[test]
+    fn users_are_there_in_the_warm_up_and_start_one_by_one() {
+        let load = "users = 4, ramp_up = \"2s\", duration = \"3s\"";
+        let found = at(load, [0, 1_000, 2_100, 3_000, 60_000]);
+        assert_eq!(found, [4, 0, 3, 4, 4].map(Amount::Users));
+    }
+
+    #[test]
+    fn a_rate_is_what_the_stages_make_of_it() {
+        let load = "model = \"open\", stages = [{ rate = 50, over = \"10s\" }, { rate = 10, over = \"0s\" }, \
+                    { rate = 10, over = \"5s\" }]";
+        let found = at(load, [500, 1_000, 6_000, 11_000, 60_000]);
+        assert_eq!(found, [50.0, 0.0, 25.0, 10.0, 10.0].map(Amount::Rate));
+    }
+}

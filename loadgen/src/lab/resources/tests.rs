@@ -1,0 +1,78 @@
+use super::*;
+
+#[test]
+fn a_window_counts_what_is_used_within_it() {
+    let window = Window::open(vec![Watched::process("self", std::process::id())]).unwrap();
+    let began = Instant::now();
+    let mut sum = 0_u64;
+    while began.elapsed() < Duration::from_millis(300) {
+        sum = sum.wrapping_mul(31).wrapping_add(7);
+    }
+    std::hint::black_box(sum);
+    let observed = window.close();
+    let usage = &observed.services["self"];
+    assert!(usage.cpu_s > 0.02, "{usage:?}");
+    assert_eq!(usage.processes_percent, [usage.cpu_percent]);
+    assert!(
+        usage.memory_max_bytes >= usage.memory_mean_bytes && usage.memory_mean_bytes > 0,
+        "{usage:?}"
+    );
+    if cfg!(target_os = "linux") {
+        // This thread wanted a CPU all the time, whether or not it had one.
+        assert!(usage.busiest_thread_percent.unwrap() > 80.0, "{usage:?}");
+        assert!(usage.context_switches_per_s.unwrap() > 0.0, "{usage:?}");
+        assert!(usage.open_files_max.unwrap() > 2, "{usage:?}");
+        assert!(observed.machine.busy_percent.values().any(|busy| *busy > 0.0), "{observed:?}");
+    }
+}
+
+#[test]
+fn processes_are_told_apart_the_busiest_first() {
+    let script = "(while :; do :; done) & spin=$!; sleep 5 & sleep 1; kill $spin $!; wait";
+    let mut shell = std::process::Command::new("sh").args(["-c", script]).spawn().unwrap();
+    std::thread::sleep(Duration::from_millis(100));
+    let window = Window::open(vec![Watched::below("tree", shell.id())]).unwrap();
+    std::thread::sleep(Duration::from_millis(500));
+    let usage = window.close().services.remove("tree").unwrap();
+    shell.wait().unwrap();
+    let [busy, .., idle] = usage.processes_percent[..] else { panic!("{usage:?}") };
+    assert!(busy > idle, "{usage:?}");
+}
+
+#[test]
+fn a_tree_counts_without_its_root_and_keeps_what_ended() {
+    let script = "(while :; do :; done) & spin=$!; sleep 1.5; kill $spin; wait; sleep 5";
+    let mut shell = std::process::Command::new("sh").args(["-c", script]).spawn().unwrap();
+    let window = Window::open(vec![Watched::below("tree", shell.id())]).unwrap();
+    std::thread::sleep(Duration::from_millis(2500));
+    let usage = window.close().services.remove("tree").unwrap();
+    shell.kill().unwrap();
+    shell.wait().unwrap();
+    assert!(usage.cpu_s > 0.1, "{usage:?}");
+    assert!(usage.memory_max_bytes > 0, "{usage:?}");
+    // At 0, 1, 2 and 2.5 s; it ran for the first 1.5.
+    let ResourceSamples { at_s, cpu_percent, memory_bytes } = &usage.samples;
+    assert_eq!((cpu_percent.len(), memory_bytes.len()), (at_s.len(), at_s.len()), "{usage:?}");
+    assert!(at_s.len() >= 2 && at_s.is_sorted() && at_s[0] >= 1.0, "{usage:?}");
+    assert!(cpu_percent[0] > *cpu_percent.last().unwrap(), "{usage:?}");
+}
+
+#[test]
+fn what_is_used_now_is_told_each_second_until_the_window_closes() {
+    let (tell, told) = mpsc::channel();
+    let tell: CpuTeller = Arc::new(move |cpu| drop(tell.send(cpu)));
+    let me = Watched::process("self", std::process::id());
+    let window = Window::telling(vec![me], Some(tell)).unwrap();
+    let began = Instant::now();
+    let mut sum = 0_u64;
+    let first = loop {
+        sum = std::hint::black_box(sum.wrapping_mul(31).wrapping_add(7));
+        match told.try_recv() {
+            Ok(first) => break first,
+            Err(_) => assert!(began.elapsed() < Duration::from_secs(30), "nothing is told"),
+        }
+    };
+    assert!(first["self"] > 0.0 && first.len() == 1, "{first:?}");
+    assert!(window.close().services["self"].cpu_s > 0.0);
+    while told.recv_timeout(Duration::from_secs(30)) != Err(mpsc::RecvTimeoutError::Disconnected) {}
+}

@@ -1,0 +1,80 @@
+//! A chart of bars, one for each second, of two parts: full below, shaded above.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+
+/// From an eighth of a cell to all of it.
+const EIGHTHS: [&str; 8] = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
+const SHADE: &str = "░";
+
+/// One bar: how high its full part is, and how high all of it.
+pub type Bar = (u64, u64);
+
+/// Draws as many of the latest bars as there is room for, the last one at the right; the highest one fills
+/// the height.
+pub fn draw(bars: &[Bar], styles: (Style, Style), area: Rect, buffer: &mut Buffer) {
+    let shown = latest(bars, area.width);
+    let most = highest(shown).max(1);
+    let columns = (0..area.width).rev().map(|column| area.x + column);
+    for (x, (full, all)) in columns.zip(shown.iter().rev()) {
+        let full = eighths(*full, most, area.height);
+        let all = eighths(*all, most, area.height).max(full);
+        for row in 0..area.height {
+            let below = u32::from(row) * 8;
+            let (symbol, style) = match (full.saturating_sub(below), all.saturating_sub(below)) {
+                (0, 0) => continue,
+                (0, _) => (SHADE, styles.1),
+                (n, _) => (EIGHTHS[n.min(8) as usize - 1], styles.0),
+            };
+            if let Some(cell) = buffer.cell_mut((x, area.bottom() - 1 - row)) {
+                cell.set_symbol(symbol).set_style(style);
+            }
+        }
+    }
+}
+
+/// As many of the latest as there are columns.
+pub fn latest(bars: &[Bar], columns: u16) -> &[Bar] {
+    &bars[bars.len().saturating_sub(columns.into())..]
+}
+
+/// The height of the highest.
+pub fn highest(bars: &[Bar]) -> u64 {
+    bars.iter().map(|(full, all)| *full.max(all)).max().unwrap_or(0)
+}
+
+/// A height in eighths of a cell; what is not nothing is seen.
+fn eighths(value: u64, most: u64, height: u16) -> u32 {
+    let all = f64::from(height) * 8.0;
+    let share = value as f64 / most as f64;
+    let eighths = (share * all).round().min(all) as u32;
+    if value > 0 { eighths.max(1) } else { 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn drawn(bars: &[Bar], width: u16, height: u16) -> Vec<String> {
+        let area = Rect::new(0, 0, width, height);
+        let mut buffer = Buffer::empty(area);
+        draw(bars, Default::default(), area, &mut buffer);
+        let row = |y| (0..width).map(|x| buffer[(x, y)].symbol().to_owned()).collect();
+        (0..height).map(row).collect()
+    }
+
+    #[test]
+    fn the_newest_is_at_the_right_and_the_highest_fills_the_height() {
+        assert_eq!(drawn(&[(9, 9), (4, 4), (8, 8)], 4, 2), [" █ ▆", " █▇█"]);
+        assert_eq!(drawn(&[(9, 9), (4, 4), (8, 8)], 2, 1), ["▄█"]);
+        assert_eq!(drawn(&[(0, 0)], 2, 1), ["  "]);
+        assert_eq!(drawn(&[], 0, 0), [""; 0]);
+    }
+
+    #[test]
+    fn what_is_above_the_full_part_is_shaded_and_what_is_not_nothing_is_seen() {
+        assert_eq!(drawn(&[(1, 4), (0, 1), (1, 1_000)], 3, 2), ["  ░", "▁░▁"]);
+        assert_eq!(drawn(&[(0, 8), (4, 8), (1, 8)], 3, 2), ["░░░", "░█▂"]);
+    }
+}

@@ -1,0 +1,73 @@
+//! The whole screen: which parts there are, and where.
+
+use std::time::Instant;
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use super::look::Look;
+use super::panels::{self, stack};
+use super::view::{Round, View};
+
+/// What is narrower, or lower, shows no charts and no tables.
+const LEAST: (u16, u16) = (60, 12);
+
+/// The lines of the header, and of the figures below it.
+const HEADER: u16 = 2;
+const FIGURES: u16 = 2;
+
+/// The least lines of a chart, with its frame.
+const CHART: u16 = 5;
+
+/// Draws all of it, as it is at `now`.
+pub fn draw(view: &View, now: Instant, look: Look, screen: &mut Buffer) {
+    let area = screen.area;
+    let figures = if view.round.is_some() { FIGURES } else { 0 };
+    let footer = u16::from(area.height > HEADER + figures);
+    let middle = area.height.saturating_sub(HEADER + figures + footer);
+    let [top, now_in_figures, middle, bottom] = stack(area, [HEADER, figures, middle, footer]);
+    panels::header(view, now, top, screen);
+    panels::figures(view.round.as_ref(), now_in_figures, screen);
+    match &view.round {
+        Some(round) if area.width >= LEAST.0 && area.height >= LEAST.1 => {
+            pictures(view, round, now, middle, screen);
+        }
+        _ => panels::log(view, middle, screen),
+    }
+    panels::footer(view, bottom, screen);
+    look.apply(screen);
+}
+
+/// Charts, tables, and what happened.
+fn pictures(view: &View, round: &Round, now: Instant, area: Rect, screen: &mut Buffer) {
+    let log = (screen.area.height / 8).clamp(1, 8);
+    let room = area.height - log;
+    let (left, right) = halves(area.width, view.workers.is_empty());
+    let workers = view.workers.rows(now, round.timeline.is_some());
+    let rows = view.cpu.len().max(workers.len().div_ceil(panels::columns(right)));
+    let wanted = u16::try_from(rows + 2).unwrap_or(u16::MAX).max(3);
+    let tables = wanted.min(room / 2).min(room.saturating_sub(CHART));
+    let tables = if tables < 3 { 0 } else { tables };
+    let [charts, tables, log] = stack(area, [room - tables, tables, log]);
+    let [requests, latency] = beside(charts, charts.width / 2);
+    panels::requests(round, requests, screen);
+    panels::latency(round, latency, screen);
+    let [cpu, by_worker] = beside(tables, left);
+    panels::cpu(view, cpu, screen);
+    if !workers.is_empty() {
+        panels::workers(workers, by_worker, screen);
+    }
+    panels::log(view, log, screen);
+}
+
+/// How wide the table of CPU is, and that of the workers beside it.
+fn halves(width: u16, alone: bool) -> (u16, u16) {
+    let left = if alone { width } else { (width / 3).max(30) };
+    (left, width - left)
+}
+
+/// Two areas side by side, the first of this width.
+fn beside(area: Rect, width: u16) -> [Rect; 2] {
+    let left = Rect { width, ..area };
+    [left, Rect { x: left.right(), width: area.width - width, ..area }]
+}

@@ -1,0 +1,74 @@
+//! What a terminal can show: colours, and more letters than ASCII.
+
+use std::env;
+
+use ratatui::buffer::{Buffer, Cell};
+use ratatui::style::Color;
+
+/// What there may be on the screen. Colour never tells anything alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Look {
+    /// Whether colours are welcome; bold and reversed letters always are.
+    pub colour: bool,
+    /// Whether letters may be others than those of ASCII.
+    pub unicode: bool,
+}
+
+impl Look {
+    /// What the environment asks for.
+    pub fn of_environment() -> Self {
+        Self::of(|name| env::var(name).ok().filter(|value| !value.is_empty()))
+    }
+
+    /// `NO_COLOR` is that of <https://no-color.org>; of the locale's variables the first one that is set
+    /// counts.
+    fn of(variable: impl Fn(&str) -> Option<String>) -> Self {
+        let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(&variable);
+        let charset = locale.unwrap_or_default().to_lowercase().replace('-', "");
+        Self { colour: variable("NO_COLOR").is_none(), unicode: charset.contains("utf8") }
+    }
+
+    /// Takes from the screen what it must not have.
+    pub fn apply(self, screen: &mut Buffer) {
+        for cell in &mut screen.content {
+            if !self.colour {
+                (cell.fg, cell.bg) = (Color::Reset, Color::Reset);
+            }
+            if !self.unicode {
+                in_ascii(cell);
+            }
+        }
+    }
+}
+
+/// The nearest letter of ASCII.
+fn in_ascii(cell: &mut Cell) {
+    let nearest = match cell.symbol() {
+        symbol if symbol.is_ascii() => return,
+        "─" | "–" | "−" => "-",
+        "│" => "|",
+        "┌" | "┐" | "└" | "┘" => "+",
+        "▁" | "▂" | "▃" => "_",
+        "░" => ":",
+        "▄" | "▅" | "▆" | "▇" | "█" => "#",
+        _ => "?",
+    };
+    cell.set_symbol(nearest);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_environment_says_what_can_be_shown() {
+        let look = |set: &[(&str, &str)]| {
+            Look::of(|name| set.iter().find(|(n, _)| *n == name).map(|(_, v)| (*v).to_owned()))
+        };
+        let with = |colour, unicode| Look { colour, unicode };
+        assert_eq!(look(&[]), with(true, false));
+        assert_eq!(look(&[("LANG", "de_DE.UTF-8")]), with(true, true));
+        assert_eq!(look(&[("LANG", "C.utf8"), ("NO_COLOR", "1")]), with(false, true));
+        assert_eq!(look(&[("LC_ALL", "C"), ("LANG", "C.UTF-8")]), with(true, false));
+    }
+}

@@ -1,0 +1,212 @@
+//! The parts of the screen.
+
+use std::time::Instant;
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::{Style, Stylize};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Block, Widget};
+
+use super::bars::{self, Bar};
+use super::seconds::Second;
+use super::view::{Round, View};
+use super::workers::{Row, State};
+use crate::measure::Phase;
+use crate::report::format::{count, duration, milliseconds};
+
+/// The columns that a worker takes.
+const WORKER: u16 = 38;
+
+/// What is measured, and how far that is; what is done now, and with how much load.
+pub fn header(view: &View, now: Instant, area: Rect, buffer: &mut Buffer) {
+    let [title, state] = stack(area, [1, 1]);
+    let target = view.round.as_ref().map_or("", |round| &round.target);
+    let left = format!(" {}  {target}", view.scenario);
+    both(&left, &place(view, now), title, buffer);
+    buffer.set_style(title, Style::new().reversed());
+    let load = view.round.as_ref().filter(|round| round.timeline.is_some());
+    both(&format!(" {}", doing(view, now)), load.map_or("", |round| &round.load), state, buffer);
+}
+
+/// Such as `round 2 of 5, about 1m left`.
+fn place(view: &View, now: Instant) -> String {
+    match view.forecast.place() {
+        (_, 0) => String::new(),
+        (number, of) => {
+            // Never less than what is left of this round.
+            let round = view.round.as_ref().and_then(|round| round.left(now));
+            let left = view.forecast.left(now).max(round).filter(|_| of > 1);
+            let left = left.map(|left| format!(", about {} left", duration(left)));
+            format!("round {number} of {of}{}", left.unwrap_or_default())
+        }
+    }
+}
+
+/// Such as `holding the load, 25s left`.
+fn doing(view: &View, now: Instant) -> String {
+    let left = view.round.as_ref().and_then(|round| round.left(now));
+    let left = left.map(|left| format!(", {} left", duration(left))).unwrap_or_default();
+    match view.phase(now) {
+        None => view.doing.clone(),
+        Some(Phase::Warmup) => format!("warming up{left}"),
+        Some(Phase::RampUp) => format!("ramping up{left}"),
+        Some(Phase::Hold) => format!("holding the load{left}"),
+        Some(Phase::Tail | Phase::Stop) => "ending".to_owned(),
+    }
+}
+
+/// The newest second, and all errors.
+pub fn figures(round: Option<&Round>, area: Rect, buffer: &mut Buffer) {
+    let Some(round) = round else { return };
+    let [figures, errors] = stack(area, [1, 1]);
+    Line::from(format!(" {}", round.figures().join("   "))).bold().render(figures, buffer);
+    let style = if round.failed() > 0 { Style::new().red().bold() } else { Style::new() };
+    Line::styled(format!(" {}", round.errors()), style).render(errors, buffer);
+}
+
+/// The requests of each second, answered and failed.
+pub fn requests(round: &Round, area: Rect, buffer: &mut Buffer) {
+    let bar = |second: &Second| (second.answered, second.answered.saturating_add(second.failed));
+    let legend =
+        if round.failed() > 0 { "requests/s: █ answered ░ failed" } else { "requests/s" };
+    let styles = (Style::new().cyan(), Style::new().red());
+    chart(round, bar, legend, count, styles, area, buffer);
+}
+
+/// The latency in each second.
+pub fn latency(round: &Round, area: Rect, buffer: &mut Buffer) {
+    let bar = |second: &Second| {
+        let p50 = second.p50_us.unwrap_or(0);
+        (p50, second.p99_us.unwrap_or(p50))
+    };
+    let styles = (Style::new().green(), Style::new().yellow());
+    let ms = |us| format!("{} ms", milliseconds(Some(us)));
+    chart(round, bar, "latency: █ p50 ░ p99", ms, styles, area, buffer);
+}
+
+fn chart(
+    round: &Round,
+    bar: impl Fn(&Second) -> Bar,
+    legend: &str,
+    scale: impl Fn(u64) -> String,
+    styles: (Style, Style),
+    area: Rect,
+    buffer: &mut Buffer,
+) {
+    let all: Vec<Bar> = round.seconds.iter().map(bar).collect();
+    let shown = bars::latest(&all, area.width.saturating_sub(2));
+    let mut block = Block::bordered().title(format!(" {legend} "));
+    if !shown.is_empty() {
+        let most = format!(" up to {} ", scale(bars::highest(shown)));
+        let span = format!(" last {} s ", shown.len());
+        block = block.title_bottom(span).title_bottom(Line::from(most).right_aligned());
+    }
+    let inside = block.inner(area);
+    block.render(area, buffer);
+    bars::draw(shown, styles, inside, buffer);
+}
+
+/// The CPU time that everybody uses. A bar of full width is one core, or the most that anybody uses.
+pub fn cpu(view: &View, area: Rect, buffer: &mut Buffer) {
+    let block = Block::bordered().title(" CPU, % of a core ");
+    let inside = block.inner(area);
+    block.render(area, buffer);
+    let names = view.cpu.keys().map(|name| name.chars().count()).max().unwrap_or(0);
+    let most = view.cpu.values().copied().fold(100.0, f64::max);
+    for ((name, percent), row) in view.cpu.iter().zip(inside.rows()) {
+        let text = format!(" {name:<names$} {percent:>5.0} ");
+        let room = usize::from(row.width).saturating_sub(text.chars().count() + 1);
+        let bar = "█".repeat((room as f64 * percent / most).round() as usize);
+        Line::from(vec![text.into(), bar.magenta()]).render(row, buffer);
+    }
+}
+
+/// The workers, in columns: as many as there is room for. Where that is too few, those in trouble come
+/// first.
+pub fn workers(mut all: Vec<Row>, area: Rect, buffer: &mut Buffer) {
+    let lost = all.iter().filter(|row| row.state == State::Lost).count();
+    let lost = if lost > 0 { format!(", {lost} lost") } else { String::new() };
+    let title =
+        if all.len() == 1 { "1 worker".to_owned() } else { format!("{} workers", all.len()) };
+    let block = Block::bordered().title(format!(" {title}{lost} "));
+    let inside = block.inner(area);
+    block.render(area, buffer);
+    let columns = columns(area.width);
+    let width = inside.width / columns as u16;
+    let room = columns * usize::from(inside.height);
+    let more = all.len().saturating_sub(room);
+    if more > 0 {
+        all.sort_by_key(|row| !matches!(row.state, State::Late(_) | State::Lost));
+        all.truncate(room.saturating_sub(1));
+    }
+    let cell = |place: usize| {
+        let (column, row) =
+            (place / usize::from(inside.height), place % usize::from(inside.height));
+        Rect { x: inside.x + column as u16 * width, y: inside.y + row as u16, width, height: 1 }
+    };
+    for (place, row) in all.iter().enumerate() {
+        worker(row, cell(place), buffer);
+    }
+    if more > 0 && room > 0 {
+        Line::from(format!(" and {} more", more + 1)).render(cell(room - 1), buffer);
+    }
+}
+
+/// How many workers fit beside each other in a frame of this width.
+pub fn columns(width: u16) -> usize {
+    (width.saturating_sub(2) / WORKER).max(1).into()
+}
+
+fn worker(row: &Row, area: Rect, buffer: &mut Buffer) {
+    let host = row.host.as_deref().map(|host| format!(" {host}")).unwrap_or_default();
+    let (state, style) = match row.state {
+        State::Quiet => ("–".to_owned(), Style::new()),
+        State::Working(requests) => (format!("{} requests/s", count(requests)), Style::new()),
+        State::Late(silent) => {
+            (format!("late: silent for {}s", silent.as_secs()), Style::new().yellow())
+        }
+        State::Lost => ("lost".to_owned(), Style::new().red()),
+    };
+    both(&format!(" worker {}{host}", row.number), &state, area, buffer);
+    buffer.set_style(area, style);
+}
+
+/// As many of the latest lines of what happened as there is room for, the last one at the bottom.
+pub fn log(view: &View, area: Rect, buffer: &mut Buffer) {
+    let room = area.height.into();
+    let shown = view.log.iter().skip(view.log.len().saturating_sub(room));
+    for (line, row) in shown.zip(area.rows()) {
+        Line::from(format!(" {}", line.trim_start())).render(row, buffer);
+    }
+}
+
+/// What keys do.
+pub fn footer(view: &View, area: Rect, buffer: &mut Buffer) {
+    let key = |key: &'static str| Span::from(format!(" {key} ")).reversed();
+    let mut line = vec![Span::from(" "), key("q"), Span::from(" stop")];
+    if view.can_change {
+        let keys = [Span::from("   "), key("+"), Span::from(" "), key("-")];
+        line.extend(keys);
+        line.push(Span::from(" 10 % more or less load"));
+    }
+    Line::from(line).render(area, buffer);
+}
+
+/// Text at both ends of a row. The left one is cut where they do not fit.
+fn both(left: &str, right: &str, area: Rect, buffer: &mut Buffer) {
+    let end = Line::from(format!("{right} "));
+    let room = area.width.saturating_sub(u16::try_from(end.width() + 1).unwrap_or(u16::MAX));
+    Line::from(left).render(Rect { width: room, ..area }, buffer);
+    end.right_aligned().render(area, buffer);
+}
+
+/// Rows of these heights, one below the other, as far as there is room.
+pub fn stack<const N: usize>(area: Rect, heights: [u16; N]) -> [Rect; N] {
+    let mut y = area.y;
+    heights.map(|height| {
+        let row = Rect { y, height: height.min(area.bottom() - y), ..area };
+        y = row.bottom();
+        row
+    })
+}

@@ -1,0 +1,194 @@
+//! What is known now: fed by what happens, without a clock and without a terminal.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::{Duration, Instant};
+
+use super::forecast::Forecast;
+use super::seconds::{SHOWN, Second};
+use super::workers::Workers;
+use crate::measure::{ErrorKind, Phase, Snapshot, Timeline};
+use crate::report::format::{count, milliseconds, rate};
+
+/// As many seconds as a wide screen has columns in a chart.
+const SECONDS: usize = 200;
+
+/// As many lines of what happened as a high screen has.
+const LINES: usize = 60;
+
+/// A command and what is known of it.
+#[derive(Debug, Clone, Default)]
+pub struct View {
+    /// The scenario's name.
+    pub scenario: String,
+    /// What is being done while there is no load.
+    pub doing: String,
+    /// How far the rounds are.
+    pub forecast: Forecast,
+    /// The round that was begun last.
+    pub round: Option<Round>,
+    /// The CPU time that each service, and the generator, uses now: 100 is one core.
+    pub cpu: BTreeMap<String, f64>,
+    /// Where the load comes from, if it comes from workers.
+    pub workers: Workers,
+    /// What happened, the latest last, in lines.
+    pub log: VecDeque<String>,
+    /// Whether keys add and remove users.
+    pub can_change: bool,
+    /// Whether the rounds have begun.
+    pub is_measuring: bool,
+}
+
+/// A round.
+#[derive(Debug, Clone, Default)]
+pub struct Round {
+    /// What it is over.
+    pub target: String,
+    /// When its load began and ends, while there is load.
+    pub timeline: Option<Timeline>,
+    /// How much load there is to be now, such as `100 users`.
+    pub load: String,
+    /// The failed requests by kind.
+    pub errors: BTreeMap<ErrorKind, u64>,
+    /// The latest seconds, the newest last.
+    pub seconds: VecDeque<Second>,
+}
+
+impl View {
+    /// Takes note of something.
+    pub fn note(&mut self, text: &str) {
+        self.log.extend(text.lines().map(str::to_owned));
+        self.log.drain(..self.log.len().saturating_sub(LINES));
+    }
+
+    /// A round over `target` begins.
+    pub fn begin(&mut self, target: &str, now: Instant) {
+        self.forecast.begin(now);
+        self.round = Some(Round { target: target.to_owned(), ..Round::default() });
+        self.workers.begin();
+        self.cpu.clear();
+    }
+
+    /// A round is over, with so many requests answered each second. What was seen of it stays.
+    pub fn finish(&mut self, rate_per_s: f64, now: Instant) -> String {
+        let (number, of) = self.forecast.place();
+        self.forecast.finish(now);
+        let Some(round) = &mut self.round else { return String::new() };
+        round.timeline = None;
+        let errors = match round.failed() {
+            0 => String::new(),
+            n => format!(", {} errors", count(n)),
+        };
+        format!("[{number}/{of}] {}: {} requests/s{errors}", round.target, rate(rate_per_s))
+    }
+
+    /// The second of the round, from the end of the warm-up to its end, if there is load.
+    pub fn second(&self, now: Instant) -> Option<u32> {
+        let timeline = self.round.as_ref()?.timeline?;
+        Some(timeline.second(timeline.end.map_or(now, |end| end.min(now))))
+    }
+
+    /// Which phase the round is in, if there is load.
+    pub fn phase(&self, now: Instant) -> Option<Phase> {
+        let timeline = self.round.as_ref()?.timeline?;
+        Some(timeline.place(true, now).0)
+    }
+}
+
+impl Round {
+    /// A worker, or this process, has reported.
+    pub fn reported(&mut self, snapshot: &Snapshot) {
+        let shown = snapshot.intervals.iter().filter(|i| SHOWN.contains(&i.phase));
+        for (kind, n) in shown.flat_map(|interval| &interval.steps).flat_map(|step| &step.errors) {
+            let sum = self.errors.entry(*kind).or_default();
+            *sum = sum.saturating_add(*n);
+        }
+    }
+
+    /// Seconds are over.
+    pub fn add(&mut self, seconds: Vec<Second>) {
+        self.seconds.extend(seconds);
+        self.seconds.drain(..self.seconds.len().saturating_sub(SECONDS));
+    }
+
+    /// All failed requests.
+    pub fn failed(&self) -> u64 {
+        self.errors.values().fold(0, |sum, n| sum.saturating_add(*n))
+    }
+
+    /// The failed requests, such as `12 errors: 10 timeout, 2 status`.
+    pub fn errors(&self) -> String {
+        let kinds: Vec<String> =
+            self.errors.iter().map(|(kind, n)| format!("{} {kind}", count(*n))).collect();
+        match self.failed() {
+            0 => "no errors".to_owned(),
+            all => format!("{} errors: {}", count(all), kinds.join(", ")),
+        }
+    }
+
+    /// The newest second in figures: requests/s, and the percentiles.
+    pub fn figures(&self) -> [String; 3] {
+        let newest = self.seconds.back();
+        let answered = newest.map_or("–".to_owned(), |second| count(second.answered));
+        let ms = |of: fn(&Second) -> Option<u64>| milliseconds(newest.and_then(of));
+        [
+            format!("{answered} requests/s"),
+            format!("p50 {} ms", ms(|second| second.p50_us)),
+            format!("p99 {} ms", ms(|second| second.p99_us)),
+        ]
+    }
+
+    /// What is left of the load, to the second, where time ends it.
+    pub fn left(&self, now: Instant) -> Option<Duration> {
+        let end = self.timeline?.end?;
+        let left = end.saturating_duration_since(now).as_secs_f64().ceil();
+        Some(Duration::from_secs_f64(left))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::{Counts, Interval};
+
+    #[test]
+    fn errors_are_counted_by_kind_but_those_of_the_warm_up() {
+        let mut round = Round::default();
+        assert_eq!(round.errors(), "no errors");
+        let mut report = |phase, kind, n| {
+            let steps = vec![Counts { errors: [(kind, n)].into(), ..Counts::default() }];
+            let intervals = vec![Interval { phase, second: 0, steps }];
+            round.reported(&Snapshot { number: 0, intervals });
+        };
+        report(Phase::Warmup, ErrorKind::Connect, 7);
+        report(Phase::RampUp, ErrorKind::Timeout, 1_000);
+        report(Phase::Hold, ErrorKind::Timeout, 1);
+        report(Phase::Hold, ErrorKind::Status, 2);
+        report(Phase::Tail, ErrorKind::Reset, 9);
+        assert_eq!(round.errors(), "1,003 errors: 1,001 timeout, 2 status");
+    }
+
+    #[test]
+    fn a_round_that_is_over_is_told_in_a_line_and_its_figures_stay() {
+        let (mut view, now) = (View::default(), Instant::now());
+        view.forecast = Forecast::new(2, None);
+        view.begin("sanic", now);
+        let second = Second { answered: 1_234, ..Second::default() };
+        view.round.as_mut().unwrap().add(vec![second]);
+        assert_eq!(view.finish(1_234.4, now), "[1/2] sanic: 1,234 requests/s");
+        assert_eq!(view.round.as_ref().unwrap().figures()[0], "1,234 requests/s");
+        view.begin("flask", now);
+        assert_eq!(view.round.as_ref().unwrap().figures()[0], "– requests/s");
+        view.round.as_mut().unwrap().errors.insert(ErrorKind::Status, 3);
+        assert_eq!(view.finish(0.5, now), "[2/2] flask: 0.5 requests/s, 3 errors");
+    }
+
+    #[test]
+    fn only_the_latest_is_kept() {
+        let mut view = View::default();
+        (0..200).for_each(|n| view.note(&format!("{n}\nmore")));
+        assert_eq!((view.log.len(), view.log.back().map(String::as_str)), (LINES, Some("more")));
+        let mut round = Round::default();
+        (0..500).for_each(|_| round.add(vec![Second::default()]));
+        assert_eq!(round.seconds.len(), SECONDS);
+    }
+}

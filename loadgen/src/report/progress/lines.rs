@@ -1,0 +1,91 @@
+//! Progress in plain lines, for files and for logs of CI.
+
+use std::time::{Duration, Instant};
+
+use crate::measure::Phase;
+use crate::report::format::{count, duration};
+use crate::report::live::View;
+
+/// Between two lines of a round.
+const EVERY: Duration = Duration::from_secs(5);
+
+/// When a round's lines are due: while load is held or rises, and not where the line of its end is about
+/// to come.
+#[derive(Debug, Default)]
+pub struct Pace(u32);
+
+impl Pace {
+    /// Whether a line is due, which is then taken for written.
+    pub fn is_due(&mut self, view: &View, now: Instant) -> bool {
+        let is_on = matches!(view.phase(now), Some(Phase::RampUp | Phase::Hold));
+        let round = view.round.as_ref().filter(|_| is_on);
+        let Some((round, timeline)) = round.and_then(|round| Some((round, round.timeline?))) else {
+            return false;
+        };
+        let ends_soon = round.left(now).is_some_and(|left| left <= Duration::from_secs(1));
+        let lines = now.saturating_duration_since(timeline.measured).as_secs() / EVERY.as_secs();
+        let lines = u32::try_from(lines).unwrap_or(u32::MAX);
+        let is_due = lines > self.0 && !ends_soon;
+        self.0 = lines;
+        is_due
+    }
+}
+
+/// The round that is under way, in a line.
+pub fn under_way(view: &View, now: Instant) -> String {
+    let Some(round) = &view.round else { return String::new() };
+    let (number, of) = view.forecast.place();
+    let errors = match round.failed() {
+        0 => "no errors".to_owned(),
+        failed => format!("{} errors", count(failed)),
+    };
+    let [requests, p50, p99] = round.figures();
+    let left = round.left(now).map(|left| format!(", {} left", duration(left)));
+    let (target, load, left) = (&round.target, &round.load, left.unwrap_or_default());
+    format!("[{number}/{of}] {target}: {requests}, {p50}, {p99}, {errors}, {load}{left}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::Timeline;
+    use crate::report::live::Forecast;
+
+    /// A warm-up of a second, a ramp of two, and 11 seconds of hold.
+    fn view(start: Instant) -> View {
+        let at = |seconds| start + Duration::from_secs(seconds);
+        let mut view = View { forecast: Forecast::new(2, None), ..View::default() };
+        view.begin("sanic", start);
+        let round = view.round.as_mut().unwrap();
+        round.timeline = Some(Timeline { measured: at(1), full: at(3), end: Some(at(14)) });
+        round.load = "100 users".to_owned();
+        view
+    }
+
+    #[test]
+    fn a_line_is_due_every_five_seconds_but_near_the_end() {
+        let start = Instant::now();
+        let (view, mut pace) = (view(start), Pace::default());
+        let due: Vec<u64> = (0..20_000)
+            .step_by(100)
+            .filter(|ms| pace.is_due(&view, start + Duration::from_millis(*ms)))
+            .collect();
+        assert_eq!(due, [6_000, 11_000]);
+        // Ticks that come late bring no second line, and none at the end.
+        let mut pace = Pace::default();
+        let due = [12_500, 12_600, 13_500].map(|ms| start + Duration::from_millis(ms));
+        assert_eq!(due.map(|now| pace.is_due(&view, now)), [true, false, false]);
+        let mut pace = Pace::default();
+        assert!(!pace.is_due(&view, start + Duration::from_millis(13_100)));
+    }
+
+    #[test]
+    fn a_line_tells_what_there_is_to_tell() {
+        let start = Instant::now();
+        let line = under_way(&view(start), start + Duration::from_millis(6_100));
+        assert_eq!(
+            line,
+            "[1/2] sanic: – requests/s, p50 – ms, p99 – ms, no errors, 100 users, 8s left"
+        );
+    }
+}

@@ -1,0 +1,282 @@
+//! The live view, as people see it: in a terminal of tmux, with keys pressed and windows resized.
+
+use std::fs;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use crate::common::processes::signal;
+use crate::common::program::Project;
+use crate::common::{Counting, dead_address};
+use regex::Regex;
+use rustix::process::Signal;
+use serde_json::Value;
+use tokio::task::block_in_place;
+
+const DEADLINE: Duration = Duration::from_secs(40);
+
+/// Twenty users and an answer that takes a tenth of a second.
+const SLOW: &str = "[load]\nusers = 20\nduration = \"60s\"\n[[step]]\nget = \"/slow/100\"\n";
+
+/// A run in a terminal of its own.
+struct Terminal {
+    project: Project,
+    server: String,
+}
+
+impl Terminal {
+    /// Runs loadgen in one of this size, with these variables set; nothing where there is no tmux.
+    fn run(size: (u16, u16), variables: &str, arguments: &[&str]) -> Option<Self> {
+        if Command::new("tmux").arg("-V").output().is_err() {
+            println!(
+                "skipped: there is no tmux; install it, or run `make test-rust` as root on Debian"
+            );
+            return None;
+        }
+        let quoted: Vec<String> = arguments.iter().map(|word| format!("'{word}'")).collect();
+        let script = format!(
+            "export {variables} LC_ALL=C.UTF-8 XDG_CACHE_HOME=\"$PWD/cache\"\n\
+             trap : INT\n\
+             stty -g >before\n\
+             sh -c 'echo $$ >pid; exec \"$@\"' sh '{}' {} --no-calibrate\n\
+             echo \"exit code $?\"\n\
+             stty -g >after\n\
+             exec sleep 300\n",
+            env!("CARGO_BIN_EXE_loadgen"),
+            quoted.join(" ")
+        );
+        let project = Project::real().file("slow.toml", SLOW).file("run.sh", &script);
+        let folder = project.path("");
+        // A server of its own for each test, told apart from all others on this machine.
+        let server = format!("loadgen-{}", folder.file_name()?.to_string_lossy());
+        let terminal = Self { project, server };
+        let [width, height] = [size.0, size.1].map(|n| n.to_string());
+        let folder = folder.display().to_string();
+        let session = ["-f", "/dev/null", "new-session", "-d", "-x", &width, "-y", &height];
+        terminal.tmux(&[&session[..], &["-c", &folder, "sh run.sh"]].concat());
+        Some(terminal)
+    }
+
+    fn tmux(&self, words: &[&str]) -> String {
+        let mut command = Command::new("tmux");
+        command.args(["-L", &self.server]).args(words).env_remove("TMUX");
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    fn press(&self, key: &str) {
+        self.tmux(&["send-keys", key]);
+    }
+
+    fn resize(&self, width: u16, height: u16) {
+        let [width, height] = [width, height].map(|n| n.to_string());
+        self.tmux(&["resize-window", "-x", &width, "-y", &height]);
+    }
+
+    /// What is on the screen, and, of the normal one, what was.
+    fn screen(&self) -> String {
+        self.tmux(&["capture-pane", "-p", "-S", "-100"])
+    }
+
+    fn has_colours(&self) -> bool {
+        let colour = Regex::new(r"\x1b\[[0-9;]*([34][0-7]|[34]8;5;\d+)m").unwrap();
+        colour.is_match(&self.tmux(&["capture-pane", "-p", "-e"]))
+    }
+
+    /// The screen as soon as it is so.
+    #[track_caller]
+    fn until(&self, what: &str, is: impl Fn(&str) -> bool) -> String {
+        let begin = Instant::now();
+        loop {
+            let screen = self.screen();
+            if is(&screen) {
+                return screen;
+            }
+            assert!(begin.elapsed() < DEADLINE, "waited in vain until {what}:\n{screen}");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    #[track_caller]
+    fn until_it_says(&self, text: &str) -> String {
+        self.until(&format!("it says {text:?}"), |screen| screen.contains(text))
+    }
+
+    /// The normal screen after the end of the run, on a terminal that is as it was.
+    #[track_caller]
+    fn ended(&self, code: u8) -> String {
+        let screen = self.until("it has ended", |screen| screen.contains("exit code "));
+        assert!(screen.contains(&format!("exit code {code}\n")), "{screen}");
+        assert_eq!(
+            self.tmux(&["display-message", "-p", "#{alternate_on} #{cursor_flag}"]),
+            "0 1\n"
+        );
+        self.until("the modes are written", |_| self.written("after").ends_with('\n'));
+        assert_eq!(self.written("before"), self.written("after"));
+        screen
+    }
+
+    /// Waits until the run is saved, interrupted or not.
+    #[track_caller]
+    fn until_saved(&self, interrupted: bool) {
+        let begin = Instant::now();
+        let is_saved = || {
+            let text = fs::read(self.project.path("run/run.json")).unwrap_or_default();
+            let record = serde_json::from_slice(&text);
+            record.is_ok_and(|record: Value| record["interrupted"] == interrupted)
+        };
+        while !is_saved() {
+            assert!(begin.elapsed() < DEADLINE, "the run is held up");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    /// What the script has written into this file.
+    fn written(&self, name: &str) -> String {
+        fs::read_to_string(self.project.path(name)).unwrap_or_default()
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        // It takes loadgen along, to which its terminal hangs up.
+        let _ = Command::new("tmux").args(["-L", &self.server, "kill-server"]).status();
+    }
+}
+
+/// The parts of a screen without what changes from run to run: figures, and how high bars are.
+fn layout(screen: &str) -> String {
+    let figures = Regex::new(r"\d+([.,]\d+)*|–").unwrap();
+    let bars = Regex::new("[▁▂▃▄▅▆▇█░]+").unwrap();
+    let gaps = Regex::new("  +|──+").unwrap();
+    let plain = |line: &str| {
+        let line = figures.replace_all(line, "N");
+        let line = bars.replace_all(&line, "");
+        let gap = |gap: &regex::Captures<'_>| if gap[0].starts_with(' ') { "  " } else { "──" };
+        gaps.replace_all(&line, gap).trim_end().to_owned()
+    };
+    screen.trim_end().lines().map(plain).collect::<Vec<_>>().join("\n")
+}
+
+/// Whether it has shown some seconds of load, and what the CPUs do, and nobody was held up.
+fn is_busy(screen: &str) -> bool {
+    Regex::new(r"last ([6-9]|\d\d) s").unwrap().is_match(screen)
+        && screen.contains("generator")
+        && !screen.contains("late:")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn users_come_and_go_by_keys_and_the_window_is_resized() {
+    let server = Counting::start().await;
+    let arguments = ["-s=slow.toml", "--url", &server.url, "--out=run"];
+    let Some(terminal) = Terminal::run((80, 24), "NO_COLOR=1", &arguments) else { return };
+    block_in_place(|| {
+        let screen = terminal.until("there is load", is_busy);
+        insta::assert_snapshot!("a_live_view_of_80_by_24", layout(&screen));
+        assert!(screen.lines().all(|line| line.chars().count() <= 80), "{screen}");
+        assert!(!terminal.has_colours());
+
+        terminal.press("+");
+        terminal.until_it_says(" 22 users\n");
+        let begin = Instant::now();
+        while server.take_most_under_way() < 22 {
+            assert!(begin.elapsed() < DEADLINE, "the server does not see them");
+            std::thread::sleep(Duration::from_millis(200));
+        }
+        terminal.press("Down");
+        terminal.press("-");
+        terminal.until_it_says(" 18 users\n");
+
+        terminal.resize(100, 30);
+        let is_wide = |line: &str| line.starts_with('┌') && line.chars().count() == 100;
+        terminal.until("it fills the window", |screen| screen.lines().any(is_wide));
+        terminal.resize(50, 10);
+        let screen = terminal.until("the charts are left out", |screen| !screen.contains('┌'));
+        assert!(screen.contains("holding the load") && screen.contains("requests/s"), "{screen}");
+        terminal.resize(80, 24);
+        terminal.until_it_says("┌ latency: █ p50 ░ p99 ─");
+
+        terminal.press("q");
+        let screen = terminal.ended(130);
+        for noted in ["  22 users from second", "  18 users from second", "  the run ends; what"] {
+            assert!(screen.contains(noted), "{noted}:\n{screen}");
+        }
+        assert!(screen.contains("the run was interrupted"), "{screen}");
+    });
+    let record = fs::read(terminal.project.path("run/run.json")).unwrap();
+    let record: Value = serde_json::from_slice(&record).unwrap();
+    let changes = record["targets"][0]["rounds"][0]["changes"].as_array().unwrap();
+    let users: Vec<u64> = changes.iter().map(|change| change["users"].as_u64().unwrap()).collect();
+    assert_eq!(users, [22, 20, 18]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_large_screen_has_workers_too_and_a_signal_ends_it_in_good_order() {
+    let server = Counting::start().await;
+    let arguments = ["-s=slow.toml", "--url", &server.url, "--workers=3", "--rounds=2"];
+    let Some(terminal) = Terminal::run((200, 50), "A=B", &arguments) else { return };
+    block_in_place(|| {
+        let screen = terminal.until("there is load", is_busy);
+        insta::assert_snapshot!("a_live_view_of_200_by_50", layout(&screen));
+        assert!(terminal.has_colours());
+        signal(terminal.written("pid").trim().parse().unwrap(), Signal::INT);
+        assert!(terminal.ended(130).contains("the run was interrupted"));
+    });
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_search_is_shown_and_can_be_ended_but_not_changed() {
+    let server = Counting::start().await;
+    let arguments = ["capacity", "-s=slow.toml", "--url", &server.url];
+    let Some(terminal) = Terminal::run((80, 24), "NO_COLOR=1", &arguments) else { return };
+    block_in_place(|| {
+        let screen = terminal.until_it_says("requests/s planned");
+        assert!(screen.contains(" at ") && !screen.contains("10 %"), "{screen}");
+        terminal.press("+");
+        terminal.until_it_says("a search sets its rates itself; nothing was changed");
+        terminal.press("C-c");
+        terminal.ended(130);
+    });
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_terminal_that_takes_nothing_holds_up_nobody() {
+    let server = Counting::start().await;
+    let arguments = ["-s=slow.toml", "--url", &server.url, "--duration=3s", "--out=run"];
+    let Some(terminal) = Terminal::run((80, 24), "NO_COLOR=1", &arguments) else { return };
+    block_in_place(|| {
+        terminal.until_it_says("holding the load");
+        terminal.press("C-s");
+        terminal.until_saved(false);
+        assert!(terminal.screen().contains("holding the load"), "{}", terminal.screen());
+        terminal.press("C-q");
+        terminal.ended(0);
+    });
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_second_signal_ends_it_at_once_even_where_the_terminal_takes_nothing() {
+    let server = Counting::start().await;
+    let arguments = ["-s=slow.toml", "--url", &server.url, "--out=run"];
+    let Some(terminal) = Terminal::run((80, 24), "NO_COLOR=1", &arguments) else { return };
+    block_in_place(|| {
+        terminal.until("there is load", is_busy);
+        terminal.press("C-s");
+        let pid = terminal.written("pid").trim().parse().unwrap();
+        signal(pid, Signal::INT);
+        terminal.until_saved(true);
+        // What comes within a second is one signal.
+        std::thread::sleep(Duration::from_millis(1_200));
+        assert_eq!(terminal.written("after"), "", "it waits for its terminal");
+        signal(pid, Signal::INT);
+        terminal.ended(130);
+    });
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_early_error_is_told_of_on_the_normal_screen() {
+    let url = format!("http://{}", dead_address());
+    let arguments = ["-s=slow.toml", "--url", &url];
+    let Some(terminal) = Terminal::run((80, 24), "NO_COLOR=1", &arguments) else { return };
+    block_in_place(|| assert!(terminal.ended(4).contains("refused"), "{}", terminal.screen()));
+}
