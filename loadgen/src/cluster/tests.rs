@@ -188,7 +188,7 @@ async fn results_of_another_scenario_are_refused() {
         lease: Duration::from_secs(3),
         limit: Some(LIMIT),
     };
-    let document = folder.path().join("1");
+    let document = folder.path().join("0");
     let (listening, ready) = tokio::sync::oneshot::channel();
     let mut listening = Some(listening);
     let gathering = Cluster::gather(&workers, move |gathering| {
