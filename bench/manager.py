@@ -146,7 +146,7 @@ def _simulated(core: int, join: Path, folder: Path) -> Iterator[None]:
     outputs = [folder / f"workers-{number}" for number in range(SIMULATORS)]
     simulators = []
     for number, output in enumerate(outputs):
-        command = SIMULATOR.command(folder=join, first=1 + number * each, count=each)
+        command = SIMULATOR.command(folder=join, first=number * each, count=each)
         with output.open("wb") as file:
             command = pinned(core, command, when_orphaned="KILL")
             simulators.append(subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=file, stderr=file))
