@@ -85,7 +85,7 @@ screenshot: build $(PYTHON) ## Make the picture of a report that the README show
 podman: ## Install podman from Debian, as root
 	@test "$$(id -u)" = 0 || { echo "make podman installs packages from Debian: run it as root" >&2; exit 1; }
 	apt-get update --quiet
-	apt-get install -y --quiet --no-install-recommends podman runc netavark aardvark-dns buildah mmdebstrap
+	apt-get install -y --quiet --no-install-recommends podman runc netavark aardvark-dns iptables buildah mmdebstrap
 
 images-offline: build ## Make the images of compose/ where no registry can be reached: Debian, root
 	compose/offline/make-images
@@ -94,7 +94,8 @@ images-offline: build ## Make the images of compose/ where no registry can be re
 test-podman: $(PYTHON) ## Run the lab in real containers: three minutes, with podman from Debian where root lacks it
 	$(CARGO) test $(CARGO_FLAGS) --test podman --no-run
 	@set -e; if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-		{ command -v podman && command -v mmdebstrap; } >/dev/null || $(MAKE) podman; \
+		PATH="$$PATH:/usr/sbin:/sbin"; \
+		{ command -v podman && command -v iptables && command -v mmdebstrap; } >/dev/null || $(MAKE) podman; \
 		compose/offline/make-images; \
 	elif ! target/release/loadgen lab doctor; then \
 		echo "make test-podman: skipped: see what is missing above"; exit 0; \

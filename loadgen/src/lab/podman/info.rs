@@ -25,6 +25,9 @@ const NAME_SERVERS: [&str; 3] =
 const OPEN_FILES: (u64, u64) = (16_384, 1_024);
 const PROCESSES: (u64, u64) = (4_096, 256);
 
+/// Where distributions put the programs by which netavark sets up what leads to containers.
+const FIREWALLS: [&str; 4] = ["/usr/sbin/iptables", "/sbin/iptables", "/usr/sbin/nft", "/sbin/nft"];
+
 /// Something that is missing, as it reads after a name, and its mend.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lack {
@@ -85,7 +88,7 @@ struct Version {
 pub fn find() -> Result<PathBuf, Lack> {
     on_path("podman").ok_or_else(|| {
         let mend =
-            "install it: `apt install podman runc netavark aardvark-dns`, or `dnf install podman`";
+            "install it: `apt install podman runc netavark aardvark-dns iptables`, or `dnf install podman`";
         Lack::new("there is no podman on the PATH", mend)
     })
 }
@@ -127,7 +130,7 @@ impl Info {
             ("podman", self.version()),
             ("container runtime", self.runtime()),
             ("control groups", self.control_groups()),
-            ("network", self.network(&NAME_SERVERS)),
+            ("network", self.network(&NAME_SERVERS, &FIREWALLS)),
             ("ulimits", ulimits(hard(Resource::Nofile), hard(Resource::Nproc))),
         ]
     }
@@ -178,7 +181,7 @@ impl Info {
         Err(Lack::new(what, mend))
     }
 
-    fn network(&self, name_servers: &[&str]) -> Result<String, Lack> {
+    fn network(&self, name_servers: &[&str], firewalls: &[&str]) -> Result<String, Lack> {
         let backend = &self.host.network_backend;
         if !backend.is_empty() && backend != "netavark" {
             let what = format!(
@@ -187,7 +190,12 @@ impl Info {
             let mend = "`apt install netavark aardvark-dns`, in /etc/containers/containers.conf, under [network]: network_backend = \"netavark\", and `podman system reset`";
             return Err(Lack::new(what, mend));
         }
-        if !name_servers.iter().any(|path| Path::new(path).exists()) {
+        let is_one_there = |paths: &[&str]| paths.iter().any(|path| Path::new(path).exists());
+        if !is_one_there(firewalls) {
+            let what = "netavark can't lead anybody to a container: there is no iptables";
+            return Err(Lack::new(what, "`apt install iptables`"));
+        }
+        if !is_one_there(name_servers) {
             let what = "containers don't find each other's names: there is no aardvark-dns";
             return Err(Lack::new(what, "`apt install aardvark-dns`"));
         }
@@ -244,7 +252,7 @@ mod tests {
         assert_eq!(info.version(), Ok("5.4.2-dev".to_owned()));
         assert_eq!(info.runtime(), Ok("crun".to_owned()));
         assert_eq!(info.control_groups(), Ok("version 2, cpu, cpuset, memory".to_owned()));
-        assert_eq!(info.network(&["/"]), Ok("netavark".to_owned()));
+        assert_eq!(info.network(&["/"], &["/"]), Ok("netavark".to_owned()));
         assert_eq!(ulimits(20_000, u64::MAX), Ok("16384 open files, 4096 processes".to_owned()));
     }
 
@@ -264,10 +272,12 @@ mod tests {
         assert!(said.contains("as root"), "{said}");
         let said = lack("\"cpuset\", ", "", Info::control_groups);
         assert!(said.contains("controllers cpuset\n") && said.contains("Delegate="), "{said}");
-        let said = lack("netavark", "cni", |info| info.network(&["/"]));
+        let said = lack("netavark", "cni", |info| info.network(&["/"], &["/"]));
         assert!(said.contains("network_backend"), "{said}");
-        let said = info(HERE).network(&["/nowhere"]).unwrap_err();
+        let said = info(HERE).network(&["/nowhere"], &["/"]).unwrap_err();
         assert_eq!(said.mend, "`apt install aardvark-dns`");
+        let said = info(HERE).network(&["/"], &["/nowhere"]).unwrap_err();
+        assert_eq!(said.mend, "`apt install iptables`");
         assert!(ulimits(100, 10_000).unwrap_err().mend.contains("ulimit -Hn 1024"));
         assert!(ulimits(10_000, 100).unwrap_err().mend.contains("ulimit -Hu 256"));
     }
