@@ -6,13 +6,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use loadgen::cluster::{Cluster, LocalWorkers, Round};
-use loadgen::engine::{Plan, Share};
+use loadgen::engine::Plan;
 use loadgen::measure::Phase;
-use loadgen::scenario::{
-    Expect, Http, Load, Method, Model, OnError, Scenario, Step, Template, Until, When,
-};
-use rustix::process::{Pid, Signal, kill_process};
+use loadgen::scenario::Until;
 use tokio_util::sync::CancellationToken;
+
+pub use crate::common::processes::signal;
 
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_loadgen");
 
@@ -48,44 +47,14 @@ impl Server {
 }
 
 pub fn plan(url: &str, users: u32, until: Until) -> Plan {
-    let step = Step {
-        name: "root".to_owned(),
-        when: When::default(),
-        method: Method::Get,
-        path: Template::literal("/"),
-        headers: Vec::new(),
-        body: None,
-        weight: None,
-        timeout: Duration::from_secs(3),
-        expect: Expect::default(),
-        counters: Vec::new(),
-        captures: Vec::new(),
-    };
-    Plan {
-        scenario: Scenario {
-            name: "count".to_owned(),
-            description: None,
-            targets: Vec::new(),
-            backends: Vec::new(),
-            http: Http::default(),
-            load: Load {
-                model: Model::Closed,
-                users,
-                ramp_up: Duration::ZERO,
-                think_time: None,
-                until,
-            },
-            rows: Vec::new(),
-            steps: vec![step],
-            on_error: OnError::default(),
-            thresholds: Vec::new(),
-            proofs: Vec::new(),
-        },
-        base_url: url.to_owned(),
-        warmup: Duration::ZERO,
-        seed: 1,
-        share: Share::WHOLE,
-    }
+    let text = "load = { duration = \"1s\" }
+[[step]]
+name = \"root\"
+get = \"/\"
+timeout = \"3s\"";
+    let mut plan = crate::common::engine::plan(url, text);
+    (plan.scenario.load.users, plan.scenario.load.until) = (users, until);
+    plan
 }
 
 pub fn seconds(seconds: u64) -> Until {
@@ -113,11 +82,6 @@ pub fn requests(round: &Round) -> (u64, u64) {
         assert_eq!(counts.failures(), 0, "{:?}", counts.examples);
         (ended + counts.requests(), cancelled + counts.cancelled)
     })
-}
-
-pub fn signal(pid: u32, signal: Signal) {
-    let pid = Pid::from_raw(pid.try_into().unwrap()).unwrap();
-    kill_process(pid, signal).unwrap();
 }
 
 /// Whether a process is there; one that only waits to be reaped is not.

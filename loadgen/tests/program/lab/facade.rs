@@ -9,7 +9,8 @@ use loadgen::lab::{Home, Lab, LabError, Layout, Options, Runtime, Watched, Windo
 use loadgen::scenario::{Backend, Claim, Proof};
 use rustix::process::Signal;
 
-use super::support::{Process, assert_gone, below, http, project, project_with, send};
+use super::support::{Process, assert_gone, below, http, project, project_with};
+use crate::common::processes::signal;
 
 async fn lab(project: &Path) -> Lab {
     let options =
@@ -159,7 +160,7 @@ async fn a_service_whose_guard_was_killed_is_ended_all_the_same() {
     tokio::time::sleep(Duration::from_millis(300)).await;
     let processes = below(service.guard_pid());
     assert!(processes.len() >= 2, "{processes:?}");
-    send(service.guard_pid(), Signal::KILL);
+    signal(service.guard_pid(), Signal::KILL);
     service.stop().await.unwrap();
     assert_gone(&processes);
 }

@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
-use super::support::{LOADGEN, Process, assert_gone, send};
+use super::support::{LOADGEN, Process, assert_gone};
+use crate::common::processes::signal;
 
 /// A guard over a shell script that first writes down the processes to watch, a number on each line.
 struct Guarded {
@@ -70,8 +71,8 @@ fn a_service_that_ends_takes_what_it_left_behind_with_it() {
 #[test]
 fn signals_to_all_of_loadgen_leave_a_service_alone() {
     let mut tree = guarded(&[], "echo $$; exec sleep 1000", 1);
-    for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
-        send(tree.guard.id(), signal);
+    for one in [Signal::INT, Signal::TERM, Signal::HUP] {
+        signal(tree.guard.id(), one);
     }
     std::thread::sleep(Duration::from_millis(200));
     assert!(tree.processes[0].is_alive() && tree.guard.try_wait().unwrap().is_none());
@@ -105,7 +106,7 @@ fn a_service_that_a_command_ends_keeps_what_it_started() {
         assert_eq!((said.as_str(), tree.guard.wait().unwrap().code()), ("ended\n", Some(code)));
         let other = &tree.processes[0];
         assert!(other.is_alive());
-        send(other.pid.cast_unsigned(), Signal::KILL);
+        signal(other.pid.cast_unsigned(), Signal::KILL);
     };
     ended("setsid sleep 1000 >&2 & echo $!; exec sleep 1000", 128 + 15);
     ended("setsid sleep 1000 >&2 & echo $!; sleep 0.3; exit 7", 7);

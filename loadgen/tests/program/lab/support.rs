@@ -9,7 +9,6 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use loadgen::lab::{Home, Python, service};
-use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 use tokio::sync::OnceCell;
 
@@ -119,10 +118,6 @@ pub fn assert_gone(processes: &[Process]) {
         assert!(Instant::now() < deadline, "still there: {names:?}");
         std::thread::sleep(Duration::from_millis(20));
     }
-}
-
-pub fn send(pid: u32, signal: Signal) {
-    kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), signal).unwrap();
 }
 
 /// The status and the body of an answer.

@@ -11,7 +11,8 @@ use loadgen::lab::lock::Lock;
 use loadgen::lab::state::{State, Urls};
 use rustix::process::Signal;
 
-use super::support::{Process, assert_gone, below, http, loadgen, project, send};
+use super::support::{Process, assert_gone, below, http, loadgen, project};
+use crate::common::processes::signal;
 
 /// A lab in the foreground that has said where everything is.
 struct Up {
@@ -59,7 +60,7 @@ async fn everything_comes_up_healthy_and_goes_at_sigterm() {
     assert_eq!(second.status.code(), Some(4));
     assert!(said(&second).contains("`loadgen lab down` stops it"), "{}", said(&second));
 
-    send(up.process.id(), Signal::TERM);
+    signal(up.process.id(), Signal::TERM);
     assert_eq!(up.process.wait().unwrap().code(), Some(0));
     assert!(up.services.iter().all(|process| !process.is_alive()));
     assert_eq!(said(&lab(project.path(), &["status"])), "no lab is up\n");
@@ -70,7 +71,7 @@ async fn nothing_outlives_a_lab_that_is_killed() {
     let project = project().await;
     let mut up = up(project.path(), &["--server-workers=2"]);
     assert!(up.services.len() > 16, "{:?}", up.services);
-    send(up.process.id(), Signal::KILL);
+    signal(up.process.id(), Signal::KILL);
     up.process.wait().unwrap();
     assert_gone(&up.services);
     assert_eq!(said(&lab(project.path(), &["status"])), "no lab is up\n");
@@ -89,7 +90,7 @@ async fn a_closed_input_and_an_early_ctrl_c_end_it() {
     let progress = BufReader::new(early.stderr.take().unwrap());
     assert!(progress.lines().any(|line| line.unwrap().starts_with("starting sanic")));
     let services = below(early.id());
-    send(early.id(), Signal::INT);
+    signal(early.id(), Signal::INT);
     assert_eq!(early.wait().unwrap().code(), Some(0));
     assert_gone(&services);
 }
@@ -164,7 +165,7 @@ async fn a_kill_in_the_middle_of_initdb_leaves_no_data() {
     };
     let data = std::fs::read_link(format!("/proc/{}/cwd", initdb.pid)).unwrap();
     let services = below(early.id());
-    send(early.id(), Signal::KILL);
+    signal(early.id(), Signal::KILL);
     early.wait().unwrap();
     assert_gone(&services);
     assert!(data.to_string_lossy().contains("loadgen-data-") && !data.exists(), "{data:?}");
