@@ -22,11 +22,12 @@ pub struct ReportArgs {
 #[derive(Debug, Args)]
 #[command(after_help = COMPARE_EXAMPLES)]
 pub struct CompareArgs {
-    /// The folders of two runs or more; the first is what the others are compared with.
+    /// The folders of two runs or more, or of searches for capacities; the first is what the others are
+    /// compared with.
     #[arg(value_name = "RUN", required = true, num_args = 2..)]
     pub runs: Vec<PathBuf>,
-    /// Exit with 3 if a target is shown to serve fewer requests than in the first run, by more than
-    /// this; in the open model, if its median latency is longer by more.
+    /// Exit with 3 if a target is shown to serve fewer requests than in the first run, or to carry fewer,
+    /// by more than this; in the open model, if its median latency is longer by more.
     #[arg(long, value_name = "PERCENT", value_parser = loss, allow_hyphen_values = true)]
     pub fail_on_regression: Option<f64>,
     /// What to write to stdout.

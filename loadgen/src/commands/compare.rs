@@ -6,14 +6,14 @@ use super::output::print;
 use super::saved::{Record, Saved};
 use super::{Exit, Failure};
 use crate::cli::{CompareArgs, Format};
-use crate::measure::{RunRecord, RunsRecord};
+use crate::measure::{Comparable, RunsRecord};
 use crate::report::{compared, compared_csv, compared_markdown, json};
 
 /// Reads the runs, prints what differs, and tells by its exit code whether one lost too much.
 pub fn run(args: &CompareArgs) -> Result<Exit, Failure> {
-    let runs: Result<Vec<RunRecord>, Failure> = args.runs.iter().map(|run| read(run)).collect();
-    let runs: Vec<(String, RunRecord)> = names(&args.runs).into_iter().zip(runs?).collect();
-    let record = RunsRecord::of(&runs).map_err(|e| {
+    let runs = names(&args.runs).into_iter().zip(&args.runs);
+    let runs: Result<Vec<Comparable>, Failure> = runs.map(|(name, run)| read(&name, run)).collect();
+    let record = RunsRecord::of(&runs?).map_err(|e| {
         Failure::message(Exit::Usage, e.to_string(), "name runs of the same scenario and load")
     })?;
     let record = match args.fail_on_regression {
@@ -44,14 +44,11 @@ fn exit(record: &RunsRecord) -> Result<Exit, Failure> {
     }
 }
 
-fn read(path: &Path) -> Result<RunRecord, Failure> {
-    match Saved::read(path)?.record {
-        Record::Run(record) => Ok(*record),
-        Record::Capacity(_) => {
-            let message = format!("{}: is a search for capacities", path.display());
-            Err(Failure::message(Exit::Usage, message, "only runs can be compared so far"))
-        }
-    }
+fn read(name: &str, path: &Path) -> Result<Comparable, Failure> {
+    Ok(match Saved::read(path)?.record {
+        Record::Run(record) => Comparable::run(name, &record),
+        Record::Capacity(record) => Comparable::search(name, &record),
+    })
 }
 
 /// What runs are called: the names of their folders, or their paths where two have the same.

@@ -1,18 +1,21 @@
-//! Saved runs held against each other: before and after a change, on two machines.
+//! Saved runs, or searches for capacities, held against each other: before and after a change, on two
+//! machines.
 
+mod comparable;
 mod unlike;
 
 use std::collections::BTreeMap;
 
+pub use comparable::Comparable;
+use comparable::Measured;
 use serde::{Deserialize, Serialize};
+pub use unlike::Unlike;
 
-use super::compare::{Comparison, Pair, compare};
-use super::figures::{rates, requests_per_cpu_s, speeds};
-use super::record::{RoundRecord, RunRecord, TargetRecord};
+use super::capacity::Capacity;
+use super::compare::{Comparison, Pair, RankedBy, Test, compare_by};
 use super::statistics::FEWEST_ROUNDS;
 use super::summary::LatencySummary;
-use super::verdict::{Verdict, VerdictKind};
-pub use unlike::Unlike;
+use super::verdict::Verdict;
 
 /// What the document calls itself.
 pub const COMPARE_SCHEMA: &str = "loadgen.compare/1";
@@ -26,8 +29,8 @@ pub struct RunsRecord {
     pub runs: Vec<ComparedRun>,
     /// Each target in each run, target by target.
     pub targets: Vec<ComparedTarget>,
-    /// Each target's later runs held against its first, round by round, with the same statistics as the
-    /// targets of one run.
+    /// Each target's later runs held against its first, by Welch's test: their rounds have nothing in
+    /// common.
     pub comparison: Comparison,
     /// What differs between the runs besides what was measured.
     pub unlike: Vec<Unlike>,
@@ -61,14 +64,20 @@ pub struct ComparedTarget {
     pub target: String,
     /// The run.
     pub run: String,
-    /// Requests that came to an end.
+    /// Requests that came to an end; of a search those of all trials.
     pub requests: u64,
     /// Those of them that failed.
     pub errors: u64,
-    /// Latency of the expected answers, from their planned send, in µs.
+    /// Latency of the expected answers, from their planned send, in µs; of a search at the knee.
     pub latency_us: LatencySummary,
-    /// The server's CPU time for an expected answer, in µs.
+    /// The server's CPU time for an expected answer, in µs; of a search for any, at the knee.
     pub cpu_us_per_request: Option<f64>,
+    /// What a search found of its capacity.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capacity: Option<Capacity>,
+    /// Where a search found its knee, in requests per second.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub knee_per_s: Option<f64>,
 }
 
 /// A target that lost more than it may.
@@ -78,8 +87,8 @@ pub struct Regression {
     pub target: String,
     /// The run in which it is worse than in the first.
     pub run: String,
-    /// By how much fewer requests it serves; in the open model by how much longer its median latency is:
-    /// in %.
+    /// By how much fewer requests it serves, or carries; in the open model by how much longer its median
+    /// latency is: in %.
     pub percent: f64,
 }
 
@@ -89,44 +98,43 @@ pub enum NotComparable {
     /// There is one of them.
     #[error("it takes two runs to compare")]
     One,
-    /// One waits for answers, the other for the clock.
-    #[error(
-        "{0} is of the closed model and {1} of the open one: their figures mean different things"
-    )]
-    Models(String, String),
+    /// One waits for answers, the other for the clock, or searches.
+    #[error("{0} is {1} and {2} is {3}: their figures mean different things")]
+    Kinds(String, &'static str, String, &'static str),
     /// No target is in the first and in another.
     #[error("no target is in {0} and in another run, too")]
     NothingInCommon(String),
 }
 
 impl RunsRecord {
-    /// Holds these runs, by their names, against the first of them.
+    /// Holds these results against the first of them.
     ///
     /// # Errors
     ///
-    /// If they are not of one load model, or have no target in common.
-    pub fn of(runs: &[(String, RunRecord)]) -> Result<Self, NotComparable> {
-        let [(first, baseline), others @ ..] = runs else { return Err(NotComparable::One) };
+    /// If they are not of one kind and load model, or have no target in common.
+    pub fn of(runs: &[Comparable]) -> Result<Self, NotComparable> {
+        let [first, others @ ..] = runs else { return Err(NotComparable::One) };
         if others.is_empty() {
             return Err(NotComparable::One);
         }
-        let is_open = |run: &RunRecord| run.load.rate_per_s.is_some();
-        if let Some((other, _)) = others.iter().find(|(_, run)| is_open(run) != is_open(baseline)) {
-            let (closed, open) = if is_open(baseline) { (other, first) } else { (first, other) };
-            return Err(NotComparable::Models(closed.clone(), open.clone()));
+        if let Some(other) = others.iter().find(|other| other.ranked_by != first.ranked_by) {
+            let [(one, is), (another, is_another)] =
+                [first, other].map(|it| (it.run.name.clone(), kind(it.ranked_by)));
+            return Err(NotComparable::Kinds(one, is, another, is_another));
         }
         let all = in_order(runs);
-        let in_both = |target: &str| all.iter().filter(|one| one.target.name == target).count() > 1;
-        let all: Vec<&Place<'_>> = all.iter().filter(|one| in_both(&one.target.name)).collect();
+        let is_in = |name: &str| all.iter().filter(|it| it.target.target == name).count();
+        let all: Vec<&Measured> =
+            all.iter().copied().filter(|it| is_in(&it.target.target) > 1).collect();
         if all.is_empty() {
-            return Err(NotComparable::NothingInCommon(first.clone()));
+            return Err(NotComparable::NothingInCommon(first.run.name.clone()));
         }
         Ok(Self {
             schema: COMPARE_SCHEMA.to_owned(),
-            runs: runs.iter().map(|(name, run)| compared(name, run)).collect(),
-            comparison: comparison(&all, first, is_open(baseline)),
-            targets: all.iter().map(|one| one.record()).collect(),
-            unlike: Unlike::between(runs),
+            runs: runs.iter().map(|it| it.run.clone()).collect(),
+            comparison: comparison(&all, first),
+            targets: all.iter().map(|it| it.target.clone()).collect(),
+            unlike: Unlike::between(&runs.iter().map(|it| &it.leaves).collect::<Vec<_>>()),
             limit_percent: None,
             regressions: Vec::new(),
             unjudged: Vec::new(),
@@ -152,10 +160,8 @@ impl RunsRecord {
                 Some(_) => {}
                 None => {
                     let later = if worse_is_later { worse } else { better };
-                    self.unjudged.push(format!(
-                        "{} in {}: {FEWEST_ROUNDS} rounds of both that have expected answers are needed",
-                        later.target, later.run
-                    ));
+                    let why = self.why_not(pair);
+                    self.unjudged.push(format!("{} in {}: {why}", later.target, later.run));
                 }
             }
         }
@@ -166,8 +172,21 @@ impl RunsRecord {
     #[must_use]
     pub fn lost_percent(&self, pair: &Pair) -> Option<f64> {
         let ratio = pair.ratio.filter(|_| pair.confidence_95.is_some())?;
-        let is_open = self.comparison.ranked_by == "median latency";
-        Some(100.0 * if is_open { ratio - 1.0 } else { 1.0 - 1.0 / ratio })
+        let is_by_latency = self.comparison.ranked_by == RankedBy::Speed;
+        Some(100.0 * if is_by_latency { ratio - 1.0 } else { 1.0 - 1.0 / ratio })
+    }
+
+    /// Why the two of a pair that has no interval are not compared.
+    #[must_use]
+    pub fn why_not(&self, pair: &Pair) -> String {
+        match (pair.rounds, self.comparison.ranked_by) {
+            (0, RankedBy::Speed) => "one of them did not carry the rate".to_owned(),
+            (0, RankedBy::Capacity) => "of one of them only a bound is known".to_owned(),
+            (n, _) if n < FEWEST_ROUNDS => {
+                format!("{FEWEST_ROUNDS} rounds of both are needed, and one has {n}")
+            }
+            _ => "a round of theirs has no expected answer".to_owned(),
+        }
     }
 
     /// The target and the run that the comparison calls `name`.
@@ -177,80 +196,47 @@ impl RunsRecord {
     }
 }
 
-/// A target in a run.
-struct Place<'a> {
-    name: String,
-    run: &'a str,
-    target: &'a TargetRecord,
-}
-
-impl Place<'_> {
-    fn record(&self) -> ComparedTarget {
-        let total = &self.target.total;
-        ComparedTarget {
-            name: self.name.clone(),
-            target: self.target.name.clone(),
-            run: self.run.to_owned(),
-            requests: total.requests,
-            errors: total.errors,
-            latency_us: total.latency_us.clone(),
-            cpu_us_per_request: self
-                .target
-                .resources
-                .get("target")
-                .and_then(|used| used.cpu_us_per_request),
-        }
+fn kind(ranked_by: RankedBy) -> &'static str {
+    match ranked_by {
+        RankedBy::Answers => "of the closed model",
+        RankedBy::Speed => "of the open model",
+        RankedBy::Capacity => "a search for capacities",
     }
 }
 
 /// Target by target, in the order in which the first run that has one names it.
-fn in_order(runs: &[(String, RunRecord)]) -> Vec<Place<'_>> {
+fn in_order(runs: &[Comparable]) -> Vec<&Measured> {
+    let all = || runs.iter().flat_map(|run| &run.targets);
     let mut names: Vec<&str> = Vec::new();
-    for name in runs.iter().flat_map(|(_, run)| run.targets.iter().map(|t| t.name.as_str())) {
-        if !names.contains(&name) {
-            names.push(name);
+    for measured in all() {
+        if !names.contains(&measured.target.target.as_str()) {
+            names.push(&measured.target.target);
         }
     }
-    let place = |wanted: &str| {
-        runs.iter()
-            .filter_map(|(run, record)| {
-                let target = record.targets.iter().find(|target| target.name == wanted)?;
-                Some(Place { name: format!("{wanted} ({run})"), run, target })
-            })
-            .collect::<Vec<_>>()
-    };
-    names.into_iter().flat_map(place).collect()
-}
-
-fn compared(name: &str, run: &RunRecord) -> ComparedRun {
-    ComparedRun {
-        name: name.to_owned(),
-        started: run.started.clone(),
-        scenario: run.scenario.clone(),
-        verdicts: run
-            .verdicts
-            .iter()
-            .filter(|verdict| verdict.kind != VerdictKind::TooFewSamples)
-            .cloned()
-            .collect(),
-    }
+    names.iter().flat_map(|name| all().filter(move |it| it.target.target == **name)).collect()
 }
 
 /// Each with the same target in the first run, and with nobody else.
-fn comparison(all: &[&Place<'_>], first: &str, is_open: bool) -> Comparison {
-    let of = |figures: fn(&[RoundRecord]) -> BTreeMap<u32, f64>| -> Vec<_> {
-        all.iter().map(|one| (one.name.clone(), figures(&one.target.rounds))).collect()
+fn comparison(all: &[&Measured], first: &Comparable) -> Comparison {
+    let of = |figures: fn(&Measured) -> &BTreeMap<u32, f64>| -> Vec<_> {
+        all.iter().map(|it| (it.target.name.clone(), figures(it).clone())).collect()
     };
-    let place = |name: &str| all.iter().find(|one| one.name == name);
+    let place = |name: &str| all.iter().map(|it| &it.target).find(|it| it.name == name);
     let are_compared = |pair: &Pair| match (place(&pair.better), place(&pair.worse)) {
         (Some(one), Some(other)) => {
-            one.target.name == other.target.name && (one.run == first) != (other.run == first)
+            let is_first = |it: &ComparedTarget| it.run == first.run.name;
+            one.target == other.target && is_first(one) != is_first(other)
         }
         _ => false,
     };
-    let comparison = match is_open {
-        false => compare(&of(rates)),
-        true => compare(&of(rates)).by_speed(&of(speeds)).with_cpu(&of(requests_per_cpu_s)),
+    let rates = of(|it| &it.rates);
+    let compared = compare_by(Test::Welch, &rates);
+    let comparison = match first.ranked_by {
+        RankedBy::Answers => compared,
+        RankedBy::Speed => {
+            compared.by_speed(&of(|it| &it.speeds)).with_cpu(&of(|it| &it.per_cpu_s))
+        }
+        RankedBy::Capacity => compared.by_capacity(&rates),
     };
     comparison.only(are_compared)
 }

@@ -13,10 +13,13 @@ use super::statistics::{FEWEST_ROUNDS, LEVEL, Sample, holm, rounds_needed};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
     /// What the targets were ranked by.
-    pub ranked_by: String,
+    pub ranked_by: RankedBy,
+    /// How two of them were held against each other.
+    #[serde(default)]
+    pub test: Test,
     /// The targets, best first.
     pub ranking: Vec<Placing>,
-    /// Each target held against each other, round by round.
+    /// Each target held against each other.
     pub pairs: Vec<Pair>,
     /// The same by what an expected answer took of the target's CPU, which can be compared where all
     /// were asked for one rate: empty in the closed model.
@@ -27,8 +30,34 @@ pub struct Comparison {
     /// By how much two measurements of the same server may differ: half the width of the 95 %
     /// confidence interval of their ratio. `None` where different servers were compared.
     pub noise_floor_percent: Option<f64>,
-    /// Targets that were measured and are in no place, because the rate was that of somebody else.
+    /// Targets that were measured and are in no place, because the rate was that of somebody else, or
+    /// their capacity no more than a bound.
     pub unranked: Vec<String>,
+}
+
+/// What tells which target is better.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum RankedBy {
+    /// How much they answered to users that wait for it.
+    #[serde(rename = "expected answers per second")]
+    Answers,
+    /// How fast they answered at one rate.
+    #[serde(rename = "median latency")]
+    Speed,
+    /// The highest rate that they carry.
+    #[serde(rename = "capacity")]
+    Capacity,
+}
+
+/// A test of whether two targets differ.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Test {
+    /// Student's, of the differences within rounds: what slows or speeds a whole round cancels out.
+    #[default]
+    Paired,
+    /// Welch's, of rounds that have nothing in common.
+    Welch,
 }
 
 /// One target's place.
@@ -46,7 +75,7 @@ pub struct Placing {
     pub relative_to_best: f64,
 }
 
-/// Two targets, held against each other in the rounds that both have.
+/// Two targets, held against each other.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Pair {
     /// The one that answered more in these rounds, in the open model faster, or with less CPU, whether
@@ -54,16 +83,18 @@ pub struct Pair {
     pub better: String,
     /// The other.
     pub worse: String,
-    /// The rounds that both have.
+    /// The rounds that both have; by Welch's test those of the one that has fewer.
     pub rounds: u32,
     /// The better's rate over the worse's; or the worse's median latency, or its CPU time for an
-    /// expected answer, over the better's: the geometric mean over these rounds; `None` without any,
+    /// expected answer, over the better's: by the geometric means of these rounds; `None` without any,
     /// or where one of them has no expected answer in a round.
     pub ratio: Option<f64>,
-    /// The ratio's 95 % confidence interval, for this pair on its own; `None` with fewer than five
-    /// rounds, as all that follows.
+    /// The test's degrees of freedom; `None` with fewer than five rounds, as all that follows.
+    #[serde(default)]
+    pub freedom: Option<f64>,
+    /// The ratio's 95 % confidence interval, for this pair on its own.
     pub confidence_95: Option<[f64; 2]>,
-    /// The p-value of Student's paired test, for this pair on its own.
+    /// The p-value of the test, for this pair on its own.
     pub p_value: Option<f64>,
     /// That value after Holm's correction for all pairs.
     pub p_holm: Option<f64>,
@@ -80,6 +111,12 @@ pub struct Pair {
 /// speeds a whole round cancels out of it.
 #[must_use]
 pub fn compare(rates: &[(String, BTreeMap<u32, f64>)]) -> Comparison {
+    compare_by(Test::Paired, rates)
+}
+
+/// The same by this test.
+#[must_use]
+pub fn compare_by(test: Test, rates: &[(String, BTreeMap<u32, f64>)]) -> Comparison {
     let mut ranked: Vec<(Placing, &BTreeMap<u32, f64>)> =
         rates.iter().map(|(target, rounds)| (placing(target, rounds), rounds)).collect();
     ranked.sort_by(|(a, _), (b, _)| b.rate_per_s.total_cmp(&a.rate_per_s));
@@ -88,8 +125,9 @@ pub fn compare(rates: &[(String, BTreeMap<u32, f64>)]) -> Comparison {
         placing.relative_to_best = if best > 0.0 { placing.rate_per_s / best } else { 0.0 };
     }
     let comparison = Comparison {
-        ranked_by: "expected answers per second".to_owned(),
-        pairs: pairs(&named(&ranked)),
+        ranked_by: RankedBy::Answers,
+        test,
+        pairs: test.pairs(&named(&ranked)),
         cpu_pairs: Vec::new(),
         scaling: Vec::new(),
         ranking: ranked.into_iter().map(|(placing, _)| placing).collect(),
@@ -142,12 +180,21 @@ impl Comparison {
             .collect();
         ranked.sort_by(|(_, a), (_, b)| mean(b).total_cmp(&mean(a)));
         let comparison = Self {
-            ranked_by: "median latency".to_owned(),
-            pairs: pairs(&named(&ranked)),
+            ranked_by: RankedBy::Speed,
+            pairs: self.test.pairs(&named(&ranked)),
             ranking: ranked.into_iter().map(|(placing, _)| placing).collect(),
             ..self
         };
         comparison.corrected()
+    }
+
+    /// The same of capacities. Of whom only a bound is known has none, and is in no place.
+    #[must_use]
+    pub fn by_capacity(mut self, capacities: &[(String, BTreeMap<u32, f64>)]) -> Self {
+        let bounds = capacities.iter().filter(|(_, found)| found.is_empty());
+        self.unranked = bounds.map(|(name, _)| name.clone()).collect();
+        self.ranking.retain(|placing| !self.unranked.contains(&placing.target));
+        Self { ranked_by: RankedBy::Capacity, ..self }
     }
 
     /// The same with only those pairs that `are_compared`.
@@ -166,7 +213,7 @@ impl Comparison {
             per_cpu_s.iter().map(|(target, rounds)| (target.as_str(), rounds)).collect();
         thriftiest.retain(|(_, rounds)| !rounds.is_empty());
         thriftiest.sort_by(|(_, a), (_, b)| mean(b).total_cmp(&mean(a)));
-        Self { cpu_pairs: pairs(&thriftiest), ..self }.corrected()
+        Self { cpu_pairs: self.test.pairs(&thriftiest), ..self }.corrected()
     }
 
     /// Holm's correction for all pairs of the run together, whatever they are compared by.
@@ -213,45 +260,65 @@ fn placing(target: &str, rounds: &BTreeMap<u32, f64>) -> Placing {
 impl Pair {
     /// The logarithms of the ratios, as far as their interval tells them.
     fn sample(&self) -> Option<Sample> {
-        Sample::of_interval(self.rounds, self.confidence_95?)
+        Sample::of_interval(self.rounds, self.freedom?, self.confidence_95?)
     }
 }
 
-/// Each two of these, best first, each pair on its own.
-fn pairs(ranked: &[(&str, &BTreeMap<u32, f64>)]) -> Vec<Pair> {
-    let after = |i: usize| ranked[i + 1..].iter();
-    let all = ranked.iter().enumerate();
-    all.flat_map(|(i, one)| after(i).map(|other| pair(*one, *other))).collect()
-}
+impl Test {
+    /// Each two of these, best first, each pair on its own.
+    fn pairs(self, ranked: &[(&str, &BTreeMap<u32, f64>)]) -> Vec<Pair> {
+        let after = |i: usize| ranked[i + 1..].iter();
+        let all = ranked.iter().enumerate();
+        all.flat_map(|(i, one)| after(i).map(move |other| self.pair(*one, *other))).collect()
+    }
 
-/// What two targets' common rounds tell on their own.
-fn pair(
-    (one, rates): (&str, &BTreeMap<u32, f64>),
-    (other, others): (&str, &BTreeMap<u32, f64>),
-) -> Pair {
-    let ratios: Vec<f64> = rates
-        .iter()
-        .filter_map(|(round, rate)| others.get(round).map(|other| rate / other))
-        .collect();
-    let sample = Sample::of_figures(ratios.iter().copied());
-    // Ranks are those of all rounds, so the common ones alone may tell otherwise.
-    let swapped = sample.is_some_and(|sample| sample.mean < 0.0);
-    let sample = match sample {
-        Some(sample) if swapped => Some(Sample { mean: -sample.mean, ..sample }),
-        sample => sample,
-    };
-    let (better, worse) = if swapped { (other, one) } else { (one, other) };
-    let enough = sample.filter(|sample| sample.rounds >= FEWEST_ROUNDS);
-    Pair {
-        better: better.to_owned(),
-        worse: worse.to_owned(),
-        rounds: u32::try_from(ratios.len()).unwrap_or(u32::MAX),
-        ratio: sample.map(|sample| sample.geometric_mean()),
-        confidence_95: enough.and_then(|sample| sample.geometric_95()),
-        p_value: enough.and_then(|sample| sample.p_value()),
-        p_holm: None,
-        shown: false,
-        more_rounds_for_5_percent: None,
+    /// What the rounds of two targets tell on their own.
+    fn pair(
+        self,
+        (one, rates): (&str, &BTreeMap<u32, f64>),
+        (other, others): (&str, &BTreeMap<u32, f64>),
+    ) -> Pair {
+        let (rounds, sample) = self.difference(rates, others);
+        // Ranks are those of all rounds, so the common ones alone may tell otherwise.
+        let swapped = sample.is_some_and(|sample| sample.mean < 0.0);
+        let sample = match sample {
+            Some(sample) if swapped => Some(Sample { mean: -sample.mean, ..sample }),
+            sample => sample,
+        };
+        let (better, worse) = if swapped { (other, one) } else { (one, other) };
+        let enough = sample.filter(|sample| sample.rounds >= FEWEST_ROUNDS);
+        Pair {
+            better: better.to_owned(),
+            worse: worse.to_owned(),
+            rounds: u32::try_from(rounds).unwrap_or(u32::MAX),
+            ratio: sample.map(|sample| sample.geometric_mean()),
+            freedom: enough.map(|sample| sample.freedom),
+            confidence_95: enough.and_then(|sample| sample.geometric_95()),
+            p_value: enough.and_then(|sample| sample.p_value()),
+            p_holm: None,
+            shown: false,
+            more_rounds_for_5_percent: None,
+        }
+    }
+
+    /// The logarithm of one target's figures over another's, and of how many rounds it is.
+    fn difference(
+        self,
+        figures: &BTreeMap<u32, f64>,
+        others: &BTreeMap<u32, f64>,
+    ) -> (usize, Option<Sample>) {
+        match self {
+            Self::Paired => {
+                let both = figures.iter().filter_map(|(round, one)| Some(one / others.get(round)?));
+                let ratios: Vec<f64> = both.collect();
+                (ratios.len(), Sample::of_figures(ratios))
+            }
+            Self::Welch => {
+                let of = |rounds: &BTreeMap<u32, f64>| Sample::of_figures(rounds.values().copied());
+                let samples = of(figures).zip(of(others));
+                (figures.len().min(others.len()), samples.map(|(one, other)| one.less(&other)))
+            }
+        }
     }
 }
 

@@ -30,14 +30,15 @@ mod trend;
 mod verdict;
 
 pub use across::{
-    COMPARE_SCHEMA, ComparedRun, ComparedTarget, NotComparable, Regression, RunsRecord, Unlike,
+    COMPARE_SCHEMA, Comparable, ComparedRun, ComparedTarget, NotComparable, Regression, RunsRecord,
+    Unlike,
 };
 pub use body_sizes::BodySizes;
 pub use capacity::{
     Bound, CAPACITY_SCHEMA, Capacity, CapacityRecord, CapacityRound, CapacityTarget, CurvePoint,
     Judgement, Limits, Search, SearchRecord, TrialRecord, Tried, compare_capacities, curve, knee,
 };
-pub use compare::{Cell, Comparison, Pair, Placing, compare};
+pub use compare::{Cell, Comparison, Pair, Placing, RankedBy, Test, compare};
 pub use counts::Counts;
 pub use distribution::Distribution;
 pub use figures::{rates, requests_per_cpu_s, speeds};

@@ -4,12 +4,12 @@ use std::fmt::Write;
 use std::path::Path;
 use std::time::Duration;
 
-use super::conclusion::{Figure, conclude};
+use super::conclusion::conclude;
 use super::containers::containers;
 use super::differences::differences;
 use super::format::{count, duration, milliseconds, paragraphs, precise, rate, wrap};
 use super::table::lay_out;
-use crate::measure::{Bound, CapacityRecord, CapacityTarget, CurvePoint, Placing};
+use crate::measure::{Bound, Capacity, CapacityRecord, CapacityTarget, CurvePoint, Placing};
 
 /// The capacities, the curves, what both mean, and where the record was saved, unless it could not
 /// be.
@@ -78,7 +78,7 @@ fn row(target: &CapacityTarget, is_lab: bool) -> Vec<String> {
     let latency = |of: fn(&CurvePoint) -> Option<u64>| milliseconds(knee.and_then(of));
     let mut row = vec![
         target.name.clone(),
-        figure(target),
+        figure(&target.capacity),
         knee.map_or("–".to_owned(), |knee| rate(knee.rate_per_s)),
         latency(|point| point.latency_us.p50),
         latency(|point| point.latency_us.p99),
@@ -95,8 +95,7 @@ fn whole(value: Option<f64>) -> String {
 }
 
 /// `1,210 ±3 %`, or the bound that is known of it.
-pub fn figure(target: &CapacityTarget) -> String {
-    let capacity = &target.capacity;
+pub fn figure(capacity: &Capacity) -> String {
     let Some(per_s) = capacity.rate_per_s else { return "–".to_owned() };
     match (capacity.bound, capacity.confidence_95_per_s) {
         (Bound::Found, Some([_, high])) => {
@@ -155,7 +154,7 @@ pub fn conclusion(record: &CapacityRecord) -> Vec<String> {
     if let Some(comparison) = &record.comparison {
         let two = comparison.ranking.windows(2);
         let pair = |two: &[Placing]| comparison.pair(&two[0].target, &two[1].target);
-        out.extend(conclude(&two.filter_map(pair).collect::<Vec<_>>(), &[], Figure::Capacity));
+        out.extend(conclude(&two.filter_map(pair).collect::<Vec<_>>(), &[], comparison.ranked_by));
     }
     out
 }

@@ -2,28 +2,13 @@
 
 use super::matrix::scaling;
 use super::ratio::{times, what_it_takes};
-use crate::measure::{Comparison, FEWEST_ROUNDS, NoiseFloor, Pair, RunRecord};
-
-/// What targets were compared by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Figure {
-    /// How much they answered to users that wait for it.
-    Answers,
-    /// How fast they answered at one rate.
-    Speed,
-    /// The highest rate that they carry.
-    Capacity,
-}
+use crate::measure::{Comparison, FEWEST_ROUNDS, NoiseFloor, Pair, RankedBy, RunRecord};
 
 /// A sentence for each two neighbours of the ranking.
 pub fn conclusion(record: &RunRecord) -> Vec<String> {
     let Some(comparison) = &record.comparison else { return Vec::new() };
-    let figure = match record.load.rate_per_s {
-        None => Figure::Answers,
-        Some(_) => Figure::Speed,
-    };
     let pairs = neighbours(record, comparison);
-    let mut out = conclude(&pairs, &comparison.scaling, figure);
+    let mut out = conclude(&pairs, &comparison.scaling, comparison.ranked_by);
     out.extend(cpu_neighbours(record, comparison).into_iter().filter_map(of_cpu));
     out.extend(scaling(record));
     if let Some(percent) = comparison.noise_floor_percent {
@@ -39,15 +24,14 @@ pub fn conclusion(record: &RunRecord) -> Vec<String> {
     out
 }
 
-/// A sentence for each of these pairs, of what `figure` says that was compared; one for all of them,
-/// and for `others` that are told elsewhere, where they have too few rounds.
-pub fn conclude(pairs: &[&Pair], others: &[Pair], figure: Figure) -> Vec<String> {
+/// A sentence for each of these pairs, of what they were ranked by; one for all of them, and for `others` that are told elsewhere, where they have too few rounds.
+pub fn conclude(pairs: &[&Pair], others: &[Pair], ranked_by: RankedBy) -> Vec<String> {
     let mut all = pairs.iter().copied().chain(others).peekable();
     match all.peek().copied() {
         Some(first) if first.rounds > 0 && all.all(|p| is_short(p) && p.rounds == first.rounds) => {
             vec![format!("{}: {FEWEST_ROUNDS} are needed", too_few(first))]
         }
-        _ => pairs.iter().map(|pair| sentence(pair, figure)).collect(),
+        _ => pairs.iter().map(|pair| sentence(pair, ranked_by)).collect(),
     }
 }
 
@@ -135,10 +119,10 @@ fn too_few(pair: &Pair) -> String {
 }
 
 /// What the rounds of both tell.
-fn sentence(pair: &Pair, figure: Figure) -> String {
+fn sentence(pair: &Pair, ranked_by: RankedBy) -> String {
     let Pair { better, worse, .. } = pair;
     match (pair.ratio, pair.confidence_95) {
-        (None, _) if figure == Figure::Speed => {
+        (None, _) if ranked_by == RankedBy::Speed => {
             format!("{worse} did not carry the rate: its latencies are not compared")
         }
         _ if is_short(pair) => {
@@ -147,14 +131,14 @@ fn sentence(pair: &Pair, figure: Figure) -> String {
         }
         (Some(ratio), Some([low, high])) if pair.shown => {
             let [ratio, low, high] = times([ratio, low, high]);
-            match figure {
-                Figure::Answers => {
+            match ranked_by {
+                RankedBy::Answers => {
                     format!("{better} serves {ratio} times the requests of {worse} ({low}–{high})")
                 }
-                Figure::Capacity => {
+                RankedBy::Capacity => {
                     format!("{better} carries {ratio} times the rate of {worse} ({low}–{high})")
                 }
-                Figure::Speed => format!(
+                RankedBy::Speed => format!(
                     "{better} answers {ratio} times as fast as {worse} ({low}–{high}), by the \
                      median"
                 ),
@@ -180,6 +164,7 @@ mod tests {
             worse: "quart".to_owned(),
             rounds: 5,
             ratio: Some(ratio),
+            freedom: Some(4.0),
             confidence_95: Some(confidence_95),
             p_value: Some(0.01),
             p_holm: Some(0.03),
@@ -191,7 +176,7 @@ mod tests {
     #[test]
     fn a_ratio_that_was_shown_never_looks_like_one() {
         let shown = |ratio, ends| {
-            let sentence = sentence(&pair(ratio, ends), Figure::Answers);
+            let sentence = sentence(&pair(ratio, ends), RankedBy::Answers);
             let sentence = sentence.replace("sanic serves ", "");
             sentence.replace(" times the requests of quart", "")
         };
@@ -222,10 +207,10 @@ mod tests {
 
     #[test]
     fn at_one_rate_it_is_latencies_that_are_compared() {
-        let shown = sentence(&pair(1.5, [1.2, 1.9]), Figure::Speed);
+        let shown = sentence(&pair(1.5, [1.2, 1.9]), RankedBy::Speed);
         assert_eq!(shown, "sanic answers 1.50 times as fast as quart (1.20–1.90), by the median");
         let lost = Pair { ratio: None, rounds: 0, ..pair(1.0, [1.0, 1.0]) };
-        let lost = sentence(&lost, Figure::Speed);
+        let lost = sentence(&lost, RankedBy::Speed);
         assert_eq!(lost, "quart did not carry the rate: its latencies are not compared");
     }
 
@@ -234,7 +219,7 @@ mod tests {
         let said = |more| {
             let pair =
                 Pair { shown: false, more_rounds_for_5_percent: more, ..pair(1.0, [0.9, 1.1]) };
-            sentence(&pair, Figure::Answers)
+            sentence(&pair, RankedBy::Answers)
                 .replace("no difference between sanic and quart could be shown", "")
         };
         assert_eq!(said(Some(0)), "; one of 5 % most likely would have been");

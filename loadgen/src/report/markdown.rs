@@ -62,7 +62,7 @@ pub fn capacity_markdown(record: &CapacityRecord) -> String {
         let knee = target.knee.as_ref();
         vec![
             target.name.clone(),
-            capacity::figure(target),
+            capacity::figure(&target.capacity),
             knee.map_or("–".to_owned(), |knee| rate(knee.rate_per_s)),
             milliseconds(knee.and_then(|knee| knee.latency_us.p50)),
             milliseconds(knee.and_then(|knee| knee.latency_us.p99)),

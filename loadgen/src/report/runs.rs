@@ -1,14 +1,18 @@
 //! Saved runs held against each other, as people and programs read it.
 
+use super::capacity::figure;
 use super::csv::{known, table as csv_table};
 use super::format::{count, half_width, milliseconds, paragraphs, precise, rate, wrap};
 use super::markdown::{list, sections, table as markdown_table, titled};
 use super::ratio::{times, what_it_takes};
 use super::table::lay_out;
-use crate::measure::{ComparedTarget, FEWEST_ROUNDS, Pair, Placing, RunsRecord, Unlike};
+use crate::measure::{
+    Bound, Capacity, ComparedTarget, Pair, Placing, RankedBy, RunsRecord, Unlike,
+};
 
 const HEADER: [&str; 8] =
     ["", "requests/s", "errors", "p50", "p95", "p99", "max", "CPU-µs/request"];
+const CAPACITIES: [&str; 6] = ["", "capacity/s", "knee/s", "p50", "p99", "CPU-µs/request"];
 
 /// What all of it rests on.
 const INTERLEAVED: &str = "the runs were not interleaved: whatever else changed between them, such as \
@@ -26,12 +30,22 @@ pub fn compared(record: &RunsRecord) -> String {
         before = Some(&one.target);
         rows.push(row(record, one, format!("  {}", one.run)));
     }
-    let legend = "requests/s counts expected answers only, ± its 95 % confidence interval; latencies in \
-                  ms; CPU time for an expected answer is the server's";
+    let (header, legend) = match record.comparison.ranked_by {
+        RankedBy::Capacity => (
+            &CAPACITIES[..],
+            "capacity: the highest rate that passes, ± its 95 % confidence interval; knee: where throughput \
+             over mean latency is greatest; above, the latencies there, in ms, and the server's CPU time",
+        ),
+        _ => (
+            &HEADER[..],
+            "requests/s counts expected answers only, ± its 95 % confidence interval; latencies in ms; CPU \
+             time for an expected answer is the server's",
+        ),
+    };
     let warnings: String = warnings(record).iter().map(|what| wrap(" ! ", what)).collect();
     let parts = [
         wrap("", &headline(record)),
-        lay_out(&HEADER, &rows) + "\n" + &wrap(" ", legend),
+        lay_out(header, &rows) + "\n" + &wrap(" ", legend),
         paragraphs(&conclusion(record)),
         judgement(record).iter().map(|what| wrap(" ", what)).collect(),
         warnings,
@@ -45,11 +59,24 @@ pub fn compared(record: &RunsRecord) -> String {
 pub fn compared_markdown(record: &RunsRecord) -> String {
     let each = record.targets.iter();
     let rows: Vec<Vec<String>> = each.map(|one| row(record, one, one.name.clone())).collect();
-    let header =
-        ["", "requests/s", "errors", "p50, ms", "p95, ms", "p99, ms", "max, ms", "CPU-µs/request"];
+    let header: &[&str] = match record.comparison.ranked_by {
+        RankedBy::Capacity => {
+            &["", "capacity/s", "knee/s", "p50 there, ms", "p99 there, ms", "CPU-µs/request"]
+        }
+        _ => &[
+            "",
+            "requests/s",
+            "errors",
+            "p50, ms",
+            "p95, ms",
+            "p99, ms",
+            "max, ms",
+            "CPU-µs/request",
+        ],
+    };
     sections(&[
         format!("**{}**", headline(record)),
-        markdown_table(&header, &rows),
+        markdown_table(header, &rows),
         list(conclusion(record).into_iter().chain(judgement(record))),
         titled("Before you believe it:", list(warnings(record))),
     ])
@@ -75,10 +102,14 @@ pub fn compared_csv(record: &RunsRecord) -> String {
             "to_first_95_low",
             "to_first_95_high",
             "shown",
+            "bound",
         ])?;
         for one in &record.targets {
-            let placing = placing(record, one);
-            let interval = placing.and_then(|placing| placing.confidence_95_per_s);
+            let (per_s, interval) = match (&one.capacity, placing(record, one)) {
+                (Some(capacity), _) => (capacity.rate_per_s, capacity.confidence_95_per_s),
+                (None, Some(placing)) => (Some(placing.rate_per_s), placing.confidence_95_per_s),
+                (None, None) => (None, None),
+            };
             let pair = record.comparison.pairs.iter().find(|pair| is_later(record, pair, one));
             let [ratio, low, high] = pair.map(|pair| to_first(pair, one)).unwrap_or_default();
             writer.write_record([
@@ -86,7 +117,7 @@ pub fn compared_csv(record: &RunsRecord) -> String {
                 one.run.clone(),
                 one.requests.to_string(),
                 one.errors.to_string(),
-                known(placing.map(|placing| placing.rate_per_s)),
+                known(per_s),
                 known(interval.map(|[low, _]| low)),
                 known(interval.map(|[_, high]| high)),
                 known(one.latency_us.p50),
@@ -97,10 +128,21 @@ pub fn compared_csv(record: &RunsRecord) -> String {
                 known(low),
                 known(high),
                 known(pair.map(|pair| pair.shown)),
+                one.capacity.map_or("", |capacity| bound(&capacity)).to_owned(),
             ])?;
         }
         Ok(())
     })
+}
+
+/// As the record calls it.
+fn bound(capacity: &Capacity) -> &'static str {
+    match capacity.bound {
+        Bound::Found => "found",
+        Bound::AtLeast => "at_least",
+        Bound::Below => "below",
+        Bound::Unknown => "unknown",
+    }
 }
 
 fn headline(record: &RunsRecord) -> String {
@@ -119,6 +161,12 @@ fn row(record: &RunsRecord, one: &ComparedTarget, name: String) -> Vec<String> {
         _ => placing.map_or("–".to_owned(), |placing| rate(placing.rate_per_s)),
     };
     let latency = &one.latency_us;
+    let cpu = one.cpu_us_per_request.map_or("–".to_owned(), rate);
+    if let Some(capacity) = &one.capacity {
+        let knee = one.knee_per_s.map_or("–".to_owned(), rate);
+        let [p50, p99] = [latency.p50, latency.p99].map(milliseconds);
+        return vec![name, figure(capacity), knee, p50, p99, cpu];
+    }
     vec![
         name,
         answered,
@@ -127,7 +175,7 @@ fn row(record: &RunsRecord, one: &ComparedTarget, name: String) -> Vec<String> {
         milliseconds(latency.p95),
         milliseconds(latency.p99),
         milliseconds(latency.max),
-        one.cpu_us_per_request.map_or("–".to_owned(), rate),
+        cpu,
     ]
 }
 
@@ -164,36 +212,34 @@ fn found(record: &RunsRecord, pair: &Pair, later: &ComparedTarget) -> String {
     let first = record.runs.first().map_or("", |run| run.name.as_str());
     let run = &later.run;
     let [Some(ratio), Some(low), Some(high)] = to_first(pair, later) else {
-        return match pair.rounds < FEWEST_ROUNDS {
-            true => format!(
-                "{run} and {first} have {} rounds between them that can be compared: \
-                 {FEWEST_ROUNDS} are needed",
-                pair.rounds
-            ),
-            false => format!(
-                "{run} and {first} are not compared: a round of theirs has no expected answer"
-            ),
-        };
+        let why = record.why_not(pair);
+        return format!("{run} and {first} are not compared: {why}");
     };
     if !pair.shown {
         let none = format!("no difference between {run} and {first} could be shown");
         return none + &what_it_takes(pair);
     }
     let [ratio, low, high] = times([ratio, low, high]);
-    match record.comparison.ranked_by.as_str() {
-        "median latency" => {
+    match record.comparison.ranked_by {
+        RankedBy::Answers => {
+            format!("{run} serves {ratio} times the requests of {first} ({low}–{high})")
+        }
+        RankedBy::Speed => {
             format!("{run} answers {ratio} times as fast as {first} ({low}–{high}), by the median")
         }
-        _ => format!("{run} serves {ratio} times the requests of {first} ({low}–{high})"),
+        RankedBy::Capacity => {
+            format!("{run} carries {ratio} times the rate of {first} ({low}–{high})")
+        }
     }
 }
 
 /// Who lost more than the limit, where there is one.
 fn judgement(record: &RunsRecord) -> Vec<String> {
     let Some(limit) = record.limit_percent else { return Vec::new() };
-    let lost = match record.comparison.ranked_by.as_str() {
-        "median latency" => "answers slower",
-        _ => "serves less",
+    let lost = match record.comparison.ranked_by {
+        RankedBy::Answers => "serves less",
+        RankedBy::Speed => "answers slower",
+        RankedBy::Capacity => "carries less",
     };
     let regressions = record.regressions.iter().map(|it| {
         let (target, run, percent) =

@@ -1,5 +1,7 @@
 use super::*;
-use crate::measure::{Environment, LoadRecord, RoundRecord, SCHEMA, Summary};
+use crate::measure::{
+    Environment, LoadRecord, RoundRecord, RunRecord, SCHEMA, Summary, TargetRecord,
+};
 
 fn target(name: &str, rates: &[f64]) -> TargetRecord {
     let round = |(round, rate): (u32, &f64)| RoundRecord {
@@ -14,6 +16,11 @@ fn target(name: &str, rates: &[f64]) -> TargetRecord {
         rounds: (1..).zip(rates).map(round).collect(),
         ..TargetRecord::default()
     }
+}
+
+fn compare(runs: &[(String, RunRecord)]) -> Result<RunsRecord, NotComparable> {
+    let runs: Vec<Comparable> = runs.iter().map(|(name, run)| Comparable::run(name, run)).collect();
+    RunsRecord::of(&runs)
 }
 
 fn run(name: &str, targets: Vec<TargetRecord>) -> (String, RunRecord) {
@@ -36,7 +43,7 @@ fn each_target_is_compared_with_itself_and_with_nobody_else() {
         run("after", vec![target("b", &RATES), target("a", &RATES.map(|r| r * 0.9))]),
         run("later", vec![target("a", &RATES), target("c", &RATES)]),
     ];
-    let compared = RunsRecord::of(&runs).unwrap();
+    let compared = compare(&runs).unwrap();
     let pairs = &compared.comparison.pairs;
     let mut named: Vec<[&str; 2]> = pairs.iter().map(|p| [&*p.better, &*p.worse]).collect();
     named.iter_mut().for_each(|two| two.sort_unstable());
@@ -55,7 +62,7 @@ fn a_regression_is_shown_and_beyond_the_limit() {
     let runs = |after: [f64; 5]| {
         [run("before", vec![target("a", &RATES)]), run("after", vec![target("a", &after)])]
     };
-    let judged = |after, limit| RunsRecord::of(&runs(after)).unwrap().judged(limit);
+    let judged = |after, limit| compare(&runs(after)).unwrap().judged(limit);
     // A ninth of a percent more or less in each round, so that differences have an interval.
     let slower = [898.0, 911.0, 890.0, 906.0, 895.0];
     let record = judged(slower, 5.0);
@@ -69,10 +76,25 @@ fn a_regression_is_shown_and_beyond_the_limit() {
 }
 
 #[test]
+fn rounds_are_not_paired_by_their_numbers() {
+    let mut reversed = RATES.map(|rate| rate * 0.97);
+    reversed.reverse();
+    let after = |rates: &[f64]| {
+        let runs =
+            [run("before", vec![target("a", &RATES)]), run("after", vec![target("a", rates)])];
+        compare(&runs).unwrap().comparison
+    };
+    let (there, back) = (after(&RATES.map(|rate| rate * 0.97)), after(&reversed));
+    assert_eq!(there.test, Test::Welch);
+    let [there, back] = [there, back].map(|comparison| comparison.pairs[0].p_value.unwrap());
+    assert!((there / back - 1.0).abs() < 1e-6, "{there} {back}");
+}
+
+#[test]
 fn too_few_rounds_are_no_verdict() {
     let few =
         [run("before", vec![target("a", &RATES)]), run("after", vec![target("a", &RATES[..4])])];
-    let judged = RunsRecord::of(&few).unwrap().judged(5.0);
+    let judged = compare(&few).unwrap().judged(5.0);
     assert_eq!(judged.regressions, []);
     assert_eq!(judged.unjudged.len(), 1, "{judged:?}");
 }
@@ -85,7 +107,7 @@ fn what_differs_is_named_with_what_it_is_in_each() {
     runs[1].1.environment.python = Some("3.13".to_owned());
     runs[1].1.load.users = 7;
     runs[1].1.seed = 99;
-    let unlike = RunsRecord::of(&runs).unwrap().unlike;
+    let unlike = compare(&runs).unwrap().unlike;
     let of = |what: &str, values: [Option<&str>; 2]| Unlike {
         what: what.to_owned(),
         values: values.map(|value| value.map(str::to_owned)).to_vec(),
@@ -105,11 +127,14 @@ fn what_can_not_be_compared_is_refused() {
     let closed = || run("closed", vec![target("a", &RATES)]);
     let mut open = run("open", vec![target("a", &RATES)]);
     open.1.load.rate_per_s = Some(500.0);
-    let models = NotComparable::Models("closed".to_owned(), "open".to_owned());
-    assert_eq!(RunsRecord::of(&[closed(), open.clone()]), Err(models.clone()));
-    assert_eq!(RunsRecord::of(&[open, closed()]), Err(models));
-    assert_eq!(RunsRecord::of(&[closed()]), Err(NotComparable::One));
+    let (is_closed, is_open) = ("of the closed model", "of the open model");
+    let kinds = |one: &str, is, other: &str, is_other| {
+        Err(NotComparable::Kinds(one.to_owned(), is, other.to_owned(), is_other))
+    };
+    assert_eq!(compare(&[closed(), open.clone()]), kinds("closed", is_closed, "open", is_open));
+    assert_eq!(compare(&[open, closed()]), kinds("open", is_open, "closed", is_closed));
+    assert_eq!(compare(&[closed()]), Err(NotComparable::One));
     let other = run("other", vec![target("b", &RATES)]);
     let nothing = NotComparable::NothingInCommon("closed".to_owned());
-    assert_eq!(RunsRecord::of(&[closed(), other]), Err(nothing));
+    assert_eq!(compare(&[closed(), other]), Err(nothing));
 }

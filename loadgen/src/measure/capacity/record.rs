@@ -184,19 +184,25 @@ impl Capacity {
     }
 }
 
+impl CapacityTarget {
+    /// What each round found, in requests per second, by its number; nothing if the capacity of all of
+    /// them is a bound.
+    #[must_use]
+    pub fn found_per_s(&self) -> BTreeMap<u32, f64> {
+        let is_found = self.capacity.bound == Bound::Found;
+        let rounds = self.rounds.iter().filter(|_| is_found);
+        rounds.filter_map(|round| Some((round.round, round.capacity_per_s?))).collect()
+    }
+}
+
 /// Holds the targets whose capacity was found against each other, paired by round; `None` where
 /// there are fewer than two.
 #[must_use]
 pub fn compare_capacities(targets: &[CapacityTarget]) -> Option<Comparison> {
     let found = targets.iter().filter(|target| target.capacity.bound == Bound::Found);
-    let rates: Vec<(String, BTreeMap<u32, f64>)> = found
-        .map(|target| {
-            let rounds = target.rounds.iter();
-            let rates = rounds.filter_map(|round| Some((round.round, round.capacity_per_s?)));
-            (target.name.clone(), rates.collect())
-        })
-        .collect();
-    (rates.len() > 1).then(|| Comparison { ranked_by: "capacity".to_owned(), ..compare(&rates) })
+    let rates: Vec<(String, BTreeMap<u32, f64>)> =
+        found.map(|target| (target.name.clone(), target.found_per_s())).collect();
+    (rates.len() > 1).then(|| compare(&rates).by_capacity(&rates))
 }
 
 #[cfg(test)]

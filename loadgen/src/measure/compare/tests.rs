@@ -1,11 +1,15 @@
 use super::*;
 
 fn compared(rates: &[(&str, &[f64])]) -> Comparison {
+    compared_by(Test::Paired, rates)
+}
+
+fn compared_by(test: Test, rates: &[(&str, &[f64])]) -> Comparison {
     let rates: Vec<_> = rates
         .iter()
         .map(|(name, rates)| ((*name).to_owned(), (1..).zip(rates.iter().copied()).collect()))
         .collect();
-    compare(&rates)
+    compare_by(test, &rates)
 }
 
 /// Noise of about this size, which is neither a trend nor the same in all.
@@ -41,6 +45,40 @@ fn a_difference_is_that_of_the_same_rounds() {
     assert!(1.03 < low && low < ratio && ratio < high && high < 1.07, "{low} {ratio} {high}");
     let [best, second] = [0, 1].map(|place| comparison.ranking[place].rate_per_s);
     assert!((best / second - ratio).abs() < 1e-9, "ranks and ratios are of one scale");
+}
+
+#[test]
+fn rounds_that_have_nothing_in_common_are_not_paired() {
+    // By their numbers they go up and down together.
+    let better = [104.0, 105.0, 103.5, 104.5, 103.0];
+    let worse = [100.0, 101.0, 99.5, 100.5, 99.0];
+    let mut reversed = worse;
+    reversed.reverse();
+    let of = |test, worse: &[f64]| {
+        let comparison = compared_by(test, &[("a", &better), ("b", worse)]);
+        assert_eq!(comparison.test, test);
+        comparison.pairs[0].clone()
+    };
+    let close =
+        |one: Option<f64>, other: Option<f64>| (one.unwrap() / other.unwrap() - 1.0).abs() < 1e-9;
+    let (there, back) = (of(Test::Welch, &worse), of(Test::Welch, &reversed));
+    assert!(close(there.p_value, back.p_value) && close(there.ratio, back.ratio));
+    let (there, back) = (of(Test::Paired, &worse), of(Test::Paired, &reversed));
+    assert!(there.p_value < back.p_value && close(there.ratio, back.ratio));
+}
+
+#[test]
+fn all_rounds_count_of_runs_that_have_unlike_numbers_of_them() {
+    let (five, ten) = (noisy(104.0, 0.02, 0), [noisy(100.0, 0.02, 1), noisy(100.0, 0.02, 2)]);
+    let pair = |b: &[f64]| compared_by(Test::Welch, &[("a", &five), ("b", b)]).pairs[0].clone();
+    let (of_five, of_ten) = (pair(&ten[0]), pair(ten.as_flattened()));
+    assert_eq!((of_five.rounds, of_ten.rounds), (5, 5));
+    let width = |pair: &Pair| pair.confidence_95.map(|[low, high]| high / low).unwrap();
+    assert!(width(&of_ten) < width(&of_five), "{of_ten:?} {of_five:?}");
+    let short = pair(&ten[0][..4]);
+    assert_eq!((short.rounds, short.freedom, short.p_value), (4, None, None));
+    let none = pair(&[]);
+    assert_eq!((none.rounds, none.ratio), (0, None));
 }
 
 #[test]

@@ -15,7 +15,8 @@ const CONFIDENCE: f64 = 0.8;
 const MOST_ROUNDS: u32 = 1_000;
 
 /// The fewest rounds that find a true difference of 5 % in nine of ten runs, by Student's paired
-/// test at this level; `None` where that is more than a thousand.
+/// test at this level, or by Welch's with so many rounds of both; `None` where that is more than a
+/// thousand.
 ///
 /// A few rounds tell their own noise badly: half of all samples of five show less than 92 % of it,
 /// and rounds planned from them fall short. So the noise is taken at an upper 80 % confidence bound
@@ -24,7 +25,12 @@ const MOST_ROUNDS: u32 = 1_000;
 #[must_use]
 pub fn rounds_needed(sample: &Sample, level: f64) -> Option<u32> {
     let noise = upper_deviation(sample)?;
-    let enough = |rounds: u32| power(DIFFERENCE.ln() / noise, rounds, level) >= Some(POWER);
+    // A difference of two samples that are equally noisy and long has twice the freedom of a paired
+    // one; more than that is owed to one that is longer, and not to be counted on.
+    let each = (sample.freedom / (f64::from(sample.rounds) - 1.0)).min(2.0);
+    let freedom = |rounds: u32| each * f64::from(rounds - 1);
+    let effect = DIFFERENCE.ln() / noise;
+    let enough = |rounds: u32| power(effect, rounds, freedom(rounds), level) >= Some(POWER);
     // The fewest that are enough lie in (short, long]: more rounds never find less.
     let (mut short, mut long) = (FEWEST_ROUNDS - 1, MOST_ROUNDS);
     if !enough(long) {
@@ -39,25 +45,23 @@ pub fn rounds_needed(sample: &Sample, level: f64) -> Option<u32> {
 
 /// The bound that the true standard deviation is below with a probability of [`CONFIDENCE`].
 fn upper_deviation(sample: &Sample) -> Option<f64> {
-    let freedom = f64::from(sample.rounds.checked_sub(1)?);
-    let chi_squared = ChiSquared::new(freedom).ok()?;
-    Some(sample.deviation * (freedom / chi_squared.inverse_cdf(1.0 - CONFIDENCE)).sqrt())
+    let chi_squared = ChiSquared::new(sample.freedom).ok()?;
+    Some(sample.deviation * (sample.freedom / chi_squared.inverse_cdf(1.0 - CONFIDENCE)).sqrt())
 }
 
-/// The probability that Student's two-sided test at this level finds a true mean of so many
-/// standard deviations.
+/// The probability that Student's two-sided test at this level, with so many degrees of freedom,
+/// finds a true mean of so many standard deviations.
 ///
 /// The statistic is then distributed by the noncentral t. Given the ratio s of the sample's
 /// standard deviation to the true one, its tails are the normal's; what is left is to integrate
-/// over s, whose square times n − 1 is distributed by chi-squared.
-fn power(effect: f64, rounds: u32, level: f64) -> Option<f64> {
+/// over s, whose square times the degrees of freedom is distributed by chi-squared.
+fn power(effect: f64, rounds: u32, freedom: f64, level: f64) -> Option<f64> {
     /// Steps of Simpson's rule: twice as many change no digit that is tested.
     const STEPS: u32 = 200;
-    /// Standard deviations of s to integrate over, which is about normal with 1 / √2(n − 1).
+    /// Standard deviations of s to integrate over, which is about normal with 1 / √(2 · freedom).
     const REACH: f64 = 8.0;
 
-    let critical = t_quantile(1.0 - level / 2.0, rounds)?;
-    let freedom = f64::from(rounds.checked_sub(1)?);
+    let critical = t_quantile(1.0 - level / 2.0, freedom)?;
     let chi_squared = ChiSquared::new(freedom).ok()?;
     let shift = effect * f64::from(rounds).sqrt();
     let found = |s: f64| {
@@ -103,7 +107,22 @@ mod tests {
             (0.3, 100, 0.05, 0.8439471027374162),
             (0.1, 1_000, 0.05 / 6.0, 0.6979491679293928),
         ] {
-            let power = power(effect, rounds, level).unwrap();
+            let power = power(effect, rounds, f64::from(rounds - 1), level).unwrap();
+            assert!((power - expected).abs() < 1e-7, "{effect} {rounds}: {power}");
+        }
+    }
+
+    // The same with v = 2 * (n - 1), and by statsmodels.stats.power.TTestIndPower().power(
+    // effect * math.sqrt(2), n, level); the last with v = 7.3
+    #[test]
+    fn power_with_more_freedom_is_scipys() {
+        for (effect, rounds, freedom, level, expected) in [
+            (1.0, 5, 8.0, 0.05, 0.5024881312367732),
+            (2.0, 5, 8.0, 0.05 / 6.0, 0.7993557049723132),
+            (0.3, 100, 198.0, 0.05, 0.8474258551212468),
+            (1.0, 7, 7.3, 0.05, 0.6296051977794561),
+        ] {
+            let power = power(effect, rounds, freedom, level).unwrap();
             assert!((power - expected).abs() < 1e-7, "{effect} {rounds}: {power}");
         }
     }
@@ -118,7 +137,7 @@ mod tests {
             (300, 278.2487361216943),
             (1_000, 961.1991397603393),
         ] {
-            let sample = Sample { rounds, mean: 0.0, deviation: 0.04 };
+            let sample = paired(rounds, 0.04);
             let expected = 0.04 * (f64::from(rounds - 1) / quantile).sqrt();
             assert!((upper_deviation(&sample).unwrap() / expected - 1.0).abs() < 1e-9, "{rounds}");
         }
@@ -136,18 +155,59 @@ mod tests {
             (0.1, 47, 69),
             (0.3, 400, 585),
         ] {
-            let unit = upper_deviation(&Sample { rounds: 5, mean: 0.0, deviation: 1.0 }).unwrap();
-            let sample = Sample { rounds: 5, mean: 0.0, deviation: noise / unit };
-            assert_eq!(rounds_needed(&sample, 0.05), Some(for_one_pair), "{noise}");
-            assert_eq!(rounds_needed(&sample, 0.05 / 6.0), Some(for_six), "{noise}");
+            assert_asked(paired, noise, for_one_pair, for_six);
+        }
+    }
+
+    // TTestIndPower().solve_power(effect_size=math.log(1.05) / noise * math.sqrt(2), alpha=level,
+    // power=0.9), rounded up, and at least 5: (does not converge), 2.4, 3.1, 4.6, 5.2, 7.7, 12.1, 18.0, 45.1, 66.3, 398.2, 582.7
+    #[test]
+    fn rounds_of_both_are_those_of_statsmodels() {
+        for (noise, for_one_pair, for_six) in [
+            (0.01, 5, 5),
+            (0.02, 5, 5),
+            (0.03, 6, 8),
+            (0.05, 13, 18),
+            (0.1, 46, 67),
+            (0.3, 399, 583),
+        ] {
+            assert_asked(apart, noise, for_one_pair, for_six);
         }
     }
 
     #[test]
+    fn a_longer_run_to_compare_with_is_not_counted_on() {
+        let longer = Sample { freedom: 12.0, ..apart(5, 1.0) };
+        let of = |noise: f64, sample: Sample| {
+            let unit = upper_deviation(&Sample { deviation: 1.0, ..sample }).unwrap();
+            rounds_needed(&Sample { deviation: noise / unit, ..sample }, 0.05)
+        };
+        assert_eq!(of(0.03, longer), of(0.03, apart(5, 1.0)));
+    }
+
+    /// With the noise that these rounds may have at most.
+    #[track_caller]
+    fn assert_asked(of: fn(u32, f64) -> Sample, noise: f64, for_one_pair: u32, for_six: u32) {
+        let unit = upper_deviation(&of(5, 1.0)).unwrap();
+        let sample = of(5, noise / unit);
+        assert_eq!(rounds_needed(&sample, 0.05), Some(for_one_pair), "{noise}");
+        assert_eq!(rounds_needed(&sample, 0.05 / 6.0), Some(for_six), "{noise}");
+    }
+
+    fn paired(rounds: u32, deviation: f64) -> Sample {
+        Sample { rounds, mean: 0.0, deviation, freedom: f64::from(rounds.saturating_sub(1)) }
+    }
+
+    /// Of two runs that are equally noisy and long.
+    fn apart(rounds: u32, deviation: f64) -> Sample {
+        let one = paired(rounds, deviation / std::f64::consts::SQRT_2);
+        one.less(&one)
+    }
+
+    #[test]
     fn no_noise_takes_the_fewest_and_too_much_no_number() {
-        let sample = |deviation| Sample { rounds: 5, mean: 0.0, deviation };
-        assert_eq!(rounds_needed(&sample(0.0), 0.05), Some(FEWEST_ROUNDS));
-        assert_eq!(rounds_needed(&sample(1.0), 0.05), None);
-        assert_eq!(rounds_needed(&Sample { rounds: 1, ..sample(0.0) }, 0.05), None);
+        assert_eq!(rounds_needed(&paired(5, 0.0), 0.05), Some(FEWEST_ROUNDS));
+        assert_eq!(rounds_needed(&paired(5, 1.0), 0.05), None);
+        assert_eq!(rounds_needed(&paired(1, 0.0), 0.05), None);
     }
 }

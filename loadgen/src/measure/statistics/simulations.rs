@@ -89,6 +89,16 @@ fn false_claims(seed: u64, noise: Noise, targets: usize, rounds: u32) -> f64 {
     claimed as f64 / f64::from(RUNS)
 }
 
+/// The share of comparisons of one target's two runs, of its own speed each, in which a difference is
+/// claimed.
+fn false_claims_between_runs(seed: u64, noise: Noise, rounds: u32) -> f64 {
+    const RUNS: u32 = 10_000;
+    let mut machine = Machine::new(seed, noise);
+    let mut run = || Sample::of(&machine.rounds(1, rounds).concat()).unwrap();
+    let claimed = (0..RUNS).filter(|_| run().less(&run()).p_value() < Some(LEVEL)).count();
+    claimed as f64 / f64::from(RUNS)
+}
+
 /// The share of runs that find a true difference of 5 % in as many rounds as five rounds before
 /// them have asked for, and how many that were on the mean. A run that asks for more than a
 /// thousand is repeated.
@@ -124,6 +134,22 @@ fn four_equal_targets_claim_no_more_than_two() {
 }
 
 #[test]
+fn two_runs_on_a_steady_machine_claim_no_more() {
+    let steady = Noise { drift: 0.0, ..REAL };
+    for rounds in [5, 10] {
+        let claims = false_claims_between_runs(1, steady, rounds);
+        assert!((0.03..=0.055).contains(&claims), "{rounds}: {claims}");
+    }
+}
+
+/// Why targets are measured in interleaved rounds, and what docs/measuring.md says of saved runs.
+#[test]
+fn two_runs_on_a_machine_that_drifts_claim_what_is_not_so() {
+    let claims = false_claims_between_runs(1, REAL, 5);
+    assert!(claims > 0.15, "{claims}");
+}
+
+#[test]
 fn the_rounds_that_are_asked_for_suffice() {
     let (found, rounds) = found(1, REAL);
     assert!(found >= 0.8, "{found} in {rounds} rounds");
@@ -149,7 +175,10 @@ fn the_table_of_the_documentation() {
             let pairs = [5, 10, 20].map(|rounds| false_claims(seed, noise, 2, rounds));
             let four = false_claims(seed, noise, 4, 5);
             let (found, rounds) = found(seed, noise);
-            println!("{what} seed {seed}: {pairs:?}, four {four}; {found} in {rounds}");
+            let runs = [5, 10, 20].map(|rounds| false_claims_between_runs(seed, noise, rounds));
+            println!(
+                "{what} seed {seed}: {pairs:?}, four {four}; {found} in {rounds}; runs {runs:?}"
+            );
         }
     }
 }

@@ -69,7 +69,7 @@ fn row(target: &CapacityTarget) -> Markup {
     html! {
         tr {
             th scope="row" { (target.name) }
-            td { (figure(target)) }
+            td { (figure(&target.capacity)) }
             td {
                 @match target.capacity.confidence_95_per_s {
                     Some([low, high]) => { (rate(low)) "–" (rate(high)) }

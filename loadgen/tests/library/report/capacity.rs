@@ -11,7 +11,7 @@ use loadgen::measure::{
 };
 use loadgen::report::capacity;
 
-fn record(runtime: &str, targets: Vec<CapacityTarget>) -> CapacityRecord {
+pub fn record(runtime: &str, targets: Vec<CapacityTarget>) -> CapacityRecord {
     CapacityRecord {
         schema: CAPACITY_SCHEMA.to_owned(),
         scenario: "redis3".to_owned(),
@@ -69,7 +69,7 @@ fn trial(rate_per_s: f64, carries: f64, lab: bool) -> Tried {
 }
 
 /// A target that carries what these rounds say.
-fn target(name: &str, rounds: &[f64], bound: Bound, lab: bool) -> CapacityTarget {
+pub fn target(name: &str, rounds: &[f64], bound: Bound, lab: bool) -> CapacityTarget {
     let rates = [250.0, 500.0, 750.0, 1_000.0, 1_010.0, 1_250.0, 2_000.0];
     let trials: Vec<Tried> = rates.iter().map(|rate| trial(*rate, rounds[0], lab)).collect();
     let curve = curve(&trials, 0.05);

@@ -1,8 +1,9 @@
 //! Saved runs held against each other, made from records built by hand.
 
-use loadgen::measure::{RunRecord, RunsRecord};
+use loadgen::measure::{Bound, CapacityTarget, Comparable, RunRecord, RunsRecord};
 use loadgen::report::{compared, compared_csv, compared_markdown};
 
+use super::capacity::{record as search, target as searched};
 use super::records::{record, target};
 
 /// Two targets; the second of them slower than before, and on another kernel.
@@ -16,8 +17,8 @@ fn of_two_runs() -> RunsRecord {
         record
     };
     let runs = [
-        ("before".to_owned(), run(wave, 1.0, "6.1")),
-        ("after".to_owned(), run(other, 0.9, "6.2")),
+        Comparable::run("before", &run(wave, 1.0, "6.1")),
+        Comparable::run("after", &run(other, 0.9, "6.2")),
     ];
     RunsRecord::of(&runs).unwrap().judged(5.0)
 }
@@ -47,4 +48,50 @@ fn a_comparison_has_all_formats() {
     assert_eq!(rows.len(), 4);
     let later = rows.iter().find(|row| (&row[0], &row[1]) == ("flask", "after")).unwrap();
     assert_eq!((&later[11][..4], &later[14]), ("0.89", "true"), "{text}");
+}
+
+const FOUND: [f64; 5] = [1_510.0, 1_540.0, 1_490.0, 1_525.0, 1_500.0];
+
+fn of_searches(before: CapacityTarget, after: CapacityTarget) -> RunsRecord {
+    let [before, after] = [before, after].map(|target| search("process", vec![target]));
+    let runs = [Comparable::search("before", &before), Comparable::search("after", &after)];
+    RunsRecord::of(&runs).unwrap().judged(5.0)
+}
+
+#[test]
+fn capacities_are_compared_in_words_of_their_own() {
+    let before = searched("sanic", &FOUND, Bound::Found, true);
+    // More rounds, not quite as even.
+    let lost = [1_310.0, 1_340.0, 1_290.0, 1_325.0, 1_300.0, 1_345.0, 1_332.0];
+    let record = of_searches(before.clone(), searched("sanic", &lost, Bound::Found, true));
+    insta::assert_snapshot!(compared(&record));
+    insta::assert_snapshot!(compared_markdown(&record));
+    assert_eq!(record.regressions.len(), 1);
+    let same = of_searches(before.clone(), before);
+    assert!(compared(&same).contains("no regression of more than 5 %"), "{}", compared(&same));
+}
+
+#[test]
+fn a_bound_is_compared_with_nothing_and_passes_no_gate() {
+    let bound = searched("sanic", &FOUND.map(|rate| rate / 2.0), Bound::AtLeast, true);
+    let record = of_searches(searched("sanic", &FOUND, Bound::Found, true), bound);
+    let why = "of one of them only a bound is known";
+    assert_eq!(record.unjudged, [format!("sanic in after: {why}")]);
+    let text = compared(&record);
+    assert!(text.contains("≥ 730"), "{text}");
+    assert_eq!(record.comparison.unranked, ["sanic (after)"]);
+    let rows = compared_csv(&record);
+    assert!(rows.lines().nth(2).unwrap().ends_with(",at_least"), "{rows}");
+}
+
+#[test]
+fn a_search_is_not_compared_with_a_run() {
+    let found = search("process", vec![searched("sanic", &FOUND, Bound::Found, true)]);
+    let run = record(vec![target("sanic", &FOUND)]);
+    let runs = [Comparable::search("search", &found), Comparable::run("run", &run)];
+    let refused = RunsRecord::of(&runs).unwrap_err().to_string();
+    assert!(
+        refused.starts_with("search is a search for capacities and run is of the"),
+        "{refused}"
+    );
 }

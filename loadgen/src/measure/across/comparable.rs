@@ -1,0 +1,134 @@
+//! What runs and searches for capacities have in common, as far as they are held against others.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+
+use super::unlike::Leaves;
+use super::{ComparedRun, ComparedTarget};
+use crate::measure::capacity::{CapacityRecord, CapacityTarget, SearchRecord};
+use crate::measure::compare::RankedBy;
+use crate::measure::figures::{rates, requests_per_cpu_s, speeds};
+use crate::measure::record::{RunRecord, TargetRecord};
+use crate::measure::verdict::VerdictKind;
+
+/// A saved result, by a name of its own.
+#[derive(Debug, Clone)]
+pub struct Comparable {
+    pub(super) run: ComparedRun,
+    pub(super) ranked_by: RankedBy,
+    pub(super) targets: Vec<Measured>,
+    /// All that should be the same in others.
+    pub(super) leaves: Leaves,
+}
+
+/// One of its targets.
+#[derive(Debug, Clone)]
+pub(super) struct Measured {
+    pub target: ComparedTarget,
+    /// Its expected answers per second, by the round's number; of a search what the rounds found.
+    pub rates: BTreeMap<u32, f64>,
+    /// How fast it answered, in the open model.
+    pub speeds: BTreeMap<u32, f64>,
+    /// The expected answers for a second of its CPU, in the open model.
+    pub per_cpu_s: BTreeMap<u32, f64>,
+}
+
+impl Comparable {
+    /// A run.
+    #[must_use]
+    pub fn run(name: &str, record: &RunRecord) -> Self {
+        let is_open = record.load.rate_per_s.is_some();
+        let mut leaves = leaves(&record.scenario, &record.environment);
+        leaves.add("load", &record.load);
+        for target in &record.targets {
+            leaves.add(&target.name, &target.server);
+        }
+        let steps = record.targets.iter().flat_map(|target| &target.steps);
+        leaves.add("steps", &steps.map(|step| step.name.as_str()).collect::<BTreeSet<_>>());
+        let said = record.verdicts.iter().filter(|it| it.kind != VerdictKind::TooFewSamples);
+        Self {
+            run: ComparedRun {
+                name: name.to_owned(),
+                started: record.started.clone(),
+                scenario: record.scenario.clone(),
+                verdicts: said.cloned().collect(),
+            },
+            ranked_by: if is_open { RankedBy::Speed } else { RankedBy::Answers },
+            targets: record.targets.iter().map(|it| Measured::in_run(name, it)).collect(),
+            leaves,
+        }
+    }
+
+    /// A search for capacities.
+    #[must_use]
+    pub fn search(name: &str, record: &CapacityRecord) -> Self {
+        let mut leaves = leaves(&record.scenario, &record.environment);
+        // Which targets there are is seen from the targets.
+        leaves.add("search", &SearchRecord { targets: Vec::new(), ..record.search.clone() });
+        for target in &record.targets {
+            leaves.add(&target.name, &target.server);
+        }
+        Self {
+            run: ComparedRun {
+                name: name.to_owned(),
+                started: record.started.clone(),
+                scenario: record.scenario.clone(),
+                verdicts: Vec::new(),
+            },
+            ranked_by: RankedBy::Capacity,
+            targets: record.targets.iter().map(|it| Measured::in_search(name, it)).collect(),
+            leaves,
+        }
+    }
+}
+
+fn leaves(scenario: &str, environment: &impl Serialize) -> Leaves {
+    let mut leaves = Leaves::default();
+    leaves.add("scenario", scenario);
+    leaves.add("environment", environment);
+    leaves
+}
+
+impl Measured {
+    fn in_run(run: &str, record: &TargetRecord) -> Self {
+        let used = record.resources.get("target");
+        Self {
+            target: ComparedTarget {
+                name: format!("{} ({run})", record.name),
+                target: record.name.clone(),
+                run: run.to_owned(),
+                requests: record.total.requests,
+                errors: record.total.errors,
+                latency_us: record.total.latency_us.clone(),
+                cpu_us_per_request: used.and_then(|used| used.cpu_us_per_request),
+                capacity: None,
+                knee_per_s: None,
+            },
+            rates: rates(&record.rounds),
+            speeds: speeds(&record.rounds),
+            per_cpu_s: requests_per_cpu_s(&record.rounds),
+        }
+    }
+
+    fn in_search(run: &str, record: &CapacityTarget) -> Self {
+        let knee = record.knee.as_ref();
+        let trials = || record.trials.iter().map(|trial| &trial.total);
+        Self {
+            target: ComparedTarget {
+                name: format!("{} ({run})", record.name),
+                target: record.name.clone(),
+                run: run.to_owned(),
+                requests: trials().map(|total| total.requests).sum(),
+                errors: trials().map(|total| total.errors).sum(),
+                latency_us: knee.map(|knee| knee.latency_us.clone()).unwrap_or_default(),
+                cpu_us_per_request: knee.and_then(|knee| knee.target_cpu_us_per_request),
+                capacity: Some(record.capacity),
+                knee_per_s: knee.map(|knee| knee.rate_per_s),
+            },
+            rates: record.found_per_s(),
+            speeds: BTreeMap::new(),
+            per_cpu_s: BTreeMap::new(),
+        }
+    }
+}
