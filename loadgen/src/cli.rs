@@ -49,6 +49,7 @@ Examples:
   loadgen --scenario redis3 --workers 4           compare four servers over Redis
   loadgen --scenario direct --target sanic,quart  two of them, without a backend
   loadgen --scenario direct --url http://127.0.0.1:8000 --duration 30s
+  loadgen -s mine.toml --url old=http://127.0.0.1:8000,new=http://127.0.0.1:8001
   loadgen capacity --scenario redis3 -t sanic     the highest rate that it carries
   loadgen check my-scenario.toml                  what it would do, without doing it
   loadgen check --try http://127.0.0.1:8000 my-scenario.toml    each request once
@@ -119,7 +120,7 @@ pub struct RunArgs {
     /// Measure one target, or --url, twice in each round: how much do equals differ here?
     #[arg(long)]
     pub aa: bool,
-    /// Rounds for each target [default: 5; 1 with --url, but not with --aa or several numbers of
+    /// Rounds for each target [default: 5; 1 with one --url, but not with --aa or several numbers of
     /// users].
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub rounds: Option<u32>,
@@ -143,9 +144,10 @@ pub struct CommonArgs {
     /// The targets to compare, instead of the scenario's own.
     #[arg(short, long, value_name = "NAME,…", value_delimiter = ',', conflicts_with = "url")]
     pub target: Vec<String>,
-    /// A server that is running already, instead of the lab's targets.
-    #[arg(long, value_name = "URL")]
-    pub url: Option<String>,
+    /// Servers that are running already, instead of the lab's targets: one to load, or several to
+    /// compare, by names of their own if they have them.
+    #[arg(long, value_name = "[NAME=]URL,…", value_delimiter = ',')]
+    pub url: Vec<String>,
     /// What targets and backends run in.
     #[command(flatten)]
     pub runtime: RuntimeArgs,

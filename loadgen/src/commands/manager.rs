@@ -15,7 +15,7 @@ pub fn run(args: ManagerArgs) -> Result<Exit, Failure> {
             "--workers starts workers on this host, and a manager waits for those of others";
         return usage(message, "say how many: --expect-workers N");
     }
-    if common.url.is_none() {
+    if common.url.is_empty() {
         let message =
             "the targets of the lab listen on this host alone, where workers can't reach them";
         return usage(message, "say where the server is: --url http://HOST:PORT");

@@ -1,6 +1,53 @@
-//! The URL of a server that runs already.
+//! The URLs of servers that run already.
 
 use super::{Exit, Failure};
+
+/// A server that runs already.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Server {
+    /// What it is called: its URL, unless it was given a name.
+    pub name: String,
+    /// Where it answers, without the slash at its end.
+    pub url: String,
+}
+
+/// The servers that `option` names, each `URL` or `NAME=URL`; or what is wrong with one of them.
+pub fn servers(option: &str, words: &[String]) -> Result<Vec<Server>, Failure> {
+    let mut servers: Vec<Server> = Vec::new();
+    for word in words {
+        let server = server(option, word)?;
+        if servers.iter().any(|other| other.url == server.url) {
+            let message = format!("{option}: {} is named twice", server.url);
+            let help = "name each server once; --aa measures one against itself";
+            return Err(Failure::message(Exit::Usage, message, help));
+        }
+        if servers.iter().any(|other| other.name == server.name) {
+            let message = format!("{option}: two servers are called \"{}\"", server.name);
+            return Err(Failure::message(Exit::Usage, message, "give each a name of its own"));
+        }
+        servers.push(server);
+    }
+    Ok(servers)
+}
+
+fn server(option: &str, word: &str) -> Result<Server, Failure> {
+    // Whatever has one of these before an equals sign is a URL that has the sign.
+    let named = word.split_once('=').filter(|(name, _)| !name.contains([':', '/', '?', '#']));
+    let Some((name, url)) = named else {
+        let url = base_url(option, word)?;
+        return Ok(Server { name: url.clone(), url });
+    };
+    let name = name.trim();
+    if name.is_empty() || name.chars().any(char::is_control) {
+        let message = format!("{option} {word}: there is no name before the equals sign");
+        return Err(Failure::message(
+            Exit::Usage,
+            message,
+            "write it like new=http://127.0.0.1:8000",
+        ));
+    }
+    Ok(Server { name: name.to_owned(), url: base_url(option, url.trim())? })
+}
 
 /// Scheme, host and port, and a path if any, without the slash at its end; or what is wrong with the
 /// value of `option`.
@@ -23,4 +70,22 @@ pub fn base_url(option: &str, url: &str) -> Result<String, Failure> {
         return Err(wrong("has a query or a fragment; those belong into the scenario's steps"));
     }
     Ok(parsed.as_str().trim_end_matches('/').to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_has_the_name_that_it_was_given_or_its_url() {
+        for (word, name, url) in [
+            ("http://a:1/", "http://a:1", "http://a:1"),
+            ("new=http://a:1/api/", "new", "http://a:1/api"),
+            ("with uvloop = https://a", "with uvloop", "https://a"),
+            ("http://a/x=http://b", "http://a/x=http://b", "http://a/x=http://b"),
+        ] {
+            let servers = servers("--url", &[word.to_owned()]).unwrap();
+            assert_eq!(servers, [Server { name: name.to_owned(), url: url.to_owned() }]);
+        }
+    }
 }

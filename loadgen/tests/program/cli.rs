@@ -129,6 +129,21 @@ fn a_url_that_is_none() {
 }
 
 #[test]
+fn servers_that_run_already_and_are_not_told_apart() {
+    let said =
+        |words: &[&str]| Project::real().run(&[&["-s", "direct", "--url"], words].concat()).said();
+    insta::assert_snapshot!(
+        [
+            said(&["http://127.0.0.1:1,http://127.0.0.1:1/"]),
+            said(&["a=http://127.0.0.1:1,a=http://127.0.0.1:2"]),
+            said(&["=http://127.0.0.1:1"]),
+            said(&["http://127.0.0.1:1", "--url", "http://127.0.0.1:2", "--aa"]),
+        ]
+        .join("\n")
+    );
+}
+
+#[test]
 fn a_url_with_a_query() {
     let said = Project::real().run(&["-s", "direct", "--url", "http://127.0.0.1/?a=b"]).said();
     insta::assert_snapshot!(said);

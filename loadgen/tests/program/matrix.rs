@@ -99,6 +99,36 @@ async fn a_server_that_runs_already_is_measured_with_each_number_of_users() {
     assert_eq!(document["comparison"]["scaling"][0]["rounds"], 5);
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn servers_that_run_already_are_compared_by_their_names() {
+    let (old, new) = (Counting::start().await, Counting::start().await);
+    // They take their time, so that the generator is not the limit.
+    let scenario =
+        "load = { users = 2, iterations = 100 }\n[[step]]\nname = \"slow\"\nget = \"/slow/5\"\n";
+    let project = Project::real().file("mine.toml", scenario);
+    let urls = format!("--url=old={},new={}/", old.url, new.url);
+    let finished = tokio::task::block_in_place(|| {
+        project.run(&["-s=mine.toml", &urls, "--warmup=0s", "--seed=1", "--format=json"])
+    });
+    assert_eq!(finished.code, Some(0), "{}", finished.said());
+    let document = finished.json();
+    assert_eq!(names(&document["targets"], "name"), ["old", "new"]);
+    assert_eq!(names(&document["targets"], "url"), [old.url.as_str(), new.url.as_str()]);
+    for server in [&old, &new] {
+        assert_eq!(server.requests(), 5 * 101, "five rounds, each with a verification");
+    }
+    let measured = order(&finished.stderr);
+    let both: BTreeSet<&str> = ["old", "new"].into();
+    assert!(measured.chunks(2).all(|round| round.iter().copied().collect::<BTreeSet<_>>() == both));
+    assert!(measured.chunks(2).any(|round| round[0] == "new"), "in an order of its own each");
+    let comparison = &document["comparison"];
+    assert_eq!(comparison["ranking"].as_array().unwrap().len(), 2);
+    assert_eq!(
+        (&comparison["pairs"][0]["rounds"], &comparison["test"]),
+        (&5.into(), &"paired".into())
+    );
+}
+
 #[test]
 fn numbers_that_make_no_matrix_are_refused() {
     let project = Project::real();

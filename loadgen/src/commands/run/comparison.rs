@@ -30,7 +30,7 @@ pub fn of(job: &Job, targets: &[TargetRecord], stopped: bool) -> Option<Comparis
     let of = |figures: fn(&[RoundRecord]) -> BTreeMap<u32, f64>| -> Vec<_> {
         ranked.iter().map(|target| (target.name.clone(), figures(&target.rounds))).collect()
     };
-    if (matches!(job.subject, Subject::Url(_)) && job.contenders.len() == 1)
+    if (matches!(job.subject, Subject::Running(_)) && job.contenders.len() == 1)
         || (ranked.is_empty() && bound.is_empty())
     {
         return None;

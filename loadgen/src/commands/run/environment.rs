@@ -36,7 +36,7 @@ pub fn environment(
     let own: BTreeSet<usize> = parts.iter().flat_map(|(_, cpus)| cpus.iter().copied()).collect();
     let home = match &job.subject {
         Subject::Lab { home, .. } => Some(home),
-        Subject::Url(_) => None,
+        Subject::Running(_) => None,
     };
     let containers = lab.and_then(Lab::containers);
     Environment {

@@ -9,7 +9,7 @@ use rand::rngs::SysRng;
 use super::matrix::{Contender, product};
 use crate::cli::{Format, OnWorkerLoss, RunArgs};
 use crate::cluster::{OnLoss, RemoteWorkers};
-use crate::commands::url::base_url;
+use crate::commands::url::{Server, servers};
 use crate::commands::{Exit, Failure, runtime, scenarios};
 use crate::engine::{Plan, Share};
 use crate::lab::{Home, Manifest, Runtime, TargetSpec};
@@ -65,8 +65,8 @@ pub enum Subject {
         /// Which.
         targets: Vec<TargetSpec>,
     },
-    /// A server that runs already.
-    Url(String),
+    /// Servers that run already.
+    Running(Vec<Server>),
 }
 
 impl Job {
@@ -96,18 +96,19 @@ impl Job {
         }
         let common = args.common;
         let runtime = runtime::runtime(common.runtime)?;
-        if common.url.is_some() && runtime != Runtime::Process {
+        if !common.url.is_empty() && runtime != Runtime::Process {
             let message = "--runtime is for targets of the lab: the server at --url runs already";
             return Err(Failure::message(Exit::Usage, message.to_owned(), "leave one of them out"));
         }
-        let subject = match common.url {
-            Some(url) => Subject::Url(base_url("--url", &url)?),
-            None => lab_subject(&common.target, &scenario, args.aa)?,
+        let subject = match common.url.as_slice() {
+            [] => lab_subject(&common.target, &scenario)?,
+            words => Subject::Running(servers("--url", words)?),
         };
+        subject.check_equals(args.aa)?;
         let users = if args.users.is_empty() { vec![scenario.load.users] } else { args.users };
         let contenders = product(&subject.names(args.aa), &args.server_workers, &users);
         let rounds = args.rounds.unwrap_or(match subject {
-            Subject::Url(_) if contenders.len() == 1 => 1,
+            Subject::Running(_) if contenders.len() == 1 => 1,
             _ => 5,
         });
         Ok(Self {
@@ -155,7 +156,17 @@ impl Job {
             Subject::Lab { targets, .. } => {
                 targets.get(self.contenders.get(contender)?.index).or(targets.last())
             }
-            Subject::Url(_) => None,
+            Subject::Running(_) => None,
+        }
+    }
+
+    /// Where this contender answers, if it runs already.
+    pub fn running(&self, contender: usize) -> Option<&Server> {
+        match &self.subject {
+            Subject::Lab { .. } => None,
+            Subject::Running(servers) => {
+                servers.get(self.contenders.get(contender)?.index).or(servers.last())
+            }
         }
     }
 
@@ -180,12 +191,25 @@ impl Subject {
     fn names(&self, again: bool) -> Vec<String> {
         let mut names: Vec<String> = match self {
             Self::Lab { targets, .. } => targets.iter().map(|t| t.name.clone()).collect(),
-            Self::Url(url) => vec![url.clone()],
+            Self::Running(servers) => servers.iter().map(|server| server.name.clone()).collect(),
         };
         if again {
             names.extend(names.first().map(|name| format!("{name}{AGAIN}")));
         }
         names
+    }
+
+    /// Only one can be measured against itself.
+    fn check_equals(&self, aa: bool) -> Result<(), Failure> {
+        let (n, help) = match self {
+            Self::Lab { targets, .. } => (targets.len(), "name one: --target NAME"),
+            Self::Running(servers) => (servers.len(), "name one: --url URL"),
+        };
+        if aa && n != 1 {
+            let message = format!("--aa measures one target against itself, not {n}");
+            return Err(Failure::message(Exit::Usage, message, help));
+        }
+        Ok(())
     }
 }
 
@@ -205,7 +229,7 @@ fn check_matrix(args: &RunArgs, scenario: &Scenario) -> Result<(), Failure> {
         let message = "--users takes one number in the open model, where the rate is the load";
         return wrong(message, "there it is the most that send at the same time");
     }
-    if server_workers && args.common.url.is_some() {
+    if server_workers && !args.common.url.is_empty() {
         let message = "--server-workers takes several numbers for targets of the lab alone";
         return wrong(message, "leave it out with --url: that server runs already");
     }
@@ -225,7 +249,7 @@ pub fn random_seed() -> Result<u64, Failure> {
     Ok(random >> 11)
 }
 
-fn lab_subject(named: &[String], scenario: &Scenario, aa: bool) -> Result<Subject, Failure> {
+fn lab_subject(named: &[String], scenario: &Scenario) -> Result<Subject, Failure> {
     let home = Home::find()?;
     let manifest = Manifest::load(&home.manifest())?;
     let names = match (named, scenario.targets.as_slice()) {
@@ -241,10 +265,6 @@ fn lab_subject(named: &[String], scenario: &Scenario, aa: bool) -> Result<Subjec
             return Err(Failure::message(Exit::Usage, message, "name each target once"));
         }
         targets.push(target.clone());
-    }
-    if aa && targets.len() != 1 {
-        let message = format!("--aa measures one target against itself, not {}", targets.len());
-        return Err(Failure::message(Exit::Usage, message, "name one: --target NAME"));
     }
     Ok(Subject::Lab { home, targets })
 }

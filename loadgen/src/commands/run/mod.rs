@@ -82,7 +82,7 @@ pub(super) fn prepare(job: &Job) -> Result<(RunFolder, Layout, Stdout), Failure>
     write_junit(job, "")?;
     let layout = match job.subject {
         Subject::Lab { .. } => Layout::here(job.most_server_workers()),
-        Subject::Url(_) => Layout::unpinned(),
+        Subject::Running(_) => Layout::unpinned(),
     };
     let stdout = Stdout::reserve().map_err(|e| {
         let message = format!("loadgen cannot use its standard output: {e}");

@@ -9,7 +9,7 @@ use super::calibration::{calibrate, known};
 use super::control::Control;
 use super::fail_fast::FailFast;
 use super::generator::Generator;
-use super::job::{Job, Subject};
+use super::job::Job;
 use super::keeper::{Keeper, Keeping};
 use super::measured::{Loaded, Measured, Round, held};
 use super::order::order;
@@ -272,8 +272,11 @@ impl<'a> Session<'a> {
     /// Fills the backends and starts the target: where it answers, and what runs there unless
     /// that is a server that ran already.
     pub async fn up(&self, target: usize, log: &str) -> Result<(String, Option<Target>), Stopped> {
-        match (&self.job.subject, &self.lab, self.job.target(target)) {
-            (Subject::Lab { .. }, Some(lab), Some(spec)) => {
+        if let Some(server) = self.job.running(target) {
+            return Ok((server.url.clone(), None));
+        }
+        match (&self.lab, self.job.target(target)) {
+            (Some(lab), Some(spec)) => {
                 let contender = &self.job.contenders[target];
                 self.progress.step(&format!("starting {}", contender.name));
                 let started = async {
@@ -283,8 +286,7 @@ impl<'a> Session<'a> {
                 let running = unless(&self.interrupt, started).await?.map_err(Failure::from)?;
                 Ok((running.url.clone(), Some(running)))
             }
-            (Subject::Url(url), ..) => Ok((url.clone(), None)),
-            (Subject::Lab { .. }, ..) => Err(Stopped::Interrupted),
+            _ => Err(Stopped::Interrupted),
         }
     }
 
