@@ -14,7 +14,7 @@ from bench.page import about, table
 from bench.passes import at_work, count, lacks, passes
 from bench.plan import Plan
 from bench.regions import lacking, publish
-from bench.results import Runs, Sample, failures, middle, paired
+from bench.results import Runs, Sample, cost, failures, middle, paired
 from bench.tools import LOADGEN_OPTIONS, Tool
 
 REGION = "features"
@@ -128,8 +128,8 @@ def _row(feature: Feature, runs: Runs) -> list[str]:
     its = runs[feature.name]
     if not any(isinstance(run, Sample) for run in its):
         return [feature.name, feature.shown(), "failed", ""]
-    ratio = None if feature is BASELINE else paired(its, runs[BASELINE.name])
-    return [feature.name, feature.shown(), f"{middle(its, lambda run: run.cpu_us):.2f}", str(ratio or "")]
+    ratio = None if feature is BASELINE else paired(its, runs[BASELINE.name], cost)
+    return [feature.name, feature.shown(), f"{middle(its, cost):.2f}", str(ratio or "")]
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bench.plan import ENOUGH_CONNECTIONS, Plan
 from bench.process import ROOT, Failed
-from bench.results import Runs, Sample, failures, middle, paired
+from bench.results import Runs, Sample, cost, failures, middle, paired
 from bench.server import nginx_program
 from bench.tools import LOADGEN, TOOLS, Tool, asked_version, version
 
@@ -39,7 +39,8 @@ the ratios less so.
 - Every tool loads the same nginx: one worker, a constant answer of 25 bytes, keep-alive. nginx has
   {server_core} to itself and the tool {generator_core}: what a tool starts shares that core.
 - {passes} over all tools for each number of connections, one after another, in an order that
-  rotates. Each run is asked to load for {seconds} s. Figures are medians over the passes.
+  rotates, every other pass backwards. Each run is asked to load for {seconds} s. Figures are medians
+  over the passes.
 - Requests are those that nginx counted (`stub_status`, less this script's own), the same count for
   every tool, whatever the tool itself reports. Requests/s are these over the {seconds} s asked for.
 - CPU time is user and system time of the tool and of the processes it has waited for, from
@@ -106,10 +107,10 @@ def _row(plan: Plan, tool: Tool, runs: Runs) -> list[str]:
         return [tool.name, "missing", *[""] * (len(HEADERS) - 2)]
     if not any(isinstance(run, Sample) for run in mine):
         return [tool.name, "failed", *[""] * (len(HEADERS) - 2)]
-    ratio = None if tool is LOADGEN else paired(runs[LOADGEN.name], mine)
+    ratio = None if tool is LOADGEN else paired(runs[LOADGEN.name], mine, cost)
     return [
         tool.name,
-        f"{middle(mine, lambda run: run.cpu_us):.1f}",
+        f"{middle(mine, cost):.1f}",
         str(ratio or ""),
         _beside_wrk(mine, runs),
         f"{middle(mine, lambda run: run.rate_per_s):,.0f}",
@@ -120,7 +121,7 @@ def _row(plan: Plan, tool: Tool, runs: Runs) -> list[str]:
 
 
 def _beside_wrk(mine: Sequence[Sample | Failed], runs: Runs) -> str:
-    ratio = paired(mine, runs["wrk"]) if "wrk" in runs else None
+    ratio = paired(mine, runs["wrk"], cost) if "wrk" in runs else None
     return f"{ratio.median:.2f}" if ratio else ""
 
 
@@ -131,9 +132,13 @@ def _notes(tool: Tool, runs: Runs) -> Iterator[str]:
     mine = runs[tool.name]
     if failed := failures(mine):
         yield f"{tool.name}: {failed}"
-    if tool.manager and any(isinstance(run, Sample) for run in mine):
+    beside = paired(mine, runs[LOADGEN.name], lambda run: run.rate_per_s) if tool.manager else None
+    if beside:
         share = middle(mine, lambda run: run.manager_percent)
-        yield f"{tool.name}: the manager itself took {share:.1f} % of a core, workers apart"
+        yield (
+            f"{tool.name}: {beside} of the requests/s of loadgen in one process; the manager itself took "
+            f"{share:.1f} % of a core"
+        )
 
 
 def about(plan: Plan) -> str:

@@ -56,17 +56,21 @@ def _allow_many_connections() -> None:
 def passes(plan: Plan, tools: Sequence[Tool], users: int, server: Server, folder: Path) -> Runs:
     runs: Runs = {tool.name: [] for tool in tools}
     for number in range(plan.passes):
-        for tool in rotated(tools, number):
+        for tool in in_turn(tools, number):
             result = _attempt(tool, plan, users, server, folder)
             runs[tool.name].append(result)
             print(f"{users:,} connections, pass {number + 1} of {plan.passes}: {tool.name}: {result}", file=sys.stderr)
     return runs
 
 
-def rotated(tools: Sequence[Tool], number: int) -> list[Tool]:
-    """Return the tools in the order of a pass: each pass begins with another one."""
+def in_turn(tools: Sequence[Tool], number: int) -> list[Tool]:
+    """Return the tools in the order of a pass: each begins with another one, and every other pass goes backwards.
+
+    Who always ran after another would have all that the other left behind.
+    """
     first = number % len(tools)
-    return [*tools[first:], *tools[:first]]
+    order = [*tools[first:], *tools[:first]]
+    return order if number % 2 == 0 else order[::-1]
 
 
 def _attempt(tool: Tool, plan: Plan, users: int, server: Server, folder: Path) -> Sample | Failed:

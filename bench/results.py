@@ -22,6 +22,11 @@ class Sample:
         return f"{self.cpu_us:.1f} CPU-µs/request, {self.rate_per_s:,.0f} requests/s"
 
 
+def cost(run: Sample) -> float:
+    """Return the CPU time for a request, in µs."""
+    return run.cpu_us
+
+
 # Each tool's runs, one for each pass.
 Runs = dict[str, list[Sample | Failed]]
 
@@ -43,10 +48,12 @@ def middle(runs: Sequence[Sample | Failed], value: Callable[[Sample], float]) ->
     return median(value(run) for run in runs if isinstance(run, Sample))
 
 
-def paired(ours: Sequence[Sample | Failed], theirs: Sequence[Sample | Failed]) -> Ratio | None:
-    """Return our CPU time for a request over theirs. Machines drift: only runs of one pass are held together."""
+def paired(
+    ours: Sequence[Sample | Failed], theirs: Sequence[Sample | Failed], value: Callable[[Sample], float]
+) -> Ratio | None:
+    """Return our value over theirs. Machines drift: only runs of one pass are held together."""
     pairs = zip(ours, theirs, strict=True)
-    ratios = [a.cpu_us / b.cpu_us for a, b in pairs if isinstance(a, Sample) and isinstance(b, Sample)]
+    ratios = [value(a) / value(b) for a, b in pairs if isinstance(a, Sample) and isinstance(b, Sample)]
     return Ratio(median(ratios), min(ratios), max(ratios)) if ratios else None
 
 

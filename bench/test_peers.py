@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from bench.page import page, report, table
-from bench.passes import rotated
+from bench.passes import in_turn
 from bench.plan import Plan
 from bench.process import Failed, run
-from bench.results import Runs, Sample, failures, middle, paired
+from bench.results import Runs, Sample, cost, failures, middle, paired
 from bench.server import Status, nginx, nginx_program, parse_status
 from bench.tools import LOADGEN, TOOLS
 
@@ -36,14 +36,14 @@ def test_status_of_nginx_is_read() -> None:
 
 
 def test_medians_leave_failed_runs_out() -> None:
-    assert middle([sample(9), Failed("no"), sample(4), sample(5)], lambda run: run.cpu_us) == 5
+    assert middle([sample(9), Failed("no"), sample(4), sample(5)], cost) == 5
 
 
 def test_ratios_are_taken_within_passes() -> None:
     ours: list[Sample | Failed] = [sample(10), sample(20), Failed("no"), sample(30)]
     theirs = [sample(20), sample(20), sample(1), sample(40)]
-    assert str(paired(ours, theirs)) == "0.75 (0.50 to 1.00)"
-    assert paired([Failed("no")], [SAMPLE]) is None
+    assert str(paired(ours, theirs, cost)) == "0.75 (0.50 to 1.00)"
+    assert paired([Failed("no")], [SAMPLE], cost) is None
 
 
 def test_failures_are_counted_and_their_reasons_said_once() -> None:
@@ -53,8 +53,9 @@ def test_failures_are_counted_and_their_reasons_said_once() -> None:
 
 def test_each_pass_has_an_order_of_its_own() -> None:
     three = TOOLS[:3]
-    assert [rotated(three, number)[0] for number in range(4)] == [*three, three[0]]
-    assert all(sorted(rotated(TOOLS, n), key=TOOLS.index) == TOOLS for n in range(20))
+    a, b, c = three
+    assert [in_turn(three, number) for number in range(4)] == [[a, b, c], [a, c, b], [c, a, b], [c, b, a]]
+    assert all(sorted(in_turn(TOOLS, n), key=TOOLS.index) == TOOLS for n in range(20))
 
 
 def test_a_table_is_aligned() -> None:
@@ -88,7 +89,8 @@ def test_each_tool_has_its_row_whatever_became_of_it() -> None:
         "- Locust: 2 of 2 runs failed: no",
         "- oha is missing: `make peer-oha` installs it",
         "- loadgen, 4 workers: 1 of 2 runs failed: no",
-        "- loadgen, 4 workers: the manager itself took 1.5 % of a core, workers apart",
+        "- loadgen, 4 workers: 1.00 (1.00 to 1.00) of the requests/s of loadgen in one process; the manager itself "
+        "took 1.5 % of a core",
     ]:
         assert note in text.splitlines()
 
