@@ -29,8 +29,8 @@ PAGE = """\
 # Performance
 
 What a request costs the tool that sends it: loadgen beside its peers, on one machine, in one run.
-`make bench BENCH_FLAGS="--markdown docs/performance.md"` wrote this page; your figures will differ,
-the ratios less so.
+`make bench BENCH_FLAGS="--passes {number} --seconds {seconds} --markdown docs/performance.md"` wrote this
+page; your figures will differ, the ratios less so.
 
 {about}
 
@@ -74,6 +74,7 @@ def page(plan: Plan, results: Mapping[int, Runs]) -> str:
         server_core="the only core" if one_core else f"core {plan.server_core}",
         generator_core="shares it" if one_core else f"core {plan.generator_core}",
         passes="One pass" if plan.passes == 1 else f"{plan.passes} passes",
+        number=plan.passes,
         seconds=plan.seconds,
         enough=round(100 * ENOUGH_CONNECTIONS),
         tables=report(plan, results),

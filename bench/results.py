@@ -27,6 +27,8 @@ def cost(run: Sample) -> float:
     return run.cpu_us
 
 
+REASONS_TOLD = 3
+
 # Each tool's runs, one for each pass.
 Runs = dict[str, list[Sample | Failed]]
 
@@ -58,8 +60,10 @@ def paired(
 
 
 def failures(runs: Sequence[Sample | Failed]) -> str:
-    """Say how many runs failed and why, or nothing where none did."""
-    reasons = [str(run) for run in runs if isinstance(run, Failed)]
-    if not reasons:
+    """Say how many runs failed and why, or nothing where none did. Of many reasons the first are told."""
+    failed = [str(run) for run in runs if isinstance(run, Failed)]
+    if not failed:
         return ""
-    return f"{len(reasons)} of {len(runs)} runs failed: {'; '.join(dict.fromkeys(reasons))}"
+    reasons = list(dict.fromkeys(failed))
+    told = [*reasons[:REASONS_TOLD], *(["and the like"] if len(reasons) > REASONS_TOLD else [])]
+    return f"{len(failed)} of {len(runs)} runs failed: {'; '.join(told)}"

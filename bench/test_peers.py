@@ -49,6 +49,7 @@ def test_ratios_are_taken_within_passes() -> None:
 def test_failures_are_counted_and_their_reasons_said_once() -> None:
     assert failures([SAMPLE, Failed("a"), Failed("b"), Failed("a")]) == "3 of 4 runs failed: a; b"
     assert failures([SAMPLE]) == ""
+    assert failures([Failed(name) for name in "abcd"]) == "4 of 4 runs failed: a; b; c; and the like"
 
 
 def test_each_pass_has_an_order_of_its_own() -> None:
