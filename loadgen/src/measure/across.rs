@@ -4,8 +4,6 @@
 mod comparable;
 mod unlike;
 
-use std::collections::BTreeMap;
-
 pub use comparable::Comparable;
 use comparable::Measured;
 use serde::{Deserialize, Serialize};
@@ -32,6 +30,9 @@ pub struct RunsRecord {
     /// Each target's later runs held against its first, by Welch's test: their rounds have nothing in
     /// common.
     pub comparison: Comparison,
+    /// Targets of the first run that a later one lacks, and those of later ones that the first lacks.
+    #[serde(default)]
+    pub absent: Vec<Absent>,
     /// What differs between the runs besides what was measured.
     pub unlike: Vec<Unlike>,
     /// The greatest loss that is no regression, in %, where one was named.
@@ -53,6 +54,12 @@ pub struct ComparedRun {
     pub scenario: String,
     /// What its own reader had to know, but for percentiles that are missing.
     pub verdicts: Vec<Verdict>,
+    /// Why it is not what was planned, if so.
+    #[serde(default)]
+    pub degraded: Option<String>,
+    /// Whether it was interrupted before its planned end.
+    #[serde(default)]
+    pub interrupted: bool,
 }
 
 /// A target in one of the runs.
@@ -78,6 +85,15 @@ pub struct ComparedTarget {
     /// Where a search found its knee, in requests per second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub knee_per_s: Option<f64>,
+}
+
+/// A target that is not in all runs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Absent {
+    /// The target.
+    pub target: String,
+    /// The run that lacks it.
+    pub run: String,
 }
 
 /// A target that lost more than it may.
@@ -122,10 +138,12 @@ impl RunsRecord {
                 [first, other].map(|it| (it.run.name.clone(), kind(it.ranked_by)));
             return Err(NotComparable::Kinds(one, is, another, is_another));
         }
-        let all = in_order(runs);
-        let is_in = |name: &str| all.iter().filter(|it| it.target.target == name).count();
+        let names = names(runs);
+        let is_compared =
+            |name: &&str| first.has(name) && others.iter().any(|other| other.has(name));
+        let compared = names.iter().copied().filter(is_compared);
         let all: Vec<&Measured> =
-            all.iter().copied().filter(|it| is_in(&it.target.target) > 1).collect();
+            compared.flat_map(|name| runs.iter().filter_map(move |run| run.target(name))).collect();
         if all.is_empty() {
             return Err(NotComparable::NothingInCommon(first.run.name.clone()));
         }
@@ -134,6 +152,7 @@ impl RunsRecord {
             runs: runs.iter().map(|it| it.run.clone()).collect(),
             comparison: comparison(&all, first),
             targets: all.iter().map(|it| it.target.clone()).collect(),
+            absent: names.iter().flat_map(|name| absent(name, first, others)).collect(),
             unlike: Unlike::between(&runs.iter().map(|it| &it.leaves).collect::<Vec<_>>()),
             limit_percent: None,
             regressions: Vec::new(),
@@ -143,29 +162,47 @@ impl RunsRecord {
 
     /// The same with the targets that lost more than `limit` %, and are shown to have lost anything.
     #[must_use]
-    pub fn judged(mut self, limit: f64) -> Self {
-        self.limit_percent = Some(limit);
-        for pair in &self.comparison.pairs {
-            let (Some(better), Some(worse)) = (self.place(&pair.better), self.place(&pair.worse))
-            else {
-                continue;
-            };
-            let lost = self.lost_percent(pair);
-            let worse_is_later = better.run == self.runs[0].name;
-            match lost {
-                Some(percent) if worse_is_later && pair.shown && percent > limit => {
-                    let (target, run) = (worse.target.clone(), worse.run.clone());
-                    self.regressions.push(Regression { target, run, percent });
+    pub fn judged(self, limit: f64) -> Self {
+        let (mut regressions, mut unjudged) = (Vec::new(), Vec::new());
+        let later = self.targets.iter().filter(|one| self.is_later(one));
+        for one in later {
+            let pair = self.against_first(one);
+            match pair.and_then(|pair| Some((pair, self.lost_percent(pair)?))) {
+                Some((pair, percent))
+                    if pair.worse == one.name && pair.shown && percent > limit =>
+                {
+                    let (target, run) = (one.target.clone(), one.run.clone());
+                    regressions.push(Regression { target, run, percent });
                 }
                 Some(_) => {}
                 None => {
-                    let later = if worse_is_later { worse } else { better };
-                    let why = self.why_not(pair);
-                    self.unjudged.push(format!("{} in {}: {why}", later.target, later.run));
+                    let why = self.why_not(one);
+                    unjudged.push(format!("{} in {}: {why}", one.target, one.run));
                 }
             }
         }
-        self
+        let first = &self.runs[0].name;
+        let absent = self.absent.iter().filter(|absent| absent.run != *first);
+        let absent = absent.map(|it| format!("{} in {}: it was not measured", it.target, it.run));
+        unjudged.extend(absent);
+        Self { limit_percent: Some(limit), regressions, unjudged, ..self }
+    }
+
+    /// Whether this one is of another run than the first, so that it is held against that.
+    #[must_use]
+    pub fn is_later(&self, one: &ComparedTarget) -> bool {
+        self.runs.first().is_some_and(|first| first.name != one.run)
+    }
+
+    /// What was found of a later run's target and the same in the first run.
+    #[must_use]
+    pub fn against_first(&self, later: &ComparedTarget) -> Option<&Pair> {
+        self.comparison.pair(&self.in_first(later)?.name, &later.name)
+    }
+
+    /// The same target in the first run.
+    fn in_first(&self, later: &ComparedTarget) -> Option<&ComparedTarget> {
+        self.targets.iter().find(|one| one.target == later.target && !self.is_later(one))
     }
 
     /// What the worse of a pair lost, in %; `None` where there are too few rounds to tell.
@@ -176,23 +213,21 @@ impl RunsRecord {
         Some(100.0 * if is_by_latency { ratio - 1.0 } else { 1.0 - 1.0 / ratio })
     }
 
-    /// Why the two of a pair that has no interval are not compared.
+    /// Why a later run's target is not compared with that of the first.
     #[must_use]
-    pub fn why_not(&self, pair: &Pair) -> String {
-        match (pair.rounds, self.comparison.ranked_by) {
-            (0, RankedBy::Speed) => "one of them did not carry the rate".to_owned(),
-            (0, RankedBy::Capacity) => "of one of them only a bound is known".to_owned(),
-            (n, _) if n < FEWEST_ROUNDS => {
+    pub fn why_not(&self, later: &ComparedTarget) -> String {
+        let first = self.in_first(later);
+        let lacking = [Some(later), first].into_iter().flatten().find_map(|one| {
+            let (_, lack) = self.comparison.lack([&one.name; 2])?;
+            Some(format!("{} {lack}", one.run))
+        });
+        let rounds = self.against_first(later).map_or(0, |pair| pair.rounds);
+        lacking.unwrap_or_else(|| match rounds {
+            n if n < FEWEST_ROUNDS => {
                 format!("{FEWEST_ROUNDS} rounds of both are needed, and one has {n}")
             }
             _ => "a round of theirs has no expected answer".to_owned(),
-        }
-    }
-
-    /// The target and the run that the comparison calls `name`.
-    #[must_use]
-    pub fn place(&self, name: &str) -> Option<&ComparedTarget> {
-        self.targets.iter().find(|one| one.name == name)
+        })
     }
 }
 
@@ -204,23 +239,29 @@ fn kind(ranked_by: RankedBy) -> &'static str {
     }
 }
 
-/// Target by target, in the order in which the first run that has one names it.
-fn in_order(runs: &[Comparable]) -> Vec<&Measured> {
-    let all = || runs.iter().flat_map(|run| &run.targets);
+/// The later runs that lack a target of the first; or the first, if it lacks one of theirs.
+fn absent(name: &str, first: &Comparable, others: &[Comparable]) -> Vec<Absent> {
+    let lacks: Vec<&Comparable> = match first.has(name) {
+        true => others.iter().filter(|other| !other.has(name)).collect(),
+        false => vec![first],
+    };
+    let absent = |run: &&Comparable| Absent { target: name.to_owned(), run: run.run.name.clone() };
+    lacks.iter().map(absent).collect()
+}
+
+/// The targets' names, in the order in which the first run that has one names it.
+fn names(runs: &[Comparable]) -> Vec<&str> {
     let mut names: Vec<&str> = Vec::new();
-    for measured in all() {
+    for measured in runs.iter().flat_map(|run| &run.targets) {
         if !names.contains(&measured.target.target.as_str()) {
             names.push(&measured.target.target);
         }
     }
-    names.iter().flat_map(|name| all().filter(move |it| it.target.target == **name)).collect()
+    names
 }
 
 /// Each with the same target in the first run, and with nobody else.
 fn comparison(all: &[&Measured], first: &Comparable) -> Comparison {
-    let of = |figures: fn(&Measured) -> &BTreeMap<u32, f64>| -> Vec<_> {
-        all.iter().map(|it| (it.target.name.clone(), figures(it).clone())).collect()
-    };
     let place = |name: &str| all.iter().map(|it| &it.target).find(|it| it.name == name);
     let are_compared = |pair: &Pair| match (place(&pair.better), place(&pair.worse)) {
         (Some(one), Some(other)) => {
@@ -229,16 +270,20 @@ fn comparison(all: &[&Measured], first: &Comparable) -> Comparison {
         }
         _ => false,
     };
-    let rates = of(|it| &it.rates);
-    let compared = compare_by(Test::Welch, &rates);
+    let compared = compare_by(Test::Welch, &each(all, |it| it.rates.clone()));
     let comparison = match first.ranked_by {
         RankedBy::Answers => compared,
-        RankedBy::Speed => {
-            compared.by_speed(&of(|it| &it.speeds)).with_cpu(&of(|it| &it.per_cpu_s))
-        }
-        RankedBy::Capacity => compared.by_capacity(&rates),
+        RankedBy::Speed => compared
+            .by_speed(&each(all, |it| it.speeds.clone()))
+            .with_cpu(&each(all, |it| it.per_cpu_s.clone())),
+        RankedBy::Capacity => compared.by_capacity(),
     };
     comparison.only(are_compared)
+}
+
+/// What each has of something, by its name in the comparison.
+fn each<T>(all: &[&Measured], figures: fn(&Measured) -> T) -> Vec<(String, T)> {
+    all.iter().map(|it| (it.target.name.clone(), figures(it))).collect()
 }
 
 #[cfg(test)]

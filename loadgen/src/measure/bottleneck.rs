@@ -27,7 +27,7 @@ impl Bottleneck {
 
     /// The bottleneck of a round that was measured in this environment; `can_send` is the rate
     /// that the generator was found able to send, in requests/s. `None` where the server is not
-    /// the lab's, so that nobody knows what it did, or where nothing was observed.
+    /// the lab's, so that nobody knows what it did, or where nothing was observed or answered.
     ///
     /// A target at its limit is the bottleneck even where others are at theirs too: it could not
     /// have done more.
@@ -60,7 +60,9 @@ impl Bottleneck {
         };
         let wanted = |name: &String| party(name).map_or(0.0, |party| party.wanted_percent());
         let most = backends.filter(short).max_by(|a, b| wanted(a).total_cmp(&wanted(b)));
-        Some(most.map_or(Self::Nobody, |name| Self::Backend(name.clone())))
+        // Who answers nobody would not answer more users either.
+        let answers = round.total.requests > round.total.errors;
+        most.map(|name| Self::Backend(name.clone())).or(answers.then_some(Self::Nobody))
     }
 
     /// The bottleneck of most of these rounds; of two that are as frequent, the one that spoils
@@ -130,7 +132,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::measure::LinkRecord;
+    use crate::measure::{LinkRecord, Summary};
 
     /// Two CPUs, the target on the second.
     fn environment() -> Environment {
@@ -152,6 +154,7 @@ mod tests {
             ((*name).to_owned(), used)
         });
         RoundRecord {
+            total: Summary { requests: 1, ..Summary::default() },
             resources: resources.collect(),
             cpus_busy_percent: BTreeMap::from([(0, busy[0]), (1, busy[1])]),
             ..RoundRecord::default()
@@ -169,6 +172,15 @@ mod tests {
         // Also where the generator had no time left.
         let services = [("generator", 90.0, 9.0), ("target", 98.0, 1.0)];
         assert_eq!(found([100.0, 99.0], &services), Some(Bottleneck::Target));
+    }
+
+    #[test]
+    fn who_answers_nothing_and_does_nothing_is_not_said_to_be_held_up_by_nobody() {
+        let services = [("generator", 2.0, 0.0), ("target", 0.0, 0.0)];
+        let idle = round([3.0, 1.0], &services);
+        let silent = RoundRecord { total: Summary::default(), ..idle.clone() };
+        let of = |round| Bottleneck::of(round, &environment(), None);
+        assert_eq!((of(&idle), of(&silent)), (Some(Bottleneck::Nobody), None));
     }
 
     #[test]

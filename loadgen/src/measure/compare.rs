@@ -30,9 +30,30 @@ pub struct Comparison {
     /// By how much two measurements of the same server may differ: half the width of the 95 %
     /// confidence interval of their ratio. `None` where different servers were compared.
     pub noise_floor_percent: Option<f64>,
-    /// Targets that were measured and are in no place, because the rate was that of somebody else, or
-    /// their capacity no more than a bound.
+    /// Targets that were measured and are in no place: because the rate was that of somebody else, or
+    /// their capacity no more than a bound, or none of their rounds whole.
     pub unranked: Vec<String>,
+    /// The targets that have no figure to be compared by, and why.
+    #[serde(default)]
+    pub lacking: BTreeMap<String, Lack>,
+}
+
+/// Why a target has no figure to be compared by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[serde(rename_all = "snake_case")]
+pub enum Lack {
+    /// All of its rounds were cut short, or had less load than planned.
+    #[error("has no whole round")]
+    NoWholeRound,
+    /// It left more than a hundredth of what it was asked for in a round of the open model.
+    #[error("did not carry the rate")]
+    RateNotCarried,
+    /// One of its rounds has no median.
+    #[error("has a round with too few answers for a median")]
+    TooFewAnswers,
+    /// Its capacity was not found.
+    #[error("has only a bound of its capacity")]
+    OnlyABound,
 }
 
 /// What tells which target is better.
@@ -108,7 +129,7 @@ pub struct Pair {
 /// Ranks targets by their rounds' rates of expected answers, and holds each against each other.
 ///
 /// The rates are by the round's number: a difference is that of the same rounds, so what slows or
-/// speeds a whole round cancels out of it.
+/// speeds a whole round cancels out of it. Who has none is in no place.
 #[must_use]
 pub fn compare(rates: &[(String, BTreeMap<u32, f64>)]) -> Comparison {
     compare_by(Test::Paired, rates)
@@ -120,6 +141,8 @@ pub fn compare_by(test: Test, rates: &[(String, BTreeMap<u32, f64>)]) -> Compari
     let mut ranked: Vec<(Placing, &BTreeMap<u32, f64>)> =
         rates.iter().map(|(target, rounds)| (placing(target, rounds), rounds)).collect();
     ranked.sort_by(|(a, _), (b, _)| b.rate_per_s.total_cmp(&a.rate_per_s));
+    let none = ranked.iter().filter(|(_, rounds)| rounds.is_empty());
+    let unranked: Vec<String> = none.map(|(placing, _)| placing.target.clone()).collect();
     let best = ranked.first().map_or(0.0, |(placing, _)| placing.rate_per_s);
     for (placing, _) in &mut ranked {
         placing.relative_to_best = if best > 0.0 { placing.rate_per_s / best } else { 0.0 };
@@ -130,9 +153,14 @@ pub fn compare_by(test: Test, rates: &[(String, BTreeMap<u32, f64>)]) -> Compari
         pairs: test.pairs(&named(&ranked)),
         cpu_pairs: Vec::new(),
         scaling: Vec::new(),
-        ranking: ranked.into_iter().map(|(placing, _)| placing).collect(),
+        ranking: ranked
+            .into_iter()
+            .filter(|(_, rounds)| !rounds.is_empty())
+            .map(|(placing, _)| placing)
+            .collect(),
         noise_floor_percent: None,
-        unranked: Vec::new(),
+        lacking: unranked.iter().map(|name| (name.clone(), Lack::NoWholeRound)).collect(),
+        unranked,
     };
     comparison.corrected()
 }
@@ -165,16 +193,22 @@ impl Comparison {
     }
 
     /// The same of targets that were all asked for one rate, by how fast they answered: by one over
-    /// their rounds' median latencies. Who has none, because it did not carry the rate, comes last.
+    /// their rounds' median latencies. Who has none comes last.
     #[must_use]
-    pub fn by_speed(self, speeds: &[(String, BTreeMap<u32, f64>)]) -> Self {
+    pub fn by_speed(mut self, speeds: &[(String, Result<BTreeMap<u32, f64>, Lack>)]) -> Self {
         let none = BTreeMap::new();
-        let of = |target: &str| speeds.iter().find(|(name, _)| name == target);
+        let lacking =
+            speeds.iter().filter_map(|(name, speeds)| Some((name.clone(), speeds.clone().err()?)));
+        self.lacking.extend(lacking);
+        let of = |target: &str| {
+            let speeds = speeds.iter().find(|(name, _)| name == target);
+            speeds.and_then(|(_, speeds)| speeds.as_ref().ok())
+        };
         let mut ranked: Vec<(Placing, &BTreeMap<u32, f64>)> = self
             .ranking
             .into_iter()
             .map(|placing| {
-                let rounds = of(&placing.target).map_or(&none, |(_, rounds)| rounds);
+                let rounds = of(&placing.target).unwrap_or(&none);
                 (placing, rounds)
             })
             .collect();
@@ -188,13 +222,17 @@ impl Comparison {
         comparison.corrected()
     }
 
-    /// The same of capacities. Of whom only a bound is known has none, and is in no place.
+    /// The same of capacities: who has none has only a bound.
     #[must_use]
-    pub fn by_capacity(mut self, capacities: &[(String, BTreeMap<u32, f64>)]) -> Self {
-        let bounds = capacities.iter().filter(|(_, found)| found.is_empty());
-        self.unranked = bounds.map(|(name, _)| name.clone()).collect();
-        self.ranking.retain(|placing| !self.unranked.contains(&placing.target));
+    pub fn by_capacity(mut self) -> Self {
+        self.lacking.values_mut().for_each(|lack| *lack = Lack::OnlyABound);
         Self { ranked_by: RankedBy::Capacity, ..self }
+    }
+
+    /// Which of these two has no figure to be compared by, and why.
+    #[must_use]
+    pub fn lack<'a>(&self, two: [&'a str; 2]) -> Option<(&'a str, Lack)> {
+        two.into_iter().find_map(|name| Some((name, *self.lacking.get(name)?)))
     }
 
     /// The same with only those pairs that `are_compared`.

@@ -30,7 +30,7 @@ mod trend;
 mod verdict;
 
 pub use across::{
-    COMPARE_SCHEMA, Comparable, ComparedRun, ComparedTarget, NotComparable, Regression, RunsRecord,
+    Absent, COMPARE_SCHEMA, Comparable, ComparedRun, ComparedTarget, NotComparable, Regression, RunsRecord,
     Unlike,
 };
 pub use body_sizes::BodySizes;
@@ -38,7 +38,7 @@ pub use capacity::{
     Bound, CAPACITY_SCHEMA, Capacity, CapacityRecord, CapacityRound, CapacityTarget, CurvePoint,
     Judgement, Limits, Search, SearchRecord, TrialRecord, Tried, compare_capacities, curve, knee,
 };
-pub use compare::{Cell, Comparison, Pair, Placing, RankedBy, Test, compare};
+pub use compare::{Cell, Comparison, Lack, Pair, Placing, RankedBy, Test, compare};
 pub use counts::Counts;
 pub use distribution::Distribution;
 pub use figures::{rates, requests_per_cpu_s, speeds};

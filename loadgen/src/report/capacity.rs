@@ -154,7 +154,7 @@ pub fn conclusion(record: &CapacityRecord) -> Vec<String> {
     if let Some(comparison) = &record.comparison {
         let two = comparison.ranking.windows(2);
         let pair = |two: &[Placing]| comparison.pair(&two[0].target, &two[1].target);
-        out.extend(conclude(&two.filter_map(pair).collect::<Vec<_>>(), &[], comparison.ranked_by));
+        out.extend(conclude(&two.filter_map(pair).collect::<Vec<_>>(), &[], comparison));
     }
     out
 }
@@ -182,7 +182,7 @@ fn bound(record: &CapacityRecord, target: &CapacityTarget) -> Option<String> {
             target.rounds.iter().filter(|round| round.bound == Bound::Below).count(),
             target.rounds.len(),
             rate(record.search.lowest_per_s),
-            duration(Duration::from_secs_f64(record.search.duration_s))
+            duration(Duration::try_from_secs_f64(record.search.duration_s).unwrap_or_default())
         )),
     }
 }

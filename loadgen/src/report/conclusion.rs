@@ -2,15 +2,20 @@
 
 use super::matrix::scaling;
 use super::ratio::{times, what_it_takes};
-use crate::measure::{Comparison, FEWEST_ROUNDS, NoiseFloor, Pair, RankedBy, RunRecord};
+use crate::measure::{Comparison, FEWEST_ROUNDS, Lack, NoiseFloor, Pair, RankedBy, RunRecord};
 
 /// A sentence for each two neighbours of the ranking.
 pub fn conclusion(record: &RunRecord) -> Vec<String> {
     let Some(comparison) = &record.comparison else { return Vec::new() };
     let pairs = neighbours(record, comparison);
-    let mut out = conclude(&pairs, &comparison.scaling, comparison.ranked_by);
+    let mut out = conclude(&pairs, &comparison.scaling, comparison);
     out.extend(cpu_neighbours(record, comparison).into_iter().filter_map(of_cpu));
     out.extend(scaling(record));
+    let short = |(name, lack): (&String, &Lack)| match lack {
+        Lack::NoWholeRound => Some(format!("{name} {lack}: it is in no ranking")),
+        _ => None,
+    };
+    out.extend(comparison.lacking.iter().filter_map(short));
     if let Some(percent) = comparison.noise_floor_percent {
         out.push(noise_floor(percent, pairs.iter().any(|pair| pair.shown)));
     }
@@ -24,14 +29,15 @@ pub fn conclusion(record: &RunRecord) -> Vec<String> {
     out
 }
 
-/// A sentence for each of these pairs, of what they were ranked by; one for all of them, and for `others` that are told elsewhere, where they have too few rounds.
-pub fn conclude(pairs: &[&Pair], others: &[Pair], ranked_by: RankedBy) -> Vec<String> {
+/// A sentence for each of these pairs of a comparison; one for all of them, and for `others` that are told
+/// elsewhere, where they have too few rounds.
+pub fn conclude(pairs: &[&Pair], others: &[Pair], comparison: &Comparison) -> Vec<String> {
     let mut all = pairs.iter().copied().chain(others).peekable();
     match all.peek().copied() {
         Some(first) if first.rounds > 0 && all.all(|p| is_short(p) && p.rounds == first.rounds) => {
             vec![format!("{}: {FEWEST_ROUNDS} are needed", too_few(first))]
         }
-        _ => pairs.iter().map(|pair| sentence(pair, ranked_by)).collect(),
+        _ => pairs.iter().map(|pair| sentence(pair, comparison)).collect(),
     }
 }
 
@@ -119,19 +125,21 @@ fn too_few(pair: &Pair) -> String {
 }
 
 /// What the rounds of both tell.
-fn sentence(pair: &Pair, ranked_by: RankedBy) -> String {
+fn sentence(pair: &Pair, comparison: &Comparison) -> String {
     let Pair { better, worse, .. } = pair;
+    if let Some((who, lack)) = comparison.lack([worse, better]) {
+        let what =
+            if comparison.ranked_by == RankedBy::Speed { "its latencies are" } else { "it is" };
+        return format!("{who} {lack}: {what} not compared");
+    }
     match (pair.ratio, pair.confidence_95) {
-        (None, _) if ranked_by == RankedBy::Speed => {
-            format!("{worse} did not carry the rate: its latencies are not compared")
-        }
         _ if is_short(pair) => {
             let few = too_few(pair);
             format!("{better} and {worse}: {few} between them, {FEWEST_ROUNDS} are needed")
         }
         (Some(ratio), Some([low, high])) if pair.shown => {
             let [ratio, low, high] = times([ratio, low, high]);
-            match ranked_by {
+            match comparison.ranked_by {
                 RankedBy::Answers => {
                     format!("{better} serves {ratio} times the requests of {worse} ({low}–{high})")
                 }
@@ -157,6 +165,7 @@ fn sentence(pair: &Pair, ranked_by: RankedBy) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::measure::compare;
 
     fn pair(ratio: f64, confidence_95: [f64; 2]) -> Pair {
         Pair {
@@ -173,10 +182,15 @@ mod tests {
         }
     }
 
+    fn ranked_by(ranked_by: RankedBy, lacking: &[(&str, Lack)]) -> Comparison {
+        let lacking = lacking.iter().map(|(name, lack)| ((*name).to_owned(), *lack)).collect();
+        Comparison { ranked_by, lacking, ..compare(&[]) }
+    }
+
     #[test]
     fn a_ratio_that_was_shown_never_looks_like_one() {
         let shown = |ratio, ends| {
-            let sentence = sentence(&pair(ratio, ends), RankedBy::Answers);
+            let sentence = sentence(&pair(ratio, ends), &ranked_by(RankedBy::Answers, &[]));
             let sentence = sentence.replace("sanic serves ", "");
             sentence.replace(" times the requests of quart", "")
         };
@@ -207,11 +221,18 @@ mod tests {
 
     #[test]
     fn at_one_rate_it_is_latencies_that_are_compared() {
-        let shown = sentence(&pair(1.5, [1.2, 1.9]), RankedBy::Speed);
+        let shown = sentence(&pair(1.5, [1.2, 1.9]), &ranked_by(RankedBy::Speed, &[]));
         assert_eq!(shown, "sanic answers 1.50 times as fast as quart (1.20–1.90), by the median");
         let lost = Pair { ratio: None, rounds: 0, ..pair(1.0, [1.0, 1.0]) };
-        let lost = sentence(&lost, RankedBy::Speed);
-        assert_eq!(lost, "quart did not carry the rate: its latencies are not compared");
+        let said = |lacking| sentence(&lost, &ranked_by(RankedBy::Speed, &[lacking]));
+        assert_eq!(
+            said(("quart", Lack::RateNotCarried)),
+            "quart did not carry the rate: its latencies are not compared"
+        );
+        assert_eq!(
+            said(("sanic", Lack::TooFewAnswers)),
+            "sanic has a round with too few answers for a median: its latencies are not compared"
+        );
     }
 
     #[test]
@@ -219,7 +240,7 @@ mod tests {
         let said = |more| {
             let pair =
                 Pair { shown: false, more_rounds_for_5_percent: more, ..pair(1.0, [0.9, 1.1]) };
-            sentence(&pair, RankedBy::Answers)
+            sentence(&pair, &ranked_by(RankedBy::Answers, &[]))
                 .replace("no difference between sanic and quart could be shown", "")
         };
         assert_eq!(said(Some(0)), "; one of 5 % most likely would have been");

@@ -114,12 +114,12 @@ pub fn table(header: &[&str], rows: &[Vec<String>]) -> String {
 }
 
 /// What comes from outside looks as it is: no cell ends early, and nothing becomes a tag or a style.
-fn escaped(text: &str) -> String {
+pub fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
             '\n' | '\r' => out.push(' '),
-            '|' | '*' | '_' | '<' | '[' | ']' | '\\' => out.extend(['\\', c]),
+            '|' | '*' | '_' | '`' | '<' | '[' | ']' | '\\' => out.extend(['\\', c]),
             c => out.push(c),
         }
     }

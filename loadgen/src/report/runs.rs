@@ -3,7 +3,7 @@
 use super::capacity::figure;
 use super::csv::{known, table as csv_table};
 use super::format::{count, half_width, milliseconds, paragraphs, precise, rate, wrap};
-use super::markdown::{list, sections, table as markdown_table, titled};
+use super::markdown::{escaped, list, sections, table as markdown_table, titled};
 use super::ratio::{times, what_it_takes};
 use super::table::lay_out;
 use crate::measure::{
@@ -75,7 +75,7 @@ pub fn compared_markdown(record: &RunsRecord) -> String {
         ],
     };
     sections(&[
-        format!("**{}**", headline(record)),
+        format!("**{}**", escaped(&headline(record))),
         markdown_table(header, &rows),
         list(conclusion(record).into_iter().chain(judgement(record))),
         titled("Before you believe it:", list(warnings(record))),
@@ -110,7 +110,8 @@ pub fn compared_csv(record: &RunsRecord) -> String {
                 (None, Some(placing)) => (Some(placing.rate_per_s), placing.confidence_95_per_s),
                 (None, None) => (None, None),
             };
-            let pair = record.comparison.pairs.iter().find(|pair| is_later(record, pair, one));
+            let pair = Some(one).filter(|one| record.is_later(one));
+            let pair = pair.and_then(|one| record.against_first(one));
             let [ratio, low, high] = pair.map(|pair| to_first(pair, one)).unwrap_or_default();
             writer.write_record([
                 one.target.clone(),
@@ -183,12 +184,6 @@ fn placing<'a>(record: &'a RunsRecord, one: &ComparedTarget) -> Option<&'a Placi
     record.comparison.ranking.iter().find(|placing| placing.target == one.name)
 }
 
-/// Whether `one` is the later of a pair.
-fn is_later(record: &RunsRecord, pair: &Pair, one: &ComparedTarget) -> bool {
-    let is_first = record.runs.first().is_some_and(|run| run.name == one.run);
-    !is_first && [&pair.better, &pair.worse].contains(&&one.name)
-}
-
 /// The ratio of the later to the first, and the ends of its interval.
 fn to_first(pair: &Pair, later: &ComparedTarget) -> [Option<f64>; 3] {
     let [low, high] = pair.confidence_95.map_or([None; 2], |ends| ends.map(Some));
@@ -200,20 +195,20 @@ fn to_first(pair: &Pair, later: &ComparedTarget) -> [Option<f64>; 3] {
 
 /// A sentence for each target and later run.
 fn conclusion(record: &RunsRecord) -> Vec<String> {
-    let sentence = |one: &ComparedTarget| {
-        let pairs = &record.comparison.pairs;
-        let pair = pairs.iter().find(|pair| is_later(record, pair, one))?;
-        Some(format!("{}: {}", one.target, found(record, pair, one)))
-    };
-    record.targets.iter().filter_map(sentence).collect()
+    let later = record.targets.iter().filter(|one| record.is_later(one));
+    later.map(|one| format!("{}: {}", one.target, found(record, one))).collect()
 }
 
-fn found(record: &RunsRecord, pair: &Pair, later: &ComparedTarget) -> String {
+fn found(record: &RunsRecord, later: &ComparedTarget) -> String {
     let first = record.runs.first().map_or("", |run| run.name.as_str());
     let run = &later.run;
-    let [Some(ratio), Some(low), Some(high)] = to_first(pair, later) else {
-        let why = record.why_not(pair);
-        return format!("{run} and {first} are not compared: {why}");
+    let pair = record.against_first(later);
+    let compared = pair.and_then(|pair| {
+        let [Some(ratio), Some(low), Some(high)] = to_first(pair, later) else { return None };
+        Some((pair, [ratio, low, high]))
+    });
+    let Some((pair, [ratio, low, high])) = compared else {
+        return format!("{run} and {first} are not compared: {}", record.why_not(later));
     };
     if !pair.shown {
         let none = format!("no difference between {run} and {first} could be shown");
@@ -269,5 +264,15 @@ fn warnings(record: &RunsRecord) -> Vec<String> {
             format!("{}: {who}{}", run.name, verdict.message)
         })
     });
-    [INTERLEAVED.to_owned()].into_iter().chain(unlike).chain(verdicts).collect()
+    let cut = record.runs.iter().flat_map(|run| {
+        let degraded = run.degraded.iter().map(move |why| format!("{}: degraded: {why}", run.name));
+        let interrupted = run.interrupted.then(|| {
+            format!("{}: interrupted: only what was measured until then is here", run.name)
+        });
+        degraded.chain(interrupted)
+    });
+    let absent =
+        record.absent.iter().map(|it| format!("{}: {} was not measured", it.run, it.target));
+    let all = [INTERLEAVED.to_owned()].into_iter().chain(unlike).chain(verdicts);
+    all.chain(cut).chain(absent).collect()
 }

@@ -162,6 +162,25 @@ pub async fn ill_behaved(answer: &'static [u8]) -> SocketAddr {
     address
 }
 
+/// A server that answers the first request on each of its first `answered` connections, and nothing
+/// else.
+pub async fn silent(answered: usize) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        let mut open = Vec::new();
+        while let Ok((mut stream, _)) = listener.accept().await {
+            if open.len() < answered {
+                let mut head = [0; 4096];
+                let _ = stream.read(&mut head).await;
+                let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").await;
+            }
+            open.push(stream);
+        }
+    });
+    address
+}
+
 /// An address on loopback at which nobody listens.
 pub fn dead_address() -> SocketAddr {
     std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()

@@ -189,6 +189,26 @@ async fn the_same_seed_sends_the_same_data_on_any_number_of_workers() {
     assert_eq!(sent[0], sent[1]);
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_answers_nothing_in_time_passes_nothing() {
+    let address = crate::common::silent(1).await;
+    let project =
+        Project::real().file("mine.toml", &format!("{STEP}[thresholds]\nerror_rate = \"< 1%\"\n"));
+    let url = format!("--url=http://{address}");
+    let fixed = ["-s=mine.toml", "--users=4", "--warmup=0s", "--duration=500ms", "--format=json"];
+    let finished = tokio::task::block_in_place(|| project.run(&[&fixed[..], &[&url]].concat()));
+    assert_eq!(finished.code, Some(1), "{}", finished.said());
+    let document = finished.json();
+    let total = &document["targets"][0]["total"];
+    assert_eq!((&total["requests"], &total["cancelled"]), (&0.into(), &4.into()), "{total}");
+    let verdict = &document["verdicts"][0];
+    assert_eq!(verdict["kind"], "nothing_answered", "{verdict}");
+    assert_eq!(verdict["message"], "no request was answered before the end of its round");
+    let threshold = &document["thresholds"][0];
+    let expected = (&Value::Null, &Value::Bool(false));
+    assert_eq!((&threshold["measured"], &threshold["passed"]), expected, "{threshold}");
+}
+
 /// Four users of a server that stalls for one second in four: they send nothing meanwhile, so that
 /// only four of their thousands of requests see it.
 #[tokio::test(flavor = "multi_thread")]

@@ -60,7 +60,7 @@ pub fn build(job: &Job, measured: &Measured, context: Context<'_>) -> RunRecord 
         command: command_line(),
         environment: context.environment,
         load: load(job, measured.workers),
-        comparison: comparison::of(job, &targets, measured.stopped_early.is_some()),
+        comparison: comparison::of(job, &targets),
         thresholds,
         targets,
         calibration: measured.calibration,

@@ -36,7 +36,8 @@ pub fn judge(
     thresholds.iter().map(record).collect()
 }
 
-/// The value that a threshold speaks of, in its metric's unit; `None` where samples are too few.
+/// The value that a threshold speaks of, in its metric's unit; `None` where samples are too few, and
+/// where there are errors of nothing.
 pub fn measured(
     threshold: &Threshold,
     steps: &[Step],
@@ -54,7 +55,7 @@ pub fn measured(
         Metric::Percentile(p) => of.answered.quantile(p / 100.0).map(|us| us as f64),
         Metric::Mean => of.answered.mean(),
         Metric::Max => of.answered.max().map(|us| us as f64),
-        Metric::ErrorRate => Some(of.error_rate()),
+        Metric::ErrorRate => (of.requests() > 0).then(|| of.error_rate()),
         Metric::Rate => Some(per_second(of.answered.len() as f64)),
         Metric::Unsent => Some(of.unsent as f64),
         Metric::Counter(name) => counted(name),

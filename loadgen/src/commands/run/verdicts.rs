@@ -105,8 +105,12 @@ fn stopped_early(stopped: &StoppedEarly) -> Verdict {
 
 fn nothing_answered(target: &TargetRecord) -> Option<Verdict> {
     let total = &target.total;
-    (total.requests > 0 && total.requests == total.errors).then(|| {
-        let message = "no request was answered as expected".to_owned();
+    let sent = total.requests + total.cancelled + total.unsent;
+    (sent > 0 && total.requests == total.errors).then(|| {
+        let message = match total.requests {
+            0 => "no request was answered before the end of its round".to_owned(),
+            _ => "no request was answered as expected".to_owned(),
+        };
         verdict(target, VerdictKind::NothingAnswered, message, "look into the server's log")
     })
 }

@@ -7,10 +7,10 @@ use serde::Serialize;
 use super::unlike::Leaves;
 use super::{ComparedRun, ComparedTarget};
 use crate::measure::capacity::{CapacityRecord, CapacityTarget, SearchRecord};
-use crate::measure::compare::RankedBy;
+use crate::measure::compare::{Lack, RankedBy};
 use crate::measure::figures::{rates, requests_per_cpu_s, speeds};
 use crate::measure::record::{RunRecord, TargetRecord};
-use crate::measure::verdict::VerdictKind;
+use crate::measure::verdict::{Verdict, VerdictKind};
 
 /// A saved result, by a name of its own.
 #[derive(Debug, Clone)]
@@ -29,7 +29,7 @@ pub(super) struct Measured {
     /// Its expected answers per second, by the round's number; of a search what the rounds found.
     pub rates: BTreeMap<u32, f64>,
     /// How fast it answered, in the open model.
-    pub speeds: BTreeMap<u32, f64>,
+    pub speeds: Result<BTreeMap<u32, f64>, Lack>,
     /// The expected answers for a second of its CPU, in the open model.
     pub per_cpu_s: BTreeMap<u32, f64>,
 }
@@ -46,13 +46,18 @@ impl Comparable {
         }
         let steps = record.targets.iter().flat_map(|target| &target.steps);
         leaves.add("steps", &steps.map(|step| step.name.as_str()).collect::<BTreeSet<_>>());
-        let said = record.verdicts.iter().filter(|it| it.kind != VerdictKind::TooFewSamples);
+        // That it was interrupted is told by a field of its own, as it is of searches.
+        let is_told = |it: &&Verdict| {
+            !matches!(it.kind, VerdictKind::TooFewSamples | VerdictKind::Interrupted)
+        };
         Self {
             run: ComparedRun {
                 name: name.to_owned(),
                 started: record.started.clone(),
                 scenario: record.scenario.clone(),
-                verdicts: said.cloned().collect(),
+                verdicts: record.verdicts.iter().filter(is_told).cloned().collect(),
+                degraded: record.degraded.as_ref().map(|degraded| degraded.reason.clone()),
+                interrupted: record.interrupted,
             },
             ranked_by: if is_open { RankedBy::Speed } else { RankedBy::Answers },
             targets: record.targets.iter().map(|it| Measured::in_run(name, it)).collect(),
@@ -75,11 +80,25 @@ impl Comparable {
                 started: record.started.clone(),
                 scenario: record.scenario.clone(),
                 verdicts: Vec::new(),
+                degraded: record.degraded.as_ref().map(|degraded| degraded.reason.clone()),
+                interrupted: record.interrupted,
             },
             ranked_by: RankedBy::Capacity,
             targets: record.targets.iter().map(|it| Measured::in_search(name, it)).collect(),
             leaves,
         }
+    }
+}
+
+impl Comparable {
+    /// What was measured of the target of this name.
+    pub(super) fn target(&self, name: &str) -> Option<&Measured> {
+        self.targets.iter().find(|measured| measured.target.target == name)
+    }
+
+    /// Whether anything was.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.target(name).is_some()
     }
 }
 
@@ -127,7 +146,7 @@ impl Measured {
                 knee_per_s: knee.map(|knee| knee.rate_per_s),
             },
             rates: record.found_per_s(),
-            speeds: BTreeMap::new(),
+            speeds: Err(Lack::OnlyABound),
             per_cpu_s: BTreeMap::new(),
         }
     }

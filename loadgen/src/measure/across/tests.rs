@@ -100,6 +100,69 @@ fn too_few_rounds_are_no_verdict() {
 }
 
 #[test]
+fn rounds_that_were_not_whole_pass_no_gate() {
+    let mut cut = target("a", &RATES.map(|rate| rate * 0.75));
+    cut.rounds.iter_mut().for_each(|round| round.whole = false);
+    let runs = [run("before", vec![target("a", &RATES)]), run("after", vec![cut])];
+    let judged = compare(&runs).unwrap().judged(5.0);
+    assert_eq!(judged.regressions, []);
+    assert_eq!(judged.unjudged, ["a in after: after has no whole round"]);
+    assert_eq!(judged.comparison.unranked, ["a (after)"]);
+}
+
+#[test]
+fn what_was_not_measured_again_passes_no_gate() {
+    let [a, b, c] = ["a", "b", "c"].map(|name| target(name, &RATES));
+    let runs =
+        [run("before", vec![a.clone(), b]), run("after", vec![a]), run("later", vec![c.clone()])];
+    let judged = compare(&runs).unwrap().judged(5.0);
+    let absent: Vec<(&str, &str)> =
+        judged.absent.iter().map(|it| (&*it.target, &*it.run)).collect();
+    assert_eq!(absent, [("a", "later"), ("b", "after"), ("b", "later"), ("c", "before")]);
+    assert_eq!(
+        judged.unjudged,
+        ["a in later", "b in after", "b in later"].map(|it| format!("{it}: it was not measured"))
+    );
+    // What only later runs have in common is nothing to hold against the first.
+    let runs = [
+        run("before", vec![target("a", &RATES)]),
+        run("after", vec![c.clone()]),
+        run("later", vec![c]),
+    ];
+    assert_eq!(compare(&runs), Err(NotComparable::NothingInCommon("before".to_owned())));
+}
+
+/// A run at 500 requests/s in which each round has so many of the answers and this median, in µs.
+fn at_a_rate(name: &str, answered: u64, p50: Option<u64>) -> (String, RunRecord) {
+    let mut measured = target("a", &RATES);
+    for round in &mut measured.rounds {
+        round.total.requests = answered;
+        round.total.cancelled = 1_000 - answered;
+        round.total.latency_us.p50 = p50.map(|us| us + u64::from(round.round));
+    }
+    let (name, mut record) = run(name, vec![measured]);
+    record.load.rate_per_s = Some(500.0);
+    (name, record)
+}
+
+#[test]
+fn why_latencies_are_not_compared_is_the_reason_and_not_a_guess() {
+    let why = |after: (String, RunRecord)| {
+        let runs = [at_a_rate("before", 1_000, Some(2_000)), after];
+        compare(&runs).unwrap().judged(5.0).unjudged
+    };
+    assert_eq!(why(at_a_rate("after", 1_000, Some(2_001))), [""; 0]);
+    assert_eq!(
+        why(at_a_rate("after", 900, Some(2_000))),
+        ["a in after: after did not carry the rate"]
+    );
+    assert_eq!(
+        why(at_a_rate("after", 1_000, None)),
+        ["a in after: after has a round with too few answers for a median"]
+    );
+}
+
+#[test]
 fn what_differs_is_named_with_what_it_is_in_each() {
     let mut runs =
         [run("before", vec![target("a", &RATES)]), run("after", vec![target("a", &RATES)])];

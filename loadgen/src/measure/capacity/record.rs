@@ -202,7 +202,7 @@ pub fn compare_capacities(targets: &[CapacityTarget]) -> Option<Comparison> {
     let found = targets.iter().filter(|target| target.capacity.bound == Bound::Found);
     let rates: Vec<(String, BTreeMap<u32, f64>)> =
         found.map(|target| (target.name.clone(), target.found_per_s())).collect();
-    (rates.len() > 1).then(|| compare(&rates).by_capacity(&rates))
+    (rates.len() > 1).then(|| compare(&rates).by_capacity())
 }
 
 #[cfg(test)]

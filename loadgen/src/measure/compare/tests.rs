@@ -130,6 +130,8 @@ fn a_round_without_an_answer_is_compared_with_nothing() {
 #[test]
 fn one_round_has_no_interval_and_nothing_divides_by_zero() {
     let comparison = compared(&[("a", &[0.0]), ("b", &[])]);
+    assert_eq!((comparison.ranking.len(), &*comparison.unranked), (1, &["b".to_owned()][..]));
+    assert_eq!(comparison.lack(["a", "b"]), Some(("b", Lack::NoWholeRound)));
     assert_eq!(comparison.ranking[0].confidence_95_per_s, None);
     assert_eq!(comparison.ranking[0].relative_to_best, 0.0);
     assert_eq!(comparison.pairs[0].ratio, None);
@@ -142,12 +144,18 @@ fn at_one_rate_the_fastest_is_best_and_who_did_not_carry_it_last() {
     };
     let rates =
         [named("slow", &[500.0; 5]), named("fast", &[499.0; 5]), named("lost", &[499.5; 5])];
+    let carried = |name, speeds| {
+        let (name, speeds) = named(name, speeds);
+        (name, Ok(speeds))
+    };
     let speeds = [
-        named("slow", &noisy(400.0, 0.02, 0)),
-        named("fast", &noisy(800.0, 0.02, 1)),
-        named("lost", &[]),
+        carried("slow", &noisy(400.0, 0.02, 0)),
+        carried("fast", &noisy(800.0, 0.02, 1)),
+        ("lost".to_owned(), Err(Lack::RateNotCarried)),
     ];
     let comparison = compare(&rates).by_speed(&speeds);
+    assert_eq!(comparison.lack(["fast", "lost"]), Some(("lost", Lack::RateNotCarried)));
+    assert_eq!(comparison.lack(["fast", "slow"]), None);
     let order: Vec<&str> = comparison.ranking.iter().map(|p| p.target.as_str()).collect();
     assert_eq!(order, ["fast", "slow", "lost"]);
     let pair = comparison.pair("slow", "fast").unwrap();

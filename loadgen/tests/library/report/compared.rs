@@ -1,6 +1,8 @@
 //! Saved runs held against each other, made from records built by hand.
 
-use loadgen::measure::{Bound, CapacityTarget, Comparable, RunRecord, RunsRecord};
+use loadgen::measure::{
+    Bound, CapacityTarget, Comparable, Degraded, RunRecord, RunsRecord, Verdict, VerdictKind,
+};
 use loadgen::report::{compared, compared_csv, compared_markdown};
 
 use super::capacity::{record as search, target as searched};
@@ -75,13 +77,47 @@ fn capacities_are_compared_in_words_of_their_own() {
 fn a_bound_is_compared_with_nothing_and_passes_no_gate() {
     let bound = searched("sanic", &FOUND.map(|rate| rate / 2.0), Bound::AtLeast, true);
     let record = of_searches(searched("sanic", &FOUND, Bound::Found, true), bound);
-    let why = "of one of them only a bound is known";
+    let why = "after has only a bound of its capacity";
     assert_eq!(record.unjudged, [format!("sanic in after: {why}")]);
     let text = compared(&record);
     assert!(text.contains("≥ 730"), "{text}");
     assert_eq!(record.comparison.unranked, ["sanic (after)"]);
     let rows = compared_csv(&record);
     assert!(rows.lines().nth(2).unwrap().ends_with(",at_least"), "{rows}");
+}
+
+#[test]
+fn what_was_cut_short_is_said_to_be() {
+    let target = || vec![searched("sanic", &FOUND, Bound::Found, true)];
+    let [whole, mut cut] = [search("process", target()), search("process", target())];
+    cut.interrupted = true;
+    cut.degraded = Some(Degraded { reason: "worker 1 was lost".to_owned(), lost: Vec::new() });
+    let runs = [Comparable::search("before", &whole), Comparable::search("after", &cut)];
+    let record = RunsRecord::of(&runs).unwrap();
+    let text = compared(&record);
+    assert!(text.contains(" ! after: degraded: worker 1 was lost\n"), "{text}");
+    assert!(text.contains(" ! after: interrupted: only what was measured"), "{text}");
+    assert!(!text.contains("before: "), "{text}");
+}
+
+#[test]
+fn an_interrupted_run_is_said_to_be_once() {
+    let of = |interrupted| {
+        let mut record = record(vec![target("sanic", &FOUND)]);
+        if interrupted {
+            record.interrupted = true;
+            record.verdicts.push(Verdict {
+                kind: VerdictKind::Interrupted,
+                target: None,
+                message: "the run was interrupted".to_owned(),
+                advice: String::new(),
+            });
+        }
+        record
+    };
+    let runs = [Comparable::run("before", &of(false)), Comparable::run("after", &of(true))];
+    let text = compared(&RunsRecord::of(&runs).unwrap());
+    assert_eq!(text.matches("interrupted").count(), 1, "{text}");
 }
 
 #[test]

@@ -196,9 +196,11 @@ fn at_a_rate() -> RunRecord {
     let mut speeds = Vec::new();
     for ((target, us), noise) in targets.iter_mut().zip([240.0, 400.0]).zip(noise) {
         let cpu_us = noise.map(|percent| us * (1.0 + percent / 100.0));
-        let per_round = |figure: fn(f64) -> f64| (1..).zip(cpu_us.map(figure)).collect();
+        let per_round = |figure: fn(f64) -> f64| -> BTreeMap<u32, f64> {
+            (1..).zip(cpu_us.map(figure)).collect()
+        };
         thrift.push((target.name.clone(), per_round(|us| 1e6 / us)));
-        speeds.push((target.name.clone(), per_round(|us| 1e5 / us)));
+        speeds.push((target.name.clone(), Ok(per_round(|us| 1e5 / us))));
         target.resources = BTreeMap::from([
             ("generator".to_owned(), used(0.4, 20_000_000).over(1_500)),
             ("redis".to_owned(), used(0.052, 12_300_000).over(1_500)),
