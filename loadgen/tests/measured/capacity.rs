@@ -138,6 +138,28 @@ async fn an_interrupt_keeps_the_trials_until_then() {
     assert_gone(&pids, Duration::from_secs(1));
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn who_is_killed_leaves_the_rounds_that_were_over() {
+    let _alone = crate::ALONE.lock().await;
+    let server = Serial::start().await;
+    let project = Project::real().file("mine.toml", STEP);
+    let arguments = ["capacity", "--scenario=mine.toml", "--url", &server.url, "--rounds=9"];
+    let short = ["--warmup=100ms", "--duration=300ms", "--precision=30", "--out=run"];
+    let mut child = project.command(&[&arguments[..], &short].concat()).spawn().unwrap();
+    let deadline = Instant::now() + Duration::from_secs(120);
+    while !project.path("run/capacity.json").exists() {
+        assert!(Instant::now() < deadline, "the first round has no end");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let shown = tokio::task::block_in_place(|| project.run(&["report", "run", "--format=json"]));
+    assert_eq!(shown.code, Some(0), "{}", shown.said());
+    let document = shown.json();
+    assert_eq!(document["interrupted"], true);
+    assert!(!document["targets"][0]["rounds"].as_array().unwrap().is_empty(), "{document}");
+}
+
 #[test]
 fn a_real_target_is_searched_and_started_afresh_after_a_rate_that_it_did_not_carry() {
     let _alone = crate::ALONE.blocking_lock();

@@ -92,7 +92,8 @@ async fn execute(
     };
     let mut session =
         Session::new(&quest.job, lab, &mut progress, &layout, folder.path(), interrupt.clone());
-    let (searched, environment) = search(quest, &mut session, &layout, &interrupt).await;
+    let (searched, environment) =
+        search(quest, &mut session, &layout, (folder, started), &interrupt).await;
     if searched.is_empty() {
         session.close().await;
         return searched.failure.map_or_else(|| Ok(nothing_measured(&mut progress)), Err);
@@ -116,6 +117,7 @@ async fn search(
     quest: &Quest,
     session: &mut Session<'_>,
     layout: &Layout,
+    (folder, started): (&RunFolder, SystemTime),
     interrupt: &CancellationToken,
 ) -> (Searched, crate::measure::Environment) {
     let mut searched = Searched::new(quest.job.names().len());
@@ -130,7 +132,7 @@ async fn search(
     let environment = environment(&quest.job, session.lab(), layout, &backends);
     let result = match calibration {
         Ok(calibration) => {
-            let place = Place { environment: &environment, calibration };
+            let place = Place { environment: &environment, calibration, folder, started };
             Rounds::new(quest, session, place, interrupt, &mut searched).run().await
         }
         Err(stopped) => Err(stopped),

@@ -8,6 +8,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::Quest;
 use super::criteria::judge;
+use super::record::{Context as Found, record as found};
+use crate::commands::run::folder::RunFolder;
 use crate::commands::run::measured::{Loaded, Measured, Round, held};
 use crate::commands::run::order::order;
 use crate::commands::run::record::{self, Context};
@@ -68,12 +70,16 @@ pub struct Rounds<'q, 's, 'a> {
     searched: &'s mut Searched,
 }
 
-/// Where the search is made.
+/// Where the search is made, and kept.
 pub struct Place<'q> {
     /// The machine and what runs on it.
     pub environment: &'q Environment,
     /// What the generator can send there at most.
     pub calibration: Option<Calibration>,
+    /// Where what was found is saved after each round, as a search that was interrupted.
+    pub folder: &'q RunFolder,
+    /// When the search began.
+    pub started: SystemTime,
 }
 
 /// The target that is up, in a round.
@@ -108,9 +114,19 @@ impl<'q, 's, 'a> Rounds<'q, 's, 'a> {
             {
                 self.expect(number, u32::try_from(targets - turn).unwrap_or(u32::MAX));
                 self.round(target, number).await?;
+                self.keep();
             }
         }
         Ok(())
+    }
+
+    /// Saves what was found so far: whoever kills loadgen takes no more of it along than a round.
+    fn keep(&self) {
+        let Place { environment, folder, started, .. } = self.place;
+        let (lab, environment) = (self.session.lab(), environment.clone());
+        let context = Found { environment, lab, started, interrupted: true };
+        // Why it can't be saved is told at the end.
+        let _ = folder.save_capacity(&found(self.quest, self.searched, context));
     }
 
     /// Tells the progress about how many trials are still to come, with so many targets left in

@@ -16,34 +16,38 @@ pub const RECORDS: [&str; 2] = ["run.json", "capacity.json"];
 
 /// A folder that exists and can be written to.
 #[derive(Debug)]
-pub struct RunFolder(PathBuf);
+pub struct RunFolder {
+    path: PathBuf,
+    /// Whether it was not there before.
+    made: bool,
+}
 
 impl RunFolder {
     /// Makes `out`, or `runs/TIME-SCENARIO` where none is named, before anything is measured, so
     /// that no result is lost for the want of a place.
     pub fn create(out: Option<&Path>, scenario: &str) -> Result<Self, Failure> {
         let path = out.map_or_else(|| default_path(scenario), Path::to_owned);
-        let folder = Self(path);
+        let folder = Self { made: !path.exists(), path };
         let failed = |e: io::Error| folder.failure("write to", &e);
-        if RECORDS.iter().any(|name| folder.0.join(name).exists()) {
-            let message = format!("{} holds a run already", folder.0.display());
+        if RECORDS.iter().any(|name| folder.path.join(name).exists()) {
+            let message = format!("{} holds a run already", folder.path.display());
             return Err(Failure::message(Exit::Usage, message, "choose another folder for --out"));
         }
-        fs::create_dir_all(&folder.0).map_err(failed)?;
+        fs::create_dir_all(&folder.path).map_err(failed)?;
         // A folder that exists may still refuse files.
-        let probe = folder.0.join(".probe");
+        let probe = folder.path.join(".probe");
         fs::write(&probe, "probe").and_then(|()| fs::remove_file(&probe)).map_err(failed)?;
         Ok(folder)
     }
 
     /// Where it is.
     pub fn path(&self) -> &Path {
-        &self.0
+        &self.path
     }
 
     /// A folder that holds a run already.
     pub fn of_saved(path: &Path) -> Self {
-        Self(path.to_owned())
+        Self { path: path.to_owned(), made: false }
     }
 
     /// Saves the record of a run.
@@ -75,8 +79,8 @@ impl RunFolder {
 
     /// Under a temporary name first, so that no half of it is ever found.
     fn save_as(&self, name: &str, text: &str) -> io::Result<()> {
-        let temporary = self.0.join(format!(".{name}"));
-        fs::write(&temporary, text).and_then(|()| fs::rename(&temporary, self.0.join(name)))
+        let temporary = self.path.join(format!(".{name}"));
+        fs::write(&temporary, text).and_then(|()| fs::rename(&temporary, self.path.join(name)))
     }
 
     fn failure(&self, verb: &str, error: &io::Error) -> Failure {
@@ -90,15 +94,17 @@ impl RunFolder {
             }
             _ => "choose another folder with --out DIR",
         };
-        let message = format!("cannot {verb} {}: {error}", self.0.display());
+        let message = format!("cannot {verb} {}: {error}", self.path.display());
         Failure::message(Exit::Failed, message, help)
     }
 }
 
 impl Drop for RunFolder {
-    /// Leaves no empty folder behind: removing one with a record or logs in it fails.
+    /// Leaves no empty folder of its own behind: removing one with a record or logs in it fails.
     fn drop(&mut self) {
-        let _ = fs::remove_dir(&self.0);
+        if self.made {
+            let _ = fs::remove_dir(&self.path);
+        }
     }
 }
 
@@ -111,4 +117,24 @@ fn default_path(scenario: &str) -> PathBuf {
         n => PathBuf::from("runs").join(format!("{name}-{n}")),
     };
     (1..).map(path).find(|path| !path.exists()).unwrap_or_else(|| path(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_empty_folder_stays_but_one_that_was_there_before() {
+        let parent = tempfile::tempdir().unwrap();
+        let (before, new) = (parent.path().join("before"), parent.path().join("new"));
+        fs::create_dir(&before).unwrap();
+        for path in [&before, &new] {
+            drop(RunFolder::create(Some(path), "direct").unwrap());
+        }
+        assert!(before.exists() && !new.exists());
+        let folder = RunFolder::create(Some(&new), "direct").unwrap();
+        folder.save_page("page").unwrap();
+        drop(folder);
+        assert_eq!(fs::read_to_string(new.join("report.html")).unwrap(), "page");
+    }
 }

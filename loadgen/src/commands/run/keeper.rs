@@ -1,5 +1,5 @@
-//! Keeps what there is of a run in its folder while it goes on: whoever kills loadgen, or its machine,
-//! takes no more of it along than the last second, or, of a very long run, the last few.
+//! Keeps what there is of a run in its folder while it goes on: whoever kills loadgen takes no more of it
+//! along than the last second, or, of a very long run, the last few.
 
 use std::cell::OnceCell;
 use std::time::{Duration, Instant, SystemTime};

@@ -94,6 +94,8 @@ fn again(command: &[String], seed: u64) -> String {
         match word.as_str() {
             "--out" | "-o" => drop(all.next()),
             word if word.starts_with("--out=") => {}
+            // `-oDIR` and `-o=DIR`.
+            word if word.starts_with("-o") => {}
             word => words.push(quoted(word)),
         }
     }
@@ -121,7 +123,10 @@ mod tests {
         let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
         let repeated = |text| again(&words(text), 7);
         assert_eq!(repeated("loadgen -s redis3"), "loadgen -s redis3 --seed 7");
-        assert_eq!(repeated("loadgen --out a --seed=1 -o b --out=c -u 5"), "loadgen --seed=1 -u 5");
+        assert_eq!(
+            repeated("loadgen --out a --seed=1 -o b --out=c -od -o=e -u 5"),
+            "loadgen --seed=1 -u 5"
+        );
         let odd = ["loadgen".to_owned(), "it's $HOME".to_owned(), String::new()];
         assert_eq!(again(&odd, 7), r"loadgen 'it'\''s $HOME' '' --seed 7");
     }
