@@ -3,7 +3,8 @@
 //! An [`Outcome`] goes into a [`Recorder`], which drains each second into a [`Snapshot`];
 //! snapshots merge into a [`Series`], from which a [`Summary`] and the [`RunRecord`] are made.
 //! Merging is associative and commutative, so it matters neither on how many threads, processes
-//! or hosts a request ran, nor in which order their snapshots arrive.
+//! or hosts a request ran, nor in which order their snapshots arrive. (Only the percentiles of a single
+//! second leave out what comes more than a minute late.)
 
 mod across;
 mod body_sizes;
@@ -30,8 +31,8 @@ mod trend;
 mod verdict;
 
 pub use across::{
-    Absent, COMPARE_SCHEMA, Comparable, ComparedRun, ComparedTarget, NotComparable, Regression, RunsRecord,
-    Unlike,
+    Absent, COMPARE_SCHEMA, Comparable, ComparedRun, ComparedTarget, NotComparable, Regression,
+    RunsRecord, Unlike,
 };
 pub use body_sizes::BodySizes;
 pub use capacity::{
@@ -51,7 +52,7 @@ pub use recorder::Recorder;
 pub use resources::{
     ContainerRecord, LimitsRecord, LinkRecord, MachineRecord, ResourceRecord, ResourceSamples,
 };
-pub use seconds::{SecondRecord, StepSeconds};
+pub use seconds::{SecondRecord, StepSeconds, Told};
 pub use series::{GrowingSeries, Interval, Series, Snapshot};
 pub use statistics::FEWEST_ROUNDS;
 pub use strain::{LATE, Pulse, Strain};

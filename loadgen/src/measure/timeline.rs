@@ -31,6 +31,11 @@ pub enum Phase {
     Stop,
 }
 
+impl Phase {
+    /// While there is load that is measured: what is told second by second.
+    pub const MEASURED: [Self; 2] = [Self::RampUp, Self::Hold];
+}
+
 impl Timeline {
     /// The phase and the second of a request that ended at `done`: the second, from the end of the
     /// warm-up, in which it ended.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::{Course, Input, OnLoss, Results, Schedule};
 use crate::cluster::messages::{Answer, Command, Hello, Report, decode, decode_report};
 use crate::cluster::round::Round;
-use crate::measure::{Counts, Phase, Summary};
+use crate::measure::{Phase, Summary};
 
 /// How many workers there are.
 const WORKERS: u32 = 3;
@@ -55,11 +55,7 @@ fn show(round: &Round) {
         let _ = Summary::new("step", &counts, u64::MAX, held);
         let _ = counts.answered.without_coordination(held);
     }
-    let _ = all.seconds(&[Phase::RampUp, Phase::Hold]).map(|(_, steps)| requests(&steps)).max();
-}
-
-fn requests(steps: &[Counts]) -> u64 {
-    steps.iter().fold(0, |sum, counts| sum.saturating_add(counts.requests()))
+    let _ = all.seconds().map(|second| second.all.answered).max();
 }
 
 fn ms(ms: u64) -> Duration {

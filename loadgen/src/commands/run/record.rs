@@ -16,9 +16,9 @@ use super::steps::{by_step, counters, together};
 use super::{thresholds, verdicts};
 use crate::lab::Lab;
 use crate::measure::{
-    Bottleneck, Counts, Environment, Latencies, LatencyOverRounds, LatencySummary, LoadRecord,
-    NoiseFloor, Phase, RoundRecord, RunRecord, SCHEMA, SecondRecord, Series, ServerRecord,
-    StageRecord, StepSeconds, Summary, TargetRecord, ThresholdRecord, WorkerRecord,
+    Bottleneck, Counts, Environment, LatencyOverRounds, LatencySummary, LoadRecord, NoiseFloor,
+    Phase, RoundRecord, RunRecord, SCHEMA, SecondRecord, Series, ServerRecord, StageRecord,
+    StepSeconds, Summary, TargetRecord, ThresholdRecord, WorkerRecord,
 };
 use crate::scenario::{Model, Step, Until, When};
 
@@ -127,13 +127,10 @@ fn pool(
     server: ServerRecord,
 ) -> (TargetRecord, Vec<ThresholdRecord>) {
     let steps = &job.scenario.steps;
-    let mut series = Series::default();
-    for round in rounds.measured {
-        series.merge(round.yielded.series.clone());
-    }
+    let series: Vec<&Series> = rounds.measured.iter().map(|round| &round.yielded.series).collect();
     let window = rounds.measured.iter().map(|round| round.yielded.held).sum();
     let (summaries, total) = summarize(steps, &series, Phase::Hold, window);
-    let counts = by_step(held(&series), steps.len());
+    let counts = of_phase(steps, &series, Phase::Hold);
     let mut by_row = counts.clone();
     at_stop(steps, &series).for_each(|(index, counts)| by_row[index] = counts);
     let scored = thresholds::Scored { all: &counts, by_row: &by_row, held: window };
@@ -189,17 +186,22 @@ fn uncoordinated(
     Some(LatencySummary::from(&all.answered.without_coordination(interval)))
 }
 
+/// What happened in one phase of these rounds, with a place for each step.
+fn of_phase(steps: &[Step], rounds: &[&Series], phase: Phase) -> Vec<Counts> {
+    by_step(Series::phase_of(rounds.iter().copied(), phase), steps.len())
+}
+
 /// The summaries of one phase, by step and of all steps together. What the end cut off belongs
 /// to the hold.
 fn summarize(
     steps: &[Step],
-    series: &Series,
+    rounds: &[&Series],
     phase: Phase,
     window: Duration,
 ) -> (Vec<Summary>, Summary) {
-    let counts = by_step(series.phase(phase), steps.len());
+    let counts = of_phase(steps, rounds, phase);
     let tail = match phase {
-        Phase::Hold => by_step(series.phase(Phase::Tail), steps.len()),
+        Phase::Hold => of_phase(steps, rounds, Phase::Tail),
         _ => vec![Counts::default(); steps.len()],
     };
     let mut summaries: Vec<Summary> = steps
@@ -208,7 +210,7 @@ fn summarize(
         .map(|(step, (counts, tail))| Summary::new(&step.name, counts, tail.cancelled, window))
         .collect();
     if phase == Phase::Hold {
-        for (index, counts) in at_stop(steps, series) {
+        for (index, counts) in at_stop(steps, rounds) {
             summaries[index] = Summary::new(&steps[index].name, &counts, 0, Duration::ZERO);
         }
     }
@@ -218,8 +220,11 @@ fn summarize(
 
 /// What became of the steps that users send when they stop: after the hold, so that it is in their
 /// own rows only, and at no rate.
-fn at_stop<'a>(steps: &'a [Step], series: &Series) -> impl Iterator<Item = (usize, Counts)> + 'a {
-    let counts = by_step(series.phase(Phase::Stop), steps.len());
+fn at_stop<'a>(
+    steps: &'a [Step],
+    rounds: &[&Series],
+) -> impl Iterator<Item = (usize, Counts)> + use<'a> {
+    let counts = of_phase(steps, rounds, Phase::Stop);
     counts.into_iter().enumerate().filter(|(index, _)| steps[*index].when == When::Stop)
 }
 
@@ -231,11 +236,11 @@ fn over_rounds(rounds: &[RoundRecord]) -> LatencyOverRounds {
 
 fn round_record(steps: &[Step], round: &Round, rounds: &Rounds<'_>) -> RoundRecord {
     let series = &round.yielded.series;
-    let (summaries, total) = summarize(steps, series, Phase::Hold, round.yielded.held);
+    let (summaries, total) = summarize(steps, &[series], Phase::Hold, round.yielded.held);
     let ramp = series.phase(Phase::RampUp);
     let ramp_up = match ramp.is_empty() {
         true => Vec::new(),
-        false => summarize(steps, series, Phase::RampUp, Duration::ZERO).0,
+        false => summarize(steps, &[series], Phase::RampUp, Duration::ZERO).0,
     };
     let (seconds, steps_seconds) = seconds(steps, series);
     let record = RoundRecord {
@@ -267,23 +272,11 @@ fn round_record(steps: &[Step], round: &Round, rounds: &Rounds<'_>) -> RoundReco
 /// there are several.
 fn seconds(steps: &[Step], series: &Series) -> (Vec<SecondRecord>, BTreeMap<String, StepSeconds>) {
     let (mut all, mut each) = (Vec::new(), vec![StepSeconds::default(); steps.len()]);
-    for (second, counts) in series.seconds(&[Phase::RampUp, Phase::Hold]) {
-        let counts = by_step(counts, steps.len());
-        let mut answered = Latencies::default();
-        counts.iter().for_each(|step| answered.merge(&step.answered));
-        all.push(SecondRecord {
-            second,
-            answered: answered.len(),
-            errors: counts.iter().map(Counts::failures).sum(),
-            p50_us: answered.quantile(0.5),
-            p99_us: answered.quantile(0.99),
-        });
-        for (step, counts) in each.iter_mut().zip(&counts) {
-            step.answered.push(counts.answered.len());
-            step.errors.push(counts.failures());
-            step.p50_us.push(counts.answered.quantile(0.5));
-            step.p99_us.push(counts.answered.quantile(0.99));
+    for second in series.seconds() {
+        for (index, step) in each.iter_mut().enumerate() {
+            step.push(second.steps.get(index));
         }
+        all.push(second.all);
     }
     let each = if steps.len() > 1 { by_name(steps, each.into_iter()) } else { BTreeMap::new() };
     (all, each)

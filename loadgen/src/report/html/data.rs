@@ -2,11 +2,16 @@
 
 use super::chart::{Chart, Charts, Line, Over, ms, short};
 use super::time::{Axis, highest, mean};
-use crate::measure::{Distribution, ResourceRecord, RoundRecord, RunRecord, TargetRecord};
+use crate::measure::{
+    Distribution, ResourceRecord, RoundRecord, RunRecord, SecondRecord, TargetRecord,
+};
 
 /// How many values a page may have for each figure over time, and for each distribution: more make it
 /// slow to open, and large.
 const VALUES: usize = 100_000;
+
+/// The longest round that is drawn to its end, in s: a month. A damaged record may claim any.
+const LONGEST_S: u32 = 31 * 24 * 3_600;
 
 /// Makes the charts of a run. Targets come in the order of the report.
 pub struct Drawing<'a> {
@@ -17,15 +22,6 @@ pub struct Drawing<'a> {
     buckets: usize,
     /// What was drawn so far.
     pub charts: Charts,
-}
-
-/// What happened in a second, to one step or to all.
-struct Second {
-    second: u32,
-    answered: u64,
-    errors: u64,
-    p50_us: Option<u64>,
-    p99_us: Option<u64>,
 }
 
 impl<'a> Drawing<'a> {
@@ -71,12 +67,12 @@ impl<'a> Drawing<'a> {
 
     /// What happened second by second to one step, or to all where none is named.
     pub fn over_time(&mut self, step: Option<&str>) -> Vec<usize> {
-        let rate = |n: fn(&Second) -> u64| {
-            move |seconds: Vec<Second>, length: f64| per_second(&seconds, length, n)
+        let rate = |n: fn(&SecondRecord) -> u64| {
+            move |seconds: Vec<SecondRecord>, length: f64| per_second(&seconds, length, n)
         };
-        let latency = |of: fn(&Second) -> Option<u64>| {
-            move |seconds: Vec<Second>, _: f64| {
-                let figure = |second: &Second| Some((second.second, ms(of(second)?)));
+        let latency = |of: fn(&SecondRecord) -> Option<u64>| {
+            move |seconds: Vec<SecondRecord>, _: f64| {
+                let figure = |second: &SecondRecord| Some((second.second, ms(of(second)?)));
                 seconds.iter().filter_map(figure).collect::<Vec<_>>()
             }
         };
@@ -109,7 +105,7 @@ impl<'a> Drawing<'a> {
         what: &str,
         unit: &'static str,
         together: fn(&[f64]) -> f64,
-        figures: impl Fn(Vec<Second>, f64) -> Vec<(u32, f64)>,
+        figures: impl Fn(Vec<SecondRecord>, f64) -> Vec<(u32, f64)>,
     ) -> Chart {
         let of = |round: &RoundRecord| figures(seconds(round, step), self.ramp_up_s + round.held_s);
         let line = |target: &TargetRecord| self.axis.line(&target.rounds, of, together);
@@ -186,34 +182,28 @@ fn shares(all: &Distribution, width_us: u64, most: usize) -> Vec<Option<f64>> {
 }
 
 /// A round second by second; of one step as far as the record tells.
-fn seconds(round: &RoundRecord, step: Option<&str>) -> Vec<Second> {
+fn seconds(round: &RoundRecord, step: Option<&str>) -> Vec<SecondRecord> {
     let of_step = step.and_then(|step| round.steps_seconds.get(step));
-    let one = |(i, all): (usize, &crate::measure::SecondRecord)| match of_step {
-        None => Second {
-            second: all.second,
-            answered: all.answered,
-            errors: all.errors,
-            p50_us: all.p50_us,
-            p99_us: all.p99_us,
-        },
-        Some(step) => Second {
-            second: all.second,
-            answered: step.answered.get(i).copied().unwrap_or(0),
-            errors: step.errors.get(i).copied().unwrap_or(0),
-            p50_us: step.p50_us.get(i).copied().flatten(),
-            p99_us: step.p99_us.get(i).copied().flatten(),
-        },
+    let one = |(i, all): (usize, &SecondRecord)| match of_step {
+        None => all.clone(),
+        Some(step) => step.at(i, all.second),
     };
     round.seconds.iter().enumerate().map(one).collect()
 }
 
 /// How many there were in each second; none in those that the record leaves out. The load ended after
 /// `length` s, so that the last second may be a part of one: a small part tells nothing.
-fn per_second(seconds: &[Second], length: f64, n: fn(&Second) -> u64) -> Vec<(u32, f64)> {
-    let end = seconds.last().map_or(0, |last| last.second + 1);
+fn per_second(
+    seconds: &[SecondRecord],
+    length: f64,
+    n: fn(&SecondRecord) -> u64,
+) -> Vec<(u32, f64)> {
+    let end = seconds.iter().map(|it| it.second).max().map_or(0, |last| last.min(LONGEST_S) + 1);
     let mut rates: Vec<(u32, f64)> = (0..end).map(|second| (second, 0.0)).collect();
     for second in seconds {
-        rates[second.second as usize].1 = n(second) as f64;
+        if let Some((_, rate)) = rates.get_mut(second.second as usize) {
+            *rate = n(second) as f64;
+        }
     }
     if let Some((second, rate)) = rates.last_mut() {
         let part = (length - f64::from(*second)).min(1.0);
@@ -231,13 +221,22 @@ mod tests {
 
     #[test]
     fn seconds_without_anything_count_and_the_last_is_a_part() {
-        let second =
-            |second, answered| Second { second, answered, errors: 0, p50_us: None, p99_us: None };
+        let second = |second, answered| SecondRecord {
+            second,
+            answered,
+            errors: 0,
+            p50_us: None,
+            p99_us: None,
+        };
         let seconds = [second(0, 100), second(2, 50)];
         let rates = |length| per_second(&seconds, length, |second| second.answered);
         assert_eq!(rates(2.5), [(0, 100.0), (1, 0.0), (2, 100.0)]);
         assert_eq!(rates(2.1), [(0, 100.0), (1, 0.0)]);
         assert_eq!(rates(7.0), [(0, 100.0), (1, 0.0), (2, 50.0)]);
         assert_eq!(per_second(&[], 1.0, |second| second.errors), []);
+        // Damaged records have any seconds.
+        let damaged = [second(2, 50), second(0, 100), second(u32::MAX, 7)];
+        let rates = per_second(&damaged, 7.0, |second| second.answered);
+        assert_eq!((rates[0].1, rates[1].1, rates[2].1), (100.0, 0.0, 50.0));
     }
 }

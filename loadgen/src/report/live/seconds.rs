@@ -2,10 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::measure::{Counts, GrowingSeries, Latencies, Phase};
-
-/// The phases whose results are shown.
-pub const SHOWN: [Phase; 2] = [Phase::RampUp, Phase::Hold];
+use crate::measure::{Counts, GrowingSeries, Latencies};
 
 /// A percentile is told of as many seconds as it takes to tell it, up to so many.
 const MOST: usize = 10;
@@ -41,12 +38,12 @@ impl Seconds {
     /// one with results some workers may not have told yet. Where none come any more the clock tells that
     /// nothing happened.
     pub fn new_in(&mut self, results: &GrowingSeries, now: Option<u32>) -> Vec<Second> {
-        let reported = results.newest(&SHOWN);
+        let reported = results.newest();
         let passed = now.and_then(|now| now.checked_sub(SETTLED));
         let Some(end) = reported.max(passed) else { return Vec::new() };
         let new = self.done..end;
         self.done = self.done.max(end);
-        new.map(|second| self.second(&results.second(&SHOWN, second))).collect()
+        new.map(|second| self.second(&results.second(second))).collect()
     }
 
     fn second(&mut self, steps: &[Counts]) -> Second {
@@ -79,7 +76,7 @@ impl Seconds {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measure::{Interval, Snapshot};
+    use crate::measure::{Interval, Phase, Snapshot};
     use std::time::Duration;
 
     /// What is shown after workers have reported so many answers in these seconds, each of as many ms

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
 
 use super::forecast::Forecast;
-use super::seconds::{SHOWN, Second};
+use super::seconds::Second;
 use super::workers::Workers;
 use crate::measure::{ErrorKind, Phase, Snapshot, Timeline};
 use crate::report::format::{count, milliseconds, rate};
@@ -97,7 +97,7 @@ impl View {
 impl Round {
     /// A worker, or this process, has reported.
     pub fn reported(&mut self, snapshot: &Snapshot) {
-        let shown = snapshot.intervals.iter().filter(|i| SHOWN.contains(&i.phase));
+        let shown = snapshot.intervals.iter().filter(|i| Phase::MEASURED.contains(&i.phase));
         for (kind, n) in shown.flat_map(|interval| &interval.steps).flat_map(|step| &step.errors) {
             let sum = self.errors.entry(*kind).or_default();
             *sum = sum.saturating_add(*n);

@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use super::seconds::SHOWN;
-use crate::measure::{Counts, Snapshot};
+use crate::measure::{Counts, Phase, Snapshot};
 
 /// A worker reports each second; one that has not for so long is late.
 const LATE: Duration = Duration::from_millis(2_500);
@@ -68,7 +67,7 @@ impl Workers {
     pub fn reported(&mut self, number: u32, snapshot: &Snapshot, now: Instant) {
         let Some(worker) = self.0.get_mut(&number) else { return };
         worker.reported = Some(now);
-        for interval in snapshot.intervals.iter().filter(|i| SHOWN.contains(&i.phase)) {
+        for interval in snapshot.intervals.iter().filter(|i| Phase::MEASURED.contains(&i.phase)) {
             let requests = interval.steps.iter().map(Counts::requests).sum::<u64>();
             let (newest, so_far) = worker.newest;
             if interval.second > newest {
@@ -118,7 +117,7 @@ impl Worker {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measure::{Interval, Phase};
+    use crate::measure::Interval;
 
     fn snapshot(seconds: &[(u32, u64)]) -> Snapshot {
         let interval = |(second, requests): &(u32, u64)| {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::*;
 use crate::cluster::messages::{News, encode};
-use crate::measure::{BodySizes, ErrorKind, Interval, Pulse, Snapshot};
+use crate::measure::{BodySizes, Counts, ErrorKind, Interval, Pulse, Snapshot};
 use proptest::prelude::*;
 
 /// Any number, and more often than not one at an end.
@@ -87,7 +87,7 @@ proptest! {
         for worker in &round.workers {
             prop_assert!(worker.held <= most + Duration::from_secs(1), "{:?}", worker.held);
         }
-        prop_assert!(round.series.intervals().all(|(_, second, _)| u64::from(second) <= most.as_secs()));
+        prop_assert!(round.series.seconds().all(|it| u64::from(it.all.second) <= most.as_secs()));
     }
 
     #[test]

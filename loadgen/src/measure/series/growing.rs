@@ -1,0 +1,79 @@
+//! A series while it grows.
+
+use std::collections::BTreeMap;
+
+use super::{Interval, Series, Snapshot, merge_steps};
+use crate::measure::counts::Counts;
+use crate::measure::timeline::Phase;
+
+/// A series to which many processes add. Its latest seconds are not packed yet: they would be packed
+/// anew with each of the processes. Its oldest ones are closed.
+#[derive(Debug, Default)]
+pub struct GrowingSeries {
+    packed: Series,
+    latest: BTreeMap<(Phase, u32), Vec<Counts>>,
+    /// The greatest second that there was.
+    newest: u32,
+}
+
+/// For how long, in seconds, there may be more to come of a second: no silent worker is waited for as
+/// long.
+const SETTLES: u32 = 64;
+
+/// Of how many older ones all are closed together: each time, the sums of the closed ones are packed anew.
+const TOGETHER: u32 = 32;
+
+impl GrowingSeries {
+    /// Adds what one process saw.
+    pub fn add(&mut self, snapshot: &Snapshot) {
+        for Interval { phase, second, steps } in &snapshot.intervals {
+            merge_steps(self.latest.entry((*phase, *second)).or_default(), steps);
+            self.newest = self.newest.max(*second);
+        }
+        // Of the one before the newest, some may not have told yet.
+        let before = self.newest.saturating_sub(1);
+        self.pack(|second| second < before);
+        let settled = self.newest.saturating_sub(SETTLES);
+        if self.packed.oldest().is_some_and(|oldest| oldest.saturating_add(TOGETHER) <= settled) {
+            self.packed.close(settled);
+        }
+    }
+
+    /// All of it so far.
+    pub fn packed(&mut self) -> &mut Series {
+        self.pack(|_| true);
+        &mut self.packed
+    }
+
+    /// The latest second of which anything was measured.
+    #[must_use]
+    pub fn newest(&self) -> Option<u32> {
+        let (latest, packed) = (self.latest.keys(), self.packed.open.keys());
+        let measured = latest.chain(packed).filter(|(phase, _)| Phase::MEASURED.contains(phase));
+        measured.map(|(_, second)| *second).max()
+    }
+
+    /// All that was measured in one of the latest seconds, by step.
+    #[must_use]
+    pub fn second(&self, second: u32) -> Vec<Counts> {
+        let mut total = self.packed.second(second);
+        for phase in Phase::MEASURED {
+            if let Some(steps) = self.latest.get(&(phase, second)) {
+                merge_steps(&mut total, steps);
+            }
+        }
+        total
+    }
+
+    fn pack(&mut self, is_due: impl Fn(u32) -> bool) {
+        for (at, steps) in self.latest.extract_if(.., |(_, second), _| is_due(*second)) {
+            self.packed.add_steps(at, &steps);
+        }
+    }
+}
+
+impl From<GrowingSeries> for Series {
+    fn from(mut growing: GrowingSeries) -> Self {
+        std::mem::take(growing.packed())
+    }
+}

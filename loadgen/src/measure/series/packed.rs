@@ -1,0 +1,40 @@
+//! Counts in little memory.
+
+use super::merge_steps;
+use crate::measure::counts::Counts;
+
+/// The counts of an interval, by step, in little memory. The same counts are packed alike.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Packed {
+    /// MessagePack, with histograms in the V2 encoding: what takes no memory there is not written.
+    Bytes(Box<[u8]>),
+    /// What can't be encoded. A bucket of a histogram holds up to 2^64 - 1 requests, and the
+    /// encoding up to 2^63 - 1: no server answers as many, but a worker's snapshots may claim it.
+    Steps(Vec<Counts>),
+}
+
+impl Packed {
+    /// Packs these.
+    pub fn new(steps: &[Counts]) -> Self {
+        match rmp_serde::to_vec(steps) {
+            Ok(bytes) => Self::Bytes(bytes.into_boxed_slice()),
+            Err(_) => Self::Steps(steps.to_vec()),
+        }
+    }
+
+    /// What was packed.
+    pub fn unpack(&self) -> Vec<Counts> {
+        match self {
+            #[expect(clippy::expect_used, reason = "`new` wrote these bytes, and nobody else")]
+            Self::Bytes(bytes) => rmp_serde::from_slice(bytes).expect("our own encoding"),
+            Self::Steps(steps) => steps.clone(),
+        }
+    }
+
+    /// Adds `more`, step by step.
+    pub fn merge(&mut self, more: &[Counts]) {
+        let mut steps = self.unpack();
+        merge_steps(&mut steps, more);
+        *self = Self::new(&steps);
+    }
+}
