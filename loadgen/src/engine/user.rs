@@ -177,6 +177,7 @@ impl<'a> User<'a> {
         };
         self.now = Instant::now();
         self.thinks = true;
+        let has_failed = matches!(result, Ok(Err(_)));
         let (check, secrets) = (&self.shared.checks[index], &self.shared.secrets);
         let message: Cow<'static, str>;
         let (ending, went) = match result {
@@ -198,6 +199,11 @@ impl<'a> User<'a> {
             },
         };
         self.record(index, counted, planned, sent, self.link.received(), ending);
+        if has_failed {
+            // A connection may be refused by this machine's own kernel at once, before anything was
+            // waited for: others of the thread must come to their turn, the end of the round among them.
+            yield_now().await;
+        }
         went
     }
 

@@ -22,9 +22,14 @@ pub fn plan(base_url: &str, text: &str) -> Plan {
     }
 }
 
-/// Runs a plan from now on.
+/// Runs a plan when no other runs.
 pub async fn attack(plan: Plan, stop: CancellationToken) -> (Series, Finished) {
     let _turn = ONE_AT_A_TIME.lock().await;
+    attack_in_turn(plan, stop).await
+}
+
+/// Runs a plan from now on. It is the caller's turn.
+pub async fn attack_in_turn(plan: Plan, stop: CancellationToken) -> (Series, Finished) {
     let (sender, mut receiver) = mpsc::channel(64);
     let attack = Attack::prepare(plan).unwrap();
     attack.connect().await;

@@ -6,8 +6,36 @@ use loadgen::engine::Share;
 use loadgen::measure::{ErrorKind, Phase};
 use tokio_util::sync::CancellationToken;
 
-use crate::common::engine::{attack, finish, hold, plan, planned};
+use crate::common::engine::{ONE_AT_A_TIME, attack, attack_in_turn, finish, hold, plan, planned};
 use crate::common::{Counting, dead_address, ill_behaved};
+
+/// The kernel refuses a connection to a broadcast address before anything is waited for, as it does where
+/// files or ports have run out.
+#[test]
+fn users_that_are_refused_at_once_leave_the_thread_to_others() {
+    let text = "load = { users = 3, duration = \"90s\" }\n[[step]]\nget = \"/\"";
+    let running = std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let _turn = ONE_AT_A_TIME.lock().await;
+            let stop = CancellationToken::new();
+            let stopping = stop.clone();
+            tokio::spawn(async move {
+                tokio::time::sleep(Duration::from_millis(300)).await;
+                stopping.cancel();
+            });
+            attack_in_turn(plan("http://127.255.255.255:9", text), stop).await.0
+        })
+    });
+    // Other tests may have their turns before.
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while !running.is_finished() {
+        assert!(Instant::now() < deadline, "the stop is not heeded");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let errors = hold(&running.join().unwrap()).errors;
+    assert!(errors[&ErrorKind::Connect] > 0, "{errors:?}");
+}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn shared_iterations_are_exact() {
