@@ -4,6 +4,9 @@ use std::str::FromStr;
 
 use url::Url;
 
+use crate::engine::Plan;
+use crate::scenario::Scenario;
+
 /// The servers that a worker may load; all of them, where none is named.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Allowed(Vec<AllowedTarget>);
@@ -42,17 +45,39 @@ impl FromStr for AllowedTarget {
 }
 
 impl Allowed {
-    /// Whether the server at this URL may be loaded.
+    /// Whether this plan loads nothing but what may be loaded.
     ///
     /// # Errors
-    /// A sentence that says what may be.
-    pub fn check(&self, base_url: &str) -> Result<(), String> {
+    /// A sentence that says what may not be.
+    pub fn check(&self, plan: &Plan) -> Result<(), String> {
+        if self.0.is_empty() {
+            return Ok(());
+        }
+        self.check_url(&plan.base_url)?;
+        let Scenario { http, steps, .. } = &plan.scenario;
+        if let Some(proxy) = &http.proxy {
+            self.check_url(proxy)?;
+        }
+        if http.redirects > 0 {
+            return Err("it may not follow redirects, which lead where --allow-target does not \
+                        reach"
+                .to_owned());
+        }
+        // Anything else could change the host that it is appended to.
+        match steps.iter().find(|step| !step.path.begins_with('/')) {
+            Some(step) => Err(format!("the path of {} does not begin with /", step.name)),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether the server at this URL may be loaded.
+    fn check_url(&self, base_url: &str) -> Result<(), String> {
         let url = Url::parse(base_url).map_err(|error| format!("{base_url}: {error}"))?;
         let is_it = |target: &AllowedTarget| {
             url.host_str() == Some(target.host.as_str())
                 && target.port.is_none_or(|port| url.port_or_known_default() == Some(port))
         };
-        if self.0.is_empty() || self.0.iter().any(is_it) {
+        if self.0.iter().any(is_it) {
             return Ok(());
         }
         let host = url.host_str().unwrap_or(base_url);
@@ -62,15 +87,31 @@ impl Allowed {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
+    use crate::engine::Share;
+    use crate::scenario::{self, Template};
 
     fn allowed(targets: &[&str]) -> Allowed {
         Allowed(targets.iter().map(|text| text.parse().unwrap()).collect())
     }
 
+    fn plan(base_url: &str, http: &str) -> Plan {
+        let text = format!("{http}\n[[step]]\nname = \"a\"\nget = \"/items\"\n");
+        Plan {
+            scenario: scenario::parse("test", "test.toml", &text).unwrap(),
+            base_url: base_url.to_owned(),
+            warmup: Duration::ZERO,
+            seed: 1,
+            share: Share::WHOLE,
+        }
+    }
+
     #[test]
     fn only_what_is_named_may_be_loaded_and_everything_where_nothing_is() {
-        assert_eq!(allowed(&[]).check("http://any.example:8000"), Ok(()));
+        let check = |allowed: &Allowed, url| allowed.check(&plan(url, ""));
+        assert_eq!(check(&allowed(&[]), "http://any.example:8000"), Ok(()));
         let some = allowed(&["app-host", "10.0.0.7:8000", "[::1]:80", "web:80"]);
         for url in [
             "http://app-host:8000",
@@ -79,7 +120,7 @@ mod tests {
             "http://[::1]",
             "http://web",
         ] {
-            assert_eq!(some.check(url), Ok(()), "{url}");
+            assert_eq!(check(&some, url), Ok(()), "{url}");
         }
         for url in [
             "http://app-host.evil.example",
@@ -89,7 +130,30 @@ mod tests {
             "https://web",
             "http://[::2]",
         ] {
-            assert!(some.check(url).unwrap_err().contains("--allow-target"), "{url}");
+            assert!(check(&some, url).unwrap_err().contains("--allow-target"), "{url}");
+        }
+    }
+
+    #[test]
+    fn nor_may_a_plan_lead_elsewhere_from_there() {
+        let (any, some) = (allowed(&[]), allowed(&["app", "proxy:3128"]));
+        let check = |allowed: &Allowed, http| allowed.check(&plan("http://app:8000", http));
+        for (http, reason) in [
+            ("http = { proxy = \"http://victim:80\" }", "it may not load victim: --allow-target"),
+            ("http = { proxy = \"http://proxy:80\" }", "it may not load proxy: --allow-target"),
+            ("http = { redirects = 1 }", "it may not follow redirects"),
+        ] {
+            assert_eq!(check(&any, http), Ok(()), "{http}");
+            let refused = check(&some, http).unwrap_err();
+            assert!(refused.starts_with(reason), "{refused}");
+        }
+        assert_eq!(check(&some, "http = { proxy = \"http://proxy:3128\" }"), Ok(()));
+        // No file can have such a path; a manager's message can.
+        for path in ["@victim/", ".victim/", ":80@victim/"] {
+            let mut plan = plan("http://app", "");
+            plan.scenario.steps[0].path = Template::literal(path);
+            let refused = some.check(&plan).unwrap_err();
+            assert_eq!(refused, "the path of a does not begin with /", "{path}");
         }
     }
 

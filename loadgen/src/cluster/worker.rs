@@ -159,7 +159,7 @@ impl Worker {
         if messages::digest(&plan)? != digest {
             return Err("its scenario is not the one that arrived here".to_owned());
         }
-        self.allowed.check(&plan.base_url)?;
+        self.allowed.check(&plan)?;
         self.newest = epoch;
         // One attack at a time in a process.
         if !self.end_round().await {

@@ -66,6 +66,12 @@ impl Template {
         }
     }
 
+    /// Whether the text begins with this character, whatever is generated.
+    #[must_use]
+    pub fn begins_with(&self, first: char) -> bool {
+        matches!(self.pieces.first(), Some(Piece::Literal(text)) if text.starts_with(first))
+    }
+
     /// Appends the text for the next request. Allocates nothing but what `out` grows by. After an
     /// error, `out` has the text up to there.
     pub fn render(&self, data: &mut Data, out: &mut String) -> Result<(), RenderError> {
