@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 /// For `workers` workers of `run`, whose names are `worker-0` and so on.
 pub fn permissions(run: &str, workers: usize) -> Value {
-    let (mut rules, mut who, mut policies) = (vec![to_workers(run)], Vec::new(), Vec::new());
-    rules.extend(from_workers(run));
+    let mut rules = vec![to_workers(run), from_workers(run)];
+    let (mut who, mut policies) = (Vec::new(), Vec::new());
     let of_all: Vec<String> =
         rules.iter().filter_map(|rule| rule["id"].as_str().map(str::to_owned)).collect();
     for worker in 0..workers {
@@ -55,23 +55,21 @@ fn to_workers(run: &str) -> Value {
     rule("to-workers".to_owned(), "egress", &messages, &all)
 }
 
-/// What any worker may send: its hello, and that it wants to know whether the manager is there.
-fn from_workers(run: &str) -> [Value; 2] {
-    let manager = |what| [format!("loadgen/{run}/manager/{what}")];
+/// What any worker may send: that it wants to know whether the manager is there.
+fn from_workers(run: &str) -> Value {
     let watches = ["declare_liveliness_subscriber", "liveliness_query"];
-    [
-        rule("hello".to_owned(), "ingress", &["query"], &manager("hello")),
-        rule("watch-manager".to_owned(), "ingress", &watches, &manager("alive")),
-    ]
+    let alive = [format!("loadgen/{run}/manager/alive")];
+    rule("watch-manager".to_owned(), "ingress", &watches, &alive)
 }
 
 /// What this worker alone may send.
-fn from_worker(run: &str, worker: usize) -> [Value; 3] {
+fn from_worker(run: &str, worker: usize) -> [Value; 4] {
     let mine = format!("loadgen/{run}/worker/{worker}");
     let reports = [format!("{mine}/report"), format!("{mine}/report/@adv/**")];
     let reporting = ["put", "reply", "declare_queryable", "liveliness_token"];
     let obeying = ["reply", "declare_queryable"];
     [
+        rule(format!("hello-{worker}"), "ingress", &["query"], &[format!("{mine}/hello")]),
         rule(format!("report-{worker}"), "ingress", &reporting, &reports),
         rule(format!("obey-{worker}"), "ingress", &obeying, &[format!("{mine}/command")]),
         rule(

@@ -181,7 +181,7 @@ async fn declare(
 ) -> zenoh::Result<LivelinessToken> {
     let (hellos, alive, reports) = (events.clone(), events.clone(), events.clone());
     session
-        .declare_queryable(format!("loadgen/{run}/manager/hello"))
+        .declare_queryable(format!("loadgen/{run}/worker/*/hello"))
         .callback(move |query| answer_hello(&query, &hellos))
         .background()
         .await?;
@@ -229,6 +229,9 @@ fn report(sample: &Sample) -> Heard {
 
 fn answer_hello(query: &Query, events: &UnboundedSender<Heard>) {
     let checked = payload::<Hello>(query).and_then(|hello| {
+        if worker_in(query.key_expr()) != Some(hello.worker) {
+            return Err(format!("worker {} says hello under {}", hello.worker, query.key_expr()));
+        }
         let (protocol, worker) = (hello.protocol, hello.worker);
         let checked = check_version(protocol, &hello.version);
         let event = match &checked {

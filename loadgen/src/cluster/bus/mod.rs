@@ -6,7 +6,7 @@
 //! | key | who declares it |
 //! |---|---|
 //! | `loadgen/RUN/manager/alive` | liveliness token of the manager |
-//! | `loadgen/RUN/manager/hello` | the manager answers a [`Hello`] |
+//! | `loadgen/RUN/worker/I/hello` | the manager answers a [`Hello`] |
 //! | `loadgen/RUN/worker/I/alive` | liveliness token of a worker: it has joined |
 //! | `loadgen/RUN/worker/I/command` | a worker answers a [`Command`] |
 //! | `loadgen/RUN/worker/I/report` | a worker publishes each [`Report`] |

@@ -103,6 +103,11 @@ async fn a_worker_can_neither_forge_nor_command_nor_read_for_another() {
     let answers = asked.await.unwrap();
     let _alive = rogue.liveliness().declare_token(format!("loadgen/{run}/worker/0/alive")).await;
     let _gone = rogue.liveliness().declare_token(format!("loadgen/{run}/manager/alive")).await;
+    let hello = encode(&Hello::from_worker(0)).unwrap();
+    for under in [0, 1] {
+        let key = format!("loadgen/{run}/worker/{under}/hello");
+        rogue.get(key).payload(hello.clone()).timeout(A_WHILE).await.unwrap();
+    }
     // What the honest one says meanwhile arrives, and nothing else does.
     honest.publish(&report_of(0)).await.unwrap();
     let heard = heard(&mut events).await;

@@ -86,7 +86,7 @@ impl WorkerBus {
             .publisher_detection()
             .await
             .map_err(ClusterError::bus)?;
-        let key = format!("loadgen/{run}/manager/hello");
+        let key = format!("{mine}/hello");
         ask(&session, &key, "the manager", "this worker", hello, LEASE).await?;
         let token = session.liveliness().declare_token(format!("{mine}/alive"));
         let _alive = token.await.map_err(ClusterError::bus)?;
