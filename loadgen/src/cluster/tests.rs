@@ -113,7 +113,7 @@ async fn a_worker_speaks_for_itself_alone_and_reports_arrive_in_order() {
             other => panic!("{other:?}"),
         }
     }
-    let huge = News::Failed("x".repeat(17 << 20));
+    let huge = News::Failed("x".repeat(25 << 20));
     let error = worker.bus.publish(&Report { epoch: 1, worker: 0, news: huge }).await.unwrap_err();
     assert!(matches!(error, ClusterError::TooLarge { .. }), "{error}");
     worker.bus.close().await;
@@ -126,7 +126,7 @@ async fn a_plan_of_megabytes_arrives_and_the_managers_end_is_seen() {
     let (bus, right, _events) = manager().await;
     let mut worker = join(&right, &Hello::from_worker(0)).await.unwrap();
     let mut large = plan("http://127.0.0.1:1", 1);
-    large.scenario.description = Some("x".repeat(8 << 20));
+    large.scenario.description = Some("x".repeat(20 << 20));
     let command = Command::Prepare { epoch: 1, plan: Box::new(large), digest: String::new() };
     let obeying = async {
         let request = worker.requests.recv().await.unwrap();

@@ -23,7 +23,31 @@ pub struct Rows {
     columns: Vec<String>,
     /// All cells, row after row, and where in it each ends.
     cells: String,
+    #[serde(with = "lengths")]
     ends: Vec<u32>,
+}
+
+/// Ends travel as the lengths of what is between them: most take a byte, and no file of rows becomes
+/// larger by it.
+mod lengths {
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub fn serialize<S: Serializer>(ends: &[u32], serializer: S) -> Result<S::Ok, S::Error> {
+        let begins = std::iter::once(&0).chain(ends);
+        serializer
+            .collect_seq(ends.iter().zip(begins).map(|(end, begin)| end.saturating_sub(*begin)))
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u32>, D::Error> {
+        let mut end = 0_u32;
+        let lengths = Vec::<u32>::deserialize(deserializer)?.into_iter();
+        Ok(lengths
+            .map(|length| {
+                end = end.saturating_add(length);
+                end
+            })
+            .collect())
+    }
 }
 
 /// Which row an iteration has.
@@ -150,6 +174,19 @@ mod tests {
         assert_eq!(row(&rows, 0), [("accounts.email", "a@x"), ("accounts.id", "1")]);
         assert_eq!(row(&rows, 1), [("accounts.email", ""), ("accounts.id", "2")]);
         assert_eq!(row(&rows, 3), []);
+    }
+
+    #[test]
+    fn they_travel_as_they_are_in_no_more_bytes_than_their_file_has() {
+        let rows = accounts();
+        let bytes = rmp_serde::to_vec_named(&rows).unwrap();
+        assert_eq!(rmp_serde::from_slice::<Rows>(&bytes).unwrap(), rows);
+        let mut many = Rows::new("ids", "ids.csv", Order::Cycle, &["id".to_owned()]);
+        (0..100_000).for_each(|id| many.push(&format!("{id:08}")));
+        let bytes = rmp_serde::to_vec_named(&many).unwrap();
+        // A file has as many ends of lines.
+        assert!(bytes.len() < 100_000 * 9 + 200, "{}", bytes.len());
+        assert_eq!(rmp_serde::from_slice::<Rows>(&bytes).unwrap(), many);
     }
 
     #[test]
