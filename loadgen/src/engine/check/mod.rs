@@ -170,10 +170,13 @@ impl Check {
     }
 }
 
-/// Equal as JSON has it: there 1 and 1.0 are one number.
+/// Equal as JSON has it: there 1 and 1.0 are one number. Whole numbers are compared as such, since
+/// those beyond 2^53 have no floating-point number each.
 fn same(a: &Value, b: &Value) -> bool {
     match (a, b) {
-        (Value::Number(a), Value::Number(b)) => a == b || a.as_f64() == b.as_f64(),
+        (Value::Number(a), Value::Number(b)) => {
+            a == b || ((a.is_f64() || b.is_f64()) && a.as_f64() == b.as_f64())
+        }
         (Value::Array(a), Value::Array(b)) => {
             a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b))
         }
@@ -217,6 +220,17 @@ mod tests {
             .hold(&answer, &mut counters)
             .map(|()| counters)
             .map_err(|wrong| format!("{}: {}", wrong.kind, wrong.sentence()))
+    }
+
+    #[test]
+    fn whole_numbers_that_no_floating_point_number_tells_apart_are_told_apart() {
+        let keys = "expect = { json = { \"/id\" = 9007199254740993 } }";
+        assert_eq!(judge(keys, 200, r#"{"id": 9007199254740993}"#), Ok(vec![]));
+        for id in ["9007199254740992", "9007199254740994", "-9007199254740993"] {
+            assert!(judge(keys, 200, &format!("{{\"id\": {id}}}")).is_err(), "{id}");
+        }
+        let keys = "expect = { json = { \"/n\" = 2 } }";
+        assert_eq!(judge(keys, 200, r#"{"n": 2.0}"#), Ok(vec![]), "one number in JSON");
     }
 
     #[test]
