@@ -75,7 +75,13 @@ impl<'a> Link<'a> {
         }
     }
 
+    /// Makes the next request. A client of the user's own is made here as well, as it takes
+    /// milliseconds, which are not the server's.
     pub fn render(&mut self, index: usize, data: &mut Data) -> Result<(), RenderError> {
+        if self.own.is_none() && self.shared.http.version == HttpVersion::Http2 {
+            // Why there is none is told by the exchange.
+            self.own = client::client(&self.shared.http, &self.shared.base_url).ok();
+        }
         self.request.render(&self.shared.base_url, &self.shared.steps[index], data)
     }
 
