@@ -23,6 +23,9 @@ use super::service::{MESSAGE_LINES, Service, ServiceSpec, ending, tail_of};
 /// The user and the database that targets get.
 const NAME: &str = "loadgen";
 
+/// How many connections it lets in.
+pub(super) const CONNECTIONS: u32 = 300;
+
 /// A statement that takes longer does not end any more.
 const STATEMENT_TIMEOUT: Duration = Duration::from_secs(60);
 
@@ -90,9 +93,12 @@ impl Postgres {
         let spec = |port: u16| {
             let mut argv = vec![programs.program("postgres").into_os_string(), "-D".into()];
             argv.extend([data.path().join("data").into(), "-p".into(), port.to_string().into()]);
-            let settings =
-                ["listen_addresses=127.0.0.1", "unix_socket_directories=", "max_connections=200"];
-            argv.extend(settings.iter().flat_map(|setting| ["-c".into(), setting.into()]));
+            let settings = [
+                "listen_addresses=127.0.0.1".to_owned(),
+                "unix_socket_directories=".to_owned(),
+                format!("max_connections={CONNECTIONS}"),
+            ];
+            argv.extend(settings.into_iter().flat_map(|setting| ["-c".into(), setting.into()]));
             let log = logs.join("postgres.log");
             let mut spec = server_spec("postgres", argv, data.path(), log, user.as_ref());
             spec.orders.cpus = cpus.to_vec();

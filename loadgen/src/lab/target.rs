@@ -8,6 +8,7 @@ use super::Lab;
 use super::error::LabError;
 use super::manifest::TargetSpec;
 use super::podman::Project;
+use super::postgres;
 use super::python::Python;
 use super::ready::{Probe, Starting};
 use super::runner::{Runner, Runtime, place};
@@ -21,8 +22,14 @@ const LIMIT: Duration = Duration::from_secs(30);
 /// manager never ends when it is asked to in the moment in which it becomes ready.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// Connections to each backend, for each worker process of a target.
-const POOL_SIZE: u32 = 10;
+/// Connections to each backend, for each worker process of a target: so many, and fewer where all of
+/// them together would be more than PostgreSQL lets in.
+fn pool_size(server_workers: u32) -> u32 {
+    const EACH: u32 = 10;
+    // The rest is for who looks whether it is up, and fills and counts its tables.
+    const ALL: u32 = postgres::CONNECTIONS - 20;
+    (ALL / server_workers.max(1)).clamp(1, EACH)
+}
 
 /// A target that is up.
 #[derive(Debug)]
@@ -121,7 +128,7 @@ impl Lab {
             });
         }
         let (root, log) = (self.home.root().to_owned(), self.options.logs.join(log));
-        let env = self.process_env(python, &target);
+        let env = self.process_env(python, &target, workers);
         let cpus = self.options.cpus.target.clone();
         Ok(Box::new(move |port| {
             let mut argv = target.argv("127.0.0.1", port, workers);
@@ -134,13 +141,18 @@ impl Lab {
         }))
     }
 
-    fn process_env(&self, python: &Python, target: &TargetSpec) -> Vec<(String, String)> {
+    fn process_env(
+        &self,
+        python: &Python,
+        target: &TargetSpec,
+        workers: u32,
+    ) -> Vec<(String, String)> {
         let own = target.entry.env.iter().map(|(name, value)| (name.clone(), value.clone()));
         let backends = self.backends().into_iter().map(|(backend, url)| match backend {
             Backend::Redis => ("REDIS_URL".to_owned(), url),
             Backend::Postgres => ("DATABASE_URL".to_owned(), url),
         });
-        let always = [("PATH", python.path()), ("POOL_SIZE", POOL_SIZE.to_string())];
+        let always = [("PATH", python.path()), ("POOL_SIZE", pool_size(workers).to_string())];
         always
             .into_iter()
             .map(|(name, value)| (name.to_owned(), value))
@@ -166,7 +178,7 @@ impl Lab {
             }
         }
         let variables = [
-            ("POOL_SIZE", POOL_SIZE.to_string()),
+            ("POOL_SIZE", pool_size(workers).to_string()),
             ("SERVER_WORKERS", workers.to_string()),
             ("REDIS_URL", redis.unwrap_or_default()),
             ("DATABASE_URL", postgres.unwrap_or_default()),
@@ -199,6 +211,16 @@ fn port_variable(name: &str) -> String {
 mod tests {
     use super::*;
     use crate::lab::{Home, Manifest};
+
+    #[test]
+    fn all_workers_together_have_no_more_connections_than_there_are() {
+        assert_eq!([1, 4, 28, 29, 256].map(pool_size), [10, 10, 10, 9, 1]);
+        assert!(
+            (1..=256).all(|workers| workers * pool_size(workers) <= postgres::CONNECTIONS - 20)
+        );
+        let yaml = std::fs::read_to_string(Home::find().unwrap().compose()).unwrap();
+        assert!(yaml.contains(&format!("max_connections={}]", postgres::CONNECTIONS)));
+    }
 
     #[test]
     fn compose_yaml_has_a_service_for_each_target() {
