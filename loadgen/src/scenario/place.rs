@@ -25,6 +25,11 @@ impl Place {
     pub(super) fn push(self, value: &str, name: &str, out: &mut String) -> Result<(), RenderError> {
         match self {
             Self::Text => out.push_str(value),
+            // Nothing encodes it: `%2E` is a dot to whoever reads URLs (WHATWG URL, section 4.4).
+            Self::Path if [".", ".."].contains(&value) && begins_segment(out) => {
+                let (name, value) = (name.to_owned(), value.to_owned());
+                return Err(RenderError::NotForPath { name, value });
+            }
             Self::Path => push_encoded(value, out),
             Self::Json => {
                 // A string's JSON is in quotes, which the template has already.
@@ -58,6 +63,16 @@ pub enum RenderError {
         /// The variable.
         name: String,
     },
+    /// A path would lead elsewhere.
+    #[error(
+        "not sent: {{{{ {name} }}}} is `{value}`, which a path cannot have between two slashes"
+    )]
+    NotForPath {
+        /// What the value is called.
+        name: String,
+        /// The value.
+        value: String,
+    },
     /// A header would have a character that ends it, or that has no agreed encoding.
     #[error("not sent: {{{{ {name} }}}} has {character:?}, which a header cannot have")]
     NotForHeader {
@@ -66,6 +81,11 @@ pub enum RenderError {
         /// The first such character.
         character: char,
     },
+}
+
+/// Whether what comes next begins a segment of the path; a query has none.
+fn begins_segment(before: &str) -> bool {
+    before.ends_with('/') && !before.contains('?')
 }
 
 /// Whether a header's value may have it: no line can be ended, and no encoding be guessed.
@@ -95,6 +115,26 @@ mod tests {
     fn pushed(place: Place, value: &str) -> Result<String, RenderError> {
         let mut out = String::new();
         place.push(value, "v", &mut out).map(|()| out)
+    }
+
+    #[test]
+    fn no_value_leads_to_another_path() {
+        let after = |before: &str, value: &str| {
+            let mut out = before.to_owned();
+            Place::Path.push(value, "v", &mut out).map(|()| out)
+        };
+        for value in [".", ".."] {
+            let refused = after("/items/", value).unwrap_err();
+            let said = format!(
+                "not sent: {{{{ v }}}} is `{value}`, which a path cannot have between two slashes"
+            );
+            assert_eq!(refused.to_string(), said);
+            for before in ["/items/a", "/items?in=", "/items?in=/"] {
+                assert_eq!(after(before, value), Ok(format!("{before}{value}")));
+            }
+        }
+        assert_eq!(after("/items/", "...").as_deref(), Ok("/items/..."));
+        assert_eq!(after("/items/", ".a").as_deref(), Ok("/items/.a"));
     }
 
     #[test]
