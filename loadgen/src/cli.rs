@@ -54,8 +54,8 @@ Examples:
   loadgen check my-scenario.toml                  what it would do, without doing it
   loadgen check --try http://127.0.0.1:8000 my-scenario.toml    each request once
 
-Exit codes: 0 done, 1 failed, 2 the command line or a scenario is wrong, 3 a threshold failed,
-4 a target could not be started or verified, 5 the result is degraded, 130 interrupted";
+Exit codes: 0 done, 1 failed, or a target answers nothing, 2 the command line or a scenario is wrong,
+3 a threshold failed, 4 a target could not be started or verified, 5 a worker was lost, 130 interrupted";
 
 /// The subcommands.
 #[derive(Debug, Subcommand)]

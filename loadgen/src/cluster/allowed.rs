@@ -56,7 +56,7 @@ impl Allowed {
         self.check_url(&plan.base_url)?;
         let Scenario { http, steps, .. } = &plan.scenario;
         if let Some(proxy) = &http.proxy {
-            self.check_url(proxy)?;
+            self.check_url(proxy).map_err(|why| format!("its proxy: {why}"))?;
         }
         if http.redirects > 0 {
             return Err("it may not follow redirects, which lead where --allow-target does not \
@@ -81,7 +81,8 @@ impl Allowed {
             return Ok(());
         }
         let host = url.host_str().unwrap_or(base_url);
-        Err(format!("it may not load {host}: --allow-target does not name it"))
+        let port = url.port().map_or(String::new(), |port| format!(":{port}"));
+        Err(format!("it may not load {host}{port}: --allow-target does not name it"))
     }
 }
 
@@ -139,8 +140,14 @@ mod tests {
         let (any, some) = (allowed(&[]), allowed(&["app", "proxy:3128"]));
         let check = |allowed: &Allowed, http| allowed.check(&plan("http://app:8000", http));
         for (http, reason) in [
-            ("http = { proxy = \"http://victim:80\" }", "it may not load victim: --allow-target"),
-            ("http = { proxy = \"http://proxy:80\" }", "it may not load proxy: --allow-target"),
+            (
+                "http = { proxy = \"http://victim:80\" }",
+                "its proxy: it may not load victim: --allow-target",
+            ),
+            (
+                "http = { proxy = \"http://proxy:80\" }",
+                "its proxy: it may not load proxy: --allow-target",
+            ),
             ("http = { redirects = 1 }", "it may not follow redirects"),
         ] {
             assert_eq!(check(&any, http), Ok(()), "{http}");

@@ -38,7 +38,7 @@ fn exit(record: &RunsRecord) -> Result<Exit, Failure> {
         [] => Ok(Exit::Done),
         unjudged => {
             let message = format!("--fail-on-regression can't be judged: {}", unjudged.join("; "));
-            let help = "measure both with five rounds or more, to their end";
+            let help = "measure what is missing: five rounds or more, to their end, at a rate that both carry";
             Err(Failure::message(Exit::Failed, message, help))
         }
     }

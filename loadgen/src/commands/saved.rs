@@ -60,7 +60,7 @@ impl Saved {
 
 fn parse<T: DeserializeOwned>(file: &Path, text: &str) -> Result<T, Failure> {
     let read = serde_json::from_str(text);
-    read.map_err(|e| wrong(file, &format!("is no record that this version can read: {e}")))
+    read.map_err(|e| wrong(file, &format!("is damaged, or of another version: {e}")))
 }
 
 fn wrong(path: &Path, what: &str) -> Failure {

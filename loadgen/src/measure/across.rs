@@ -153,7 +153,7 @@ impl RunsRecord {
             comparison: comparison(&all, first),
             targets: all.iter().map(|it| it.target.clone()).collect(),
             absent: names.iter().flat_map(|name| absent(name, first, others)).collect(),
-            unlike: Unlike::between(&runs.iter().map(|it| &it.leaves).collect::<Vec<_>>()),
+            unlike: unlike(runs, &names),
             limit_percent: None,
             regressions: Vec::new(),
             unjudged: Vec::new(),
@@ -237,6 +237,15 @@ fn kind(ranked_by: RankedBy) -> &'static str {
         RankedBy::Speed => "of the open model",
         RankedBy::Capacity => "a search for capacities",
     }
+}
+
+/// What differs, but for targets that not all runs have.
+fn unlike(runs: &[Comparable], names: &[&str]) -> Vec<Unlike> {
+    let missing = names.iter().filter(|name| runs.iter().any(|run| !run.has(name)));
+    let missing: Vec<String> = missing.map(|name| format!("{name}.")).collect();
+    let mut unlike = Unlike::between(&runs.iter().map(|run| &run.leaves).collect::<Vec<_>>());
+    unlike.retain(|it| !missing.iter().any(|name| it.what.starts_with(name)));
+    unlike
 }
 
 /// The later runs that lack a target of the first; or the first, if it lacks one of theirs.

@@ -9,6 +9,9 @@ use serde::{Deserialize, Serialize};
 
 use super::statistics::{FEWEST_ROUNDS, LEVEL, Sample, holm, rounds_needed};
 
+/// A figure of each round, by the round's number.
+pub type ByRound = BTreeMap<u32, f64>;
+
 /// What the comparison of all targets concludes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
@@ -43,7 +46,7 @@ pub struct Comparison {
 #[serde(rename_all = "snake_case")]
 pub enum Lack {
     /// All of its rounds were cut short, or had less load than planned.
-    #[error("has no whole round")]
+    #[error("has no round of full length and load")]
     NoWholeRound,
     /// It left more than a hundredth of what it was asked for in a round of the open model.
     #[error("did not carry the rate")]
@@ -131,14 +134,14 @@ pub struct Pair {
 /// The rates are by the round's number: a difference is that of the same rounds, so what slows or
 /// speeds a whole round cancels out of it. Who has none is in no place.
 #[must_use]
-pub fn compare(rates: &[(String, BTreeMap<u32, f64>)]) -> Comparison {
+pub fn compare(rates: &[(String, ByRound)]) -> Comparison {
     compare_by(Test::Paired, rates)
 }
 
 /// The same by this test.
 #[must_use]
-pub fn compare_by(test: Test, rates: &[(String, BTreeMap<u32, f64>)]) -> Comparison {
-    let mut ranked: Vec<(Placing, &BTreeMap<u32, f64>)> =
+pub fn compare_by(test: Test, rates: &[(String, ByRound)]) -> Comparison {
+    let mut ranked: Vec<(Placing, &ByRound)> =
         rates.iter().map(|(target, rounds)| (placing(target, rounds), rounds)).collect();
     ranked.sort_by(|(a, _), (b, _)| b.rate_per_s.total_cmp(&a.rate_per_s));
     let none = ranked.iter().filter(|(_, rounds)| rounds.is_empty());
@@ -171,14 +174,12 @@ fn find<'a>(pairs: &'a [Pair], one: &str, other: &str) -> Option<&'a Pair> {
     })
 }
 
-fn named<'a>(
-    ranked: &'a [(Placing, &'a BTreeMap<u32, f64>)],
-) -> Vec<(&'a str, &'a BTreeMap<u32, f64>)> {
+fn named<'a>(ranked: &'a [(Placing, &'a ByRound)]) -> Vec<(&'a str, &'a ByRound)> {
     ranked.iter().map(|(placing, rounds)| (placing.target.as_str(), *rounds)).collect()
 }
 
 /// The geometric mean of the rounds; zero where there is none.
-fn mean(rounds: &BTreeMap<u32, f64>) -> f64 {
+fn mean(rounds: &ByRound) -> f64 {
     Sample::of_figures(rounds.values().copied()).map_or(0.0, |sample| sample.geometric_mean())
 }
 
@@ -195,7 +196,7 @@ impl Comparison {
     /// The same of targets that were all asked for one rate, by how fast they answered: by one over
     /// their rounds' median latencies. Who has none comes last.
     #[must_use]
-    pub fn by_speed(mut self, speeds: &[(String, Result<BTreeMap<u32, f64>, Lack>)]) -> Self {
+    pub fn by_speed(mut self, speeds: &[(String, Result<ByRound, Lack>)]) -> Self {
         let none = BTreeMap::new();
         let lacking =
             speeds.iter().filter_map(|(name, speeds)| Some((name.clone(), speeds.clone().err()?)));
@@ -204,7 +205,7 @@ impl Comparison {
             let speeds = speeds.iter().find(|(name, _)| name == target);
             speeds.and_then(|(_, speeds)| speeds.as_ref().ok())
         };
-        let mut ranked: Vec<(Placing, &BTreeMap<u32, f64>)> = self
+        let mut ranked: Vec<(Placing, &ByRound)> = self
             .ranking
             .into_iter()
             .map(|placing| {
@@ -246,8 +247,8 @@ impl Comparison {
     /// With the targets held against each other by their expected answers per CPU-second, too, but
     /// for those that have no such figures.
     #[must_use]
-    pub fn with_cpu(self, per_cpu_s: &[(String, BTreeMap<u32, f64>)]) -> Self {
-        let mut thriftiest: Vec<(&str, &BTreeMap<u32, f64>)> =
+    pub fn with_cpu(self, per_cpu_s: &[(String, ByRound)]) -> Self {
+        let mut thriftiest: Vec<(&str, &ByRound)> =
             per_cpu_s.iter().map(|(target, rounds)| (target.as_str(), rounds)).collect();
         thriftiest.retain(|(_, rounds)| !rounds.is_empty());
         thriftiest.sort_by(|(_, a), (_, b)| mean(b).total_cmp(&mean(a)));
@@ -284,7 +285,7 @@ impl Comparison {
     }
 }
 
-fn placing(target: &str, rounds: &BTreeMap<u32, f64>) -> Placing {
+fn placing(target: &str, rounds: &ByRound) -> Placing {
     let sample = Sample::of_figures(rounds.values().copied());
     let mean = rounds.values().sum::<f64>() / rounds.len().max(1) as f64;
     Placing {
@@ -304,18 +305,14 @@ impl Pair {
 
 impl Test {
     /// Each two of these, best first, each pair on its own.
-    fn pairs(self, ranked: &[(&str, &BTreeMap<u32, f64>)]) -> Vec<Pair> {
+    fn pairs(self, ranked: &[(&str, &ByRound)]) -> Vec<Pair> {
         let after = |i: usize| ranked[i + 1..].iter();
         let all = ranked.iter().enumerate();
         all.flat_map(|(i, one)| after(i).map(move |other| self.pair(*one, *other))).collect()
     }
 
     /// What the rounds of two targets tell on their own.
-    fn pair(
-        self,
-        (one, rates): (&str, &BTreeMap<u32, f64>),
-        (other, others): (&str, &BTreeMap<u32, f64>),
-    ) -> Pair {
+    fn pair(self, (one, rates): (&str, &ByRound), (other, others): (&str, &ByRound)) -> Pair {
         let (rounds, sample) = self.difference(rates, others);
         // Ranks are those of all rounds, so the common ones alone may tell otherwise.
         let swapped = sample.is_some_and(|sample| sample.mean < 0.0);
@@ -340,11 +337,7 @@ impl Test {
     }
 
     /// The logarithm of one target's figures over another's, and of how many rounds it is.
-    fn difference(
-        self,
-        figures: &BTreeMap<u32, f64>,
-        others: &BTreeMap<u32, f64>,
-    ) -> (usize, Option<Sample>) {
+    fn difference(self, figures: &ByRound, others: &ByRound) -> (usize, Option<Sample>) {
         match self {
             Self::Paired => {
                 let both = figures.iter().filter_map(|(round, one)| Some(one / others.get(round)?));
@@ -352,7 +345,7 @@ impl Test {
                 (ratios.len(), Sample::of_figures(ratios))
             }
             Self::Welch => {
-                let of = |rounds: &BTreeMap<u32, f64>| Sample::of_figures(rounds.values().copied());
+                let of = |rounds: &ByRound| Sample::of_figures(rounds.values().copied());
                 let samples = of(figures).zip(of(others));
                 (figures.len().min(others.len()), samples.map(|(one, other)| one.less(&other)))
             }

@@ -1,13 +1,11 @@
 //! What targets are compared by: a figure of each whole round, by its number.
 
-use std::collections::BTreeMap;
-
-use super::compare::Lack;
+use super::compare::{ByRound, Lack};
 use super::record::RoundRecord;
 
 /// What the ranking goes by.
 #[must_use]
-pub fn rates(rounds: &[RoundRecord]) -> BTreeMap<u32, f64> {
+pub fn rates(rounds: &[RoundRecord]) -> ByRound {
     let whole = rounds.iter().filter(|round| round.whole);
     whole.map(|round| (round.round, round.total.rate_per_s)).collect()
 }
@@ -17,13 +15,13 @@ pub fn rates(rounds: &[RoundRecord]) -> BTreeMap<u32, f64> {
 /// # Errors
 ///
 /// If there is no such figure of a round, or no round.
-pub fn speeds(rounds: &[RoundRecord]) -> Result<BTreeMap<u32, f64>, Lack> {
+pub fn speeds(rounds: &[RoundRecord]) -> Result<ByRound, Lack> {
     at_the_rate(rounds, |round| Some(1e6 / round.total.latency_us.p50? as f64))
 }
 
 /// How many expected answers a second of the target's CPU gave; nothing where a round lacks the figure.
 #[must_use]
-pub fn requests_per_cpu_s(rounds: &[RoundRecord]) -> BTreeMap<u32, f64> {
+pub fn requests_per_cpu_s(rounds: &[RoundRecord]) -> ByRound {
     at_the_rate(rounds, |round| round.resources.get("target")?.requests_per_cpu_s)
         .unwrap_or_default()
 }
@@ -35,7 +33,7 @@ const CARRIED: f64 = 0.99;
 fn at_the_rate(
     rounds: &[RoundRecord],
     figure: impl Fn(&RoundRecord) -> Option<f64>,
-) -> Result<BTreeMap<u32, f64>, Lack> {
+) -> Result<ByRound, Lack> {
     let carried = |round: &RoundRecord| {
         let total = &round.total;
         let planned =

@@ -39,7 +39,7 @@ pub use capacity::{
     Bound, CAPACITY_SCHEMA, Capacity, CapacityRecord, CapacityRound, CapacityTarget, CurvePoint,
     Judgement, Limits, Search, SearchRecord, TrialRecord, Tried, compare_capacities, curve, knee,
 };
-pub use compare::{Cell, Comparison, Lack, Pair, Placing, RankedBy, Test, compare};
+pub use compare::{ByRound, Cell, Comparison, Lack, Pair, Placing, RankedBy, Test, compare};
 pub use counts::Counts;
 pub use distribution::Distribution;
 pub use figures::{rates, requests_per_cpu_s, speeds};

@@ -21,6 +21,9 @@ pub struct Summary {
     pub errors: u64,
     /// Requests that the end of the run cut off; in no other count.
     pub cancelled: u64,
+    /// Those of the cancelled ones to which no expected answer came even within 3 s of the end.
+    #[serde(default)]
+    pub unanswered: u64,
     /// Requests whose time came and which nobody was free to send; zero in the closed model.
     pub unsent: u64,
     /// Failed requests by kind.
@@ -63,7 +66,7 @@ pub struct LatencySummary {
 impl Summary {
     /// Sums up the `counts` of a window of `seconds`. `cut` is what the end of the round cut off.
     #[must_use]
-    pub fn new(name: &str, counts: &Counts, cut: u64, window: Duration) -> Self {
+    pub fn new(name: &str, counts: &Counts, cut: &Counts, window: Duration) -> Self {
         let per_second = |n: u64| {
             if window.is_zero() { 0.0 } else { n as f64 / window.as_secs_f64() }
         };
@@ -72,7 +75,8 @@ impl Summary {
             name: name.to_owned(),
             requests: counts.requests(),
             errors: counts.failures(),
-            cancelled: counts.cancelled.saturating_add(cut),
+            cancelled: counts.cancelled.saturating_add(cut.cancelled),
+            unanswered: counts.unanswered.saturating_add(cut.unanswered),
             unsent: counts.unsent,
             errors_by_kind: ErrorKind::ALL
                 .map(|kind| (kind, counts.errors.get(&kind).copied().unwrap_or(0)))

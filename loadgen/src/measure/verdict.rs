@@ -23,6 +23,10 @@ pub enum VerdictKind {
     Errors,
     /// Nothing was answered as expected.
     NothingAnswered,
+    /// From some moment on nothing was answered any more.
+    WentSilent,
+    /// Some requests had no answer soon after the end of their round, so that nothing is known of them.
+    Unanswered,
     /// A file had too few rows, so that users stopped.
     RowsRanOut,
     /// What users send when they stop failed, or was cut off.

@@ -2,11 +2,13 @@
 
 use super::matrix::scaling;
 use super::ratio::{times, what_it_takes};
-use crate::measure::{Comparison, FEWEST_ROUNDS, Lack, NoiseFloor, Pair, RankedBy, RunRecord};
+use crate::measure::{
+    Comparison, FEWEST_ROUNDS, Lack, NoiseFloor, Pair, RankedBy, RunRecord, TargetRecord,
+};
 
 /// A sentence for each two neighbours of the ranking.
 pub fn conclusion(record: &RunRecord) -> Vec<String> {
-    let Some(comparison) = &record.comparison else { return Vec::new() };
+    let Some(comparison) = &record.comparison else { return nothing_whole(record) };
     let pairs = neighbours(record, comparison);
     let mut out = conclude(&pairs, &comparison.scaling, comparison);
     out.extend(cpu_neighbours(record, comparison).into_iter().filter_map(of_cpu));
@@ -27,6 +29,14 @@ pub fn conclusion(record: &RunRecord) -> Vec<String> {
         ));
     }
     out
+}
+
+/// Why several targets are not compared at all, where that is for want of a whole round.
+fn nothing_whole(record: &RunRecord) -> Vec<String> {
+    let has_whole = |target: &TargetRecord| target.rounds.iter().any(|round| round.whole);
+    let none = record.targets.len() > 1 && !record.targets.iter().any(has_whole);
+    let said = "no target has a round of full length and load: none is compared";
+    none.then(|| said.to_owned()).into_iter().collect()
 }
 
 /// A sentence for each of these pairs of a comparison; one for all of them, and for `others` that are told

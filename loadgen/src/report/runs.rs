@@ -244,7 +244,7 @@ fn judgement(record: &RunsRecord) -> Vec<String> {
     let unjudged = record.unjudged.iter().map(|why| format!("not judged: {why}"));
     let all: Vec<String> = regressions.chain(unjudged).collect();
     match all.is_empty() {
-        true => vec![format!("no regression of more than {limit} %")],
+        true => vec![format!("no regression of more than {limit} % was shown")],
         false => all,
     }
 }

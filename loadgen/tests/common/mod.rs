@@ -11,7 +11,7 @@ pub mod program;
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
@@ -162,22 +162,18 @@ pub async fn ill_behaved(answer: &'static [u8]) -> SocketAddr {
     address
 }
 
-/// A server that answers the first request on each of its first `answered` connections, and nothing
-/// else.
+/// A server that answers so many requests, and then none any more.
 pub async fn silent(answered: usize) -> SocketAddr {
+    let seen = Arc::new(AtomicUsize::new(0));
+    let answer = async move || {
+        if seen.fetch_add(1, Ordering::SeqCst) >= answered {
+            std::future::pending::<()>().await;
+        }
+    };
+    let app = Router::new().route("/", get(answer));
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    tokio::spawn(async move {
-        let mut open = Vec::new();
-        while let Ok((mut stream, _)) = listener.accept().await {
-            if open.len() < answered {
-                let mut head = [0; 4096];
-                let _ = stream.read(&mut head).await;
-                let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").await;
-            }
-            open.push(stream);
-        }
-    });
+    tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
     address
 }
 

@@ -1,7 +1,7 @@
 //! The result document: its shape, and that its counts are what the server saw.
 
 use crate::common::program::{Project, shape};
-use crate::common::{Counting, stalling};
+use crate::common::{Counting, silent, stalling};
 use serde_json::Value;
 
 /// Runs a scenario of these steps against `server` and returns the document. Runs without
@@ -189,24 +189,41 @@ async fn the_same_seed_sends_the_same_data_on_any_number_of_workers() {
     assert_eq!(sent[0], sent[1]);
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_server_that_answers_nothing_in_time_passes_nothing() {
-    let address = crate::common::silent(1).await;
+/// A run of 4 users over a server that answers so many requests, the verification's among them.
+async fn over_a_silent_server(answered: usize, duration: &str) -> Value {
+    let address = silent(answered).await;
     let project =
         Project::real().file("mine.toml", &format!("{STEP}[thresholds]\nerror_rate = \"< 1%\"\n"));
     let url = format!("--url=http://{address}");
-    let fixed = ["-s=mine.toml", "--users=4", "--warmup=0s", "--duration=500ms", "--format=json"];
+    let fixed = ["-s=mine.toml", "--users=4", "--warmup=0s", "--format=json", duration];
     let finished = tokio::task::block_in_place(|| project.run(&[&fixed[..], &[&url]].concat()));
     assert_eq!(finished.code, Some(1), "{}", finished.said());
-    let document = finished.json();
+    finished.json()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_answers_nothing_in_time_passes_nothing() {
+    let document = over_a_silent_server(1, "--duration=500ms").await;
     let total = &document["targets"][0]["total"];
-    assert_eq!((&total["requests"], &total["cancelled"]), (&0.into(), &4.into()), "{total}");
+    assert_eq!((&total["requests"], &total["unanswered"]), (&0.into(), &4.into()), "{total}");
     let verdict = &document["verdicts"][0];
     assert_eq!(verdict["kind"], "nothing_answered", "{verdict}");
     assert_eq!(verdict["message"], "no request was answered before the end of its round");
     let threshold = &document["thresholds"][0];
     let expected = (&Value::Null, &Value::Bool(false));
     assert_eq!((&threshold["measured"], &threshold["passed"]), expected, "{threshold}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn neither_does_one_that_goes_silent() {
+    let document = over_a_silent_server(1_000, "--duration=2s").await;
+    let verdict = &document["verdicts"][0];
+    assert_eq!(verdict["kind"], "went_silent", "{verdict}");
+    let kinds = document["verdicts"].as_array().unwrap().iter().map(|it| &it["kind"]);
+    assert!(kinds.into_iter().all(|kind| *kind != "littles_law"), "it is the server that is slow");
+    let seconds = document["targets"][0]["rounds"][0]["seconds"].as_array().unwrap();
+    let answered = seconds.iter().map(|second| second["answered"].as_u64().unwrap());
+    assert_eq!(answered.collect::<Vec<_>>(), [999, 0], "each second has its place");
 }
 
 /// Four users of a server that stalls for one second in four: they send nothing meanwhile, so that

@@ -52,7 +52,7 @@ fn show(round: &Round) {
         let _ = (worker.strain.cpu_percent(), worker.strain.lag_mean_ms());
     }
     for counts in all.phase(Phase::Hold) {
-        let _ = Summary::new("step", &counts, u64::MAX, held);
+        let _ = Summary::new("step", &counts, &counts, held);
         let _ = counts.answered.without_coordination(held);
     }
     let _ = all.seconds().map(|second| second.all.answered).max();

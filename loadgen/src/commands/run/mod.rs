@@ -48,7 +48,7 @@ use super::{Exit, Failure};
 use crate::cli::{Format, RunArgs};
 use crate::lab::cpus::pin_self;
 use crate::lab::{Lab, Layout, Options};
-use crate::measure::{RunRecord, VerdictKind};
+use crate::measure::RunRecord;
 use crate::report::{self, Progress};
 
 /// From this many users in one process on, huge pages pay: less than 1 % of CPU at 1,000, 6 % and
@@ -194,7 +194,7 @@ fn exit(record: &RunRecord, measured: Measured) -> Exit {
         Exit::Degraded
     } else if record.stopped_early.is_some() {
         Exit::Threshold
-    } else if record.verdicts.iter().any(|v| v.kind == VerdictKind::NothingAnswered) {
+    } else if record.verdicts.iter().any(verdicts::is_failure) {
         Exit::Failed
     } else if record.thresholds.iter().any(|threshold| !threshold.passed) {
         Exit::Threshold

@@ -18,7 +18,7 @@ use crate::lab::Lab;
 use crate::measure::{
     Bottleneck, Counts, Environment, LatencyOverRounds, LatencySummary, LoadRecord, NoiseFloor,
     Phase, RoundRecord, RunRecord, SCHEMA, SecondRecord, Series, ServerRecord, StageRecord,
-    StepSeconds, Summary, TargetRecord, ThresholdRecord, WorkerRecord,
+    StepSeconds, Summary, TargetRecord, ThresholdRecord, Told, WorkerRecord,
 };
 use crate::scenario::{Model, Step, Until, When};
 
@@ -39,6 +39,7 @@ pub struct Context<'a> {
 /// Sums up a run.
 pub fn build(job: &Job, measured: &Measured, context: Context<'_>) -> RunRecord {
     let (mut targets, mut thresholds) = (Vec::new(), Vec::new());
+    let scenario_load = &job.scenario.load;
     for (index, contender) in job.contenders.iter().enumerate() {
         let rounds: Vec<&Round> = measured.rounds.iter().filter(|r| r.target == index).collect();
         if !rounds.is_empty() {
@@ -46,6 +47,7 @@ pub fn build(job: &Job, measured: &Measured, context: Context<'_>) -> RunRecord 
                 measured: &rounds,
                 environment: &context.environment,
                 can_send: measured.calibration.map(|calibration| calibration.rate_per_s),
+                ramp_up: scenario_load.held().map_or(Duration::ZERO, |_| scenario_load.ramp_up),
             };
             let (target, judged) = pool(job, contender, &rounds, server(job, index, context.lab));
             targets.push(target);
@@ -117,6 +119,8 @@ struct Rounds<'a> {
     environment: &'a Environment,
     /// The most that the generator was found able to send, in requests/s.
     can_send: Option<f64>,
+    /// Before the hold, and measured.
+    ramp_up: Duration,
 }
 
 /// One contender's rounds, pooled, and held against the thresholds.
@@ -207,15 +211,15 @@ fn summarize(
     let mut summaries: Vec<Summary> = steps
         .iter()
         .zip(counts.iter().zip(&tail))
-        .map(|(step, (counts, tail))| Summary::new(&step.name, counts, tail.cancelled, window))
+        .map(|(step, (counts, tail))| Summary::new(&step.name, counts, tail, window))
         .collect();
     if phase == Phase::Hold {
         for (index, counts) in at_stop(steps, rounds) {
-            summaries[index] = Summary::new(&steps[index].name, &counts, 0, Duration::ZERO);
+            let nothing = Counts::default();
+            summaries[index] = Summary::new(&steps[index].name, &counts, &nothing, Duration::ZERO);
         }
     }
-    let cut = tail.iter().map(|counts| counts.cancelled).sum();
-    (summaries, Summary::new("all", &together(&counts), cut, window))
+    (summaries, Summary::new("all", &together(&counts), &together(&tail), window))
 }
 
 /// What became of the steps that users send when they stop: after the hold, so that it is in their
@@ -242,7 +246,8 @@ fn round_record(steps: &[Step], round: &Round, rounds: &Rounds<'_>) -> RoundReco
         true => Vec::new(),
         false => summarize(steps, &[series], Phase::RampUp, Duration::ZERO).0,
     };
-    let (seconds, steps_seconds) = seconds(steps, series);
+    let length = rounds.ramp_up + round.yielded.held;
+    let (seconds, steps_seconds) = seconds(steps, series, length);
     let record = RoundRecord {
         round: round.number,
         held_s: round.yielded.held.as_secs_f64(),
@@ -268,11 +273,20 @@ fn round_record(steps: &[Step], round: &Round, rounds: &Rounds<'_>) -> RoundReco
     RoundRecord { bottleneck, ..record }
 }
 
-/// What counted, second by second: the ramp-up and the hold. Of all steps together, and of each where
-/// there are several.
-fn seconds(steps: &[Step], series: &Series) -> (Vec<SecondRecord>, BTreeMap<String, StepSeconds>) {
+/// What counted, second by second: the ramp-up and the hold, which lasted so long together. Of all steps
+/// together, and of each where there are several. A whole second without anything is one, too.
+fn seconds(
+    steps: &[Step],
+    series: &Series,
+    length: Duration,
+) -> (Vec<SecondRecord>, BTreeMap<String, StepSeconds>) {
+    let mut told: BTreeMap<u32, Told> =
+        series.seconds().map(|second| (second.all.second, second)).collect();
+    for number in 0..u32::try_from(length.as_secs()).unwrap_or(u32::MAX) {
+        told.entry(number).or_insert_with(|| Told::of(number, &[]));
+    }
     let (mut all, mut each) = (Vec::new(), vec![StepSeconds::default(); steps.len()]);
-    for second in series.seconds() {
+    for second in told.into_values() {
         for (index, step) in each.iter_mut().enumerate() {
             step.push(second.steps.get(index));
         }

@@ -6,6 +6,7 @@ mod containers;
 mod little;
 mod machine;
 mod server;
+mod silence;
 mod workers;
 
 use self::answers::{answers_differ, answers_vary};
@@ -15,6 +16,7 @@ use self::containers::{throttled, unlike_limits};
 use self::little::littles_law;
 use self::machine::machine;
 use self::server::{open_files, unequal_workers};
+use self::silence::silence;
 use self::workers::slow_worker;
 use crate::measure::{
     Claimed, ProofRecord, RunRecord, StoppedEarly, TargetRecord, Trend, Verdict, VerdictKind,
@@ -32,6 +34,7 @@ pub fn judge(record: &RunRecord, scenario: &Scenario) -> Vec<Verdict> {
                 .into_iter()
                 .chain(target_ended(target))
                 .chain(errors(target))
+                .chain(silence(target, record))
                 .chain(stop_failed(target, scenario))
                 .chain(rows_ran_out(target))
                 .chain(bottleneck(target, record))
@@ -101,6 +104,11 @@ fn stopped_early(stopped: &StoppedEarly) -> Verdict {
                  ranking"
             .to_owned(),
     }
+}
+
+/// Whether a run with such a verdict has failed, whatever its thresholds say.
+pub fn is_failure(verdict: &Verdict) -> bool {
+    matches!(verdict.kind, VerdictKind::NothingAnswered | VerdictKind::WentSilent)
 }
 
 fn nothing_answered(target: &TargetRecord) -> Option<Verdict> {

@@ -1,13 +1,13 @@
 //! What runs and searches for capacities have in common, as far as they are held against others.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use serde::Serialize;
 
 use super::unlike::Leaves;
 use super::{ComparedRun, ComparedTarget};
 use crate::measure::capacity::{CapacityRecord, CapacityTarget, SearchRecord};
-use crate::measure::compare::{Lack, RankedBy};
+use crate::measure::compare::{ByRound, Lack, RankedBy};
 use crate::measure::figures::{rates, requests_per_cpu_s, speeds};
 use crate::measure::record::{RunRecord, TargetRecord};
 use crate::measure::verdict::{Verdict, VerdictKind};
@@ -27,11 +27,11 @@ pub struct Comparable {
 pub(super) struct Measured {
     pub target: ComparedTarget,
     /// Its expected answers per second, by the round's number; of a search what the rounds found.
-    pub rates: BTreeMap<u32, f64>,
+    pub rates: ByRound,
     /// How fast it answered, in the open model.
-    pub speeds: Result<BTreeMap<u32, f64>, Lack>,
+    pub speeds: Result<ByRound, Lack>,
     /// The expected answers for a second of its CPU, in the open model.
-    pub per_cpu_s: BTreeMap<u32, f64>,
+    pub per_cpu_s: ByRound,
 }
 
 impl Comparable {
@@ -147,7 +147,7 @@ impl Measured {
             },
             rates: record.found_per_s(),
             speeds: Err(Lack::OnlyABound),
-            per_cpu_s: BTreeMap::new(),
+            per_cpu_s: ByRound::new(),
         }
     }
 }

@@ -106,7 +106,7 @@ fn rounds_that_were_not_whole_pass_no_gate() {
     let runs = [run("before", vec![target("a", &RATES)]), run("after", vec![cut])];
     let judged = compare(&runs).unwrap().judged(5.0);
     assert_eq!(judged.regressions, []);
-    assert_eq!(judged.unjudged, ["a in after: after has no whole round"]);
+    assert_eq!(judged.unjudged, ["a in after: after has no round of full length and load"]);
     assert_eq!(judged.comparison.unranked, ["a (after)"]);
 }
 

@@ -112,7 +112,7 @@ mod tests {
             passed: held,
             generator_limited: false,
             reasons: Vec::new(),
-            total: Summary::new("all", &counts, 0, Duration::from_secs(1)),
+            total: Summary::new("all", &counts, &Counts::default(), Duration::from_secs(1)),
             resources: BTreeMap::new(),
         };
         Tried { record, answered: counts.answered }

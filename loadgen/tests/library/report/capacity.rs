@@ -62,7 +62,7 @@ fn trial(rate_per_s: f64, carries: f64, lab: bool) -> Tried {
         passed: held,
         generator_limited: false,
         reasons: if held { Vec::new() } else { vec![reason.to_owned()] },
-        total: Summary::new("all", &counts, 0, Duration::from_secs(1)),
+        total: Summary::new("all", &counts, &Counts::default(), Duration::from_secs(1)),
         resources: lab.then_some(("target".to_owned(), used)).into_iter().collect(),
     };
     Tried { record, answered: counts.answered }

@@ -113,6 +113,7 @@ pub fn summary(name: &str, rate_per_s: f64) -> Summary {
         requests: (rate_per_s * 3.0) as u64,
         errors: 0,
         cancelled: 0,
+        unanswered: 0,
         unsent: 0,
         errors_by_kind: BTreeMap::new(),
         error_examples: BTreeMap::new(),

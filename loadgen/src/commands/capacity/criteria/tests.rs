@@ -61,7 +61,12 @@ fn second(requests: u64, left: u64) -> Summary {
         counters: &[],
     };
     (0..requests).for_each(|_| counts.record(&outcome, outcome.ending));
-    Summary::new("all", &counts, left, Duration::from_secs(1))
+    Summary::new(
+        "all",
+        &counts,
+        &Counts { cancelled: left, ..Counts::default() },
+        Duration::from_secs(1),
+    )
 }
 
 #[test]

@@ -36,7 +36,8 @@ pub fn littles_law(target: &TargetRecord, record: &RunRecord) -> Option<Verdict>
     Some(verdict(target, VerdictKind::LittlesLaw, message, advice))
 }
 
-/// How many requests were under way in a round, on the mean; `None` where it is too short to tell.
+/// How many requests were under way in a round, on the mean; `None` where it is too short to tell. For
+/// how long those were that never had an answer is not known: the whole round at the most.
 fn waiting(round: &RoundRecord) -> Option<f64> {
     let total = &round.total;
     let answered = (total.requests - total.errors) as f64;
@@ -44,7 +45,8 @@ fn waiting(round: &RoundRecord) -> Option<f64> {
     let took_s = seconds_of(answered, total.latency_us.mean)
         + seconds_of(total.errors as f64, total.failed_us.mean);
     let each_s = took_s / (total.requests as f64).max(1.0);
-    (total.requests > 0 && round.held_s >= LATENCIES * each_s).then(|| took_s / round.held_s)
+    (total.requests > 0 && round.held_s >= LATENCIES * each_s)
+        .then(|| took_s / round.held_s + total.unanswered as f64)
 }
 
 #[cfg(test)]
@@ -68,6 +70,9 @@ mod tests {
     fn requests_times_their_latency_are_those_under_way() {
         assert_eq!(waiting(&round(10_000, 0, 5_000.0)), Some(5.0));
         assert_eq!(waiting(&round(10_000, 2_500, 5_000.0)), Some(5.0), "failed ones are too");
+        let mut stuck = round(10_000, 0, 5_000.0);
+        stuck.total.unanswered = 3;
+        assert_eq!(waiting(&stuck), Some(8.0), "who waits for ever waits");
         assert_eq!(waiting(&round(40, 0, 1e6)), None, "a tenth of the round each");
         assert_eq!(waiting(&round(0, 0, 1.0)), None);
     }

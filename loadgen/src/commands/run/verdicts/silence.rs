@@ -1,0 +1,92 @@
+//! Requests that had no answer when their round was over, nor soon after it: whether they would have
+//! failed nobody knows, and they are in no rate, latency or share of errors.
+
+use super::verdict;
+use crate::measure::{RoundRecord, RunRecord, TargetRecord, Verdict, VerdictKind};
+use crate::report::count;
+
+/// Whether the target stopped answering, or left some requests without an answer. Only in whole rounds:
+/// what cuts another, cuts requests off as well.
+pub fn silence(target: &TargetRecord, record: &RunRecord) -> Option<Verdict> {
+    let whole = || target.rounds.iter().filter(|round| round.whole);
+    let ramp_up_s = if record.load.duration_s.is_some() { record.load.ramp_up_s } else { 0.0 };
+    let silent = whole().find_map(|round| Some((round, silent_s(round, ramp_up_s)?)));
+    let advice = "they are in no rate, latency or share of errors: look into the server's log, or measure \
+                  for longer than an answer takes";
+    if let Some((round, seconds)) = silent {
+        let message = format!(
+            "it went silent: in round {} there was no answer in the last {seconds} s, nor within 3 s of the \
+             end to any of the {} requests under way",
+            round.round,
+            count(round.total.unanswered)
+        );
+        return Some(verdict(target, VerdictKind::WentSilent, message, advice));
+    }
+    let unanswered = whole().fold(0_u64, |sum, round| sum.saturating_add(round.total.unanswered));
+    (unanswered > 0).then(|| {
+        let message = format!(
+            "{} requests had no answer within 3 s of the end of their round",
+            count(unanswered)
+        );
+        verdict(target, VerdictKind::Unanswered, message, advice)
+    })
+}
+
+/// For how many whole seconds before the end of a round nothing came to an end, if none of the requests
+/// that were then under way had an answer either.
+fn silent_s(round: &RoundRecord, ramp_up_s: f64) -> Option<u32> {
+    let total = &round.total;
+    let all_are_stuck = total.unanswered > 0 && total.unanswered == total.cancelled;
+    let ended = round.seconds.iter().filter(|second| second.answered + second.errors > 0);
+    let last = ended.map(|second| second.second).max()?;
+    let silent = (ramp_up_s + round.held_s) as u32;
+    silent.checked_sub(last + 1).filter(|silent| all_are_stuck && *silent > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::{LoadRecord, SecondRecord, Summary};
+
+    fn said(answered: &[u64], cancelled: u64, unanswered: u64) -> Option<(VerdictKind, String)> {
+        let seconds = (0..).zip(answered).map(|(second, answered)| SecondRecord {
+            second,
+            answered: *answered,
+            errors: 0,
+            p50_us: None,
+            p99_us: None,
+        });
+        let round = RoundRecord {
+            round: 2,
+            whole: true,
+            held_s: answered.len() as f64,
+            seconds: seconds.collect(),
+            total: Summary { requests: 9, cancelled, unanswered, ..Summary::default() },
+            ..RoundRecord::default()
+        };
+        let cut = RoundRecord { whole: false, ..round.clone() };
+        let target = TargetRecord { rounds: vec![cut, round], ..TargetRecord::default() };
+        let load = LoadRecord { duration_s: Some(answered.len() as f64), ..LoadRecord::default() };
+        let record = RunRecord { load, ..RunRecord::default() };
+        silence(&target, &record).map(|verdict| (verdict.kind, verdict.message))
+    }
+
+    #[test]
+    fn a_target_that_stops_answering_went_silent() {
+        let (kind, message) = said(&[500, 300, 0, 0], 10, 10).unwrap();
+        assert_eq!(kind, VerdictKind::WentSilent);
+        let expected = "it went silent: in round 2 there was no answer in the last 2 s, nor within 3 s of the \
+                        end to any of the 10 requests under way";
+        assert_eq!(message, expected);
+    }
+
+    #[test]
+    fn requests_without_an_answer_are_told_of() {
+        let expected = "3 requests had no answer within 3 s of the end of their round".to_owned();
+        let unanswered = Some((VerdictKind::Unanswered, expected));
+        assert_eq!(said(&[500, 500], 10, 3), unanswered);
+        assert_eq!(said(&[500, 500], 3, 3), unanswered, "it answered others to the end");
+        assert_eq!(said(&[500, 0], 10, 3), unanswered, "and after it");
+        assert_eq!(said(&[500, 0], 10, 0), None, "slow, and not silent");
+    }
+}
