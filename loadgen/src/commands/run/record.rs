@@ -246,8 +246,9 @@ fn round_record(steps: &[Step], round: &Round, rounds: &Rounds<'_>) -> RoundReco
         true => Vec::new(),
         false => summarize(steps, &[series], Phase::RampUp, Duration::ZERO).0,
     };
-    let length = rounds.ramp_up + round.yielded.held;
-    let (seconds, steps_seconds) = seconds(steps, series, length);
+    // What cut a round off may have done so in the ramp-up.
+    let length = round.whole.then(|| rounds.ramp_up + round.yielded.held);
+    let (seconds, steps_seconds) = seconds(steps, series, length.unwrap_or_default());
     let record = RoundRecord {
         round: round.number,
         held_s: round.yielded.held.as_secs_f64(),
@@ -273,8 +274,8 @@ fn round_record(steps: &[Step], round: &Round, rounds: &Rounds<'_>) -> RoundReco
     RoundRecord { bottleneck, ..record }
 }
 
-/// What counted, second by second: the ramp-up and the hold, which lasted so long together. Of all steps
-/// together, and of each where there are several. A whole second without anything is one, too.
+/// What counted, second by second: the ramp-up and the hold, which lasted at least so long together. Of all
+/// steps together, and of each where there are several. A whole second without anything is one, too.
 fn seconds(
     steps: &[Step],
     series: &Series,
@@ -282,7 +283,8 @@ fn seconds(
 ) -> (Vec<SecondRecord>, BTreeMap<String, StepSeconds>) {
     let mut told: BTreeMap<u32, Told> =
         series.seconds().map(|second| (second.all.second, second)).collect();
-    for number in 0..u32::try_from(length.as_secs()).unwrap_or(u32::MAX) {
+    let measured = told.keys().next_back().copied().unwrap_or(0);
+    for number in 0..u32::try_from(length.as_secs()).unwrap_or(u32::MAX).max(measured) {
         told.entry(number).or_insert_with(|| Told::of(number, &[]));
     }
     let (mut all, mut each) = (Vec::new(), vec![StepSeconds::default(); steps.len()]);

@@ -32,23 +32,41 @@ pub fn silence(target: &TargetRecord, record: &RunRecord) -> Option<Verdict> {
     })
 }
 
+/// How many times as long as the longest request a silence has to be: before that, the target may be slow.
+const LONGER: f64 = 2.0;
+
+/// For how long, in s, requests that are under way at the end of a round are waited for.
+const AFTER_S: f64 = 3.0;
+
 /// For how many whole seconds before the end of a round nothing came to an end, if none of the requests
-/// that were then under way had an answer either.
+/// that were then under way had an answer either, and they waited for longer than any before them.
 fn silent_s(round: &RoundRecord, ramp_up_s: f64) -> Option<u32> {
     let total = &round.total;
     let all_are_stuck = total.unanswered > 0 && total.unanswered == total.cancelled;
-    let ended = round.seconds.iter().filter(|second| second.answered + second.errors > 0);
+    let ended = round.seconds.iter().filter(|second| second.answered > 0 || second.errors > 0);
     let last = ended.map(|second| second.second).max()?;
-    let silent = (ramp_up_s + round.held_s) as u32;
-    silent.checked_sub(last + 1).filter(|silent| all_are_stuck && *silent > 0)
+    let end = (ramp_up_s + round.held_s) as u32;
+    let silent = end.checked_sub(last.saturating_add(1)).filter(|silent| *silent > 0)?;
+    let longest_us = total.latency_us.max.max(total.failed_us.max).unwrap_or(0);
+    let is_long = f64::from(silent) + AFTER_S > LONGER * longest_us as f64 / 1e6;
+    (all_are_stuck && is_long).then_some(silent)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measure::{LoadRecord, SecondRecord, Summary};
+    use crate::measure::{LatencySummary, LoadRecord, SecondRecord, Summary};
 
     fn said(answered: &[u64], cancelled: u64, unanswered: u64) -> Option<(VerdictKind, String)> {
+        said_of(answered, cancelled, unanswered, 40_000)
+    }
+
+    fn said_of(
+        answered: &[u64],
+        cancelled: u64,
+        unanswered: u64,
+        longest_us: u64,
+    ) -> Option<(VerdictKind, String)> {
         let seconds = (0..).zip(answered).map(|(second, answered)| SecondRecord {
             second,
             answered: *answered,
@@ -56,12 +74,13 @@ mod tests {
             p50_us: None,
             p99_us: None,
         });
+        let latency_us = LatencySummary { max: Some(longest_us), ..LatencySummary::default() };
         let round = RoundRecord {
             round: 2,
             whole: true,
             held_s: answered.len() as f64,
             seconds: seconds.collect(),
-            total: Summary { requests: 9, cancelled, unanswered, ..Summary::default() },
+            total: Summary { requests: 9, cancelled, unanswered, latency_us, ..Summary::default() },
             ..RoundRecord::default()
         };
         let cut = RoundRecord { whole: false, ..round.clone() };
@@ -88,5 +107,8 @@ mod tests {
         assert_eq!(said(&[500, 500], 3, 3), unanswered, "it answered others to the end");
         assert_eq!(said(&[500, 0], 10, 3), unanswered, "and after it");
         assert_eq!(said(&[500, 0], 10, 0), None, "slow, and not silent");
+        // One user whose answers take 7 s.
+        let slow = said_of(&[0, 0, 0, 0, 0, 0, 0, 1, 0, 0], 1, 1, 7_000_000).unwrap();
+        assert_eq!(slow.0, VerdictKind::Unanswered);
     }
 }
