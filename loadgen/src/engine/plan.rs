@@ -37,7 +37,7 @@ impl Plan {
     /// The time over which users start before the load is held; iterations count from the first.
     #[must_use]
     pub fn ramp_up(&self) -> Duration {
-        self.scenario.load.held().map_or(Duration::ZERO, |_| self.scenario.load.ramp_up)
+        self.scenario.load.before_hold()
     }
 
     /// How long the round lasts from the common start, where time and not iterations end it.

@@ -218,7 +218,7 @@ impl RunsRecord {
     pub fn why_not(&self, later: &ComparedTarget) -> String {
         let first = self.in_first(later);
         let lacking = [Some(later), first].into_iter().flatten().find_map(|one| {
-            let (_, lack) = self.comparison.lack([&one.name; 2])?;
+            let lack = self.comparison.lacking.get(&one.name)?;
             Some(format!("{} {lack}", one.run))
         });
         let rounds = self.against_first(later).map_or(0, |pair| pair.rounds);

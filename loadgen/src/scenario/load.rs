@@ -109,6 +109,12 @@ impl Load {
         }
     }
 
+    /// The time over which users start before the load is held; iterations count from the first.
+    #[must_use]
+    pub fn before_hold(&self) -> Duration {
+        self.held().map_or(Duration::ZERO, |_| self.ramp_up)
+    }
+
     /// What the load is counted in, and the most of it: users, or requests per second.
     #[must_use]
     pub fn most(&self) -> f64 {

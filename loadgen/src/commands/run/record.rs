@@ -39,7 +39,6 @@ pub struct Context<'a> {
 /// Sums up a run.
 pub fn build(job: &Job, measured: &Measured, context: Context<'_>) -> RunRecord {
     let (mut targets, mut thresholds) = (Vec::new(), Vec::new());
-    let scenario_load = &job.scenario.load;
     for (index, contender) in job.contenders.iter().enumerate() {
         let rounds: Vec<&Round> = measured.rounds.iter().filter(|r| r.target == index).collect();
         if !rounds.is_empty() {
@@ -47,7 +46,7 @@ pub fn build(job: &Job, measured: &Measured, context: Context<'_>) -> RunRecord 
                 measured: &rounds,
                 environment: &context.environment,
                 can_send: measured.calibration.map(|calibration| calibration.rate_per_s),
-                ramp_up: scenario_load.held().map_or(Duration::ZERO, |_| scenario_load.ramp_up),
+                ramp_up: job.scenario.load.before_hold(),
             };
             let (target, judged) = pool(job, contender, &rounds, server(job, index, context.lab));
             targets.push(target);
