@@ -4,11 +4,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use loadgen::cluster::take_foreign;
+use loadgen::cluster::{split_foreign, take_foreign};
 
 fuzz_target!(|data: &[u8]| {
-    // The first byte says how many messages the rest is.
-    let Some((count, data)) = data.split_first() else { return };
-    let length = data.len() / (1 + usize::from(*count % 8)) + 1;
-    take_foreign(data.chunks(length));
+    take_foreign(split_foreign(data));
 });

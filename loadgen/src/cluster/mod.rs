@@ -43,7 +43,7 @@ mod worker;
 pub use allowed::{Allowed, AllowedTarget};
 pub use collector::WorkerRound;
 #[cfg(fuzzing)]
-pub use course::foreign::take_foreign;
+pub use course::foreign::{split_foreign, take_foreign};
 pub use course::{LostWorker, OnLoss};
 pub use error::ClusterError;
 pub use gather::{Gathering, LocalWorkers, RemoteWorkers};

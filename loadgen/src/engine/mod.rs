@@ -38,7 +38,7 @@ pub use attack::{Attack, EngineError, Finished};
 pub use change::{Asked, Change, Orders, Refused};
 pub use plan::{Plan, Share};
 #[cfg(fuzzing)]
-pub use transport::{Came, Failure, Keep, read_pieces};
+pub use transport::read_foreign;
 pub use trial::{Came, Tried, try_steps};
 pub use verify::{Mismatch, VerifyError, verify};
 

@@ -42,6 +42,18 @@ pub fn take_foreign<'a>(messages: impl IntoIterator<Item = &'a [u8]>) -> Round {
     round
 }
 
+/// Splits a fuzzer's input into messages: the length of each, two bytes in big-endian order, then its bytes.
+/// The last message may be shorter than its length says.
+pub fn split_foreign(mut data: &[u8]) -> impl Iterator<Item = &[u8]> {
+    std::iter::from_fn(move || {
+        let (length, rest) = data.split_first_chunk()?;
+        let length = usize::from(u16::from_be_bytes(*length)).min(rest.len());
+        let (message, rest) = rest.split_at(length);
+        data = rest;
+        Some(message)
+    })
+}
+
 /// What a report of the run would be made of.
 fn show(round: &Round) {
     let _ = round.missing();

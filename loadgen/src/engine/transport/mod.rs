@@ -13,7 +13,7 @@ use std::ops::{Deref, Range};
 pub use self::headers::Headers;
 use self::http1::Scratch;
 #[cfg(fuzzing)]
-pub use self::http1::pieces::{Came, read_pieces};
+pub use self::http1::pieces::read_foreign;
 pub use self::http1::{Progress, Reader};
 use super::check::{is_expected, reads_body};
 use super::plan::Plan;

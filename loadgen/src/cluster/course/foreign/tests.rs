@@ -1,10 +1,11 @@
 //! Reports that decode, with the most absurd that can stand in them.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use super::*;
 use crate::cluster::messages::{News, encode};
-use crate::measure::{BodySizes, Counts, ErrorKind, Interval, Pulse, Snapshot};
+use crate::measure::{BodySizes, Counts, ErrorKind, Interval, Latencies, Pulse, Snapshot};
 use proptest::prelude::*;
 
 /// Any number, and more often than not one at an end.
@@ -72,6 +73,66 @@ fn report() -> impl Strategy<Value = Report> {
 fn take(reports: &[Report]) -> Round {
     let messages: Vec<_> = reports.iter().map(|report| encode(report).unwrap()).collect();
     take_foreign(messages.iter().map(Vec::as_slice))
+}
+
+/// The reports of a round that goes well: two seconds of each worker, with all kinds of outcome, and its end.
+fn whole_round() -> Vec<Report> {
+    let counts = Counts {
+        answered: latencies(1..40),
+        failed: latencies(3..5),
+        errors: BTreeMap::from([(ErrorKind::Status, 2)]),
+        examples: BTreeMap::from([(ErrorKind::Status, "503".to_owned())]),
+        counters: vec![7],
+        bytes: 4_000,
+        bodies: Some(BodySizes { smallest: 90, largest: 110 }),
+        ..Counts::default()
+    };
+    let snapshot = |number| {
+        let interval = Interval { phase: Phase::Hold, second: 0, steps: vec![counts.clone(); 2] };
+        News::Snapshot(Snapshot { number, intervals: vec![interval] }, Pulse::default())
+    };
+    let (held, digest) = (Duration::from_secs(1), "0123456789abcdef".to_owned());
+    let ran_out = vec!["users.csv".to_owned()];
+    let news = [snapshot(0), snapshot(1), News::Finished { snapshots: 2, held, ran_out, digest }];
+    let of_all =
+        news.into_iter().flat_map(|news| (0..WORKERS).map(move |worker| (worker, news.clone())));
+    of_all.map(|(worker, news)| Report { epoch: 1, worker, news }).collect()
+}
+
+fn latencies(ms: std::ops::Range<u64>) -> Latencies {
+    let mut latencies = Latencies::default();
+    ms.for_each(|it| latencies.record(Duration::from_millis(it)));
+    latencies
+}
+
+/// The inputs from which the fuzzer starts.
+const SEEDS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fuzz/seeds/messages");
+
+#[test]
+fn one_seed_of_the_fuzzer_is_a_round_that_goes_well() {
+    let seed: Vec<u8> = whole_round()
+        .iter()
+        .map(|report| encode(report).unwrap())
+        .flat_map(|bytes| [&u16::try_from(bytes.len()).unwrap().to_be_bytes()[..], &bytes].concat())
+        .collect();
+    let round = take_foreign(split_foreign(&seed));
+    assert_eq!(round.refused, [] as [String; 0]);
+    assert!(round.lost.is_empty() && round.workers.iter().all(|worker| worker.snapshots == 2));
+    let file = Path::new(SEEDS).join("whole-round");
+    if std::env::var_os("LOADGEN_WRITE_SEED").is_some() {
+        std::fs::write(&file, &seed).unwrap();
+    }
+    let is_todays = std::fs::read(&file).is_ok_and(|written| written == seed);
+    assert!(is_todays, "the protocol has changed: LOADGEN_WRITE_SEED=1 writes {}", file.display());
+}
+
+#[test]
+fn every_seed_of_the_fuzzer_is_taken_or_refused() {
+    let files = std::fs::read_dir(SEEDS).unwrap().map(|file| std::fs::read(file.unwrap().path()));
+    for file in files {
+        let round = take_foreign(split_foreign(&file.unwrap()));
+        assert_eq!(round.workers.len(), WORKERS as usize);
+    }
 }
 
 proptest! {

@@ -46,3 +46,37 @@ pub fn read_pieces<'a>(
     }
     Ok(Came { whole, status: reader.status(), bytes: reader.bytes(), body, keep_alive: reusable })
 }
+
+/// The first bytes of a fuzzer's input say how the rest is read and split.
+const SAYS: usize = 4;
+
+/// Reads a fuzzer's input as a response, whole and in pieces.
+///
+/// # Panics
+/// If a response that is whole differs with the pieces in which it comes, or if more of a body is counted
+/// than came.
+pub fn read_foreign(data: &[u8]) {
+    let Some((says, response)) = data.split_at_checked(SAYS) else { return };
+    let (closes, no_body) = (says[0] & 1 != 0, says[0] & 2 != 0);
+    let keep = [Keep::Nothing, Keep::Beginning, Keep::All][usize::from(says[0] >> 2) % 3];
+    let whole = read_pieces([response], closes, no_body, keep);
+
+    let (first, rest) = response.split_at(usize::from(says[1]).min(response.len()));
+    let pieces = [first].into_iter().chain(rest.chunks(1 + usize::from(says[2])));
+    let split = read_pieces(pieces, closes, no_body, keep);
+    let bytewise = read_pieces(response.chunks(1), closes, no_body, keep);
+
+    for other in [&split, &bytewise] {
+        match (&whole, other) {
+            (Ok(whole), Ok(other)) => assert_eq!(whole, other),
+            // A line without an end may be found malformed sooner or later.
+            (Err(_), Err(_)) => {}
+            (Ok(came), Err(_)) | (Err(_), Ok(came)) => assert!(!came.whole, "{came:?}"),
+        }
+    }
+    if let Ok(came) = whole {
+        assert!(came.bytes <= response.len() as u64);
+        assert!(came.body.len() as u64 <= came.bytes);
+        assert!(keep != Keep::All || came.body.len() as u64 == came.bytes);
+    }
+}

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 
 use super::*;
-use crate::engine::transport::http1::pieces::{Came, read_pieces};
+use crate::engine::transport::http1::pieces::{Came, read_foreign, read_pieces};
 use crate::engine::transport::{BEGINNING, LONGEST_KEPT};
 
 /// A valid response as it is sent, and what must come of it.
@@ -222,4 +222,26 @@ fn a_reader_begins_anew() {
         assert_eq!(matches!(progress, Progress::Whole { .. }), whole);
     }
     assert_eq!((reader.status(), reader.bytes()), (201, 2));
+}
+
+/// The inputs from which the fuzzer starts.
+const SEEDS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fuzz/seeds/response");
+
+#[test]
+fn every_seed_of_the_fuzzer_is_read_alike_in_any_pieces() {
+    for seed in std::fs::read_dir(SEEDS).unwrap() {
+        read_foreign(&std::fs::read(seed.unwrap().path()).unwrap());
+    }
+}
+
+#[test]
+fn seeds_that_are_whole_responses_are_read_to_their_ends() {
+    for (name, bytes) in
+        [("content-length", 13), ("chunked", 11), ("until-the-end", 11), ("head", 0)]
+    {
+        let seed = std::fs::read(format!("{SEEDS}/{name}")).unwrap();
+        let (closes, no_body) = (name == "until-the-end", name == "head");
+        let came = read_pieces([&seed[4..]], closes, no_body, Keep::Nothing).unwrap();
+        assert!(came.whole && came.bytes == bytes, "{name}: {came:?}");
+    }
 }
