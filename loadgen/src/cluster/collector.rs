@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::time::Duration;
 
 use super::messages::{News, Report};
-use crate::measure::{Counts, GrowingSeries, Phase, Pulse, Series, Snapshot, Strain};
+use crate::measure::{Counts, GrowingSeries, Phase, Pulse, RowsUsed, Series, Snapshot, Strain};
 
 /// The reports of one epoch.
 pub struct Collector {
@@ -28,6 +28,8 @@ struct Collected {
     finished: Option<(u32, Duration)>,
     /// The files of rows that ran out.
     ran_out: Vec<String>,
+    /// The rows that its requests used.
+    rows: RowsUsed,
     /// How hard pressed it was.
     strain: Strain,
 }
@@ -64,6 +66,8 @@ pub struct WorkerRound {
     pub gaps: Vec<Range<u32>>,
     /// The files of rows that ran out.
     pub ran_out: Vec<String>,
+    /// The rows that its requests used; none of a worker that was lost.
+    pub rows: RowsUsed,
     /// How hard pressed it was while there was load that counts.
     pub strain: Strain,
 }
@@ -96,10 +100,10 @@ impl Collector {
                 }
                 taken
             }
-            News::Finished { snapshots, held, ran_out, .. } => {
+            News::Finished { snapshots, held, ran_out, rows, .. } => {
                 let taken = collected.finish(worker, snapshots, held);
                 if taken == Taken::Finished {
-                    collected.ran_out = ran_out;
+                    (collected.ran_out, collected.rows) = (ran_out, rows);
                 }
                 taken
             }
@@ -186,8 +190,8 @@ impl Collected {
         let held = self.finished.map_or_else(|| held(self.seconds), |(_, held)| held);
         // One for each number of this type at most.
         let snapshots = self.numbers.len() as u32;
-        let Self { requests, ran_out, strain, .. } = self;
-        WorkerRound { worker, requests, snapshots, held, gaps, ran_out, strain }
+        let Self { requests, ran_out, rows, strain, .. } = self;
+        WorkerRound { worker, requests, snapshots, held, gaps, ran_out, rows, strain }
     }
 
     /// No number is at or beyond the announced one, so counting suffices.
@@ -238,8 +242,13 @@ mod tests {
     }
 
     fn finished(epoch: u32, worker: u32, snapshots: u32) -> Report {
-        let news =
-            News::Finished { snapshots, held: HELD, ran_out: Vec::new(), digest: String::new() };
+        let news = News::Finished {
+            snapshots,
+            held: HELD,
+            ran_out: Vec::new(),
+            rows: Default::default(),
+            digest: String::new(),
+        };
         Report { epoch, worker, news }
     }
 

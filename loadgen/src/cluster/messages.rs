@@ -9,11 +9,11 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::engine::{Change, Finished, Plan, Share};
-use crate::measure::{Pulse, Snapshot};
+use crate::measure::{Pulse, RowsUsed, Snapshot};
 
 /// The number of this protocol. It goes up with every change to a message of this file, or to a
 /// type that travels in one.
-pub const PROTOCOL: u32 = 6;
+pub const PROTOCOL: u32 = 7;
 
 /// This program's version.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -150,6 +150,8 @@ pub enum News {
         held: Duration,
         /// The files of rows that ran out.
         ran_out: Vec<String>,
+        /// The rows that its requests used.
+        rows: RowsUsed,
         /// The [`digest`] of what it ran.
         digest: String,
     },
@@ -161,8 +163,8 @@ impl News {
     /// The last word of a worker that has `finished` its part of what has this digest.
     #[must_use]
     pub fn finished(finished: Finished, digest: String) -> Self {
-        let Finished { snapshots, held, ran_out } = finished;
-        Self::Finished { snapshots, held, ran_out, digest }
+        let Finished { snapshots, held, ran_out, rows } = finished;
+        Self::Finished { snapshots, held, ran_out, rows, digest }
     }
 }
 

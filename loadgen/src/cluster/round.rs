@@ -298,6 +298,7 @@ mod tests {
             held: Duration::from_secs(3),
             gaps: gaps.to_vec(),
             ran_out: Vec::new(),
+            rows: Default::default(),
             strain: Strain::default(),
         }
     }

@@ -214,7 +214,12 @@ async fn results_of_another_scenario_are_refused() {
             request.answer(&Answer::Done).await;
             if starts {
                 let news = News::finished(
-                    Finished { snapshots: 0, held: Duration::ZERO, ran_out: Vec::new() },
+                    Finished {
+                        snapshots: 0,
+                        held: Duration::ZERO,
+                        ran_out: Vec::new(),
+                        rows: Default::default(),
+                    },
                     "e3b0".to_owned(),
                 );
                 worker.bus.publish(&Report { epoch, worker: 0, news }).await.unwrap();

@@ -25,7 +25,7 @@ use super::senders::Due;
 use super::supply::Supply;
 use super::transport::Transport;
 use super::user::Shared;
-use crate::measure::{Recorder, Snapshot};
+use crate::measure::{Recorder, RowsUsed, Snapshot};
 use crate::scenario::{Model, Secrets};
 
 /// How long after the turn of a second its snapshot is drained, so that requests that ended in
@@ -62,6 +62,8 @@ pub struct Finished {
     pub held: Duration,
     /// The files of rows of which users took the last one and wanted more.
     pub ran_out: Vec<String>,
+    /// The rows that its requests used.
+    pub rows: RowsUsed,
 }
 
 /// A round that is ready to start. One at a time in a process: Goose's cancel flag is global.
@@ -124,7 +126,10 @@ impl Attack {
             checks: self.plan.scenario.steps.iter().map(Check::new).collect(),
             secrets: Secrets::of(&self.plan.scenario),
             iterating: Countdown::new(users + u32::from(may_come(&gate))),
-            supply: Supply::new(std::mem::take(&mut self.plan.scenario.rows)),
+            supply: Supply::new(
+                std::mem::take(&mut self.plan.scenario.rows),
+                self.plan.scenario.load.users,
+            ),
             plan: self.plan,
             gate,
             recorder,
@@ -145,13 +150,14 @@ impl Attack {
         let left = shared.iterating.over_at().filter(|_| here > 0).unwrap_or(start);
         let ended = shared.gate.ended(left);
         let first = shared.plan.scenario.start_steps().end;
-        for Due { planned, counted } in shared.gate.unsent(ended) {
+        for Due { planned, counted, .. } in shared.gate.unsent(ended) {
             shared.recorder.unsent(first, counted, planned);
         }
         let held = shared.gate.timeline().held(ended);
         let last = shared.recorder.finish();
         let ran_out = shared.supply.ran_out();
-        let finished = Finished { snapshots: last.number + 1, held, ran_out };
+        let rows = shared.supply.used();
+        let finished = Finished { snapshots: last.number + 1, held, ran_out, rows };
         snapshots.send(last).await.map_err(|_| EngineError::Abandoned)?;
         Ok(finished)
     }

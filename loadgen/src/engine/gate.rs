@@ -62,8 +62,9 @@ impl Visitor<'_> {
 pub struct Admitted {
     /// Whether it counts; those of the warm-up don't.
     pub counted: bool,
-    /// When its first request should be sent, where that is not now: in the open model.
-    pub planned: Option<Instant>,
+    /// The arrival that it is, in the open model: its first request should be sent at another time
+    /// than now.
+    pub due: Option<Due>,
 }
 
 impl Gate {
@@ -170,13 +171,12 @@ impl Gate {
             Model::Closed(closed) => {
                 let counted = self.turn(closed, user, now, alarm).await?;
                 let taken = !counted || self.take_iteration(begun);
-                taken.then_some(Admitted { counted, planned: None })
+                taken.then_some(Admitted { counted, due: None })
             }
             Model::Open(senders) => {
                 // Apart, so that users of the closed model don't carry the memory for it.
                 let due = Box::pin(senders.next(user.number.local, alarm)).await?;
-                let Due { planned, counted } = due;
-                Some(Admitted { counted, planned: Some(planned) })
+                Some(Admitted { counted: due.counted, due: Some(due) })
             }
         }
     }
@@ -235,8 +235,8 @@ impl Gate {
     /// Ends the iterations of all users: there is no row for the one that was `admitted`, nor for
     /// any after it.
     pub fn run_out(&self, admitted: Admitted) {
-        if let (Model::Open(senders), Some(planned)) = (&self.model, admitted.planned) {
-            senders.give_back(Due { planned, counted: admitted.counted });
+        if let (Model::Open(senders), Some(due)) = (&self.model, admitted.due) {
+            senders.give_back(due);
         }
         self.set(&self.spent);
     }

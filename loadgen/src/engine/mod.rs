@@ -26,6 +26,7 @@ mod later;
 pub mod load;
 mod plan;
 mod senders;
+mod starts;
 mod supply;
 mod timer;
 mod transport;

@@ -52,12 +52,14 @@ enum Taken {
 }
 
 /// A request whose time has come.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Due {
     /// When it should be sent.
     pub planned: Instant,
     /// Whether it counts; those of the warm-up don't.
     pub counted: bool,
+    /// Its number among the arrivals of the whole test, from 0.
+    pub number: u64,
 }
 
 impl Senders {
@@ -98,9 +100,9 @@ impl Senders {
                 }
             };
             match (alarm.unless_halted(self.unless_changed(then, changes)).await, arrival) {
-                (Some(true), Some(Arrival { counted, .. })) => {
+                (Some(true), Some(Arrival { counted, number, .. })) => {
                     self.pass_on();
-                    return Some(Due { planned: then, counted });
+                    return Some(Due { planned: then, counted, number });
                 }
                 (Some(true), None) => {}
                 (Some(false), _) => self.state().arrivals.take_back(),
@@ -176,6 +178,7 @@ impl Senders {
         let arrival = Arrival {
             due: due.planned.saturating_duration_since(self.start),
             counted: due.counted,
+            number: due.number,
         };
         self.state().unsent.push(arrival);
         self.finish();
@@ -195,7 +198,7 @@ impl Senders {
         self.finish();
         let mut state = self.state();
         let due =
-            |arrival: Arrival| Due { planned: self.start + arrival.due, counted: arrival.counted };
+            |Arrival { due, counted, number }| Due { planned: self.start + due, counted, number };
         let taken = std::mem::take(&mut state.unsent);
         let all = taken.into_iter().chain(state.arrivals.by_ref()).map(due);
         all.take_while(|due| due.planned <= now).collect()

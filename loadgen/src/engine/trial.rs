@@ -54,7 +54,8 @@ pub async fn try_steps(
     link.keep_beginnings();
     // One past the last user of the test, so that it sends data of its own.
     let mut data = Data::new(plan.seed, plan.scenario.load.users);
-    Supply::new(plan.scenario.rows.clone()).take_for_verification(&mut data);
+    Supply::new(plan.scenario.rows.clone(), plan.scenario.load.users)
+        .take_for_verification(&mut data);
     let secrets = Secrets::of(&plan.scenario);
     for (index, step) in plan.scenario.steps.iter().enumerate() {
         // What will be sent: rendering is repeatable.

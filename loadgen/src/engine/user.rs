@@ -14,7 +14,7 @@ use super::check::Check;
 use super::countdown::{Countdown, OneLess};
 use super::gate::{Admitted, Gate, Visitor};
 use super::plan::Plan;
-use super::supply::Supply;
+use super::supply::{Supply, Turn};
 use super::transport::{Failure, Link, Transport};
 use crate::measure::{Ending, ErrorKind, Outcome, Recorder};
 use crate::scenario::{Data, OnError, Secrets, Step};
@@ -97,15 +97,19 @@ impl<'a> User<'a> {
         while let Some(admitted) =
             gate.admit(&mut self.visitor, begun, self.now, &mut self.alarm).await
         {
-            let Admitted { counted, planned } = admitted;
+            let Admitted { counted, due } = admitted;
             let count = if counted { &mut begun } else { &mut warmed };
             self.data.set_iteration(*count);
-            if !self.shared.supply.take(*count % WARMUP, &mut self.data) {
+            let turn = match due {
+                Some(due) => Turn::Arrival(due.number),
+                None => Turn::Iteration(*count % WARMUP),
+            };
+            if !self.shared.supply.take(turn, counted, &mut self.data) {
                 gate.run_out(admitted);
                 break;
             }
             *count += 1;
-            if !self.iterate(counted, planned).await {
+            if !self.iterate(counted, due.map(|due| due.planned)).await {
                 break;
             }
         }

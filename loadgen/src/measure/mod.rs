@@ -21,6 +21,7 @@ mod proof;
 mod record;
 mod recorder;
 mod resources;
+mod rows;
 mod seconds;
 mod series;
 mod statistics;
@@ -52,6 +53,7 @@ pub use recorder::Recorder;
 pub use resources::{
     ContainerRecord, LimitsRecord, LinkRecord, MachineRecord, ResourceRecord, ResourceSamples,
 };
+pub use rows::{RowsRecord, RowsUsed, Used};
 pub use seconds::{SecondRecord, StepSeconds, Told};
 pub use series::{GrowingSeries, Interval, Series, Snapshot};
 pub use statistics::FEWEST_ROUNDS;

@@ -12,6 +12,7 @@ use super::distribution::Distribution;
 use super::over_rounds::{LatencyOverRounds, OverRounds};
 use super::proof::ProofRecord;
 use super::resources::{LimitsRecord, MachineRecord, ResourceRecord};
+use super::rows::RowsRecord;
 use super::seconds::{SecondRecord, StepSeconds};
 use super::summary::{LatencySummary, Summary};
 use super::verdict::Verdict;
@@ -270,6 +271,9 @@ pub struct RoundRecord {
     pub target_ended: Option<String>,
     /// The files of rows that ran out, so that users stopped.
     pub rows_ran_out: Vec<String>,
+    /// How much of each file of rows was used, by the file's name in the scenario.
+    #[serde(default)]
+    pub rows_used: BTreeMap<String, RowsRecord>,
     /// Second by second, all steps together, from the end of the warm-up.
     pub seconds: Vec<SecondRecord>,
     /// The same by step, where there are several: figures of the seconds that `seconds` names.

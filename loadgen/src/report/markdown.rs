@@ -7,6 +7,7 @@ use super::format::{count, half_width, milliseconds, rate};
 use super::headline::headline;
 use super::proofs::proofs;
 use super::ranked::{placed, ranked};
+use super::rows::rows as rows_used;
 use super::thresholds::judged;
 use super::warnings::{Warning, warnings};
 use crate::measure::{CapacityRecord, Placing, RunRecord, TargetRecord};
@@ -27,7 +28,13 @@ pub fn markdown(record: &RunRecord) -> String {
     sections(&[
         format!("**{}**", escaped(&headline(record))),
         table(&header, &rows),
-        list(conclusion(record).into_iter().chain(bottlenecks(record)).chain(proofs(record))),
+        list(
+            conclusion(record)
+                .into_iter()
+                .chain(bottlenecks(record))
+                .chain(rows_used(record))
+                .chain(proofs(record)),
+        ),
         titled("Thresholds:", list(judged)),
         titled("Before you believe it:", list(warned)),
     ])

@@ -23,6 +23,7 @@ mod progress;
 mod proofs;
 mod ranked;
 mod ratio;
+mod rows;
 mod runs;
 mod table;
 mod terminal;

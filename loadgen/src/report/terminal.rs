@@ -13,6 +13,7 @@ use super::headline::headline;
 use super::matrix;
 use super::proofs::proofs;
 use super::ranked::{parentheses, placed, ranked, servers};
+use super::rows::rows;
 use super::table::lay_out;
 use super::thresholds::judged;
 use super::warnings::{Warning, warnings};
@@ -34,6 +35,7 @@ pub fn terminal<'a>(record: &RunRecord, folder: impl Into<Option<&'a Path>>) -> 
         paragraphs(&conclusion(record)),
         paragraphs(&bottlenecks(record)),
         paragraphs(&containers(&record.environment)),
+        paragraphs(&rows(record)),
         workers(record),
         paragraphs(&proofs(record)),
         thresholds(record),

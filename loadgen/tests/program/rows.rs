@@ -86,10 +86,15 @@ async fn the_same_seed_sends_the_same_rows_with_any_number_of_workers() {
         assert_eq!(all[0].len(), 61);
         assert!(all.iter().all(|sent| *sent == all[0]), "{order}: {all:?}");
         if order == "cycle" {
-            let row = |user: usize, iteration: usize| {
-                all[0].contains(&format!("{user} {iteration} {}", (user + iteration) % 7))
+            let sent = |user: usize, iteration: usize, row: usize| {
+                all[0].contains(&format!("{user} {iteration} {}", row % 7))
             };
-            assert!((0..5).all(|user| (0..12).all(|iteration| row(user, iteration))));
+            let first = |user| (0..7).find(|row| sent(user, 0, *row)).unwrap();
+            let starts: BTreeSet<usize> = (0..5).map(first).collect();
+            assert_eq!(starts.len(), 5, "each user begins at a row of its own");
+            let goes_on =
+                |user| (0..12).all(|iteration| sent(user, iteration, first(user) + iteration));
+            assert!((0..5).all(goes_on));
         }
     }
 }
@@ -110,5 +115,72 @@ async fn a_row_of_the_start_is_the_users_own() {
         let ids: BTreeSet<&str> = bodies.iter().filter_map(|body| body.split('"').nth(3)).collect();
         assert_eq!(ids.len(), 5, "one for each user, and one for the verification: {bodies:?}");
         assert!(bodies.len() >= sent, "{bodies:?}");
+    }
+}
+
+/// A request that names its user, its iteration and its row.
+const ROW: &str =
+    "post = \"/remember\"\nbody = { text = \"{{ user }} {{ iteration }} {{ r.id }}\" }";
+
+/// The different rows of which bodies of [`ROW`] have the number.
+fn rows_of(bodies: &BTreeSet<String>) -> BTreeSet<&str> {
+    bodies.iter().filter_map(|body| body.split(' ').next_back()).collect()
+}
+
+fn used(document: &Value) -> (u64, u64) {
+    let rows = &document["targets"][0]["rounds"][0]["rows_used"]["r"];
+    (rows["used"].as_u64().unwrap(), rows["of"].as_u64().unwrap())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn users_that_cycle_use_the_whole_file_before_a_row_comes_again() {
+    for (load, out, expected) in [
+        ("users = 100, iterations_per_user = 30", "a", 3_000),
+        ("users = 100, iterations_per_user = 100", "b", 10_000),
+        ("users = 100, model = \"open\", rate = 2000, iterations = 1500", "c", 1_500),
+    ] {
+        let project = project(load, "cycle", 10_000, ROW);
+        for (at, workers) in WORKERS.iter().enumerate() {
+            let server = Counting::start().await;
+            let out = format!("--out={out}{at}");
+            let document = run(&project, &server.url, &[*workers, &[&out]].concat());
+            let sent = server.take_remembered();
+            let rows = rows_of(&sent).len();
+            // The verification sends one more.
+            assert!((expected..=expected + 1).contains(&rows), "{rows} rows: {load}");
+            assert_eq!(used(&document), (expected as u64, 10_000), "{load}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_rows_that_were_used_are_counted_over_all_workers_and_told() {
+    for (order, load, expected) in [
+        ("once", "users = 4, iterations = 60", Some(60)),
+        ("cycle", "users = 4, iterations = 400", Some(99)),
+        ("random", "users = 4, iterations = 60", None),
+    ] {
+        let project = project(load, order, 99, ROW);
+        for (at, workers) in WORKERS.iter().enumerate() {
+            let server = Counting::start().await;
+            let out = format!("--out=run{at}");
+            let document = run(&project, &server.url, &[*workers, &[&out]].concat());
+            let (used, of) = used(&document);
+            let rows = rows_of(&server.take_remembered()).len() as u64;
+            assert_eq!(of, 99);
+            match expected {
+                Some(expected) => assert_eq!(used, expected, "{order}"),
+                // That of the verification may be among them.
+                None => assert!((rows - 1..=rows).contains(&used), "{used} of {rows}"),
+            }
+            let said = format!("rows of r that were used: {used}, of 99");
+            let folder = format!("run{at}");
+            for format in ["table", "markdown"] {
+                let shown = project.run(&["report", &folder, "--format", format]).stdout;
+                assert!(shown.contains(&said), "{shown}");
+            }
+            let page = std::fs::read_to_string(project.path(&folder).join("report.html")).unwrap();
+            assert!(page.contains(&said));
+        }
     }
 }

@@ -218,8 +218,13 @@ fn a_worker_that_was_lost_before_the_round_takes_no_part_in_it() {
         Course::new(2, 2, &BTreeSet::new(), vec![before.clone()], schedule, OnLoss::Continue);
     assert!(course.awaits(0) && !course.awaits(1));
     assert_eq!(course.take(ms(1), Input::Joined(1)), [Action::Fence(1)]);
-    let news =
-        News::Finished { snapshots: 0, held: ms(0), ran_out: Vec::new(), digest: String::new() };
+    let news = News::Finished {
+        snapshots: 0,
+        held: ms(0),
+        ran_out: Vec::new(),
+        rows: Default::default(),
+        digest: String::new(),
+    };
     let report = |worker, epoch| Input::Report(Report { epoch, worker, news: news.clone() });
     assert_eq!(course.take(ms(2), report(1, 2)), [Action::Fence(1)]);
     assert_eq!(course.take(ms(3), report(0, 1)), [], "of the round before");

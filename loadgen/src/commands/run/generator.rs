@@ -1,6 +1,7 @@
 //! Where the load of a round comes from: this process, or workers. Both give the same.
 
 use std::collections::BTreeSet;
+use std::collections::btree_map::Entry;
 use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc;
@@ -8,7 +9,7 @@ use tokio::sync::mpsc;
 use crate::cluster::{Cluster, ClusterError, LostWorker, Round, Seen};
 use crate::commands::{Exit, Failure};
 use crate::engine::{Attack, Change, Orders, Plan, Share};
-use crate::measure::{GrowingSeries, Series, Strain};
+use crate::measure::{GrowingSeries, RowsUsed, Series, Strain};
 
 /// How far ahead of its start a round in this process is planned, so that its users are there.
 const LEAD: Duration = Duration::from_millis(50);
@@ -42,6 +43,8 @@ pub struct Yield {
     pub changes: Vec<Change>,
     /// The files of rows that ran out on some process.
     pub ran_out: BTreeSet<String>,
+    /// The rows that its requests used; none where a lost worker can't tell.
+    pub rows: RowsUsed,
     /// How far apart its workers started, at most; `None` for load from this process.
     pub start_skew: Option<Duration>,
 }
@@ -213,6 +216,7 @@ async fn in_process(
         users,
         changes,
         ran_out: finished.ran_out.into_iter().collect(),
+        rows: finished.rows,
         start_skew: None,
     })
 }
@@ -232,7 +236,7 @@ async fn on_workers(
     let gaps = round.gaps();
     let mut workers = Vec::new();
     let mut held = Duration::ZERO;
-    let mut ran_out = BTreeSet::new();
+    let (mut ran_out, mut rows) = (BTreeSet::new(), RowsUsed::new());
     for worker in round.workers {
         held = held.max(worker.held);
         workers.push(Worked {
@@ -244,8 +248,17 @@ async fn on_workers(
             strain: worker.strain,
         });
         ran_out.extend(worker.ran_out);
+        for (name, used) in worker.rows {
+            match rows.entry(name) {
+                Entry::Occupied(mut known) => known.get_mut().merge(used),
+                Entry::Vacant(new) => drop(new.insert(used)),
+            }
+        }
     }
     let Round { series, lost, changes, start_skew, .. } = round;
+    if !lost.is_empty() {
+        rows.clear();
+    }
     let start_skew = Some(start_skew);
-    Ok(Yield { series, held, workers, lost, gaps, users, changes, ran_out, start_skew })
+    Ok(Yield { series, held, workers, lost, gaps, users, changes, ran_out, rows, start_skew })
 }

@@ -17,10 +17,10 @@ use super::{thresholds, verdicts};
 use crate::lab::Lab;
 use crate::measure::{
     Bottleneck, Counts, Environment, LatencyOverRounds, LatencySummary, LoadRecord, NoiseFloor,
-    Phase, RoundRecord, RunRecord, SCHEMA, SecondRecord, Series, ServerRecord, StageRecord,
-    StepSeconds, Summary, TargetRecord, ThresholdRecord, Told, WorkerRecord,
+    Phase, RoundRecord, RowsRecord, RunRecord, SCHEMA, SecondRecord, Series, ServerRecord,
+    StageRecord, StepSeconds, Summary, TargetRecord, ThresholdRecord, Told, WorkerRecord,
 };
-use crate::scenario::{Model, Step, Until, When};
+use crate::scenario::{Model, Rows, Step, Until, When};
 
 /// What the record tells besides what was measured.
 pub struct Context<'a> {
@@ -47,6 +47,7 @@ pub fn build(job: &Job, measured: &Measured, context: Context<'_>) -> RunRecord 
                 environment: &context.environment,
                 can_send: measured.calibration.map(|calibration| calibration.rate_per_s),
                 ramp_up: job.scenario.load.before_hold(),
+                rows: &job.scenario.rows,
             };
             let (target, judged) = pool(job, contender, &rounds, server(job, index, context.lab));
             targets.push(target);
@@ -120,6 +121,8 @@ struct Rounds<'a> {
     can_send: Option<f64>,
     /// Before the hold, and measured.
     ramp_up: Duration,
+    /// The scenario's files of rows.
+    rows: &'a [Rows],
 }
 
 /// One contender's rounds, pooled, and held against the thresholds.
@@ -261,6 +264,7 @@ fn round_record(steps: &[Step], round: &Round, rounds: &Rounds<'_>) -> RoundReco
         changes: round.changes.clone(),
         target_ended: round.ended.clone(),
         rows_ran_out: round.yielded.ran_out.iter().cloned().collect(),
+        rows_used: rows_used(round, rounds.rows),
         seconds,
         steps_seconds,
         resources: resources(std::iter::once(&round.observed.services), answered(&held(series))),
@@ -271,6 +275,16 @@ fn round_record(steps: &[Step], round: &Round, rounds: &Rounds<'_>) -> RoundReco
     };
     let bottleneck = Bottleneck::of(&record, rounds.environment, rounds.can_send);
     RoundRecord { bottleneck, ..record }
+}
+
+/// How much of each file was used, as far as the processes told.
+fn rows_used(round: &Round, files: &[Rows]) -> BTreeMap<String, RowsRecord> {
+    let told = files.iter().filter_map(|file| {
+        let of = file.len() as u64;
+        let used = round.yielded.rows.get(&file.name)?.count(of);
+        Some((file.name.clone(), RowsRecord { used, of }))
+    });
+    told.collect()
 }
 
 /// What counted, second by second: the ramp-up and the hold, which lasted at least so long together. Of all

@@ -50,6 +50,8 @@ pub struct Arrival {
     pub due: Duration,
     /// Whether it counts; those of the warm-up don't.
     pub counted: bool,
+    /// Its number among the arrivals of the whole test, from 0.
+    pub number: u64,
 }
 
 /// The stream of random numbers that arrivals are drawn from: users have those of their numbers.
@@ -110,8 +112,9 @@ impl Open {
             *left = left.checked_sub(1)?;
         }
         self.next.area += self.next.chance.as_mut().map_or(1.0, exponential);
+        let number = self.next.gone;
         self.next.gone += 1;
-        Some(Arrival { due, counted })
+        Some(Arrival { due, counted, number })
     }
 }
 

@@ -16,6 +16,7 @@ use crate::report::differences::differences;
 use crate::report::headline::headline;
 use crate::report::proofs::proofs;
 use crate::report::ranked::{ranked, servers};
+use crate::report::rows::rows;
 use crate::report::thresholds::judged;
 use crate::report::warnings::{Warning, warnings};
 
@@ -147,7 +148,7 @@ fn about(record: &RunRecord) -> Markup {
         @if !servers.is_empty() {
             section { h2 { "The servers" } (sentences(&servers)) }
         }
-        section { h2 { "The load" } (load(record)) }
+        section { h2 { "The load" } (load(record)) (sentences(&rows(record))) }
         section { h2 { "The environment" } (environment(&record.environment)) }
         section { h2 { "To repeat it" } (repeat(&record.command, record.seed)) }
     }

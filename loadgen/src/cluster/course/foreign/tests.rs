@@ -56,7 +56,7 @@ fn news() -> impl Strategy<Value = News> {
     let pulse = pulse.prop_map(|(elapsed, cpu, cpus, lag)| Pulse { elapsed, cpu, cpus, lag });
     let ran_out = prop::collection::vec(".{0,9}", 0..3);
     let finished = (small(), time(), ran_out).prop_map(|(snapshots, held, ran_out)| {
-        News::Finished { snapshots, held, ran_out, digest: String::new() }
+        News::Finished { snapshots, held, ran_out, rows: Default::default(), digest: String::new() }
     });
     prop_oneof![
         6 => (snapshot(), pulse).prop_map(|(snapshot, pulse)| News::Snapshot(snapshot, pulse)),
@@ -189,6 +189,7 @@ fn what_could_not_be_is_refused_with_a_sentence() {
             snapshots: 0,
             held: Duration::MAX,
             ran_out: Vec::new(),
+            rows: Default::default(),
             digest: String::new(),
         },
     ];

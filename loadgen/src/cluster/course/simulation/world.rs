@@ -269,7 +269,13 @@ fn snapshot(number: u32, content: u32) -> News {
 }
 
 fn finished(snapshots: u32) -> News {
-    News::Finished { snapshots, held: ms(1_000), ran_out: Vec::new(), digest: String::new() }
+    News::Finished {
+        snapshots,
+        held: ms(1_000),
+        ran_out: Vec::new(),
+        rows: Default::default(),
+        digest: String::new(),
+    }
 }
 
 /// The same report again, but that a snapshot has another content: the first one must win.

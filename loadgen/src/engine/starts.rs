@@ -1,0 +1,123 @@
+//! Where in a file users begin that go round and round in it.
+//!
+//! Each user goes through the whole file, row by row, from a place of its own. The places of the planned
+//! users are as far apart as they can be, so that together they use each row once before any comes
+//! again, as far as they are equally fast. Which place is whose follows the golden ratio: the first *n* users,
+//! for whatever *n*, are spread over the whole file as well, where a load rises in stages.
+
+/// The fractional part of the golden ratio: its multiples are spread over the unit interval more evenly
+/// than those of any other number, however many there are (Knuth, "The Art of Computer Programming",
+/// volume 3, chapter 6.4).
+const GOLDEN: f64 = 0.618_033_988_749_894_9;
+
+/// The places of the users of a test.
+#[derive(Debug, Clone)]
+pub struct Starts {
+    /// By user: which of the places it has, in the order of the file.
+    ranks: Box<[u32]>,
+}
+
+impl Starts {
+    /// Of `users` users of the whole test.
+    #[must_use]
+    pub fn new(users: u32) -> Self {
+        let mut by_place: Vec<u32> = (0..users).collect();
+        by_place.sort_by(|a, b| place(*a).total_cmp(&place(*b)));
+        let mut ranks = vec![0; by_place.len()].into_boxed_slice();
+        for (rank, user) in (0..).zip(by_place) {
+            ranks[user as usize] = rank;
+        }
+        Self { ranks }
+    }
+
+    /// The row of a file of `rows` rows that `user` has in its iteration `number`, counted in the warm-up
+    /// and anew after it. The warm-up goes backwards, so that it uses what comes last otherwise.
+    #[must_use]
+    pub fn row(&self, user: u32, number: u64, counted: bool, rows: u64) -> u64 {
+        let rows = rows.max(1);
+        let start = match self.ranks.get(user as usize) {
+            Some(rank) => u64::from(*rank) * rows / self.ranks.len() as u64,
+            // It came with a change of the load, and was not planned.
+            None => (place(user) * rows as f64) as u64,
+        };
+        let gone = number % rows;
+        (if counted { start + gone } else { start + rows - 1 - gone }) % rows
+    }
+}
+
+/// Where a user's place is in a file of length 1.
+fn place(user: u32) -> f64 {
+    (f64::from(user) * GOLDEN).fract()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    /// How often each row is used by the first `active` of `users` users, in so many iterations each.
+    fn uses(users: u32, active: u32, iterations: u64, rows: u64) -> Vec<u32> {
+        let starts = Starts::new(users);
+        let mut uses = vec![0; rows as usize];
+        for (user, number) in (0..active).flat_map(|u| (0..iterations).map(move |i| (u, i))) {
+            uses[starts.row(user, number, true, rows) as usize] += 1;
+        }
+        uses
+    }
+
+    fn used(uses: &[u32]) -> usize {
+        uses.iter().filter(|uses| **uses > 0).count()
+    }
+
+    #[test]
+    fn users_of_equal_speed_use_each_row_before_any_comes_again() {
+        assert_eq!(used(&uses(100, 100, 30, 10_000)), 3_000);
+        assert_eq!(uses(100, 100, 100, 10_000), vec![1; 10_000]);
+    }
+
+    #[test]
+    fn few_of_many_users_and_more_than_planned_are_spread_over_the_file_too() {
+        for (users, active, iterations, least) in [
+            (1_000, 3, 2_000, 6_000),
+            (1_000, 10, 500, 5_000),
+            (1_000, 50, 100, 4_900),
+            (100, 200, 20, 3_200),
+            (100, 1_000, 10, 6_500),
+        ] {
+            let used = used(&uses(users, active, iterations, 10_000));
+            assert!(used >= least, "{active} of {users} users: {used}");
+        }
+    }
+
+    #[test]
+    fn the_warm_up_uses_what_comes_last_otherwise() {
+        let starts = Starts::new(4);
+        let rows = |counted| (0..25).flat_map(move |i| (0..4).map(move |user| (user, i, counted)));
+        let of = |counted| -> BTreeSet<u64> {
+            rows(counted).map(|(user, i, counted)| starts.row(user, i, counted, 200)).collect()
+        };
+        assert_eq!((of(true).len(), of(false).len()), (100, 100));
+        assert!(of(true).is_disjoint(&of(false)));
+    }
+
+    proptest! {
+        #[test]
+        fn rows_are_used_equally_often_to_within_one(
+            users in 1u32..60, rows in 1u64..80, iterations in 0u64..200,
+        ) {
+            let uses = uses(users, users, iterations, rows);
+            let (least, most) = (uses.iter().min().unwrap(), uses.iter().max().unwrap());
+            prop_assert!(most - least <= 1, "{uses:?}");
+        }
+
+        #[test]
+        fn each_user_goes_through_the_whole_file(
+            users in 0u32..60, user in 0u32..99, rows in 1u64..80, counted: bool,
+        ) {
+            let starts = Starts::new(users);
+            let all: BTreeSet<u64> = (0..rows).map(|i| starts.row(user, i, counted, rows)).collect();
+            prop_assert_eq!(all, (0..rows).collect::<BTreeSet<_>>());
+        }
+    }
+}
