@@ -1,6 +1,5 @@
 //! `loadgen guard`: hidden; runs one service of the lab and ends it when loadgen goes.
 
-use std::io::{self, Write as _};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -22,7 +21,7 @@ pub fn run(args: GuardArgs) -> ExitCode {
     match guard::run(&orders) {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
-            let _ = writeln!(io::stderr(), "loadgen guard: {error}");
+            super::output::say(format_args!("loadgen guard: {error}"));
             ExitCode::from(127)
         }
     }

@@ -2,7 +2,7 @@
 
 mod doctor;
 
-use std::io::{self, Write as _};
+use std::io;
 use std::pin::pin;
 use std::process::Stdio;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use comfy_table::{Table, presets};
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::output::say;
+use super::output::{say, write_result};
 use super::{Exit, Failure, runtime};
 use crate::cli::{LabCommand, LabFormat, LabUpArgs};
 use crate::lab::guard::pipe_closed;
@@ -267,7 +267,7 @@ async fn status(home: &Home) -> Result<(), LabError> {
         };
         table.add_row([name.as_str(), &without_password(url), &said]);
     }
-    let _ = writeln!(io::stdout(), "{table}");
+    show(&table.to_string());
     Ok(())
 }
 
@@ -302,6 +302,10 @@ fn print(urls: &Urls, format: LabFormat) {
             table.to_string()
         }
     };
-    let mut out = io::stdout();
-    let _ = writeln!(out, "{text}").and_then(|()| out.flush());
+    show(&text);
+}
+
+/// Where nobody reads it, it need not be shown.
+fn show(text: &str) {
+    let _ = write_result(&mut io::stdout(), &format!("{text}\n"));
 }

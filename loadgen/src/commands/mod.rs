@@ -18,6 +18,7 @@ mod runtime;
 mod saved;
 mod scenarios;
 mod schema;
+mod shown_error;
 mod threads;
 mod url;
 mod worker;
@@ -83,7 +84,7 @@ impl Failure {
 
     /// Says it on stderr, and gives what loadgen exits with.
     pub fn print(&self) -> Exit {
-        output::say(format_args!("{:?}", self.report));
+        output::say_error(&self.report);
         self.exit
     }
 }

@@ -1,13 +1,16 @@
 //! Writing to stdout and stderr, which somebody may have closed.
 
-use std::fmt::Display;
 use std::io::{self, Write};
 
+use super::shown_error::Shown;
 use super::{Exit, Failure};
+use crate::report::printable;
+pub use crate::report::say;
 
-/// Says something on stderr. Unlike with `eprintln!`, nobody needs to listen.
-pub fn say(what: impl Display) {
-    let _ = writeln!(io::stderr(), "{what}");
+/// Says an error on stderr, with its colours where there is a terminal.
+pub fn say_error(error: &miette::Report) {
+    let shown = Shown::new(error.as_ref());
+    let _ = writeln!(io::stderr(), "{shown}");
 }
 
 /// Prints a result on stdout.
@@ -15,9 +18,10 @@ pub fn print(text: &str) -> Result<(), Failure> {
     write_result(&mut io::stdout(), text).map_err(unprinted)
 }
 
-/// Writes a result. That its reader has gone, as `head` does, is no fault; a full disk is one.
+/// Writes a result, of which a terminal would obey nothing. That its reader has gone, as `head` does, is no
+/// fault; a full disk is one.
 pub fn write_result(out: &mut impl Write, text: &str) -> io::Result<()> {
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    match out.write_all(printable(text).as_bytes()).and_then(|()| out.flush()) {
         Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         written => written,
     }

@@ -16,7 +16,7 @@ pub fn junit(record: &RunRecord) -> String {
                 @let of_target: Vec<_> =
                     all.iter().copied().filter(|one| one.target == target.name).collect();
                 testsuite name=(text(&target.name)) tests=(of_target.len())
-                    failures=(failed(&of_target)) timestamp=(record.started) {
+                    failures=(failed(&of_target)) timestamp=(text(&record.started)) {
                     @for threshold in of_target {
                         testcase classname=(text(&target.name)) name=(text(&threshold.threshold)) {
                             @if !threshold.passed { failure message=(text(&judged(threshold))) {} }

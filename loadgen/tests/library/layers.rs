@@ -81,3 +81,30 @@ fn goose_zenoh_and_ratatui_have_one_home_each() {
         }
     }
 }
+
+/// Who may write to the terminal: all text passes `printable` there, but for our own drawing.
+const WRITERS: [&str; 6] = [
+    "report/printable.rs",
+    "report/live/screen.rs",
+    "commands/output.rs",
+    "commands/run/stdout.rs",
+    // They hand it to `write_result`.
+    "commands/lab.rs",
+    "commands/lab/doctor.rs",
+];
+
+/// A constant sentence in a log, and a test in a file of its own.
+const OTHERS: [&str; 2] = ["lab/guard.rs", "measure/statistics/simulations.rs"];
+
+#[test]
+fn all_text_for_a_terminal_passes_one_place() {
+    for (file, text) in sources() {
+        if WRITERS.iter().chain(&OTHERS).any(|known| file == *known) {
+            continue;
+        }
+        for (number, line) in code(&text) {
+            let mut ways = ["stdout()", "stderr()", "print!(", "println!("].iter();
+            assert!(!ways.any(|way| line.contains(way)), "{file}:{}: {line}", number + 1);
+        }
+    }
+}

@@ -1,8 +1,9 @@
 //! `loadgen lab doctor`: whether this machine can run the lab in containers.
 
-use std::io::{self, Write as _};
+use std::io;
 
 use crate::commands::Exit;
+use crate::commands::output::write_result;
 use crate::lab::Home;
 use crate::lab::podman::doctor::{Finding, examine};
 
@@ -10,7 +11,7 @@ use crate::lab::podman::doctor::{Finding, examine};
 pub async fn run(home: &Home) -> Exit {
     let findings = examine(home).await;
     // Whoever reads no further has the exit code.
-    let _ = io::stdout().write_all(text(&findings).as_bytes());
+    let _ = write_result(&mut io::stdout(), &text(&findings));
     if findings.iter().all(|(_, found)| found.is_ok()) { Exit::Done } else { Exit::Failed }
 }
 

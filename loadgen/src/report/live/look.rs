@@ -5,6 +5,8 @@ use std::env;
 use ratatui::buffer::{Buffer, Cell};
 use ratatui::style::Color;
 
+use crate::report::printable::is_obeyed;
+
 /// What there may be on the screen. Colour never tells anything alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Look {
@@ -31,6 +33,9 @@ impl Look {
     /// Takes from the screen what it must not have.
     pub fn apply(self, screen: &mut Buffer) {
         for cell in &mut screen.content {
+            if cell.symbol().contains(is_obeyed) {
+                cell.set_symbol("?");
+            }
             if !self.colour {
                 (cell.fg, cell.bg) = (Color::Reset, Color::Reset);
             }

@@ -12,6 +12,7 @@ use super::look::Look;
 use super::seconds::Second;
 use super::{Forecast, View};
 use crate::measure::{Counts, ErrorKind, Interval, Phase, Snapshot, Timeline};
+use crate::report::printable::is_obeyed;
 
 const COLOURS: Look = Look { colour: true, unicode: true };
 
@@ -170,5 +171,26 @@ proptest! {
         let look = Look { colour: unicode, unicode };
         let terminal = screen(&view, now + Duration::from_secs(later), look, (width, height));
         prop_assert_eq!(terminal.backend().buffer().content.len(), usize::from(width) * usize::from(height));
+    }
+}
+
+#[test]
+fn nothing_that_is_shown_is_obeyed_by_the_terminal() {
+    let bad = "a\x1b[2J\u{9b}31m\x7f\u{202e}\rz";
+    let (mut view, now) = busy(2);
+    view.scenario = bad.to_owned();
+    view.note(bad);
+    view.cpu.insert(bad.to_owned(), 1.0);
+    view.workers.joined(vec![(0, Some(bad.to_owned()))]);
+    let round = view.round.as_mut().unwrap();
+    (round.target, round.load) = (bad.to_owned(), bad.to_owned());
+    for (round, size) in [(true, (200, 50)), (false, (80, 24))] {
+        if !round {
+            (view.round, view.doing) = (None, bad.to_owned());
+        }
+        let terminal = screen(&view, now, COLOURS, size);
+        let cells = &terminal.backend().buffer().content;
+        let obeyed = cells.iter().filter(|cell| cell.symbol().contains(is_obeyed));
+        assert_eq!(obeyed.count(), 0);
     }
 }

@@ -4,7 +4,6 @@
 mod lines;
 
 use std::collections::BTreeMap;
-use std::io::Write;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -13,6 +12,7 @@ use tokio::sync::watch;
 use self::lines::Pace;
 use super::format::duration;
 use super::live::{self, Forecast, Screen, Seconds, View};
+use super::printable::say;
 use crate::measure::{GrowingSeries, Snapshot, Timeline};
 
 /// Says something, from wherever.
@@ -63,7 +63,7 @@ impl Progress {
     pub fn phase(&self, what: &str) {
         self.shared.learn(|view| view.doing = what.to_owned());
         if !live::is_open() {
-            line(what);
+            say(what);
         }
     }
 
@@ -75,7 +75,7 @@ impl Progress {
         Arc::new(move |what| {
             shared.learn(|view| view.doing = what.to_owned());
             if !live::is_open() && !shared.known.borrow().is_measuring {
-                line(what);
+                say(what);
             }
         })
     }
@@ -136,7 +136,7 @@ impl Progress {
             is_new
         });
         if !live::is_open() && self.pace.is_due(&self.shared.known.borrow(), now) {
-            line(&lines::under_way(&self.shared.known.borrow(), now));
+            say(&lines::under_way(&self.shared.known.borrow(), now));
         }
     }
 
@@ -166,7 +166,7 @@ impl Progress {
             view.note(&told);
         });
         if !live::is_open() {
-            line(&told);
+            say(&told);
         }
     }
 
@@ -186,7 +186,7 @@ impl Progress {
     pub fn finish(&mut self) {
         drop(self.screen.take());
         let mut kept = self.shared.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.drain(..).for_each(|note| line(&note));
+        kept.drain(..).for_each(|note| say(&note));
     }
 }
 
@@ -206,12 +206,7 @@ impl Shared {
         if live::is_open() {
             self.kept.lock().unwrap_or_else(PoisonError::into_inner).push(text.to_owned());
         } else {
-            line(text);
+            say(text);
         }
     }
-}
-
-/// Progress that can't be shown is no reason to stop.
-fn line(text: &str) {
-    let _ = writeln!(std::io::stderr(), "{text}");
 }
