@@ -124,17 +124,18 @@ pub struct RunArgs {
     /// users].
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub rounds: Option<u32>,
-    /// What becomes of the run when a worker is lost; it exits with 5 either way.
-    #[arg(long, value_name = "WHAT", value_enum, default_value_t = OnWorkerLoss::Fail)]
-    pub on_worker_loss: OnWorkerLoss,
+    /// What becomes of the run when a worker is lost; it exits with 5 either way [default: fail].
+    #[arg(long, value_name = "WHAT", value_enum)]
+    pub on_worker_loss: Option<OnWorkerLoss>,
     /// End the run as soon as a threshold has failed; what was measured is reported and saved.
     #[arg(long)]
     pub fail_fast: bool,
     /// Write the thresholds, and which of them held, as JUnit XML.
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,
-    /// Worker processes of each target. Several numbers, such as 1,2,4, measure each target with each.
-    #[arg(long, value_name = "N,…", value_delimiter = ',', default_value = "1", value_parser = clap::value_parser!(u32).range(1..=256))]
+    /// Worker processes of each target. Several numbers, such as 1,2,4, measure each target with each
+    /// [default: 1].
+    #[arg(long, value_name = "N,…", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=256))]
     pub server_workers: Vec<u32>,
 }
 
@@ -201,9 +202,9 @@ pub struct CapacityArgs {
     /// Searches for each target; all but the first begin near the result of those before.
     #[arg(short, long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub rounds: u32,
-    /// Worker processes of each target.
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=256))]
-    pub server_workers: u32,
+    /// Worker processes of each target [default: 1].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256))]
+    pub server_workers: Option<u32>,
 }
 
 const CAPACITY_EXAMPLES: &str = "\

@@ -8,9 +8,9 @@ use crate::scenario::{Cpus, Memory};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Args)]
 pub struct RuntimeArgs {
     /// What targets and backends run in: processes of this machine, or a container each, with
-    /// podman-compose.
-    #[arg(long, value_enum, default_value_t)]
-    pub runtime: RuntimeName,
+    /// podman-compose [default: process].
+    #[arg(long, value_enum)]
+    pub runtime: Option<RuntimeName>,
     /// The CPU time that each target may have in its container, such as 0.5 or 2 [default: that of
     /// targets.toml, or no limit].
     #[arg(long, value_name = "N")]
@@ -28,10 +28,9 @@ pub struct RuntimeArgs {
 }
 
 /// A runtime by its name.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum RuntimeName {
     /// Processes of this machine.
-    #[default]
     Process,
     /// Containers.
     Podman,

@@ -15,6 +15,11 @@ pub fn run(args: ManagerArgs) -> Result<Exit, Failure> {
             "--workers starts workers on this host, and a manager waits for those of others";
         return usage(message, "say how many: --expect-workers N");
     }
+    if common.no_calibrate {
+        let message =
+            "--no-calibrate has no effect: what workers elsewhere can send is never looked for";
+        return usage(message, "leave it out");
+    }
     if common.url.is_empty() {
         let message =
             "the targets of the lab listen on this host alone, where workers can't reach them";
@@ -27,10 +32,5 @@ pub fn run(args: ManagerArgs) -> Result<Exit, Failure> {
         lease: args.lease,
         limit: args.wait,
     };
-    let mut job = Job::resolve(args.run)?;
-    job.workers = Some(remote.count);
-    job.remote = Some(remote);
-    // What workers elsewhere can send can't be found out here.
-    job.calibrate = false;
-    measure(&job)
+    measure(&Job::resolve(args.run, Some(remote))?)
 }

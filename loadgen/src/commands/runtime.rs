@@ -10,7 +10,7 @@ pub fn runtime(args: RuntimeArgs) -> Result<Runtime, Failure> {
     let RuntimeArgs { runtime, cpus, memory, backend_cpus, backend_memory } = args;
     let targets = Limits { cpus, memory };
     let backends = Limits { cpus: backend_cpus, memory: backend_memory };
-    if runtime == RuntimeName::Podman {
+    if runtime == Some(RuntimeName::Podman) {
         return Ok(Runtime::Podman { targets, backends });
     }
     let given = [

@@ -23,6 +23,10 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// # Errors
 /// When the worker could not join, or left without having been told to by its manager.
 pub fn run(args: &WorkerArgs) -> Result<Exit, Failure> {
+    if args.once && args.join == "-" {
+        let message = "--once has no effect with --join -: such a worker serves one manager anyway";
+        return Err(Failure::message(Exit::Usage, message.to_owned(), "leave it out"));
+    }
     // How many users there will be is not known yet.
     use_huge_pages();
     let allowed =

@@ -30,3 +30,4 @@ mod proofs;
 mod rows;
 mod saved;
 mod unlike;
+mod unused;

@@ -26,7 +26,7 @@ use super::run::stdout::Stdout;
 use super::run::{OVERHEAD, interrupt, nothing_measured, prepare, prepare_lab};
 use super::threads::for_load;
 use super::{Exit, Failure};
-use crate::cli::{CapacityArgs, Format, OnWorkerLoss, RunArgs};
+use crate::cli::{CapacityArgs, Format, RunArgs};
 use crate::lab::Layout;
 use crate::measure::{Bound, CapacityRecord};
 use crate::report::{self, Progress};
@@ -44,7 +44,7 @@ struct Quest {
 /// Searches what the command line asks for, saves it, and prints it.
 pub fn run(args: CapacityArgs) -> Result<Exit, Failure> {
     let (duration, precision) = (args.duration, args.precision / 100.0);
-    let mut job = Job::resolve(as_run(args))?;
+    let mut job = Job::resolve(as_run(args), None)?;
     let criteria = Criteria::of(&mut job.scenario, duration);
     let quest = Quest { job, criteria, precision, duration };
     let (folder, layout, stdout) = prepare(&quest.job)?;
@@ -63,10 +63,10 @@ fn as_run(args: CapacityArgs) -> RunArgs {
         rate: Some(1.0),
         aa: false,
         rounds: Some(args.rounds),
-        server_workers: vec![args.server_workers],
+        server_workers: args.server_workers.into_iter().collect(),
         fail_fast: false,
         junit: None,
-        on_worker_loss: OnWorkerLoss::Fail,
+        on_worker_loss: None,
     }
 }
 

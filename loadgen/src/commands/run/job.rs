@@ -7,6 +7,7 @@ use rand::TryRng;
 use rand::rngs::SysRng;
 
 use super::matrix::{Contender, product};
+use super::unused;
 use crate::cli::{Format, OnWorkerLoss, RunArgs};
 use crate::cluster::{OnLoss, RemoteWorkers};
 use crate::commands::url::{Server, servers};
@@ -70,8 +71,9 @@ pub enum Subject {
 }
 
 impl Job {
-    /// Resolves the command line; whatever is wrong with it is said here.
-    pub fn resolve(args: RunArgs) -> Result<Self, Failure> {
+    /// Resolves the command line, of a manager where workers come from other hosts; whatever is wrong
+    /// with it is said here.
+    pub fn resolve(args: RunArgs, remote: Option<RemoteWorkers>) -> Result<Self, Failure> {
         let mut scenario = scenarios::find_to_run(args.scenario.as_deref().unwrap_or_default())?;
         let overrides = Overrides {
             users: args.users.iter().copied().max(),
@@ -94,19 +96,21 @@ impl Job {
             let help = "add [thresholds]: docs/scenarios.md has them";
             return Err(Failure::message(Exit::Usage, message, help));
         }
+        let workers = remote.as_ref().map(|remote| remote.count).or(args.common.workers);
+        unused::refuse(&args, &scenario, workers)?;
         let common = args.common;
         let runtime = runtime::runtime(common.runtime)?;
-        if !common.url.is_empty() && runtime != Runtime::Process {
-            let message = "--runtime is for targets of the lab: the server at --url runs already";
-            return Err(Failure::message(Exit::Usage, message.to_owned(), "leave one of them out"));
-        }
         let subject = match common.url.as_slice() {
             [] => lab_subject(&common.target, &scenario)?,
             words => Subject::Running(servers("--url", words)?),
         };
         subject.check_equals(args.aa)?;
         let users = if args.users.is_empty() { vec![scenario.load.users] } else { args.users };
-        let contenders = product(&subject.names(args.aa), &args.server_workers, &users);
+        let server_workers: &[u32] = match args.server_workers.as_slice() {
+            [] => &[1],
+            numbers => numbers,
+        };
+        let contenders = product(&subject.names(args.aa), server_workers, &users);
         let rounds = args.rounds.unwrap_or(match subject {
             Subject::Running(_) if contenders.len() == 1 => 1,
             _ => 5,
@@ -114,11 +118,10 @@ impl Job {
         Ok(Self {
             scenario,
             subject,
-            workers: common.workers,
-            remote: None,
+            workers,
             on_loss: match args.on_worker_loss {
-                OnWorkerLoss::Fail => OnLoss::Fail,
-                OnWorkerLoss::Continue => OnLoss::Continue,
+                None | Some(OnWorkerLoss::Fail) => OnLoss::Fail,
+                Some(OnWorkerLoss::Continue) => OnLoss::Continue,
             },
             aa: args.aa,
             rounds,
@@ -127,7 +130,9 @@ impl Job {
             contenders,
             fail_fast: args.fail_fast,
             runtime,
-            calibrate: !common.no_calibrate,
+            // What workers elsewhere can send can't be found out here.
+            calibrate: remote.is_none() && !common.no_calibrate,
+            remote,
             live: !common.no_progress,
             out: common.out,
             junit: args.junit,
@@ -228,10 +233,6 @@ fn check_matrix(args: &RunArgs, scenario: &Scenario) -> Result<(), Failure> {
     if users && scenario.load.model != Model::Closed {
         let message = "--users takes one number in the open model, where the rate is the load";
         return wrong(message, "there it is the most that send at the same time");
-    }
-    if server_workers && !args.common.url.is_empty() {
-        let message = "--server-workers takes several numbers for targets of the lab alone";
-        return wrong(message, "leave it out with --url: that server runs already");
     }
     if args.aa && (users || server_workers) {
         let message = "--aa measures equals: --users and --server-workers take one number there";

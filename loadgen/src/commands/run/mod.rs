@@ -25,6 +25,7 @@ mod shown;
 pub(super) mod stdout;
 mod steps;
 mod thresholds;
+mod unused;
 mod verdicts;
 mod watch;
 mod workers;
@@ -60,7 +61,7 @@ pub(super) const OVERHEAD: Duration = Duration::from_secs(2);
 
 /// Measures what the command line asks for, saves it, and prints it.
 pub fn run(args: RunArgs) -> Result<Exit, Failure> {
-    measure(&Job::resolve(args)?)
+    measure(&Job::resolve(args, None)?)
 }
 
 /// Measures a job, saves what came of it, and prints it.

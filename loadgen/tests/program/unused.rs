@@ -1,0 +1,187 @@
+//! Options that would have no effect are usage errors. Each option of each subcommand has a line here.
+
+use std::collections::BTreeSet;
+
+use clap::CommandFactory;
+use loadgen::cli::Cli;
+
+use crate::common::program::Project;
+
+const URL: &str = "--url=http://127.0.0.1:1";
+
+/// A subcommand, one of its options, and each command line (of a scenario without backends or thresholds)
+/// in which the option would have no effect.
+type Line = (&'static str, &'static str, &'static [&'static [&'static str]]);
+
+/// Always has one.
+const NEVER: &[&[&str]] = &[];
+
+const RUN: &[(&str, &[&[&str]])] = &[
+    ("scenario", NEVER),
+    ("url", NEVER),
+    ("workers", NEVER),
+    ("warmup", NEVER),
+    // It is in the record, and what is random follows from it: the order of targets, at least.
+    ("seed", NEVER),
+    ("no-calibrate", NEVER),
+    // Where there is no live view anyway, it changes nothing; that is the terminal's doing.
+    ("no-progress", NEVER),
+    ("out", NEVER),
+    ("format", NEVER),
+    ("rounds", NEVER),
+    ("target", &[&["--target=flask", URL]]),
+    ("runtime", &[&["--runtime=process", URL], &["--runtime=podman", URL]]),
+    ("cpus", &[&["--cpus=1"], &["--cpus=1", "--runtime=process"], &["--cpus=1", URL]]),
+    ("memory", &[&["--memory=1g"], &["--memory=1g", URL]]),
+    ("backend-cpus", &[&["--backend-cpus=1"], &["--backend-cpus=1", "--runtime=podman"]]),
+    ("backend-memory", &[&["--backend-memory=1g"], &["--backend-memory=1g", "--runtime=podman"]]),
+    ("server-workers", &[&["--server-workers=1", URL], &["--server-workers=2", URL]]),
+];
+
+/// Options that `run` has and `capacity` has not.
+const RUN_ALONE: &[(&str, &[&[&str]])] = &[
+    ("users", &[&["--users=5,6", "--rate=50", URL]]),
+    ("ramp-up", &[&["-s=stages.toml", "--ramp-up=1s", URL]]),
+    ("duration", &[&["--duration=1s", "--iterations=1", URL]]),
+    ("iterations", &[&["--duration=1s", "--iterations=1", URL]]),
+    ("rate", &[&["-s=stages.toml", "--rate=5", URL]]),
+    ("aa", &[&["--aa", "--url=http://127.0.0.1:1,http://127.0.0.1:2"]]),
+    ("fail-fast", &[&["--fail-fast", URL]]),
+    ("junit", NEVER),
+];
+
+const LOSS: (&str, &[&[&str]]) = (
+    "on-worker-loss",
+    &[
+        &["--on-worker-loss=fail", URL],
+        &["--on-worker-loss=continue", URL],
+        &["--on-worker-loss=continue", "--workers=1", URL],
+    ],
+);
+
+const CAPACITY_ALONE: &[(&str, &[&[&str]])] =
+    &[("users", NEVER), ("duration", NEVER), ("precision", NEVER)];
+
+/// A manager takes no target of the lab, so that none of their options has an effect.
+const MANAGER: &[(&str, &[&[&str]])] = &[
+    ("expect-workers", NEVER),
+    ("listen", NEVER),
+    ("join-dir", NEVER),
+    ("lease", NEVER),
+    ("wait", NEVER),
+    ("scenario", NEVER),
+    ("url", NEVER),
+    ("warmup", NEVER),
+    ("seed", NEVER),
+    ("no-progress", NEVER),
+    ("out", NEVER),
+    ("format", NEVER),
+    ("rounds", NEVER),
+    ("workers", &[&["--workers=1", URL]]),
+    ("no-calibrate", &[&["--no-calibrate", URL]]),
+    ("target", &[&["--target=flask"], &["--target=flask", URL]]),
+    ("runtime", &[&["--runtime=podman"], &["--runtime=process", URL]]),
+    ("cpus", &[&["--cpus=1"], &["--cpus=1", URL]]),
+    ("memory", &[&["--memory=1g"], &["--memory=1g", URL]]),
+    ("backend-cpus", &[&["--backend-cpus=1"], &["--backend-cpus=1", URL]]),
+    ("backend-memory", &[&["--backend-memory=1g"], &["--backend-memory=1g", URL]]),
+    ("server-workers", &[&["--server-workers=2"], &["--server-workers=2", URL]]),
+    ("on-worker-loss", &[&["--on-worker-loss=continue", URL]]),
+];
+
+const OTHERS: &[Line] = &[
+    ("check", "scenarios", NEVER),
+    ("check", "try", &[&["--try=http://127.0.0.1:1"]]),
+    ("ctl", "run", NEVER),
+    ("compare", "runs", NEVER),
+    ("compare", "fail-on-regression", NEVER),
+    ("compare", "format", NEVER),
+    ("report", "runs", NEVER),
+    ("report", "format", NEVER),
+    ("init", "path", NEVER),
+    // Where there is no file yet nothing is overwritten; a script need not look first.
+    ("init", "force", NEVER),
+    ("completions", "shell", NEVER),
+    ("lab up", "target", NEVER),
+    ("lab up", "runtime", NEVER),
+    ("lab up", "cpus", &[&["--cpus=1"]]),
+    ("lab up", "memory", &[&["--memory=1g"]]),
+    ("lab up", "backend-cpus", &[&["--backend-cpus=1"]]),
+    ("lab up", "backend-memory", &[&["--backend-memory=1g"]]),
+    ("lab up", "backend", NEVER),
+    ("lab up", "server-workers", NEVER),
+    ("lab up", "port", NEVER),
+    ("lab up", "detach", NEVER),
+    ("lab up", "format", NEVER),
+    ("worker", "join", NEVER),
+    ("worker", "once", &[&["--once", "--join=-"]]),
+    ("worker", "allow-target", NEVER),
+];
+
+fn all() -> Vec<Line> {
+    let of = |command, lines: &'static [(&str, &'static [&'static [&'static str]])]| {
+        lines.iter().map(move |(option, unused)| (command, *option, *unused))
+    };
+    let runs = ["", "run"].into_iter().flat_map(|command| {
+        of(command, RUN).chain(of(command, RUN_ALONE)).chain([(command, LOSS.0, LOSS.1)])
+    });
+    let others =
+        of("capacity", RUN).chain(of("capacity", CAPACITY_ALONE)).chain(of("manager", MANAGER));
+    // What a manager shares with a run has no effect where it has none there.
+    let shared = of("manager", RUN_ALONE);
+    runs.chain(others).chain(shared).chain(OTHERS.iter().copied()).collect()
+}
+
+/// The options of a command and of its subcommands, each with the words that name the command.
+fn options(command: &clap::Command, words: &str, out: &mut BTreeSet<(String, String)>) {
+    let own = command.get_arguments().map(|it| it.get_long().unwrap_or(it.get_id().as_str()));
+    out.extend(
+        own.filter(|name| !["help", "version"].contains(name))
+            .map(|name| (words.to_owned(), name.to_owned())),
+    );
+    for below in command.get_subcommands().filter(|it| !it.is_hide_set()) {
+        let words = format!("{words} {}", below.get_name()).trim().to_owned();
+        options(below, &words, out);
+    }
+}
+
+#[test]
+fn each_option_is_in_the_table() {
+    let mut found = BTreeSet::new();
+    options(&Cli::command(), "", &mut found);
+    // Numbers to change to.
+    found.retain(|(command, _)| !command.starts_with("ctl "));
+    let listed: BTreeSet<(String, String)> = all()
+        .iter()
+        .map(|(command, option, _)| ((*command).to_owned(), (*option).to_owned()))
+        .collect();
+    assert_eq!(listed, found);
+}
+
+#[test]
+fn an_option_without_effect_is_a_usage_error_that_says_what_to_do() {
+    let stages = "[load]\nstages = [{ users = 2, over = \"1s\" }]\n[[step]]\nget = \"/\"\n";
+    let plain = "[[step]]\nget = \"/\"\n";
+    let project = Project::real().file("stages.toml", stages).file("plain.toml", plain);
+    for (command, option, unused) in all() {
+        for arguments in unused {
+            let mut words: Vec<&str> = command.split_whitespace().collect();
+            let measures = ["", "run", "capacity", "manager"].contains(&command);
+            if measures && !arguments.iter().any(|word| word.starts_with("-s=")) {
+                words.push("-s=plain.toml");
+            }
+            if command == "manager" {
+                words.extend(["--listen=127.0.0.1:7447", "--expect-workers=1"]);
+            }
+            words.extend(*arguments);
+            let refused = project.run(&words);
+            assert_eq!(refused.code, Some(2), "{words:?}: {}", refused.said());
+            // clap's own, and those of the lab that a manager can't use, name the other option.
+            let names = refused.stderr.contains(&format!("--{option}")) || command == "manager";
+            assert!(names, "{words:?}: {}", refused.said());
+            let helps = refused.stderr.contains("help: ") || refused.stderr.contains("--help");
+            assert!(helps && refused.stdout.is_empty(), "{words:?}: {}", refused.said());
+        }
+    }
+    assert!(!project.path("runs").exists(), "nothing was begun");
+}
