@@ -22,6 +22,7 @@ mod hostile;
 mod hosts;
 mod init;
 mod interrupt;
+mod junit;
 mod lab;
 mod live;
 mod login;

@@ -10,6 +10,7 @@ pub(super) mod folder;
 mod generator;
 pub(super) mod interrupt;
 pub(super) mod job;
+mod junit;
 mod keeper;
 pub(super) mod limits;
 mod losses;
@@ -79,8 +80,7 @@ pub(super) fn prepare(job: &Job) -> Result<(RunFolder, Layout, Stdout), Failure>
         use_huge_pages();
     }
     let folder = RunFolder::create(job.out.as_deref(), &job.scenario.name)?;
-    // Before anything is measured, so that no run ends without its file.
-    write_junit(job, "")?;
+    junit::prepare(job)?;
     let layout = match job.subject {
         Subject::Lab { .. } => Layout::here(job.most_server_workers()),
         Subject::Running(_) => Layout::unpinned(),
@@ -152,15 +152,7 @@ fn save(job: &Job, folder: &RunFolder, record: &RunRecord) -> Result<(), Failure
     folder.save(record)?;
     folder.save_latencies(&report::hlog(record))?;
     folder.save_page(&report::html(record))?;
-    write_junit(job, &report::junit(record))
-}
-
-fn write_junit(job: &Job, text: &str) -> Result<(), Failure> {
-    let Some(path) = &job.junit else { return Ok(()) };
-    std::fs::write(path, text).map_err(|e| {
-        let message = format!("--junit: cannot write {}: {e}", path.display());
-        Failure::message(Exit::Failed, message, "name a file that can be written to")
-    })
+    junit::write(job, record)
 }
 
 pub(super) async fn prepare_lab(
