@@ -8,7 +8,7 @@ use std::fmt::Write;
 use super::output::print;
 use super::{Exit, Failure, scenarios};
 use crate::cli::CheckArgs;
-use crate::lab::{Home, Manifest};
+use crate::lab::{Home, LabError, Manifest};
 use crate::report::{count, duration};
 use crate::scenario::{Http, Load, Model, Open, Scenario, Stage, Step, Until, process_environment};
 
@@ -46,11 +46,13 @@ fn explained(name: &str) -> Result<Exit, Failure> {
 /// A scenario's targets must be in the manifest, where there is one: a scenario for `--url` needs
 /// no project.
 fn known_targets(scenario: Scenario) -> Result<Scenario, Failure> {
-    if let Ok(home) = Home::find() {
-        let manifest = Manifest::load(&home.manifest())?;
-        for target in &scenario.targets {
-            manifest.target(target)?;
-        }
+    let home = match Home::find() {
+        Err(LabError::NoProject { .. }) => return Ok(scenario),
+        found => found?,
+    };
+    let manifest = Manifest::load(&home.manifest())?;
+    for target in &scenario.targets {
+        manifest.target(target)?;
     }
     Ok(scenario)
 }

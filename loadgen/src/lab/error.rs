@@ -20,6 +20,14 @@ pub enum LabError {
         start: PathBuf,
     },
 
+    /// `LOADGEN_HOME` names a folder without `targets/targets.toml`.
+    #[error("LOADGEN_HOME names {}, which is no loadgen project: there is no targets/targets.toml", named.display())]
+    #[diagnostic(help("name the folder that holds targets/, or unset LOADGEN_HOME"))]
+    NotAProject {
+        /// The folder.
+        named: PathBuf,
+    },
+
     /// The manifest does not say what it must.
     #[error(transparent)]
     #[diagnostic(transparent)]
@@ -183,7 +191,13 @@ pub struct ServiceFault {
 impl LabError {
     /// Whether the command line or a file of the user's is at fault, rather than a service.
     pub fn is_usage(&self) -> bool {
-        matches!(self, Self::NoProject { .. } | Self::Manifest(_) | Self::UnknownTarget { .. })
+        matches!(
+            self,
+            Self::NoProject { .. }
+                | Self::NotAProject { .. }
+                | Self::Manifest(_)
+                | Self::UnknownTarget { .. }
+        )
     }
 
     /// For `map_err`: `what` reads after "cannot".

@@ -20,14 +20,17 @@ pub struct Home {
 }
 
 impl Home {
-    /// The nearest project at the current folder or above it, else the one `LOADGEN_HOME` names, else
-    /// the one that was installed with this program.
+    /// The project that `LOADGEN_HOME` names, if it is set; else the nearest at the current folder or
+    /// above it, else the one that was installed with this program.
     pub fn find() -> Result<Self, LabError> {
         let start = env::current_dir().map_err(LabError::io("tell the current folder"))?;
         let named = env::var_os("LOADGEN_HOME").filter(|name| !name.is_empty()).map(PathBuf::from);
         let program = env::current_exe().ok();
-        Self::find_from(&start, named.as_deref())
-            .or_else(|error| program.and_then(|path| Self::installed_with(&path)).ok_or(error))
+        match named {
+            Some(named) => Self::named(&named),
+            None => Self::find_from(&start)
+                .or_else(|error| program.and_then(|path| Self::installed_with(&path)).ok_or(error)),
+        }
     }
 
     /// The project that was installed with this program, if it was.
@@ -48,13 +51,19 @@ impl Home {
         }
     }
 
-    fn find_from(start: &Path, named: Option<&Path>) -> Result<Self, LabError> {
+    /// The project that `LOADGEN_HOME` names.
+    fn named(named: &Path) -> Result<Self, LabError> {
+        // Services are started in other folders.
+        let root = std::path::absolute(named).unwrap_or_else(|_| named.to_owned());
+        Self::at(root).map_err(|_| LabError::NotAProject { named: named.to_owned() })
+    }
+
+    fn find_from(start: &Path) -> Result<Self, LabError> {
         start
             .ancestors()
-            .chain(named)
             .find(|folder| folder.join("targets/targets.toml").is_file())
             .map(|folder| Self { root: folder.to_owned(), installed_in: None })
-            .ok_or_else(|| LabError::NoProject { start: named.unwrap_or(start).to_owned() })
+            .ok_or_else(|| LabError::NoProject { start: start.to_owned() })
     }
 
     /// The project's root; targets run here.
@@ -109,16 +118,17 @@ mod tests {
     #[test]
     fn a_project_is_found_from_below() {
         let project = project();
-        let home = Home::find_from(&project.path().join("targets/tests"), None).unwrap();
+        let home = Home::find_from(&project.path().join("targets/tests")).unwrap();
         assert_eq!(home.root(), project.path());
     }
 
     #[test]
-    fn the_named_project_serves_elsewhere() {
+    fn what_is_named_must_be_a_project() {
         let (project, elsewhere) = (project(), tempfile::tempdir().unwrap());
-        let home = Home::find_from(elsewhere.path(), Some(project.path())).unwrap();
+        let home = Home::named(project.path()).unwrap();
         assert_eq!(home.root(), project.path());
-        assert!(Home::find_from(elsewhere.path(), None).unwrap_err().is_usage());
+        assert!(Home::named(elsewhere.path()).unwrap_err().is_usage());
+        assert!(Home::find_from(elsewhere.path()).unwrap_err().is_usage());
     }
 
     #[test]

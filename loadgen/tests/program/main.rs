@@ -18,6 +18,7 @@ mod control;
 mod document;
 mod environment;
 mod fail_fast;
+mod home;
 mod hostile;
 mod hosts;
 mod init;

@@ -1,0 +1,21 @@
+//! Which project loadgen takes for its own.
+
+use std::fs;
+
+use crate::common::program::Project;
+
+#[test]
+fn the_project_that_the_environment_names_wins_over_one_found_above() {
+    let (here, named) = (Project::real(), Project::with_targets(""));
+    fs::write(named.path("targets/targets.toml"), "").unwrap();
+    let list = |home: &str| {
+        let output = here.command(&["list"]).env("LOADGEN_HOME", home).output().unwrap();
+        (output.status.code(), String::from_utf8([output.stdout, output.stderr].concat()).unwrap())
+    };
+    let (code, text) = list(named.path("").to_str().unwrap());
+    assert!(code == Some(0) && !text.contains("sanic"), "{text}");
+    let (code, text) = list("");
+    assert!(code == Some(0) && text.contains("sanic"), "{text}");
+    let (code, text) = list("/nowhere");
+    assert!(code == Some(2) && text.contains("LOADGEN_HOME names /nowhere"), "{text}");
+}
