@@ -1,7 +1,7 @@
 //! Options that would have no effect beside the others. Each is an error: who gives an option believes
 //! that it does something.
 
-use crate::cli::{OnWorkerLoss, RunArgs};
+use crate::cli::{OnWorkerLoss, RunArgs, RuntimeName};
 use crate::commands::{Exit, Failure};
 use crate::scenario::Scenario;
 
@@ -40,8 +40,9 @@ fn limits(args: &RunArgs, scenario: &Scenario) -> Option<Unused> {
         ("--backend-cpus", runtime.backend_cpus.is_some()),
         ("--backend-memory", runtime.backend_memory.is_some()),
     ];
-    let (option, _) =
-        given.into_iter().find(|(_, given)| *given && scenario.backends.is_empty())?;
+    // Without containers there is nothing to limit at all, which is said elsewhere.
+    let is_idle = runtime.runtime == Some(RuntimeName::Podman) && scenario.backends.is_empty();
+    let (option, _) = given.into_iter().find(|(_, given)| *given && is_idle)?;
     Some((option, "limits backends, and the scenario has none", "leave it out"))
 }
 
