@@ -28,6 +28,7 @@ mod lab;
 mod live;
 mod login;
 mod matrix;
+mod promises;
 mod proofs;
 mod rows;
 mod saved;

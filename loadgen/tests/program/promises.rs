@@ -1,0 +1,165 @@
+//! Sentences of docs/scenarios.md that users rely on, each held by the real binary.
+
+use std::collections::BTreeSet;
+
+use axum::Router;
+use axum::http::{HeaderMap, header};
+use axum::response::IntoResponse;
+use axum::routing::get;
+use serde_json::Value;
+
+use crate::common::program::{Finished, Project};
+use crate::common::{Counting, dead_address};
+
+fn run(project: &Project, url: &str, more: &[&str]) -> Finished {
+    let fixed = ["-s=mine.toml", "--url", url, "--no-calibrate", "--format=json", "--seed=1"];
+    tokio::task::block_in_place(|| project.run(&[&fixed, more].concat()))
+}
+
+#[track_caller]
+fn counted(finished: &Finished) -> u64 {
+    assert_eq!(finished.code, Some(0), "{}", finished.said());
+    finished.json()["targets"][0]["total"]["requests"].as_u64().unwrap()
+}
+
+/// "The proxy that the environment names is never used."
+#[tokio::test(flavor = "multi_thread")]
+async fn the_proxy_of_the_environment_is_never_used() {
+    let server = Counting::start().await;
+    for transport in ["http1", "reqwest"] {
+        let scenario = format!(
+            "load = {{ users = 2, iterations = 20 }}\nhttp = {{ transport = \"{transport}\" }}\n[[step]]\nget = \"/\"\n"
+        );
+        let project = Project::real().file("mine.toml", &scenario);
+        let proxy = format!("http://{}", dead_address());
+        let mut command =
+            project.command(&["-s=mine.toml", "--url", &server.url, "--no-calibrate"]);
+        for name in ["http_proxy", "HTTP_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"] {
+            command.env(name, &proxy);
+        }
+        let output =
+            tokio::task::block_in_place(|| command.env_remove("NO_PROXY").output().unwrap());
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(0), "{transport}: {text}");
+    }
+}
+
+/// "in the warm-up from 2^39 = 549,755,813,888 on, so that what counts does not depend on how far that came"
+#[tokio::test(flavor = "multi_thread")]
+async fn iterations_of_the_warm_up_have_numbers_of_their_own() {
+    let server = Counting::start().await;
+    let scenario = "load = { users = 2, iterations_per_user = 3 }\n[[step]]\npost = \"/remember\"\n\
+                    body = { text = \"{{ user }} {{ iteration }}\" }\n";
+    let project = Project::real().file("mine.toml", scenario);
+    assert_eq!(counted(&run(&project, &server.url, &["--warmup=1s"])), 6);
+    let sent = server.take_remembered();
+    let numbers: BTreeSet<u64> =
+        sent.iter().filter_map(|body| body.split(' ').nth(1)?.parse().ok()).collect();
+    let (counts, warms): (Vec<u64>, Vec<u64>) = numbers.iter().partition(|n| **n < 1 << 39);
+    assert_eq!(counts, [0, 1, 2]);
+    assert_eq!(warms.first(), Some(&549_755_813_888));
+    assert_eq!(warms.last().unwrap() - warms[0] + 1, warms.len() as u64, "none is left out");
+}
+
+/// "where a step sets the header `cookie` itself, that is sent and the kept ones are not"
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cookie_that_a_step_sets_takes_the_place_of_those_that_were_kept() {
+    let shown = async |headers: HeaderMap| {
+        let cookies: Vec<_> = headers.get_all(header::COOKIE).iter().collect();
+        format!("{cookies:?}").into_response()
+    };
+    let app = Router::new()
+        .route("/give", get(async || ([(header::SET_COOKIE, "kept=1")], "given")))
+        .route("/shown", get(shown));
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
+    let scenario = "load = { users = 1, iterations = 5 }\nhttp = { cookies = true }\n\
+                    [[step]]\nget = \"/give\"\n\
+                    [[step]]\nname = \"kept\"\nget = \"/shown\"\nexpect = { body = '[\"kept=1\"]' }\n\
+                    [[step]]\nname = \"own\"\nget = \"/shown\"\nheaders = { cookie = \"own=2\" }\nexpect = { body = '[\"own=2\"]' }\n";
+    let project = Project::real().file("mine.toml", scenario);
+    assert_eq!(counted(&run(&project, &url, &["--warmup=0s"])), 15);
+}
+
+/// "Rows for a start that run out stop only the user that has none."
+#[tokio::test(flavor = "multi_thread")]
+async fn rows_for_a_start_that_run_out_stop_only_who_has_none() {
+    let server = Counting::start().await;
+    let scenario = "load = { users = 4, iterations = 40 }\n[rows.r]\nfile = \"rows.csv\"\nuse = \"once\"\n\
+                    [[step]]\nname = \"login\"\nwhen = \"start\"\npost = \"/remember\"\nbody = { text = \"{{ r.id }}\" }\n\
+                    [[step]]\nname = \"work\"\nget = \"/\"\n";
+    // The last one is the verification's: two users have a row.
+    let project = Project::real().file("mine.toml", scenario).file("rows.csv", "id\na\nb\nc\n");
+    let document = run(&project, &server.url, &["--warmup=0s"]);
+    let steps = document.json()["targets"][0]["steps"].clone();
+    let answered = |name: &str| {
+        let step = steps.as_array().unwrap().iter().find(|step| step["name"] == name);
+        step.unwrap()["requests"].as_u64()
+    };
+    assert_eq!((answered("login"), answered("work")), (Some(2), Some(40)));
+}
+
+/// "the path, from the scenario's file on; UTF-8, at most 16 MiB"
+#[test]
+fn a_file_of_rows_has_at_most_16_mib() {
+    let scenario = "[rows.r]\nfile = \"rows.csv\"\n[[step]]\nget = \"/{{ r.id }}\"\n";
+    let line = "x".repeat(1023) + "\n";
+    for (lines, code) in [((16 << 10) - 1, 0), (16 << 10, 2)] {
+        let text = format!("id\n{}", line.repeat(lines));
+        let project = Project::real().file("mine.toml", scenario).file("rows.csv", &text);
+        let checked = project.run(&["check", "mine.toml"]);
+        assert_eq!(checked.code, Some(code), "{lines}: {}", checked.said());
+    }
+}
+
+/// "A user's first request waits for nothing; in the open model only the later requests of an iteration do."
+#[tokio::test(flavor = "multi_thread")]
+async fn a_think_time_keeps_no_arrival_waiting() {
+    let server = Counting::start().await;
+    let scenario = "load = { model = \"open\", users = 1, rate = 100, iterations = 30, think_time = \"10s\" }\n\
+                    [[step]]\nget = \"/\"\n";
+    let project = Project::real().file("mine.toml", scenario);
+    let begin = std::time::Instant::now();
+    assert_eq!(counted(&run(&project, &server.url, &["--warmup=0s"])), 30);
+    assert!(begin.elapsed().as_secs() < 10, "no request waited");
+}
+
+/// "`loadgen check redis3` explains a scenario and sends nothing"
+#[tokio::test(flavor = "multi_thread")]
+async fn a_check_sends_nothing() {
+    let proxied = Counting::start().await;
+    let scenario = format!("http = {{ proxy = \"{}\" }}\n[[step]]\nget = \"/\"\n", proxied.url);
+    let project = Project::real().file("mine.toml", &scenario);
+    let checked = tokio::task::block_in_place(|| project.run(&["check", "mine.toml"]));
+    assert_eq!((checked.code, proxied.requests()), (Some(0), 0), "{}", checked.said());
+}
+
+/// README: "Each run has a folder: `report.html`, `run.json` (the document that `--format json` prints),
+/// `latencies.hlog`"
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_leaves_what_the_readme_names() {
+    let server = Counting::start().await;
+    let scenario = "load = { users = 1, iterations = 5 }\n[[step]]\nget = \"/\"\n";
+    let project = Project::real().file("mine.toml", scenario);
+    let finished = run(&project, &server.url, &["--warmup=0s"]);
+    let folders: Vec<_> = std::fs::read_dir(project.path("runs")).unwrap().flatten().collect();
+    let [folder] = folders.as_slice() else { panic!("{folders:?}") };
+    assert!(folder.file_name().to_string_lossy().ends_with("Z-mine"), "{folder:?}");
+    let mut names: Vec<_> =
+        std::fs::read_dir(folder.path()).unwrap().flatten().map(|it| it.file_name()).collect();
+    names.sort();
+    assert_eq!(names, ["latencies.hlog", "report.html", "run.json"]);
+    let saved: Value =
+        serde_json::from_slice(&std::fs::read(folder.path().join("run.json")).unwrap()).unwrap();
+    assert_eq!(saved, finished.json());
+}
+
+/// docs/distributed.md: "`LOADGEN_JOIN=FILE` stands for `--join FILE`."
+#[test]
+fn the_environment_may_name_a_join_file() {
+    let project = Project::real();
+    let output = project.command(&["worker"]).env("LOADGEN_JOIN", "no-such-file").output().unwrap();
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.code() == Some(1) && text.contains("no-such-file"), "{text}");
+}
