@@ -158,6 +158,11 @@ pub struct CommonArgs {
     /// How long each round, or trial, runs before it counts.
     #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "1s", allow_hyphen_values = true)]
     pub warmup: Duration,
+    /// How long to wait, at the end of each round or trial, for answers to requests in flight; those that
+    /// come count in no rate and no latency, those that don't count against thresholds [default: the
+    /// scenario's, or 3s].
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, allow_hyphen_values = true)]
+    pub drain: Option<Duration>,
     /// What generated data, the order of targets, and rates that are tried are seeded with [default:
     /// chosen at random, and reported].
     #[arg(long, value_name = "N")]

@@ -11,9 +11,9 @@ use crate::measure::{GrowingSeries, Series, Snapshot};
 
 /// How long a worker that runs may say nothing. It reports each second.
 const SILENCE_LIMIT: Duration = Duration::from_secs(10);
-/// How long after its planned end a round may last: users wait three seconds for answers, and have
-/// three more for what they send when they stop.
-const END_LIMIT: Duration = Duration::from_secs(8);
+/// How long a round may last after its planned end and its drain: users have three seconds for what
+/// they send when they stop.
+const END_LIMIT: Duration = Duration::from_secs(5);
 /// How long a worker may take to end and to report the last of it, once it was told to.
 const STOP_LIMIT: Duration = Duration::from_secs(5);
 /// How far a worker's account may reach beyond the time that has passed here: clocks are not compared.
@@ -59,6 +59,8 @@ pub struct Schedule {
     pub measured: Duration,
     /// When the load ends, where time ends it.
     pub end: Option<Duration>,
+    /// How long after that users wait for answers.
+    pub drain: Duration,
 }
 
 /// What happens.
@@ -158,7 +160,7 @@ impl Course {
         Self {
             collector: Collector::new(epoch, workers),
             members: (0..workers).map(member).collect(),
-            deadline: schedule.end.map(|end| end + END_LIMIT),
+            deadline: schedule.end.map(|end| end + schedule.drain + END_LIMIT),
             schedule,
             on_loss,
             lost,

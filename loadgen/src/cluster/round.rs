@@ -121,6 +121,7 @@ impl<'a, F: FnMut(Seen<'_>, &mut GrowingSeries)> RoundUnderWay<'a, F> {
         let schedule = Schedule {
             measured: LEAD + plan.warmup,
             end: plan.length().map(|length| LEAD + length),
+            drain: plan.scenario.load.drain,
         };
         let (workers, lost) = (cluster.size, cluster.lost());
         let course = Course::new(epoch, workers, &cluster.absent, lost, schedule, cluster.on_loss);

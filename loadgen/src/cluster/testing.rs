@@ -38,6 +38,7 @@ pub(super) fn plan(base_url: &str, users: u32) -> Plan {
                 ramp_up: Duration::ZERO,
                 think_time: None,
                 until: Until::Duration(Duration::from_secs(2)),
+                drain: Duration::from_secs(3),
             },
             rows: Vec::new(),
             steps: vec![step],

@@ -15,8 +15,10 @@ use super::gate::Gate;
 pub enum Rang {
     /// The deadline has passed.
     Deadline,
-    /// The round has ended, or was stopped.
-    Cut,
+    /// The round was halted.
+    Halted,
+    /// The drain after the round's end is over, or the grace that was granted.
+    Drained,
 }
 
 /// A user's alarm clock.
@@ -72,9 +74,9 @@ impl<'a> Alarm<'a> {
             {
                 Poll::Pending
             } else if self.is_halted(context) {
-                Poll::Ready(Err(Rang::Cut))
+                Poll::Ready(Err(Rang::Halted))
             } else if self.is_due(due, context) {
-                Poll::Ready(Err(if due < deadline { Rang::Cut } else { Rang::Deadline }))
+                Poll::Ready(Err(if due < deadline { Rang::Drained } else { Rang::Deadline }))
             } else {
                 Poll::Pending
             }

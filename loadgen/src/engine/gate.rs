@@ -14,14 +14,13 @@ use super::version::Version;
 use crate::measure::Timeline;
 use crate::scenario::{Amount, Until};
 
-/// How long answers may still come after the end of a round. They are cancelled in the count;
-/// waiting for them tells what they did to the server.
-const DRAIN: Duration = Duration::from_secs(3);
-
 /// Lets users through: at the common start, in the order of the ramp, until the end.
 pub struct Gate {
     start: Instant,
     timeline: Timeline,
+    /// How long answers may still come after the end of the round. They are cancelled in the count;
+    /// waiting for them tells what they did to the server.
+    drain: Duration,
     model: Model,
     /// Iterations that users may still begin together; `None` where time ends the test.
     shared: Option<AtomicU64>,
@@ -94,6 +93,7 @@ impl Gate {
         Self {
             start,
             timeline: Timeline { measured, full, end },
+            drain: load.drain,
             model,
             shared,
             per_user,
@@ -276,10 +276,10 @@ impl Gate {
         self.timeline.end.filter(|_| to_its_end).map_or(left, |end| end.max(left))
     }
 
-    /// When requests that are still under way are given up: a little after the round's end.
+    /// When requests that are still in flight are given up: when the drain is over.
     #[must_use]
     pub fn cut_at(&self) -> Option<Instant> {
-        self.timeline.end.map(|end| end + DRAIN)
+        self.timeline.end.map(|end| end + self.drain)
     }
 
     fn take_iteration(&self, begun: u64) -> bool {

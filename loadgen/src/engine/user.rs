@@ -185,7 +185,8 @@ impl<'a> User<'a> {
         let (check, secrets) = (&self.shared.checks[index], &self.shared.secrets);
         let message: Cow<'static, str>;
         let (ending, went) = match result {
-            Err(Rang::Cut) => (Ending::Cancelled, Went::Cut),
+            Err(Rang::Halted) => (Ending::Cancelled, Went::Cut),
+            Err(Rang::Drained) => (Ending::Unanswered, Went::Cut),
             Err(Rang::Deadline) => {
                 message = format!("no whole answer within {:?}", step.timeout).into();
                 (Ending::Failed(ErrorKind::Timeout, &message), Went::Wrong)

@@ -48,9 +48,12 @@ pub enum Lack {
     /// All of its rounds were cut short, or had less load than planned.
     #[error("has no round of full length and load")]
     NoWholeRound,
-    /// It left more than a hundredth of what it was asked for in a round of the open model.
+    /// It fell behind by more than a hundredth of what it was asked for in a round of the open model.
     #[error("did not carry the rate")]
     RateNotCarried,
+    /// More than a hundredth of a round's requests failed, or had no answer.
+    #[error("has a round in which more than 1 % of the requests failed or had no answer")]
+    TooManyErrors,
     /// One of its rounds has no median.
     #[error("has a round with too few answers for a median")]
     TooFewAnswers,

@@ -28,7 +28,12 @@ pub struct Counts {
     pub cancelled: u64,
     /// Requests of the open model whose time came and which nobody was free to send.
     pub unsent: u64,
-    /// Those of the cancelled ones to which no whole answer came even later.
+    /// Those of the cancelled ones to which the expected answer came after the end, in the drain.
+    pub answered_late: u64,
+    /// Those of the cancelled ones that failed after the end, but for their timeout.
+    pub failed_late: u64,
+    /// Those of the cancelled ones to which no answer came: until their timeout, or the end of the
+    /// drain.
     pub unanswered: u64,
     /// Bytes of all answers' bodies.
     pub bytes: u64,
@@ -54,9 +59,16 @@ impl Counts {
                     self.service.record(outcome.done.saturating_duration_since(sent));
                 }
             }
-            Ending::Cancelled => {
+            Ending::Cancelled | Ending::Unanswered => {
                 self.cancelled += 1;
-                self.unanswered += u64::from(outcome.ending != Ending::Answered);
+                match outcome.ending {
+                    Ending::Answered => self.answered_late += 1,
+                    Ending::Unanswered | Ending::Failed(ErrorKind::Timeout, _) => {
+                        self.unanswered += 1;
+                    }
+                    Ending::Failed(..) => self.failed_late += 1,
+                    Ending::Cancelled => {}
+                }
             }
             Ending::Failed(kind, message) => {
                 self.failed.record(latency);
@@ -84,14 +96,21 @@ impl Counts {
                 ours.clone_from(theirs);
             }
         }
-        self.cancelled = self.cancelled.saturating_add(other.cancelled);
         self.unsent = self.unsent.saturating_add(other.unsent);
-        self.unanswered = self.unanswered.saturating_add(other.unanswered);
+        self.merge_cut(other);
         self.bytes = self.bytes.saturating_add(other.bytes);
         if let Some(theirs) = other.bodies {
             self.bodies = Some(BodySizes::both(self.bodies, theirs));
         }
         self.add_counters(&other.counters);
+    }
+
+    /// Adds only what `other` tells of cancelled requests.
+    pub fn merge_cut(&mut self, other: &Self) {
+        self.cancelled = self.cancelled.saturating_add(other.cancelled);
+        self.answered_late = self.answered_late.saturating_add(other.answered_late);
+        self.failed_late = self.failed_late.saturating_add(other.failed_late);
+        self.unanswered = self.unanswered.saturating_add(other.unanswered);
     }
 
     /// Requests that came to an end, the failed ones among them, the cancelled ones not.
@@ -112,6 +131,16 @@ impl Counts {
         if self.requests() == 0 { 0.0 } else { self.failures() as f64 / self.requests() as f64 }
     }
 
+    /// The same with the requests that were in flight at the end: those that were answered or failed in
+    /// the drain by what became of them, and those without an answer as failed ones.
+    #[must_use]
+    pub fn error_rate_with_in_flight(&self) -> f64 {
+        share_with_in_flight(
+            [self.answered.len(), self.answered_late],
+            [self.failures(), self.failed_late, self.unanswered],
+        )
+    }
+
     fn add_counters(&mut self, values: &[u64]) {
         if self.counters.len() < values.len() {
             self.counters.resize(values.len(), 0);
@@ -120,4 +149,11 @@ impl Counts {
             *sum = sum.saturating_add(*value);
         }
     }
+}
+
+/// The share of `failed` in all, 0 to 1. Sums may come from the network, so they are taken as floats.
+pub(super) fn share_with_in_flight(answered: [u64; 2], failed: [u64; 3]) -> f64 {
+    let sum = |all: &[u64]| all.iter().map(|n| *n as f64).sum::<f64>();
+    let (answered, failed) = (sum(&answered), sum(&failed));
+    if answered + failed > 0.0 { failed / (answered + failed) } else { 0.0 }
 }

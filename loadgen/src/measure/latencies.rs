@@ -32,8 +32,13 @@ pub struct Latencies(Option<Histogram<u64>>);
 impl Latencies {
     /// Adds one latency.
     pub fn record(&mut self, latency: Duration) {
+        self.record_n(latency, 1);
+    }
+
+    /// Adds the same latency `n` times.
+    pub fn record_n(&mut self, latency: Duration, n: u64) {
         let us = u64::try_from(latency.as_micros()).unwrap_or(LONGEST_US);
-        self.histogram().saturating_record(us.clamp(1, LONGEST_US));
+        self.histogram().saturating_record_n(us.clamp(1, LONGEST_US), n);
     }
 
     /// Adds all of `other`.

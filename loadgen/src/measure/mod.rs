@@ -10,6 +10,7 @@ mod across;
 mod body_sizes;
 mod bottleneck;
 mod capacity;
+mod carried;
 mod compare;
 mod counts;
 mod distribution;
@@ -40,6 +41,7 @@ pub use capacity::{
     Bound, CAPACITY_SCHEMA, Capacity, CapacityRecord, CapacityRound, CapacityTarget, CurvePoint,
     Judgement, Limits, Search, SearchRecord, TrialRecord, Tried, compare_capacities, curve, knee,
 };
+pub use carried::Asked;
 pub use compare::{ByRound, Cell, Comparison, Lack, Pair, Placing, RankedBy, Test, compare};
 pub use counts::Counts;
 pub use distribution::Distribution;

@@ -33,8 +33,10 @@ pub enum Ending<'a> {
     Answered,
     /// It failed, with one kind of error and a sentence that says more.
     Failed(ErrorKind, &'a str),
-    /// The end of the run cut it off.
+    /// Whoever ended the round before its planned end cut it off.
     Cancelled,
+    /// It was in flight at the end of the round, and still had no answer when the drain was over.
+    Unanswered,
 }
 
 /// Why a request failed. Each failed request has exactly one kind.

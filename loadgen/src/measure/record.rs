@@ -131,12 +131,20 @@ pub struct LoadRecord {
     pub iterations: Option<u64>,
     /// The time for which each round runs before it counts.
     pub warmup_s: f64,
+    /// How long after an end by time the answers to requests in flight were waited for.
+    #[serde(default = "drain_s")]
+    pub drain_s: f64,
     /// The names of what was to be loaded, with whatever there are several numbers of.
     pub targets: Vec<String>,
     /// Rounds for each target.
     pub rounds: u32,
     /// Worker processes; 0 where the load came from the process itself.
     pub workers: u32,
+}
+
+/// What it was before it could be chosen.
+pub(super) fn drain_s() -> f64 {
+    3.0
 }
 
 /// A change of the load in a straight line, from what it was before.
@@ -342,6 +350,32 @@ pub struct ThresholdRecord {
     pub measured: Option<f64>,
     /// Whether it held.
     pub passed: bool,
+    /// Why it did not.
+    #[serde(default)]
+    pub failed_by: Option<FailedBy>,
+    /// What an upper bound is held against besides: the same value if requests without an answer had
+    /// failed, or had been answered only at their timeout; `None` where there were none, or where they
+    /// make no difference.
+    #[serde(default)]
+    pub worst_case: Option<f64>,
+    /// Requests in flight at the end that failed after it.
+    #[serde(default)]
+    pub failed_late: u64,
+    /// Requests in flight at the end to which no answer came.
+    #[serde(default)]
+    pub unanswered: u64,
+}
+
+/// Why a threshold failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FailedBy {
+    /// By what was measured.
+    Measured,
+    /// By requests that were in flight at the end: what was measured would have held.
+    InFlight,
+    /// Because there was too little to judge it by.
+    TooFewSamples,
 }
 
 /// What ended a run early that was to end with the first threshold that fails.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::body_sizes::BodySizes;
-use super::counts::Counts;
+use super::counts::{Counts, share_with_in_flight};
 use super::latencies::Latencies;
 use super::outcome::ErrorKind;
 
@@ -21,7 +21,14 @@ pub struct Summary {
     pub errors: u64,
     /// Requests that the end of the run cut off; in no other count.
     pub cancelled: u64,
-    /// Those of the cancelled ones to which no expected answer came even within 3 s of the end.
+    /// Those of the cancelled ones to which the expected answer came after the end, in the drain.
+    #[serde(default)]
+    pub answered_late: u64,
+    /// Those of the cancelled ones that failed after the end, but for their timeout.
+    #[serde(default)]
+    pub failed_late: u64,
+    /// Those of the cancelled ones to which no answer came: until their timeout, or the end of the
+    /// drain.
     #[serde(default)]
     pub unanswered: u64,
     /// Requests whose time came and which nobody was free to send; zero in the closed model.
@@ -76,6 +83,8 @@ impl Summary {
             requests: counts.requests(),
             errors: counts.failures(),
             cancelled: counts.cancelled.saturating_add(cut.cancelled),
+            answered_late: counts.answered_late.saturating_add(cut.answered_late),
+            failed_late: counts.failed_late.saturating_add(cut.failed_late),
             unanswered: counts.unanswered.saturating_add(cut.unanswered),
             unsent: counts.unsent,
             errors_by_kind: ErrorKind::ALL
@@ -102,6 +111,18 @@ impl Summary {
     #[must_use]
     pub fn error_rate(&self) -> f64 {
         if self.requests == 0 { 0.0 } else { self.errors as f64 / self.requests as f64 }
+    }
+
+    /// The share of failures among all requests of which it is known what became, those in flight at
+    /// the end among them, and those without an answer as failures: see
+    /// [`Counts::error_rate_with_in_flight`].
+    #[must_use]
+    pub fn error_rate_with_in_flight(&self) -> f64 {
+        let Self { requests, errors, answered_late, failed_late, unanswered, .. } = *self;
+        share_with_in_flight(
+            [requests.saturating_sub(errors), answered_late],
+            [errors, failed_late, unanswered],
+        )
     }
 }
 

@@ -84,7 +84,14 @@ mod tests {
     use std::time::Duration;
 
     fn load(model: Model, until: Until) -> Load {
-        Load { model, users: 5, ramp_up: Duration::ZERO, think_time: None, until }
+        Load {
+            model,
+            users: 5,
+            ramp_up: Duration::ZERO,
+            think_time: None,
+            until,
+            drain: Duration::ZERO,
+        }
     }
 
     #[test]

@@ -20,7 +20,12 @@ pub struct Load {
     pub think_time: Option<ThinkTime>,
     /// When the test ends.
     pub until: Until,
+    /// How long after an end by time the answers to requests in flight are waited for.
+    pub drain: Duration,
 }
+
+/// How long is waited at the end of a test by time, if nobody says otherwise.
+pub const DRAIN: Duration = Duration::from_secs(3);
 
 /// How long a user waits between an answer and its next request; in the open model only between
 /// the requests of an iteration.

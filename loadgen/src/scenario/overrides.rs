@@ -16,6 +16,8 @@ pub(super) const MOST_ITERATIONS: u64 = 1_000_000_000_000;
 pub(super) const LEAST_RATE: f64 = 0.001;
 /// The highest rate, in requests per second.
 pub(super) const MOST_RATE: f64 = 10_000_000.0;
+/// The longest wait for answers at the end of a test: as long as the longest timeout of a step.
+pub(super) const LONGEST_DRAIN: Duration = Duration::from_secs(600);
 /// Users of the open model where nobody says how many: the most that send at the same time.
 pub(super) const SENDERS: u32 = 1_000;
 
@@ -32,6 +34,8 @@ pub struct Overrides {
     pub iterations: Option<u64>,
     /// `--rate`, in requests per second; makes it the open model.
     pub rate: Option<f64>,
+    /// `--drain`
+    pub drain: Option<Duration>,
 }
 
 /// Why the command line's wishes make no load.
@@ -72,6 +76,9 @@ pub enum OverrideError {
     /// The whole test would take more than a day.
     #[error("--ramp-up and --duration together must be at most 24h")]
     TooLong,
+    /// Answers would be waited for longer than any request may take.
+    #[error("--drain must be at most 10m, as the timeout of a step")]
+    TooLongDrain,
 }
 
 impl Load {
@@ -98,6 +105,7 @@ impl Load {
             ramp_up: overrides.ramp_up.unwrap_or(self.ramp_up),
             think_time: self.think_time,
             until,
+            drain: overrides.drain.unwrap_or(self.drain),
         };
         load.check(&overrides).map(|()| load)
     }
@@ -133,6 +141,7 @@ impl Load {
             Until::Duration(duration) if duration.is_zero() => Err(OverrideError::NoDuration),
             Until::Iterations(0) => Err(OverrideError::NoIterations),
             Until::Iterations(n) if n > MOST_ITERATIONS => Err(OverrideError::TooManyIterations),
+            _ if self.drain > LONGEST_DRAIN => Err(OverrideError::TooLongDrain),
             _ if self.is_too_long() => Err(OverrideError::TooLong),
             _ => Ok(()),
         }
@@ -154,7 +163,14 @@ mod tests {
 
     fn load() -> Load {
         let until = Until::IterationsPerUser(7);
-        Load { model: Model::Closed, users: 5, ramp_up: Duration::ZERO, think_time: None, until }
+        Load {
+            model: Model::Closed,
+            users: 5,
+            ramp_up: Duration::ZERO,
+            think_time: None,
+            until,
+            drain: Duration::ZERO,
+        }
     }
 
     #[test]

@@ -89,6 +89,14 @@ impl Threshold {
     }
 }
 
+impl Comparison {
+    /// Whether it bounds a value from above.
+    #[must_use]
+    pub fn is_upper(self) -> bool {
+        matches!(self, Self::Less | Self::AtMost)
+    }
+}
+
 impl fmt::Display for Threshold {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)

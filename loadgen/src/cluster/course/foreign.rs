@@ -18,7 +18,7 @@ const WORKERS: u32 = 3;
 /// # Panics
 /// It must not.
 pub fn take_foreign<'a>(messages: impl IntoIterator<Item = &'a [u8]>) -> Round {
-    let schedule = Schedule { measured: ms(100), end: None };
+    let schedule = Schedule { measured: ms(100), end: None, drain: ms(3_000) };
     let mut course =
         Course::new(1, WORKERS, &BTreeSet::new(), Vec::new(), schedule, OnLoss::Continue);
     let mut now = Duration::ZERO;

@@ -35,7 +35,8 @@ struct Told {
 fn tell(seed: u64) -> (Told, Course) {
     let world = World::new(seed);
     let workers = world.fates.len();
-    let schedule = Schedule { measured: ms(world.measured), end: world.end.map(ms) };
+    let schedule =
+        Schedule { measured: ms(world.measured), end: world.end.map(ms), drain: ms(3_000) };
     let mut course = Course::new(
         world.epoch,
         workers as u32,
@@ -213,7 +214,7 @@ fn check_fences(seed: u64, told: &Told) {
 #[test]
 fn a_worker_that_was_lost_before_the_round_takes_no_part_in_it() {
     let before = LostWorker { worker: 1, second: None, why: "it was lost".to_owned() };
-    let schedule = Schedule { measured: ms(0), end: Some(ms(1_000)) };
+    let schedule = Schedule { measured: ms(0), end: Some(ms(1_000)), drain: ms(3_000) };
     let mut course =
         Course::new(2, 2, &BTreeSet::new(), vec![before.clone()], schedule, OnLoss::Continue);
     assert!(course.awaits(0) && !course.awaits(1));

@@ -3,16 +3,13 @@
 
 use std::time::Duration;
 
-use crate::measure::{Judgement, Limits, RunRecord, Summary, ThresholdRecord, VerdictKind};
-use crate::report::{count, quantity};
+use crate::measure::{Asked, Judgement, Limits, RunRecord, Summary, ThresholdRecord, VerdictKind};
+use crate::report::{count, found};
 use crate::scenario::{Comparison, Metric, Scenario, Threshold};
 
 /// The share of failed requests that is allowed where the scenario says nothing: a server that
 /// fails fast must never win.
 const ERROR_RATE: f64 = 0.01;
-
-/// The share of what was planned by which a rate may be missed and still be kept.
-const MISSED: f64 = 0.01;
 
 /// Requests that it takes to tell whether one in a hundred is missing.
 const FEWEST: f64 = 100.0;
@@ -106,8 +103,9 @@ fn share(scenario: &Scenario, step: Option<&str>) -> f64 {
 /// How a trial of `rate_per_s` went, by its record as a run of one round, and why so.
 pub fn judge(run: &RunRecord, rate_per_s: f64) -> (Judgement, Vec<String>) {
     let held = run.targets.iter().flat_map(|target| &target.rounds).map(|r| (&r.total, r.held_s));
+    let asked = |held_s| Asked::constant(rate_per_s, held_s, run.load.warmup_s);
     let mut reasons: Vec<String> =
-        held.filter_map(|(total, held_s)| not_kept(total, rate_per_s * held_s)).collect();
+        held.filter_map(|(total, held_s)| not_kept(total, asked(held_s))).collect();
     reasons.extend(run.thresholds.iter().filter(|threshold| !threshold.passed).map(missed));
     let short = [VerdictKind::GeneratorBound, VerdictKind::GeneratorBusy];
     let generator_busy = run.verdicts.iter().any(|verdict| short.contains(&verdict.kind));
@@ -119,28 +117,20 @@ pub fn judge(run: &RunRecord, rate_per_s: f64) -> (Judgement, Vec<String>) {
     (judgement, reasons)
 }
 
-/// Why the rate was not kept, if so. Two things must be seen: more was left unanswered at the end
-/// than the share that is allowed, which a server that takes long for each answer leaves too; and
-/// fewer requests came to an end than were asked for, which happens by chance too.
-fn not_kept(total: &Summary, asked: f64) -> Option<String> {
+/// Why the rate was not kept, if so.
+fn not_kept(total: &Summary, asked: Asked) -> Option<String> {
     let left = total.cancelled + total.unsent;
-    let planned = total.requests + left;
-    let kept =
-        left as f64 <= MISSED * planned as f64 || total.requests as f64 >= (1.0 - MISSED) * asked;
-    (!kept || planned == 0).then(|| {
+    (!asked.is_kept_by(total)).then(|| {
         format!(
-            "the rate was not kept: {} of {} requests were unanswered or unsent at the end",
+            "the rate was not kept: {} of {} requests were in flight or unsent at the end",
             count(left),
-            count(planned)
+            count(total.requests + left)
         )
     })
 }
 
 fn missed(threshold: &ThresholdRecord) -> String {
-    let measured = threshold.measured.map_or("too few samples".to_owned(), |measured| {
-        format!("measured {}", quantity(&threshold.threshold, measured))
-    });
-    format!("{}: {measured}", threshold.threshold)
+    format!("{}: {}", threshold.threshold, found(threshold))
 }
 
 #[cfg(test)]

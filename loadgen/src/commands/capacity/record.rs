@@ -81,6 +81,7 @@ fn search(quest: &Quest) -> SearchRecord {
         arrivals: arrivals.to_string(),
         users: job.scenario.load.users,
         duration_s: duration.as_secs_f64(),
+        drain_s: job.scenario.load.drain.as_secs_f64(),
         warmup_s: job.warmup.as_secs_f64(),
         precision_percent: precision * 100.0,
         lowest_per_s: criteria.limits(*precision).lowest_per_s,

@@ -2,15 +2,15 @@
 
 use super::job::{Job, Subject};
 use crate::measure::{
-    Bottleneck, Cell, Comparison, RoundRecord, TargetRecord, compare, rates, requests_per_cpu_s,
-    speeds,
+    Bottleneck, Cell, Comparison, LoadRecord, RoundRecord, TargetRecord, compare, rates,
+    requests_per_cpu_s, speeds,
 };
 use crate::scenario::Model;
 
 /// A server that was running already is held against nothing but itself. Targets without a whole round
 /// are in no ranking; nor are those whose rate was somebody else's, unless they are only held against
 /// themselves.
-pub fn of(job: &Job, targets: &[TargetRecord]) -> Option<Comparison> {
+pub fn of(job: &Job, load: &LoadRecord, targets: &[TargetRecord]) -> Option<Comparison> {
     let is_its_own = |target: &&TargetRecord| {
         job.aa || target.bottleneck.as_ref().is_none_or(Bottleneck::is_of_target)
     };
@@ -23,9 +23,9 @@ pub fn of(job: &Job, targets: &[TargetRecord]) -> Option<Comparison> {
     let compared = compare(&each(&ranked, rates));
     let mut comparison = match job.scenario.load.model {
         Model::Closed => compared,
-        Model::Open(_) => {
-            compared.by_speed(&each(&ranked, speeds)).with_cpu(&each(&ranked, requests_per_cpu_s))
-        }
+        Model::Open(_) => compared
+            .by_speed(&each(&ranked, |rounds| speeds(rounds, load)))
+            .with_cpu(&each(&ranked, |rounds| requests_per_cpu_s(rounds, load))),
     };
     comparison.unranked.extend(bound.into_iter().map(|target| target.name.clone()));
     Some(match job.aa {
@@ -36,7 +36,7 @@ pub fn of(job: &Job, targets: &[TargetRecord]) -> Option<Comparison> {
 }
 
 /// What each target has of something.
-fn each<T>(targets: &[&TargetRecord], figures: fn(&[RoundRecord]) -> T) -> Vec<(String, T)> {
+fn each<T>(targets: &[&TargetRecord], figures: impl Fn(&[RoundRecord]) -> T) -> Vec<(String, T)> {
     targets.iter().map(|target| (target.name.clone(), figures(&target.rounds))).collect()
 }
 

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::steps::{by_step, together};
-use super::thresholds::measured;
-use crate::measure::{Counts, Phase, Snapshot};
-use crate::scenario::{Comparison, Metric, Scenario, Threshold};
+use super::steps::{by_step, with_cut};
+use super::thresholds::{Judged, counts_of};
+use crate::measure::{Counts, FailedBy, Phase, Snapshot};
+use crate::scenario::{Metric, Scenario, Step, Threshold};
 
 /// Failures without which a share of them tells little, as ten samples must lie beyond a percentile.
 const FEWEST_FAILURES: u64 = 10;
@@ -23,6 +23,8 @@ pub struct FailFast<'a> {
 struct SoFar {
     /// By step, of the round under way too.
     counts: Vec<Counts>,
+    /// What the ends of rounds cut off, by step.
+    cut: Vec<Counts>,
     /// How long it was held in the rounds that are over.
     held: Duration,
 }
@@ -45,8 +47,13 @@ impl<'a> FailFast<'a> {
     /// Takes in what one process measured of a target in a second.
     pub fn snapshot(&mut self, target: usize, snapshot: &Snapshot) {
         let so_far = self.so_far(target);
-        for interval in snapshot.intervals.iter().filter(|i| i.phase == Phase::Hold) {
-            for (ours, theirs) in so_far.counts.iter_mut().zip(&interval.steps) {
+        for interval in &snapshot.intervals {
+            let counts = match interval.phase {
+                Phase::Hold => &mut so_far.counts,
+                Phase::Tail => &mut so_far.cut,
+                _ => continue,
+            };
+            for (ours, theirs) in counts.iter_mut().zip(&interval.steps) {
                 ours.merge(theirs);
             }
         }
@@ -66,7 +73,8 @@ impl<'a> FailFast<'a> {
 
     fn so_far(&mut self, target: usize) -> &mut SoFar {
         let steps = self.scenario.steps.len();
-        let nothing = || SoFar { counts: by_step(Vec::new(), steps), held: Duration::ZERO };
+        let none = || by_step(Vec::new(), steps);
+        let nothing = || SoFar { counts: none(), cut: none(), held: Duration::ZERO };
         self.targets.entry(target).or_insert_with(nothing)
     }
 
@@ -75,11 +83,18 @@ impl<'a> FailFast<'a> {
             return;
         }
         let scenario = self.scenario;
-        let SoFar { counts, held } = self.so_far(target);
+        let SoFar { counts, cut, held } = self.so_far(target);
+        // What becomes of requests in flight is known when the round is over.
+        let counts = match moment {
+            Moment::Second => counts.clone(),
+            Moment::Round => with_cut(counts.clone(), cut),
+        };
         let has_failed = |threshold: &&Threshold| {
-            can_tell(threshold, moment, counts)
-                && measured(threshold, &scenario.steps, counts, *held)
-                    .is_some_and(|value| !threshold.holds(value))
+            can_tell(threshold, moment, &scenario.steps, &counts)
+                && matches!(
+                    Judged::of(threshold, &scenario.steps, &counts, *held).failed_by,
+                    Some(FailedBy::Measured | FailedBy::InFlight)
+                )
         };
         self.failed = scenario.thresholds.iter().find(has_failed);
     }
@@ -88,14 +103,15 @@ impl<'a> FailFast<'a> {
 /// Whether what was measured so far tells of a threshold that it has failed. What only grows is
 /// beyond an upper bound for good, and may still come to a lower one. Rates and means of parts of a
 /// round are not those of the round.
-fn can_tell(threshold: &Threshold, moment: Moment, counts: &[Counts]) -> bool {
-    let is_upper = matches!(threshold.comparison, Comparison::Less | Comparison::AtMost);
+fn can_tell(threshold: &Threshold, moment: Moment, steps: &[Step], counts: &[Counts]) -> bool {
+    let is_upper = threshold.comparison.is_upper();
     match threshold.metric {
         Metric::Max | Metric::Unsent | Metric::Counter(_) => is_upper,
         // There is none before enough samples support it.
         Metric::Percentile(_) => true,
         Metric::ErrorRate if moment == Moment::Second => {
-            let enough = together(counts).failures() >= FEWEST_FAILURES;
+            let own = counts_of(threshold, steps, counts);
+            let enough = own.is_some_and(|own| own.failures() >= FEWEST_FAILURES);
             is_upper && (enough || threshold.bound == 0.0)
         }
         Metric::Mean | Metric::ErrorRate | Metric::Rate | Metric::CounterRate(_) => {
@@ -161,6 +177,41 @@ mod tests {
         assert_eq!(failed("error_rate = \"< 1%\"", &[(9, 9)]), Some(0));
         assert_eq!(failed("error_rate = \"<= 0%\"", &[(500, 0), (500, 1)]), Some(2));
         assert_eq!(failed("error_rate = \"> 1%\"", &[(500, 0), (0, 99)]), None);
+    }
+
+    #[test]
+    fn a_steps_error_rate_is_judged_by_that_steps_failures() {
+        let text = "[[step]]\nname = \"a\"\nget = \"/\"\n[[step]]\nname = \"b\"\nget = \"/\"\n\
+                    [thresholds]\n\"a.error_rate\" = \"< 1%\"\n";
+        let scenario = scenario::parse("test", "test.toml", text).unwrap();
+        let failures =
+            |n| Counts { errors: BTreeMap::from([(ErrorKind::Status, n)]), ..Counts::default() };
+        let second = |a, b| Snapshot {
+            number: 0,
+            intervals: vec![Interval {
+                phase: Phase::Hold,
+                second: 0,
+                steps: vec![failures(a), failures(b)],
+            }],
+        };
+        let mut watch = FailFast::new(&scenario);
+        watch.snapshot(0, &second(1, 500));
+        assert_eq!(watch.failed(), None, "one failure of its own tells nothing yet");
+        watch.snapshot(0, &second(9, 0));
+        assert_eq!(watch.failed().unwrap().to_string(), "a.error_rate < 1%");
+    }
+
+    #[test]
+    fn what_had_no_answer_fails_a_bound_on_errors_when_the_round_is_over() {
+        let scenario = scenario("error_rate = \"< 1%\"");
+        let mut watch = FailFast::new(&scenario);
+        watch.snapshot(0, &second(90, 0));
+        let cut = Counts { cancelled: 10, unanswered: 10, ..Counts::default() };
+        let tail = Interval { phase: Phase::Tail, second: 1, steps: vec![cut] };
+        watch.snapshot(0, &Snapshot { number: 1, intervals: vec![tail] });
+        assert_eq!(watch.failed(), None);
+        watch.round_over(0, Duration::from_secs(1));
+        assert_eq!(watch.failed().unwrap().to_string(), "error_rate < 1%");
     }
 
     #[test]

@@ -81,6 +81,7 @@ impl Job {
             duration: args.duration,
             iterations: args.iterations,
             rate: args.rate,
+            drain: args.common.drain,
         };
         let usage = |e: OverrideError| {
             Failure::message(Exit::Usage, e.to_string(), "see `loadgen run --help`")

@@ -60,5 +60,8 @@ fn claimed(proof: &Proof, steps: &[Step], round: &Round) -> Claimed {
 fn unknown(round: &Round) -> u64 {
     let phases = UNCOUNTED.into_iter().chain([Phase::Hold]);
     let counts = phases.flat_map(|phase| round.yielded.series.phase(phase));
-    counts.map(|counts| counts.failures() + counts.unanswered).sum()
+    let cut = |counts: &Counts| counts.cancelled.saturating_sub(counts.answered_late);
+    counts.fold(0, |sum: u64, counts| {
+        sum.saturating_add(counts.failures()).saturating_add(cut(&counts))
+    })
 }

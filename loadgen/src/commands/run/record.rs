@@ -12,7 +12,7 @@ use super::matrix::Contender;
 use super::measured::{Measured, Round, held};
 use super::proof::proofs;
 use super::resources::{cpu_over_rounds, others, resources};
-use super::steps::{by_step, counters, together};
+use super::steps::{by_step, counters, together, with_cut};
 use super::{thresholds, verdicts};
 use crate::lab::Lab;
 use crate::measure::{
@@ -54,6 +54,7 @@ pub fn build(job: &Job, measured: &Measured, context: Context<'_>) -> RunRecord 
             thresholds.extend(judged);
         }
     }
+    let load = load(job, measured.workers);
     let mut record = RunRecord {
         schema: SCHEMA.to_owned(),
         scenario: job.scenario.name.clone(),
@@ -61,8 +62,8 @@ pub fn build(job: &Job, measured: &Measured, context: Context<'_>) -> RunRecord 
         seed: job.seed,
         command: command_line(),
         environment: context.environment,
-        load: load(job, measured.workers),
-        comparison: comparison::of(job, &targets),
+        comparison: comparison::of(job, &load, &targets),
+        load,
         thresholds,
         targets,
         calibration: measured.calibration,
@@ -106,6 +107,7 @@ fn load(job: &Job, workers: u32) -> LoadRecord {
         think_time: load.think_time.map(|time| time.to_string()),
         duration_s: load.held().map(|held| held.as_secs_f64()),
         iterations,
+        drain_s: load.drain.as_secs_f64(),
         warmup_s: job.warmup.as_secs_f64(),
         targets: job.names(),
         rounds: job.rounds,
@@ -139,7 +141,9 @@ fn pool(
     let counts = of_phase(steps, &series, Phase::Hold);
     let mut by_row = counts.clone();
     at_stop(steps, &series).for_each(|(index, counts)| by_row[index] = counts);
-    let scored = thresholds::Scored { all: &counts, by_row: &by_row, held: window };
+    let cut = of_phase(steps, &series, Phase::Tail);
+    let (all, rows) = (with_cut(counts.clone(), &cut), with_cut(by_row.clone(), &cut));
+    let scored = thresholds::Scored { all: &all, by_row: &rows, held: window };
     let thresholds = thresholds::judge(&contender.name, &job.scenario.thresholds, steps, &scored);
     let rounds_recorded: Vec<RoundRecord> =
         rounds.measured.iter().map(|round| round_record(steps, round, rounds)).collect();

@@ -11,6 +11,16 @@ pub fn by_step(mut counts: Vec<Counts>, steps: usize) -> Vec<Counts> {
     counts
 }
 
+/// The counts of each step with what the end cut off of it: what is told of requests that were in flight,
+/// and how late they were sent.
+pub fn with_cut(mut counts: Vec<Counts>, cut: &[Counts]) -> Vec<Counts> {
+    for (ours, cut) in counts.iter_mut().zip(cut) {
+        ours.merge_cut(cut);
+        ours.delay.merge(&cut.delay);
+    }
+    counts
+}
+
 /// All steps together. Counters belong to their steps and are left out.
 pub fn together(steps: &[Counts]) -> Counts {
     steps.iter().fold(Counts::default(), |mut all, step| {

@@ -108,7 +108,7 @@ async fn the_end_of_the_round_cuts_what_its_timeout_would_not() {
     let gate = gate("duration = \"1ms\"");
     let mut alarm = Alarm::new(&gate, Instant::now());
     let (result, after) = rang(&mut alarm, 3 * LATE, pending()).await;
-    assert_eq!(result, Err(Rang::Cut));
+    assert_eq!(result, Err(Rang::Drained));
     // Answers may come for three seconds more.
     assert!(after >= Duration::from_millis(2_900) && after < LATE, "{after:?}");
 }
@@ -131,11 +131,11 @@ async fn halting_wakes_whoever_waits() {
     tokio::time::sleep(300 * MS).await;
     gate.halt();
     for user in users {
-        assert_eq!(user.await.unwrap(), Err(Rang::Cut));
+        assert_eq!(user.await.unwrap(), Err(Rang::Halted));
     }
     // And who comes after it does not wait at all.
     let mut alarm = Alarm::new(&gate, Instant::now());
-    assert_eq!(rang(&mut alarm, LATE, pending()).await.0, Err(Rang::Cut));
+    assert_eq!(rang(&mut alarm, LATE, pending()).await.0, Err(Rang::Halted));
 }
 
 #[tokio::test]
@@ -160,11 +160,11 @@ async fn who_has_grace_goes_on_until_it_is_over() {
     gate.halt();
     let now = Instant::now();
     let mut alarm = Alarm::new(&gate, now);
-    assert_eq!(rang(&mut alarm, LATE, tokio::time::sleep(5 * MS)).await.0, Err(Rang::Cut));
+    assert_eq!(rang(&mut alarm, LATE, tokio::time::sleep(5 * MS)).await.0, Err(Rang::Halted));
     alarm.grant(now + 200 * MS);
     assert_eq!(rang(&mut alarm, LATE, tokio::time::sleep(20 * MS)).await.0, Ok(()));
     assert_eq!(rang(&mut alarm, 20 * MS, pending()).await.0, Err(Rang::Deadline));
     let (result, _) = rang(&mut alarm, LATE, pending()).await;
-    assert_eq!(result, Err(Rang::Cut));
+    assert_eq!(result, Err(Rang::Drained));
     assert!((200 * MS..LATE).contains(&now.elapsed()), "{:?}", now.elapsed());
 }

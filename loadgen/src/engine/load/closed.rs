@@ -64,8 +64,14 @@ mod tests {
     const MS: Duration = Duration::from_millis(1);
 
     fn closed(users: u32, warmup: u32, ramp_up: u32, until: Until) -> Closed {
-        let load =
-            Load { model: Model::Closed, users, ramp_up: ramp_up * MS, think_time: None, until };
+        let load = Load {
+            model: Model::Closed,
+            users,
+            ramp_up: ramp_up * MS,
+            think_time: None,
+            until,
+            drain: Duration::ZERO,
+        };
         Closed::new(&load, warmup * MS)
     }
 

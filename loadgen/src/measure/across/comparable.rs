@@ -60,7 +60,7 @@ impl Comparable {
                 interrupted: record.interrupted,
             },
             ranked_by: if is_open { RankedBy::Speed } else { RankedBy::Answers },
-            targets: record.targets.iter().map(|it| Measured::in_run(name, it)).collect(),
+            targets: record.targets.iter().map(|it| Measured::in_run(name, it, record)).collect(),
             leaves,
         }
     }
@@ -110,7 +110,7 @@ fn leaves(scenario: &str, environment: &impl Serialize) -> Leaves {
 }
 
 impl Measured {
-    fn in_run(run: &str, record: &TargetRecord) -> Self {
+    fn in_run(run: &str, record: &TargetRecord, all: &RunRecord) -> Self {
         let used = record.resources.get("target");
         Self {
             target: ComparedTarget {
@@ -125,8 +125,8 @@ impl Measured {
                 knee_per_s: None,
             },
             rates: rates(&record.rounds),
-            speeds: speeds(&record.rounds),
-            per_cpu_s: requests_per_cpu_s(&record.rounds),
+            speeds: speeds(&record.rounds, &all.load),
+            per_cpu_s: requests_per_cpu_s(&record.rounds, &all.load),
         }
     }
 

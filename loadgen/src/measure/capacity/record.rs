@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::curve::CurvePoint;
 use crate::measure::compare::{Comparison, compare};
-use crate::measure::record::{Degraded, Environment, ServerRecord};
+use crate::measure::record::{Degraded, Environment, ServerRecord, drain_s};
 use crate::measure::resources::ResourceRecord;
 use crate::measure::statistics::Sample;
 use crate::measure::summary::Summary;
@@ -62,6 +62,9 @@ pub struct SearchRecord {
     pub duration_s: f64,
     /// How long each trial runs before it counts.
     pub warmup_s: f64,
+    /// How long after each trial the answers to requests in flight were waited for.
+    #[serde(default = "drain_s")]
+    pub drain_s: f64,
     /// How far apart the highest rate that passed and the lowest that did not may be.
     pub precision_percent: f64,
     /// The lowest rate that could be judged.

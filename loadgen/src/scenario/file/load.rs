@@ -6,8 +6,10 @@ use toml::de::DeValue;
 
 use super::reader::{Faults, Table, Value};
 use crate::scenario::error::Fault;
-use crate::scenario::load::{Arrivals, Load, Model, Open, Stage, ThinkTime, Until};
-use crate::scenario::overrides::{LEAST_RATE, MOST_ITERATIONS, MOST_RATE, MOST_USERS, SENDERS};
+use crate::scenario::load::{Arrivals, DRAIN, Load, Model, Open, Stage, ThinkTime, Until};
+use crate::scenario::overrides::{
+    LEAST_RATE, LONGEST_DRAIN, MOST_ITERATIONS, MOST_RATE, MOST_USERS, SENDERS,
+};
 
 /// How long a test lasts when its file does not say.
 const DEFAULT_DURATION: Duration = Duration::from_secs(10);
@@ -19,6 +21,7 @@ const DEFAULT: Load = Load {
     ramp_up: Duration::ZERO,
     think_time: None,
     until: Until::Duration(DEFAULT_DURATION),
+    drain: DRAIN,
 };
 
 /// The models that a file may name.
@@ -72,6 +75,7 @@ fn read_kind(kind: Kind, table: &mut Table<'_>, faults: &mut Faults<'_>) -> Opti
         None => Some(None),
         Some(value) => read_think_time(&value, faults).map(Some),
     };
+    let drain = table.take("drain").map_or(Some(DRAIN), |value| read_drain(&value, faults));
     let (end, until) = match &stages {
         Some(stages) => (Some(stages.clone()), read_stages(kind, stages, faults)),
         None => read_end(kind, table, faults),
@@ -97,6 +101,7 @@ fn read_kind(kind: Kind, table: &mut Table<'_>, faults: &mut Faults<'_>) -> Opti
         ramp_up: ramp_up_time?,
         think_time: think_time?,
         until: until?,
+        drain: drain?,
     };
     if load.is_too_long() {
         let places = [ramp_up, end].into_iter().flatten().map(|value| value.place());
@@ -107,6 +112,14 @@ fn read_kind(kind: Kind, table: &mut Table<'_>, faults: &mut Faults<'_>) -> Opti
         faults.add(places.fold(fault, |fault, place| fault.at(place, "adds up")));
     }
     Some(load)
+}
+
+fn read_drain(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<Duration> {
+    let drain = value.duration(faults)?;
+    if drain > LONGEST_DRAIN {
+        return value.fault("`drain` must be at most 10m", "too long", "", faults);
+    }
+    Some(drain)
 }
 
 /// `"1s"`, `{ min = "1s", max = "3s" }` or `{ mean = "2s" }`.

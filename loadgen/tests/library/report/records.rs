@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use loadgen::measure::{
-    BodySizes, Claimed, Environment, Latencies, LatencyOverRounds, LatencySummary, LoadRecord,
-    ProofRecord, ResourceRecord, RoundRecord, RunRecord, SCHEMA, ServerRecord, Summary,
+    BodySizes, Claimed, Environment, FailedBy, Latencies, LatencyOverRounds, LatencySummary,
+    LoadRecord, ProofRecord, ResourceRecord, RoundRecord, RunRecord, SCHEMA, ServerRecord, Summary,
     TargetRecord, ThresholdRecord, compare,
 };
 
@@ -35,6 +35,7 @@ pub fn record(targets: Vec<TargetRecord>) -> RunRecord {
             duration_s: Some(3.0),
             iterations: None,
             warmup_s: 1.0,
+            drain_s: 3.0,
             targets: targets.iter().map(|target| target.name.clone()).collect(),
             rounds: u32::try_from(targets[0].rounds.len()).unwrap(),
             workers: 4,
@@ -113,6 +114,8 @@ pub fn summary(name: &str, rate_per_s: f64) -> Summary {
         requests: (rate_per_s * 3.0) as u64,
         errors: 0,
         cancelled: 0,
+        answered_late: 0,
+        failed_late: 0,
         unanswered: 0,
         unsent: 0,
         errors_by_kind: BTreeMap::new(),
@@ -194,5 +197,19 @@ pub fn threshold(
     measured: Option<f64>,
     passed: bool,
 ) -> ThresholdRecord {
-    ThresholdRecord { target: target.to_owned(), threshold: threshold.to_owned(), measured, passed }
+    let failed_by = match measured {
+        _ if passed => None,
+        Some(_) => Some(FailedBy::Measured),
+        None => Some(FailedBy::TooFewSamples),
+    };
+    ThresholdRecord {
+        target: target.to_owned(),
+        threshold: threshold.to_owned(),
+        measured,
+        passed,
+        failed_by,
+        worst_case: None,
+        failed_late: 0,
+        unanswered: 0,
+    }
 }

@@ -59,7 +59,14 @@ fn redis3_expects_all_three_values() {
     let until = Until::Duration(Duration::from_secs(3));
     assert_eq!(
         scenario.load,
-        Load { model: Model::Closed, users: 100, ramp_up: Duration::ZERO, think_time: None, until }
+        Load {
+            model: Model::Closed,
+            users: 100,
+            ramp_up: Duration::ZERO,
+            think_time: None,
+            until,
+            drain: Duration::from_secs(3),
+        }
     );
     let step = &scenario.steps[0];
     assert_eq!((step.method, step.path.as_constant()), (Method::Get, Some("/redis3")));
@@ -96,7 +103,14 @@ fn what_is_left_out_has_its_default() {
     let until = Until::Duration(Duration::from_secs(10));
     assert_eq!(
         scenario.load,
-        Load { model: Model::Closed, users: 1, ramp_up: Duration::ZERO, think_time: None, until }
+        Load {
+            model: Model::Closed,
+            users: 1,
+            ramp_up: Duration::ZERO,
+            think_time: None,
+            until,
+            drain: Duration::from_secs(3),
+        }
     );
     assert_eq!(scenario.http, Http::default());
     assert_eq!(scenario.on_error, OnError::NextIteration);

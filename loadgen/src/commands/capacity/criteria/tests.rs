@@ -1,5 +1,4 @@
 use super::*;
-use crate::measure::{Counts, Outcome};
 use crate::scenario;
 
 fn parse(text: &str) -> Scenario {
@@ -46,36 +45,11 @@ fn steps_with_weights_have_their_share() {
     assert_eq!((of("a"), of("b"), of("c"), share(&scenario, None)), (0.5, 0.125, 0.375, 1.0));
 }
 
-/// A second in which so many requests came to an end, and so many did not.
-fn second(requests: u64, left: u64) -> Summary {
-    let mut counts = Counts::default();
-    let now = std::time::Instant::now();
-    let outcome = Outcome {
-        step: 0,
-        counted: true,
-        planned: now,
-        sent: None,
-        done: now,
-        bytes: 0,
-        ending: crate::measure::Ending::Answered,
-        counters: &[],
-    };
-    (0..requests).for_each(|_| counts.record(&outcome, outcome.ending));
-    Summary::new(
-        "all",
-        &counts,
-        &Counts { cancelled: left, ..Counts::default() },
-        Duration::from_secs(1),
-    )
-}
-
 #[test]
-fn a_rate_is_kept_where_little_is_left_or_as_much_was_answered_as_asked_for() {
-    assert_eq!(not_kept(&second(1_000, 10), 1_000.0), None);
-    // Each answer takes 100 ms, so a hundred are always under way.
-    assert_eq!(not_kept(&second(1_000, 100), 1_000.0), None);
-    // Chance planned fewer arrivals than their mean.
-    assert_eq!(not_kept(&second(950, 5), 1_000.0), None);
-    let said = not_kept(&second(900, 110), 1_000.0).unwrap();
+fn what_was_left_is_told_where_the_rate_was_not_kept() {
+    let of = |requests, cancelled| Summary { requests, cancelled, ..Summary::default() };
+    let asked = Asked::constant(1_000.0, 1.0, 1.0);
+    assert_eq!(not_kept(&of(1_000, 100), asked), None);
+    let said = not_kept(&of(900, 110), asked).unwrap();
     assert!(said.starts_with("the rate was not kept: 110 of 1,010 requests"), "{said}");
 }

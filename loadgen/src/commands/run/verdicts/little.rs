@@ -46,7 +46,7 @@ fn waiting(round: &RoundRecord) -> Option<f64> {
         + seconds_of(total.errors as f64, total.failed_us.mean);
     let each_s = took_s / (total.requests as f64).max(1.0);
     (total.requests > 0 && round.held_s >= LATENCIES * each_s)
-        .then(|| took_s / round.held_s + total.unanswered as f64)
+        .then(|| took_s / round.held_s + total.unanswered as f64 + total.failed_late as f64)
 }
 
 #[cfg(test)]

@@ -19,6 +19,8 @@ pub(super) fn load() -> Schema {
     let lasts = "How long the test lasts once the ramp-up has ended, such as \"10s\" or \"1m30s\".";
     let iterations = "Ends the test after this many iterations, shared by all users.";
     let each = "Ends the test when each user has done this many iterations, in the closed model.";
+    let drain =
+        "How long after the end the answers to requests in flight are waited for, at most \"10m\".";
     let keys = [
         ("model", choice(&KINDS, model).or("closed")),
         ("users", integer(1..=u64::from(MOST_USERS), users)),
@@ -30,6 +32,7 @@ pub(super) fn load() -> Schema {
         ("iterations_per_user", integer(1..=MOST_ITERATIONS, each)),
         ("stages", stages()),
         ("think_time", think_time()),
+        ("drain", duration(drain).or("3s")),
     ];
     table("How much load, and for how long.", keys)
         .excludes("stages", &["duration", "iterations", "iterations_per_user", "ramp_up"])

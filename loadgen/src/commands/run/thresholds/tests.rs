@@ -1,0 +1,92 @@
+use std::collections::BTreeMap;
+
+use super::*;
+use crate::measure::ErrorKind;
+use crate::scenario;
+
+const MS: Duration = Duration::from_millis(1);
+
+/// So many answers of 1 ms, failures, and requests in flight at the end that were answered later, failed
+/// later and had no answer.
+fn counts(answered: u64, failed: u64, late: [u64; 3]) -> Counts {
+    let [answered_late, failed_late, unanswered] = late;
+    let mut counts = Counts {
+        errors: BTreeMap::from([(ErrorKind::Status, failed)]),
+        cancelled: late.iter().sum(),
+        answered_late,
+        failed_late,
+        unanswered,
+        ..Counts::default()
+    };
+    counts.answered.record_n(MS, answered);
+    counts
+}
+
+/// How a threshold does, where steps `a` (timeout 2 s) and `b` (timeout 10 s) had this.
+fn judged(threshold: &str, a: Counts, b: Counts) -> ThresholdRecord {
+    let text = format!(
+        "[[step]]\nname = \"a\"\nget = \"/\"\ntimeout = \"2s\"\n\
+         [[step]]\nname = \"b\"\nget = \"/\"\ntimeout = \"10s\"\n[thresholds]\n{threshold}\n"
+    );
+    let scenario = scenario::parse("test", "test.toml", &text).unwrap();
+    let counts = [a, b];
+    let scored = Scored { all: &counts, by_row: &counts, held: Duration::from_secs(10) };
+    judge("mine", &scenario.thresholds, &scenario.steps, &scored).remove(0)
+}
+
+fn failed_by(threshold: &str, late: [u64; 3]) -> Option<FailedBy> {
+    judged(threshold, counts(10_000, 0, [0; 3]), counts(10_000, 0, late)).failed_by
+}
+
+#[test]
+fn a_bound_on_errors_holds_only_if_what_had_no_answer_may_have_failed() {
+    let bound = "error_rate = \"< 1%\"";
+    assert_eq!(failed_by(bound, [300, 0, 0]), None, "all were answered later");
+    assert_eq!(failed_by(bound, [0, 0, 150]), None, "three quarters of a percent");
+    assert_eq!(failed_by(bound, [0, 0, 250]), Some(FailedBy::InFlight));
+    assert_eq!(
+        failed_by(bound, [0, 250, 0]),
+        Some(FailedBy::InFlight),
+        "they failed after the end"
+    );
+    let hung = judged(bound, counts(900, 0, [0; 3]), counts(0, 0, [0, 0, 100]));
+    assert_eq!((hung.measured, hung.worst_case, hung.unanswered), (Some(0.0), Some(0.1), 100));
+    let failed = judged(bound, counts(900, 100, [0; 3]), counts(0, 0, [0, 0, 100]));
+    assert_eq!(failed.failed_by, Some(FailedBy::Measured), "those that failed are enough");
+}
+
+#[test]
+fn a_step_is_judged_by_its_own_requests_without_an_answer() {
+    let of = |step: &str| failed_by(&format!("\"{step}.error_rate\" = \"< 1%\""), [0, 0, 150]);
+    assert_eq!((of("a"), of("b")), (None, Some(FailedBy::InFlight)));
+    let of = |step: &str| failed_by(&format!("\"{step}.p99\" = \"< 2ms\""), [0, 0, 150]);
+    assert_eq!((of("a"), of("b")), (None, Some(FailedBy::InFlight)));
+}
+
+#[test]
+fn a_bound_on_latency_holds_only_if_what_had_no_answer_may_have_taken_its_timeout() {
+    assert_eq!(failed_by("p99 = \"< 100ms\"", [0, 0, 150]), None, "fewer than one in a hundred");
+    assert_eq!(failed_by("p99 = \"< 100ms\"", [0, 0, 250]), Some(FailedBy::InFlight));
+    assert_eq!(failed_by("p50 = \"< 100ms\"", [0, 0, 250]), None);
+    assert_eq!(failed_by("max = \"< 5s\"", [0, 0, 1]), Some(FailedBy::InFlight));
+    assert_eq!(failed_by("max = \"< 11s\"", [0, 0, 1]), None, "its timeout is 10 s");
+    assert_eq!(failed_by("mean = \"< 2ms\"", [0, 0, 1]), None, "10 s over 20,000 requests");
+    assert_eq!(failed_by("mean = \"< 2ms\"", [0, 0, 3]), Some(FailedBy::InFlight));
+    assert_eq!(failed_by("max = \"< 5s\"", [9, 9, 0]), None, "these had an answer");
+}
+
+#[test]
+fn what_nothing_in_flight_can_change_is_as_measured() {
+    for holds in [
+        "rate = \"> 1\"",
+        "rate = \"< 9999\"",
+        "unsent = \"<= 0\"",
+        "p50 = \"> 0ms\"",
+        "error_rate = \">= 0%\"",
+    ] {
+        let record = judged(holds, counts(10_000, 0, [0; 3]), counts(0, 0, [0, 0, 9_000]));
+        assert_eq!((record.failed_by, record.worst_case), (None, None), "{holds}");
+    }
+    let none = judged("p99 = \"< 1s\"", counts(10, 0, [0; 3]), counts(0, 0, [0, 0, 5]));
+    assert_eq!(none.failed_by, Some(FailedBy::TooFewSamples));
+}
