@@ -55,7 +55,7 @@ Examples:
   loadgen check --try http://127.0.0.1:8000 my-scenario.toml    each request once
 
 Exit codes: 0 done, 1 failed, or a target answers nothing, 2 the command line or a scenario is wrong,
-3 a threshold failed, 4 a target could not be started or verified, 5 a worker was lost, 130 interrupted";
+3 a threshold or a proof failed, 4 a target could not be started or verified, 5 a worker was lost, 130 interrupted";
 
 /// The subcommands.
 #[derive(Debug, Subcommand)]
@@ -130,7 +130,7 @@ pub struct RunArgs {
     /// End the run as soon as a threshold has failed; what was measured is reported and saved.
     #[arg(long)]
     pub fail_fast: bool,
-    /// Write the thresholds, and which of them held, as JUnit XML.
+    /// Write the thresholds and the proofs, and which of them held, as JUnit XML.
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,
     /// Worker processes of each target. Several numbers, such as 1,2,4, measure each target with each

@@ -38,7 +38,8 @@ fn exit(record: &RunsRecord) -> Result<Exit, Failure> {
         [] => Ok(Exit::Done),
         unjudged => {
             let message = format!("--fail-on-regression can't be judged: {}", unjudged.join("; "));
-            let help = "measure what is missing: five rounds or more, to their end, at a rate that both carry";
+            let help = "measure what is missing: five rounds or more, to their end, at a rate that both carry \
+                        and that the server limits, in runs that do not fail";
             Err(Failure::message(Exit::Failed, message, help))
         }
     }

@@ -4,13 +4,15 @@
 mod comparable;
 mod unlike;
 
+use std::collections::BTreeMap;
+
 pub use comparable::Comparable;
 use comparable::Measured;
 use serde::{Deserialize, Serialize};
 pub use unlike::Unlike;
 
 use super::capacity::Capacity;
-use super::compare::{Comparison, Pair, RankedBy, Test, compare_by};
+use super::compare::{Comparison, Lack, Pair, RankedBy, Test, compare_by};
 use super::statistics::FEWEST_ROUNDS;
 use super::summary::LatencySummary;
 use super::verdict::Verdict;
@@ -85,6 +87,9 @@ pub struct ComparedTarget {
     /// Where a search found its knee, in requests per second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub knee_per_s: Option<f64>,
+    /// Why its run was a failure by its own account: thresholds and proofs that failed, or silence.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failed: Vec<String>,
 }
 
 /// A target that is not in all runs.
@@ -173,6 +178,11 @@ impl RunsRecord {
                 {
                     let (target, run) = (one.target.clone(), one.run.clone());
                     regressions.push(Regression { target, run, percent });
+                }
+                // What fails by its own account passes no gate.
+                Some(_) if !one.failed.is_empty() => {
+                    let why = one.failed.join("; ");
+                    unjudged.push(format!("{} in {}: {why}", one.target, one.run));
                 }
                 Some(_) => {}
                 None => {
@@ -280,14 +290,19 @@ fn comparison(all: &[&Measured], first: &Comparable) -> Comparison {
         _ => false,
     };
     let compared = compare_by(Test::Welch, &each(all, |it| it.rates.clone()));
-    let comparison = match first.ranked_by {
+    let mut comparison = match first.ranked_by {
         RankedBy::Answers => compared,
         RankedBy::Speed => compared
             .by_speed(&each(all, |it| it.speeds.clone()))
             .with_cpu(&each(all, |it| it.per_cpu_s.clone())),
         RankedBy::Capacity => compared.by_capacity(),
     };
-    comparison.only(are_compared)
+    let limited: BTreeMap<String, Lack> =
+        all.iter().filter_map(|it| Some((it.target.name.clone(), it.limited?))).collect();
+    let is_its_own =
+        |pair: &Pair| [&pair.better, &pair.worse].iter().all(|name| !limited.contains_key(*name));
+    comparison.lacking.extend(limited.clone());
+    comparison.only(|pair| are_compared(pair) && is_its_own(pair))
 }
 
 /// What each has of something, by its name in the comparison.

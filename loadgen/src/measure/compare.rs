@@ -54,6 +54,15 @@ pub enum Lack {
     /// More than a hundredth of a round's requests failed, or had no answer.
     #[error("has a round in which more than 1 % of the requests failed or had no answer")]
     TooManyErrors,
+    /// loadgen itself limited its rate, or may have.
+    #[error("has a rate that loadgen itself limited")]
+    LimitedByLoadgen,
+    /// A backend limited its rate.
+    #[error("has a rate that a backend limited")]
+    LimitedByBackend,
+    /// The network limited its rate.
+    #[error("has a rate that the network limited")]
+    LimitedByNetwork,
     /// One of its rounds has no median.
     #[error("has a round with too few answers for a median")]
     TooFewAnswers,

@@ -182,7 +182,8 @@ pub struct NoiseFloor {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Bottleneck {
-    /// Nobody: more users, or a higher rate, would have been served.
+    /// Nobody that was seen: no CPU and no link was at its limit. Something else may have been, such as a
+    /// number of threads, or a lock.
     Nobody,
     /// The server under test, as it should be.
     Target,

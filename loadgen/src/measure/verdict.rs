@@ -15,6 +15,14 @@ pub struct Verdict {
     pub advice: String,
 }
 
+impl VerdictKind {
+    /// Whether a run with such a verdict has failed, whatever its thresholds say.
+    #[must_use]
+    pub fn is_failure(self) -> bool {
+        matches!(self, Self::NothingAnswered | Self::WentSilent | Self::ProofFailed)
+    }
+}
+
 /// What a verdict is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -25,7 +33,7 @@ pub enum VerdictKind {
     NothingAnswered,
     /// From some moment on nothing was answered any more.
     WentSilent,
-    /// Some requests had no answer soon after the end of their round, so that nothing is known of them.
+    /// Some requests had no answer when the drain after their round was over, nor by their timeout.
     Unanswered,
     /// A file had too few rows, so that users stopped.
     RowsRanOut,
@@ -51,6 +59,8 @@ pub enum VerdictKind {
     Swapped,
     /// Users spent much of their time otherwise than waiting for answers.
     LittlesLaw,
+    /// More users only waited longer, though no CPU and no link was at its limit.
+    UsersQueue,
     /// Requests of the open model could not be sent, or not when they should have been.
     RateNotKept,
     /// Users of the closed model waited while a server stalled: its latencies don't show that.

@@ -18,11 +18,11 @@ pub fn bottlenecks(record: &RunRecord) -> Vec<String> {
     let mut out = match groups.as_slice() {
         [] => Vec::new(),
         [(one, _)] if known == record.targets.len() => {
-            vec![format!("bottleneck: {}", who(one, record))]
+            vec![format!("bottleneck: {}", who(one))]
         }
         several => {
             let part = |(bottleneck, names): &(&Bottleneck, Vec<&str>)| {
-                format!("{} for {}", who(bottleneck, record), names.join(", "))
+                format!("{} for {}", who(bottleneck), names.join(", "))
             };
             let parts: Vec<String> = several.iter().map(part).collect();
             vec![format!("bottleneck: {}", parts.join("; "))]
@@ -32,18 +32,14 @@ pub fn bottlenecks(record: &RunRecord) -> Vec<String> {
     out
 }
 
-fn who(bottleneck: &Bottleneck, record: &RunRecord) -> String {
+fn who(bottleneck: &Bottleneck) -> &str {
     match bottleneck {
-        Bottleneck::Nobody if record.load.rate_per_s.is_some() => {
-            "nobody (a higher rate would be served)"
-        }
-        Bottleneck::Nobody => "nobody (more users would be served more)",
+        Bottleneck::Nobody => "none found (no CPU or link was at its limit)",
         Bottleneck::Target => "the server itself",
         Bottleneck::Generator => "loadgen",
         Bottleneck::Network => "the network",
         Bottleneck::Backend(name) => name,
     }
-    .to_owned()
 }
 
 /// How much of what the generator can send the highest rate took.

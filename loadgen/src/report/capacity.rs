@@ -1,5 +1,6 @@
 //! What each target carries, as a person reads it, within 80 columns where names allow.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::Path;
 use std::time::Duration;
@@ -9,7 +10,10 @@ use super::containers::containers;
 use super::differences::differences;
 use super::format::{count, duration, milliseconds, paragraphs, precise, rate, wrap};
 use super::table::lay_out;
-use crate::measure::{Bound, Capacity, CapacityRecord, CapacityTarget, CurvePoint, Placing};
+use crate::measure::{
+    Bottleneck, Bound, Capacity, CapacityRecord, CapacityTarget, CurvePoint, Loaded, Placing,
+    Plateau, TrialRecord,
+};
 
 /// The capacities, the curves, what both mean, and where the record was saved, unless it could not
 /// be.
@@ -169,10 +173,13 @@ fn bound(record: &CapacityRecord, target: &CapacityTarget) -> Option<String> {
     match target.capacity.bound {
         Bound::Found if record.comparison.is_some() => None,
         Bound::Found => Some(format!("carries {per_s} requests/s{interval}")),
-        Bound::AtLeast => Some(format!(
-            "carries at least {per_s} requests/s: above that loadgen itself may have been the limit, \
-             so it is compared with no other; give the generator more cores, or --workers"
-        )),
+        Bound::AtLeast => {
+            let (who, help) = limits(target);
+            Some(format!(
+                "carries at least {per_s} requests/s: above that {who} may have been the limit, so it \
+                 is compared with no other{help}"
+            ))
+        }
         Bound::Unknown => {
             Some(format!("carries at least {per_s} requests/s: the search did not come to its end"))
         }
@@ -203,16 +210,72 @@ pub fn warnings(record: &CapacityRecord) -> Vec<String> {
     out
 }
 
+/// Who may have limited the trials that failed, if it was not the target, and what helps.
+fn limits(target: &CapacityTarget) -> (String, &'static str) {
+    let failed = target.trials.iter().filter(|trial| !trial.passed);
+    let who: BTreeSet<&str> = failed
+        .filter_map(|trial| match &trial.bottleneck {
+            Some(Bottleneck::Backend(name)) => Some(name.as_str()),
+            Some(Bottleneck::Network) => Some("the network"),
+            _ => trial.generator_limited.then_some("loadgen itself"),
+        })
+        .collect();
+    let help = "; give the generator more cores, or --workers";
+    match who.is_empty() || who.contains("loadgen itself") {
+        true => ("loadgen itself".to_owned(), help),
+        false => (who.into_iter().collect::<Vec<_>>().join(" or "), ""),
+    }
+}
+
 /// What ends each target's capacity.
 pub fn endings(record: &CapacityRecord) -> Vec<String> {
-    record.targets.iter().filter_map(ending).collect()
+    let each = |target| ending(target).into_iter().chain(queue(record, target));
+    record.targets.iter().flat_map(each).collect()
+}
+
+/// Whether the server answered no more when it was asked for more, though no CPU was at its limit.
+fn queue(record: &CapacityRecord, target: &CapacityTarget) -> Option<String> {
+    let clear = target
+        .trials
+        .iter()
+        .filter(|trial| trial.bottleneck == Some(Bottleneck::Nobody) && trial.total.errors == 0);
+    let loaded = |trial: &TrialRecord| {
+        Some(Loaded {
+            amount: trial.rate_per_s,
+            rate_per_s: trial.total.rate_per_s,
+            latency_s: trial.total.latency_us.p50? as f64 / 1e6,
+        })
+    };
+    let found = Plateau::of(&clear.filter_map(loaded).collect::<Vec<_>>())?;
+    // With fewer users it might be these that let no more through.
+    let is_servers = |served: &f64| f64::from(record.search.users) >= 2.0 * served;
+    let (served, least) = (found.served().filter(is_servers)?, found.least?);
+    Some(format!(
+        "{} answered {}/s of {}/s, and {}/s of {}/s, though no CPU or link was at its limit: with the {} ms \
+         that an answer takes at {}/s, at most about {served:.0} requests were being served at a time, by \
+         Little's law",
+        target.name,
+        rate(found.from.rate_per_s),
+        rate(found.from.amount),
+        rate(found.to.rate_per_s),
+        rate(found.to.amount),
+        milliseconds(Some((least.latency_s * 1e6) as u64)),
+        rate(least.amount)
+    ))
 }
 
 /// Why the lowest rate that failed did so.
 fn ending(target: &CapacityTarget) -> Option<String> {
     let failed = target.trials.iter().filter(|trial| !trial.passed);
     let lowest = failed.min_by(|a, b| a.rate_per_s.total_cmp(&b.rate_per_s))?;
-    let who = if lowest.generator_limited { ", with the generator at its limit" } else { "" };
+    let who = match &lowest.bottleneck {
+        _ if lowest.generator_limited => ", with the generator at its limit".to_owned(),
+        Some(Bottleneck::Backend(name)) => format!(", with {name} at its limit"),
+        Some(Bottleneck::Network) => ", with the network at its limit".to_owned(),
+        Some(Bottleneck::Target) => ", with the server at its limit".to_owned(),
+        Some(Bottleneck::Nobody) => ", with no CPU or link at its limit".to_owned(),
+        Some(Bottleneck::Generator) | None => String::new(),
+    };
     let at = format!("{} failed at {}/s{who}", target.name, rate(lowest.rate_per_s));
     Some(format!("{at}: {}", lowest.reasons.join("; ")))
 }

@@ -80,10 +80,11 @@ fn sentence(record: &RunRecord, pair: &Pair) -> Option<String> {
     let what = if by_workers { "server workers" } else { "users" };
     let (ratio, [low, high]) = match (pair.ratio, pair.confidence_95) {
         (Some(ratio), Some(ends)) => (ratio, ends),
-        (None, _) if record.load.rate_per_s.is_some() => {
-            return Some(format!("{who}: {from} and {to} {what} did not both carry the rate"));
+        _ => {
+            let two = [more.name.as_str(), fewer.name.as_str()];
+            let (name, lack) = record.comparison.as_ref()?.lack(two)?;
+            return Some(format!("{who}: {from} and {to} {what} are not compared: {name} {lack}"));
         }
-        _ => return None,
     };
     if !pair.shown {
         let none = format!("{who}: no difference between {from} and {to} {what} could be shown");

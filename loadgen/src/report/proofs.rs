@@ -83,7 +83,9 @@ fn values(targets: &[&TargetRecord]) -> Vec<String> {
 }
 
 /// The records of each of the scenario's proofs, in its order.
-fn by_proof<'a>(records: impl Iterator<Item = &'a ProofRecord>) -> Vec<Vec<&'a ProofRecord>> {
+pub(super) fn by_proof<'a>(
+    records: impl Iterator<Item = &'a ProofRecord>,
+) -> Vec<Vec<&'a ProofRecord>> {
     let mut proofs: Vec<Vec<&ProofRecord>> = Vec::new();
     for record in records {
         match proofs.iter_mut().find(|earlier| earlier[0].is_again(record)) {
@@ -95,7 +97,7 @@ fn by_proof<'a>(records: impl Iterator<Item = &'a ProofRecord>) -> Vec<Vec<&'a P
 }
 
 /// Who was asked, and what.
-fn asked(rounds: &[&ProofRecord]) -> String {
+pub(super) fn asked(rounds: &[&ProofRecord]) -> String {
     format!("{}, `{}`", rounds[0].backend, in_short(&rounds[0].question))
 }
 

@@ -79,6 +79,9 @@ pub enum OverrideError {
     /// Answers would be waited for longer than any request may take.
     #[error("--drain must be at most 10m, as the timeout of a step")]
     TooLongDrain,
+    /// Nothing is in flight at an end by iterations.
+    #[error("--drain has no meaning where iterations end the test: all answers are waited for")]
+    NoDrain,
 }
 
 impl Load {
@@ -141,6 +144,7 @@ impl Load {
             Until::Duration(duration) if duration.is_zero() => Err(OverrideError::NoDuration),
             Until::Iterations(0) => Err(OverrideError::NoIterations),
             Until::Iterations(n) if n > MOST_ITERATIONS => Err(OverrideError::TooManyIterations),
+            _ if overrides.drain.is_some() && self.held().is_none() => Err(OverrideError::NoDrain),
             _ if self.drain > LONGEST_DRAIN => Err(OverrideError::TooLongDrain),
             _ if self.is_too_long() => Err(OverrideError::TooLong),
             _ => Ok(()),
@@ -224,6 +228,11 @@ mod tests {
             (
                 Overrides { duration: Some(SECOND), iterations: Some(1), ..none },
                 OverrideError::TwoEnds,
+            ),
+            (Overrides { drain: Some(SECOND), ..none }, OverrideError::NoDrain),
+            (
+                Overrides { duration: Some(SECOND), drain: Some(601 * SECOND), ..none },
+                OverrideError::TooLongDrain,
             ),
             (
                 Overrides { duration: Some(LONGEST), ramp_up: Some(SECOND), ..none },

@@ -162,6 +162,19 @@ pub async fn ill_behaved(answer: &'static [u8]) -> SocketAddr {
     address
 }
 
+/// A server whose answers this makes.
+pub async fn answering<F, A>(answer: F) -> SocketAddr
+where
+    F: FnOnce() -> A + Clone + Send + Sync + 'static,
+    A: Future<Output = Response> + Send + 'static,
+{
+    let app = Router::new().route("/", get(answer));
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
+    address
+}
+
 /// A server that answers so many requests, and then none any more.
 pub async fn silent(answered: usize) -> SocketAddr {
     let seen = Arc::new(AtomicUsize::new(0));

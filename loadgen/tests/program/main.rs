@@ -21,6 +21,7 @@ mod fail_fast;
 mod home;
 mod hostile;
 mod hosts;
+mod in_flight;
 mod init;
 mod interrupt;
 mod junit;

@@ -96,9 +96,12 @@ fn what_backends_hold_is_proved_or_not() {
             WHERE quantity = 0"""
         value = 1
         "#,
-        &["--workers=2", "--warmup=200ms"],
+        &["--workers=2", "--warmup=200ms", "--junit=proofs.xml"],
     );
-    assert_eq!(finished.code, Some(0), "{}", finished.said());
+    assert_eq!(finished.code, Some(3), "as a threshold that fails: {}", finished.said());
+    let junit = fs::read_to_string(project.path("proofs.xml")).unwrap();
+    assert!(junit.contains("tests=\"5\" failures=\"2\""), "{junit}");
+    assert!(junit.contains("<failure message=\"round 1: 1 expected, 0 held\">"), "{junit}");
     let text = fs::read_to_string(project.path("run/run.json")).unwrap();
     let document: Value = serde_json::from_str(&text).unwrap();
     let proofs = document["targets"][0]["proofs"].as_array().unwrap();
@@ -139,7 +142,7 @@ fn an_effect_that_no_answer_told_of_may_be_why() {
         "[[step]]\npost = \"/lost\"\nexpect = { status = 201 }\ncounters = { made = \"/made\" }\n";
     let proof = "[[proof]]\npostgres = \"SELECT count(*) FROM items\"\ncounter = \"made\"\n";
     let (_, finished) = run(&format!("{lost}{proof}"), &["--format=json", "--warmup=0s"]);
-    assert_eq!(finished.code, Some(0), "{}", finished.said());
+    assert_eq!(finished.code, Some(3), "{}", finished.said());
     let target = &finished.json()["targets"][0];
     let expected = json!([{
         "round": 1, "backend": "postgres", "question": "SELECT count(*) FROM items",

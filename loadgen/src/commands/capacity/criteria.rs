@@ -107,11 +107,16 @@ pub fn judge(run: &RunRecord, rate_per_s: f64) -> (Judgement, Vec<String>) {
     let mut reasons: Vec<String> =
         held.filter_map(|(total, held_s)| not_kept(total, asked(held_s))).collect();
     reasons.extend(run.thresholds.iter().filter(|threshold| !threshold.passed).map(missed));
-    let short = [VerdictKind::GeneratorBound, VerdictKind::GeneratorBusy];
-    let generator_busy = run.verdicts.iter().any(|verdict| short.contains(&verdict.kind));
+    let others = [
+        VerdictKind::GeneratorBound,
+        VerdictKind::GeneratorBusy,
+        VerdictKind::BackendBound,
+        VerdictKind::NetworkBound,
+    ];
+    let others_limited = run.verdicts.iter().any(|verdict| others.contains(&verdict.kind));
     let judgement = match reasons.is_empty() {
         true => Judgement::Passed,
-        false if generator_busy => Judgement::Limited,
+        false if others_limited => Judgement::Limited,
         false => Judgement::Failed,
     };
     (judgement, reasons)

@@ -18,7 +18,8 @@ use crate::commands::{Exit, Failure};
 use crate::engine::Plan;
 use crate::lab::Target;
 use crate::measure::{
-    Calibration, CapacityRound, Environment, Judgement, Latencies, Search, TrialRecord, Tried,
+    Bottleneck, Calibration, CapacityRound, Environment, Judgement, Latencies, Search, TrialRecord,
+    Tried,
 };
 use crate::report::rate;
 use crate::scenario::{Model, Open, Until};
@@ -278,8 +279,10 @@ impl<'q, 's, 'a> Rounds<'q, 's, 'a> {
             rate_per_s,
             held_s,
             passed: judgement == Judgement::Passed,
-            generator_limited: judgement == Judgement::Limited,
+            generator_limited: judgement == Judgement::Limited
+                && !matches!(target.bottleneck, Some(Bottleneck::Backend(_) | Bottleneck::Network)),
             reasons,
+            bottleneck: target.bottleneck,
             total: target.total,
             resources: target.resources,
         };

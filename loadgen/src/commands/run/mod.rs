@@ -50,7 +50,7 @@ use super::{Exit, Failure};
 use crate::cli::{Format, RunArgs};
 use crate::lab::cpus::pin_self;
 use crate::lab::{Lab, Layout, Options};
-use crate::measure::RunRecord;
+use crate::measure::{RunRecord, VerdictKind};
 use crate::report::{self, Progress};
 
 /// From this many users in one process on, huge pages pay: less than 1 % of CPU at 1,000, 6 % and
@@ -179,6 +179,7 @@ pub(super) fn printed(format: Format, record: &RunRecord, folder: Option<&Path>)
 /// The exit code, the most urgent reason first; an error that ended the run is said here.
 fn exit(record: &RunRecord, measured: Measured) -> Exit {
     let failed = measured.failure.map(|failure| failure.print());
+    let has = |is: fn(VerdictKind) -> bool| record.verdicts.iter().any(|it| is(it.kind));
     if record.interrupted {
         Exit::Interrupted
     } else if let Some(exit) = failed {
@@ -187,9 +188,11 @@ fn exit(record: &RunRecord, measured: Measured) -> Exit {
         Exit::Degraded
     } else if record.stopped_early.is_some() {
         Exit::Threshold
-    } else if record.verdicts.iter().any(verdicts::is_failure) {
+    } else if has(|kind| kind.is_failure() && kind != VerdictKind::ProofFailed) {
         Exit::Failed
-    } else if record.thresholds.iter().any(|threshold| !threshold.passed) {
+    } else if record.thresholds.iter().any(|threshold| !threshold.passed)
+        || has(|kind| kind == VerdictKind::ProofFailed)
+    {
         Exit::Threshold
     } else {
         Exit::Done

@@ -5,6 +5,7 @@ mod bottleneck;
 mod containers;
 mod little;
 mod machine;
+mod queue;
 mod server;
 mod silence;
 mod workers;
@@ -15,6 +16,7 @@ use self::bottleneck::{bottleneck, disturbed};
 use self::containers::{throttled, unlike_limits};
 use self::little::littles_law;
 use self::machine::machine;
+use self::queue::users_queue;
 use self::server::{open_files, unequal_workers};
 use self::silence::silence;
 use self::workers::slow_worker;
@@ -55,6 +57,7 @@ pub fn judge(record: &RunRecord, scenario: &Scenario) -> Vec<Verdict> {
     verdicts.extend(disturbed(record));
     verdicts.extend(machine(record));
     verdicts.extend(unlike_limits(record));
+    verdicts.extend(users_queue(record));
     verdicts.extend(few_cores(record));
     verdicts.extend(record.stopped_early.as_ref().map(stopped_early));
     if record.interrupted {
@@ -106,11 +109,6 @@ fn stopped_early(stopped: &StoppedEarly) -> Verdict {
     }
 }
 
-/// Whether a run with such a verdict has failed, whatever its thresholds say.
-pub fn is_failure(verdict: &Verdict) -> bool {
-    matches!(verdict.kind, VerdictKind::NothingAnswered | VerdictKind::WentSilent)
-}
-
 fn nothing_answered(target: &TargetRecord) -> Option<Verdict> {
     let total = &target.total;
     let sent = total.requests + total.cancelled + total.unsent;
@@ -127,7 +125,7 @@ fn target_ended(target: &TargetRecord) -> Option<Verdict> {
     let (round, how) =
         target.rounds.iter().find_map(|r| Some((r.round, r.target_ended.as_ref()?)))?;
     let message = format!("in round {round}: {how}");
-    let advice = "what was sent to it afterwards failed: mend it before you compare";
+    let advice = "the round is in no comparison: look into its log";
     Some(verdict(target, VerdictKind::TargetEnded, message, advice))
 }
 
@@ -206,11 +204,17 @@ fn rate_not_kept(target: &TargetRecord, record: &RunRecord) -> Option<Verdict> {
         format!("one request in a hundred was sent more than {} ms late", late / 1_000)
     });
     let message = match late {
-        _ if share >= UNSENT => format!(
-            "{} of {planned} requests were not sent: each of {users} users still waited for an \
-             answer",
-            total.unsent
-        ),
+        _ if share >= UNSENT => {
+            let unsent = target.rounds.iter().filter(|round| round.total.unsent > 0);
+            // Who waits for an answer at the end has it cut off.
+            let all_waited =
+                unsent.map(|round| round.total.cancelled).all(|n| n >= u64::from(users));
+            let why = match all_waited {
+                true => format!(": each of {users} users still waited for an answer"),
+                false => " before the end of their round".to_owned(),
+            };
+            format!("{} of {planned} requests were not sent{why}", total.unsent)
+        }
         late => late?,
     };
     let advice = "the target does not carry this rate, or there are too few --users for it, or the \
@@ -268,7 +272,7 @@ fn drift(target: &TargetRecord, record: &RunRecord) -> Option<Verdict> {
         trend.percent
     );
     let advice = match trend.percent > 0.0 {
-        true => "it was still warming up: begin to count later, with --warmup",
+        true => "it may still have been warming up: begin to count later, with --warmup",
         false => "look for what fills up or is throttled; a longer --warmup shows where it settles",
     };
     Some(verdict(target, VerdictKind::Drift, message, advice))

@@ -9,7 +9,7 @@ use super::{ComparedRun, ComparedTarget};
 use crate::measure::capacity::{CapacityRecord, CapacityTarget, SearchRecord};
 use crate::measure::compare::{ByRound, Lack, RankedBy};
 use crate::measure::figures::{rates, requests_per_cpu_s, speeds};
-use crate::measure::record::{RunRecord, TargetRecord};
+use crate::measure::record::{Bottleneck, FailedBy, RunRecord, TargetRecord};
 use crate::measure::verdict::{Verdict, VerdictKind};
 
 /// A saved result, by a name of its own.
@@ -32,6 +32,8 @@ pub(super) struct Measured {
     pub speeds: Result<ByRound, Lack>,
     /// The expected answers for a second of its CPU, in the open model.
     pub per_cpu_s: ByRound,
+    /// Who limited it, where that was not the target: such figures are compared with nothing.
+    pub limited: Option<Lack>,
 }
 
 impl Comparable {
@@ -123,10 +125,12 @@ impl Measured {
                 cpu_us_per_request: used.and_then(|used| used.cpu_us_per_request),
                 capacity: None,
                 knee_per_s: None,
+                failed: failed(record, all),
             },
             rates: rates(&record.rounds),
             speeds: speeds(&record.rounds, &all.load),
             per_cpu_s: requests_per_cpu_s(&record.rounds, &all.load),
+            limited: limited(record, all),
         }
     }
 
@@ -144,10 +148,44 @@ impl Measured {
                 cpu_us_per_request: knee.and_then(|knee| knee.target_cpu_us_per_request),
                 capacity: Some(record.capacity),
                 knee_per_s: knee.map(|knee| knee.rate_per_s),
+                failed: Vec::new(),
             },
             rates: record.found_per_s(),
             speeds: Err(Lack::OnlyABound),
             per_cpu_s: ByRound::new(),
+            limited: None,
         }
     }
+}
+
+/// Who limited the rate of a target, or may have, if that was not the target itself.
+fn limited(target: &TargetRecord, run: &RunRecord) -> Option<Lack> {
+    match &target.bottleneck {
+        Some(Bottleneck::Target) => None,
+        Some(Bottleneck::Generator) => Some(Lack::LimitedByLoadgen),
+        Some(Bottleneck::Backend(_)) => Some(Lack::LimitedByBackend),
+        Some(Bottleneck::Network) => Some(Lack::LimitedByNetwork),
+        Some(Bottleneck::Nobody) | None => verdicts(target, run)
+            .any(|it| it.kind == VerdictKind::GeneratorBusy)
+            .then_some(Lack::LimitedByLoadgen),
+    }
+}
+
+/// Why a target's run was a failure by its own account.
+fn failed(target: &TargetRecord, run: &RunRecord) -> Vec<String> {
+    let of_target = run.thresholds.iter().filter(|it| it.target == target.name && !it.passed);
+    let thresholds = of_target.map(|it| {
+        let by = match it.failed_by {
+            Some(FailedBy::InFlight) => ", by requests that were in flight at the end",
+            Some(FailedBy::TooFewSamples) => ", for too few samples",
+            Some(FailedBy::Measured) | None => ", by what was measured",
+        };
+        format!("its threshold {} failed{by}", it.threshold)
+    });
+    let verdicts = verdicts(target, run).filter(|it| it.kind.is_failure());
+    thresholds.chain(verdicts.map(|it| it.message.clone())).collect()
+}
+
+fn verdicts<'a>(target: &'a TargetRecord, run: &'a RunRecord) -> impl Iterator<Item = &'a Verdict> {
+    run.verdicts.iter().filter(|it| it.target.as_ref() == Some(&target.name))
 }

@@ -1,6 +1,7 @@
 use super::*;
 use crate::measure::{
-    Environment, LoadRecord, RoundRecord, RunRecord, SCHEMA, Summary, TargetRecord,
+    Bottleneck, Environment, FailedBy, LoadRecord, RoundRecord, RunRecord, SCHEMA, Summary,
+    TargetRecord, ThresholdRecord, VerdictKind,
 };
 
 fn target(name: &str, rates: &[f64]) -> TargetRecord {
@@ -141,7 +142,9 @@ fn at_a_rate(name: &str, answered: u64, p50: Option<u64>) -> (String, RunRecord)
         round.total.latency_us.p50 = p50.map(|us| us + u64::from(round.round));
     }
     let (name, mut record) = run(name, vec![measured]);
+    // Two seconds without a warm-up, of rounds that answered at once.
     record.load.rate_per_s = Some(500.0);
+    record.targets[0].rounds.iter_mut().for_each(|round| round.held_s = 2.0);
     (name, record)
 }
 
@@ -156,10 +159,81 @@ fn why_latencies_are_not_compared_is_the_reason_and_not_a_guess() {
         why(at_a_rate("after", 900, Some(2_000))),
         ["a in after: after did not carry the rate"]
     );
+    let mut failing = at_a_rate("after", 1_000, Some(2_000));
+    failing.1.targets[0].rounds[2].total.errors = 11;
+    assert_eq!(
+        why(failing),
+        [
+            "a in after: after has a round in which more than 1 % of the requests failed or had no answer"
+        ]
+    );
     assert_eq!(
         why(at_a_rate("after", 1_000, None)),
         ["a in after: after has a round with too few answers for a median"]
     );
+}
+
+#[test]
+fn rates_that_somebody_else_limited_pass_no_gate() {
+    let judged = |bottleneck: Bottleneck, in_first: bool| {
+        let mut runs = [
+            run("before", vec![target("a", &RATES)]),
+            run("after", vec![target("a", &RATES.map(|rate| rate * 0.99))]),
+        ];
+        runs[usize::from(!in_first)].1.targets[0].bottleneck = Some(bottleneck);
+        compare(&runs).unwrap().judged(5.0)
+    };
+    for (bottleneck, who) in [
+        (Bottleneck::Generator, "loadgen itself"),
+        (Bottleneck::Backend("redis".to_owned()), "a backend"),
+        (Bottleneck::Network, "the network"),
+    ] {
+        let record = judged(bottleneck.clone(), false);
+        assert_eq!(record.regressions, []);
+        let why = format!("a in after: after has a rate that {who} limited");
+        assert_eq!(record.unjudged, [why]);
+        assert_eq!(record.comparison.pairs, [], "nor is a difference claimed");
+        let placed = record.comparison.ranking.len();
+        assert_eq!(placed, 2, "both rates are shown");
+        let why = format!("a in after: before has a rate that {who} limited");
+        assert_eq!(judged(bottleneck, true).unjudged, [why]);
+    }
+    for own in [Bottleneck::Target, Bottleneck::Nobody] {
+        assert_eq!(judged(own, false).unjudged, [""; 0]);
+    }
+    let mut runs =
+        [run("before", vec![target("a", &RATES)]), run("after", vec![target("a", &RATES)])];
+    runs[1].1.verdicts = vec![Verdict {
+        kind: VerdictKind::GeneratorBusy,
+        target: Some("a".to_owned()),
+        message: String::new(),
+        advice: String::new(),
+    }];
+    assert_eq!(compare(&runs).unwrap().judged(5.0).unjudged.len(), 1, "it may have been");
+}
+
+#[test]
+fn a_run_that_failed_passes_no_gate() {
+    let mut runs =
+        [run("before", vec![target("a", &RATES)]), run("after", vec![target("a", &RATES)])];
+    let unjudged = |runs: &[_; 2]| compare(runs).unwrap().judged(5.0).unjudged;
+    assert_eq!(unjudged(&runs), [""; 0]);
+    runs[1].1.thresholds = vec![ThresholdRecord {
+        target: "a".to_owned(),
+        threshold: "error_rate < 1%".to_owned(),
+        measured: Some(0.0),
+        passed: false,
+        failed_by: Some(FailedBy::InFlight),
+        worst_case: Some(0.1),
+        failed_late: 0,
+        unanswered: 9,
+    }];
+    let why = "a in after: its threshold error_rate < 1% failed, by requests that were in flight at the end";
+    assert_eq!(unjudged(&runs), [why]);
+    runs.swap(0, 1);
+    runs[0].0 = "before".to_owned();
+    runs[1].0 = "after".to_owned();
+    assert_eq!(unjudged(&runs), [""; 0], "what was wrong before, and is no more");
 }
 
 #[test]

@@ -111,6 +111,7 @@ mod tests {
             held_s: 1.0,
             passed: held,
             generator_limited: false,
+            bottleneck: None,
             reasons: Vec::new(),
             total: Summary::new("all", &counts, &Counts::default(), Duration::from_secs(1)),
             resources: BTreeMap::new(),

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::curve::CurvePoint;
 use crate::measure::compare::{Comparison, compare};
-use crate::measure::record::{Degraded, Environment, ServerRecord, drain_s};
+use crate::measure::record::{Bottleneck, Degraded, Environment, ServerRecord, drain_s};
 use crate::measure::resources::ResourceRecord;
 use crate::measure::statistics::Sample;
 use crate::measure::summary::Summary;
@@ -157,6 +157,9 @@ pub struct TrialRecord {
     pub generator_limited: bool,
     /// Why it did not.
     pub reasons: Vec<String>,
+    /// Who was the bottleneck; `None` where that could not be seen.
+    #[serde(default)]
+    pub bottleneck: Option<Bottleneck>,
     /// All steps together, while the load was held.
     pub total: Summary,
     /// CPU and memory while it was held, by service.

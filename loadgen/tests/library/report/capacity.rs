@@ -61,6 +61,7 @@ fn trial(rate_per_s: f64, carries: f64, lab: bool) -> Tried {
         held_s: 1.0,
         passed: held,
         generator_limited: false,
+        bottleneck: None,
         reasons: if held { Vec::new() } else { vec![reason.to_owned()] },
         total: Summary::new("all", &counts, &Counts::default(), Duration::from_secs(1)),
         resources: lab.then_some(("target".to_owned(), used)).into_iter().collect(),

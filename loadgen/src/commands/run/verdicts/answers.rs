@@ -28,7 +28,7 @@ pub fn answers_vary(target: &TargetRecord, scenario: &Scenario) -> Option<Verdic
         return None;
     }
     let message = format!("to the same request, {}", vary.join("; "));
-    let advice = "a server that says less does less: look at both answers, and let the step expect \
+    let advice = "a server that says less may do less: look at both answers, and let the step expect \
                   the right one";
     Some(verdict(target, VerdictKind::AnswersVary, message, advice))
 }
@@ -47,7 +47,7 @@ pub fn answers_differ(record: &RunRecord, scenario: &Scenario) -> Option<Verdict
         target: None,
         message: message.join("; "),
         advice:
-            "targets that don't say the same don't do the same: look at their answers before you \
+            "targets that don't say the same may not do the same: look at their answers before you \
                  compare"
                 .to_owned(),
     })
