@@ -35,7 +35,7 @@ fn request(c: &mut Criterion) {
         ("body of 100 rows", &many),
     ] {
         let transport = transport(step);
-        let mut link = transport.link();
+        let mut link = transport.link(Share::WHOLE.number(0));
         let mut data = Data::new(1, 1);
         let mut iteration = 0;
         c.bench_function(&format!("request: {name}"), |b| {

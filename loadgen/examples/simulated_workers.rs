@@ -11,7 +11,7 @@ use std::time::Duration;
 use loadgen::cluster::Join;
 use loadgen::cluster::parts::{Answer, Command, Hello, News, Report, Request, WorkerBus};
 use loadgen::engine::Plan;
-use loadgen::measure::{Counts, Interval, Phase, Pulse, Snapshot};
+use loadgen::measure::{Connections, Counts, Interval, Phase, Pulse, Snapshot};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
@@ -100,7 +100,9 @@ async fn run(
         let news = News::Snapshot(snapshot, Pulse::default());
         bus.publish(&Report { epoch, worker, news }).await?;
     }
-    let news = News::Finished { snapshots: seconds, held, ran_out: Vec::new(), digest };
+    let connections = Connections::default();
+    let news =
+        News::Finished { snapshots: seconds, held, ran_out: Vec::new(), connections, digest };
     Ok(bus.publish(&Report { epoch, worker, news }).await?)
 }
 

@@ -6,7 +6,9 @@ use std::ops::Range;
 use std::time::Duration;
 
 use super::messages::{News, Report};
-use crate::measure::{Counts, GrowingSeries, Phase, Pulse, RowsUsed, Series, Snapshot, Strain};
+use crate::measure::{
+    Connections, Counts, GrowingSeries, Phase, Pulse, RowsUsed, Series, Snapshot, Strain,
+};
 
 /// The reports of one epoch.
 pub struct Collector {
@@ -30,6 +32,8 @@ struct Collected {
     ran_out: Vec<String>,
     /// The rows that its requests used.
     rows: RowsUsed,
+    /// The connections that it opened.
+    connections: Connections,
     /// How hard pressed it was.
     strain: Strain,
 }
@@ -68,6 +72,8 @@ pub struct WorkerRound {
     pub ran_out: Vec<String>,
     /// The rows that its requests used; none of a worker that was lost.
     pub rows: RowsUsed,
+    /// The connections that it opened, as far as it could say.
+    pub connections: Connections,
     /// How hard pressed it was while there was load that counts.
     pub strain: Strain,
 }
@@ -100,10 +106,12 @@ impl Collector {
                 }
                 taken
             }
-            News::Finished { snapshots, held, ran_out, rows, .. } => {
+            News::Finished { snapshots, held, ran_out, rows, connections, .. } => {
                 let taken = collected.finish(worker, snapshots, held);
                 if taken == Taken::Finished {
-                    (collected.ran_out, collected.rows) = (ran_out, rows);
+                    collected.ran_out = ran_out;
+                    collected.rows = rows;
+                    collected.connections = connections;
                 }
                 taken
             }
@@ -190,8 +198,8 @@ impl Collected {
         let held = self.finished.map_or_else(|| held(self.seconds), |(_, held)| held);
         // One for each number of this type at most.
         let snapshots = self.numbers.len() as u32;
-        let Self { requests, ran_out, rows, strain, .. } = self;
-        WorkerRound { worker, requests, snapshots, held, gaps, ran_out, rows, strain }
+        let Self { requests, ran_out, rows, connections, strain, .. } = self;
+        WorkerRound { worker, requests, snapshots, held, gaps, ran_out, rows, connections, strain }
     }
 
     /// No number is at or beyond the announced one, so counting suffices.
@@ -247,6 +255,7 @@ mod tests {
             held: HELD,
             ran_out: Vec::new(),
             rows: Default::default(),
+            connections: Connections::default(),
             digest: String::new(),
         };
         Report { epoch, worker, news }

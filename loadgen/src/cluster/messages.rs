@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::engine::{Change, Finished, Plan, Share};
-use crate::measure::{Pulse, RowsUsed, Snapshot};
+use crate::measure::{Connections, Pulse, RowsUsed, Snapshot};
 
 /// The number of this protocol. It goes up with every change to a message of this file, or to a
 /// type that travels in one.
@@ -152,6 +152,8 @@ pub enum News {
         ran_out: Vec<String>,
         /// The rows that its requests used.
         rows: RowsUsed,
+        /// The connections that it opened.
+        connections: Connections,
         /// The [`digest`] of what it ran.
         digest: String,
     },
@@ -163,8 +165,8 @@ impl News {
     /// The last word of a worker that has `finished` its part of what has this digest.
     #[must_use]
     pub fn finished(finished: Finished, digest: String) -> Self {
-        let Finished { snapshots, held, ran_out, rows } = finished;
-        Self::Finished { snapshots, held, ran_out, rows, digest }
+        let Finished { snapshots, held, ran_out, rows, connections } = finished;
+        Self::Finished { snapshots, held, ran_out, rows, connections, digest }
     }
 }
 

@@ -289,7 +289,7 @@ fn held(load: &Load, seconds: u32) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measure::Strain;
+    use crate::measure::{Connections, Strain};
 
     fn worker(worker: u32, gaps: &[Range<u32>]) -> WorkerRound {
         WorkerRound {
@@ -300,6 +300,7 @@ mod tests {
             gaps: gaps.to_vec(),
             ran_out: Vec::new(),
             rows: Default::default(),
+            connections: Connections::default(),
             strain: Strain::default(),
         }
     }

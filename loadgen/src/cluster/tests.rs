@@ -12,7 +12,7 @@ use super::messages::{Answer, Command, Hello, News, PROTOCOL, Report, VERSION, d
 use super::testing::plan;
 use super::{Cluster, Gathering, RemoteWorkers, Terms};
 use crate::engine::Finished;
-use crate::measure::{Pulse, Snapshot};
+use crate::measure::{Connections, Pulse, Snapshot};
 
 const LIMIT: Duration = Duration::from_secs(2);
 
@@ -219,6 +219,7 @@ async fn results_of_another_scenario_are_refused() {
                         held: Duration::ZERO,
                         ran_out: Vec::new(),
                         rows: Default::default(),
+                        connections: Connections::default(),
                     },
                     "e3b0".to_owned(),
                 );

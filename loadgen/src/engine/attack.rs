@@ -25,7 +25,7 @@ use super::senders::Due;
 use super::supply::Supply;
 use super::transport::Transport;
 use super::user::Shared;
-use crate::measure::{Recorder, RowsUsed, Snapshot};
+use crate::measure::{Connections, Recorder, RowsUsed, Snapshot};
 use crate::scenario::{Model, Secrets};
 
 /// How long after the turn of a second its snapshot is drained, so that requests that ended in
@@ -64,6 +64,8 @@ pub struct Finished {
     pub ran_out: Vec<String>,
     /// The rows that its requests used.
     pub rows: RowsUsed,
+    /// The connections that were opened.
+    pub connections: Connections,
 }
 
 /// A round that is ready to start. One at a time in a process: Goose's cancel flag is global.
@@ -98,11 +100,12 @@ impl Attack {
         let at_once =
             |local: &u32| closed.turn(share.number(*local).global, Duration::ZERO) == Turn::Now;
         let users = match scenario.load.model {
-            Model::Closed => (0..share.users(scenario.load.users)).filter(at_once).count(),
+            Model::Closed => share.users(scenario.load.users),
             // Connections are opened as arrivals need them.
             Model::Open(_) => 0,
         };
-        let open = self.transport.open(u32::try_from(users).unwrap_or(u32::MAX));
+        let users = (0..users).filter(at_once).map(|local| share.number(local));
+        let open = self.transport.open(users);
         // What was opened until then is kept.
         let _ = tokio::time::timeout(CONNECT_LIMIT, open).await;
     }
@@ -155,9 +158,13 @@ impl Attack {
         }
         let held = shared.gate.timeline().held(ended);
         let last = shared.recorder.finish();
-        let ran_out = shared.supply.ran_out();
-        let rows = shared.supply.used();
-        let finished = Finished { snapshots: last.number + 1, held, ran_out, rows };
+        let finished = Finished {
+            snapshots: last.number + 1,
+            held,
+            ran_out: shared.supply.ran_out(),
+            rows: shared.supply.used(),
+            connections: shared.transport.connections(),
+        };
         snapshots.send(last).await.map_err(|_| EngineError::Abandoned)?;
         Ok(finished)
     }

@@ -4,10 +4,10 @@ use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use super::check::Check;
-use super::plan::Plan;
+use super::plan::{Number, Plan};
 use super::supply::Supply;
-use super::transport::{Link, Transport};
-use crate::scenario::{Data, Secrets, Step};
+use super::transport::{Answer, Link, Transport};
+use crate::scenario::{Data, Secrets, Source, Step};
 
 /// A step that was sent once. Nowhere in it is a value of the environment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -39,6 +39,11 @@ pub struct Came {
     pub bytes: u64,
     /// The first of them as text, up to a KiB.
     pub beginning: String,
+    /// The headers that the step captures, as they came.
+    pub headers: Vec<(String, Vec<u8>)>,
+    /// The body as it came, up to a MiB. Values of the environment that the server sends back are in
+    /// it: it is shown to nobody.
+    pub body: Vec<u8>,
 }
 
 /// Sends each step of the plan once, in order, and shows what came of it, unless that breaks off.
@@ -50,12 +55,12 @@ pub async fn try_steps(
     mut show: impl FnMut(&Step, Tried) -> ControlFlow<()>,
 ) -> Result<(), String> {
     let transport = Transport::new(plan)?;
-    let mut link = transport.link();
-    link.keep_beginnings();
     // One past the last user of the test, so that it sends data of its own.
-    let mut data = Data::new(plan.seed, plan.scenario.load.users);
-    Supply::new(plan.scenario.rows.clone(), plan.scenario.load.users)
-        .take_for_verification(&mut data);
+    let user = plan.scenario.load.users;
+    let mut link = transport.link(Number { local: user, global: user });
+    link.keep_samples();
+    let mut data = Data::new(plan.seed, user);
+    Supply::new(plan.scenario.rows.clone(), user).take_for_verification(&mut data);
     let secrets = Secrets::of(&plan.scenario);
     for (index, step) in plan.scenario.steps.iter().enumerate() {
         // What will be sent: rendering is repeatable.
@@ -104,7 +109,8 @@ impl Tried {
                 let (status, beginning) = (answer.status, beginning(&answer.body));
                 let taken = Check::new(step).take(&answer, &mut self.counters, data);
                 self.wrong = taken.err().map(|wrong| (wrong.expected, wrong.got));
-                self.answer = Some(Came { status, took, bytes: 0, beginning });
+                let (headers, body) = (captured(&answer, step), answer.body.to_vec());
+                self.answer = Some(Came { status, took, bytes: 0, beginning, headers, body });
             }
         }
         if let Some(answer) = &mut self.answer {
@@ -129,6 +135,15 @@ impl Tried {
             *text = secrets.hidden(text.as_str()).into_owned();
         }
     }
+}
+
+/// The headers of an answer that the step captures.
+fn captured(answer: &Answer<'_>, step: &Step) -> Vec<(String, Vec<u8>)> {
+    let names = step.captures.iter().filter_map(|capture| match &capture.source {
+        Source::Header(name) => Some(name),
+        _ => None,
+    });
+    names.filter_map(|name| Some((name.clone(), answer.headers.first(name)?.to_vec()))).collect()
 }
 
 /// The beginning of a body, as text.

@@ -61,7 +61,7 @@ impl Shared {
             visitor: Visitor::new(number),
             data: Data::new(self.plan.seed, number.global),
             chance: Chance::new(self.plan.seed, number.global),
-            link: self.transport.link(),
+            link: self.transport.link(number),
             alarm: Alarm::new(&self.gate, now),
             counters: Vec::new(),
             thinks: false,
@@ -209,6 +209,7 @@ impl<'a> User<'a> {
             // waited for: others of the thread must come to their turn, the end of the round among them.
             yield_now().await;
         }
+        self.link.settle().await;
         went
     }
 

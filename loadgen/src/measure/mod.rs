@@ -12,6 +12,7 @@ mod bottleneck;
 mod capacity;
 mod carried;
 mod compare;
+mod connections;
 mod counts;
 mod distribution;
 mod figures;
@@ -44,6 +45,7 @@ pub use capacity::{
 };
 pub use carried::Asked;
 pub use compare::{ByRound, Cell, Comparison, Lack, Pair, Placing, RankedBy, Test, compare};
+pub use connections::{AddressRecord, Connections};
 pub use counts::Counts;
 pub use distribution::Distribution;
 pub use figures::{rates, requests_per_cpu_s, speeds};

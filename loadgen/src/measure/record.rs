@@ -8,6 +8,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::compare::Comparison;
+use super::connections::Connections;
 use super::distribution::Distribution;
 use super::over_rounds::{LatencyOverRounds, OverRounds};
 use super::proof::ProofRecord;
@@ -274,6 +275,10 @@ pub struct RoundRecord {
     pub users_achieved: u32,
     /// How far apart workers started, at most, in ms; `None` where there were none.
     pub start_skew_ms: Option<f64>,
+    /// The connections that were opened, those of the warm-up among them; `None` in records of
+    /// earlier versions.
+    #[serde(default)]
+    pub connections: Option<Connections>,
     /// What the load was changed to while the round ran, by whoever watched it.
     pub changes: Vec<ChangeRecord>,
     /// How the target ended, where it ended by itself.

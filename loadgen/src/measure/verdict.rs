@@ -65,6 +65,12 @@ pub enum VerdictKind {
     RateNotKept,
     /// Users of the closed model waited while a server stalled: its latencies don't show that.
     StallHidden,
+    /// More connections were opened than there were users.
+    MoreConnections,
+    /// Another version of HTTP was spoken than the scenario asks for.
+    OtherVersion,
+    /// Addresses of the server's name did not get as many connections as others.
+    UnevenAddresses,
     /// To a request that is always the same, a target gave answers of several sizes.
     AnswersVary,
     /// Targets gave answers of different sizes to the same request.

@@ -8,6 +8,7 @@
 pub mod engine;
 pub mod processes;
 pub mod program;
+pub mod tls;
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;

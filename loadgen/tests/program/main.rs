@@ -14,6 +14,7 @@ mod check;
 mod cli;
 mod comparison;
 mod completions;
+mod connections;
 mod control;
 mod document;
 mod environment;

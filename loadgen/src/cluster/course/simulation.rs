@@ -9,7 +9,7 @@ use std::time::Duration;
 use self::world::{Fate, Happening, World, ms};
 use super::*;
 use crate::cluster::messages::News;
-use crate::measure::Series;
+use crate::measure::{Connections, Series};
 
 const HISTORIES: u64 = 4_000;
 
@@ -224,6 +224,7 @@ fn a_worker_that_was_lost_before_the_round_takes_no_part_in_it() {
         held: ms(0),
         ran_out: Vec::new(),
         rows: Default::default(),
+        connections: Connections::default(),
         digest: String::new(),
     };
     let report = |worker, epoch| Input::Report(Report { epoch, worker, news: news.clone() });

@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 use crate::cluster::{Cluster, ClusterError, LostWorker, Round, Seen};
 use crate::commands::{Exit, Failure};
 use crate::engine::{Attack, Change, Orders, Plan, Share};
-use crate::measure::{GrowingSeries, RowsUsed, Series, Strain};
+use crate::measure::{Connections, GrowingSeries, RowsUsed, Series, Strain};
 
 /// How far ahead of its start a round in this process is planned, so that its users are there.
 const LEAD: Duration = Duration::from_millis(50);
@@ -47,6 +47,8 @@ pub struct Yield {
     pub rows: RowsUsed,
     /// How far apart its workers started, at most; `None` for load from this process.
     pub start_skew: Option<Duration>,
+    /// The connections that were opened; of workers that were lost none is known.
+    pub connections: Connections,
 }
 
 /// What one worker did in a round.
@@ -218,6 +220,7 @@ async fn in_process(
         ran_out: finished.ran_out.into_iter().collect(),
         rows: finished.rows,
         start_skew: None,
+        connections: finished.connections,
     })
 }
 
@@ -237,6 +240,7 @@ async fn on_workers(
     let mut workers = Vec::new();
     let mut held = Duration::ZERO;
     let (mut ran_out, mut rows) = (BTreeSet::new(), RowsUsed::new());
+    let mut connections = Connections::default();
     for worker in round.workers {
         held = held.max(worker.held);
         workers.push(Worked {
@@ -254,11 +258,13 @@ async fn on_workers(
                 Entry::Vacant(new) => drop(new.insert(used)),
             }
         }
+        connections.merge(&worker.connections);
     }
     let Round { series, lost, changes, start_skew, .. } = round;
     if !lost.is_empty() {
         rows.clear();
     }
     let start_skew = Some(start_skew);
-    Ok(Yield { series, held, workers, lost, gaps, users, changes, ran_out, rows, start_skew })
+    let of_workers = Yield { workers, ran_out, rows, connections, ..Yield::default() };
+    Ok(Yield { series, held, lost, gaps, users, changes, start_skew, ..of_workers })
 }

@@ -265,6 +265,7 @@ fn round_record(steps: &[Step], round: &Round, rounds: &Rounds<'_>) -> RoundReco
         users_planned: round.yielded.users,
         users_achieved: round.yielded.users_achieved(),
         start_skew_ms: round.yielded.start_skew.map(|skew| skew.as_secs_f64() * 1e3),
+        connections: Some(round.yielded.connections.clone()),
         changes: round.changes.clone(),
         target_ended: round.ended.clone(),
         rows_ran_out: round.yielded.ran_out.iter().cloned().collect(),

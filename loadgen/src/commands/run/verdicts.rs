@@ -2,6 +2,7 @@
 
 mod answers;
 mod bottleneck;
+mod connections;
 mod containers;
 mod little;
 mod machine;
@@ -13,6 +14,7 @@ mod workers;
 use self::answers::{answers_differ, answers_vary};
 pub use self::bottleneck::is_disturbed;
 use self::bottleneck::{bottleneck, disturbed};
+use self::connections::connections;
 use self::containers::{throttled, unlike_limits};
 use self::little::littles_law;
 use self::machine::machine;
@@ -43,6 +45,7 @@ pub fn judge(record: &RunRecord, scenario: &Scenario) -> Vec<Verdict> {
                 .chain(throttled(target))
                 .chain(slow_worker(target))
                 .chain(littles_law(target, record))
+                .chain(connections(target, record, scenario))
                 .chain(answers_vary(target, scenario))
                 .chain(unequal_workers(target))
                 .chain(open_files(target))

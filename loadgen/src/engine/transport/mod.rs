@@ -3,9 +3,11 @@
 //! Both give the same outcome for the same server. `http1` is our own, for `http://`; `reqwest`
 //! does what it can't.
 
+mod addresses;
 mod headers;
 mod http1;
 mod reqwest;
+mod tally;
 
 use std::borrow::Cow;
 use std::ops::{Deref, Range};
@@ -16,8 +18,8 @@ use self::http1::Scratch;
 pub use self::http1::pieces::read_foreign;
 pub use self::http1::{Progress, Reader};
 use super::check::{is_expected, reads_body};
-use super::plan::Plan;
-use crate::measure::ErrorKind;
+use super::plan::{Number, Plan};
+use crate::measure::{Connections, ErrorKind};
 use crate::scenario::{Data, Step, TransportKind};
 
 /// What a request says about who sends it, unless its step says something else.
@@ -29,11 +31,14 @@ const LONGEST_KEPT: usize = 16 << 20;
 /// What is kept of an unexpected answer, so that the error can show its beginning.
 const BEGINNING: usize = 1 << 10;
 
+/// What is kept of an answer to give the same again.
+const SAMPLE: usize = 1 << 20;
+
 /// What all users of a process share: where requests go, and all of them that never changes.
 pub enum Transport {
     /// Our own HTTP/1.1.
     Http1(http1::Http1),
-    /// The shared client of the `reqwest` crate.
+    /// The `reqwest` crate.
     Reqwest(reqwest::Reqwest),
 }
 
@@ -41,7 +46,7 @@ pub enum Transport {
 pub enum Link<'a> {
     /// A connection of its own.
     Http1(http1::Link<'a>),
-    /// Any of the client's connections.
+    /// A client of its own.
     Reqwest(Box<reqwest::Link<'a>>),
 }
 
@@ -54,19 +59,27 @@ impl Transport {
         }
     }
 
-    /// Opens connections for so many users, where each has one of its own.
-    pub async fn open(&self, connections: u32) {
+    /// Opens the connections of these users, where that can be done before they send.
+    pub async fn open(&self, users: impl Iterator<Item = Number>) {
         match self {
-            Self::Http1(shared) => shared.open(connections).await,
-            Self::Reqwest(_) => {}
+            Self::Http1(shared) => shared.open(users).await,
+            Self::Reqwest(shared) => shared.find_addresses().await,
         }
     }
 
     /// A user's way through it.
-    pub fn link(&self) -> Link<'_> {
+    pub fn link(&self, user: Number) -> Link<'_> {
         match self {
-            Self::Http1(shared) => Link::Http1(http1::Link::new(shared)),
-            Self::Reqwest(shared) => Link::Reqwest(Box::new(reqwest::Link::new(shared))),
+            Self::Http1(shared) => Link::Http1(http1::Link::new(shared, user)),
+            Self::Reqwest(shared) => Link::Reqwest(Box::new(reqwest::Link::new(shared, user))),
+        }
+    }
+
+    /// The connections so far.
+    pub fn connections(&self) -> Connections {
+        match self {
+            Self::Http1(shared) => shared.connections(),
+            Self::Reqwest(shared) => shared.connections(),
         }
     }
 }
@@ -82,11 +95,11 @@ impl Link<'_> {
         rendered.map_err(|e| Failure::new(ErrorKind::Expectation, e.to_string()))
     }
 
-    /// From here on, the beginning of each body is kept, also of one that nothing looks at.
-    pub fn keep_beginnings(&mut self) {
+    /// From here on, up to 1 MiB of each body is kept, also of one that nothing looks at.
+    pub fn keep_samples(&mut self) {
         match self {
-            Self::Http1(link) => link.keep_beginnings(),
-            Self::Reqwest(link) => link.keep_beginnings(),
+            Self::Http1(link) => link.keep_samples(),
+            Self::Reqwest(link) => link.keep_samples(),
         }
     }
 
@@ -97,6 +110,15 @@ impl Link<'_> {
             Self::Http1(link) => link.exchange(step).await,
             // Apart, so that users of the other transport don't carry the memory for it.
             Self::Reqwest(link) => Box::pin(link.exchange(step)).await,
+        }
+    }
+
+    /// Lets a connection that was used become free for the next request. Call it where no request is
+    /// timed.
+    pub async fn settle(&self) {
+        match self {
+            Self::Http1(_) => {}
+            Self::Reqwest(_) => reqwest::settle().await,
         }
     }
 
@@ -148,6 +170,8 @@ pub enum Keep {
     Nothing,
     /// A message shows its beginning.
     Beginning,
+    /// It is to be given again, unless it is long.
+    Sample,
     /// An expectation or a counter reads it.
     All,
 }
@@ -169,6 +193,7 @@ impl Keep {
         match self {
             Self::Nothing => Ok(0),
             Self::Beginning => Ok(more.min(BEGINNING.saturating_sub(held))),
+            Self::Sample => Ok(more.min(SAMPLE.saturating_sub(held))),
             Self::All if held + more > LONGEST_KEPT => Err(Failure::new(
                 ErrorKind::Expectation,
                 "the body is longer than the 16 MiB that can be looked at",

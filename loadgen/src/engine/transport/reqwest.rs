@@ -1,49 +1,78 @@
-//! The `reqwest` transport: one client, whose connections all users of the process share.
+//! The `reqwest` transport: a client for each user, which has the user's connections and cookies.
 
 mod client;
-mod cookies;
+mod counted;
 
 use std::error::Error;
 use std::io;
 use std::mem;
 use std::sync::Arc;
 
-use reqwest::Client;
-use reqwest::cookie::Jar;
 use reqwest::header::HeaderMap;
+use reqwest::{Client, Version};
+use tokio::task::yield_now;
+use url::Url;
 
-use self::cookies::with_cookies;
+use self::client::Clients;
+use self::counted::Opened;
+use super::addresses::Addresses;
+use super::tally::Tally;
 use super::{Answer, Body, Failure, Headers, Keep};
 use crate::engine::check::reads_headers;
-use crate::engine::plan::Plan;
-use crate::measure::ErrorKind;
-use crate::scenario::{Data, Http, HttpVersion, Method, RenderError, Step};
+use crate::engine::plan::{Number, Plan};
+use crate::measure::{Connections, ErrorKind};
+use crate::scenario::{Data, Method, RenderError, Step};
 
-/// The client that all users share. It keeps connections alive.
+/// What all users share.
 pub struct Reqwest {
-    client: Client,
-    http: Http,
+    clients: Clients,
+    /// `None` where a proxy looks them up.
+    addresses: Option<Arc<Addresses>>,
+    tally: Arc<Tally>,
     base_url: String,
     steps: Vec<Step>,
 }
 
 impl Reqwest {
-    /// A client without any connection yet.
+    /// The transport, without any connection yet.
     pub fn new(plan: &Plan) -> Result<Self, String> {
         let http = plan.scenario.http.clone();
-        let client = client::client(&http, &plan.base_url).map_err(|e| root(&e))?;
+        let url = Url::parse(&plan.base_url).map_err(|e| format!("{}: {e}", plan.base_url))?;
+        let addresses = Addresses::of(&url).filter(|_| http.proxy.is_none()).map(Arc::new);
+        let clients = Clients::new(http, &plan.base_url, addresses.clone())?;
+        // A proxy that is none is found out before anything is sent.
+        clients.client(0, Opened::default()).map_err(|e| root(&e))?;
         let (base_url, steps) = (plan.base_url.clone(), plan.scenario.steps.clone());
-        Ok(Self { client, http, base_url, steps })
+        Ok(Self { clients, addresses, tally: Arc::default(), base_url, steps })
     }
+
+    /// Looks the server's addresses up. Why that fails is told by the first request.
+    pub async fn find_addresses(&self) {
+        if let Some(addresses) = &self.addresses {
+            let _ = addresses.find().await;
+        }
+    }
+
+    /// The connections so far.
+    pub fn connections(&self) -> Connections {
+        self.tally.connections(self.addresses.as_deref())
+    }
+}
+
+/// Lets hyper's tasks put a connection back whose answer has been read: a request that comes before
+/// that opens another one.
+pub async fn settle() {
+    yield_now().await;
 }
 
 /// One user's requests, and what came back.
 pub struct Link<'a> {
     shared: &'a Reqwest,
-    /// A client of the user's own for HTTP/2, where one client has one connection: a hundred users
-    /// are a hundred connections, whatever they speak.
-    own: Option<Client>,
-    cookies: Arc<Jar>,
+    user: Number,
+    client: Option<Client>,
+    opened: Opened,
+    /// How many of the connections that were opened have given an answer.
+    answered: u64,
     request: Request,
     received: u64,
     kept: Vec<u8>,
@@ -62,11 +91,13 @@ struct Request {
 }
 
 impl<'a> Link<'a> {
-    pub fn new(shared: &'a Reqwest) -> Self {
+    pub fn new(shared: &'a Reqwest, user: Number) -> Self {
         Self {
             shared,
-            own: None,
-            cookies: Arc::default(),
+            user,
+            client: None,
+            opened: Opened::new(shared.tally.clone()),
+            answered: 0,
             request: Request::default(),
             received: 0,
             kept: Vec::new(),
@@ -75,18 +106,22 @@ impl<'a> Link<'a> {
         }
     }
 
-    /// Makes the next request. A client of the user's own is made here as well, as it takes
-    /// milliseconds, which are not the server's.
+    /// Makes the next request. The user's client is made here as well: the time that it takes is not
+    /// the server's.
     pub fn render(&mut self, index: usize, data: &mut Data) -> Result<(), RenderError> {
-        if self.own.is_none() && self.shared.http.version == HttpVersion::Http2 {
+        if self.client.is_none() {
             // Why there is none is told by the exchange.
-            self.own = client::client(&self.shared.http, &self.shared.base_url).ok();
+            self.client = self.new_client().ok();
         }
         self.request.render(&self.shared.base_url, &self.shared.steps[index], data)
     }
 
-    pub fn keep_beginnings(&mut self) {
-        self.least = Keep::Beginning;
+    fn new_client(&self) -> Result<Client, reqwest::Error> {
+        self.shared.clients.client(self.user.global, self.opened.clone())
+    }
+
+    pub fn keep_samples(&mut self) {
+        self.least = Keep::Sample;
     }
 
     pub fn received(&self) -> u64 {
@@ -96,17 +131,11 @@ impl<'a> Link<'a> {
     pub async fn exchange(&mut self, step: &Step) -> Result<Answer<'_>, Failure> {
         self.received = 0;
         self.kept.clear();
-        let cookies = self.cookies.clone();
-        with_cookies(cookies, self.send_and_read(step)).await
-    }
-
-    async fn send_and_read(&mut self, step: &Step) -> Result<Answer<'_>, Failure> {
-        let client = match (self.shared.http.version, &self.own) {
-            (HttpVersion::Http11, _) => &self.shared.client,
-            (HttpVersion::Http2, Some(own)) => own,
-            (HttpVersion::Http2, None) => {
-                let own = client::client(&self.shared.http, &self.shared.base_url);
-                self.own.insert(own.map_err(|e| failure(&e))?)
+        let client = match &self.client {
+            Some(client) => client,
+            None => {
+                let client = self.new_client().map_err(|e| failure(&e))?;
+                self.client.insert(client)
             }
         };
         let mut builder = client.request(method(step.method), &self.request.url);
@@ -117,6 +146,14 @@ impl<'a> Link<'a> {
             builder = builder.body(body.clone());
         }
         let mut response = builder.send().await.map_err(|e| failure(&e))?;
+        let opened = self.opened.count();
+        if opened > self.answered {
+            self.answered = opened;
+            self.shared.tally.speaks(name(response.version()));
+            if let (Some(all), Some(one)) = (&self.shared.addresses, response.remote_addr()) {
+                all.connected(one);
+            }
+        }
         let status = response.status().as_u16();
         let keep = Keep::of(step, status).max(self.least);
         while let Some(chunk) = response.chunk().await.map_err(|e| failure(&e))? {
@@ -159,6 +196,17 @@ impl Request {
             self.headers.push(("content-length".to_owned(), "0".to_owned()));
         }
         Ok(())
+    }
+}
+
+/// What a version of HTTP is called.
+fn name(version: Version) -> &'static str {
+    match version {
+        Version::HTTP_09 => "HTTP/0.9",
+        Version::HTTP_10 => "HTTP/1.0",
+        Version::HTTP_2 => "HTTP/2",
+        Version::HTTP_3 => "HTTP/3",
+        _ => "HTTP/1.1",
     }
 }
 

@@ -120,6 +120,10 @@ fn full() -> RunRecord {
         threshold: "p99 < 1ms".to_owned(),
         measured: Some(2_000.0),
         passed: false,
+        failed_by: None,
+        worst_case: None,
+        failed_late: 0,
+        unanswered: 0,
     }];
     record.degraded = Some(Degraded {
         reason: String::new(),

@@ -5,7 +5,9 @@ use std::path::Path;
 
 use super::*;
 use crate::cluster::messages::{News, encode};
-use crate::measure::{BodySizes, Counts, ErrorKind, Interval, Latencies, Pulse, Snapshot};
+use crate::measure::{
+    BodySizes, Connections, Counts, ErrorKind, Interval, Latencies, Pulse, Snapshot,
+};
 use proptest::prelude::*;
 
 /// Any number, and more often than not one at an end.
@@ -55,9 +57,15 @@ fn news() -> impl Strategy<Value = News> {
     let pulse = (time(), time(), any::<u32>(), time());
     let pulse = pulse.prop_map(|(elapsed, cpu, cpus, lag)| Pulse { elapsed, cpu, cpus, lag });
     let ran_out = prop::collection::vec(".{0,9}", 0..3);
-    let finished = (small(), time(), ran_out).prop_map(|(snapshots, held, ran_out)| {
-        News::Finished { snapshots, held, ran_out, rows: Default::default(), digest: String::new() }
-    });
+    let finished =
+        (small(), time(), ran_out).prop_map(|(snapshots, held, ran_out)| News::Finished {
+            snapshots,
+            held,
+            ran_out,
+            rows: Default::default(),
+            connections: Connections::default(),
+            digest: String::new(),
+        });
     prop_oneof![
         6 => (snapshot(), pulse).prop_map(|(snapshot, pulse)| News::Snapshot(snapshot, pulse)),
         2 => finished,
@@ -93,7 +101,18 @@ fn whole_round() -> Vec<Report> {
     };
     let (held, digest) = (Duration::from_secs(1), "0123456789abcdef".to_owned());
     let ran_out = vec!["users.csv".to_owned()];
-    let news = [snapshot(0), snapshot(1), News::Finished { snapshots: 2, held, ran_out, digest }];
+    let news = [
+        snapshot(0),
+        snapshot(1),
+        News::Finished {
+            snapshots: 2,
+            held,
+            ran_out,
+            rows: Default::default(),
+            connections: Connections::default(),
+            digest,
+        },
+    ];
     let of_all =
         news.into_iter().flat_map(|news| (0..WORKERS).map(move |worker| (worker, news.clone())));
     of_all.map(|(worker, news)| Report { epoch: 1, worker, news }).collect()
@@ -190,6 +209,7 @@ fn what_could_not_be_is_refused_with_a_sentence() {
             held: Duration::MAX,
             ran_out: Vec::new(),
             rows: Default::default(),
+            connections: Connections::default(),
             digest: String::new(),
         },
     ];

@@ -8,7 +8,7 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::cluster::course::OnLoss;
 use crate::cluster::messages::{News, Report};
-use crate::measure::{Counts, Interval, Phase, Pulse, Snapshot};
+use crate::measure::{Connections, Counts, Interval, Phase, Pulse, Snapshot};
 
 pub fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
@@ -274,6 +274,7 @@ fn finished(snapshots: u32) -> News {
         held: ms(1_000),
         ran_out: Vec::new(),
         rows: Default::default(),
+        connections: Connections::default(),
         digest: String::new(),
     }
 }

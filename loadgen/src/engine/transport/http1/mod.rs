@@ -8,16 +8,15 @@ pub mod pieces;
 mod response;
 mod scratch;
 
+use std::collections::HashMap;
 use std::future::poll_fn;
 use std::io;
-use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::{TcpStream, lookup_host};
-use tokio::sync::OnceCell;
+use tokio::net::TcpStream;
 use tokio::task::{JoinError, JoinSet};
 use url::Url;
 
@@ -25,10 +24,12 @@ pub use self::head::MOST_HEADERS;
 use self::message::{Buffers, Message};
 pub use self::response::{Progress, Reader};
 pub use self::scratch::Scratch;
+use super::addresses::Addresses;
+use super::tally::Tally;
 use super::{Answer, Body, Failure, Headers, Keep};
 use crate::engine::check::reads_headers;
-use crate::engine::plan::Plan;
-use crate::measure::ErrorKind;
+use crate::engine::plan::{Number, Plan};
+use crate::measure::{Connections, ErrorKind};
 use crate::scenario::{Data, Method, RenderError, Step};
 
 /// How many connections are opened at the same time before the start: fewer than the shortest usual
@@ -37,12 +38,10 @@ const AT_ONCE: usize = 100;
 
 /// What all users share: the server's addresses, and what of each request never changes.
 pub struct Http1 {
-    host: String,
-    port: u16,
-    /// Looked up once, at the first connection: a look-up for each would measure the resolver.
-    addresses: OnceCell<Arc<[SocketAddr]>>,
-    /// Connections that nobody has used yet.
-    opened: Mutex<Vec<TcpStream>>,
+    addresses: Arc<Addresses>,
+    tally: Tally,
+    /// Connections that nobody has used yet, by their user's number within the process.
+    opened: Mutex<HashMap<u32, TcpStream>>,
     messages: Vec<Message>,
 }
 
@@ -56,61 +55,60 @@ impl Http1 {
                 "transport = \"http1\" goes to http:// addresses, not to {scheme}://"
             ));
         }
-        let (Some(host), Some(port)) = (url.host_str(), url.port_or_known_default()) else {
-            return Err(format!("{}: it names no host", plan.base_url));
-        };
-        let host = host.trim_matches(['[', ']']).to_owned();
+        let addresses = Addresses::of(&url);
+        let addresses = addresses.ok_or(format!("{}: it names no host", plan.base_url))?.into();
         let steps = plan.scenario.steps.iter();
         let messages = steps.map(|step| Message::new(step, &url)).collect();
-        Ok(Self { host, port, addresses: OnceCell::new(), opened: Mutex::default(), messages })
+        Ok(Self { addresses, tally: Tally::default(), opened: Mutex::default(), messages })
     }
 
-    /// Opens so many connections, for those who will need one first. Where one can't be opened there
-    /// are no more: users will find out for themselves, and count it.
-    pub async fn open(&self, connections: u32) {
-        let Ok(addresses) = self.addresses().await else { return };
+    /// Opens the connections of those who will need one first. Where one can't be opened there are no
+    /// more: users will find out for themselves, and count it.
+    pub async fn open(&self, users: impl Iterator<Item = Number>) {
+        if self.addresses.find().await.is_err() {
+            return;
+        }
         let mut opening = JoinSet::new();
-        for _ in 0..connections {
+        for user in users {
             if opening.len() >= AT_ONCE && !self.keep(opening.join_next().await) {
                 return;
             }
-            opening.spawn(connect(addresses.clone()));
+            let addresses = self.addresses.clone();
+            opening.spawn(async move { (user.local, addresses.connect(user.global).await) });
         }
         while self.keep(opening.join_next().await) {}
     }
 
     /// Keeps a connection, if it is one.
-    fn keep(&self, opened: Option<Result<io::Result<TcpStream>, JoinError>>) -> bool {
-        let Some(Ok(Ok(stream))) = opened else { return false };
-        self.opened.lock().unwrap_or_else(PoisonError::into_inner).push(stream);
+    fn keep(&self, opened: Option<Result<(u32, io::Result<TcpStream>), JoinError>>) -> bool {
+        let Some(Ok((user, Ok(stream)))) = opened else { return false };
+        self.tally.opened();
+        self.opened.lock().unwrap_or_else(PoisonError::into_inner).insert(user, stream);
         true
     }
 
-    /// A connection that is open already, or a new one.
-    async fn connection(&self) -> Result<TcpStream, Failure> {
-        let opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner).pop();
+    /// The user's connection that is open already, or a new one.
+    async fn connection(&self, user: Number) -> Result<TcpStream, Failure> {
+        let opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner).remove(&user.local);
         if let Some(stream) = opened.filter(is_quiet) {
             return Ok(stream);
         }
-        let connected = async { connect(self.addresses().await?).await };
-        connected.await.map_err(|e| Failure::new(ErrorKind::Connect, e.to_string()))
+        let connected = self.addresses.connect(user.global).await;
+        let stream = connected.map_err(|e| Failure::new(ErrorKind::Connect, e.to_string()))?;
+        self.tally.opened();
+        Ok(stream)
     }
 
-    async fn addresses(&self) -> io::Result<Arc<[SocketAddr]>> {
-        let look_up = async || Ok(lookup_host((self.host.as_str(), self.port)).await?.collect());
-        self.addresses.get_or_try_init(look_up).await.cloned()
+    /// The connections so far.
+    pub fn connections(&self) -> Connections {
+        self.tally.connections(Some(&self.addresses))
     }
-}
-
-async fn connect(addresses: Arc<[SocketAddr]>) -> io::Result<TcpStream> {
-    let stream = TcpStream::connect(&*addresses).await?;
-    stream.set_nodelay(true)?;
-    Ok(stream)
 }
 
 /// One user's connection, and what it uses again for each request.
 pub struct Link<'a> {
     shared: &'a Http1,
+    user: Number,
     /// There between two requests, unless it can't be used again: whoever gives up an exchange
     /// drops its stream with it.
     idle: Option<TcpStream>,
@@ -123,9 +121,9 @@ pub struct Link<'a> {
 }
 
 impl<'a> Link<'a> {
-    pub fn new(shared: &'a Http1) -> Self {
+    pub fn new(shared: &'a Http1, user: Number) -> Self {
         let (buffers, reader) = (Buffers::default(), Reader::default());
-        Self { shared, idle: None, buffers, index: 0, reader, least: Keep::default() }
+        Self { shared, user, idle: None, buffers, index: 0, reader, least: Keep::default() }
     }
 
     pub fn render(&mut self, index: usize, data: &mut Data) -> Result<(), RenderError> {
@@ -133,8 +131,8 @@ impl<'a> Link<'a> {
         self.shared.messages[index].render(data, &mut self.buffers)
     }
 
-    pub fn keep_beginnings(&mut self) {
-        self.least = Keep::Beginning;
+    pub fn keep_samples(&mut self) {
+        self.least = Keep::Sample;
     }
 
     pub fn received(&self) -> u64 {
@@ -147,10 +145,10 @@ impl<'a> Link<'a> {
         if headers {
             self.reader.keep_head();
         }
-        let stream = match self.idle.take().filter(is_quiet) {
-            Some(stream) => stream,
+        let (stream, is_new) = match self.idle.take().filter(is_quiet) {
+            Some(stream) => (stream, false),
             // Apart, so that users with a connection don't carry the memory for making one.
-            None => Box::pin(self.shared.connection()).await?,
+            None => (Box::pin(self.shared.connection(self.user)).await?, true),
         };
         let request = self.shared.messages[self.index].bytes(&self.buffers);
         let least = self.least;
@@ -162,6 +160,9 @@ impl<'a> Link<'a> {
             // `poll` is ready only with a whole answer.
             return Err(Failure::new(ErrorKind::Protocol, "half an answer"));
         };
+        if is_new {
+            self.shared.tally.speaks(self.reader.version());
+        }
         if keep_alive && sent {
             self.idle = Some(stream);
         }

@@ -27,6 +27,7 @@ pub struct Reader {
     no_body: bool,
     /// What of a head, a chunk's size or trailers has come, where the rest is still to come.
     pending: Vec<u8>,
+    version: &'static str,
     status: u16,
     keep_alive: bool,
     bytes: u64,
@@ -89,6 +90,11 @@ impl Reader {
     /// The head that was kept.
     pub fn head(&self) -> &[u8] {
         &self.head
+    }
+
+    /// The version of HTTP, once the head was read.
+    pub fn version(&self) -> &'static str {
+        self.version
     }
 
     /// The status, once the head was read.
@@ -209,6 +215,7 @@ impl Reader {
                 };
                 // 1xx comes before the answer; but after a 101 there is none.
                 if !(100..200).contains(&head.status) || head.status == 101 {
+                    self.version = head.version;
                     self.status = head.status;
                     self.keep_alive = head.keep_alive;
                     self.keep = keep(head.status);

@@ -1,48 +1,122 @@
-//! The client, as a scenario's `[http]` asks for it.
+//! Clients, as a scenario's `[http]` asks for them.
 
+use std::error::Error;
+use std::net::SocketAddr;
 use std::sync::Arc;
 
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::{Client, Proxy, redirect};
+use rustls::ClientConfig;
+use rustls::client::danger::ServerCertVerifier;
+use rustls::crypto::{CryptoProvider, aws_lc_rs};
+use rustls_platform_verifier::Verifier;
+use tokio::net::lookup_host;
 
-use super::cookies::OfTheUser;
+use super::counted::{Counted, Opened};
 use crate::engine::transport::USER_AGENT;
+use crate::engine::transport::addresses::Addresses;
 use crate::scenario::{Http, HttpVersion};
 
-/// A client without any connection yet. Proxies of the environment are not used: what is measured
-/// is the server that was named.
-///
-/// All that share it share its connection for HTTP/2; cookies are each user's own.
-pub(super) fn client(http: &Http, base_url: &str) -> Result<Client, reqwest::Error> {
-    let mut builder = Client::builder()
-        .user_agent(USER_AGENT)
-        .redirect(match http.redirects {
-            0 => redirect::Policy::none(),
-            most => redirect::Policy::limited(most as usize),
-        })
-        .retry(reqwest::retry::never())
-        .no_proxy()
-        .no_gzip()
-        .tcp_nodelay(true);
-    builder = match http.version {
-        HttpVersion::Http11 => builder.http1_only(),
-        // The TLS handshake offers both versions, and the server chooses.
-        HttpVersion::Http2 if base_url.starts_with("https://") => builder,
-        HttpVersion::Http2 => builder.http2_prior_knowledge(),
+/// Makes a client for each user. Clients that share a pool would open more connections than there
+/// are users: a request that waits for a new one takes whichever is free first, and the new one is
+/// opened all the same.
+pub(super) struct Clients {
+    http: Http,
+    is_tls: bool,
+    /// Made once: to read the system's certificates for each user would take 4 ms and 100 KB.
+    tls: ClientConfig,
+    addresses: Option<Arc<Addresses>>,
+}
+
+impl Clients {
+    /// Those that send to this URL.
+    pub fn new(
+        http: Http,
+        base_url: &str,
+        addresses: Option<Arc<Addresses>>,
+    ) -> Result<Self, String> {
+        let is_tls = base_url.starts_with("https://");
+        let tls = tls(http.version).map_err(|e| e.to_string())?;
+        Ok(Self { http, is_tls, tls, addresses })
+    }
+
+    /// A user's client, without any connection yet. Proxies of the environment are not used: what is
+    /// measured is the server that was named.
+    pub fn client(&self, user: u32, opened: Opened) -> Result<Client, reqwest::Error> {
+        let Self { http, is_tls, tls, addresses } = self;
+        let mut builder = Client::builder()
+            .user_agent(USER_AGENT)
+            .redirect(match http.redirects {
+                0 => redirect::Policy::none(),
+                most => redirect::Policy::limited(most as usize),
+            })
+            .retry(reqwest::retry::never())
+            .no_proxy()
+            .no_gzip()
+            .tcp_nodelay(true)
+            // A connection is the server's to close, as with `http1`.
+            .pool_idle_timeout(None)
+            .cookie_store(http.cookies)
+            .tls_backend_preconfigured(tls.clone())
+            .connector_layer(Counted(opened));
+        builder = match http.version {
+            HttpVersion::Http11 => builder.http1_only(),
+            // The TLS handshake offers both versions, and the server chooses.
+            HttpVersion::Http2 if *is_tls => builder,
+            HttpVersion::Http2 => builder.http2_prior_knowledge(),
+        };
+        if let Some(proxy) = &http.proxy {
+            builder = builder.proxy(Proxy::all(proxy)?);
+        }
+        if let Some(addresses) = addresses {
+            builder = builder.dns_resolver(Arc::new(OfUser { addresses: addresses.clone(), user }));
+        }
+        builder.build()
+    }
+}
+
+/// Certificates are held against those of the system, or of `SSL_CERT_FILE` and `SSL_CERT_DIR`, by
+/// the provider that `reqwest` takes.
+fn tls(version: HttpVersion) -> Result<ClientConfig, rustls::Error> {
+    let provider = CryptoProvider::get_default().cloned();
+    let provider = provider.unwrap_or_else(|| Arc::new(aws_lc_rs::default_provider()));
+    let verifier: Arc<dyn ServerCertVerifier> = Arc::new(Verifier::new(provider.clone())?);
+    let mut config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()?
+        .dangerous()
+        .with_custom_certificate_verifier(verifier)
+        .with_no_client_auth();
+    config.alpn_protocols = match version {
+        HttpVersion::Http11 => vec![b"http/1.1".to_vec()],
+        HttpVersion::Http2 => vec![b"h2".to_vec(), b"http/1.1".to_vec()],
     };
-    if http.cookies {
-        builder = builder.cookie_provider(Arc::new(OfTheUser));
+    Ok(config)
+}
+
+/// Gives the server's addresses, the user's own first. Where a redirect leads elsewhere, the system
+/// is asked.
+struct OfUser {
+    addresses: Arc<Addresses>,
+    user: u32,
+}
+
+impl Resolve for OfUser {
+    fn resolve(&self, name: Name) -> Resolving {
+        let (addresses, user) = (self.addresses.clone(), self.user);
+        Box::pin(async move {
+            let found: Vec<SocketAddr> = match name.as_str() == addresses.host() {
+                true => addresses.for_user(user).await?,
+                // The port is that of the URL.
+                false => lookup_host((name.as_str(), 0)).await?.collect(),
+            };
+            Ok::<Addrs, Box<dyn Error + Send + Sync>>(Box::new(found.into_iter()))
+        })
     }
-    if let Some(proxy) = &http.proxy {
-        builder = builder.proxy(Proxy::all(proxy)?);
-    }
-    builder.build()
 }
 
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
-    use std::error::Error;
-    use std::net::SocketAddr;
 
     use axum::Router;
     use axum::extract::{ConnectInfo, Path, Request};
@@ -50,12 +124,14 @@ mod tests {
     use axum::response::Redirect;
     use axum::routing::get;
     use reqwest::Version;
-    use reqwest::cookie::Jar;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     use tokio::net::TcpListener;
 
     use super::*;
-    use crate::engine::transport::reqwest::cookies::with_cookies;
+
+    fn client(http: &Http, base_url: &str) -> Result<Client, reqwest::Error> {
+        Clients::new(http.clone(), base_url, None).unwrap().client(0, Opened::default())
+    }
 
     /// A server that redirects from `/redirect/3` to `/redirect/2` and so on, that gives a cookie at
     /// `/give/NAME` and shows those it is sent at `/cookies`, and the version and the caller's
@@ -116,16 +192,15 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn users_of_one_client_keep_their_own_cookies() {
+    async fn users_keep_their_own_cookies() {
         let url = server().await;
-        let client = client(&Http { cookies: true, ..Http::default() }, &url).unwrap();
-        let [anna, bert] = [(), ()].map(|()| Arc::new(Jar::default()));
-        let get = |jar: &Arc<Jar>, path| with_cookies(jar.clone(), text(&client, &url, path));
-        tokio::join!(get(&anna, "/give/anna"), get(&bert, "/give/bert"));
-        assert_eq!(get(&anna, "/cookies").await, "user=anna");
-        assert_eq!(get(&bert, "/cookies").await, "user=bert");
-        get(&anna, "/give/clara").await;
-        assert_eq!(get(&anna, "/cookies").await, "user=clara");
+        let clients = Clients::new(Http { cookies: true, ..Http::default() }, &url, None).unwrap();
+        let [anna, bert] = [0, 1].map(|user| clients.client(user, Opened::default()).unwrap());
+        tokio::join!(text(&anna, &url, "/give/anna"), text(&bert, &url, "/give/bert"));
+        assert_eq!(text(&anna, &url, "/cookies").await, "user=anna");
+        assert_eq!(text(&bert, &url, "/cookies").await, "user=bert");
+        text(&anna, &url, "/give/clara").await;
+        assert_eq!(text(&anna, &url, "/cookies").await, "user=clara");
     }
 
     #[tokio::test]
@@ -133,8 +208,7 @@ mod tests {
         let url = server().await;
         let client =
             client(&Http { cookies: true, redirects: 1, ..Http::default() }, &url).unwrap();
-        let shown = with_cookies(Arc::default(), text(&client, &url, "/give/anna")).await;
-        assert_eq!(shown, "user=anna");
+        assert_eq!(text(&client, &url, "/give/anna").await, "user=anna");
     }
 
     #[tokio::test]

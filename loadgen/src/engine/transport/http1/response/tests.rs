@@ -4,7 +4,7 @@ use proptest::sample::Index;
 
 use super::*;
 use crate::engine::transport::http1::pieces::{Came, read_foreign, read_pieces};
-use crate::engine::transport::{BEGINNING, LONGEST_KEPT};
+use crate::engine::transport::{BEGINNING, LONGEST_KEPT, SAMPLE};
 
 /// A valid response as it is sent, and what must come of it.
 #[derive(Debug, Clone)]
@@ -77,7 +77,7 @@ fn split<'a>(bytes: &'a [u8], cuts: &[Index]) -> Vec<&'a [u8]> {
 }
 
 fn keep() -> impl Strategy<Value = Keep> {
-    prop_oneof![Just(Keep::Nothing), Just(Keep::Beginning), Just(Keep::All)]
+    prop_oneof![Just(Keep::Nothing), Just(Keep::Beginning), Just(Keep::Sample), Just(Keep::All)]
 }
 
 /// What must come of `sent`.
@@ -85,6 +85,7 @@ fn expected(sent: &Sent, keep: Keep) -> Came {
     let kept = match keep {
         Keep::Nothing => 0,
         Keep::Beginning => sent.body.len().min(BEGINNING),
+        Keep::Sample => sent.body.len().min(SAMPLE),
         Keep::All => sent.body.len(),
     };
     Came {

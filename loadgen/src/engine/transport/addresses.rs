@@ -1,0 +1,314 @@
+//! The addresses of the server's name: which user takes which, and how many connections each got.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use tokio::net::{TcpStream, lookup_host};
+use tokio::sync::OnceCell;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, timeout_at};
+use url::Url;
+
+use crate::measure::AddressRecord;
+
+/// How long an address is waited for before the next one is tried as well: the Connection Attempt
+/// Delay of RFC 8305, section 5.
+const ATTEMPT_DELAY: Duration = Duration::from_millis(250);
+
+/// How long the addresses are waited for where none of them answers.
+const CHECK_LIMIT: Duration = Duration::from_secs(3);
+
+/// Why an address was left for another that answered sooner.
+const TOO_LATE: &str = "no connection within 250 ms of another address's";
+
+/// The addresses of the server's name, in this process and round.
+pub struct Addresses {
+    host: String,
+    port: u16,
+    /// Looked up once, at the first connection: a look-up for each would measure the resolver.
+    places: OnceCell<Vec<Place>>,
+}
+
+/// One of the addresses.
+struct Place {
+    address: SocketAddr,
+    connections: AtomicU64,
+    failed: AtomicU64,
+    error: OnceLock<String>,
+    /// Whether it could not be connected to when others could: users take those.
+    is_out: AtomicBool,
+}
+
+impl Addresses {
+    /// Those of a URL's host; `None` where it has none.
+    pub fn of(url: &Url) -> Option<Self> {
+        let (host, port) = (url.host_str()?, url.port_or_known_default()?);
+        let host = host.trim_matches(['[', ']']).to_owned();
+        Some(Self { host, port, places: OnceCell::new() })
+    }
+
+    /// The name that they are looked up by.
+    pub fn host(&self) -> &str {
+        &self.host
+    }
+
+    /// Looks the name up, and tries each of several addresses, unless that was done.
+    pub async fn find(&self) -> io::Result<()> {
+        self.places().await.map(drop)
+    }
+
+    /// The addresses, those that the user of this number takes first. Users go round over those that
+    /// can be connected to.
+    pub async fn for_user(&self, user: u32) -> io::Result<Vec<SocketAddr>> {
+        Ok(order(self.places().await?, user).into_iter().map(|place| place.address).collect())
+    }
+
+    /// Connects a user: to its address, or, where that fails or takes long, to the next one as well
+    /// (RFC 8305).
+    pub async fn connect(&self, user: u32) -> io::Result<TcpStream> {
+        let places = self.places().await?;
+        let (stream, place) = match places.as_slice() {
+            [only] => (try_one(only).await?, only),
+            _ => try_each(&order(places, user)).await?,
+        };
+        place.connections.fetch_add(1, Ordering::Relaxed);
+        stream.set_nodelay(true)?;
+        Ok(stream)
+    }
+
+    /// Counts a connection that somebody else has made to this address.
+    pub fn connected(&self, address: SocketAddr) {
+        let mut places = self.places.get().into_iter().flatten();
+        if let Some(place) = places.find(|place| place.address == address) {
+            place.connections.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// What became of each.
+    pub fn records(&self) -> Vec<AddressRecord> {
+        let places = self.places.get().into_iter().flatten();
+        let record = |place: &Place| AddressRecord {
+            address: place.address.to_string(),
+            connections: place.connections.load(Ordering::Relaxed),
+            failed: place.failed.load(Ordering::Relaxed),
+            error: place.error.get().cloned(),
+        };
+        places.map(record).collect()
+    }
+
+    async fn places(&self) -> io::Result<&Vec<Place>> {
+        let find = async || {
+            let found = lookup_host((self.host.as_str(), self.port)).await?.collect();
+            let places: Vec<Place> = by_turns(found).into_iter().map(Place::new).collect();
+            if places.is_empty() {
+                return Err(io::Error::other("the server's name has no address"));
+            }
+            check(&places).await;
+            Ok(places)
+        };
+        self.places.get_or_try_init(find).await
+    }
+}
+
+impl Place {
+    fn new(address: SocketAddr) -> Self {
+        Self {
+            address,
+            connections: AtomicU64::new(0),
+            failed: AtomicU64::new(0),
+            error: OnceLock::new(),
+            is_out: AtomicBool::new(false),
+        }
+    }
+
+    fn has_failed(&self, error: &str) {
+        self.failed.fetch_add(1, Ordering::Relaxed);
+        let _ = self.error.set(error.to_owned());
+    }
+}
+
+/// IPv6 and IPv4 by turns, each once, beginning with the resolver's first (RFC 8305, section 4).
+fn by_turns(found: Vec<SocketAddr>) -> Vec<SocketAddr> {
+    let first_is_ipv6 = found.first().is_some_and(SocketAddr::is_ipv6);
+    let (mut one, mut other): (Vec<_>, Vec<_>) =
+        found.into_iter().partition(|address| address.is_ipv6() == first_is_ipv6);
+    one.reverse();
+    other.reverse();
+    let mut all: Vec<SocketAddr> = Vec::new();
+    while !(one.is_empty() && other.is_empty()) {
+        let two = [one.pop(), other.pop()];
+        all.extend(two.into_iter().flatten().filter(|new| !all.contains(new)).collect::<Vec<_>>());
+    }
+    all
+}
+
+/// Those that can be connected to, from the user's on, and then the others.
+fn order(places: &[Place], user: u32) -> Vec<&Place> {
+    let (out, mut usable): (Vec<&Place>, Vec<&Place>) =
+        places.iter().partition(|place| place.is_out.load(Ordering::Relaxed));
+    if !usable.is_empty() {
+        let first = user as usize % usable.len();
+        usable.rotate_left(first);
+    }
+    usable.extend(out);
+    usable
+}
+
+/// Connects once to each of several addresses, so that users are spread over those that can be
+/// connected to. Where none can, all stay: users find out for themselves.
+async fn check(places: &[Place]) {
+    if places.len() < 2 {
+        return;
+    }
+    let mut attempts = JoinSet::new();
+    for (index, place) in places.iter().enumerate() {
+        let address = place.address;
+        attempts.spawn(async move { (index, TcpStream::connect(address).await) });
+    }
+    let mut reached = vec![false; places.len()];
+    let mut told = vec![false; places.len()];
+    let mut deadline = Instant::now() + CHECK_LIMIT;
+    while let Ok(Some(Ok((index, connected)))) = timeout_at(deadline, attempts.join_next()).await {
+        told[index] = true;
+        match connected {
+            Ok(_) if reached.contains(&true) => reached[index] = true,
+            Ok(_) => {
+                reached[index] = true;
+                deadline = deadline.min(Instant::now() + ATTEMPT_DELAY);
+            }
+            Err(error) => places[index].has_failed(&error.to_string()),
+        }
+    }
+    for (index, place) in places.iter().enumerate() {
+        if !told[index] {
+            place.has_failed(TOO_LATE);
+        }
+        let is_out = reached.contains(&true) && !reached[index];
+        place.is_out.store(is_out, Ordering::Relaxed);
+    }
+}
+
+async fn try_one(place: &Place) -> io::Result<TcpStream> {
+    let connected = TcpStream::connect(place.address).await;
+    connected.inspect_err(|error| place.has_failed(&error.to_string()))
+}
+
+/// One after another: the next one when the last one has failed, or has taken so long that it may.
+async fn try_each<'a>(places: &[&'a Place]) -> io::Result<(TcpStream, &'a Place)> {
+    let mut waiting = places.iter().copied();
+    let mut attempts = JoinSet::new();
+    let mut under_way: Vec<&Place> = Vec::new();
+    let mut last = None;
+    loop {
+        let next = waiting.next();
+        if let Some(place) = next {
+            let address = place.address;
+            attempts.spawn(async move { (address, TcpStream::connect(address).await) });
+            under_way.push(place);
+        }
+        let ended = match next {
+            Some(_) => {
+                match timeout_at(Instant::now() + ATTEMPT_DELAY, attempts.join_next()).await {
+                    Ok(ended) => ended,
+                    Err(_) => continue,
+                }
+            }
+            None => attempts.join_next().await,
+        };
+        let Some(Ok((address, connected))) = ended else {
+            return Err(last.unwrap_or_else(|| io::ErrorKind::NotConnected.into()));
+        };
+        let Some(at) = under_way.iter().position(|place| place.address == address) else {
+            continue;
+        };
+        let place = under_way.remove(at);
+        match connected {
+            Ok(stream) => {
+                // Those that were tried before it, and said nothing yet.
+                under_way.iter().take(at).for_each(|slow| slow.has_failed(TOO_LATE));
+                return Ok((stream, place));
+            }
+            Err(error) => {
+                place.has_failed(&error.to_string());
+                last = Some(error);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{Ipv4Addr, Ipv6Addr};
+
+    use super::*;
+
+    fn addresses(places: Vec<SocketAddr>) -> Addresses {
+        let places = places.into_iter().map(Place::new).collect();
+        Addresses { host: "test".to_owned(), port: 1, places: OnceCell::new_with(Some(places)) }
+    }
+
+    fn local(port: u16) -> SocketAddr {
+        (Ipv4Addr::LOCALHOST, port).into()
+    }
+
+    #[test]
+    fn families_take_turns_and_no_address_comes_twice() {
+        let six = |n| SocketAddr::from((Ipv6Addr::from(n), 1));
+        let found = vec![six(1), six(2), six(1), local(1), local(2), local(3)];
+        let turns = [six(1), local(1), six(2), local(2), local(3)];
+        assert_eq!(by_turns(found), turns);
+        assert_eq!(by_turns(vec![local(2), local(2)]), [local(2)]);
+    }
+
+    #[tokio::test]
+    async fn users_go_round_over_the_addresses() {
+        let all = addresses((1..=3).map(local).collect());
+        for (user, ports) in [(0, [1, 2, 3]), (1, [2, 3, 1]), (5, [3, 1, 2])] {
+            assert_eq!(all.for_user(user).await.unwrap(), ports.map(local));
+        }
+    }
+
+    #[tokio::test]
+    async fn an_address_that_refuses_is_told_of_and_its_users_take_the_next() {
+        let here = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let all = addresses(vec![here, listener.local_addr().unwrap()]);
+        // Both before the addresses were checked and afterwards.
+        let began = Instant::now();
+        all.connect(0).await.unwrap();
+        check(all.places.get().unwrap()).await;
+        all.connect(0).await.unwrap();
+        all.connect(1).await.unwrap();
+        assert!(began.elapsed() < ATTEMPT_DELAY, "it is refused at once");
+        let [refused, open] = &all.records()[..] else { panic!() };
+        assert_eq!((refused.connections, refused.failed), (0, 2));
+        assert!(refused.error.as_ref().unwrap().contains("refused"), "{refused:?}");
+        assert_eq!((open.connections, open.failed, &open.error), (3, 0, &None));
+    }
+
+    /// A listener whose backlog is full answers no further handshake: Linux drops it.
+    #[cfg(target_os = "linux")]
+    #[tokio::test]
+    async fn an_address_that_says_nothing_holds_nobody_up_for_long() {
+        let socket = tokio::net::TcpSocket::new_v4().unwrap();
+        socket.bind(local(0)).unwrap();
+        let silent = socket.listen(0).unwrap();
+        let full = TcpStream::connect(silent.local_addr().unwrap()).await.unwrap();
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let all = addresses(vec![silent.local_addr().unwrap(), listener.local_addr().unwrap()]);
+        let began = Instant::now();
+        all.connect(0).await.unwrap();
+        assert!(
+            (ATTEMPT_DELAY..2 * ATTEMPT_DELAY + Duration::from_secs(1)).contains(&began.elapsed())
+        );
+        check(all.places.get().unwrap()).await;
+        assert_eq!(all.for_user(0).await.unwrap()[0], listener.local_addr().unwrap());
+        let records = all.records();
+        assert_eq!(records[0].error.as_deref(), Some(TOO_LATE));
+        assert_eq!((records[0].connections, records[1].connections), (0, 1));
+        drop((silent, full));
+    }
+}

@@ -1,0 +1,75 @@
+//! Counts the connections that a client opens.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll};
+
+use tower_layer::Layer;
+use tower_service::Service;
+
+use crate::engine::transport::tally::Tally;
+
+/// How many connections one client has opened.
+#[derive(Clone, Default)]
+pub struct Opened {
+    count: Arc<AtomicU64>,
+    /// Those of all clients.
+    tally: Arc<Tally>,
+}
+
+impl Opened {
+    /// None yet; those that come are in this tally, too.
+    pub fn new(tally: Arc<Tally>) -> Self {
+        Self { count: Arc::default(), tally }
+    }
+
+    /// How many there were.
+    pub fn count(&self) -> u64 {
+        self.count.load(Ordering::Relaxed)
+    }
+
+    fn one_more(&self) {
+        self.count.fetch_add(1, Ordering::Relaxed);
+        self.tally.opened();
+    }
+}
+
+/// Around a client's connector.
+#[derive(Clone)]
+pub struct Counted(pub Opened);
+
+impl<S> Layer<S> for Counted {
+    type Service = Connector<S>;
+
+    fn layer(&self, inner: S) -> Connector<S> {
+        Connector { inner, opened: self.0.clone() }
+    }
+}
+
+/// A connector whose connections are counted.
+#[derive(Clone)]
+pub struct Connector<S> {
+    inner: S,
+    opened: Opened,
+}
+
+impl<S, R> Service<R> for Connector<S>
+where
+    S: Service<R>,
+    S::Future: Send + 'static,
+{
+    type Response = S::Response;
+    type Error = S::Error;
+    type Future = Pin<Box<dyn Future<Output = Result<S::Response, S::Error>> + Send>>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.inner.poll_ready(context)
+    }
+
+    fn call(&mut self, request: R) -> Self::Future {
+        let (connecting, opened) = (self.inner.call(request), self.opened.clone());
+        Box::pin(async move { connecting.await.inspect(|_| opened.one_more()) })
+    }
+}

@@ -1,0 +1,86 @@
+//! The connections over which a round's requests went.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
+use serde::{Deserialize, Serialize};
+
+/// The connections of one round, from the first user's start to the last one's end.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Connections {
+    /// All that were opened.
+    pub opened: u64,
+    /// Those over which an answer came, by the HTTP version of the first one: `HTTP/1.1`.
+    pub versions: BTreeMap<String, u64>,
+    /// The addresses of the server's name; empty where a proxy looks it up.
+    pub addresses: Vec<AddressRecord>,
+}
+
+/// One of the addresses of the server's name.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AddressRecord {
+    /// The address and the port.
+    pub address: String,
+    /// The connections to it over which requests went.
+    pub connections: u64,
+    /// How often it could not be connected to.
+    pub failed: u64,
+    /// Why not, the first time.
+    pub error: Option<String>,
+}
+
+impl Connections {
+    /// Adds those of another process, or round. Sums end at the largest number: they may come from
+    /// the network.
+    pub fn merge(&mut self, other: &Self) {
+        self.opened = self.opened.saturating_add(other.opened);
+        for (version, n) in &other.versions {
+            match self.versions.entry(version.clone()) {
+                Entry::Vacant(free) => drop(free.insert(*n)),
+                Entry::Occupied(mut ours) => *ours.get_mut() = ours.get().saturating_add(*n),
+            }
+        }
+        for theirs in &other.addresses {
+            match self.addresses.iter_mut().find(|ours| ours.address == theirs.address) {
+                None => self.addresses.push(theirs.clone()),
+                Some(ours) => {
+                    ours.connections = ours.connections.saturating_add(theirs.connections);
+                    ours.failed = ours.failed.saturating_add(theirs.failed);
+                    ours.error = ours.error.take().or_else(|| theirs.error.clone());
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(address: &str, connections: u64, error: Option<&str>) -> Connections {
+        let error = error.map(str::to_owned);
+        let failed = u64::from(error.is_some());
+        Connections {
+            opened: connections,
+            versions: BTreeMap::from([("HTTP/1.1".to_owned(), connections)]),
+            addresses: vec![AddressRecord {
+                address: address.to_owned(),
+                connections,
+                failed,
+                error,
+            }],
+        }
+    }
+
+    #[test]
+    fn connections_of_processes_add_up() {
+        let mut all = Connections::default();
+        for one in [of("a:1", 3, None), of("b:1", 0, Some("refused")), of("a:1", u64::MAX, None)] {
+            all.merge(&one);
+        }
+        let [a, b] = &all.addresses[..] else { panic!("{all:?}") };
+        assert_eq!((all.opened, all.versions["HTTP/1.1"]), (u64::MAX, u64::MAX));
+        assert_eq!((a.connections, a.failed), (u64::MAX, 0));
+        assert_eq!((b.connections, b.failed, b.error.as_deref()), (0, 1, Some("refused")));
+    }
+}

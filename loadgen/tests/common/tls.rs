@@ -1,0 +1,110 @@
+//! A server behind TLS, whose certificate no authority but its own has signed.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use axum::Router;
+use axum::extract::Request;
+use axum::routing::get;
+use axum::serve::Listener;
+use rcgen::generate_simple_self_signed;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::mpsc;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::ServerConfig;
+use tokio_rustls::rustls::crypto::ring;
+use tokio_rustls::rustls::pki_types::PrivateKeyDer;
+use tokio_rustls::server::TlsStream;
+
+/// A server that answers `GET /` over TLS.
+pub struct Tls {
+    pub url: String,
+    /// The certificate, for `SSL_CERT_FILE`.
+    pub certificate: String,
+    accepted: Arc<AtomicUsize>,
+    versions: Arc<Mutex<BTreeSet<String>>>,
+}
+
+impl Tls {
+    /// A server that offers these protocols in its handshake (ALPN), such as `h2`.
+    pub async fn start(protocols: &[&str]) -> Self {
+        let key = generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+        let private = PrivateKeyDer::try_from(key.signing_key.serialize_der()).unwrap();
+        let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_no_client_auth();
+        let mut config = config.with_single_cert(vec![key.cert.der().clone()], private).unwrap();
+        config.alpn_protocols = protocols.iter().map(|name| name.as_bytes().to_vec()).collect();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let accepted = Arc::new(AtomicUsize::new(0));
+        let (sender, streams) = mpsc::channel(64);
+        tokio::spawn(accept(listener, config.into(), accepted.clone(), sender));
+        let versions = Arc::new(Mutex::new(BTreeSet::new()));
+        let seen = versions.clone();
+        let answer = async move |request: Request| {
+            seen.lock().unwrap().insert(format!("{:?}", request.version()));
+            "hello"
+        };
+        let app = Router::new().route("/", get(answer));
+        let listener = Accepted { streams, address };
+        tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
+        let url = format!("https://localhost:{}", address.port());
+        Self { url, certificate: key.cert.pem(), accepted, versions }
+    }
+
+    /// How many connections it has accepted.
+    pub fn connections(&self) -> usize {
+        self.accepted.load(Ordering::SeqCst)
+    }
+
+    /// The versions of HTTP that its requests had.
+    pub fn versions(&self) -> BTreeSet<String> {
+        self.versions.lock().unwrap().clone()
+    }
+}
+
+/// Shakes hands with each caller in a task of its own.
+async fn accept(
+    listener: TcpListener,
+    config: Arc<ServerConfig>,
+    accepted: Arc<AtomicUsize>,
+    sender: mpsc::Sender<(TlsStream<TcpStream>, SocketAddr)>,
+) {
+    let acceptor = TlsAcceptor::from(config);
+    while let Ok((stream, peer)) = listener.accept().await {
+        accepted.fetch_add(1, Ordering::SeqCst);
+        let (acceptor, sender) = (acceptor.clone(), sender.clone());
+        tokio::spawn(async move {
+            if let Ok(stream) = acceptor.accept(stream).await {
+                let _ = sender.send((stream, peer)).await;
+            }
+        });
+    }
+}
+
+/// The callers that have shaken hands.
+struct Accepted {
+    streams: mpsc::Receiver<(TlsStream<TcpStream>, SocketAddr)>,
+    address: SocketAddr,
+}
+
+impl Listener for Accepted {
+    type Io = TlsStream<TcpStream>;
+    type Addr = SocketAddr;
+
+    async fn accept(&mut self) -> (Self::Io, Self::Addr) {
+        match self.streams.recv().await {
+            Some(stream) => stream,
+            None => std::future::pending().await,
+        }
+    }
+
+    fn local_addr(&self) -> io::Result<SocketAddr> {
+        Ok(self.address)
+    }
+}
