@@ -2,12 +2,14 @@
 //! machines.
 
 mod comparable;
+mod sent;
 mod unlike;
 
 use std::collections::BTreeMap;
 
 pub use comparable::Comparable;
 use comparable::Measured;
+pub use sent::SentUnlike;
 use serde::{Deserialize, Serialize};
 pub use unlike::Unlike;
 
@@ -37,6 +39,14 @@ pub struct RunsRecord {
     pub absent: Vec<Absent>,
     /// What differs between the runs besides what was measured.
     pub unlike: Vec<Unlike>,
+    /// The targets that were not sent in a later run what they were in the first: these are not
+    /// compared.
+    #[serde(default)]
+    pub sent_unlike: Vec<SentUnlike>,
+    /// The later runs of which it is not known whether they sent the same, as they or the first were
+    /// saved by an earlier version.
+    #[serde(default)]
+    pub sent_unknown: Vec<String>,
     /// The greatest loss that is no regression, in %, where one was named.
     pub limit_percent: Option<f64>,
     /// The targets that lost more than that.
@@ -152,13 +162,17 @@ impl RunsRecord {
         if all.is_empty() {
             return Err(NotComparable::NothingInCommon(first.run.name.clone()));
         }
+        let sent_unlike = sent_unlike(&names, first, others);
+        let unknown = others.iter().filter(|other| !sent::is_known(first, other));
         Ok(Self {
             schema: COMPARE_SCHEMA.to_owned(),
             runs: runs.iter().map(|it| it.run.clone()).collect(),
-            comparison: comparison(&all, first),
+            comparison: comparison(&all, first, &sent_unlike),
             targets: all.iter().map(|it| it.target.clone()).collect(),
             absent: names.iter().flat_map(|name| absent(name, first, others)).collect(),
             unlike: unlike(runs, &names),
+            sent_unlike,
+            sent_unknown: unknown.map(|other| other.run.name.clone()).collect(),
             limit_percent: None,
             regressions: Vec::new(),
             unjudged: Vec::new(),
@@ -226,6 +240,9 @@ impl RunsRecord {
     /// Why a later run's target is not compared with that of the first.
     #[must_use]
     pub fn why_not(&self, later: &ComparedTarget) -> String {
+        if let Some(unlike) = self.sent_unlike.iter().find(|it| it.is_of(later)) {
+            return format!("it was not sent the same: {}", unlike.what.join(", "));
+        }
         let first = self.in_first(later);
         let lacking = [Some(later), first].into_iter().flatten().find_map(|one| {
             let lack = self.comparison.lacking.get(&one.name)?;
@@ -279,13 +296,33 @@ fn names(runs: &[Comparable]) -> Vec<&str> {
     names
 }
 
-/// Each with the same target in the first run, and with nobody else.
-fn comparison(all: &[&Measured], first: &Comparable) -> Comparison {
+/// The targets of later runs that were not sent what they were in the first.
+fn sent_unlike(names: &[&str], first: &Comparable, others: &[Comparable]) -> Vec<SentUnlike> {
+    let mut all = Vec::new();
+    for (name, other) in names.iter().flat_map(|name| others.iter().map(move |it| (name, it))) {
+        let (Some(before), Some(after)) = (first.target(name), other.target(name)) else {
+            continue;
+        };
+        let what = sent::unlike((first, before), (other, after));
+        if !what.is_empty() {
+            let (target, run) = ((*name).to_owned(), other.run.name.clone());
+            all.push(SentUnlike { target, run, what });
+        }
+    }
+    all
+}
+
+/// Each with the same target in the first run, if it was sent the same, and with nobody else.
+fn comparison(all: &[&Measured], first: &Comparable, sent_unlike: &[SentUnlike]) -> Comparison {
     let place = |name: &str| all.iter().map(|it| &it.target).find(|it| it.name == name);
     let are_compared = |pair: &Pair| match (place(&pair.better), place(&pair.worse)) {
         (Some(one), Some(other)) => {
             let is_first = |it: &ComparedTarget| it.run == first.run.name;
-            one.target == other.target && is_first(one) != is_first(other)
+            let is_alike = |it: &ComparedTarget| !sent_unlike.iter().any(|unlike| unlike.is_of(it));
+            one.target == other.target
+                && is_first(one) != is_first(other)
+                && is_alike(one)
+                && is_alike(other)
         }
         _ => false,
     };

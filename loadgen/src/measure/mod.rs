@@ -26,6 +26,7 @@ mod recorder;
 mod resources;
 mod rows;
 mod seconds;
+mod sent;
 mod series;
 mod statistics;
 mod strain;
@@ -36,7 +37,7 @@ mod verdict;
 
 pub use across::{
     Absent, COMPARE_SCHEMA, Comparable, ComparedRun, ComparedTarget, NotComparable, Regression,
-    RunsRecord, Unlike,
+    RunsRecord, SentUnlike, Unlike,
 };
 pub use body_sizes::BodySizes;
 pub use capacity::{
@@ -61,6 +62,7 @@ pub use resources::{
 };
 pub use rows::{RowsRecord, RowsUsed, Used};
 pub use seconds::{SecondRecord, StepSeconds, Told};
+pub use sent::{SENT_FORM, SentRecord};
 pub use series::{GrowingSeries, Interval, Series, Snapshot};
 pub use statistics::FEWEST_ROUNDS;
 pub use strain::{LATE, Pulse, Strain};

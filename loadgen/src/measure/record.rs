@@ -15,6 +15,7 @@ use super::proof::ProofRecord;
 use super::resources::{LimitsRecord, MachineRecord, ResourceRecord};
 use super::rows::RowsRecord;
 use super::seconds::{SecondRecord, StepSeconds};
+use super::sent::SentRecord;
 use super::summary::{LatencySummary, Summary};
 use super::verdict::Verdict;
 
@@ -39,6 +40,9 @@ pub struct RunRecord {
     pub environment: Environment,
     /// The load that each round put on its target.
     pub load: LoadRecord,
+    /// Digests of what was sent; `None` in records of earlier versions.
+    #[serde(default)]
+    pub sent: Option<SentRecord>,
     /// The targets, in the order in which they were named.
     pub targets: Vec<TargetRecord>,
     /// The targets in order; `None` for a server that was running already, unless it was measured
@@ -208,6 +212,10 @@ pub struct TargetRecord {
     pub users: u32,
     /// Where it answered.
     pub url: String,
+    /// What carried the requests: `http1`, `reqwest` or `reqwest with TLS`; `None` in records of earlier
+    /// versions.
+    #[serde(default)]
+    pub transport: Option<String>,
     /// What it is, and how it differs from the others.
     pub server: ServerRecord,
     /// All rounds together, by step. What users send when they stop comes after the hold: it is in

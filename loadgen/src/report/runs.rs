@@ -273,6 +273,10 @@ fn warnings(record: &RunsRecord) -> Vec<String> {
     });
     let absent =
         record.absent.iter().map(|it| format!("{}: {} was not measured", it.run, it.target));
-    let all = [INTERLEAVED.to_owned()].into_iter().chain(unlike).chain(verdicts);
+    let first = names.first().copied().unwrap_or_default();
+    let unknown = record.sent_unknown.iter().map(|run| {
+        format!("whether {run} sent the same as {first} is unknown: not both were saved by a version that tells")
+    });
+    let all = [INTERLEAVED.to_owned()].into_iter().chain(unknown).chain(unlike).chain(verdicts);
     all.chain(cut).chain(absent).collect()
 }

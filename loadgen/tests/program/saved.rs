@@ -152,3 +152,51 @@ async fn too_few_rounds_pass_no_gate() {
     let one = project.run(&["compare", "before"]);
     assert_eq!(one.code, Some(2), "{}", one.said());
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn runs_that_sent_something_else_are_not_compared() {
+    let server = Counting::start().await;
+    let project = Project::real();
+    let run = |out: &str, scenario: &str| {
+        let project = &project;
+        std::fs::write(project.path("s.toml"), scenario).unwrap();
+        let out = format!("--out={out}");
+        let fixed = ["-s=s.toml", "--rounds=5", "--duration=100ms", "--warmup=0s", "--users=2"];
+        let arguments = [&fixed[..], &["--url", &server.url, &out]].concat();
+        let finished = tokio::task::block_in_place(|| project.run(&arguments));
+        assert_eq!(finished.code, Some(0), "{}", finished.said());
+    };
+    let scenario =
+        "[[step]]\nname = \"a\"\nget = \"/status/200\"\nheaders = { authorization = \"a\" }\n";
+    run("before", scenario);
+    run("same", &scenario.replace("\"a\" }", "\"b\" }"));
+    run("path", &scenario.replace("/status/200", "/status/201"));
+    run("transport", &format!("http = {{ transport = \"reqwest\" }}\n{scenario}"));
+    let gate = |later: &str| {
+        tokio::task::block_in_place(|| {
+            project.run(&["compare", "before", later, "--fail-on-regression=99%"])
+        })
+    };
+    assert_eq!(gate("same").code, Some(0), "{}", gate("same").said());
+    for (later, what) in [
+        ("path", "it was not sent the same: another path of step \"a\""),
+        ("transport", "it was not sent the same: another transport (reqwest, not http1)"),
+    ] {
+        let refused = gate(later);
+        assert_eq!(refused.code, Some(1), "{}", refused.said());
+        // As long lines are broken.
+        let joined = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let said = joined(&refused.stdout);
+        assert!(said.contains(&format!("{later} and before are not compared: {what}")), "{said}");
+        assert!(joined(&refused.stderr).contains("can't be judged"), "{}", refused.stderr);
+    }
+    // A record of an earlier version does not tell.
+    changed(&project, "old", |record| drop(record.as_object_mut().unwrap().remove("sent")));
+    let unknown = gate("old");
+    assert_eq!(unknown.code, Some(0), "{}", unknown.said());
+    assert!(
+        unknown.stdout.contains("whether old sent the same as before is unknown"),
+        "{}",
+        unknown.stdout
+    );
+}

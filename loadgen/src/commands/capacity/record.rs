@@ -6,6 +6,7 @@ use super::Quest;
 use super::rounds::{OfTarget, Searched};
 use crate::commands::Exit;
 use crate::commands::run::record::{command_line, server};
+use crate::commands::run::sent::{sent, transport};
 use crate::lab::Lab;
 use crate::measure::{
     CAPACITY_SCHEMA, Capacity, CapacityRecord, CapacityTarget, Degraded, Environment, SearchRecord,
@@ -41,6 +42,7 @@ pub fn record(quest: &Quest, searched: &Searched, context: Context<'_>) -> Capac
         command: command_line(),
         environment: context.environment,
         search: search(quest),
+        sent: Some(sent(&quest.job.scenario)),
         comparison: compare_capacities(&targets),
         targets,
         degraded: failed
@@ -60,6 +62,8 @@ fn target(
     CapacityTarget {
         name,
         url: of.url.clone(),
+        transport: Some(transport(&quest.job.scenario, &of.url)),
+        connections: Some(of.connections.clone()),
         server: server(&quest.job, index, lab),
         capacity: Capacity::of(&of.rounds),
         knee: knee(&curve).cloned(),

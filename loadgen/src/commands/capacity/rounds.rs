@@ -18,8 +18,8 @@ use crate::commands::{Exit, Failure};
 use crate::engine::Plan;
 use crate::lab::Target;
 use crate::measure::{
-    Bottleneck, Calibration, CapacityRound, Environment, Judgement, Latencies, Search, TrialRecord,
-    Tried,
+    Bottleneck, Calibration, CapacityRound, Connections, Environment, Judgement, Latencies, Search,
+    TrialRecord, Tried,
 };
 use crate::report::rate;
 use crate::scenario::{Model, Open, Until};
@@ -48,6 +48,8 @@ pub struct OfTarget {
     pub rounds: Vec<CapacityRound>,
     /// In the order in which they ran.
     pub trials: Vec<Tried>,
+    /// The connections of all of them.
+    pub connections: Connections,
 }
 
 impl Searched {
@@ -207,6 +209,7 @@ impl<'q, 's, 'a> Rounds<'q, 's, 'a> {
     /// so that no trial begins with what another has left waiting.
     async fn trial(&mut self, rate_per_s: f64, up: &mut Up) -> Result<Judgement, Stopped> {
         let round = self.measure(rate_per_s, up).await?;
+        let connections = round.yielded.connections.clone();
         let (tried, judgement) = self.judge(rate_per_s, round, up);
         if !tried.record.passed {
             let why = tried.record.reasons.join("; ");
@@ -214,6 +217,7 @@ impl<'q, 's, 'a> Rounds<'q, 's, 'a> {
         }
         let of = &mut self.searched.targets[up.target];
         of.url.clone_from(&up.url);
+        of.connections.merge(&connections);
         of.trials.push(tried);
         if judgement != Judgement::Passed
             && let Some(running) = up.running.take()

@@ -21,6 +21,7 @@ pub(super) mod order;
 mod proof;
 pub(super) mod record;
 mod resources;
+pub(super) mod sent;
 pub(super) mod session;
 mod shown;
 pub(super) mod stdout;

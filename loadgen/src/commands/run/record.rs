@@ -12,6 +12,7 @@ use super::matrix::Contender;
 use super::measured::{Measured, Round, held};
 use super::proof::proofs;
 use super::resources::{cpu_over_rounds, others, resources};
+use super::sent::{sent, transport};
 use super::steps::{by_step, counters, together, with_cut};
 use super::{thresholds, verdicts};
 use crate::lab::Lab;
@@ -62,6 +63,7 @@ pub fn build(job: &Job, measured: &Measured, context: Context<'_>) -> RunRecord 
         seed: job.seed,
         command: command_line(),
         environment: context.environment,
+        sent: Some(sent(&job.scenario)),
         comparison: comparison::of(job, &load, &targets),
         load,
         thresholds,
@@ -147,10 +149,12 @@ fn pool(
     let thresholds = thresholds::judge(&contender.name, &job.scenario.thresholds, steps, &scored);
     let rounds_recorded: Vec<RoundRecord> =
         rounds.measured.iter().map(|round| round_record(steps, round, rounds)).collect();
+    let url = rounds.measured.last().map(|round| &round.url);
     let changed = rounds.measured.iter().any(|round| !round.changes.is_empty());
     let record = TargetRecord {
         latency_over_rounds_us: over_rounds(&rounds_recorded),
-        url: rounds.measured.last().map(|round| round.url.clone()).unwrap_or_default(),
+        transport: url.map(|url| transport(&job.scenario, url)),
+        url: url.cloned().unwrap_or_default(),
         server,
         steps: summaries,
         latency_histograms: by_name(steps, by_row.into_iter().map(|c| c.answered.into())),

@@ -8,8 +8,10 @@ use super::unlike::Leaves;
 use super::{ComparedRun, ComparedTarget};
 use crate::measure::capacity::{CapacityRecord, CapacityTarget, SearchRecord};
 use crate::measure::compare::{ByRound, Lack, RankedBy};
+use crate::measure::connections::Connections;
 use crate::measure::figures::{rates, requests_per_cpu_s, speeds};
 use crate::measure::record::{Bottleneck, FailedBy, RunRecord, TargetRecord};
+use crate::measure::sent::SentRecord;
 use crate::measure::verdict::{Verdict, VerdictKind};
 
 /// A saved result, by a name of its own.
@@ -20,6 +22,8 @@ pub struct Comparable {
     pub(super) targets: Vec<Measured>,
     /// All that should be the same in others.
     pub(super) leaves: Leaves,
+    /// What was sent, where it tells.
+    pub(super) sent: Option<SentRecord>,
 }
 
 /// One of its targets.
@@ -34,6 +38,10 @@ pub(super) struct Measured {
     pub per_cpu_s: ByRound,
     /// Who limited it, where that was not the target: such figures are compared with nothing.
     pub limited: Option<Lack>,
+    /// What carried the requests, where the record tells.
+    pub transport: Option<String>,
+    /// The versions of HTTP that were spoken, where the record tells.
+    pub versions: Option<BTreeSet<String>>,
 }
 
 impl Comparable {
@@ -64,6 +72,7 @@ impl Comparable {
             ranked_by: if is_open { RankedBy::Speed } else { RankedBy::Answers },
             targets: record.targets.iter().map(|it| Measured::in_run(name, it, record)).collect(),
             leaves,
+            sent: record.sent.clone(),
         }
     }
 
@@ -88,6 +97,7 @@ impl Comparable {
             ranked_by: RankedBy::Capacity,
             targets: record.targets.iter().map(|it| Measured::in_search(name, it)).collect(),
             leaves,
+            sent: record.sent.clone(),
         }
     }
 }
@@ -131,6 +141,8 @@ impl Measured {
             speeds: speeds(&record.rounds, &all.load),
             per_cpu_s: requests_per_cpu_s(&record.rounds, &all.load),
             limited: limited(record, all),
+            transport: record.transport.clone(),
+            versions: versions(record.rounds.iter().map(|round| round.connections.as_ref())),
         }
     }
 
@@ -154,6 +166,8 @@ impl Measured {
             speeds: Err(Lack::OnlyABound),
             per_cpu_s: ByRound::new(),
             limited: None,
+            transport: record.transport.clone(),
+            versions: versions(std::iter::once(record.connections.as_ref())),
         }
     }
 }
@@ -188,4 +202,13 @@ fn failed(target: &TargetRecord, run: &RunRecord) -> Vec<String> {
 
 fn verdicts<'a>(target: &'a TargetRecord, run: &'a RunRecord) -> impl Iterator<Item = &'a Verdict> {
     run.verdicts.iter().filter(|it| it.target.as_ref() == Some(&target.name))
+}
+
+/// The versions of HTTP that were spoken; `None` where a round doesn't tell, or nothing was answered.
+fn versions<'a>(rounds: impl Iterator<Item = Option<&'a Connections>>) -> Option<BTreeSet<String>> {
+    let mut all = BTreeSet::new();
+    for round in rounds {
+        all.extend(round?.versions.keys().cloned());
+    }
+    (!all.is_empty()).then_some(all)
 }

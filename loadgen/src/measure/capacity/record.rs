@@ -10,8 +10,10 @@ use serde::{Deserialize, Serialize};
 
 use super::curve::CurvePoint;
 use crate::measure::compare::{Comparison, compare};
+use crate::measure::connections::Connections;
 use crate::measure::record::{Bottleneck, Degraded, Environment, ServerRecord, drain_s};
 use crate::measure::resources::ResourceRecord;
+use crate::measure::sent::SentRecord;
 use crate::measure::statistics::Sample;
 use crate::measure::summary::Summary;
 
@@ -37,6 +39,9 @@ pub struct CapacityRecord {
     pub environment: Environment,
     /// How it was searched.
     pub search: SearchRecord,
+    /// Digests of what was sent; `None` in records of earlier versions.
+    #[serde(default)]
+    pub sent: Option<SentRecord>,
     /// The targets, in the order in which they were named; those of which there is anything.
     pub targets: Vec<CapacityTarget>,
     /// The targets whose capacity was found, in order; `None` where there are not two of them.
@@ -84,6 +89,12 @@ pub struct CapacityTarget {
     pub name: String,
     /// Where it answered.
     pub url: String,
+    /// What carried the requests, as in a run.
+    #[serde(default)]
+    pub transport: Option<String>,
+    /// The connections that were opened, all trials together; `None` in records of earlier versions.
+    #[serde(default)]
+    pub connections: Option<Connections>,
     /// What it is, and how it differs from the others.
     pub server: ServerRecord,
     /// All rounds together.

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use loadgen::measure::{
     Bound, CAPACITY_SCHEMA, Capacity, CapacityRecord, CapacityRound, CapacityTarget, Counts,
-    Environment, ResourceRecord, SearchRecord, ServerRecord, Summary, TrialRecord, Tried,
-    compare_capacities, curve, knee,
+    Environment, ResourceRecord, SearchRecord, SentRecord, ServerRecord, Summary, TrialRecord,
+    Tried, compare_capacities, curve, knee,
 };
 use loadgen::report::capacity;
 
@@ -33,6 +33,7 @@ pub fn record(runtime: &str, targets: Vec<CapacityTarget>) -> CapacityRecord {
             rounds: u32::try_from(targets[0].rounds.len()).unwrap(),
             workers: 0,
         },
+        sent: Some(SentRecord::default()),
         comparison: compare_capacities(&targets),
         targets,
         degraded: None,
@@ -95,6 +96,8 @@ pub fn target(name: &str, rounds: &[f64], bound: Bound, lab: bool) -> CapacityTa
     CapacityTarget {
         name: name.to_owned(),
         url: "http://127.0.0.1:8000".to_owned(),
+        transport: Some("http1".to_owned()),
+        connections: None,
         server: if lab { server } else { ServerRecord::default() },
         capacity: Capacity::of(&rounds),
         knee: knee(&curve).cloned(),

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use loadgen::measure::{
     BodySizes, Claimed, Environment, FailedBy, Latencies, LatencyOverRounds, LatencySummary,
-    LoadRecord, ProofRecord, ResourceRecord, RoundRecord, RunRecord, SCHEMA, ServerRecord, Summary,
-    TargetRecord, ThresholdRecord, compare,
+    LoadRecord, ProofRecord, ResourceRecord, RoundRecord, RunRecord, SCHEMA, SentRecord,
+    ServerRecord, Summary, TargetRecord, ThresholdRecord, compare,
 };
 
 /// A record of these targets, compared, of as many rounds as the first has.
@@ -40,6 +40,7 @@ pub fn record(targets: Vec<TargetRecord>) -> RunRecord {
             rounds: u32::try_from(targets[0].rounds.len()).unwrap(),
             workers: 4,
         },
+        sent: Some(SentRecord::default()),
         comparison: Some(compare(&rates)),
         targets,
         thresholds: Vec::new(),
@@ -69,6 +70,7 @@ pub fn target(name: &str, rates: &[f64]) -> TargetRecord {
         target: name.to_owned(),
         users: 100,
         url: "http://127.0.0.1:8000".to_owned(),
+        transport: Some("http1".to_owned()),
         server: ServerRecord::default(),
         steps: vec![summary("step", mean)],
         total: summary("all", mean),

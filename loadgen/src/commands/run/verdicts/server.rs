@@ -79,6 +79,7 @@ mod tests {
             target: "sanic".to_owned(),
             users: 1,
             url: String::new(),
+            transport: None,
             server: ServerRecord { workers, ..ServerRecord::default() },
             steps: Vec::new(),
             total: Summary::default(),
