@@ -41,7 +41,7 @@ pub use plan::{Plan, Share};
 #[cfg(fuzzing)]
 pub use transport::read_foreign;
 pub use trial::{Came, Tried, try_steps};
-pub use verify::{Mismatch, VerifyError, verify};
+pub use verify::{Mismatch, Verified, VerifyError, verify};
 
 /// What a request passes through, for the benches, which time it part by part. No interface of the
 /// crate's: it changes as these parts do.

@@ -6,7 +6,7 @@ use miette::Diagnostic;
 use thiserror::Error;
 
 use super::plan::Plan;
-use super::trial::{Tried, try_steps};
+use super::trial::{Came, Tried, try_steps};
 use crate::scenario::Step;
 
 /// What a server answered in place of what a step expects.
@@ -42,14 +42,23 @@ pub enum VerifyError {
     Client(String),
 }
 
-/// Sends each step of the plan once, in order, to `who`, and gives the counters that were read,
-/// by step. Nothing of this is in any count.
-pub async fn verify(plan: &Plan, who: &str) -> Result<Vec<Vec<u64>>, VerifyError> {
-    let mut counters = Vec::new();
+/// What a server answered that is what the scenario takes it for.
+#[derive(Debug, Clone, Default)]
+pub struct Verified {
+    /// The counters that were read, by step.
+    pub counters: Vec<Vec<u64>>,
+    /// The answers, by step.
+    pub answers: Vec<Came>,
+}
+
+/// Sends each step of the plan once, in order, to `who`. Nothing of this is in any count.
+pub async fn verify(plan: &Plan, who: &str) -> Result<Verified, VerifyError> {
+    let mut verified = Verified::default();
     let mut wrong = None;
     let judge = |step: &Step, tried: Tried| match tried.wrong {
         None => {
-            counters.push(tried.counters);
+            verified.counters.push(tried.counters);
+            verified.answers.extend(tried.answer);
             ControlFlow::Continue(())
         }
         Some((expected, got)) => {
@@ -60,7 +69,7 @@ pub async fn verify(plan: &Plan, who: &str) -> Result<Vec<Vec<u64>>, VerifyError
     };
     try_steps(plan, judge).await.map_err(VerifyError::Client)?;
     match wrong {
-        None => Ok(counters),
+        None => Ok(verified),
         Some(mismatch) => Err(VerifyError::Mismatch { who: who.to_owned(), mismatch }),
     }
 }

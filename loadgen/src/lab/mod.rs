@@ -43,7 +43,7 @@ pub use cpus::Layout;
 pub use error::LabError;
 pub use home::Home;
 pub use manifest::{Manifest, TargetSpec};
-pub use null::NullServer;
+pub use null::{NullAnswer, NullServer, WHICH};
 pub use podman::Containers;
 pub use python::Python;
 pub use resources::{CpuTeller, Observed, Watched, Window};

@@ -1,25 +1,61 @@
-//! A server that does nothing: it shows what the generator can send at most.
+//! A server that does nothing but give answers that were given before: it shows what the generator can
+//! send at most.
 
 use std::net::Ipv4Addr;
+use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
 use memchr::memmem;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::{Builder, Runtime};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::cpus::pin_self;
 use super::error::LabError;
 
-/// What it answers, whatever it is asked.
-const ANSWER: &[u8] =
-    b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 25\r\n\r\n\
-      {\"message\":\"Hello world\"}";
+/// The header by which a request says which of the answers it wants. The one without it gets the first.
+pub const WHICH: &str = "x-loadgen-answer";
 
-/// What ends a request without a body.
+/// What ends the head of a request.
 const END: &[u8] = b"\r\n\r\n";
 
-/// The server, on a thread of its own, until it is dropped.
+/// What a connection reads at once.
+const READ: usize = 16 << 10;
+
+/// The longest head of a request.
+const LONGEST_HEAD: usize = 1 << 20;
+
+/// An answer to give.
+#[derive(Debug, Clone, Default)]
+pub struct NullAnswer {
+    /// Its status.
+    pub status: u16,
+    /// Its headers, but for the length of its body.
+    pub headers: Vec<(String, Vec<u8>)>,
+    /// The length that it says its body has.
+    pub length: u64,
+    /// Its body; nothing in an answer to HEAD.
+    pub body: Vec<u8>,
+}
+
+impl NullAnswer {
+    fn bytes(&self) -> Vec<u8> {
+        let mut bytes = format!("HTTP/1.1 {} OK\r\n", self.status).into_bytes();
+        for (name, value) in &self.headers {
+            bytes.extend([name.as_bytes(), b": ", value, b"\r\n"].concat());
+        }
+        // These have no body, and say nothing of one (RFC 9110, section 8.6).
+        if !matches!(self.status, 204 | 304) {
+            bytes.extend(format!("content-length: {}\r\n", self.length).into_bytes());
+        }
+        bytes.extend(b"\r\n");
+        bytes.extend(&self.body);
+        bytes
+    }
+}
+
+/// The server, on threads of its own, until it is dropped.
 #[derive(Debug)]
 pub struct NullServer {
     /// Where it serves, without a slash at the end.
@@ -29,27 +65,29 @@ pub struct NullServer {
 }
 
 impl NullServer {
-    /// Serves on a free port, on these CPUs; on any where none is named.
-    pub fn start(cpus: &[usize]) -> Result<Self, LabError> {
+    /// Serves on a free port, with a thread for each of these CPUs; on any with one where none is named.
+    pub fn start(cpus: &[usize], answers: &[NullAnswer]) -> Result<Self, LabError> {
         let failed = LabError::io("start a server that does nothing");
-        Self::try_start(cpus).map_err(failed)
+        Self::try_start(cpus, answers).map_err(failed)
     }
 
-    fn try_start(cpus: &[usize]) -> std::io::Result<Self> {
+    fn try_start(cpus: &[usize], answers: &[NullAnswer]) -> std::io::Result<Self> {
         let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         listener.set_nonblocking(true)?;
         let url = format!("http://{}", listener.local_addr()?);
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
+        let answers: Arc<[Vec<u8>]> = answers.iter().map(NullAnswer::bytes).collect();
         let cpus = cpus.to_owned();
         let until = CancellationToken::new();
         let ended = until.clone();
         let thread = thread::Builder::new().name("null".to_owned()).spawn(move || {
             // Where it can't be kept to them it still serves: what it shows is a lower bound.
             let _ = pin_self(&cpus);
+            // Its threads are kept to the same CPUs. Without one, the run goes without this figure.
+            let Ok(runtime) = runtime(cpus.len()) else { return };
             runtime.block_on(async {
                 tokio::select! {
                     () = ended.cancelled() => {}
-                    () = accept(listener) => {}
+                    () = accept(listener, answers) => {}
                 }
             });
         })?;
@@ -57,34 +95,94 @@ impl NullServer {
     }
 }
 
-/// Its connections end with the runtime.
-async fn accept(listener: std::net::TcpListener) {
-    let Ok(listener) = TcpListener::from_std(listener) else { return };
-    while let Ok((stream, _)) = listener.accept().await {
-        let _ = stream.set_nodelay(true);
-        tokio::spawn(serve(stream));
+fn runtime(threads: usize) -> std::io::Result<Runtime> {
+    match threads {
+        0 | 1 => Builder::new_current_thread().enable_io().build(),
+        several => Builder::new_multi_thread()
+            .worker_threads(several)
+            .thread_name("null")
+            .enable_io()
+            .build(),
     }
 }
 
-async fn serve(mut stream: TcpStream) {
-    let mut buffer = vec![0; 4096];
+/// Its connections end with the runtime.
+async fn accept(listener: std::net::TcpListener, answers: Arc<[Vec<u8>]>) {
+    let Ok(listener) = TcpListener::from_std(listener) else { return };
+    while let Ok((stream, _)) = listener.accept().await {
+        let _ = stream.set_nodelay(true);
+        tokio::spawn(serve(stream, answers.clone()));
+    }
+}
+
+async fn serve(mut stream: TcpStream, answers: Arc<[Vec<u8>]>) {
+    let mut buffer = vec![0; READ];
+    let mut requests = Requests::default();
     let mut kept = 0;
     while let Ok(read @ 1..) = stream.read(&mut buffer[kept..]).await {
-        let held = &buffer[..kept + read];
-        let mut answered = 0;
-        for end in memmem::find_iter(held, END) {
-            if stream.write_all(ANSWER).await.is_err() {
+        let held = kept + read;
+        let mut used = 0;
+        while let Some(next) = requests.next(&buffer[used..held]) {
+            used += next.length;
+            let Some(which) = next.ended else { continue };
+            let Some(answer) = answers.get(which) else { return };
+            if stream.write_all(answer).await.is_err() {
                 return;
             }
-            answered = end + END.len();
         }
-        let length = held.len();
-        buffer.copy_within(answered..length, 0);
-        kept = length - answered;
+        buffer.copy_within(used..held, 0);
+        kept = held - used;
         if kept == buffer.len() {
-            return; // not a request of ours
+            if kept >= LONGEST_HEAD {
+                return; // not a request of ours
+            }
+            buffer.resize(2 * kept, 0);
         }
     }
+}
+
+/// Where in a stream of requests a connection is.
+#[derive(Default)]
+struct Requests {
+    /// The answer that the request wants whose body is being read.
+    which: usize,
+    /// How much of it is still to come; `None` within a head.
+    body: Option<u64>,
+}
+
+/// A part of a request.
+struct Part {
+    length: usize,
+    /// The answer that is wanted, where the request has ended.
+    ended: Option<usize>,
+}
+
+impl Requests {
+    /// The next whole head, or what there is of a body; `None` where more has to come.
+    fn next(&mut self, bytes: &[u8]) -> Option<Part> {
+        let (head, left) = match self.body {
+            Some(left) => (0, left),
+            None => {
+                let head = memmem::find(bytes, END)? + END.len();
+                self.which = number(&bytes[..head], WHICH).unwrap_or(0) as usize;
+                (head, number(&bytes[..head], "content-length").unwrap_or(0))
+            }
+        };
+        let here = left.min((bytes.len() - head) as u64);
+        self.body = Some(left - here).filter(|left| *left > 0);
+        let length = head + here as usize;
+        let ended = self.body.is_none().then_some(self.which);
+        (length > 0).then_some(Part { length, ended })
+    }
+}
+
+/// The number in a header, whose name all transports write in lower case.
+fn number(head: &[u8], name: &str) -> Option<u64> {
+    let name = format!("\r\n{name}: ");
+    let value = &head[memmem::find(head, name.as_bytes())? + name.len()..];
+    let digits = value.iter().take_while(|byte| byte.is_ascii_digit());
+    digits
+        .fold(Some(0_u64), |sum, digit| sum?.checked_mul(10)?.checked_add(u64::from(digit - b'0')))
 }
 
 #[cfg(test)]
@@ -94,16 +192,30 @@ mod tests {
 
     use super::*;
 
+    fn answer(body: &str) -> NullAnswer {
+        let (length, body) = (body.len() as u64, body.as_bytes().to_vec());
+        NullAnswer { status: 201, headers: vec![("x-a".to_owned(), b"1".to_vec())], length, body }
+    }
+
     #[test]
     fn each_request_has_its_answer_however_it_is_cut() {
-        let server = NullServer::start(&[]).unwrap();
+        let server = NullServer::start(&[], &[answer("one"), answer("two!")]).unwrap();
         let mut stream = TcpStream::connect(&server.url["http://".len()..]).unwrap();
-        for part in ["GET / HTTP/1.1\r\nhost: a\r", "\n\r\nGET / HTTP/1.1\r\n\r\n"] {
+        let long = "b".repeat(3 * READ);
+        let with_body = format!(
+            "POST / HTTP/1.1\r\ncontent-length: {}\r\n{WHICH}: 1\r\n\r\n{long}",
+            long.len()
+        );
+        let cut = with_body.len() - 7;
+        for part in ["GET / HTTP/1.1\r\nhost: a\r", "\n\r\n", &with_body[..cut], &with_body[cut..]]
+        {
             stream.write_all(part.as_bytes()).unwrap();
         }
-        let mut answers = vec![0; 2 * ANSWER.len()];
+        let expected = "HTTP/1.1 201 OK\r\nx-a: 1\r\ncontent-length: 3\r\n\r\none\
+                        HTTP/1.1 201 OK\r\nx-a: 1\r\ncontent-length: 4\r\n\r\ntwo!";
+        let mut answers = vec![0; expected.len()];
         stream.read_exact(&mut answers).unwrap();
-        assert_eq!(answers, [ANSWER, ANSWER].concat());
+        assert_eq!(String::from_utf8(answers).unwrap(), expected);
         drop(server);
         assert_eq!(stream.read(&mut [0; 1]).unwrap_or(0), 0, "it ends with its value");
     }

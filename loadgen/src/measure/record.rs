@@ -164,8 +164,12 @@ pub struct StageRecord {
 /// What the generator can send: what it sent to a server that does nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Calibration {
-    /// Answers per second to `GET /`, from as many users and workers as in the run.
+    /// Answers per second, to as many users and workers as in the run.
     pub rate_per_s: f64,
+    /// Whether they were sent the scenario's own steps; before records had this, it was `GET /`, whatever
+    /// the scenario.
+    #[serde(default)]
+    pub own_steps: bool,
     /// Whether it was measured by an earlier run on this machine, with this build.
     pub earlier: bool,
 }

@@ -44,7 +44,8 @@ fn who(bottleneck: &Bottleneck) -> &str {
 
 /// How much of what the generator can send the highest rate took.
 fn headroom(record: &RunRecord) -> Option<String> {
-    let calibration = record.calibration?;
+    // What requests of another kind showed is no claim about these.
+    let calibration = record.calibration.filter(|calibration| calibration.own_steps)?;
     let answered = |target: &TargetRecord| target.total.rate_per_s;
     let highest = record.targets.iter().map(answered).fold(0.0, f64::max);
     let percent = (100.0 * highest / calibration.rate_per_s).ceil();

@@ -121,18 +121,15 @@ async fn search(
     interrupt: &CancellationToken,
 ) -> (Searched, crate::measure::Environment) {
     let mut searched = Searched::new(quest.job.names().len());
-    let calibration = match session.start().await {
-        Ok(()) => session.calibration().await,
-        Err(stopped) => Err(stopped),
-    };
+    let started_up = session.start().await;
     let backends = match session.lab() {
         Some(lab) => lab.backend_versions().await,
         None => Default::default(),
     };
     let environment = environment(&quest.job, session.lab(), layout, &backends);
-    let result = match calibration {
-        Ok(calibration) => {
-            let place = Place { environment: &environment, calibration, folder, started };
+    let result = match started_up {
+        Ok(()) => {
+            let place = Place { environment: &environment, folder, started };
             Rounds::new(quest, session, place, interrupt, &mut searched).run().await
         }
         Err(stopped) => Err(stopped),

@@ -18,8 +18,8 @@ use crate::commands::{Exit, Failure};
 use crate::engine::Plan;
 use crate::lab::Target;
 use crate::measure::{
-    Bottleneck, Calibration, CapacityRound, Connections, Environment, Judgement, Latencies, Search,
-    TrialRecord, Tried,
+    Bottleneck, CapacityRound, Connections, Environment, Judgement, Latencies, Search, TrialRecord,
+    Tried,
 };
 use crate::report::rate;
 use crate::scenario::{Model, Open, Until};
@@ -77,8 +77,6 @@ pub struct Rounds<'q, 's, 'a> {
 pub struct Place<'q> {
     /// The machine and what runs on it.
     pub environment: &'q Environment,
-    /// What the generator can send there at most.
-    pub calibration: Option<Calibration>,
     /// Where what was found is saved after each round, as a search that was interrupted.
     pub folder: &'q RunFolder,
     /// When the search began.
@@ -272,7 +270,7 @@ impl<'q, 's, 'a> Rounds<'q, 's, 'a> {
             noise_floor: None,
         };
         let held_s = round.yielded.held.as_secs_f64();
-        let calibration = self.place.calibration;
+        let calibration = self.session.calibration();
         let measured = Measured { rounds: vec![round], calibration, ..Measured::default() };
         let mut run = record::build(&self.quest.job, &measured, context);
         let (judgement, reasons) = judge(&run, rate_per_s);

@@ -1,27 +1,31 @@
-//! What the generator can send here at most: measured against a server that does nothing, once for
-//! each machine, build and load, so that a rate near it is known for the generator's own.
+//! What the generator can send here at most: measured with the scenario's own steps against a server
+//! that gives the answers of the verification again, once for each machine, build, load and what is sent,
+//! so that a rate near it is known for the generator's own.
 
 use std::collections::BTreeMap;
 use std::io;
 use std::time::{Duration, UNIX_EPOCH};
 use std::{env, fs};
 
+use sha2::{Digest, Sha256};
 use tokio_util::sync::CancellationToken;
 
 use super::cache;
 use super::generator::Generator;
-use super::job::Job;
+use super::job::{Job, Subject};
 use super::measured::held;
+use super::sent::{sent, transport};
 use super::verdicts::is_disturbed;
-use crate::commands::{Exit, Failure};
-use crate::engine::{Plan, Share};
-use crate::lab::{Layout, NullServer, Watched, Window};
-use crate::measure::Calibration;
-use crate::scenario::{self, Model};
+use crate::commands::Failure;
+use crate::engine::{Came, Plan, Share};
+use crate::lab::{Layout, NullAnswer, NullServer, Observed, WHICH, Watched, Window};
+use crate::measure::{Calibration, Counts};
+use crate::scenario::{Model, Order, Scenario, Template, Until};
 
 const FILE: &str = "calibration.json";
 
 const WARMUP: Duration = Duration::from_millis(200);
+const HELD: Duration = Duration::from_secs(1);
 
 /// Connections enough to keep a CPU busy, and so few that they are there at once.
 const MOST_USERS: u32 = 1_000;
@@ -29,61 +33,143 @@ const MOST_USERS: u32 = 1_000;
 /// The senders that a rate usually keeps busy.
 const SENDERS: u32 = 100;
 
-/// What an earlier run found of the same machine, build and load.
-pub fn known(job: &Job, layout: &Layout) -> Option<Calibration> {
-    let all: BTreeMap<String, f64> = cache::read(&cache::path(FILE)?);
-    let rate_per_s = *all.get(&key(job, layout)?)?;
-    Some(Calibration { rate_per_s, earlier: true })
-}
+/// From this share of the time on, in %, CPUs are at their limit.
+const LIMIT_PERCENT: f64 = 90.0;
 
-/// Finds it out, which takes little more than a second, and keeps it; `None` where it was
-/// interrupted, lost a worker, or something else used the CPUs meanwhile.
-pub async fn calibrate(
+/// What the generator can send, found out or from an earlier run; `None` where it was disturbed, or lost
+/// a worker.
+pub async fn calibration(
     job: &Job,
     layout: &Layout,
     generator: &mut Generator,
+    answers: &[Came],
     interrupt: &CancellationToken,
 ) -> Result<Option<Calibration>, Failure> {
-    let server = NullServer::start(&layout.target)?;
-    let plan = plan(job, server.url.clone())?;
+    let key = key(&job.scenario, job.workers, layout, answers);
+    if let Some(known) = known(key.as_deref()) {
+        return Ok(Some(known));
+    }
+    let found = find(job, layout, generator, answers, interrupt).await?;
+    if let (Some(rate_per_s), Some(key)) = (found, key) {
+        // Where it can't be kept the next run finds it out again.
+        let _ = keep(key, rate_per_s);
+    }
+    Ok(found.map(|rate_per_s| Calibration { rate_per_s, own_steps: true, earlier: false }))
+}
+
+/// Whether it can be told: not where the server is none of the lab's, shares CPUs with the generator, or
+/// is spoken to in a way that the server of the calibration can't.
+pub fn can_be_told(job: &Job, layout: &Layout, answers: &[Came]) -> bool {
+    job.calibrate
+        && matches!(job.subject, Subject::Lab { .. })
+        && are_apart(layout)
+        && can_be_answered(&job.scenario, answers)
+}
+
+/// Whether target and generator have CPUs of their own.
+fn are_apart(layout: &Layout) -> bool {
+    !layout.target.is_empty()
+        && !layout.generator.is_empty()
+        && !layout.target.iter().any(|cpu| layout.generator.contains(cpu))
+}
+
+/// The server knows neither HTTP/2 nor redirects nor cookies, a proxy is no part of loadgen, and long
+/// answers are not kept whole.
+fn can_be_answered(scenario: &Scenario, answers: &[Came]) -> bool {
+    scenario.http.beyond_http1().is_empty()
+        && answers.len() == scenario.steps.len()
+        && answers.iter().all(|answer| answer.body.len() as u64 == answer.bytes)
+}
+
+async fn find(
+    job: &Job,
+    layout: &Layout,
+    generator: &mut Generator,
+    answers: &[Came],
+    interrupt: &CancellationToken,
+) -> Result<Option<f64>, Failure> {
+    let answers: Vec<NullAnswer> = answers.iter().map(again).collect();
+    let server = NullServer::start(&layout.target, &answers)?;
+    let plan = plan(&job.scenario, job.seed, server.url.clone());
     let pids = generator.pids().into_iter().chain([std::process::id()]);
     let window = Window::open(pids.map(|pid| Watched::process("generator", pid)).collect());
     let yielded = generator.round(plan, interrupt.clone(), |_, _| {}).await?;
-    let answered: u64 = held(&yielded.series).iter().map(|step| step.answered.len()).sum();
-    if interrupt.is_cancelled() || answered == 0 || !yielded.is_whole() {
-        return Ok(None);
-    }
-    let rate_per_s = answered as f64 / yielded.held.as_secs_f64();
+    let observed = window.map(Window::close).unwrap_or_default();
+    let steps = held(&yielded.series);
+    let answered: u64 = steps.iter().map(|step| step.answered.len()).sum();
+    // An answer that is not taken for the right one costs more than those of the run.
+    let failed = steps.iter().any(|step: &Counts| step.failures() > 0);
+    let is_whole = yielded.is_whole() && !interrupt.is_cancelled() && answered > 0 && !failed;
+    let told =
+        is_whole && !was_disturbed(&observed, layout) && !server_was_limit(&observed, layout);
+    Ok(told.then(|| answered as f64 / yielded.held.as_secs_f64()))
+}
+
+/// An answer as it came, as far as the generator looks at it.
+fn again(came: &Came) -> NullAnswer {
+    let Came { status, headers, body, bytes, .. } = came.clone();
+    NullAnswer { status, headers, length: bytes, body }
+}
+
+fn was_disturbed(observed: &Observed, layout: &Layout) -> bool {
     let cpus = layout.all();
-    let others = window.map_or(0.0, |window| window.close().others_percent(&cpus));
-    if is_disturbed(others, cpus.len()) {
-        return Ok(None);
+    is_disturbed(observed.others_percent(&cpus), cpus.len())
+}
+
+/// Whether the server had no time left while the generator had: what was measured is then its own.
+fn server_was_limit(observed: &Observed, layout: &Layout) -> bool {
+    let busy = |cpus: &[usize]| {
+        let each = cpus.iter().filter_map(|cpu| observed.machine.busy_percent.get(cpu));
+        each.sum::<f64>() / cpus.len().max(1) as f64
+    };
+    busy(&layout.target) >= LIMIT_PERCENT && busy(&layout.generator) < LIMIT_PERCENT
+}
+
+/// As many users as in the job, that send what it sends, as fast as they can.
+fn plan(scenario: &Scenario, seed: u64, base_url: String) -> Plan {
+    let mut scenario = scenario.clone();
+    let users = users(&scenario);
+    let load = &mut scenario.load;
+    load.users = users;
+    (load.model, load.until) = (Model::Closed, Until::Duration(HELD));
+    (load.ramp_up, load.think_time) = (Duration::ZERO, None);
+    for rows in scenario.rows.iter_mut().filter(|rows| rows.order == Order::Once) {
+        // They need not last.
+        rows.order = Order::Cycle;
     }
-    // Where it can't be kept the next run finds it out again.
-    let _ = keep(job, layout, rate_per_s);
-    Ok(Some(Calibration { rate_per_s, earlier: false }))
+    for (index, step) in scenario.steps.iter_mut().enumerate() {
+        step.headers.push((WHICH.to_owned(), Template::literal(index.to_string())));
+    }
+    Plan { scenario, base_url, warmup: WARMUP, seed, share: Share::WHOLE }
 }
 
-/// As many users as in the job, that ask for next to nothing.
-fn plan(job: &Job, base_url: String) -> Result<Plan, Failure> {
-    let text =
-        format!("load = {{ users = {}, duration = \"1s\" }}\n[[step]]\nget = \"/\"", users(job));
-    let scenario = scenario::parse("calibration", "calibration", &text)
-        .map_err(Failure::with(Exit::Failed))?;
-    Ok(Plan { scenario, base_url, warmup: WARMUP, seed: job.seed, share: Share::WHOLE })
-}
-
-fn users(job: &Job) -> u32 {
-    let load = &job.scenario.load;
+fn users(scenario: &Scenario) -> u32 {
+    let load = &scenario.load;
     let most = if load.model == Model::Closed { MOST_USERS } else { SENDERS };
     load.users.min(most)
 }
 
-/// Tells one machine, build and load from another; `None` where the machine does not say enough.
-fn key(job: &Job, layout: &Layout) -> Option<String> {
+/// Tells one machine, build, load and what is sent and answered from another; `None` where the machine
+/// does not say enough.
+fn key(
+    scenario: &Scenario,
+    workers: Option<u32>,
+    layout: &Layout,
+    answers: &[Came],
+) -> Option<String> {
+    let sizes: Vec<(u16, u64)> = answers.iter().map(|it| (it.status, roughly(it.bytes))).collect();
+    let what = (sent(scenario), transport(scenario, "http://"), sizes);
+    let what = Sha256::digest(serde_json::to_vec(&what).ok()?);
+    let what: String = what.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
     let conditions =
-        format!("{} users, {} workers, {layout:?}", users(job), job.workers.unwrap_or(0));
-    Some(format!("{}, {}, {conditions}", build()?, cache::machine()))
+        format!("{} users, {} workers, {layout:?}", users(scenario), workers.unwrap_or(0));
+    Some(format!("{}, {}, {conditions}, sent {what}", build()?, cache::machine()))
+}
+
+/// A size to two digits: numbers and dates in an answer make it some bytes longer or shorter.
+fn roughly(bytes: u64) -> u64 {
+    let unit = 10_u64.pow(bytes.checked_ilog10().unwrap_or(0).saturating_sub(1));
+    bytes / unit * unit
 }
 
 /// The binary by its size and age: its version alone would not tell two builds apart.
@@ -93,14 +179,141 @@ fn build() -> Option<String> {
     Some(format!("loadgen {} of {} bytes at {age}", env!("CARGO_PKG_VERSION"), file.len()))
 }
 
+/// What an earlier run found.
+fn known(key: Option<&str>) -> Option<Calibration> {
+    let all: BTreeMap<String, f64> = cache::read(&cache::path(FILE)?);
+    let rate_per_s = *all.get(key?)?;
+    Some(Calibration { rate_per_s, own_steps: true, earlier: true })
+}
+
 /// Keeps it beside the others of this build; what other builds found is dropped.
-fn keep(job: &Job, layout: &Layout, rate_per_s: f64) -> io::Result<()> {
-    let (Some(path), Some(key), Some(build)) = (cache::path(FILE), key(job, layout), build())
-    else {
-        return Ok(());
-    };
+fn keep(key: String, rate_per_s: f64) -> io::Result<()> {
+    let (Some(path), Some(build)) = (cache::path(FILE), build()) else { return Ok(()) };
     let mut all: BTreeMap<String, f64> = cache::read(&path);
     all.retain(|key, _| key.starts_with(&build));
     all.insert(key, rate_per_s);
     cache::write(&path, &all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::verify;
+    use crate::scenario::parse;
+
+    const JOURNEY: &str = r#"
+load = { users = 5_000, ramp_up = "9s", think_time = "1s", duration = "1h" }
+[[step]]
+name = "login"
+post = "/login"
+when = "start"
+body = { json = { user = "{{ user }}" } }
+expect = { status = 201, json = { "/ok" = true } }
+capture = { token = { header = "x-token" }, id = { json = "/id" }, word = { regex = 'w=(\w+)' } }
+[[step]]
+name = "list"
+get = "/{{ id }}/{{ word }}"
+headers = { authorization = "{{ token }}" }
+expect = { body = "items" }
+[[step]]
+name = "look"
+head = "/"
+"#;
+
+    fn scenario(http: &str) -> Scenario {
+        parse("test", "test.toml", &format!("{http}\n{JOURNEY}")).unwrap()
+    }
+
+    fn came(status: u16, body: &str) -> Came {
+        Came {
+            status,
+            took: Duration::ZERO,
+            bytes: body.len() as u64,
+            beginning: String::new(),
+            headers: vec![("x-token".to_owned(), b"secret".to_vec())],
+            body: body.into(),
+        }
+    }
+
+    fn answers() -> [Came; 3] {
+        [came(201, r#"{"ok":true,"id":7,"text":"w=abc"}"#), came(200, "three items"), came(200, "")]
+    }
+
+    #[tokio::test]
+    async fn answers_that_were_right_are_right_again_over_both_transports() {
+        let again: Vec<NullAnswer> = answers().iter().map(again).collect();
+        for http in ["http = { transport = \"http1\" }", "http = { transport = \"reqwest\" }"] {
+            let server = NullServer::start(&[], &again).unwrap();
+            let plan = plan(&scenario(http), 1, server.url.clone());
+            assert_eq!((plan.scenario.load.users, plan.length()), (1_000, Some(WARMUP + HELD)));
+            let verified = verify(&plan, "the server of the calibration").await.unwrap();
+            assert_eq!(verified.answers.len(), 3);
+        }
+    }
+
+    #[test]
+    fn nothing_is_told_where_the_server_can_not_do_what_is_asked_of_the_target() {
+        let all = answers();
+        assert!(can_be_answered(&scenario(""), &all));
+        for http in ["version = \"2\"", "redirects = 1", "cookies = true", "proxy = \"http://a:1\""]
+        {
+            assert!(!can_be_answered(&scenario(&format!("http = {{ {http} }}")), &all), "{http}");
+        }
+        assert!(!can_be_answered(&scenario(""), &all[..2]));
+        let long = Came { bytes: 2 << 20, ..all[0].clone() };
+        assert!(!can_be_answered(&scenario(""), &[long, all[1].clone(), all[2].clone()]));
+    }
+
+    #[test]
+    fn nothing_is_told_where_cpus_are_shared() {
+        let layout = |target: &[usize], generator: &[usize]| Layout {
+            target: target.to_vec(),
+            backends: Vec::new(),
+            generator: generator.to_vec(),
+        };
+        assert!(are_apart(&layout(&[1], &[0])));
+        assert!(!are_apart(&layout(&[1, 2], &[0, 1])) && !are_apart(&Layout::unpinned()));
+    }
+
+    #[test]
+    fn what_is_sent_and_answered_is_in_the_key() {
+        let layout = Layout { target: vec![1], backends: vec![0], generator: vec![0] };
+        let of = |scenario: &Scenario, workers, answers: &[Came]| {
+            key(scenario, workers, &layout, answers).unwrap()
+        };
+        let (all, plain) = (answers(), scenario(""));
+        let known = of(&plain, None, &all);
+        let mut others = vec![
+            of(&plain, Some(2), &all),
+            of(&scenario("http = { transport = \"reqwest\" }"), None, &all),
+        ];
+        let path = parse("test", "test.toml", &JOURNEY.replace("/login", "/other")).unwrap();
+        others.push(of(&path, None, &all));
+        let mut longer = all.clone();
+        longer[1].bytes = 5_000;
+        others.push(of(&plain, None, &longer));
+        assert!(others.iter().all(|other| *other != known), "{known} {others:#?}");
+        longer[1].bytes = all[1].bytes;
+        longer[1].body = b"seven times".to_vec();
+        assert_eq!(of(&plain, None, &longer), known, "what a body says is in no key");
+    }
+
+    #[test]
+    fn sizes_that_differ_by_a_few_digits_are_one() {
+        for (bytes, size) in [(0, 0), (9, 9), (25, 25), (127, 120), (129, 120), (99_999, 99_000)] {
+            assert_eq!(roughly(bytes), size);
+        }
+    }
+
+    #[test]
+    fn a_server_that_had_no_time_left_says_nothing_of_the_generator() {
+        let layout = Layout { target: vec![1], backends: vec![0], generator: vec![0] };
+        let was_limit = |generator: f64, server: f64| {
+            let mut observed = Observed::default();
+            observed.machine.busy_percent = BTreeMap::from([(0, generator), (1, server)]);
+            server_was_limit(&observed, &layout)
+        };
+        assert!(was_limit(70.0, 99.0));
+        assert!(!was_limit(99.0, 99.0) && !was_limit(99.0, 50.0) && !was_limit(40.0, 40.0));
+    }
 }

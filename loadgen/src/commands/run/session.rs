@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use tokio_util::sync::CancellationToken;
 
-use super::calibration::{calibrate, known};
+use super::calibration::{calibration, can_be_told};
 use super::control::Control;
 use super::fail_fast::FailFast;
 use super::generator::Generator;
@@ -18,7 +18,7 @@ use super::watch::{Services, Watch};
 use super::{control, losses, proof, workers};
 use crate::cluster::Seen;
 use crate::commands::{Exit, Failure};
-use crate::engine::{self, Orders, Plan};
+use crate::engine::{self, Came, Orders, Plan, Verified};
 use crate::lab::{Lab, Layout, Observed, Target};
 use crate::measure::{Calibration, ChangeRecord, GrowingSeries, StoppedEarly};
 use crate::report::Progress;
@@ -43,6 +43,8 @@ pub struct Session<'a> {
     fail_fast: Option<FailFast<'a>>,
     /// What saves the run while it goes on, if anything does.
     keeper: Option<&'a Keeper<'a>>,
+    /// What the generator can send, once that was looked for.
+    calibration: Option<Option<Calibration>>,
 }
 
 /// Why a run goes no further.
@@ -71,9 +73,19 @@ impl<'a> Session<'a> {
         interrupt: CancellationToken,
     ) -> Self {
         let fail_fast = job.fail_fast.then(|| FailFast::new(&job.scenario));
-        let (generator, logs) = (Generator::Process, logs.to_owned());
-        let (control, keeper) = (None, None);
-        Self { job, lab, generator, progress, layout, logs, interrupt, control, fail_fast, keeper }
+        Self {
+            job,
+            lab,
+            generator: Generator::Process,
+            progress,
+            layout,
+            logs: logs.to_owned(),
+            interrupt,
+            control: None,
+            fail_fast,
+            keeper: None,
+            calibration: None,
+        }
     }
 
     /// The same, saved while it goes on.
@@ -127,11 +139,12 @@ impl<'a> Session<'a> {
             measured.backends = lab.backend_versions().await;
         }
         self.try_proofs().await?;
-        measured.calibration = self.calibration().await?;
         let targets = self.job.contenders.len();
         for number in 1..=self.job.rounds {
             for target in order(targets, self.job.seed, number) {
-                self.round(target, number, measured).await?;
+                let result = self.round(target, number, measured).await;
+                measured.calibration = self.calibration();
+                result?;
                 if let Some(keeper) = self.keeper {
                     keeper.keep(measured, self.lab.as_ref());
                 }
@@ -201,17 +214,21 @@ impl<'a> Session<'a> {
         Ok(asked.map_err(Failure::from)?)
     }
 
-    /// What the generator can send at most, from an earlier run or found out now.
-    pub async fn calibration(&mut self) -> Result<Option<Calibration>, Stopped> {
-        if !self.job.calibrate {
-            return Ok(None);
-        }
-        if let Some(known) = known(self.job, self.layout) {
-            return Ok(Some(known));
+    /// What the generator can send at most, as far as it is known by now.
+    pub fn calibration(&self) -> Option<Calibration> {
+        self.calibration.flatten()
+    }
+
+    /// Finds that out, after the first verification: a target's answers are needed for it.
+    async fn calibrate(&mut self, answers: &[Came]) -> Result<(), Stopped> {
+        if self.calibration.is_some() || !can_be_told(self.job, self.layout, answers) {
+            return Ok(());
         }
         self.progress.phase("finding out what the generator can send");
-        let found = calibrate(self.job, self.layout, &mut self.generator, &self.interrupt).await?;
-        if self.interrupt.is_cancelled() { Err(Stopped::Interrupted) } else { Ok(found) }
+        let (job, layout, interrupt) = (self.job, self.layout, &self.interrupt);
+        let found = calibration(job, layout, &mut self.generator, answers, interrupt).await?;
+        self.calibration = Some(found);
+        if self.interrupt.is_cancelled() { Err(Stopped::Interrupted) } else { Ok(()) }
     }
 
     /// One round: fill the backends, start the target, verify it, load it, stop it. What was
@@ -290,23 +307,36 @@ impl<'a> Session<'a> {
         }
     }
 
+    /// Sends each step once. Where that goes wrong as a service has ended, that is why.
+    async fn verify(
+        &mut self,
+        plan: &Plan,
+        name: &str,
+        running: Option<&mut Target>,
+    ) -> Result<Verified, Stopped> {
+        let verified = unless(&self.interrupt, engine::verify(plan, name)).await?;
+        let mut services = Services { target: running, lab: self.lab.as_mut() };
+        Ok(verified.map_err(|error| match services.ended() {
+            // It tells more than what was seen of it.
+            Some(ended) => Failure::from(ended),
+            None => Failure::with(Exit::Target)(error),
+        })?)
+    }
+
     /// Verifies the target and puts the load on it, until its planned end or that of a service.
     pub async fn load(
         &mut self,
         target: usize,
         name: &str,
         plan: Plan,
-        running: Option<&mut Target>,
+        mut running: Option<&mut Target>,
         mut keeping: Option<Keeping<'_>>,
     ) -> Result<Loaded, Stopped> {
         self.progress.round_started(name);
-        let verified = unless(&self.interrupt, engine::verify(&plan, name)).await?;
+        let Verified { counters: verified, answers } =
+            self.verify(&plan, name, running.as_deref_mut()).await?;
+        self.calibrate(&answers).await?;
         let mut services = Services { target: running, lab: self.lab.as_mut() };
-        let verified = verified.map_err(|error| match services.ended() {
-            // It tells more than what was seen of it.
-            Some(ended) => Failure::from(ended),
-            None => Failure::with(Exit::Target)(error),
-        })?;
         let over = CancellationToken::new();
         let watched = services.watched(&self.generator);
         let watch = Watch::new(watched, &plan, over.clone());

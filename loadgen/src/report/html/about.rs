@@ -17,8 +17,8 @@ pub fn load(record: &RunRecord) -> Markup {
         .iter()
         .map(|stage| format!("to {} {amount} over {}", precise(stage.to), seconds(stage.over_s)))
         .collect();
-    let sent =
-        record.calibration.map(|c| format!("{} requests/s", count(c.rate_per_s.round() as u64)));
+    let calibration = record.calibration.filter(|calibration| calibration.own_steps);
+    let sent = calibration.map(|c| format!("{} requests/s", count(c.rate_per_s.round() as u64)));
     list(&[
         ("Model", Some(load.model.clone())),
         ("Users", Some(count(load.users.into()))),

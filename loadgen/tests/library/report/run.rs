@@ -250,7 +250,8 @@ fn who_was_the_bottleneck_is_said_and_who_was_not_measured_is_not_ranked() {
     let comparison = record.comparison.as_mut().unwrap();
     comparison.ranking.retain(|placing| placing.target != "quart");
     comparison.unranked = vec!["quart".to_owned()];
-    record.calibration = Some(Calibration { rate_per_s: 104_321.4, earlier: true });
+    record.calibration =
+        Some(Calibration { rate_per_s: 104_321.4, own_steps: true, earlier: true });
     record.noise_floor = Some(NoiseFloor {
         percent: 1.23,
         scenario: "direct".to_owned(),
