@@ -161,7 +161,7 @@ async fn runs_that_sent_something_else_are_not_compared() {
         let project = &project;
         std::fs::write(project.path("s.toml"), scenario).unwrap();
         let out = format!("--out={out}");
-        let fixed = ["-s=s.toml", "--rounds=5", "--duration=100ms", "--warmup=0s", "--users=2"];
+        let fixed = ["-s=s.toml", "--rounds=5", "--iterations=20", "--warmup=0s", "--users=2"];
         let arguments = [&fixed[..], &["--url", &server.url, &out]].concat();
         let finished = tokio::task::block_in_place(|| project.run(&arguments));
         assert_eq!(finished.code, Some(0), "{}", finished.said());

@@ -22,7 +22,7 @@ pub fn sent(scenario: &Scenario) -> SentRecord {
     http.proxy = http.proxy.map(|proxy| without_user(&proxy));
     let mut all_steps = BTreeMap::from(
         [
-            ("order of steps", digest(&names)),
+            ("order_of_steps", digest(&names)),
             ("http", digest(&http)),
             ("on_error", digest(&scenario.on_error)),
         ]
