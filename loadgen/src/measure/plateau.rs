@@ -40,7 +40,7 @@ const ALIKE: f64 = 0.05;
 const LIGHTER: f64 = 0.7;
 
 impl Plateau {
-    /// The two greatest of these loads, if they were served alike, and the greater waited longer.
+    /// The two greatest of these loads, if they were served alike, and the greater waited as long or longer.
     #[must_use]
     pub fn of(loads: &[Loaded]) -> Option<Self> {
         let mut sorted = loads.to_vec();
@@ -48,7 +48,7 @@ impl Plateau {
         let to = *sorted.last()?;
         let from = *sorted.iter().rev().find(|one| one.amount * MORE <= to.amount)?;
         let is_alike = (to.rate_per_s / from.rate_per_s - 1.0).abs() <= ALIKE;
-        let waits = to.latency_s > from.latency_s;
+        let waits = to.latency_s >= from.latency_s;
         let least = sorted.first().filter(|one| one.latency_s <= LIGHTER * from.latency_s);
         (from.rate_per_s > 0.0 && is_alike && waits).then_some(Self {
             from,

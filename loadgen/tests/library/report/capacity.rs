@@ -5,9 +5,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use loadgen::measure::{
-    Bound, CAPACITY_SCHEMA, Capacity, CapacityRecord, CapacityRound, CapacityTarget, Counts,
-    Environment, ResourceRecord, SearchRecord, SentRecord, ServerRecord, Summary, TrialRecord,
-    Tried, compare_capacities, curve, knee,
+    Bottleneck, Bound, CAPACITY_SCHEMA, Capacity, CapacityRecord, CapacityRound, CapacityTarget,
+    Counts, Environment, ResourceRecord, SearchRecord, SentRecord, ServerRecord, Summary,
+    TrialRecord, Tried, compare_capacities, curve, knee,
 };
 use loadgen::report::capacity;
 
@@ -121,6 +121,35 @@ fn two_targets_and_how_they_compare() {
     let text = capacity(&of_two(), Path::new("runs/1"));
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     insta::assert_snapshot!(text);
+}
+
+/// Who limited the trials that failed, in words.
+fn said_of(bottleneck: &Bottleneck, bound: Bound, users: u32) -> String {
+    let mut target = target("sanic", &[1_000.0], bound, true);
+    target.trials.iter_mut().for_each(|trial| trial.bottleneck = Some(bottleneck.clone()));
+    let mut record = record("process", vec![target]);
+    record.search.users = users;
+    let text = capacity(&record, None);
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn a_rate_that_only_waits_longer_where_no_cpu_is_at_its_limit_queues() {
+    let found = said_of(&Bottleneck::Nobody, Bound::Found, 1_000);
+    let queues = "sanic answered 1,000/s of 1,250/s, and 1,000/s of 2,000/s, though no CPU or link was at its \
+                  limit: with the 2.60 ms that an answer takes at 250/s, at most about 3 requests were being \
+                  served at a time, by Little's law";
+    assert!(found.contains(queues), "{found}");
+    assert!(found.contains("failed at 1,010/s, with no CPU or link at its limit:"), "{found}");
+    assert!(!said_of(&Bottleneck::Nobody, Bound::Found, 3).contains("Little"), "too few users");
+    assert!(!said_of(&Bottleneck::Target, Bound::Found, 1_000).contains("Little"));
+}
+
+#[test]
+fn a_capacity_that_a_backend_ended_names_it() {
+    let said = said_of(&Bottleneck::Backend("redis".to_owned()), Bound::AtLeast, 1_000);
+    assert!(said.contains("above that redis may have been the limit, so it is compared"), "{said}");
+    assert!(said.contains("failed at 1,010/s, with redis at its limit:"), "{said}");
 }
 
 #[test]

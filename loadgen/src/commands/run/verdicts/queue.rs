@@ -26,7 +26,9 @@ fn of_line(line: &[&TargetRecord], record: &RunRecord) -> Option<Verdict> {
     let most = line.iter().max_by_key(|target| target.users)?;
     let clear = line.iter().filter(|target| is_clear(target, record));
     let loads: Vec<Loaded> = clear.filter_map(|target| loaded(target)).collect();
-    let found = Plateau::of(&loads).filter(|found| found.to.amount == f64::from(most.users))?;
+    let found = Plateau::of(&loads).filter(|found| {
+        found.to.amount == f64::from(most.users) && found.to.latency_s > found.from.latency_s
+    })?;
     let Plateau { from, to, .. } = found;
     let mut message = format!(
         "{} users got no more answers than {} ({} and {} each second) and waited longer for them, though \
