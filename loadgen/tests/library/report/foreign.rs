@@ -102,7 +102,7 @@ fn full() -> RunRecord {
     record.environment.cpus = [("target".to_owned(), vec![0])].into();
     let limits = LimitsRecord { cpus: Some(1.0), memory_bytes: None };
     record.environment.limits = [("sanic".to_owned(), limits)].into();
-    record.calibration = Some(Calibration { rate_per_s: 9.0, earlier: true });
+    record.calibration = Some(Calibration { rate_per_s: 9.0, earlier: true, own_steps: true });
     record.noise_floor = Some(NoiseFloor {
         percent: 1.0,
         scenario: String::new(),
