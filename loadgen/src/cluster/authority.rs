@@ -1,12 +1,13 @@
-//! Who is who off the loopback interface: an authority of the manager's own, which certifies the
-//! manager and its workers, and nobody else does.
+//! Who is who between hosts: an authority of the manager's own, which certifies the manager and its
+//! workers, and nobody else does.
 //!
 //! A certificate tells what its holder may be (RFC 5280, section 4.2.1.12): a worker's is no good for
 //! a manager. The manager's also names its address, as TLS wants it. Each worker has a password besides,
 //! which its manager knows again (HMAC, RFC 2104).
 
 use std::fs;
-use std::io::Write;
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::Path;
 
 use hmac::{Hmac, Mac};
@@ -57,19 +58,19 @@ impl Authority {
     /// The authority of this folder, made if there is none.
     ///
     /// # Errors
-    /// Where its file can't be read or written, or is no such file.
+    /// Where its file can't be read or written, or is no such file, or others than its owner had access to it.
     pub fn of(folder: &Path) -> Result<Self, ClusterError> {
         let path = folder.join(FILE);
         let failed = |why: &dyn std::fmt::Display| ClusterError::File {
             path: path.clone(),
             why: why.to_string(),
         };
-        match fs::read_to_string(&path) {
+        match read_secret(&path) {
             Ok(text) => {
                 let kept: Kept = serde_json::from_str(&text).map_err(|e| failed(&e))?;
                 Self::from_kept(kept).map_err(|e| failed(&e))
             }
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let kept = Kept::new(random_hex(8)?, random_hex(32)?).map_err(|e| failed(&e))?;
                 write_secret(&path, &kept)?;
                 Self::from_kept(kept).map_err(|e| failed(&e))
@@ -146,11 +147,31 @@ fn of_authority(run: &str) -> CertificateParams {
     params
 }
 
+/// Reads what was written as a secret of this user's. One that another user has made, or may have read, is
+/// none: whoever knows it could command the workers.
+fn read_secret(path: &Path) -> io::Result<String> {
+    let mut file = fs::File::open(path)?;
+    let found = file.metadata()?;
+    let owners = [0, rustix::process::geteuid().as_raw()];
+    if !owners.contains(&found.uid()) || found.mode() & 0o077 != 0 {
+        return Err(io::Error::other(format!(
+            "its owner (user {}) or permissions ({:o}) let others know this secret; remove its folder, so that \
+             there is a new one",
+            found.uid(),
+            found.mode() & 0o777
+        )));
+    }
+    let mut text = String::new();
+    file.read_to_string(&mut text)?;
+    Ok(text)
+}
+
 /// Writes what only the owner may read (0600), whatever was there before.
 pub fn write_secret(path: &Path, value: &impl Serialize) -> Result<(), ClusterError> {
-    let write = || -> std::io::Result<()> {
+    let write = || -> io::Result<()> {
         let folder = path.parent().unwrap_or(Path::new("."));
-        fs::create_dir_all(folder)?;
+        // Where it is new, nobody else has anything to do with it.
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
         // A new file, then a rename: an old one might be readable for others, or be a link.
         let mut new = tempfile::Builder::new()
             .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o600))
@@ -186,8 +207,27 @@ mod tests {
     #[test]
     fn a_file_that_is_no_authority_is_named() {
         let folder = tempfile::tempdir().unwrap();
-        fs::write(folder.path().join(FILE), "{}").unwrap();
+        write_secret(&folder.path().join(FILE), &serde_json::json!({})).unwrap();
         let error = Authority::of(folder.path()).err().unwrap().to_string();
         assert!(error.contains("authority") && error.contains("missing field"), "{error}");
+    }
+
+    #[test]
+    fn an_authority_that_others_may_know_is_refused() {
+        let base = tempfile::tempdir().unwrap();
+        let folder = base.path().join("join");
+        Authority::of(&folder).unwrap();
+        assert_eq!(fs::metadata(&folder).unwrap().permissions().mode() & 0o777, 0o700);
+        let file = folder.join(FILE);
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).unwrap();
+        let error = Authority::of(&folder).err().unwrap().to_string();
+        assert!(error.contains("permissions (640) let others know this secret"), "{error}");
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
+        Authority::of(&folder).unwrap();
+        if rustix::process::geteuid().is_root() {
+            std::os::unix::fs::chown(&file, Some(65_534), None).unwrap();
+            let error = Authority::of(&folder).err().unwrap().to_string();
+            assert!(error.contains("its owner (user 65534)"), "{error}");
+        }
     }
 }

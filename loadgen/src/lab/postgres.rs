@@ -3,7 +3,7 @@
 //! They are started by us, not by the wheel's own launcher, which as root opens the permissions of
 //! every folder above its data. PostgreSQL refuses to run as root: there it runs as `nobody`.
 
-use std::os::unix::fs::chown;
+use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
@@ -194,7 +194,9 @@ async fn make_cluster(
 
 fn data_folder(user: Option<&User>, password: &str) -> io::Result<TempDir> {
     let builder = &mut tempfile::Builder::new();
-    let folder = builder.prefix("loadgen-data-").tempdir_in(User::temp_folder(user))?;
+    // The password is nobody else's to read.
+    let builder = builder.prefix("loadgen-data-").permissions(PermissionsExt::from_mode(0o700));
+    let folder = builder.tempdir_in(User::temp_folder(user))?;
     let file = folder.path().join("password");
     fs::write(&file, password)?;
     if let Some(User { uid, gid }) = user {
@@ -305,5 +307,18 @@ impl Client {
             let said = tail_of(&String::from_utf8_lossy(&output.stderr), MESSAGE_LINES).join("\n");
             Err(said)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_password_is_for_the_owner_alone_to_read() {
+        let folder = data_folder(None, "secret").unwrap();
+        let mode = fs::metadata(folder.path()).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o700);
+        assert_eq!(fs::read_to_string(folder.path().join("password")).unwrap(), "secret");
     }
 }

@@ -1,7 +1,7 @@
 //! The folder that a run is saved in.
 
 use std::fs;
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -36,7 +36,7 @@ impl RunFolder {
         fs::create_dir_all(&folder.path).map_err(failed)?;
         // A folder that exists may still refuse files.
         let probe = folder.path.join(".probe");
-        fs::write(&probe, "probe").and_then(|()| fs::remove_file(&probe)).map_err(failed)?;
+        write_new(&probe, "probe").and_then(|()| fs::remove_file(&probe)).map_err(failed)?;
         Ok(folder)
     }
 
@@ -80,7 +80,7 @@ impl RunFolder {
     /// Under a temporary name first, so that no half of it is ever found.
     fn save_as(&self, name: &str, text: &str) -> io::Result<()> {
         let temporary = self.path.join(format!(".{name}"));
-        fs::write(&temporary, text).and_then(|()| fs::rename(&temporary, self.path.join(name)))
+        write_new(&temporary, text).and_then(|()| fs::rename(&temporary, self.path.join(name)))
     }
 
     fn failure(&self, verb: &str, error: &io::Error) -> Failure {
@@ -106,6 +106,12 @@ impl Drop for RunFolder {
             let _ = fs::remove_dir(&self.path);
         }
     }
+}
+
+/// Writes a file that was not there before: a link, which others may have put there, is not followed.
+fn write_new(path: &Path, text: &str) -> io::Result<()> {
+    let _ = fs::remove_file(path);
+    fs::File::create_new(path)?.write_all(text.as_bytes())
 }
 
 /// `runs/2026-11-21T08-30-00Z-redis3`, with a number behind it where that is taken.
@@ -136,5 +142,18 @@ mod tests {
         folder.save_page("page").unwrap();
         drop(folder);
         assert_eq!(fs::read_to_string(new.join("report.html")).unwrap(), "page");
+    }
+
+    #[test]
+    fn links_that_others_have_put_there_are_not_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let victim = folder.path().join("victim");
+        fs::write(&victim, "precious").unwrap();
+        for name in [".probe", ".report.html", "report.html"] {
+            std::os::unix::fs::symlink(&victim, folder.path().join(name)).unwrap();
+        }
+        RunFolder::create(Some(folder.path()), "direct").unwrap().save_page("page").unwrap();
+        assert_eq!(fs::read_to_string(&victim).unwrap(), "precious");
+        assert_eq!(fs::read_to_string(folder.path().join("report.html")).unwrap(), "page");
     }
 }

@@ -33,7 +33,8 @@ impl Door {
     /// Opens it in the folder of a run. Only who may write to the socket, its owner, can come in.
     pub fn open(folder: &Path, control: &Control) -> io::Result<Self> {
         // In a folder that nobody else can enter, until it is theirs no more.
-        let hidden = tempfile::Builder::new().prefix(".ctl").tempdir_in(folder)?;
+        let own = Permissions::from_mode(0o700);
+        let hidden = tempfile::Builder::new().prefix(".ctl").permissions(own).tempdir_in(folder)?;
         let (_open, path) = reach(hidden.path())?;
         let listener = UnixListener::bind(&path)?;
         let (made, path) = (hidden.path().join(NAME), folder.join(NAME));
