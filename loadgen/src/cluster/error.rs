@@ -85,6 +85,12 @@ pub enum ClusterError {
         /// What came of the last attempt.
         why: String,
     },
+    /// A socket that no other user can reach could not be made.
+    #[error("cannot make a socket that no other user can reach: {0}")]
+    #[diagnostic(help(
+        "a folder for temporary files is needed: set TMPDIR to one that this user may write to"
+    ))]
+    Socket(String),
     /// Somebody listens where the manager should be, who is not the manager.
     #[error("who listens at {address} is not the manager of this join document: {why}")]
     #[diagnostic(help(
@@ -96,10 +102,22 @@ pub enum ClusterError {
         /// What speaks against it.
         why: String,
     },
-    /// Somebody listens, and lets this worker not in.
+    /// The manager, which has proved who it is, does not let this worker in.
     #[error("the manager at {address} did not let {user} in")]
-    #[diagnostic(help("the join document is of another run, or its password is wrong"))]
+    #[diagnostic(help("the certificate in the join document is of no worker of this manager's"))]
     NotLetIn {
+        /// The manager's address.
+        address: String,
+        /// Who asked.
+        user: String,
+    },
+    /// The manager closed the connection before the worker had joined; there is no saying why.
+    #[error("the manager at {address} closed the connection before {user} had joined")]
+    #[diagnostic(help(
+        "it has ended, or the join document is of no worker that it expects: of another run, or with a number \
+         beyond its --expect-workers"
+    ))]
+    TurnedAway {
         /// The manager's address.
         address: String,
         /// Who asked.
@@ -134,6 +152,36 @@ impl ClusterError {
     /// For errors of the network layer, which are only good to be shown.
     pub(super) fn bus(error: impl std::fmt::Display) -> Self {
         Self::Bus(error.to_string())
+    }
+
+    pub(super) fn socket(error: &std::io::Error) -> Self {
+        Self::Socket(error.to_string())
+    }
+
+    /// The same, where it is of the last of several attempts within this time.
+    #[must_use]
+    pub fn within(self, time: Duration) -> Self {
+        match self {
+            Self::Unreachable { address, why, .. } => {
+                Self::Unreachable { address, limit: time, why }
+            }
+            other => other,
+        }
+    }
+
+    /// Whether a worker may still get in where this was met, without anybody changing its join document. What
+    /// somebody says who has not proved to be the manager is no reason to leave.
+    #[must_use]
+    pub fn may_pass(&self) -> bool {
+        matches!(
+            self,
+            Self::Unreachable { .. }
+                | Self::NotTheManager { .. }
+                | Self::TurnedAway { .. }
+                | Self::ManagerGone
+                | Self::Socket(_)
+                | Self::Bus(_)
+        )
     }
 }
 

@@ -102,9 +102,10 @@ impl Cluster {
         // Letters and digits, as the join document wants it.
         let run = random_hex(8)?;
         let mut joins = (0..workers.count)
-            .map(|worker| Join::on_loopback(&run, worker))
+            .map(|worker| Join::on_this_host(&run, worker))
             .collect::<Result<Vec<_>, _>>()?;
-        let (bus, events) = ManagerBus::listen_on_loopback(&mut joins).await?;
+        // Its folder goes when all have joined: nobody else is to come.
+        let (bus, events, _folder) = ManagerBus::listen_here(&mut joins).await?;
         let mut processes = Vec::new();
         for join in &joins {
             let logs = workers.logs.as_deref();

@@ -20,7 +20,7 @@ pub struct Join {
     pub protocol: u32,
     /// The manager's version.
     pub version: String,
-    /// Where the manager listens: `HOST:PORT`.
+    /// Where the manager listens: `HOST:PORT`, or the path of a socket if there is no identity.
     pub address: String,
     /// The run that the worker belongs to.
     pub run: String,
@@ -30,8 +30,8 @@ pub struct Join {
     pub lease: Duration,
     /// What proves which worker it is.
     pub password: String,
-    /// What proves that it is one of this manager's, and who the manager is; not needed on the loopback
-    /// interface, where nobody can take the manager's place.
+    /// What proves that it is one of this manager's, and who the manager is; not needed by workers that the
+    /// manager starts itself: no other user can reach the socket between them.
     pub identity: Option<Identity>,
 }
 
@@ -58,7 +58,7 @@ impl Join {
 
     /// A document for `worker` of `run`, with a new password. The address is filled in when it is
     /// known.
-    pub(super) fn on_loopback(run: &str, worker: u32) -> Result<Self, ClusterError> {
+    pub(super) fn on_this_host(run: &str, worker: u32) -> Result<Self, ClusterError> {
         Ok(Self::new(run, worker, random_hex(32)?))
     }
 
@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn another_version_is_refused_before_anything_is_sent() {
-        let mut join = Join::on_loopback("a1", 0).unwrap();
+        let mut join = Join::on_this_host("a1", 0).unwrap();
         join.protocol += 1;
         let error = Join::parse(&serde_json::to_string(&join).unwrap()).unwrap_err();
         assert_eq!(
@@ -172,7 +172,7 @@ mod tests {
 
     #[test]
     fn secrets_differ_and_are_not_shown() {
-        let (a, b) = (Join::on_loopback("a1", 0).unwrap(), Join::on_loopback("a1", 1).unwrap());
+        let (a, b) = (Join::on_this_host("a1", 0).unwrap(), Join::on_this_host("a1", 1).unwrap());
         assert_eq!(a.password.len(), 64);
         assert_ne!(a.password, b.password);
         assert!(!format!("{a:?}").contains(&a.password));
@@ -210,7 +210,7 @@ mod tests {
 
     #[test]
     fn a_run_that_would_be_a_wildcard_is_refused() {
-        let mut join = Join::on_loopback("a1", 0).unwrap();
+        let mut join = Join::on_this_host("a1", 0).unwrap();
         join.run = "**".to_owned();
         assert!(Join::parse(&serde_json::to_string(&join).unwrap()).is_err());
         assert!(Join::parse("{").is_err());

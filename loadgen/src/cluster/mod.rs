@@ -1,6 +1,6 @@
 //! A manager and its workers, in processes of their own.
 //!
-//! The manager starts workers, which join it over the loopback interface, and then runs *rounds*
+//! The manager starts workers, which join it through a Unix socket, and then runs *rounds*
 //! on them: each gets the plan with its exact share, all start together, each sends a numbered
 //! snapshot every second, and a last word that says how many there were. Rounds are numbered
 //! (their *epoch*), and whatever belongs to another one is refused on both sides, so that neither
@@ -12,8 +12,8 @@
 //! gives that one up for good: should it come back, it is told to leave.
 //!
 //! - `messages`: what is said; `bus`: how it travels, the only place that names Zenoh;
-//!   `settings`, `permissions`: how that is set up, and who may do what. `tunnel`: TLS around it.
-//!   `join`, `authority`: who is who.
+//!   `settings`, `permissions`: how that is set up, and who may do what. `link`: the sockets that it goes
+//!   through. `tunnel`: TLS around it. `join`, `authority`, `proof`: who is who.
 //! - `collector`: pure; puts reports together, whatever order they come in.
 //! - `course`: pure; who is waited for, who is lost, and what is to be done about it.
 //! - `gather`, `manager`, `round`, `process`: the manager's side. `worker`, `pulse`: the other one.
@@ -26,10 +26,12 @@ mod course;
 mod error;
 mod gather;
 mod join;
+mod link;
 mod manager;
 mod messages;
 mod permissions;
 mod process;
+mod proof;
 mod pulse;
 mod round;
 mod settings;

@@ -1,6 +1,6 @@
 //! The network's settings, in the schema of Zenoh's configuration. Its defaults listen on every
-//! interface, let everyone in, and look for peers by multicast: none of that here. What goes off the
-//! loopback interface goes through a [`tunnel`](super::tunnel).
+//! interface, let everyone in, and look for peers by multicast: none of that here. It can speak at Unix
+//! sockets only, for which it is built; what goes to other hosts goes through a [`tunnel`](super::tunnel).
 
 use std::path::Path;
 use std::time::Duration;
@@ -29,13 +29,13 @@ pub struct Admits<'a> {
     pub lease: Duration,
 }
 
-/// A manager that listens at `address` on the loopback interface.
-pub fn manager(address: &str, admits: &Admits<'_>) -> Value {
+/// A manager that listens at this socket.
+pub fn manager(socket: &Path, admits: &Admits<'_>) -> Value {
     let mut settings = with_common(
         admits.lease,
         json!({
             "mode": "router",
-            "listen": { "endpoints": [tcp(address)], "timeout_ms": 0, "exit_on_failure": true },
+            "listen": { "endpoints": [endpoint(socket)], "timeout_ms": 0, "exit_on_failure": true },
             "transport": {
                 "unicast": { "max_sessions": 10_000, "accept_pending": 1_000 },
                 "auth": { "usrpwd": { "dictionary_file": admits.passwords } },
@@ -46,15 +46,15 @@ pub fn manager(address: &str, admits: &Admits<'_>) -> Value {
     settings
 }
 
-/// A worker that tries for as long as `limit` to reach its manager at `address` on the loopback interface.
-pub fn worker(join: &Join, address: &str, limit: Duration) -> Value {
+/// A worker that tries for as long as `limit` to reach its manager at this socket; once, where that is zero.
+pub fn worker(join: &Join, socket: &Path, limit: Duration) -> Value {
     let mut settings = with_common(
         join.lease,
         json!({
             "mode": "client",
             "listen": { "endpoints": [] },
             "connect": {
-                "endpoints": [tcp(address)],
+                "endpoints": [endpoint(socket)],
                 "timeout_ms": limit.as_millis(),
                 "exit_on_failure": true,
                 "retry": { "period_init_ms": 100, "period_max_ms": 1000, "period_increase_factor": 2 },
@@ -70,8 +70,10 @@ pub fn worker(join: &Join, address: &str, limit: Duration) -> Value {
     settings
 }
 
-fn tcp(address: &str) -> String {
-    format!("tcp/{address}")
+/// The path is always one of `/proc/self/fd` where there is that: others may have characters in them that mean
+/// something here.
+fn endpoint(socket: &Path) -> String {
+    format!("unixsock-stream/{}", socket.display())
 }
 
 /// A peer says how long it may be silent, and the other one waits for as long.

@@ -8,6 +8,7 @@ use tokio_util::sync::CancellationToken;
 use super::bus::{Event, Events, ManagerBus, WorkerBus};
 use super::error::ClusterError;
 use super::join::Join;
+use super::link::Folder;
 use super::messages::{Answer, Command, Hello, News, PROTOCOL, Report, VERSION, digest};
 use super::testing::plan;
 use super::{Cluster, Gathering, RemoteWorkers, Terms};
@@ -16,11 +17,12 @@ use crate::measure::{Connections, Pulse, Snapshot};
 
 const LIMIT: Duration = Duration::from_secs(2);
 
-async fn manager() -> (ManagerBus, Join, Events) {
-    let mut joins = [Join::on_loopback("a1", 0).unwrap()];
-    let (bus, events) = ManagerBus::listen_on_loopback(&mut joins).await.unwrap();
+/// A manager, the document of its worker, and the folder of the socket between them.
+async fn manager() -> (ManagerBus, (Join, Folder), Events) {
+    let mut joins = [Join::on_this_host("a1", 0).unwrap()];
+    let (bus, events, folder) = ManagerBus::listen_here(&mut joins).await.unwrap();
     let [join] = joins;
-    (bus, join, events)
+    (bus, (join, folder), events)
 }
 
 async fn join(join: &Join, hello: &Hello) -> Result<Worker, ClusterError> {
@@ -47,11 +49,11 @@ async fn next(events: &mut Events) -> Event {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_worker_with_a_wrong_password_is_not_let_in() {
-    let (bus, right, _events) = manager().await;
+    let (bus, (right, _folder), _events) = manager().await;
     let mut wrongs = [right.clone(), right.clone(), right.clone()];
     wrongs[0].password = "0".repeat(64);
     wrongs[1].worker = 1;
-    wrongs[2].address = "127.0.0.1:1".to_owned();
+    wrongs[2].address = "/nowhere/link".to_owned();
     let mut messages = Vec::new();
     for wrong in &wrongs {
         let error = join(wrong, &Hello::from_worker(0)).await.err().unwrap();
@@ -61,9 +63,9 @@ async fn a_worker_with_a_wrong_password_is_not_let_in() {
     assert_eq!(
         messages,
         [
-            format!("the manager at {at} did not let worker-0 in"),
-            format!("the manager at {at} did not let worker-1 in"),
-            "no manager was found at 127.0.0.1:1 within 2s: Connection refused (os error 111)"
+            format!("the manager at {at} closed the connection before worker-0 had joined"),
+            format!("the manager at {at} closed the connection before worker-1 had joined"),
+            "no manager was found at /nowhere/link within 2s: No such file or directory (os error 2)"
                 .to_owned(),
         ]
     );
@@ -73,7 +75,7 @@ async fn a_worker_with_a_wrong_password_is_not_let_in() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_worker_of_another_version_is_refused_on_both_sides() {
-    let (bus, right, mut events) = manager().await;
+    let (bus, (right, _folder), mut events) = manager().await;
     let hello = Hello { protocol: 99, ..Hello::from_worker(0) };
     let error = join(&right, &hello).await.err().unwrap().to_string();
     let reason = format!(
@@ -89,7 +91,7 @@ async fn a_worker_of_another_version_is_refused_on_both_sides() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_worker_speaks_for_itself_alone_and_reports_arrive_in_order() {
-    let (bus, right, mut events) = manager().await;
+    let (bus, (right, _folder), mut events) = manager().await;
     let worker = join(&right, &Hello::from_worker(0)).await.unwrap();
     assert!(matches!(next(&mut events).await, Event::Joined(0)));
     let report = |worker, number| Report {
@@ -123,7 +125,7 @@ async fn a_worker_speaks_for_itself_alone_and_reports_arrive_in_order() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_plan_of_megabytes_arrives_and_the_managers_end_is_seen() {
-    let (bus, right, _events) = manager().await;
+    let (bus, (right, _folder), _events) = manager().await;
     let mut worker = join(&right, &Hello::from_worker(0)).await.unwrap();
     let mut large = plan("http://127.0.0.1:1", 1);
     large.scenario.description = Some("x".repeat(20 << 20));
@@ -146,7 +148,7 @@ async fn a_plan_of_megabytes_arrives_and_the_managers_end_is_seen() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_worker_obeys_no_older_round() {
-    let (bus, right, mut events) = manager().await;
+    let (bus, (right, _folder), mut events) = manager().await;
     let serving =
         tokio::spawn(async move { super::join(&right, Terms::default()).await?.serve().await });
     assert!(matches!(next(&mut events).await, Event::Joined(0)));

@@ -46,16 +46,6 @@ impl Network {
     }
 }
 
-/// What the test needs, or why it can't be made.
-macro_rules! or_skip {
-    ($made:expr) => {
-        match $made {
-            Ok(made) => made,
-            Err(why) => return println!("skipped: this machine can't make what it needs: {why}"),
-        }
-    };
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn a_link_that_is_soon_up_again_loses_nothing() {
     let _alone = ALONE.lock().await;

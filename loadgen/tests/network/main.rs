@@ -10,9 +10,21 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+/// What the test needs, or why it can't be made.
+macro_rules! or_skip {
+    ($made:expr) => {
+        match $made {
+            Ok(made) => made,
+            Err(why) => return println!("skipped: this machine can't make what it needs: {why}"),
+        }
+    };
+}
+
+mod attacker;
 mod cuts;
 mod host;
 mod links;
+mod local_user;
 mod namespaces;
 mod proxy;
 mod server;

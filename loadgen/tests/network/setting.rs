@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::net::TcpListener;
+use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
@@ -25,6 +26,8 @@ pub struct Setting {
     pub address: String,
     manager: Host,
     workers: u32,
+    /// The folder for temporary files, where it is not the usual one.
+    pub temp: Option<PathBuf>,
 }
 
 impl Setting {
@@ -42,7 +45,15 @@ impl Setting {
             address: format!("{}:{port}", manager.address()),
             manager: manager.clone(),
             workers,
+            temp: None,
         }
+    }
+
+    /// loadgen with these arguments.
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = self.project.command(arguments);
+        command.envs(self.temp.iter().map(|temp| ("TMPDIR", temp)));
+        command
     }
 
     /// Starts the manager of a run of so many seconds, with two users for each worker.
@@ -52,7 +63,7 @@ impl Setting {
         let what = ["manager", "--scenario=mine.toml", "--url", &self.server.url, "--listen"];
         let how = [&self.address, "--expect-workers", &expected, "--users", &users];
         let long = ["--duration", &duration, "--warmup=0s", "--format=json", "--out=run"];
-        let command = self.project.command(&[&what[..], &how, &long, more].concat());
+        let command = self.command(&[&what[..], &how, &long, more].concat());
         let mut running = Running::start(self.manager.command(command));
         let stdout = running.child.stdout.take().unwrap();
         Manager { stdout, running }
@@ -67,7 +78,7 @@ impl Setting {
     pub fn worker_on(&self, host: &Host, number: u32) -> Running {
         self.join(number);
         let file = format!("join/{number}");
-        Running::start(host.command(self.project.command(&["worker", "--join", &file])))
+        Running::start(host.command(self.command(&["worker", "--join", &file])))
     }
 
     /// Starts a worker that takes the proxy for its manager.
@@ -76,7 +87,7 @@ impl Setting {
         join["address"] = proxy.address.to_string().into();
         let file = format!("join/{number}-aside");
         fs::write(self.project.path(&file), join.to_string()).unwrap();
-        Running::start(self.project.command(&["worker", "--join", &file]))
+        Running::start(self.command(&["worker", "--join", &file]))
     }
 
     /// Waits for a join document.
@@ -112,14 +123,20 @@ impl Running {
 
     /// Waits until it says something with this in it, and tells when it did.
     pub fn says(&self, text: &str, limit: Duration) -> Instant {
+        self.may_say(text, limit)
+            .unwrap_or_else(|said| panic!("it did not say {text:?}, but {said:#?}"))
+    }
+
+    /// The same; where it ends or says nothing of the kind, what it said instead.
+    pub fn may_say(&self, text: &str, limit: Duration) -> Result<Instant, Vec<String>> {
         let deadline = Instant::now() + limit;
         let mut said = Vec::new();
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
             match tokio::task::block_in_place(|| self.lines.recv_timeout(left)) {
-                Ok((when, line)) if line.contains(text) => return when,
+                Ok((when, line)) if line.contains(text) => return Ok(when),
                 Ok((_, line)) => said.push(line),
-                Err(_) => panic!("it did not say {text:?}, but {said:#?}"),
+                Err(_) => return Err(said),
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Who burdens a manager during a run: with a message larger than it takes, by somebody with a worker's
 //! document, and with connections that say nothing.
 
-use std::net::SocketAddr;
+use std::path::Path;
 use std::time::Duration;
 
 use loadgen::cluster::Join;
@@ -30,10 +30,11 @@ async fn a_message_of_a_gigabyte_disturbs_nobody() {
     let join = Join::parse(&setting.join(1).to_string()).unwrap();
     let (deadline, identity) = (Instant::now() + Duration::from_secs(5), join.identity.as_ref());
     let connected = connect(&join.address, identity.unwrap(), deadline).await;
-    let (_tunnel, address) = connected.unwrap();
+    let (_tunnel, socket) = connected.unwrap();
     let sending = tokio::task::spawn_blocking(move || {
         use zenoh::Wait;
-        let config = zenoh::Config::from_json5(&as_worker(&join, address).to_string()).unwrap();
+        let config =
+            zenoh::Config::from_json5(&as_worker(&join, socket.path()).to_string()).unwrap();
         let session = zenoh::open(config).wait().unwrap();
         let key = format!("loadgen/{}/worker/1/report", join.run);
         let sent = session
@@ -52,11 +53,11 @@ async fn a_message_of_a_gigabyte_disturbs_nobody() {
 }
 
 /// What a worker says in Zenoh's terms, but for all limits.
-fn as_worker(join: &Join, address: SocketAddr) -> Value {
+fn as_worker(join: &Join, socket: &Path) -> Value {
     json!({
         "mode": "client",
         "listen": { "endpoints": [] },
-        "connect": { "endpoints": [format!("tcp/{address}")], "timeout_ms": 5_000, "exit_on_failure": true },
+        "connect": { "endpoints": [format!("unixsock-stream/{}", socket.display())], "timeout_ms": 5_000, "exit_on_failure": true },
         "scouting": { "multicast": { "enabled": false }, "gossip": { "enabled": false } },
         "transport": { "auth": { "usrpwd": { "user": join.user(), "password": join.password } } },
     })

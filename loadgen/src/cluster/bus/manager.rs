@@ -1,28 +1,29 @@
 //! The manager's end of the network.
 
-use std::io::Write;
-use std::net::SocketAddr;
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::net::TcpListener;
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
-use zenoh::Session;
 use zenoh::liveliness::LivelinessToken;
 use zenoh::query::Query;
 use zenoh::sample::{Sample, SampleKind};
+use zenoh::{Session, Wait};
 use zenoh_ext::{AdvancedSubscriberBuilderExt, HistoryConfig, RecoveryConfig};
 
-use super::{ask, close, config, payload, reply};
+use super::{ask, close, config, obeyed, payload};
 use crate::cluster::authority::Identity;
 use crate::cluster::error::ClusterError;
 use crate::cluster::join::Join;
-use crate::cluster::messages::{Answer, Command, Hello, Report, check_version, decode_report};
+use crate::cluster::link::{Folder, Hidden};
+use crate::cluster::messages::{
+    Answer, Command, Hello, Report, check_version, decode_report, encode,
+};
+use crate::cluster::proof::Challenge;
 use crate::cluster::settings::{self, Admits, LEASE};
 use crate::cluster::tunnel::{self, Tunnel};
-
-/// How often a port is looked for; between the search and its use another program may take it.
-const PORT_ATTEMPTS: usize = 10;
 
 /// What the manager hears from its workers, in the order in which it came.
 #[derive(Debug)]
@@ -90,17 +91,19 @@ pub struct ManagerBus {
     _alive: Arc<LivelinessToken>,
     /// What workers on other hosts come through.
     tunnel: Option<Arc<Tunnel>>,
+    /// Where the session listens.
+    _hidden: Option<Arc<Hidden>>,
 }
 
 impl ManagerBus {
-    /// Listens on a free port of the loopback interface for the workers of `joins`, whose
-    /// addresses are filled in.
-    pub async fn listen_on_loopback(joins: &mut [Join]) -> Result<(Self, Events), ClusterError> {
-        let (bus, events, address) = Self::open(joins).await?;
+    /// Listens at a socket for the workers of `joins`, which run on this host as the same user; its path is
+    /// filled in. The folder of that path is for as long as workers are to come.
+    pub async fn listen_here(joins: &mut [Join]) -> Result<(Self, Events, Folder), ClusterError> {
+        let (bus, events, folder) = Self::open(joins).await?;
         for join in joins {
-            join.address = address.to_string();
+            join.address = folder.public_socket().display().to_string();
         }
-        Ok((bus, events))
+        Ok((bus, events, folder))
     }
 
     /// Listens at `address` for the workers of `joins`, who are to know it by this identity.
@@ -113,41 +116,39 @@ impl ManagerBus {
             address: address.to_owned(),
             why: e.to_string(),
         })?;
-        let (mut bus, events, inner) = Self::open(joins).await?;
-        bus.tunnel = Some(Arc::new(tunnel::accept(listener, identity, inner)?));
+        let (mut bus, events, folder) = Self::open(joins).await?;
+        let inner = folder.bound().map_err(|e| ClusterError::socket(&e))?;
+        bus.tunnel = Some(Arc::new(tunnel::accept(listener, identity, Arc::new(inner))?));
+        bus._hidden = Some(Arc::new(folder.hide()));
         Ok((bus, events))
     }
 
-    /// Opens a session that listens for the workers of `joins` on a free port of the loopback interface.
-    async fn open(joins: &[Join]) -> Result<(Self, Events, SocketAddr), ClusterError> {
-        // 0600, and gone when this function returns: Zenoh reads it once, when it opens.
-        let mut passwords = tempfile::NamedTempFile::new().map_err(ClusterError::bus)?;
-        for join in joins {
-            writeln!(passwords, "{}:{}", join.user(), join.password).map_err(ClusterError::bus)?;
-        }
+    /// Opens a session that listens for the workers of `joins` at the socket of a new folder.
+    async fn open(joins: &[Join]) -> Result<(Self, Events, Folder), ClusterError> {
+        let folder = Folder::new().map_err(|e| ClusterError::socket(&e))?;
+        // Zenoh reads it once, when it opens.
+        let path = folder.path("passwords");
+        write_passwords(&path, joins).map_err(|e| ClusterError::socket(&e))?;
         let run = joins.first().map_or("", |join| &join.run);
         let lease = joins.first().map_or(LEASE, |join| join.lease);
-        let passwords = passwords.path();
-        let admits = Admits { run, workers: joins.len(), passwords, lease };
-        let mut attempts = 0;
-        let (session, address) = loop {
-            let address = free_address().await?;
-            match zenoh::open(config(&settings::manager(&address.to_string(), &admits))?).await {
-                Ok(session) => break (session, address),
-                Err(e) if attempts >= PORT_ATTEMPTS => return Err(ClusterError::bus(e)),
-                Err(_) => attempts += 1,
-            }
-        };
-        let (bus, events) = Self::serve(session, run).await?;
-        Ok((bus, events, address))
+        let admits = Admits { run, workers: joins.len(), passwords: &path, lease };
+        let opened = zenoh::open(config(&settings::manager(&folder.socket(), &admits))?).await;
+        std::fs::remove_file(&path).map_err(|e| ClusterError::socket(&e))?;
+        let (bus, events) = Self::serve(opened.map_err(ClusterError::bus)?, run, joins).await?;
+        Ok((bus, events, folder))
     }
 
-    async fn serve(session: Session, run: &str) -> Result<(Self, Events), ClusterError> {
+    async fn serve(
+        session: Session,
+        run: &str,
+        joins: &[Join],
+    ) -> Result<(Self, Events), ClusterError> {
         // Unbounded, since Zenoh's callbacks must not block; workers send some KiB a second, and
         // a round takes them at once.
         let (events, received) = mpsc::unbounded_channel();
-        let alive = declare(&session, run, &events).await.map_err(ClusterError::bus)?;
-        let bus = Self { session, run: run.to_owned(), _alive: Arc::new(alive), tunnel: None };
+        let alive = declare(&session, run, passwords(joins), &events).await;
+        let _alive = Arc::new(alive.map_err(ClusterError::bus)?);
+        let bus = Self { session, run: run.to_owned(), _alive, tunnel: None, _hidden: None };
         Ok((bus, Events(received)))
     }
 
@@ -161,7 +162,8 @@ impl ManagerBus {
     ) -> Result<(), ClusterError> {
         let key = format!("loadgen/{}/worker/{worker}/command", self.run);
         let who = format!("worker {worker}");
-        ask(&self.session, &key, &who, what, command, limit).await
+        let answer = ask(&self.session, &key, &who, command, None, limit).await?;
+        obeyed(&answer.payload().to_bytes(), &who, what)
     }
 
     /// Leaves, and takes no longer than a second.
@@ -177,12 +179,13 @@ impl ManagerBus {
 async fn declare(
     session: &Session,
     run: &str,
+    passwords: Passwords,
     events: &UnboundedSender<Heard>,
 ) -> zenoh::Result<LivelinessToken> {
     let (hellos, alive, reports) = (events.clone(), events.clone(), events.clone());
     session
         .declare_queryable(format!("loadgen/{run}/worker/*/hello"))
-        .callback(move |query| answer_hello(&query, &hellos))
+        .callback(move |query| answer_hello(&query, &passwords, &hellos))
         .background()
         .await?;
     session
@@ -227,24 +230,40 @@ fn report(sample: &Sample) -> Heard {
     Heard::Report { key, bytes: sample.payload().to_bytes().into_owned() }
 }
 
-fn answer_hello(query: &Query, events: &UnboundedSender<Heard>) {
-    let checked = payload::<Hello>(query).and_then(|hello| {
-        if worker_in(query.key_expr()) != Some(hello.worker) {
-            return Err(format!("worker {} says hello under {}", hello.worker, query.key_expr()));
-        }
-        let (protocol, worker) = (hello.protocol, hello.worker);
-        let checked = check_version(protocol, &hello.version);
-        let event = match &checked {
-            Ok(()) => Event::Hello(hello),
-            Err(reason) => Event::Refused { worker, reason: reason.clone() },
-        };
-        send(events, Heard::Event(event));
-        checked
-    });
-    reply(query, &Answer::from(checked));
+/// Answers a worker's hello, with a proof if there is a challenge in it.
+fn answer_hello(query: &Query, passwords: &Passwords, events: &UnboundedSender<Heard>) {
+    let checked = check_hello(query, events);
+    let Ok(answer) = encode(&Answer::from(checked)) else { return };
+    let challenge = query.attachment().and_then(|bytes| Challenge::read(&bytes.to_bytes()));
+    let password = worker_in(query.key_expr()).and_then(|worker| passwords.get(&worker));
+    let proof = challenge.zip(password).map(|(challenge, known)| challenge.prove(known, &answer));
+    let _ = query.reply(query.key_expr(), answer).attachment(proof).wait();
 }
 
-async fn free_address() -> Result<SocketAddr, ClusterError> {
-    let listener = TcpListener::bind(("127.0.0.1", 0)).await.map_err(ClusterError::bus)?;
-    listener.local_addr().map_err(ClusterError::bus)
+fn check_hello(query: &Query, events: &UnboundedSender<Heard>) -> Result<(), String> {
+    let hello = payload::<Hello>(query)?;
+    if worker_in(query.key_expr()) != Some(hello.worker) {
+        return Err(format!("worker {} says hello under {}", hello.worker, query.key_expr()));
+    }
+    let (protocol, worker) = (hello.protocol, hello.worker);
+    let checked = check_version(protocol, &hello.version);
+    let event = match &checked {
+        Ok(()) => Event::Hello(hello),
+        Err(reason) => Event::Refused { worker, reason: reason.clone() },
+    };
+    send(events, Heard::Event(event));
+    checked
+}
+
+/// The password of each worker.
+type Passwords = BTreeMap<u32, String>;
+
+fn passwords(joins: &[Join]) -> Passwords {
+    joins.iter().map(|join| (join.worker, join.password.clone())).collect()
+}
+
+/// A file for Zenoh, in a folder that nobody else can enter.
+fn write_passwords(path: &Path, joins: &[Join]) -> io::Result<()> {
+    let mut file = std::fs::File::create_new(path)?;
+    joins.iter().try_for_each(|join| writeln!(file, "{}:{}", join.user(), join.password))
 }

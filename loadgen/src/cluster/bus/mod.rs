@@ -6,9 +6,9 @@
 //! | key | who declares it |
 //! |---|---|
 //! | `loadgen/RUN/manager/alive` | liveliness token of the manager |
-//! | `loadgen/RUN/worker/I/hello` | the manager answers a [`Hello`] |
+//! | `loadgen/RUN/worker/I/hello` | the manager answers a [`Hello`], with its [`proof`](super::proof) |
 //! | `loadgen/RUN/worker/I/alive` | liveliness token of a worker: it has joined |
-//! | `loadgen/RUN/worker/I/command` | a worker answers a [`Command`] |
+//! | `loadgen/RUN/worker/I/command` | a worker answers a [`Command`], once it has that proof |
 //! | `loadgen/RUN/worker/I/report` | a worker publishes each [`Report`] |
 
 mod manager;
@@ -22,10 +22,12 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use zenoh::qos::{CongestionControl, Priority};
 use zenoh::query::{ConsolidationMode, Query};
+use zenoh::sample::Sample;
 use zenoh::{Config, Session, Wait};
 
 use super::error::ClusterError;
 use super::messages::{Answer, decode, encode};
+use super::proof::Challenge;
 use super::settings::LARGEST;
 
 pub use manager::{Event, Events, ManagerBus};
@@ -40,19 +42,20 @@ fn blocking<T>(work: impl FnOnce() -> T) -> T {
     tokio::task::block_in_place(work)
 }
 
-/// Asks whoever answers at `key`.
+/// Asks whoever answers at `key`, and gives the answer. A challenge may go with the question.
 async fn ask(
     session: &Session,
     key: &str,
     who: &str,
-    what: &'static str,
     message: &impl Serialize,
+    challenge: Option<&Challenge>,
     limit: Duration,
-) -> Result<(), ClusterError> {
+) -> Result<Sample, ClusterError> {
     let bytes = encode_within_limit(message)?;
     let query = session
         .get(key)
         .payload(bytes)
+        .attachment(challenge.map(Challenge::bytes))
         .priority(Priority::InteractiveHigh)
         .express(true)
         .congestion_control(CongestionControl::Block)
@@ -64,8 +67,12 @@ async fn ask(
         .await
         .map_err(|_| silent())?
         .map_err(|_| silent())?;
-    let sample = reply.into_result().map_err(|_| silent())?;
-    match decode(&sample.payload().to_bytes()).map_err(ClusterError::Bus)? {
+    reply.into_result().map_err(|_| silent())
+}
+
+/// What came of `what`, as `who` has answered.
+fn obeyed(answer: &[u8], who: &str, what: &'static str) -> Result<(), ClusterError> {
+    match decode(answer).map_err(ClusterError::Bus)? {
         Answer::Done => Ok(()),
         Answer::Refused { reason } => {
             Err(ClusterError::Refused { who: who.to_owned(), what, reason })

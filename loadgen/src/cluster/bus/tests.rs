@@ -6,13 +6,16 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 use tokio::sync::mpsc::UnboundedReceiver;
+use tokio_util::sync::CancellationToken;
 use zenoh::sample::Locality;
 use zenoh::{Session, Wait};
 
 use super::{Event, Events, ManagerBus, WorkerBus, config};
 use crate::cluster::authority::Authority;
 use crate::cluster::join::Join;
-use crate::cluster::messages::{Hello, News, Report, encode};
+use crate::cluster::link::{Folder, Handle};
+use crate::cluster::messages::{Answer, Hello, News, Report, encode};
+use crate::cluster::proof::Challenge;
 use crate::cluster::settings::{self, LEASE};
 use crate::cluster::tunnel::{self, Tunnel};
 use crate::measure::{Pulse, Snapshot};
@@ -55,13 +58,13 @@ async fn worker(join: &Join) -> (WorkerBus, UnboundedReceiver<super::Request>) {
 }
 
 /// A session of whatever program, with what a worker was given.
-async fn session(join: &Join) -> (Tunnel, zenoh::Result<Session>) {
+async fn session(join: &Join) -> (Tunnel, Handle, zenoh::Result<Session>) {
     let deadline = tokio::time::Instant::now() + LIMIT;
     let identity = join.identity.as_ref().unwrap();
-    let (tunnel, address) = tunnel::connect(&join.address, identity, deadline).await.unwrap();
-    let config = config(&settings::worker(join, &address.to_string(), LIMIT)).unwrap();
+    let (tunnel, socket) = tunnel::connect(&join.address, identity, deadline).await.unwrap();
+    let config = config(&settings::worker(join, socket.path(), Duration::ZERO)).unwrap();
     let opened = tokio::task::spawn_blocking(move || zenoh::open(config).wait()).await.unwrap();
-    (tunnel, opened)
+    (tunnel, socket, opened)
 }
 
 /// All events that come within a while.
@@ -85,7 +88,7 @@ async fn a_worker_can_neither_forge_nor_command_nor_read_for_another() {
     assert!(matches!(heard(&mut events).await[..], [Event::Hello(_), Event::Joined(0)]));
     // Worker 1 speaks for itself, with what it was given, and says whatever it wants.
     let run = &joins[1].run;
-    let (_tunnel, rogue) = session(&joins[1]).await;
+    let (_tunnel, _socket, rogue) = session(&joins[1]).await;
     let rogue = rogue.unwrap();
     let (told, mut overheard) = tokio::sync::mpsc::unbounded_channel();
     for key in [format!("loadgen/{run}/**"), "**".to_owned(), "**/@adv/**".to_owned()] {
@@ -150,7 +153,7 @@ async fn its_own_reports_and_commands_go_through() {
     let command = crate::cluster::messages::Command::Quit;
     let obeying = async {
         let request = commands.recv().await.unwrap();
-        request.answer(&crate::cluster::messages::Answer::Done).await;
+        request.answer(&Answer::Done).await;
     };
     let (done, ()) = tokio::join!(bus.command(1, "it", &command, LIMIT), obeying);
     done.unwrap();
@@ -173,12 +176,13 @@ async fn nobody_gets_in_with_another_authority_or_with_none() {
     let plain = Join { identity: None, ..right.clone() };
     let not_the_manager = "is not the manager of this join document: invalid peer certificate";
     let not_let_in = "did not let worker-0 in";
+    let no_socket = "no manager was found";
     for (stranger, expected) in [
         (foreign, not_the_manager),
         (claims_to_be_of_it, not_the_manager),
         (half, not_let_in),
         (known, not_let_in),
-        (plain, not_let_in),
+        (plain, no_socket),
     ] {
         let error = refusal(&stranger).await;
         assert!(error.contains(expected), "{error}");
@@ -199,8 +203,9 @@ async fn a_worker_gets_in_as_nobody_but_itself() {
     let Setting { bus, mut events, joins, _folder } = setting().await;
     // Its own certificate, and the name of another worker: the password is not of that one.
     let another = Join { worker: 0, ..joins[1].clone() };
-    assert!(session(&another).await.1.is_err());
-    assert!(refusal(&another).await.contains("did not let worker-0 in"));
+    assert!(session(&another).await.2.is_err());
+    let closed = "closed the connection before worker-0 had joined";
+    assert!(refusal(&another).await.contains(closed));
     assert!(heard(&mut events).await.is_empty());
     bus.close().await;
 }
@@ -221,5 +226,65 @@ async fn a_worker_obeys_no_manager_but_its_own() {
         assert!(error.contains("is not the manager of this join document"), "{error}");
         assert!(heard(&mut events).await.is_empty());
         bus.close().await;
+    }
+}
+
+/// Somebody at the other end of a worker's link, who says to be its manager. It has the
+/// password, in place of a router that lets every password pass.
+async fn impostor(join: &Join, answer: Vec<u8>, proof: Option<Vec<u8>>) -> (Session, Folder) {
+    let (run, folder) = (&join.run, Folder::new().unwrap());
+    let passwords = folder.path("passwords");
+    std::fs::write(&passwords, format!("{}:{}", join.user(), join.password)).unwrap();
+    let endpoint = format!("unixsock-stream/{}", folder.socket().display());
+    let listens = serde_json::json!({
+        "mode": "router",
+        "listen": { "endpoints": [endpoint] },
+        "scouting": { "multicast": { "enabled": false }, "gossip": { "enabled": false } },
+        "transport": { "auth": { "usrpwd": { "dictionary_file": passwords } } },
+    });
+    let session = zenoh::open(config(&listens).unwrap()).await.unwrap();
+    session
+        .declare_queryable(format!("loadgen/{run}/worker/*/hello"))
+        .callback(move |query| {
+            let reply = query.reply(query.key_expr(), answer.clone());
+            reply.attachment(proof.clone()).wait().unwrap();
+        })
+        .background()
+        .await
+        .unwrap();
+    (session, folder)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_worker_takes_no_command_from_who_does_not_know_its_password() {
+    let mut join = Join::on_this_host("a1", 0).unwrap();
+    let (of_manager, of_worker) = ("loadgen/a1/manager/alive", "loadgen/a1/worker/0");
+    let done = encode(&Answer::Done).unwrap();
+    let refused = encode(&Answer::Refused { reason: "leave".to_owned() }).unwrap();
+    // An answer without a proof; one with another's; a refusal; and one that was recorded.
+    let guess = Challenge::new().unwrap().prove("another", &done);
+    let recorded = Challenge::new().unwrap().prove(&join.password, &done);
+    for (answer, proof) in
+        [(&done, None), (&done, Some(guess)), (&refused, None), (&done, Some(recorded))]
+    {
+        let (impostor, folder) = impostor(&join, answer.clone(), proof).await;
+        let _alive = impostor.liveliness().declare_token(of_manager).await.unwrap();
+        join.address = folder.public_socket().display().to_string();
+        // It would command as soon as somebody listens to commands.
+        let (listened, listens) = (CancellationToken::new(), format!("{of_worker}/command"));
+        let (heard, querier) = (listened.clone(), impostor.declare_querier(listens).await.unwrap());
+        let listener = querier.matching_listener();
+        let listener = listener.callback(move |status| {
+            if status.matching() {
+                heard.cancel();
+            }
+        });
+        let _listener = listener.await.unwrap();
+        let error = refusal(&join).await;
+        let said =
+            "is not the manager of this join document: it does not know the password of worker-0";
+        assert!(error.contains(said), "{error}");
+        assert!(!listened.is_cancelled(), "it listened to commands");
+        impostor.close().await.unwrap();
     }
 }

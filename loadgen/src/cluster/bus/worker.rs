@@ -1,6 +1,6 @@
 //! A worker's end of the network.
 
-use std::net::SocketAddr;
+use std::path::Path;
 use std::time::Duration;
 
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
@@ -14,10 +14,14 @@ use zenoh::sample::SampleKind;
 use zenoh::{Config, Session, Wait};
 use zenoh_ext::{AdvancedPublisher, AdvancedPublisherBuilderExt, CacheConfig, MissDetectionConfig};
 
-use super::{CLOSE_LIMIT, ask, blocking, close, config, encode_within_limit, payload, reply};
+use super::{
+    CLOSE_LIMIT, ask, blocking, close, config, encode_within_limit, obeyed, payload, reply,
+};
 use crate::cluster::error::ClusterError;
 use crate::cluster::join::Join;
+use crate::cluster::link::Handle;
 use crate::cluster::messages::{Answer, Command, Hello, Report, encode};
+use crate::cluster::proof::Challenge;
 use crate::cluster::settings::{self, LEASE};
 use crate::cluster::tunnel::{self, Refusal, Tunnel};
 
@@ -33,7 +37,9 @@ pub struct WorkerBus {
     worker: u32,
     publisher: AdvancedPublisher<'static>,
     _alive: LivelinessToken,
-    /// What the session goes through to another host.
+    /// The socket that the session goes through; with it a path may lead elsewhere.
+    _socket: Handle,
+    /// What it goes through to another host.
     _tunnel: Option<Tunnel>,
 }
 
@@ -46,7 +52,8 @@ pub struct Request {
 
 impl WorkerBus {
     /// Joins the manager of `join` within `limit`, which may not be there yet. `gone` is
-    /// cancelled when the manager is lost later. Its first words are `hello`.
+    /// cancelled when the manager is lost later. Its first words are `hello`; it takes commands from then on,
+    /// when the manager has proved who it is.
     pub async fn join(
         join: &Join,
         hello: &Hello,
@@ -54,16 +61,16 @@ impl WorkerBus {
         gone: &CancellationToken,
     ) -> Result<(Self, UnboundedReceiver<Request>), ClusterError> {
         let deadline = Instant::now() + limit;
-        let (_tunnel, address) = tunnel(join, limit, deadline).await?.unzip();
-        let address = address.map_or(join.address.clone(), |address| address.to_string());
-        // Zenoh doesn't tell a wrong password from a manager that isn't there: both are tried
-        // again until the limit.
-        let left = deadline - Instant::now();
-        let opening = open_aside(config(&settings::worker(join, &address, left))?)?;
+        let (_tunnel, _socket) = way(join, limit, deadline).await?;
+        // A tunnel is for one connection. The manager's own socket may be busy.
+        let left = if _tunnel.is_some() { Duration::ZERO } else { deadline - Instant::now() };
+        let opening = open_aside(config(&settings::worker(join, _socket.path(), left))?)?;
         let deadline = deadline + CLOSE_LIMIT;
         let session = match tokio::time::timeout_at(deadline, opening).await {
             Ok(Ok(Ok(session))) => session,
-            _ => return Err(no_session(join, limit).await),
+            // Zenoh doesn't tell a wrong password from a manager that goes away meanwhile.
+            Ok(_) => return Err(turned_away(join)),
+            Err(_) => return Err(unreachable(join, limit, "it does not answer")),
         };
         let (requests, received) = mpsc::unbounded_channel();
         let run = &join.run;
@@ -72,6 +79,7 @@ impl WorkerBus {
             .await
             .map_err(|_| unreachable(join, limit, "it went again"))?;
         let mine = format!("loadgen/{run}/worker/{}", join.worker);
+        greet(&session, &format!("{mine}/hello"), join, hello).await?;
         session
             .declare_queryable(format!("{mine}/command"))
             .callback(move |query| receive_command(query, &requests))
@@ -86,12 +94,10 @@ impl WorkerBus {
             .publisher_detection()
             .await
             .map_err(ClusterError::bus)?;
-        let key = format!("{mine}/hello");
-        ask(&session, &key, "the manager", "this worker", hello, LEASE).await?;
         let token = session.liveliness().declare_token(format!("{mine}/alive"));
         let _alive = token.await.map_err(ClusterError::bus)?;
-        let bus = Self { session, worker: join.worker, publisher, _alive, _tunnel };
-        Ok((bus, received))
+        let worker = join.worker;
+        Ok((Self { session, worker, publisher, _alive, _socket, _tunnel }, received))
     }
 
     /// The number of this worker.
@@ -122,30 +128,56 @@ impl Request {
     }
 }
 
-/// The way to the manager, if it is on another host, and where it begins here.
-async fn tunnel(
+/// The way to the manager: through a tunnel if it is on another host, and the socket where it begins here.
+async fn way(
     join: &Join,
     limit: Duration,
     deadline: Instant,
-) -> Result<Option<(Tunnel, SocketAddr)>, ClusterError> {
-    let Some(identity) = &join.identity else { return Ok(None) };
+) -> Result<(Option<Tunnel>, Handle), ClusterError> {
+    let Some(identity) = &join.identity else {
+        let socket = Handle::of_socket(Path::new(&join.address));
+        return Ok((None, socket.map_err(|error| unreachable(join, limit, error.to_string()))?));
+    };
     let connected = tunnel::connect(&join.address, identity, deadline).await;
-    connected.map(Some).map_err(|refusal| match refusal {
+    let (tunnel, socket) = connected.map_err(|refusal| match refusal {
         Refusal::Silence(why) => unreachable(join, limit, why),
-        Refusal::NotTheManager(why) => {
-            ClusterError::NotTheManager { address: join.address.clone(), why }
+        Refusal::NotTheManager(why) => not_the_manager(join, why),
+        Refusal::NotLetIn => {
+            ClusterError::NotLetIn { address: join.address.clone(), user: join.user() }
         }
-        Refusal::NotLetIn => not_let_in(join),
         Refusal::Failed(error) => error,
-    })
+    })?;
+    Ok((Some(tunnel), socket))
+}
+
+/// Says hello, and believes the answer if it comes with a proof.
+async fn greet(
+    session: &Session,
+    key: &str,
+    join: &Join,
+    hello: &Hello,
+) -> Result<(), ClusterError> {
+    let challenge = Challenge::new()?;
+    let answer = ask(session, key, "the manager", hello, Some(&challenge), LEASE).await?;
+    let (bytes, proof) = (answer.payload().to_bytes(), answer.attachment());
+    let proof = proof.map(|proof| proof.to_bytes()).unwrap_or_default();
+    if !challenge.is_met(&join.password, &bytes, &proof) {
+        let why = format!("it does not know the password of {}", join.user());
+        return Err(not_the_manager(join, why));
+    }
+    obeyed(&bytes, "the manager", "this worker")
 }
 
 fn unreachable(join: &Join, limit: Duration, why: impl Into<String>) -> ClusterError {
     ClusterError::Unreachable { address: join.address.clone(), limit, why: why.into() }
 }
 
-fn not_let_in(join: &Join) -> ClusterError {
-    ClusterError::NotLetIn { address: join.address.clone(), user: join.user() }
+fn not_the_manager(join: &Join, why: String) -> ClusterError {
+    ClusterError::NotTheManager { address: join.address.clone(), why }
+}
+
+fn turned_away(join: &Join) -> ClusterError {
+    ClusterError::TurnedAway { address: join.address.clone(), user: join.user() }
 }
 
 /// Opens a session in a thread of its own. Zenoh's future for it blocks until there is one: no
@@ -180,16 +212,6 @@ async fn watch_manager(
         .await
         .map_err(ClusterError::bus)?;
     tokio::time::timeout_at(deadline, here.cancelled()).await.map_err(ClusterError::bus)
-}
-
-/// Zenoh says only that it gave up; whether anybody listens tells the reasons apart.
-async fn no_session(join: &Join, limit: Duration) -> ClusterError {
-    let connecting = tokio::net::TcpStream::connect(&join.address);
-    match tokio::time::timeout(CLOSE_LIMIT, connecting).await {
-        Ok(Ok(_)) => not_let_in(join),
-        Ok(Err(error)) => unreachable(join, limit, error.to_string()),
-        Err(_) => unreachable(join, limit, "it does not answer"),
-    }
 }
 
 fn receive_command(query: Query, requests: &UnboundedSender<Request>) {

@@ -1,12 +1,11 @@
 //! The manager's end.
 
 use std::collections::VecDeque;
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::io::{self, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpSocket, TcpStream, lookup_host};
+use tokio::net::{TcpListener, TcpSocket, TcpStream, UnixStream, lookup_host};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::server::WebPkiClientVerifier;
@@ -16,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 use super::{Tasks, Tunnel, VERSIONS, WELCOME, believed, carry, provider, shown, unusable};
 use crate::cluster::authority::Identity;
 use crate::cluster::error::ClusterError;
+use crate::cluster::link::Handle;
 
 /// How long somebody may take to show a certificate.
 const HANDSHAKE_LIMIT: Duration = Duration::from_secs(10);
@@ -47,14 +47,14 @@ pub async fn listen(address: &str) -> io::Result<TcpListener> {
 }
 
 /// Lets those in who show a certificate of the manager's authority, and passes what they say on to what
-/// listens at `inner`.
+/// listens at the socket `inner`.
 ///
 /// # Errors
 /// Where the identity is none.
 pub fn accept(
     listener: TcpListener,
     identity: &Identity,
-    inner: SocketAddr,
+    inner: Arc<Handle>,
 ) -> Result<Tunnel, ClusterError> {
     let verifier = WebPkiClientVerifier::builder_with_provider(believed(identity)?, provider());
     let (certificate, key) = shown(identity)?;
@@ -69,7 +69,12 @@ pub fn accept(
     Ok(Tunnel(tasks))
 }
 
-async fn accept_all(listener: TcpListener, acceptor: TlsAcceptor, inner: SocketAddr, tasks: Tasks) {
+async fn accept_all(
+    listener: TcpListener,
+    acceptor: TlsAcceptor,
+    inner: Arc<Handle>,
+    tasks: Tasks,
+) {
     let mut newest = VecDeque::new();
     loop {
         let Ok((stranger, _)) = listener.accept().await else {
@@ -84,8 +89,10 @@ async fn accept_all(listener: TcpListener, acceptor: TlsAcceptor, inner: SocketA
         }
         let sent_away = CancellationToken::new();
         newest.push_back(sent_away.clone());
-        let letting_in =
-            tokio::time::timeout(HANDSHAKE_LIMIT, let_in(stranger, acceptor.clone(), inner));
+        let letting_in = tokio::time::timeout(
+            HANDSHAKE_LIMIT,
+            let_in(stranger, acceptor.clone(), inner.clone()),
+        );
         tasks.spawn(async move {
             if let Some(Ok(Ok((worker, inner)))) = sent_away.run_until_cancelled(letting_in).await {
                 carry(worker, inner).await;
@@ -97,12 +104,11 @@ async fn accept_all(listener: TcpListener, acceptor: TlsAcceptor, inner: SocketA
 async fn let_in(
     stranger: TcpStream,
     acceptor: TlsAcceptor,
-    inner: SocketAddr,
-) -> io::Result<(TlsStream<TcpStream>, TcpStream)> {
+    inner: Arc<Handle>,
+) -> io::Result<(TlsStream<TcpStream>, UnixStream)> {
     stranger.set_nodelay(true)?;
     let mut worker = acceptor.accept(stranger).await?;
-    let inner = TcpStream::connect(inner).await?;
-    inner.set_nodelay(true)?;
+    let inner = UnixStream::connect(inner.path()).await?;
     worker.write_all(&[WELCOME]).await?;
     worker.flush().await?;
     Ok((worker, inner))

@@ -1,11 +1,10 @@
 //! A worker's end.
 
-use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::io::{self, AsyncReadExt};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpStream;
 use tokio::time::{Instant, sleep, timeout_at};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
@@ -16,6 +15,7 @@ use super::{Tasks, Tunnel, VERSIONS, WELCOME, believed, carry, provider, shown, 
 use crate::cluster::authority::Identity;
 use crate::cluster::error::ClusterError;
 use crate::cluster::join::host;
+use crate::cluster::link::{Door, Handle};
 
 /// Between two attempts, at first and at most.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(1));
@@ -25,16 +25,17 @@ const PAUSE: (Duration, Duration) = (Duration::from_millis(100), Duration::from_
 pub enum Refusal {
     /// Nobody was there in time; what came of the last attempt.
     Silence(String),
-    /// Who listens there is not the manager; why.
+    /// Somebody listens there who has not proved to be the manager; what was met. Anyone may take the port
+    /// of a manager that is away, so this may pass.
     NotTheManager(String),
-    /// The manager did not let this worker in.
+    /// The manager has proved who it is, and did not let this worker in.
     NotLetIn,
     /// Nothing could be tried.
     Failed(ClusterError),
 }
 
 /// Waits until the manager at `address`, `HOST:PORT`, lets this worker in, or until the deadline. Gives the
-/// address on the loopback interface behind which the manager is, for one connection.
+/// socket behind which the manager is, for one connection of this process.
 ///
 /// # Errors
 /// When nobody was there in time, and as soon as somebody is there who is not the right one.
@@ -42,20 +43,16 @@ pub async fn connect(
     address: &str,
     identity: &Identity,
     deadline: Instant,
-) -> Result<(Tunnel, SocketAddr), Refusal> {
+) -> Result<(Tunnel, Handle), Refusal> {
     let (connector, name) = connector(address, identity).map_err(Refusal::Failed)?;
     let manager = knock(address, &connector, &name, deadline).await?;
-    let failed = |error| Refusal::Failed(ClusterError::bus(error));
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.map_err(failed)?;
-    let here = listener.local_addr().map_err(failed)?;
+    let (door, handle) = Door::new().map_err(|e| Refusal::Failed(ClusterError::socket(&e)))?;
     let tasks = Tasks::default();
     tasks.spawn(async move {
-        let Ok(Ok((inner, _))) = timeout_at(deadline, listener.accept()).await else { return };
-        drop(listener);
-        let _ = inner.set_nodelay(true);
+        let Ok(Ok((inner, _hidden))) = timeout_at(deadline, door.admit()).await else { return };
         carry(inner, manager).await;
     });
-    Ok((Tunnel(tasks), here))
+    Ok((Tunnel(tasks), handle))
 }
 
 fn connector(
@@ -86,7 +83,8 @@ async fn knock(
     loop {
         match timeout_at(deadline, try_once(address, connector, name.clone())).await {
             Ok(Ok(manager)) => return Ok(manager),
-            Ok(Err(error)) => last = transient(error)?,
+            Ok(Err(Refusal::Silence(why))) => last = why,
+            Ok(Err(refusal)) => return Err(refusal),
             Err(_) => return Err(Refusal::Silence(last)),
         }
         if Instant::now() + pause > deadline {
@@ -101,21 +99,30 @@ async fn try_once(
     address: &str,
     connector: &TlsConnector,
     name: ServerName<'static>,
-) -> io::Result<TlsStream<TcpStream>> {
-    let stream = TcpStream::connect(address).await?;
-    stream.set_nodelay(true)?;
-    let mut manager = connector.connect(name, stream).await?;
-    match manager.read_u8().await? {
-        WELCOME => Ok(manager),
-        other => Err(io::Error::other(format!("it began with the byte {other}"))),
+) -> Result<TlsStream<TcpStream>, Refusal> {
+    let silence = |error: io::Error| Refusal::Silence(error.to_string());
+    let stream = TcpStream::connect(address).await.map_err(silence)?;
+    stream.set_nodelay(true).map_err(silence)?;
+    // Up to here anybody may be at the other end, and say anything.
+    let mut manager =
+        connector.connect(name, stream).await.map_err(|error| match of_tls(&error) {
+            Some(why) => Refusal::NotTheManager(why.to_string()),
+            None => silence(error),
+        })?;
+    // From here on it is the manager: it has the key of its certificate, and what it says is authentic.
+    match manager.read_u8().await {
+        Ok(WELCOME) => Ok(manager),
+        Ok(other) => Err(Refusal::NotTheManager(format!("it began with the byte {other}"))),
+        Err(error) => match of_tls(&error) {
+            Some(Error::AlertReceived(_)) => Err(Refusal::NotLetIn),
+            // Somebody has changed what it said.
+            Some(why) => Err(Refusal::NotTheManager(why.to_string())),
+            None => Err(silence(error)),
+        },
     }
 }
 
-/// What is said of an error that may pass; of one that won't, an error.
-fn transient(error: io::Error) -> Result<String, Refusal> {
-    match error.get_ref().and_then(|inner| inner.downcast_ref::<Error>()) {
-        Some(Error::AlertReceived(_)) => Err(Refusal::NotLetIn),
-        Some(error) => Err(Refusal::NotTheManager(error.to_string())),
-        None => Ok(error.to_string()),
-    }
+/// What TLS says of an error, if it is one of TLS.
+fn of_tls(error: &io::Error) -> Option<&Error> {
+    error.get_ref()?.downcast_ref()
 }

@@ -1,5 +1,5 @@
 //! TLS between the manager and its workers: a tunnel for each worker, in which Zenoh's connection runs.
-//! Zenoh itself speaks and listens on the loopback interface only.
+//! Zenoh itself speaks and listens at Unix sockets that no other user can reach ([`link`](super::link)).
 //!
 //! Zenoh has TLS of its own, but reads and writes one connection of rustls from two threads without a
 //! lock (eclipse-zenoh/zenoh#2557, open in 1.10): some one link in twenty breaks with "handshake not

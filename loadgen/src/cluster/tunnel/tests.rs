@@ -2,14 +2,16 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, UnixListener, UnixStream};
 use tokio::time::Instant;
 
 use super::{Refusal, Tunnel, accept, connect};
 use crate::cluster::authority::Authority;
+use crate::cluster::link::Folder;
 
 /// More than all buffers on the way can hold.
 const MUCH: usize = 32 << 20;
@@ -22,22 +24,24 @@ async fn listener() -> (TcpListener, SocketAddr) {
 }
 
 /// Both ends of a connection through a tunnel, and what carries it.
-async fn pair() -> (TcpStream, TcpStream, [Tunnel; 2]) {
+async fn pair() -> (UnixStream, UnixStream, [Tunnel; 2]) {
     let folder = tempfile::tempdir().unwrap();
     let authority = Authority::of(folder.path()).unwrap();
     let (outer, address) = listener().await;
-    let (inner, behind) = listener().await;
+    let private = Folder::new().unwrap();
+    let inner = UnixListener::bind(private.socket()).unwrap();
+    let behind = Arc::new(private.bound().unwrap());
     let manager = accept(outer, &authority.manager("127.0.0.1").unwrap(), behind).unwrap();
     let worker = authority.worker("worker-0").unwrap();
     let (tunnel, here) =
         connect(&address.to_string(), &worker, Instant::now() + LIMIT).await.unwrap();
-    let near = TcpStream::connect(here).await.unwrap();
+    let near = UnixStream::connect(here.path()).await.unwrap();
     let (far, _) = inner.accept().await.unwrap();
     (near, far, [manager, tunnel])
 }
 
 /// Says `MUCH`, and hears as much of the other one's, at the same time.
-async fn talk(stream: TcpStream, mine: u8, other: u8) {
+async fn talk(stream: UnixStream, mine: u8, other: u8) {
     let (mut from, mut to) = stream.into_split();
     let saying = async {
         to.write_all(&vec![mine; MUCH]).await?;
@@ -94,4 +98,32 @@ async fn nobody_is_waited_for_no_longer_than_that() {
     assert_eq!(refusal().await, "it does not answer");
     drop(silent);
     assert!(refusal().await.contains("refused"));
+}
+
+/// Bytes that anyone can send who has the port of a manager that is away.
+#[tokio::test]
+async fn what_a_stranger_says_is_no_refusal_of_the_managers() {
+    let folder = tempfile::tempdir().unwrap();
+    let worker = Authority::of(folder.path()).unwrap().worker("worker-0").unwrap();
+    // An alert: handshake failure. A web server. Nothing but an end.
+    let alert: &[u8] = &[0x15, 3, 3, 0, 2, 2, 0x28];
+    for (says, expected) in [
+        (alert, "NotTheManager(\"received fatal alert: HandshakeFailure"),
+        (b"HTTP/1.1 400 Bad Request\r\n\r\n", "NotTheManager(\"received corrupt message"),
+        (b"", "Silence("),
+    ] {
+        let (stranger, address) = listener().await;
+        let lies = tokio::spawn(async move {
+            while let Ok((mut worker, _)) = stranger.accept().await {
+                let mut hello = [0; 4096];
+                let _ = worker.read(&mut hello).await;
+                let _ = worker.write_all(says).await;
+            }
+        });
+        let deadline = Instant::now() + Duration::from_millis(500);
+        let refusal = connect(&address.to_string(), &worker, deadline).await.err();
+        let refusal = format!("{:?}", refusal.unwrap());
+        assert!(refusal.starts_with(expected), "{refusal}");
+        lies.abort();
+    }
 }
