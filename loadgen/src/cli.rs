@@ -325,6 +325,10 @@ pub struct WorkerArgs {
     /// Leave when the manager is done, instead of waiting for its next run.
     #[arg(long)]
     pub once: bool,
+    /// How long to look for the manager, each time, before leaving with exit code 1 [default: until it is
+    /// there].
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, allow_hyphen_values = true)]
+    pub wait: Option<Duration>,
     /// The servers that this worker may load; any, where none is named.
     #[arg(long, value_name = "HOST[:PORT],…", value_delimiter = ',')]
     pub allow_target: Vec<String>,

@@ -32,6 +32,8 @@ pub struct Terms {
     pub leave: CancellationToken,
     /// The servers that it may load.
     pub allowed: Allowed,
+    /// How long the manager is looked for at most, where that is less than ten seconds.
+    pub limit: Option<Duration>,
 }
 
 /// A worker that has joined.
@@ -44,10 +46,11 @@ pub struct Joined {
 /// Joins the manager of `join`.
 ///
 /// # Errors
-/// When it could not, within ten seconds.
+/// When it could not, within ten seconds or its limit.
 pub async fn join(join: &Join, terms: Terms) -> Result<Joined, ClusterError> {
     let hello = Hello::from_worker(join.worker);
-    let joining = WorkerBus::join(join, &hello, JOIN_LIMIT, &terms.gone);
+    let limit = terms.limit.map_or(JOIN_LIMIT, |limit| limit.min(JOIN_LIMIT));
+    let joining = WorkerBus::join(join, &hello, limit, &terms.gone);
     let (bus, requests) = tokio::select! {
         joined = joining => joined?,
         () = terms.gone.cancelled() => return Err(ClusterError::ManagerGone),

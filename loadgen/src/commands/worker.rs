@@ -1,8 +1,9 @@
 //! `loadgen worker`: serves the rounds of a manager.
 
+use std::collections::HashSet;
 use std::io::{self, BufRead, Read};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
@@ -12,7 +13,7 @@ use super::process::{raise_open_files, use_huge_pages};
 use super::threads::on_all_cpus;
 use super::{Exit, Failure};
 use crate::cli::WorkerArgs;
-use crate::cluster::{Allowed, AllowedTarget, ClusterError, Join, Terms, join};
+use crate::cluster::{Allowed, AllowedTarget, ClusterError, Join, Joined, Terms, join};
 
 /// Between two attempts to find a manager.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -45,7 +46,8 @@ fn allowed(text: &str) -> Result<AllowedTarget, Failure> {
 async fn serve(args: &WorkerArgs, allowed: Allowed) -> Result<(), ClusterError> {
     // Ctrl-C is for the loadgen that started a worker, and ends it in good order, to decide on.
     let is_local = args.join == "-";
-    let terms = Terms { leave: leave_on_signal(!is_local)?, allowed, ..Terms::default() };
+    let leave = leave_on_signal(!is_local)?;
+    let terms = Terms { leave, allowed, limit: args.wait, ..Terms::default() };
     if is_local {
         let document = first_line(&terms.gone).await?.ok_or(ClusterError::ManagerGone)?;
         return join(&Join::parse(&document)?, terms).await?.serve().await;
@@ -55,7 +57,7 @@ async fn serve(args: &WorkerArgs, allowed: Allowed) -> Result<(), ClusterError> 
         .map_err(|e| ClusterError::Join(format!("{}: {e}", args.join)))?;
     let document = Join::parse(&document)?;
     loop {
-        serve_one(&document, &terms).await?;
+        serve_one(&document, &terms, args.wait).await?;
         if args.once || terms.leave.is_cancelled() {
             return Ok(());
         }
@@ -63,33 +65,55 @@ async fn serve(args: &WorkerArgs, allowed: Allowed) -> Result<(), ClusterError> 
     }
 }
 
-/// Waits for the manager, and serves it until it is done or gone.
-async fn serve_one(document: &Join, terms: &Terms) -> Result<(), ClusterError> {
+/// Waits for the manager, for as long as it may, and serves it until it is done or gone.
+async fn serve_one(
+    document: &Join,
+    terms: &Terms,
+    wait: Option<Duration>,
+) -> Result<(), ClusterError> {
     let address = &document.address;
     say(format!("waiting for the manager at {address}"));
+    let Some(joined) = find(document, terms, wait).await? else { return Ok(()) };
+    say(format!("joined the manager at {address} as {}", document.user()));
+    match joined.serve().await {
+        Ok(()) => say("the manager has done with this worker"),
+        Err(ClusterError::Signalled) => say("left on a signal; the load was stopped"),
+        // It may come back, or another after it.
+        Err(gone @ ClusterError::ManagerGone) => say(gone),
+        Err(error) => return Err(error),
+    }
+    Ok(())
+}
+
+/// Tries to join until it has, or the wait is over, or it is to leave: there is nothing to serve then.
+/// Whatever may pass is tried again, and said once.
+///
+/// # Errors
+/// What won't pass; when the wait is over, what was met last.
+async fn find(
+    document: &Join,
+    terms: &Terms,
+    wait: Option<Duration>,
+) -> Result<Option<Joined>, ClusterError> {
+    let start = Instant::now();
+    let mut met = HashSet::new();
     loop {
-        let terms = Terms { gone: CancellationToken::new(), ..terms.clone() };
-        let joined = match join(document, terms.clone()).await {
-            // It is not there yet.
-            Err(ClusterError::Unreachable { .. }) => continue,
-            // It went again, or its network did.
-            Err(error @ (ClusterError::ManagerGone | ClusterError::Bus(_))) => {
-                say(error);
-                tokio::time::sleep(PAUSE).await;
-                continue;
-            }
-            Err(ClusterError::Signalled) => return Ok(()),
-            joined => joined?,
-        };
-        say(format!("joined the manager at {address} as {}", document.user()));
-        match joined.serve().await {
-            Ok(()) => say("the manager has done with this worker"),
-            Err(ClusterError::Signalled) => say("left on a signal; the load was stopped"),
-            // It may come back, or another after it.
-            Err(gone @ ClusterError::ManagerGone) => say(gone),
+        let left = wait.map(|wait| wait.saturating_sub(start.elapsed()));
+        let terms = Terms { gone: CancellationToken::new(), limit: left, ..terms.clone() };
+        let error = match join(document, terms).await {
+            Ok(joined) => return Ok(Some(joined)),
+            Err(ClusterError::Signalled) => return Ok(None),
+            Err(error) if error.may_pass() => error,
             Err(error) => return Err(error),
+        };
+        if let Some(wait) = wait.filter(|wait| start.elapsed() + PAUSE > *wait) {
+            return Err(error.within(wait));
         }
-        return Ok(());
+        let what = format!("{error}; it is tried again");
+        if met.insert(what.clone()) {
+            say(what);
+        }
+        tokio::time::sleep(PAUSE).await;
     }
 }
 

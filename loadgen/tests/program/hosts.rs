@@ -249,14 +249,16 @@ async fn strangers_neither_get_in_nor_disturb() {
     let mut foreign: Value = serde_json::from_str(&foreign).unwrap();
     foreign["address"] = setting.address.clone().into();
     std::fs::write(setting.project.path("join/foreign"), foreign.to_string()).unwrap();
-    let stranger = setting.project.command(&["worker", "--join=join/foreign"]).output().unwrap();
+    // It tries for as long as it may, and says why it could not.
+    let arguments = ["worker", "--join=join/foreign", "--wait=3s"];
+    let start = Instant::now();
+    let stranger = setting.project.command(&arguments).output().unwrap();
     let refused = Finished::of(stranger, &setting.project.path(""));
     assert_eq!(refused.code, Some(1), "{}", refused.said());
-    assert!(
-        refused.stderr.contains("is not the manager of this join document"),
-        "{}",
-        refused.said()
-    );
+    assert!((2.0..10.0).contains(&start.elapsed().as_secs_f64()), "{:?}", start.elapsed());
+    let why = "is not the manager of this join document: invalid peer certificate";
+    let said = refused.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains(why), "{}", refused.said());
     let second = setting.worker(1, &["--once"]);
     // During the run some open connections and say nothing, some say nonsense, one says much of it.
     setting.until_loaded().await;
@@ -279,6 +281,37 @@ async fn strangers_neither_get_in_nor_disturb() {
     assert!(finished.json()["degraded"].is_null());
     for worker in [first, second] {
         assert_eq!(setting.finished(worker).code, Some(0));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_takes_the_port_of_a_manager_that_is_away_ends_no_worker() {
+    let setting = Setting::new().await;
+    // It writes the join files, and goes.
+    let first = setting.manager(&["--wait=100ms"]);
+    assert_eq!(setting.finished(first).code, Some(1));
+    // Somebody else takes the port, and answers with an alert of TLS: handshake failure.
+    let listener = TcpListener::bind(&setting.address).unwrap();
+    let workers = [0, 1].map(|number| setting.worker(number, &["--once"]));
+    for _ in 0..6 {
+        let (mut worker, _) = tokio::task::block_in_place(|| listener.accept().unwrap());
+        let _ = worker.write_all(&[0x15, 3, 3, 0, 2, 2, 0x28]);
+    }
+    drop(listener);
+    // Then another manager does, with certificates of its own.
+    let other = Setting { address: setting.address.clone(), ..Setting::new().await };
+    assert_eq!(other.finished(other.manager(&["--wait=3s"])).code, Some(1));
+    let load = ["--iterations=50", "--users=2", "--warmup=0s", "--out=run"];
+    let finished = setting.finished(setting.manager(&load));
+    assert_eq!(finished.code, Some(0), "{}", finished.said());
+    assert_eq!(requests(&finished.json()), 50);
+    for worker in workers {
+        let finished = setting.finished(worker);
+        assert_eq!(finished.code, Some(0), "{}", finished.said());
+        for met in ["received fatal alert: HandshakeFailure", "invalid peer certificate"] {
+            let said = finished.stderr.matches(met).count();
+            assert_eq!(said, 1, "{met}: {}", finished.said());
+        }
     }
 }
 
