@@ -11,6 +11,12 @@
 //! manager in turn sees a dead worker by its closed connection, and a paused one by its lease. It
 //! gives that one up for good: should it come back, it is told to leave.
 //!
+//! Kept out are: strangers on the network, by TLS; other users of a host, by a folder and a check of the peer
+//! (`link`), and by the manager's proof (`proof`); other workers of the run, by a password of their own and
+//! `permissions`. They may be in the way (take the port of a manager that is away, use up memory), but end
+//! no worker, read nothing, and command nothing. The same user and root are not kept out: they can read the
+//! memory of these processes anyway.
+//!
 //! - `messages`: what is said; `bus`: how it travels, the only place that names Zenoh;
 //!   `settings`, `permissions`: how that is set up, and who may do what. `link`: the sockets that it goes
 //!   through. `tunnel`: TLS around it. `join`, `authority`, `proof`: who is who.
