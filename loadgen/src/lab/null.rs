@@ -180,9 +180,8 @@ impl Requests {
 fn number(head: &[u8], name: &str) -> Option<u64> {
     let name = format!("\r\n{name}: ");
     let value = &head[memmem::find(head, name.as_bytes())? + name.len()..];
-    let digits = value.iter().take_while(|byte| byte.is_ascii_digit());
-    digits
-        .fold(Some(0_u64), |sum, digit| sum?.checked_mul(10)?.checked_add(u64::from(digit - b'0')))
+    let mut digits = value.iter().take_while(|byte| byte.is_ascii_digit());
+    digits.try_fold(0_u64, |sum, digit| sum.checked_mul(10)?.checked_add(u64::from(digit - b'0')))
 }
 
 #[cfg(test)]

@@ -39,7 +39,7 @@ pub enum Transport {
     /// Our own HTTP/1.1.
     Http1(http1::Http1),
     /// The `reqwest` crate.
-    Reqwest(reqwest::Reqwest),
+    Reqwest(Box<reqwest::Reqwest>),
 }
 
 /// What one user sends through.
@@ -55,7 +55,9 @@ impl Transport {
     pub fn new(plan: &Plan) -> Result<Self, String> {
         match plan.scenario.http.transport(&plan.base_url) {
             TransportKind::Http1 => http1::Http1::new(plan).map(Self::Http1),
-            TransportKind::Reqwest => reqwest::Reqwest::new(plan).map(Self::Reqwest),
+            TransportKind::Reqwest => {
+                reqwest::Reqwest::new(plan).map(|it| Self::Reqwest(it.into()))
+            }
         }
     }
 
@@ -70,7 +72,7 @@ impl Transport {
     /// A user's way through it.
     pub fn link(&self, user: Number) -> Link<'_> {
         match self {
-            Self::Http1(shared) => Link::Http1(http1::Link::new(shared, user)),
+            Self::Http1(shared) => Link::Http1(http1::Link::new(shared, user.local)),
             Self::Reqwest(shared) => Link::Reqwest(Box::new(reqwest::Link::new(shared, user))),
         }
     }

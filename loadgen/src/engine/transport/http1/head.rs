@@ -13,8 +13,8 @@ pub const MOST_HEADERS: usize = 100;
 /// What the rest of a response depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Head {
-    /// The version of HTTP.
-    pub version: &'static str,
+    /// The minor version of HTTP/1.
+    pub minor: u8,
     /// The status code.
     pub status: u16,
     /// Where the body ends.
@@ -87,8 +87,7 @@ fn parse_anew(bytes: &[u8], no_body: bool) -> Result<Option<(usize, Head)>, &'st
     let framing = fields.framing(status, minor, no_body)?;
     // What follows a 101 is another protocol.
     let keep_alive = fields.keep_alive(minor) && status != 101;
-    let version = if minor == 0 { "HTTP/1.0" } else { "HTTP/1.1" };
-    Ok(Some((length, Head { version, status, framing, keep_alive })))
+    Ok(Some((length, Head { minor, status, framing, keep_alive })))
 }
 
 fn fault(error: httparse::Error) -> &'static str {

@@ -28,7 +28,7 @@ use super::addresses::Addresses;
 use super::tally::Tally;
 use super::{Answer, Body, Failure, Headers, Keep};
 use crate::engine::check::reads_headers;
-use crate::engine::plan::{Number, Plan};
+use crate::engine::plan::{Number, Plan, Share};
 use crate::measure::{Connections, ErrorKind};
 use crate::scenario::{Data, Method, RenderError, Step};
 
@@ -40,6 +40,8 @@ const AT_ONCE: usize = 100;
 pub struct Http1 {
     addresses: Arc<Addresses>,
     tally: Tally,
+    /// This process's part, for the numbers of its users.
+    share: Share,
     /// Connections that nobody has used yet, by their user's number within the process.
     opened: Mutex<HashMap<u32, TcpStream>>,
     messages: Vec<Message>,
@@ -59,7 +61,8 @@ impl Http1 {
         let addresses = addresses.ok_or(format!("{}: it names no host", plan.base_url))?.into();
         let steps = plan.scenario.steps.iter();
         let messages = steps.map(|step| Message::new(step, &url)).collect();
-        Ok(Self { addresses, tally: Tally::default(), opened: Mutex::default(), messages })
+        let (tally, opened) = (Tally::default(), Mutex::default());
+        Ok(Self { addresses, tally, share: plan.share, opened, messages })
     }
 
     /// Opens the connections of those who will need one first. Where one can't be opened there are no
@@ -88,12 +91,12 @@ impl Http1 {
     }
 
     /// The user's connection that is open already, or a new one.
-    async fn connection(&self, user: Number) -> Result<TcpStream, Failure> {
-        let opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner).remove(&user.local);
+    async fn connection(&self, user: u32) -> Result<TcpStream, Failure> {
+        let opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner).remove(&user);
         if let Some(stream) = opened.filter(is_quiet) {
             return Ok(stream);
         }
-        let connected = self.addresses.connect(user.global).await;
+        let connected = self.addresses.connect(self.share.number(user).global).await;
         let stream = connected.map_err(|e| Failure::new(ErrorKind::Connect, e.to_string()))?;
         self.tally.opened();
         Ok(stream)
@@ -108,31 +111,31 @@ impl Http1 {
 /// One user's connection, and what it uses again for each request.
 pub struct Link<'a> {
     shared: &'a Http1,
-    user: Number,
+    /// The user's number within the process.
+    user: u32,
     /// There between two requests, unless it can't be used again: whoever gives up an exchange
     /// drops its stream with it.
     idle: Option<TcpStream>,
     buffers: Buffers,
     /// The step whose request was rendered last.
-    index: usize,
+    index: u32,
     reader: Reader,
-    /// What is kept of a body at the least.
-    least: Keep,
 }
 
 impl<'a> Link<'a> {
-    pub fn new(shared: &'a Http1, user: Number) -> Self {
+    pub fn new(shared: &'a Http1, user: u32) -> Self {
         let (buffers, reader) = (Buffers::default(), Reader::default());
-        Self { shared, user, idle: None, buffers, index: 0, reader, least: Keep::default() }
+        Self { shared, user, idle: None, buffers, index: 0, reader }
     }
 
     pub fn render(&mut self, index: usize, data: &mut Data) -> Result<(), RenderError> {
-        self.index = index;
+        // A scenario has far fewer steps than that.
+        self.index = u32::try_from(index).unwrap_or(u32::MAX);
         self.shared.messages[index].render(data, &mut self.buffers)
     }
 
     pub fn keep_samples(&mut self) {
-        self.least = Keep::Sample;
+        self.reader.keep_at_least(Keep::Sample);
     }
 
     pub fn received(&self) -> u64 {
@@ -150,10 +153,9 @@ impl<'a> Link<'a> {
             // Apart, so that users with a connection don't carry the memory for making one.
             None => (Box::pin(self.shared.connection(self.user)).await?, true),
         };
-        let request = self.shared.messages[self.index].bytes(&self.buffers);
-        let least = self.least;
+        let request = self.shared.messages[self.index as usize].bytes(&self.buffers);
         let mut exchange =
-            Exchange { stream, request, broken: false, reader: &mut self.reader, step, least };
+            Exchange { stream, request, broken: false, reader: &mut self.reader, step };
         let (scratch, progress) = poll_fn(|context| exchange.poll(context)).await?;
         let (stream, sent) = (exchange.stream, exchange.request.is_empty() && !exchange.broken);
         let Progress::Whole { body, keep_alive } = progress else {
@@ -191,7 +193,6 @@ struct Exchange<'a> {
     broken: bool,
     reader: &'a mut Reader,
     step: &'a Step,
-    least: Keep,
 }
 
 impl Exchange<'_> {
@@ -212,8 +213,7 @@ impl Exchange<'_> {
             let progress = match read {
                 Ok(()) if length == 0 => self.reader.end(),
                 Ok(()) => {
-                    let keep = |status| Keep::of(self.step, status).max(self.least);
-                    self.reader.feed(&scratch[..length], keep)
+                    self.reader.feed(&scratch[..length], |status| Keep::of(self.step, status))
                 }
                 Err(e) => Err(Failure::new(ErrorKind::Reset, e.to_string())),
             };

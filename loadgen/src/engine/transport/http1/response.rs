@@ -27,11 +27,13 @@ pub struct Reader {
     no_body: bool,
     /// What of a head, a chunk's size or trailers has come, where the rest is still to come.
     pending: Vec<u8>,
-    version: &'static str,
+    minor: u8,
     status: u16,
     keep_alive: bool,
     bytes: u64,
     keep: Keep,
+    /// What is kept of a body at the least.
+    least: Keep,
     /// The body so far, where it came in more than one piece.
     kept: Vec<u8>,
     keep_head: bool,
@@ -87,6 +89,11 @@ impl Reader {
         self.head.clear();
     }
 
+    /// Keeps this of all bodies from here on, also of those that nothing looks at.
+    pub fn keep_at_least(&mut self, least: Keep) {
+        self.least = least;
+    }
+
     /// The head that was kept.
     pub fn head(&self) -> &[u8] {
         &self.head
@@ -94,7 +101,7 @@ impl Reader {
 
     /// The version of HTTP, once the head was read.
     pub fn version(&self) -> &'static str {
-        self.version
+        if self.minor == 0 { "HTTP/1.0" } else { "HTTP/1.1" }
     }
 
     /// The status, once the head was read.
@@ -215,10 +222,10 @@ impl Reader {
                 };
                 // 1xx comes before the answer; but after a 101 there is none.
                 if !(100..200).contains(&head.status) || head.status == 101 {
-                    self.version = head.version;
+                    self.minor = head.minor;
                     self.status = head.status;
                     self.keep_alive = head.keep_alive;
-                    self.keep = keep(head.status);
+                    self.keep = keep(head.status).max(self.least);
                     if self.keep_head {
                         self.head.extend_from_slice(&rest[..length]);
                     }
