@@ -9,11 +9,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use loadgen::cluster::Join;
-use loadgen::cluster::parts::{Answer, Command, Hello, News, Report, Request, WorkerBus};
+use loadgen::cluster::parts::{Answer, Blobs, Command, Hello, News, Report, Request, WorkerBus};
 use loadgen::engine::Plan;
 use loadgen::measure::{Connections, Counts, Interval, Phase, Pulse, Snapshot};
 use tokio::sync::mpsc::UnboundedReceiver;
-use tokio::task::JoinSet;
+use tokio::task::{JoinSet, block_in_place};
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
@@ -58,17 +58,25 @@ async fn document(path: &Path) -> Outcome<String> {
 
 /// Obeys one manager, until it says that there is no more to do.
 async fn serve(bus: Arc<WorkerBus>, mut requests: UnboundedReceiver<Request>) -> Outcome<()> {
-    let mut prepared = None;
+    let (mut prepared, mut blobs) = (None, Blobs::default());
     let mut rounds = JoinSet::new();
     while let Some(mut request) = requests.recv().await {
         let command = std::mem::replace(&mut request.command, Command::Quit);
+        if let Command::Chunk(chunk) = command {
+            block_in_place(|| blobs.take(chunk))?;
+            request.answer(&Answer::Done).await;
+            continue;
+        }
         request.answer(&Answer::Done).await;
         match command {
-            Command::Prepare { plan, digest, .. } => prepared = Some((plan, digest)),
+            Command::Prepare { assignment, .. } => {
+                let plan = block_in_place(|| blobs.plan(&assignment))?;
+                prepared = Some((plan, assignment.plan));
+            }
             Command::Start { epoch, after } => {
                 let start = Instant::now() + after;
                 let (plan, digest) = prepared.take().ok_or("it was not prepared")?;
-                rounds.spawn(run(bus.clone(), epoch, *plan, digest, start));
+                rounds.spawn(run(bus.clone(), epoch, plan, digest, start));
             }
             Command::Quit => break,
             _ => {}

@@ -16,7 +16,7 @@ pub enum ClusterError {
     Bus(String),
     /// A message is larger than what a peer takes.
     #[error("a message of {bytes} bytes is too large to send: the limit is {limit}")]
-    #[diagnostic(help("make the scenario smaller: fewer steps, shorter bodies, or fewer rows"))]
+    #[diagnostic(help("make the scenario smaller: fewer steps"))]
     TooLarge {
         /// The message's size.
         bytes: usize,

@@ -161,8 +161,9 @@ impl Cluster {
 
     fn new(bus: ManagerBus, events: Events, size: u32, processes: Vec<Process>) -> Self {
         let (gone, on_loss) = (BTreeMap::new(), OnLoss::default());
-        let (absent, hellos) = ((0..size).collect(), BTreeMap::new());
-        Self { bus, events, size, absent, hellos, processes, epoch: seconds_now(), gone, on_loss }
+        let (absent, hellos, held) = ((0..size).collect(), BTreeMap::new(), BTreeMap::new());
+        let epoch = seconds_now();
+        Self { bus, events, size, absent, hellos, processes, held, epoch, gone, on_loss }
     }
 
     /// How many workers are there.

@@ -5,10 +5,12 @@ use std::time::Duration;
 
 use tokio::task::JoinSet;
 
+use super::blobs::Digest;
 use super::bus::{Event, Events, ManagerBus};
 use super::course::{LostWorker, OnLoss};
+use super::dispatch::Dispatched;
 use super::error::ClusterError;
-use super::messages::{Command, Hello, digest};
+use super::messages::{Command, Hello};
 use super::process::Process;
 use super::round::{Round, RoundUnderWay, Seen};
 use crate::engine::{Orders, Plan, Share};
@@ -36,6 +38,8 @@ pub struct Cluster {
     pub(super) hellos: BTreeMap<u32, Hello>,
     /// The processes of workers on this machine, by number; none of workers on others.
     pub(super) processes: Vec<Process>,
+    /// The blobs that each of them has.
+    pub(super) held: BTreeMap<u32, BTreeSet<Digest>>,
     pub(super) epoch: u32,
     /// The workers that are gone, and why.
     pub(super) gone: BTreeMap<u32, String>,
@@ -71,24 +75,39 @@ impl Cluster {
         self.epoch += 1;
         self.take_note();
         self.check_present()?;
-        let epoch = self.epoch;
-        let digest = digest(&plan).map_err(ClusterError::Bus)?;
-        let prepare = |worker| {
-            let plan = Box::new(plan.part(self.share(worker)));
-            Command::Prepare { epoch, plan, digest: digest.clone() }
+        let orders = orders.into();
+        let digest = tokio::select! {
+            digest = self.prepare(&plan) => digest?,
+            // It may take minutes over a slow network.
+            () = orders.stop.cancelled() => return Ok(Round::not_begun(self)),
         };
-        for (worker, prepared) in self.command_all("the plan", prepare, PREPARE_LIMIT).await {
+        let under_way = RoundUnderWay::start(self, &plan, digest, show).await;
+        Ok(under_way.collect(orders).await)
+    }
+
+    /// Has all workers make ready for a round of `plan`, and gives its digest.
+    async fn prepare(&mut self, plan: &Plan) -> Result<Digest, ClusterError> {
+        let mut preparing = JoinSet::new();
+        let Dispatched { digest, workers } = self.dispatch(plan).await?;
+        for (worker, sent) in workers {
+            match sent {
+                Ok(assignment) => {
+                    let prepare = Command::Prepare { epoch: self.epoch, assignment };
+                    self.send_to(&mut preparing, worker, "the plan", prepare, PREPARE_LIMIT);
+                }
+                Err(error) => self.give_up(worker, &format!("it did not take the plan: {error}")),
+            }
+        }
+        for (worker, prepared) in preparing.join_all().await {
             match prepared {
                 Err(ClusterError::Bus(_)) => {
-                    self.gone.insert(worker, "it did not take the plan of a round".to_owned());
-                    self.fence(worker);
+                    self.give_up(worker, "it did not take the plan of a round");
                 }
                 prepared => prepared?,
             }
         }
         self.check_present()?;
-        let under_way = RoundUnderWay::start(self, &plan, digest, show).await;
-        Ok(under_way.collect(orders.into()).await)
+        Ok(digest)
     }
 
     /// Ends the workers: asks them to leave, and kills those that don't.
@@ -103,6 +122,12 @@ impl Cluster {
             self.processes.iter_mut().for_each(Process::kill);
         }
         self.bus.close().await;
+    }
+
+    /// Goes on without this worker, for good.
+    fn give_up(&mut self, worker: u32, why: &str) {
+        self.gone.insert(worker, why.to_owned());
+        self.fence(worker);
     }
 
     /// Ends a worker's process, if that is on this machine, whatever it does.
@@ -177,12 +202,24 @@ impl Cluster {
         limit: Duration,
     ) {
         for worker in self.present() {
-            let (bus, command) = (self.bus.clone(), command(worker));
-            asked.spawn(async move {
-                let answer = bus.command(worker, what, &command, limit).await;
-                (worker, answer)
-            });
+            self.send_to(asked, worker, what, command(worker), limit);
         }
+    }
+
+    /// Gives a command to one worker, without waiting.
+    fn send_to(
+        &self,
+        asked: &mut JoinSet<(u32, Result<(), ClusterError>)>,
+        worker: u32,
+        what: &'static str,
+        command: Command,
+        limit: Duration,
+    ) {
+        let bus = self.bus.clone();
+        asked.spawn(async move {
+            let answer = bus.command(worker, what, &command, limit).await;
+            (worker, answer)
+        });
     }
 
     /// The workers that are gone, as those that a round begins without.

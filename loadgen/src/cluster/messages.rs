@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
-use crate::engine::{Change, Finished, Plan, Share};
+use super::blobs::{Assignment, Chunk, Digest};
+use crate::engine::{Change, Finished};
 use crate::measure::{Connections, Pulse, RowsUsed, Snapshot};
 
 /// The number of this protocol. It goes up with every change to a message of this file, or to a
@@ -71,14 +71,14 @@ pub fn check_version(protocol: u32, version: &str) -> Result<(), String> {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Command {
+    /// Keep a part of what a later [`Command::Prepare`] names.
+    Chunk(Chunk),
     /// Make ready for a round.
     Prepare {
         /// The round's number in this cluster, from 1.
         epoch: u32,
-        /// What to do in it, with this worker's share.
-        plan: Box<Plan>,
-        /// Its [`digest`], as the manager has it.
-        digest: String,
+        /// What to do in it.
+        assignment: Assignment,
     },
     /// Start the round.
     Start {
@@ -154,8 +154,8 @@ pub enum News {
         rows: RowsUsed,
         /// The connections that it opened.
         connections: Connections,
-        /// The [`digest`] of what it ran.
-        digest: String,
+        /// The digest of the plan that it ran.
+        digest: Digest,
     },
     /// The last word: the round could not be run to its end.
     Failed(String),
@@ -164,23 +164,10 @@ pub enum News {
 impl News {
     /// The last word of a worker that has `finished` its part of what has this digest.
     #[must_use]
-    pub fn finished(finished: Finished, digest: String) -> Self {
+    pub fn finished(finished: Finished, digest: Digest) -> Self {
         let Finished { snapshots, held, ran_out, rows, connections } = finished;
         Self::Finished { snapshots, held, ran_out, rows, connections, digest }
     }
-}
-
-/// What tells a plan from any other, whosever part of it this is: the SHA-256 of all but the share, and
-/// the rows, of which each part has its own; in hexadecimal.
-///
-/// # Errors
-/// A sentence, for a value that MessagePack can't hold.
-pub fn digest(plan: &Plan) -> Result<String, String> {
-    let mut common = plan.clone();
-    common.share = Share::WHOLE;
-    common.scenario.rows.clear();
-    let hash = Sha256::digest(encode(&common)?);
-    Ok(hash.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 /// Writes a message.
@@ -214,34 +201,8 @@ pub fn decode_report(bytes: &[u8]) -> Result<Report, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cluster::testing::plan;
     use crate::scenario::Amount;
     use proptest::prelude::*;
-
-    #[test]
-    fn a_plan_survives_the_journey() {
-        let whole = plan("http://127.0.0.1:1", 3);
-        let digest = digest(&whole).unwrap();
-        let plan = Box::new(whole.part(Share { index: 2, of: 3 }));
-        let command = Command::Prepare { epoch: 3, plan, digest };
-        let bytes = encode(&command).unwrap();
-        assert_eq!(decode::<Command>(&bytes).unwrap(), command);
-    }
-
-    #[test]
-    fn all_parts_of_a_plan_have_one_digest_and_other_plans_another() {
-        let whole = plan("http://127.0.0.1:1", 3);
-        let digest = digest(&whole).unwrap();
-        assert_eq!(digest.len(), 64);
-        for index in 0..3 {
-            assert_eq!(super::digest(&whole.part(Share { index, of: 3 })).unwrap(), digest);
-        }
-        let mut others = [whole.clone(), whole.clone(), whole];
-        others[0].seed += 1;
-        others[1].scenario.load.users += 1;
-        others[2].base_url.push('2');
-        assert!(others.iter().all(|other| super::digest(other).unwrap() != digest));
-    }
 
     #[test]
     fn a_change_survives_the_journey_to_the_bit() {

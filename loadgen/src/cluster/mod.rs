@@ -1,7 +1,7 @@
 //! A manager and its workers, in processes of their own.
 //!
 //! The manager starts workers, which join it through a Unix socket, and then runs *rounds*
-//! on them: each gets the plan with its exact share, all start together, each sends a numbered
+//! on them: each gets the plan, and its exact share of it, all start together, each sends a numbered
 //! snapshot every second, and a last word that says how many there were. Rounds are numbered
 //! (their *epoch*), and whatever belongs to another one is refused on both sides, so that neither
 //! a late message nor a worker that slept through a round can disturb another.
@@ -22,13 +22,15 @@
 //!   through. `tunnel`: TLS around it. `join`, `authority`, `proof`: who is who.
 //! - `collector`: pure; puts reports together, whatever order they come in.
 //! - `course`: pure; who is waited for, who is lost, and what is to be done about it.
-//! - `gather`, `manager`, `round`, `process`: the manager's side. `worker`, `pulse`: the other one.
+//! - `blobs`: the bulk of it, by digest. `gather`, `manager`, `dispatch`, `round`, `process`: the manager's side. `worker`, `pulse`: the other one.
 
 mod allowed;
 mod authority;
+mod blobs;
 mod bus;
 mod collector;
 mod course;
+mod dispatch;
 mod error;
 mod gather;
 mod join;
@@ -65,6 +67,7 @@ pub use worker::{Joined, Terms, join};
 /// changes as the protocol does.
 #[doc(hidden)]
 pub mod parts {
+    pub use super::blobs::Blobs;
     pub use super::bus::{Request, WorkerBus};
     pub use super::messages::{Answer, Command, Hello, News, Report};
     pub use super::tunnel::{Refusal, Tunnel, connect};

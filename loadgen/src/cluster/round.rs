@@ -44,6 +44,18 @@ pub struct Round {
 }
 
 impl Round {
+    /// One that was ended before it began.
+    pub(super) fn not_begun(cluster: &Cluster) -> Self {
+        let schedule = Schedule { measured: Duration::ZERO, end: None };
+        let (epoch, lost) = (cluster.epoch, cluster.lost());
+        let (workers, on_loss) = (cluster.size, cluster.on_loss);
+        let course = Course::new(epoch, workers, &cluster.absent, lost, schedule, on_loss);
+        let results = course.into_results(|_| Duration::ZERO);
+        let Results { series, workers, lost, refused } = results;
+        let (changes, start_skew) = (Vec::new(), Duration::ZERO);
+        Self { series, workers, lost, changes, refused, start_skew }
+    }
+
     /// What is missing in the results, in a sentence: lost workers first, then [`Round::gaps`].
     /// `None` where nothing is.
     #[must_use]

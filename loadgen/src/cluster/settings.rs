@@ -14,7 +14,7 @@ use super::permissions::permissions;
 pub const LEASE: Duration = Duration::from_secs(3);
 
 /// The largest message that a peer takes. A snapshot of ten steps is under 8 MiB even if each of
-/// their histograms is full; nearly all are a few KiB. A scenario has room for the largest file of rows.
+/// their histograms is full; nearly all are a few KiB. What is larger goes in chunks (`blobs`).
 pub const LARGEST: usize = 24 << 20;
 
 /// Whom a manager lets in.

@@ -4,8 +4,22 @@ use std::time::Duration;
 
 use crate::engine::{Plan, Share};
 use crate::scenario::{
-    Expect, Http, Load, Method, Model, OnError, Scenario, Step, Template, Until, When,
+    Expect, Http, Load, Method, Model, OnError, Rows, Scenario, Step, Template, Until, When,
 };
+
+/// A file of so many rows of one column, each cell of so many bytes and unlike the others.
+pub(super) fn rows(name: &str, order: &str, rows: usize, bytes: usize) -> Rows {
+    let folder = tempfile::tempdir().unwrap();
+    let cells: String = (0..rows).map(|row| format!("{row:0bytes$}\n")).collect();
+    std::fs::write(folder.path().join("rows.csv"), format!("cell\n{cells}")).unwrap();
+    let text = format!(
+        "load = {{ iterations = 1 }}\n[rows.{name}]\nfile = 'rows.csv'\nuse = '{order}'\n\
+         [[step]]\nget = '/{{{{ {name}.cell }}}}'"
+    );
+    let file = folder.path().join("test.toml");
+    std::fs::write(&file, text).unwrap();
+    crate::scenario::load(&file).unwrap().rows.remove(0)
+}
 
 /// `GET /` by `users` users for two seconds.
 pub(super) fn plan(base_url: &str, users: u32) -> Plan {

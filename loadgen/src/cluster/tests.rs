@@ -5,11 +5,12 @@ use std::time::Duration;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio_util::sync::CancellationToken;
 
+use super::blobs::{Assignment, Blob, CHUNK};
 use super::bus::{Event, Events, ManagerBus, WorkerBus};
 use super::error::ClusterError;
 use super::join::Join;
 use super::link::Folder;
-use super::messages::{Answer, Command, Hello, News, PROTOCOL, Report, VERSION, digest};
+use super::messages::{Answer, Command, Hello, News, PROTOCOL, Report, VERSION};
 use super::testing::plan;
 use super::{Cluster, Gathering, RemoteWorkers, Terms};
 use crate::engine::Finished;
@@ -124,12 +125,11 @@ async fn a_worker_speaks_for_itself_alone_and_reports_arrive_in_order() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_plan_of_megabytes_arrives_and_the_managers_end_is_seen() {
+async fn a_chunk_arrives_and_the_managers_end_is_seen() {
     let (bus, (right, _folder), _events) = manager().await;
     let mut worker = join(&right, &Hello::from_worker(0)).await.unwrap();
-    let mut large = plan("http://127.0.0.1:1", 1);
-    large.scenario.description = Some("x".repeat(20 << 20));
-    let command = Command::Prepare { epoch: 1, plan: Box::new(large), digest: String::new() };
+    let blob = Blob::of(&"x".repeat(CHUNK)).unwrap();
+    let command = Command::Chunk(blob.chunks().next().unwrap());
     let obeying = async {
         let request = worker.requests.recv().await.unwrap();
         assert!(request.command == command, "as it was sent");
@@ -156,14 +156,17 @@ async fn a_worker_obeys_no_older_round() {
         bus.command(0, "it", &command, LIMIT).await.map_err(|e| e.to_string())
     };
     let plan = plan("http://127.0.0.1:1", 1);
-    let digest = digest(&plan).unwrap();
-    let prepare =
-        |epoch| Command::Prepare { epoch, plan: Box::new(plan.clone()), digest: digest.clone() };
+    let blob = Blob::of_plan(&plan).unwrap();
+    let assignment =
+        Assignment { plan: blob.digest().clone(), rows: Vec::new(), share: plan.share };
+    let prepare = |epoch| Command::Prepare { epoch, assignment: assignment.clone() };
     let start = |epoch| Command::Start { epoch, after: Duration::from_secs(60) };
     assert_eq!(say(start(0)).await.unwrap_err(), "worker 0 refused it: it was not prepared");
-    let other = Command::Prepare { epoch: 5, plan: Box::new(plan.clone()), digest: "e3b0".into() };
-    let another = "worker 0 refused it: its scenario is not the one that arrived here";
-    assert_eq!(say(other).await.unwrap_err(), another);
+    let missing = "worker 0 refused it: its plan has not arrived";
+    assert_eq!(say(prepare(5)).await.unwrap_err(), missing);
+    for chunk in blob.chunks() {
+        assert_eq!(say(Command::Chunk(chunk)).await, Ok(()));
+    }
     assert_eq!(say(prepare(5)).await, Ok(()));
     assert_eq!(say(prepare(5)).await, Ok(()), "twice is once");
     let older = "worker 0 refused it: it is of round 4, and this is round 5";
@@ -206,15 +209,14 @@ async fn results_of_another_scenario_are_refused() {
     let (cluster, mut worker) = tokio::join!(gathering, joining);
     let mut cluster = cluster.unwrap();
     let lying = async {
-        for _ in 0..2 {
+        loop {
             let request = worker.requests.recv().await.unwrap();
-            let (Command::Prepare { epoch, .. } | Command::Start { epoch, .. }) = request.command
-            else {
-                panic!("{:?}", request.command)
+            let started = match &request.command {
+                Command::Start { epoch, .. } => Some(*epoch),
+                _ => None,
             };
-            let starts = matches!(request.command, Command::Start { .. });
             request.answer(&Answer::Done).await;
-            if starts {
+            if let Some(epoch) = started {
                 let news = News::finished(
                     Finished {
                         snapshots: 0,
@@ -226,6 +228,7 @@ async fn results_of_another_scenario_are_refused() {
                     "e3b0".to_owned(),
                 );
                 worker.bus.publish(&Report { epoch, worker: 0, news }).await.unwrap();
+                break;
             }
         }
     };

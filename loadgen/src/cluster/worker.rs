@@ -4,16 +4,17 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
-use tokio::task::JoinHandle;
+use tokio::task::{JoinHandle, block_in_place};
 use tokio_util::sync::CancellationToken;
 
 use super::allowed::Allowed;
+use super::blobs::{Assignment, Blobs, Digest};
 use super::bus::{Request, WorkerBus};
 use super::error::ClusterError;
 use super::join::Join;
-use super::messages::{self, Answer, Command, Hello, News, Report};
+use super::messages::{Answer, Command, Hello, News, Report};
 use super::pulse::Gauge;
-use crate::engine::{Attack, Change, Plan};
+use crate::engine::{Attack, Change};
 use crate::measure::Snapshot;
 
 /// How long a manager is looked for.
@@ -57,7 +58,8 @@ pub async fn join(join: &Join, terms: Terms) -> Result<Joined, ClusterError> {
         () = terms.leave.cancelled() => return Err(ClusterError::Signalled),
     };
     let Terms { leave, allowed, .. } = terms.clone();
-    let worker = Worker { bus: Arc::new(bus), newest: 0, state: State::Idle, leave, allowed };
+    let (blobs, state) = (Blobs::default(), State::Idle);
+    let worker = Worker { bus: Arc::new(bus), newest: 0, blobs, state, leave, allowed };
     Ok(Joined { worker, requests, terms })
 }
 
@@ -86,6 +88,7 @@ struct Worker {
     bus: Arc<WorkerBus>,
     /// The newest epoch that it heard of; commands of older ones are not obeyed.
     newest: u32,
+    blobs: Blobs,
     state: State,
     leave: CancellationToken,
     allowed: Allowed,
@@ -94,7 +97,7 @@ struct Worker {
 enum State {
     Idle,
     /// With the digest of its plan.
-    Prepared(Box<Attack>, String),
+    Prepared(Box<Attack>, Digest),
     /// The round runs, or has run, in a task of its own.
     Started {
         stop: CancellationToken,
@@ -120,7 +123,8 @@ impl Worker {
     /// Commands may come twice: what was done already is done.
     async fn carry_out(&mut self, command: Command) -> Result<(), String> {
         match command {
-            Command::Prepare { epoch, plan, digest } => self.prepare(epoch, *plan, digest).await,
+            Command::Chunk(chunk) => block_in_place(|| self.blobs.take(chunk)),
+            Command::Prepare { epoch, assignment } => self.prepare(epoch, assignment).await,
             Command::Start { epoch, after } => {
                 let start = Instant::now() + after;
                 self.fence(epoch)?;
@@ -155,13 +159,11 @@ impl Worker {
         Err(format!("it is of round {epoch}, and this is round {newest}"))
     }
 
-    async fn prepare(&mut self, epoch: u32, plan: Plan, digest: String) -> Result<(), String> {
+    async fn prepare(&mut self, epoch: u32, assignment: Assignment) -> Result<(), String> {
         if epoch <= self.newest {
             return self.fence(epoch);
         }
-        if messages::digest(&plan)? != digest {
-            return Err("its scenario is not the one that arrived here".to_owned());
-        }
+        let plan = block_in_place(|| self.blobs.plan(&assignment))?;
         self.allowed.check(&plan)?;
         self.newest = epoch;
         // One attack at a time in a process.
@@ -170,7 +172,7 @@ impl Worker {
         }
         let attack = Attack::prepare(plan).map_err(|e| e.to_string())?;
         attack.connect().await;
-        self.state = State::Prepared(Box::new(attack), digest);
+        self.state = State::Prepared(Box::new(attack), assignment.plan);
         Ok(())
     }
 
@@ -208,7 +210,7 @@ impl Worker {
 struct Round {
     bus: Arc<WorkerBus>,
     epoch: u32,
-    digest: String,
+    digest: Digest,
     leave: CancellationToken,
 }
 

@@ -50,7 +50,7 @@ pub use overrides::{OverrideError, Overrides};
 pub use place::RenderError;
 pub use placeholder::TemplateError;
 pub use proof::{Claim, Proof};
-pub use rows::{Order, Rows};
+pub use rows::{Cells, Order, Rows};
 pub use template::Template;
 pub use threshold::{Comparison, Metric, Threshold};
 

@@ -1,12 +1,14 @@
 //! Rows from a file: values that nobody can generate, such as the accounts that a server knows.
 
 use std::fmt;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 /// The rows of one file, as far as the scenario names its columns.
 ///
-/// They travel to workers with the scenario, and may be many: all cells are one text.
+/// A clone shares the cells, which may be many. They travel to workers on their own: the scenario that
+/// does has none of them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rows {
     /// What the scenario calls them.
@@ -21,10 +23,31 @@ pub struct Rows {
     pub in_iterations: bool,
     /// The columns as placeholders call them: `accounts.email`.
     columns: Vec<String>,
-    /// All cells, row after row, and where in it each ends.
-    cells: String,
+    /// What is in the rows.
+    #[serde(skip)]
+    pub cells: Arc<Cells>,
+}
+
+/// All cells of a file, row after row.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cells {
+    text: String,
+    /// Where in the text each cell ends.
     #[serde(with = "lengths")]
     ends: Vec<u32>,
+}
+
+impl Cells {
+    fn push(&mut self, cell: &str) {
+        self.text.push_str(cell);
+        self.ends.push(u32::try_from(self.text.len()).unwrap_or(u32::MAX));
+    }
+
+    fn get(&self, index: usize) -> Option<&str> {
+        let end = *self.ends.get(index)? as usize;
+        let begin = index.checked_sub(1).map_or(0, |before| self.ends[before] as usize);
+        self.text.get(begin..end)
+    }
 }
 
 /// Ends travel as the lengths of what is between them: most take a byte, and no file of rows becomes
@@ -83,27 +106,25 @@ impl Rows {
             at_start: false,
             in_iterations: false,
             columns: columns.iter().map(|column| format!("{name}.{column}")).collect(),
-            cells: String::new(),
-            ends: Vec::new(),
+            cells: Arc::default(),
         }
     }
 
     /// Appends the next cell. The cells of all rows together are less than 4 GiB.
     pub(super) fn push(&mut self, cell: &str) {
-        self.cells.push_str(cell);
-        self.ends.push(u32::try_from(self.cells.len()).unwrap_or(u32::MAX));
+        Arc::make_mut(&mut self.cells).push(cell);
     }
 
     /// How many rows there are.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.ends.len() / self.columns.len().max(1)
+        self.cells.ends.len() / self.columns.len().max(1)
     }
 
     /// Whether there is none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.ends.is_empty()
+        self.cells.ends.is_empty()
     }
 
     /// The columns as placeholders call them: `accounts.email`.
@@ -118,10 +139,7 @@ impl Rows {
     }
 
     fn cell(&self, row: usize, column: usize) -> Option<&str> {
-        let at = row * self.columns.len() + column;
-        let end = *self.ends.get(at)? as usize;
-        let begin = at.checked_sub(1).map_or(0, |before| self.ends[before] as usize);
-        self.cells.get(begin..end)
+        self.cells.get(row * self.columns.len() + column)
     }
 
     /// Some of the rows, with all of their columns.
@@ -137,18 +155,17 @@ impl Rows {
 
     fn select(&self, rows: impl Iterator<Item = usize>, keep: impl Fn(&str) -> bool) -> Self {
         let columns = self.columns.iter().filter(|column| keep(column)).cloned().collect();
-        let mut part = Self {
+        let mut cells = Cells::default();
+        for row in rows {
+            self.row(row).filter(|(column, _)| keep(column)).for_each(|(_, cell)| cells.push(cell));
+        }
+        Self {
             columns,
-            cells: String::new(),
-            ends: Vec::new(),
+            cells: Arc::new(cells),
             name: self.name.clone(),
             file: self.file.clone(),
             ..*self
-        };
-        for row in rows {
-            self.row(row).filter(|(column, _)| keep(column)).for_each(|(_, cell)| part.push(cell));
         }
-        part
     }
 }
 
@@ -179,14 +196,18 @@ mod tests {
     #[test]
     fn they_travel_as_they_are_in_no_more_bytes_than_their_file_has() {
         let rows = accounts();
+        let bytes = rmp_serde::to_vec_named(&*rows.cells).unwrap();
+        assert_eq!(rmp_serde::from_slice::<Cells>(&bytes).unwrap(), *rows.cells);
         let bytes = rmp_serde::to_vec_named(&rows).unwrap();
-        assert_eq!(rmp_serde::from_slice::<Rows>(&bytes).unwrap(), rows);
+        let without = rmp_serde::from_slice::<Rows>(&bytes).unwrap();
+        assert!(without.is_empty());
+        assert_eq!(Rows { cells: rows.cells.clone(), ..without }, rows);
         let mut many = Rows::new("ids", "ids.csv", Order::Cycle, &["id".to_owned()]);
         (0..100_000).for_each(|id| many.push(&format!("{id:08}")));
-        let bytes = rmp_serde::to_vec_named(&many).unwrap();
+        let bytes = rmp_serde::to_vec_named(&*many.cells).unwrap();
         // A file has as many ends of lines.
         assert!(bytes.len() < 100_000 * 9 + 200, "{}", bytes.len());
-        assert_eq!(rmp_serde::from_slice::<Rows>(&bytes).unwrap(), many);
+        assert_eq!(rmp_serde::from_slice::<Cells>(&bytes).unwrap(), *many.cells);
     }
 
     #[test]

@@ -184,3 +184,36 @@ async fn the_rows_that_were_used_are_counted_over_all_workers_and_told() {
         }
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn files_of_any_number_and_size_reach_workers() {
+    // Together more than the network takes in one message, and one of them alone.
+    let step =
+        "post = \"/remember\"\nbody = { text = \"{{ r.id }} {{ large.id }} {{ other.id }}\" }";
+    let project = project("users = 4, iterations = 40", "once", 41, step);
+    let scenario = std::fs::read_to_string(project.path("mine.toml")).unwrap();
+    let more = "[rows.large]\nfile = \"data/large.csv\"\n[rows.other]\nfile = \"data/other.csv\"\n";
+    let scenario = scenario.replace("[[step]]", &format!("{more}[[step]]"));
+    // Columns that no step names are left out: the one column is long.
+    let lines =
+        |mib: usize| -> String { (0..mib << 10).map(|row| format!("{row:01000}-é\n")).collect() };
+    let project = project
+        .file("mine.toml", &scenario)
+        .file("data/large.csv", &format!("id\n{}", lines(26)))
+        .file("data/other.csv", &format!("id\n{}", lines(13)));
+    for (at, workers) in [WORKERS[0], WORKERS[2]].iter().enumerate() {
+        let server = Counting::start().await;
+        let out = format!("--out=run{at}");
+        run(&project, &server.url, &[*workers, &["--rounds=2", &out]].concat());
+        let sent = server.take_remembered();
+        assert_eq!(server.requests(), 82);
+        let all: Vec<Vec<&str>> = sent.iter().map(|text| text.split(' ').collect()).collect();
+        let once: BTreeSet<&str> = all.iter().map(|cells| cells[0]).collect();
+        assert_eq!(once.len(), 41);
+        for (file, rows) in [(1, 26 << 10), (2, 13 << 10)] {
+            let row = |cell: &str| cell.strip_suffix("-é").unwrap().parse::<u32>().unwrap();
+            let is_whole = |cell: &str| cell.len() == 1003 && row(cell) < rows;
+            assert!(all.iter().all(|cells| is_whole(cells[file])), "{all:?}");
+        }
+    }
+}

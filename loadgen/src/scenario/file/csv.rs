@@ -7,8 +7,8 @@ use csv::{ReaderBuilder, StringRecord};
 
 use crate::scenario::rows::{Order, Rows};
 
-/// Bytes of the largest file: each worker is sent its rows before each round.
-const LARGEST: u64 = 16 << 20;
+/// MiB of the largest file: each worker holds its rows in memory.
+const LARGEST: u64 = 64;
 
 /// Why a file can't be used, with its line where that is known, and what to do about it.
 pub(super) struct Unusable {
@@ -30,9 +30,9 @@ fn text(path: &Path, file: &str) -> Result<String, Unusable> {
         unusable(format!("cannot read {file}: {error}"), help)
     };
     let size = fs::metadata(path).map_err(unreadable)?.len();
-    if size > LARGEST {
-        let message =
-            format!("{file} has {} MiB, and at most 16 can be used", size.div_ceil(1 << 20));
+    if size > LARGEST << 20 {
+        let size = size.div_ceil(1 << 20);
+        let message = format!("{file} has {size} MiB, and at most {LARGEST} can be used");
         return Err(unusable(message, "each worker is sent its rows: keep the columns it needs"));
     }
     let bytes = fs::read(path).map_err(unreadable)?;

@@ -1,0 +1,274 @@
+//! The bulk of a round, its plan and rows, which travels by digest: a blob goes to each worker once, in
+//! chunks, and commands name it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use super::join::hex;
+use super::messages::{decode, encode};
+use crate::engine::{Plan, Share};
+use crate::scenario::Cells;
+
+/// Bytes of a chunk, at most: far less than the network takes in one message.
+pub const CHUNK: usize = 1 << 20;
+
+/// A SHA-256 in hexadecimal.
+pub type Digest = String;
+
+/// Something that is sent, packed.
+pub struct Blob {
+    digest: Digest,
+    bytes: Vec<u8>,
+}
+
+impl Blob {
+    /// Packs a value.
+    ///
+    /// # Errors
+    /// A sentence, for a value that MessagePack can't hold.
+    pub fn of(value: &impl Serialize) -> Result<Self, String> {
+        let bytes = encode(value)?;
+        Ok(Self { digest: hex(&Sha256::digest(&bytes)), bytes })
+    }
+
+    /// Packs what all workers have in common of a plan: all but the shares, and the cells of its rows.
+    ///
+    /// # Errors
+    /// As [`Blob::of`].
+    pub fn of_plan(plan: &Plan) -> Result<Self, String> {
+        Self::of(&Plan { share: Share::WHOLE, ..plan.clone() })
+    }
+
+    /// The digest of its bytes.
+    #[must_use]
+    pub fn digest(&self) -> &Digest {
+        &self.digest
+    }
+
+    /// Its parts, each of which is copied when its turn has come.
+    pub fn chunks(&self) -> impl Iterator<Item = Chunk> {
+        let size = self.bytes.len();
+        self.bytes.chunks(CHUNK).enumerate().map(move |(n, bytes)| Chunk {
+            blob: self.digest.clone(),
+            size,
+            offset: n * CHUNK,
+            bytes: bytes.to_vec(),
+        })
+    }
+}
+
+/// A part of a blob.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Chunk {
+    /// The blob's digest.
+    pub blob: Digest,
+    /// The size of the whole blob.
+    pub size: usize,
+    /// Where in it the part begins.
+    pub offset: usize,
+    /// The part.
+    #[serde(with = "serde_bytes")]
+    pub bytes: Vec<u8>,
+}
+
+/// One worker's part of a round.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Assignment {
+    /// The blob of the plan.
+    pub plan: Digest,
+    /// The blobs of this worker's rows, in the order of the plan's files.
+    pub rows: Vec<Digest>,
+    /// This worker's share of the load.
+    pub share: Share,
+}
+
+/// The blobs that a worker has received. It keeps those that its newest assignment names.
+#[derive(Default)]
+pub struct Blobs {
+    arriving: Option<Arriving>,
+    packed: BTreeMap<Digest, Vec<u8>>,
+    rows: BTreeMap<Digest, Arc<Cells>>,
+}
+
+/// A blob of which some chunks are here.
+struct Arriving {
+    blob: Digest,
+    bytes: Vec<u8>,
+    /// The digest of these bytes, worked out on the way: all at once would hold up the worker.
+    so_far: Sha256,
+}
+
+impl Blobs {
+    /// Takes the next chunk. One at offset zero begins a blob, also where another is not complete.
+    ///
+    /// # Errors
+    /// A sentence, where chunks are missing, or a complete blob is not the one that was sent.
+    pub fn take(&mut self, chunk: Chunk) -> Result<(), String> {
+        let Chunk { blob, size, offset, bytes } = chunk;
+        let mut arriving = match self.arriving.take() {
+            _ if offset == 0 => Arriving::new(blob, size)?,
+            Some(known) if known.blob == blob && known.bytes.len() == offset => known,
+            _ => return Err(format!("what comes before byte {offset} of {blob} is missing")),
+        };
+        arriving.so_far.update(&bytes);
+        arriving.bytes.extend_from_slice(&bytes);
+        if arriving.bytes.len() < size {
+            self.arriving = Some(arriving);
+            return Ok(());
+        }
+        let Arriving { blob, bytes, so_far } = arriving;
+        if hex(&so_far.finalize()) != blob {
+            return Err(format!("the {} bytes that arrived are not {blob}", bytes.len()));
+        }
+        self.packed.insert(blob, bytes);
+        Ok(())
+    }
+
+    /// This worker's part of the plan, with its rows; other blobs are dropped.
+    ///
+    /// # Errors
+    /// A sentence, where a blob that it names has not arrived, or is not what it is named for.
+    pub fn plan(&mut self, assignment: &Assignment) -> Result<Plan, String> {
+        let packed = self.packed.get(&assignment.plan).ok_or("its plan has not arrived")?;
+        let mut plan: Plan = decode(packed)?;
+        plan.share = assignment.share;
+        let (files, named) = (&mut plan.scenario.rows, &assignment.rows);
+        if files.len() != named.len() {
+            return Err(format!("its plan has {} files of rows, not {}", files.len(), named.len()));
+        }
+        for (file, digest) in files.iter_mut().zip(named) {
+            file.cells =
+                self.cells(digest).map_err(|why| format!("rows of {}: {why}", file.name))?;
+        }
+        self.packed.retain(|digest, _| *digest == assignment.plan);
+        self.rows.retain(|digest, _| assignment.rows.contains(digest));
+        Ok(plan)
+    }
+
+    /// Unpacks these cells, if they are not unpacked already.
+    fn cells(&mut self, digest: &Digest) -> Result<Arc<Cells>, String> {
+        if let Some(cells) = self.rows.get(digest) {
+            return Ok(cells.clone());
+        }
+        let packed = self.packed.remove(digest).ok_or("they have not arrived")?;
+        let cells = Arc::new(decode::<Cells>(&packed)?);
+        self.rows.insert(digest.clone(), cells.clone());
+        Ok(cells)
+    }
+}
+
+impl Arriving {
+    fn new(blob: Digest, size: usize) -> Result<Self, String> {
+        let (mut bytes, so_far) = (Vec::new(), Sha256::new());
+        match bytes.try_reserve_exact(size) {
+            Ok(()) => Ok(Self { blob, bytes, so_far }),
+            Err(_) => Err(format!("there is no memory for {size} bytes")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cluster::testing::{plan, rows};
+
+    /// Passes a blob on as the network does.
+    fn send(blob: &Blob, to: &mut Blobs) {
+        for chunk in blob.chunks() {
+            assert!(chunk.bytes.len() <= CHUNK);
+            to.take(decode(&encode(&chunk).unwrap()).unwrap()).unwrap();
+        }
+    }
+
+    fn blobs_of(plan: &Plan) -> (Blob, Vec<Blob>) {
+        let rows = plan.scenario.rows.iter().map(|rows| Blob::of(&*rows.cells).unwrap());
+        (Blob::of_plan(plan).unwrap(), rows.collect())
+    }
+
+    #[test]
+    fn a_plan_and_its_rows_arrive_as_they_were_sent() {
+        let mut whole = plan("http://127.0.0.1:1", 3);
+        // More than two chunks, and less than one.
+        whole.scenario.rows =
+            vec![rows("large", "cycle", 30_000, 100), rows("small", "once", 11, 2)];
+        let mut worker = Blobs::default();
+        for index in 0..2 {
+            let part = whole.part(Share { index, of: 2 });
+            let (packed, rows) = blobs_of(&part);
+            let digests = rows.iter().map(|blob| blob.digest.clone()).collect();
+            let assignment =
+                Assignment { plan: packed.digest.clone(), rows: digests, share: part.share };
+            assert!(worker.plan(&assignment).is_err(), "it has not arrived");
+            for blob in [&packed].into_iter().chain(&rows) {
+                send(blob, &mut worker);
+            }
+            assert!(worker.plan(&assignment).unwrap() == part);
+            assert!(worker.plan(&assignment).unwrap() == part, "twice is once");
+            // What is sent again costs nothing but the way.
+            send(&packed, &mut worker);
+            assert_eq!((worker.packed.len(), worker.rows.len()), (1, 2));
+        }
+    }
+
+    #[test]
+    fn the_message_of_a_chunk_is_hardly_larger_than_its_bytes() {
+        let blob = Blob::of(&"x".repeat(3 * CHUNK)).unwrap();
+        let sizes: Vec<usize> = blob.chunks().map(|chunk| encode(&chunk).unwrap().len()).collect();
+        assert_eq!(sizes.len(), 4);
+        assert!(sizes.iter().all(|size| *size < CHUNK + 200), "{sizes:?}");
+    }
+
+    #[test]
+    fn what_is_not_what_was_sent_is_refused() {
+        let blob = Blob::of(&"x".repeat(2 * CHUNK)).unwrap();
+        let chunks: Vec<Chunk> = blob.chunks().collect();
+        let mut worker = Blobs::default();
+        let missing = worker.take(chunks[1].clone()).unwrap_err();
+        assert_eq!(
+            missing,
+            format!("what comes before byte 1048576 of {} is missing", blob.digest)
+        );
+        let mut other = chunks.clone();
+        other[1].bytes[7] ^= 1;
+        worker.take(other[0].clone()).unwrap();
+        worker.take(other[1].clone()).unwrap();
+        let wrong = worker.take(other[2].clone()).unwrap_err();
+        assert_eq!(wrong, format!("the 2097157 bytes that arrived are not {}", blob.digest));
+        assert!(worker.packed.is_empty());
+        let huge = Chunk { size: usize::MAX, ..chunks[0].clone() };
+        assert!(worker.take(huge).unwrap_err().starts_with("there is no memory for"));
+        // It begins anew.
+        send(&blob, &mut worker);
+        assert_eq!(worker.packed.len(), 1);
+    }
+
+    #[test]
+    fn rows_that_a_plan_does_not_have_are_refused() {
+        let mut worker = Blobs::default();
+        let packed = Blob::of_plan(&plan("http://127.0.0.1:1", 3)).unwrap();
+        send(&packed, &mut worker);
+        let mut assignment =
+            Assignment { plan: packed.digest.clone(), rows: Vec::new(), share: Share::WHOLE };
+        assert!(worker.plan(&assignment).is_ok());
+        assignment.rows.push(packed.digest.clone());
+        assert_eq!(worker.plan(&assignment).unwrap_err(), "its plan has 0 files of rows, not 1");
+    }
+
+    #[test]
+    fn all_parts_of_a_plan_have_one_digest_and_other_plans_another() {
+        let whole = plan("http://127.0.0.1:1", 3);
+        let digest = |plan: &Plan| Blob::of_plan(plan).unwrap().digest;
+        assert_eq!(digest(&whole).len(), 64);
+        for index in 0..3 {
+            assert_eq!(digest(&whole.part(Share { index, of: 3 })), digest(&whole));
+        }
+        let mut others = [whole.clone(), whole.clone(), whole.clone()];
+        others[0].seed += 1;
+        others[1].scenario.load.users += 1;
+        others[2].base_url.push('2');
+        assert!(others.iter().all(|other| digest(other) != digest(&whole)));
+    }
+}
