@@ -81,7 +81,9 @@ impl Cluster {
             // It may take minutes over a slow network.
             () = orders.stop.cancelled() => return Ok(Round::not_begun(self)),
         };
-        let under_way = RoundUnderWay::start(self, &plan, digest, show).await;
+        let round_trips = self.measure_round_trips().await;
+        self.check_present()?;
+        let under_way = RoundUnderWay::start(self, &plan, digest, round_trips, show).await;
         Ok(under_way.collect(orders).await)
     }
 
@@ -108,6 +110,18 @@ impl Cluster {
         }
         self.check_present()?;
         Ok(digest)
+    }
+
+    /// The round trips of the workers that are there, without those who don't answer.
+    async fn measure_round_trips(&mut self) -> BTreeMap<u32, Duration> {
+        let mut round_trips = BTreeMap::new();
+        for (worker, round_trip) in self.round_trips().await {
+            match round_trip {
+                Ok(round_trip) => drop(round_trips.insert(worker, round_trip)),
+                Err(_) => self.give_up(worker, "it did not answer before the start of a round"),
+            }
+        }
+        round_trips
     }
 
     /// Ends the workers: asks them to leave, and kills those that don't.

@@ -80,11 +80,14 @@ pub enum Command {
         /// What to do in it.
         assignment: Assignment,
     },
+    /// Answer at once: how long that takes is measured.
+    Ping,
     /// Start the round.
     Start {
         /// The round's number.
         epoch: u32,
-        /// From the receipt of this command to the common start.
+        /// From the receipt of this command to the common start: for each worker so much less as the
+        /// command takes to it.
         after: Duration,
     },
     /// Change the load of the round.

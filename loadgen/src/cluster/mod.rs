@@ -22,7 +22,7 @@
 //!   through. `tunnel`: TLS around it. `join`, `authority`, `proof`: who is who.
 //! - `collector`: pure; puts reports together, whatever order they come in.
 //! - `course`: pure; who is waited for, who is lost, and what is to be done about it.
-//! - `blobs`: the bulk of it, by digest. `gather`, `manager`, `dispatch`, `round`, `process`: the manager's side. `worker`, `pulse`: the other one.
+//! - `blobs`: the bulk of it, by digest. `gather`, `manager`, `dispatch`, `start`, `round`, `process`: the manager's side. `worker`, `pulse`: the other one.
 
 mod allowed;
 mod authority;
@@ -43,6 +43,7 @@ mod proof;
 mod pulse;
 mod round;
 mod settings;
+mod start;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]
@@ -61,6 +62,7 @@ pub use join::Join;
 pub use manager::Cluster;
 pub use messages::Hello;
 pub use round::{Round, Seen};
+pub use start::StartSkew;
 pub use worker::{Joined, Terms, join};
 
 /// What a worker says and hears, for the bench that plays many of them. No interface of the crate's: it

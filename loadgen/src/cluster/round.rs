@@ -1,5 +1,6 @@
 //! One round, from the common start to the last report.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::time::Duration;
 
@@ -12,11 +13,13 @@ use super::course::{Action, Course, Input, LostWorker, Results, Schedule};
 use super::error::ClusterError;
 use super::manager::{Cluster, TICK};
 use super::messages::{Command, News, Report};
+use super::start::{Acknowledged, StartSkew};
 use crate::engine::{Change, Orders, Plan};
 use crate::measure::{GrowingSeries, Series, Snapshot};
 use crate::scenario::Load;
 
-/// From the command to the common start: far more than a command needs to reach every worker.
+/// From the command to the common start, besides the round trip of the farthest worker: far more than a
+/// command waits anywhere on its way.
 const LEAD: Duration = Duration::from_millis(100);
 /// How long a worker may take to acknowledge a command.
 const COMMAND_LIMIT: Duration = Duration::from_secs(3);
@@ -38,9 +41,10 @@ pub struct Round {
     /// Sentences about reports that were not understood or contradicted others; none of those
     /// is in the results.
     pub refused: Vec<String>,
-    /// How far apart the workers started, at most: each did so a fixed time after the command reached
-    /// it, which was after it was sent and before it was acknowledged.
-    pub start_skew: Duration,
+    /// The round trip of each worker, shortly before the start.
+    pub round_trips: BTreeMap<u32, Duration>,
+    /// How far apart the moments were at which they had to start, at most.
+    pub start_skew: StartSkew,
 }
 
 impl Round {
@@ -52,8 +56,9 @@ impl Round {
         let course = Course::new(epoch, workers, &cluster.absent, lost, schedule, on_loss);
         let results = course.into_results(|_| Duration::ZERO);
         let Results { series, workers, lost, refused } = results;
-        let (changes, start_skew) = (Vec::new(), Duration::ZERO);
-        Self { series, workers, lost, changes, refused, start_skew }
+        let (changes, round_trips) = (Vec::new(), BTreeMap::new());
+        let start_skew = StartSkew::default();
+        Self { series, workers, lost, changes, refused, round_trips, start_skew }
     }
 
     /// What is missing in the results, in a sentence: lost workers first, then [`Round::gaps`].
@@ -107,9 +112,11 @@ pub(super) struct RoundUnderWay<'a, F> {
     digest: String,
     /// When the command to start was given.
     began: Instant,
+    /// From that command to the common start.
+    lead: Duration,
     course: Course,
-    /// From the command to start to its last acknowledgement.
-    start_skew: Duration,
+    round_trips: BTreeMap<u32, Duration>,
+    start_skew: StartSkew,
     /// What became of the commands to stop is not waited for: who doesn't obey misses the deadline.
     stopping: JoinSet<(u32, Result<(), ClusterError>)>,
     /// Who has not taken a change yet.
@@ -124,15 +131,16 @@ impl<'a, F: FnMut(Seen<'_>, &mut GrowingSeries)> RoundUnderWay<'a, F> {
         cluster: &'a mut Cluster,
         plan: &'a Plan,
         digest: String,
+        round_trips: BTreeMap<u32, Duration>,
         show: F,
     ) -> Self {
         let epoch = cluster.epoch;
-        let start = |_| Command::Start { epoch, after: LEAD };
+        let lead = LEAD + farthest(&round_trips);
         let began = Instant::now();
-        let mut starting = cluster.send_all("the start", start, COMMAND_LIMIT);
+        let mut starting = cluster.send_start(began + lead, &round_trips);
         let schedule = Schedule {
-            measured: LEAD + plan.warmup,
-            end: plan.length().map(|length| LEAD + length),
+            measured: lead + plan.warmup,
+            end: plan.length().map(|length| lead + length),
             drain: plan.scenario.load.drain,
         };
         let (workers, lost) = (cluster.size, cluster.lost());
@@ -142,21 +150,25 @@ impl<'a, F: FnMut(Seen<'_>, &mut GrowingSeries)> RoundUnderWay<'a, F> {
             plan,
             digest,
             began,
+            lead,
             course,
-            start_skew: Duration::ZERO,
+            round_trips,
+            start_skew: StartSkew::default(),
             stopping: JoinSet::new(),
             changing: JoinSet::new(),
             changes: Vec::new(),
             show,
         };
-        round.show(Seen::Started((began + LEAD).into_std()));
+        round.show(Seen::Started((began + lead).into_std()));
+        let mut acknowledged = Vec::new();
         // No task of these panics, and none is cancelled.
         while let Some(Ok((worker, started))) = starting.join_next().await {
             match started {
-                Ok(()) => round.start_skew = began.elapsed(),
+                Ok(worker) => acknowledged.push(worker),
                 Err(error) => round.take(Input::Left(worker, error.to_string())),
             }
         }
+        round.start_skew = StartSkew::of(&acknowledged);
         round
     }
 
@@ -179,7 +191,9 @@ impl<'a, F: FnMut(Seen<'_>, &mut GrowingSeries)> RoundUnderWay<'a, F> {
                 }
                 // One after another, so that no worker hears of the later one first.
                 asked = orders.next(), if !is_told && self.changing.is_empty() => {
-                    if let Some(change) = asked.decide(self.plan, self.since_start()) {
+                    // The farthest worker hears of it so much later.
+                    let heard = self.since_start() + farthest(&self.round_trips);
+                    if let Some(change) = asked.decide(self.plan, heard) {
                         self.change(change);
                     }
                     continue;
@@ -199,8 +213,8 @@ impl<'a, F: FnMut(Seen<'_>, &mut GrowingSeries)> RoundUnderWay<'a, F> {
         let load = &self.plan.scenario.load;
         let results = self.course.into_results(|seconds| held(load, seconds));
         let Results { series, workers, lost, refused } = results;
-        let (changes, start_skew) = (self.changes, self.start_skew);
-        Round { series, workers, lost, changes, refused, start_skew }
+        let Self { changes, round_trips, start_skew, .. } = self;
+        Round { series, workers, lost, changes, refused, round_trips, start_skew }
     }
 
     fn show(&mut self, seen: Seen<'_>) {
@@ -209,7 +223,7 @@ impl<'a, F: FnMut(Seen<'_>, &mut GrowingSeries)> RoundUnderWay<'a, F> {
 
     /// From the common start on.
     fn since_start(&self) -> Duration {
-        self.began.elapsed().saturating_sub(LEAD)
+        self.began.elapsed().saturating_sub(self.lead)
     }
 
     /// Has all workers change the load.
@@ -278,7 +292,34 @@ impl<'a, F: FnMut(Seen<'_>, &mut GrowingSeries)> RoundUnderWay<'a, F> {
     }
 }
 
+/// The longest of all round trips.
+fn farthest(round_trips: &BTreeMap<u32, Duration>) -> Duration {
+    round_trips.values().max().copied().unwrap_or_default()
+}
+
 impl Cluster {
+    /// Tells all workers to start at the same moment.
+    fn send_start(
+        &self,
+        start: Instant,
+        round_trips: &BTreeMap<u32, Duration>,
+    ) -> JoinSet<(u32, Result<Acknowledged, ClusterError>)> {
+        let (mut starting, epoch) = (JoinSet::new(), self.epoch);
+        for worker in self.present() {
+            let bus = self.bus.clone();
+            let round_trip = round_trips.get(&worker).copied().unwrap_or_default();
+            starting.spawn(async move {
+                // The commands of some workers wait for those of others: the delay is worked out last.
+                let sent = Instant::now();
+                let after = start.saturating_duration_since(sent).saturating_sub(round_trip / 2);
+                let start = Command::Start { epoch, after };
+                let started = bus.command(worker, "the start", &start, COMMAND_LIMIT).await;
+                (worker, started.map(|()| Acknowledged { round_trip, took: sent.elapsed() }))
+            });
+        }
+        starting
+    }
+
     /// Sees to it that a worker that was given up puts no load on the target any more, also if it was
     /// only paused: its process is killed where there is one, and wherever it is, it is told to leave.
     pub(super) fn fence(&mut self, worker: u32) {
@@ -325,7 +366,8 @@ mod tests {
             lost: Vec::new(),
             changes: Vec::new(),
             refused: Vec::new(),
-            start_skew: Duration::ZERO,
+            round_trips: BTreeMap::new(),
+            start_skew: StartSkew::default(),
         };
         assert_eq!(whole.missing(), None);
         let all = Round {
@@ -334,7 +376,8 @@ mod tests {
             lost: vec![LostWorker { worker: 0, second: Some(2), why: "it ended".to_owned() }],
             changes: Vec::new(),
             refused: vec!["there is no worker 7".to_owned()],
-            start_skew: Duration::ZERO,
+            round_trips: BTreeMap::new(),
+            start_skew: StartSkew::default(),
         };
         assert_eq!(
             all.missing().unwrap(),

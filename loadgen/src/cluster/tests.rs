@@ -162,6 +162,7 @@ async fn a_worker_obeys_no_older_round() {
     let prepare = |epoch| Command::Prepare { epoch, assignment: assignment.clone() };
     let start = |epoch| Command::Start { epoch, after: Duration::from_secs(60) };
     assert_eq!(say(start(0)).await.unwrap_err(), "worker 0 refused it: it was not prepared");
+    assert_eq!(say(Command::Ping).await, Ok(()));
     let missing = "worker 0 refused it: its plan has not arrived";
     assert_eq!(say(prepare(5)).await.unwrap_err(), missing);
     for chunk in blob.chunks() {

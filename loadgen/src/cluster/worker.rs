@@ -110,9 +110,10 @@ impl Worker {
     /// Obeys until it is told to quit.
     async fn obey(&mut self, mut requests: UnboundedReceiver<Request>) {
         while let Some(mut request) = requests.recv().await {
+            let received = Instant::now();
             let command = std::mem::replace(&mut request.command, Command::Quit);
             let quits = command == Command::Quit;
-            let done = self.carry_out(command).await;
+            let done = self.carry_out(command, received).await;
             request.answer(&Answer::from(done)).await;
             if quits {
                 return;
@@ -121,14 +122,13 @@ impl Worker {
     }
 
     /// Commands may come twice: what was done already is done.
-    async fn carry_out(&mut self, command: Command) -> Result<(), String> {
+    async fn carry_out(&mut self, command: Command, received: Instant) -> Result<(), String> {
         match command {
             Command::Chunk(chunk) => block_in_place(|| self.blobs.take(chunk)),
             Command::Prepare { epoch, assignment } => self.prepare(epoch, assignment).await,
             Command::Start { epoch, after } => {
-                let start = Instant::now() + after;
                 self.fence(epoch)?;
-                self.start(epoch, start)
+                self.start(epoch, received + after)
             }
             Command::Change { epoch, change } => {
                 self.fence(epoch)?;
@@ -145,7 +145,7 @@ impl Worker {
                 }
                 Ok(())
             }
-            Command::Quit => Ok(()),
+            Command::Ping | Command::Quit => Ok(()),
         }
     }
 

@@ -285,8 +285,11 @@ pub struct RoundRecord {
     pub users_planned: u32,
     /// Those of them that were there to the end: the others were a lost worker's.
     pub users_achieved: u32,
-    /// How far apart workers started, at most, in ms; `None` where there were none.
+    /// How far apart the moments were at which workers had to start, at most, in ms, whatever the paths
+    /// between them and the manager are like; `None` where there were none.
     pub start_skew_ms: Option<f64>,
+    /// The same if each of these paths takes as long in one direction as in the other.
+    pub start_skew_symmetric_ms: Option<f64>,
     /// The connections that were opened, those of the warm-up among them; `None` in records of
     /// earlier versions.
     #[serde(default)]
@@ -340,6 +343,10 @@ pub struct WorkerRecord {
     pub cpus: Option<usize>,
     /// Its share of the users.
     pub users: u32,
+    /// Its round trip to the manager, in ms: the shortest of several before each round, and of these the
+    /// longest.
+    #[serde(default)]
+    pub rtt_ms: Option<f64>,
     /// Requests that came to an end while the load was held.
     pub requests: u64,
     /// Snapshots that came of it.

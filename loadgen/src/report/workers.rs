@@ -6,7 +6,7 @@ use super::format::{count, wrap};
 use super::table::lay_out;
 use crate::measure::{RunRecord, WorkerRecord};
 
-const HEADER: [&str; 6] = ["worker", "CPUs", "users", "requests", "CPU", "late by"];
+const HEADER: [&str; 7] = ["worker", "CPUs", "users", "requests", "CPU", "late by", "RTT"];
 
 /// A row for each worker, over all rounds and targets, and how far apart they started; nothing where
 /// all load came from one host.
@@ -22,11 +22,16 @@ pub fn workers(record: &RunRecord) -> String {
     }
     let rows: Vec<Vec<String>> = all.values().map(|of_one| row(of_one)).collect();
     let mut legend = "CPU, in % of what the worker could have had, and how late its latest timer \
-                      went off, in ms: the most of any target"
+                      went off, and its round trip to the manager, in ms: the most of any target"
         .to_owned();
-    let rounds = record.targets.iter().flat_map(|target| &target.rounds);
-    if let Some(skew) = rounds.filter_map(|round| round.start_skew_ms).reduce(f64::max) {
-        legend += &format!("; in each round all started within {skew:.1} ms of each other");
+    let rounds = || record.targets.iter().flat_map(|target| &target.rounds);
+    if let Some(skew) = rounds().filter_map(|round| round.start_skew_ms).reduce(f64::max) {
+        legend +=
+            &format!("; in each round their starts were due within {skew:.1} ms of each other");
+    }
+    let symmetric = rounds().filter_map(|round| round.start_skew_symmetric_ms).reduce(f64::max);
+    if let Some(skew) = symmetric {
+        legend += &format!(", and within {skew:.1} ms if the network is as fast there as back");
     }
     lay_out(&HEADER, &rows) + "\n" + &wrap(" ", &legend)
 }
@@ -49,5 +54,6 @@ fn row(targets: &[&WorkerRecord]) -> Vec<String> {
         count(targets.iter().map(|worker| worker.requests).sum()),
         shown(most(|worker| worker.cpu_percent), 0),
         shown(most(|worker| worker.lag_max_ms), 1),
+        shown(most(|worker| worker.rtt_ms), 1),
     ]
 }

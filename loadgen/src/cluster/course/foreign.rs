@@ -1,12 +1,13 @@
 //! A round whose reports are any bytes: what a fuzzer drives, and a bounded test of the same. Whoever
 //! holds a join document can send them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use super::{Course, Input, OnLoss, Results, Schedule};
 use crate::cluster::messages::{Answer, Command, Hello, Report, decode, decode_report};
 use crate::cluster::round::Round;
+use crate::cluster::start::StartSkew;
 use crate::measure::{Phase, Summary};
 
 /// How many workers there are.
@@ -36,8 +37,9 @@ pub fn take_foreign<'a>(messages: impl IntoIterator<Item = &'a [u8]>) -> Round {
     }
     let results = course.into_results(|seconds| Duration::from_secs(seconds.into()));
     let Results { series, workers, lost, refused } = results;
-    let (changes, start_skew) = (Vec::new(), Duration::ZERO);
-    let round = Round { series, workers, lost, changes, refused, start_skew };
+    let (changes, round_trips) = (Vec::new(), BTreeMap::new());
+    let start_skew = StartSkew::default();
+    let round = Round { series, workers, lost, changes, refused, round_trips, start_skew };
     show(&round);
     round
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc;
 
-use crate::cluster::{Cluster, ClusterError, LostWorker, Round, Seen};
+use crate::cluster::{Cluster, ClusterError, LostWorker, Round, Seen, StartSkew};
 use crate::commands::{Exit, Failure};
 use crate::engine::{Attack, Change, Orders, Plan, Share};
 use crate::measure::{Connections, GrowingSeries, RowsUsed, Series, Strain};
@@ -21,7 +21,7 @@ pub enum Generator {
     /// This process.
     Process,
     /// Worker processes.
-    Workers(Cluster),
+    Workers(Box<Cluster>),
 }
 
 /// What a round gave.
@@ -46,7 +46,7 @@ pub struct Yield {
     /// The rows that its requests used; none where a lost worker can't tell.
     pub rows: RowsUsed,
     /// How far apart its workers started, at most; `None` for load from this process.
-    pub start_skew: Option<Duration>,
+    pub start_skew: Option<StartSkew>,
     /// The connections that were opened; of workers that were lost none is known.
     pub connections: Connections,
 }
@@ -60,6 +60,9 @@ pub struct Worked {
     pub host: Option<(String, usize)>,
     /// Its share of the users.
     pub users: u32,
+    /// Its round trip to the manager, the longest of all rounds; `None` where it was lost before it was
+    /// measured.
+    pub round_trip: Option<Duration>,
     /// Requests that came to an end while the load was held.
     pub requests: u64,
     /// Snapshots that came of it.
@@ -71,6 +74,7 @@ pub struct Worked {
 impl Worked {
     /// Adds what the same worker did in another round.
     pub fn add(&mut self, other: &Self) {
+        self.round_trip = self.round_trip.max(other.round_trip);
         self.requests += other.requests;
         self.snapshots += other.snapshots;
         self.strain.merge(&other.strain);
@@ -247,6 +251,7 @@ async fn on_workers(
             worker: worker.worker,
             host: cluster.host(worker.worker),
             users: cluster.share(worker.worker).users(users),
+            round_trip: round.round_trips.get(&worker.worker).copied(),
             requests: worker.requests,
             snapshots: worker.snapshots,
             strain: worker.strain,

@@ -268,7 +268,8 @@ fn round_record(steps: &[Step], round: &Round, rounds: &Rounds<'_>) -> RoundReco
         whole: round.whole,
         users_planned: round.yielded.users,
         users_achieved: round.yielded.users_achieved(),
-        start_skew_ms: round.yielded.start_skew.map(|skew| skew.as_secs_f64() * 1e3),
+        start_skew_ms: round.yielded.start_skew.map(|skew| ms(skew.any_path)),
+        start_skew_symmetric_ms: round.yielded.start_skew.map(|skew| ms(skew.symmetric)),
         connections: Some(round.yielded.connections.clone()),
         changes: round.changes.clone(),
         target_ended: round.ended.clone(),
@@ -336,14 +337,19 @@ fn workers(rounds: &[&Round]) -> Vec<WorkerRecord> {
     all.into_values().map(worker_record).collect()
 }
 
+fn ms(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
+}
+
 fn worker_record(worked: Worked) -> WorkerRecord {
-    let Worked { worker, host, users, requests, snapshots, strain } = worked;
+    let Worked { worker, host, users, round_trip, requests, snapshots, strain } = worked;
     let (host, cpus) = host.unzip();
     WorkerRecord {
         worker,
         host,
         cpus,
         users,
+        rtt_ms: round_trip.map(ms),
         requests,
         snapshots,
         cpu_percent: strain.cpu_percent(),

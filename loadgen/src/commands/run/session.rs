@@ -189,7 +189,8 @@ impl<'a> Session<'a> {
             unless(&interrupt, gathered).await?.map_err(Failure::with(Exit::Failed))?
         {
             self.progress.joined(cluster.roster());
-            self.generator = Generator::Workers(cluster.on_loss(self.job.on_loss));
+            let cluster = cluster.on_loss(self.job.on_loss);
+            self.generator = Generator::Workers(Box::new(cluster));
         }
         Ok(())
     }

@@ -304,11 +304,12 @@ fn a_server_that_runs_already() {
 fn workers_of_other_hosts_have_rows() {
     let mut record = of_a_url();
     record.load.workers = 2;
-    let worker = |worker, host: &str, requests, cpu_percent| WorkerRecord {
+    let worker = |worker, host: &str, requests, cpu_percent: Option<f64>| WorkerRecord {
         worker,
         host: Some(host.to_owned()),
         cpus: Some(8),
         users: 50,
+        rtt_ms: cpu_percent.map(|_| 0.4),
         requests,
         snapshots: 12,
         cpu_percent,
@@ -319,7 +320,8 @@ fn workers_of_other_hosts_have_rows() {
     };
     record.targets[0].workers =
         vec![worker(0, "load-1", 123_456, Some(34.5)), worker(1, "load-2.example.org", 0, None)];
-    record.targets[0].rounds[0].start_skew_ms = Some(0.84);
+    let round = &mut record.targets[0].rounds[0];
+    (round.start_skew_ms, round.start_skew_symmetric_ms) = (Some(0.84), Some(0.41));
     let report = shown(&record);
     assert_within_80_columns(&report);
     insta::assert_snapshot!(report);

@@ -48,6 +48,7 @@ mod tests {
             worker: 2,
             host: None,
             cpus: None,
+            rtt_ms: None,
             users: 10,
             requests: 1_000,
             snapshots: seconds,

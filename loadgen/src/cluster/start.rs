@@ -1,0 +1,171 @@
+//! The common start of a round: how far away each worker is, and what is left of that in the result.
+//!
+//! Clocks are not compared. A worker starts a delay after the command reaches it, and the manager takes
+//! from that delay the time that the command travels: half of the worker's round trip (F. Cristian,
+//! "Probabilistic clock synchronization", Distributed Computing 3, 1989). Of several round trips the
+//! shortest counts, since queues only lengthen them (RFC 5905, section 10). A path that takes longer in
+//! one direction than in the other leaves an error of at most half of its round trip.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep};
+
+use super::error::ClusterError;
+use super::manager::Cluster;
+use super::messages::Command;
+
+/// How often each worker is pinged before a round, and the time from one ping to the next.
+const PINGS: u32 = 8;
+const SPACING: Duration = Duration::from_millis(10);
+/// How long a worker may take to answer a ping.
+const PING_LIMIT: Duration = Duration::from_secs(3);
+
+/// How far apart the moments were at which the workers of a round had to start, at most. How late a busy
+/// one then was is in its strain.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct StartSkew {
+    /// Whatever the paths between the manager and its workers are like.
+    pub any_path: Duration,
+    /// Where each of them takes as long in one direction as in the other.
+    pub symmetric: Duration,
+}
+
+/// A worker that has acknowledged the command to start.
+#[derive(Debug, Clone, Copy)]
+pub struct Acknowledged {
+    /// Its round trip, half of which its delay was shortened by.
+    pub round_trip: Duration,
+    /// From the moment when its command was sent to that when its acknowledgement was here.
+    pub took: Duration,
+}
+
+impl Acknowledged {
+    /// How much later than planned it had to start, in seconds: at least and at most, if either direction
+    /// of its path takes at least as long as `each_way`.
+    fn late(&self, each_way: Duration) -> (f64, f64) {
+        let half = self.round_trip.as_secs_f64() / 2.0;
+        let (took, each_way) = (self.took.as_secs_f64(), each_way.as_secs_f64());
+        (each_way - half, took - each_way - half)
+    }
+}
+
+impl StartSkew {
+    /// The skew of workers that have acknowledged the start.
+    #[must_use]
+    pub fn of(workers: &[Acknowledged]) -> Self {
+        // What both the shortest round trip and the command itself have needed, the path needs.
+        let shortest = |worker: &Acknowledged| worker.round_trip.min(worker.took) / 2;
+        Self {
+            any_path: apart(workers.iter().map(|worker| worker.late(Duration::ZERO))),
+            symmetric: apart(workers.iter().map(|worker| worker.late(shortest(worker)))),
+        }
+    }
+}
+
+/// How far apart two of these can be at most, each of which is somewhere between two bounds.
+fn apart(bounds: impl Iterator<Item = (f64, f64)>) -> Duration {
+    let mut bounds: Vec<(f64, f64)> = bounds.collect();
+    bounds.sort_by(|one, other| one.0.total_cmp(&other.0));
+    let earliest = |but: usize| bounds.get(usize::from(but == 0)).map(|other| other.0);
+    let apart = (0..).zip(&bounds).filter_map(|(n, (_, latest))| Some(latest - earliest(n)?));
+    Duration::try_from_secs_f64(apart.fold(0.0, f64::max)).unwrap_or_default()
+}
+
+impl Cluster {
+    /// Measures the round trip of each worker that is there; an error for one that does not answer.
+    pub(super) async fn round_trips(&self) -> BTreeMap<u32, Result<Duration, ClusterError>> {
+        let present = self.present();
+        let mut pings = JoinSet::new();
+        for (place, worker) in (0..).zip(&present) {
+            for ping in 0..PINGS {
+                // Spread over the time between two: pings that wait for each other measure the manager.
+                let due = SPACING * ping + SPACING * place / present.len().max(1) as u32;
+                let (bus, worker) = (self.bus.clone(), *worker);
+                pings.spawn(async move {
+                    sleep(due).await;
+                    let sent = Instant::now();
+                    let answered = bus.command(worker, "a ping", &Command::Ping, PING_LIMIT).await;
+                    (worker, answered.map(|()| sent.elapsed()))
+                });
+            }
+        }
+        let mut shortest = BTreeMap::new();
+        // No task of these panics, and none is cancelled.
+        while let Some(Ok((worker, trip))) = pings.join_next().await {
+            let trip = match (shortest.remove(&worker), trip) {
+                (Some(Ok(known)), Ok(trip)) => Ok(trip.min(known)),
+                (Some(Ok(trip)), Err(_)) | (_, Ok(trip)) => Ok(trip),
+                (_, Err(error)) => Err(error),
+            };
+            shortest.insert(worker, trip);
+        }
+        shortest
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn ms(ms: u64) -> Duration {
+        Duration::from_millis(ms)
+    }
+
+    fn worker(round_trip: u64, took: u64) -> Acknowledged {
+        Acknowledged { round_trip: ms(round_trip), took: ms(took) }
+    }
+
+    #[test]
+    fn a_far_worker_is_as_far_off_as_its_path_may_be_lopsided_and_no_more() {
+        let skew = StartSkew::of(&[worker(0, 0), worker(400, 400)]);
+        assert_eq!(skew, StartSkew { any_path: ms(200), symmetric: ms(0) });
+        // The command waited somewhere, or its acknowledgement did.
+        let skew = StartSkew::of(&[worker(2, 5), worker(400, 430)]);
+        assert_eq!(skew, StartSkew { any_path: ms(231), symmetric: ms(30) });
+        assert_eq!(StartSkew::of(&[worker(400, 450)]), StartSkew::default(), "one is not apart");
+        assert_eq!(StartSkew::of(&[]), StartSkew::default());
+    }
+
+    proptest! {
+        /// Workers start when their command has come and their delay is over, whatever each direction
+        /// takes.
+        #[test]
+        fn no_two_workers_are_further_apart_than_that(
+            // For the ping and the command: µs there and back.
+            paths in prop::collection::vec((0u64..9_000, 0u64..9_000, 0u64..9_000, 0u64..9_000), 2..6),
+        ) {
+            let us = Duration::from_micros;
+            let acknowledged: Vec<Acknowledged> = paths
+                .iter()
+                .map(|(a, b, c, d)| Acknowledged { round_trip: us(a + b), took: us(c + d) })
+                .collect();
+            let starts: Vec<f64> =
+                paths.iter().map(|(a, b, there, _)| *there as f64 - (a + b) as f64 / 2.0).collect();
+            let (least, most) = starts.iter().fold((f64::MAX, f64::MIN), |(l, m), s| (l.min(*s), m.max(*s)));
+            let skew = StartSkew::of(&acknowledged);
+            prop_assert!(skew.any_path.as_secs_f64() * 1e6 >= most - least - 1e-3);
+            prop_assert!(skew.symmetric <= skew.any_path);
+        }
+
+        /// Where queues alone make a difference.
+        #[test]
+        fn on_symmetric_paths_they_are_as_close_as_queues_let_them(
+            // The path each way, and in µs what the command and its acknowledgement waited besides.
+            paths in prop::collection::vec((0u64..9_000, 0u64..900, 0u64..900), 2..6),
+        ) {
+            let us = Duration::from_micros;
+            let acknowledged: Vec<Acknowledged> = paths
+                .iter()
+                .map(|(way, a, b)| Acknowledged { round_trip: us(2 * way), took: us(2 * way + a + b) })
+                .collect();
+            let waited = || paths.iter().map(|(_, there, _)| *there);
+            let apart = waited().max().unwrap_or(0) - waited().min().unwrap_or(0);
+            let symmetric = StartSkew::of(&acknowledged).symmetric;
+            prop_assert!(symmetric + Duration::from_nanos(1) >= us(apart));
+            prop_assert!(symmetric <= us(1_800));
+        }
+    }
+}
