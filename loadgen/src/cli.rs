@@ -267,9 +267,14 @@ pub struct ManagerArgs {
     /// The workers that the run waits for.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub expect_workers: u32,
-    /// Where workers find this host: its name or address, and a free port.
+    /// Where to listen: a free port of a name or address of this host, at all of the name's addresses; of
+    /// all that it has with 0.0.0.0, or [::].
     #[arg(long, value_name = "HOST:PORT", value_parser = host_and_port)]
     pub listen: String,
+    /// Where workers find this host, which is what its certificate is for [default: the host of --listen;
+    /// for 0.0.0.0 and [::] the name of this host].
+    #[arg(long, value_name = "HOST[:PORT]")]
+    pub advertise: Option<String>,
     /// The folder of the workers' join files, and of the key that certifies them; made where there is
     /// none.
     #[arg(long, value_name = "DIR", default_value = "join")]
@@ -289,7 +294,7 @@ pub struct ManagerArgs {
 
 const MANAGER_EXAMPLES: &str = "\
 Examples:
-  loadgen manager --listen load-1:7447 --expect-workers 3 \\
+  loadgen manager --listen 0.0.0.0:7447 --advertise load-1 --expect-workers 3 \\
       --scenario direct --url http://app-host:8000
   loadgen worker --join join/0                    on the first of the three hosts
 

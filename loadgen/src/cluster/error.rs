@@ -44,7 +44,7 @@ pub enum ClusterError {
     },
     /// Workers did not join in time.
     #[error("only {joined} of {of} workers joined within {}", humantime::format_duration(*limit))]
-    #[diagnostic(help("is the machine overloaded? Fewer workers start faster"))]
+    #[diagnostic(help("{advice}"))]
     NotJoined {
         /// How many did.
         joined: usize,
@@ -52,6 +52,8 @@ pub enum ClusterError {
         of: usize,
         /// How long they had.
         limit: Duration,
+        /// Where to look for the others.
+        advice: String,
     },
     /// The join document can't be used.
     #[error("the join document cannot be used: {0}")]
@@ -67,7 +69,10 @@ pub enum ClusterError {
     },
     /// The manager can't listen where it should.
     #[error("the manager cannot listen at {address}: {why}")]
-    #[diagnostic(help("give an address of this host and a free port: --listen HOST:PORT"))]
+    #[diagnostic(help(
+        "give an address of this host and a free port: --listen HOST:PORT, or 0.0.0.0:PORT for all; where \
+         workers reach it by another name or address, that is --advertise HOST[:PORT]"
+    ))]
     Listen {
         /// Where.
         address: String,
@@ -94,7 +99,8 @@ pub enum ClusterError {
     /// Somebody listens where the manager should be, who is not the manager.
     #[error("who listens at {address} is not the manager of this join document: {why}")]
     #[diagnostic(help(
-        "take a document that this manager wrote, and let it listen under the name that is in it"
+        "take a join file that this manager has written since it was last started: it has the name in it \
+         by which the manager is advertised now"
     ))]
     NotTheManager {
         /// The manager's address.

@@ -1,16 +1,18 @@
 //! How a cluster comes about: workers are started on this machine, or waited for from others.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use tokio::time::Instant;
 
+use super::address::{host, only_here};
 use super::authority::Authority;
 use super::bus::{Event, Events, ManagerBus};
 use super::course::OnLoss;
 use super::error::ClusterError;
-use super::join::{Join, host, random_hex};
+use super::join::{Join, random_hex};
 use super::manager::{Cluster, TICK};
 use super::messages::Hello;
 use super::process::Process;
@@ -54,7 +56,10 @@ impl LocalWorkers {
 pub struct RemoteWorkers {
     /// How many, at least one.
     pub count: u32,
-    /// Where they find the manager, and where it listens: `HOST:PORT`.
+    /// Where the manager listens, `HOST:PORT`: at all addresses of the host, or of this one for `0.0.0.0`
+    /// and `[::]`.
+    pub listen: String,
+    /// Where they find it, `HOST:PORT`: its certificate is for this host.
     pub address: String,
     /// The folder of the authority and of the workers' join documents.
     pub folder: PathBuf,
@@ -69,8 +74,15 @@ pub struct RemoteWorkers {
 /// What happens while workers are waited for.
 #[derive(Debug)]
 pub enum Gathering {
-    /// The manager listens; each worker takes one of these files.
-    Listening(Vec<PathBuf>),
+    /// The manager listens.
+    Listening {
+        /// At these addresses.
+        addresses: Vec<SocketAddr>,
+        /// Each worker takes one of these files.
+        files: Vec<PathBuf>,
+        /// Where workers found it by these files until now, if that was elsewhere.
+        before: Option<String>,
+    },
     /// A worker has joined.
     Joined {
         /// Its number.
@@ -112,8 +124,12 @@ impl Cluster {
             processes.push(Process::spawn(&workers.program, join, logs).await?);
         }
         let mut cluster = Self::new(bus, events, workers.count, processes);
+        let advice = match &workers.logs {
+            Some(logs) => format!("their processes run: see their log files in {}", logs.display()),
+            None => "their processes run: see what they have said above".to_owned(),
+        };
         cluster
-            .wait_for_all(Some(JOIN_LIMIT), |gathering| match gathering {
+            .wait_for_all(Some(JOIN_LIMIT), &advice, |gathering| match gathering {
                 Gathering::Joined { joined, .. } => {
                     progress(joined);
                     Ok(())
@@ -123,7 +139,7 @@ impl Cluster {
                     what: "a worker",
                     reason,
                 }),
-                Gathering::Listening(_) | Gathering::Left(_) | Gathering::Over(_) => Ok(()),
+                Gathering::Listening { .. } | Gathering::Left(_) | Gathering::Over(_) => Ok(()),
             })
             .await?;
         Ok(cluster)
@@ -138,15 +154,23 @@ impl Cluster {
         workers: &RemoteWorkers,
         mut tell: impl FnMut(Gathering),
     ) -> Result<Self, ClusterError> {
-        let RemoteWorkers { count, address, folder, lease, limit } = workers;
+        let RemoteWorkers { count, listen, address, folder, lease, limit } = workers;
         let authority = Authority::of(folder)?;
         let identity = authority.manager(host(address))?;
         let joins = Join::of_all(&authority, address, *count, *lease)?;
-        let (bus, events) = ManagerBus::listen(address, &identity, &joins).await?;
+        let (bus, events) = ManagerBus::listen(listen, &identity, &joins).await?;
+        let before = address_before(folder).filter(|before| before != address);
         let files = joins.iter().map(|join| join.write(folder)).collect::<Result<_, _>>()?;
-        tell(Gathering::Listening(files));
+        let addresses = bus.addresses.clone();
+        let advice = only_here(&addresses, address).unwrap_or_else(|| {
+            format!(
+                "is `loadgen worker` running on each of their hosts, with a join file of its own that this \
+                 manager wrote, and can {address} be reached from there?"
+            )
+        });
+        tell(Gathering::Listening { addresses, files, before });
         let mut cluster = Self::new(bus, events, *count, Vec::new());
-        let gathered = cluster.wait_for_all(*limit, |gathering| {
+        let gathered = cluster.wait_for_all(*limit, &advice, |gathering| {
             tell(gathering);
             Ok(())
         });
@@ -175,6 +199,7 @@ impl Cluster {
     async fn wait_for_all(
         &mut self,
         limit: Option<Duration>,
+        advice: &str,
         mut tell: impl FnMut(Gathering) -> Result<(), ClusterError>,
     ) -> Result<(), ClusterError> {
         let deadline = limit.map(|limit| Instant::now() + limit);
@@ -205,11 +230,20 @@ impl Cluster {
                 && Instant::now() > deadline
             {
                 let (joined, of) = (self.joined(), self.size as usize);
-                return Err(ClusterError::NotJoined { joined, of, limit });
+                let advice = advice.to_owned();
+                return Err(ClusterError::NotJoined { joined, of, limit, advice });
             }
         }
         Ok(())
     }
+}
+
+/// Where the manager was found by the join documents that are in this folder already.
+fn address_before(folder: &Path) -> Option<String> {
+    let text = std::fs::read_to_string(folder.join("0")).ok()?;
+    // Any version's, whatever else is in it.
+    let document: serde_json::Value = serde_json::from_str(&text).ok()?;
+    document["address"].as_str().map(str::to_owned)
 }
 
 /// Rounds are numbered from here on, so that what is said of one by an earlier manager of the same

@@ -20,7 +20,7 @@ pub struct Join {
     pub protocol: u32,
     /// The manager's version.
     pub version: String,
-    /// Where the manager listens: `HOST:PORT`, or the path of a socket if there is no identity.
+    /// Where workers find the manager: `HOST:PORT`, or the path of a socket if there is no identity.
     pub address: String,
     /// The run that the worker belongs to.
     pub run: String,
@@ -131,12 +131,6 @@ fn user(worker: u32) -> String {
     format!("worker-{worker}")
 }
 
-/// The host of `HOST:PORT`; an IPv6 address without its brackets.
-pub(super) fn host(address: &str) -> &str {
-    let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
-    host.trim_start_matches('[').trim_end_matches(']')
-}
-
 /// `bytes` random bytes from the operating system, in hexadecimal.
 pub(super) fn random_hex(bytes: usize) -> Result<String, ClusterError> {
     let mut random = vec![0; bytes];
@@ -199,13 +193,6 @@ mod tests {
             (read.address, read.password),
             ("load-1:7447".into(), later[2].password.clone())
         );
-    }
-
-    #[test]
-    fn a_host_is_what_stands_before_the_port() {
-        assert_eq!(host("load-1:7447"), "load-1");
-        assert_eq!(host("10.0.0.1:7447"), "10.0.0.1");
-        assert_eq!(host("[fd00::1]:7447"), "fd00::1");
     }
 
     #[test]

@@ -19,11 +19,12 @@
 //!
 //! - `messages`: what is said; `bus`: how it travels, the only place that names Zenoh;
 //!   `settings`, `permissions`: how that is set up, and who may do what. `link`: the sockets that it goes
-//!   through. `tunnel`: TLS around it. `join`, `authority`, `proof`: who is who.
+//!   through. `tunnel`: TLS around it. `join`, `authority`, `proof`: who is who; `address`: where.
 //! - `collector`: pure; puts reports together, whatever order they come in.
 //! - `course`: pure; who is waited for, who is lost, and what is to be done about it.
 //! - `blobs`: the bulk of it, by digest. `gather`, `manager`, `dispatch`, `start`, `round`, `process`: the manager's side. `worker`, `pulse`: the other one.
 
+mod address;
 mod allowed;
 mod authority;
 mod blobs;
@@ -51,6 +52,7 @@ mod tests;
 mod tunnel;
 mod worker;
 
+pub use address::{advertised, only_here};
 pub use allowed::{Allowed, AllowedTarget};
 pub use collector::WorkerRound;
 #[cfg(fuzzing)]

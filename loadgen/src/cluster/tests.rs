@@ -189,6 +189,7 @@ async fn results_of_another_scenario_are_refused() {
     drop(listener);
     let workers = RemoteWorkers {
         count: 1,
+        listen: address.clone(),
         address,
         folder: folder.path().to_owned(),
         lease: Duration::from_secs(3),
@@ -198,7 +199,7 @@ async fn results_of_another_scenario_are_refused() {
     let (listening, ready) = tokio::sync::oneshot::channel();
     let mut listening = Some(listening);
     let gathering = Cluster::gather(&workers, move |gathering| {
-        if let (Gathering::Listening(_), Some(listening)) = (gathering, listening.take()) {
+        if let (Gathering::Listening { .. }, Some(listening)) = (gathering, listening.take()) {
             listening.send(()).unwrap();
         }
     });

@@ -3,7 +3,7 @@
 use super::run::{job::Job, measure};
 use super::{Exit, Failure};
 use crate::cli::ManagerArgs;
-use crate::cluster::RemoteWorkers;
+use crate::cluster::{RemoteWorkers, advertised};
 
 /// Waits for the workers, and measures what the command line asks for with them.
 pub fn run(args: ManagerArgs) -> Result<Exit, Failure> {
@@ -25,9 +25,14 @@ pub fn run(args: ManagerArgs) -> Result<Exit, Failure> {
             "the targets of the lab listen on this host alone, where workers can't reach them";
         return usage(message, "say where the server is: --url http://HOST:PORT");
     }
+    let address = advertised(&args.listen, args.advertise.as_deref()).map_err(|why| {
+        let help = "say where workers find this host: --advertise HOST[:PORT]";
+        Failure::message(Exit::Usage, why, help)
+    })?;
     let remote = RemoteWorkers {
         count: args.expect_workers,
-        address: args.listen,
+        listen: args.listen,
+        address,
         folder: args.join_dir,
         lease: args.lease,
         limit: args.wait,

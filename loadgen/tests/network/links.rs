@@ -88,6 +88,41 @@ async fn a_worker_without_a_manager_ends_its_load_though_it_reaches_the_server()
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_worker_over_a_long_link_starts_with_the_others() {
+    let _alone = ALONE.lock().await;
+    let network = or_skip!(Network::new());
+    let link = or_skip!(network.link());
+    or_skip!(link.delays(Duration::from_millis(200)));
+    // Whatever else runs on this machine only adds to what is seen: the best of three counts.
+    let mut closest = Duration::MAX;
+    for _ in 0..3 {
+        let (setting, manager, workers) = network.run(3, &[]).await;
+        manager.end().assert_whole(&setting.server);
+        assert_eq!(workers.map(Running::leave), [Some(0); 2]);
+        let [near, far] = [0, 1].map(|worker| setting.server.of_worker(worker, 2)[0].first);
+        closest = closest.min(near.max(far) - near.min(far));
+    }
+    println!("200 ms of link away: it started {closest:?} apart from the other");
+    assert!(closest <= Duration::from_millis(10), "{closest:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn workers_of_other_hosts_join_a_manager_that_listens_everywhere() {
+    let _alone = ALONE.lock().await;
+    let network = or_skip!(Network::new());
+    let _link = or_skip!(network.link());
+    let [manager, server, one, two] = &network.hosts;
+    let mut setting = Setting::on(manager, server, PORT, 2);
+    setting.advertised = Some(std::mem::replace(&mut setting.address, format!("0.0.0.0:{PORT}")));
+    let manager = setting.manager(2, &[]);
+    let workers = [setting.worker_on(one, 0), setting.worker_on(two, 1)];
+    let ended = manager.end();
+    ended.assert_whole(&setting.server);
+    assert!(!ended.said.iter().any(|line| line.contains("warning")), "{:#?}", ended.said);
+    assert_eq!(workers.map(Running::leave), [Some(0); 2]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn lost_packets_lose_no_results() {
     let _alone = ALONE.lock().await;
     let network = or_skip!(Network::new());

@@ -3,6 +3,7 @@
 
 use std::net::IpAddr;
 use std::process::Command;
+use std::time::Duration;
 
 use crate::host::Host;
 
@@ -63,6 +64,16 @@ impl<'a> Link<'a> {
             let (to, from) = (there.address(), here.address());
             let device = device(there);
             ip(&format!("-n {} route replace {to}/32 dev {device} src {from}", name(here)))?;
+        }
+        Ok(())
+    }
+
+    /// Holds each packet up for so long, in both directions.
+    pub fn delays(&self, delay: Duration) -> Result<(), String> {
+        for (here, there) in [(self.0, self.1), (self.1, self.0)] {
+            let what = format!("tc qdisc add dev {} root netem", device(there));
+            let how = format!("delay {}ms limit 10000", delay.as_millis());
+            ip(&format!("netns exec {} {what} {how}", name(here)))?;
         }
         Ok(())
     }

@@ -24,6 +24,8 @@ pub struct Setting {
     pub project: Project,
     /// Where the manager listens.
     pub address: String,
+    /// Where workers find it, if that is elsewhere.
+    pub advertised: Option<String>,
     manager: Host,
     workers: u32,
     /// The folder for temporary files, where it is not the usual one.
@@ -43,6 +45,7 @@ impl Setting {
             server: Server::start(server),
             project: Project::real().file("mine.toml", SCENARIO),
             address: format!("{}:{port}", manager.address()),
+            advertised: None,
             manager: manager.clone(),
             workers,
             temp: None,
@@ -62,8 +65,9 @@ impl Setting {
         let duration = format!("{seconds}s");
         let what = ["manager", "--scenario=mine.toml", "--url", &self.server.url, "--listen"];
         let how = [&self.address, "--expect-workers", &expected, "--users", &users];
+        let advertise = self.advertised.as_deref().map_or(vec![], |at| vec!["--advertise", at]);
         let long = ["--duration", &duration, "--warmup=0s", "--format=json", "--out=run"];
-        let command = self.command(&[&what[..], &how, &long, more].concat());
+        let command = self.command(&[&what[..], &how, &advertise, &long, more].concat());
         let mut running = Running::start(self.manager.command(command));
         let stdout = running.child.stdout.take().unwrap();
         Manager { stdout, running }

@@ -13,14 +13,14 @@ use rustix::process::Signal;
 use serde_json::Value;
 
 /// A manager's command line for two workers, and the address that it listens at.
-struct Setting {
-    server: Counting,
-    project: Project,
-    address: String,
+pub struct Setting {
+    pub server: Counting,
+    pub project: Project,
+    pub address: String,
 }
 
 impl Setting {
-    async fn new() -> Self {
+    pub async fn new() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap().to_string();
         Self { server: Counting::start().await, project: Project::real(), address }
@@ -28,14 +28,19 @@ impl Setting {
 
     /// Starts a manager of two workers.
     fn manager(&self, more: &[&str]) -> Child {
-        let arguments = ["manager", "--scenario=direct", "--expect-workers=2", "--format=json"];
-        let listen = ["--url", &self.server.url, "--listen", &self.address];
-        let mut command = self.project.command(&[&arguments[..], &listen, more].concat());
+        self.manager_at(&["--expect-workers=2", "--listen", &self.address], more)
+    }
+
+    /// Starts a manager that listens as these words have it.
+    pub fn manager_at(&self, listen: &[&str], more: &[&str]) -> Child {
+        let arguments = ["manager", "--scenario=direct", "--format=json", "--url"];
+        let arguments = [&arguments[..], &[&self.server.url], listen, more].concat();
+        let mut command = self.project.command(&arguments);
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     }
 
     /// Starts the worker of a join file, which the manager has written or will have.
-    fn worker(&self, number: u32, more: &[&str]) -> Child {
+    pub fn worker(&self, number: u32, more: &[&str]) -> Child {
         let file = format!("join/{number}");
         let deadline = Instant::now() + Duration::from_secs(10);
         while !self.project.path(&file).is_file() {
@@ -56,7 +61,7 @@ impl Setting {
         }
     }
 
-    fn finished(&self, child: Child) -> Finished {
+    pub fn finished(&self, child: Child) -> Finished {
         let output = tokio::task::block_in_place(|| child.wait_with_output().unwrap());
         Finished::of(output, &self.project.path(""))
     }
@@ -325,6 +330,9 @@ fn what_makes_no_manager_or_worker_is_said() {
             .concat(),
         &[&manager[..], &["--listen=7447", "--url=http://127.0.0.1:1"]].concat(),
         &[&manager[..], &["--listen=192.0.2.1:7447", "--url=http://127.0.0.1:1"]].concat(),
+        &[&manager[..], &["--listen=[::]:7447", "--advertise=0.0.0.0", "--url=http://127.0.0.1:1"]]
+            .concat(),
+        &[&manager[..], &["--listen=load 1:7447", "--url=http://127.0.0.1:1"]].concat(),
         &vec!["worker", "--join=nowhere"],
         &vec!["worker", "--join=broken"],
         &vec!["worker", "--join=broken", "--allow-target=http://a"],

@@ -10,6 +10,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod addresses;
 mod check;
 mod cli;
 mod comparison;

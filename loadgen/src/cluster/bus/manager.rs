@@ -89,6 +89,8 @@ pub struct ManagerBus {
     run: String,
     /// Tells workers that the manager is there, until it is dropped.
     _alive: Arc<LivelinessToken>,
+    /// Where it listens for workers on other hosts; nowhere where they are all on this one.
+    pub addresses: Vec<SocketAddr>,
     /// What workers on other hosts come through.
     tunnel: Option<Arc<Tunnel>>,
     /// Where the session listens.
@@ -118,6 +120,7 @@ impl ManagerBus {
         })?;
         let (mut bus, events, folder) = Self::open(joins).await?;
         let inner = folder.bound().map_err(|e| ClusterError::socket(&e))?;
+        bus.addresses = listener.addresses();
         bus.tunnel = Some(Arc::new(tunnel::accept(listener, identity, Arc::new(inner))?));
         bus._hidden = Some(Arc::new(folder.hide()));
         Ok((bus, events))
@@ -148,7 +151,8 @@ impl ManagerBus {
         let (events, received) = mpsc::unbounded_channel();
         let alive = declare(&session, run, passwords(joins), &events).await;
         let _alive = Arc::new(alive.map_err(ClusterError::bus)?);
-        let bus = Self { session, run: run.to_owned(), _alive, tunnel: None, _hidden: None };
+        let (run, addresses) = (run.to_owned(), Vec::new());
+        let bus = Self { session, run, _alive, addresses, tunnel: None, _hidden: None };
         Ok((bus, Events(received)))
     }
 

@@ -5,13 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::io::{self, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpSocket, TcpStream, UnixStream, lookup_host};
+use tokio::net::{TcpStream, UnixStream};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::server::WebPkiClientVerifier;
 use tokio_rustls::server::TlsStream;
 use tokio_util::sync::CancellationToken;
 
+use super::listener::Listeners;
 use super::{Tasks, Tunnel, VERSIONS, WELCOME, believed, carry, provider, shown, unusable};
 use crate::cluster::authority::Identity;
 use crate::cluster::error::ClusterError;
@@ -22,29 +23,8 @@ const HANDSHAKE_LIMIT: Duration = Duration::from_secs(10);
 /// How many may do so at the same time: where there are more, the oldest is sent away. A worker takes
 /// milliseconds; who takes longer is in nobody's way, however many they are.
 const MOST_HANDSHAKES: usize = 1_000;
-/// How many connections may wait to be taken: with fewer, a burst of strangers would have the system drop
-/// those of workers, who come again after a second.
-const BACKLOG: u32 = 4_096;
 /// Before another connection is taken when the system had no means for one.
 const PAUSE: Duration = Duration::from_millis(100);
-
-/// Listens at `HOST:PORT`.
-///
-/// # Errors
-/// What the system says of the last of the host's addresses.
-pub async fn listen(address: &str) -> io::Result<TcpListener> {
-    let mut failed = io::Error::from(io::ErrorKind::AddrNotAvailable);
-    for address in lookup_host(address).await? {
-        let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
-        // Connections of an earlier manager may still be on their way out.
-        socket.set_reuseaddr(true)?;
-        match socket.bind(address) {
-            Ok(()) => return socket.listen(BACKLOG),
-            Err(error) => failed = error,
-        }
-    }
-    Err(failed)
-}
 
 /// Lets those in who show a certificate of the manager's authority, and passes what they say on to what
 /// listens at the socket `inner`.
@@ -52,7 +32,7 @@ pub async fn listen(address: &str) -> io::Result<TcpListener> {
 /// # Errors
 /// Where the identity is none.
 pub fn accept(
-    listener: TcpListener,
+    listeners: impl Into<Listeners>,
     identity: &Identity,
     inner: Arc<Handle>,
 ) -> Result<Tunnel, ClusterError> {
@@ -65,16 +45,11 @@ pub fn accept(
         .with_single_cert(certificate, key)
         .map_err(unusable)?;
     let (tasks, acceptor) = (Tasks::default(), TlsAcceptor::from(Arc::new(config)));
-    tasks.spawn(accept_all(listener, acceptor, inner, tasks.clone()));
+    tasks.spawn(accept_all(listeners.into(), acceptor, inner, tasks.clone()));
     Ok(Tunnel(tasks))
 }
 
-async fn accept_all(
-    listener: TcpListener,
-    acceptor: TlsAcceptor,
-    inner: Arc<Handle>,
-    tasks: Tasks,
-) {
+async fn accept_all(listener: Listeners, acceptor: TlsAcceptor, inner: Arc<Handle>, tasks: Tasks) {
     let mut newest = VecDeque::new();
     loop {
         let Ok((stranger, _)) = listener.accept().await else {

@@ -11,10 +11,11 @@ use tokio_rustls::client::TlsStream;
 use tokio_rustls::rustls::pki_types::ServerName;
 use tokio_rustls::rustls::{ClientConfig, Error};
 
+use super::dial::dial;
 use super::{Tasks, Tunnel, VERSIONS, WELCOME, believed, carry, provider, shown, unusable};
+use crate::cluster::address::host;
 use crate::cluster::authority::Identity;
 use crate::cluster::error::ClusterError;
-use crate::cluster::join::host;
 use crate::cluster::link::{Door, Handle};
 
 /// Between two attempts, at first and at most.
@@ -101,7 +102,7 @@ async fn try_once(
     name: ServerName<'static>,
 ) -> Result<TlsStream<TcpStream>, Refusal> {
     let silence = |error: io::Error| Refusal::Silence(error.to_string());
-    let stream = TcpStream::connect(address).await.map_err(silence)?;
+    let stream = dial(address).await.map_err(silence)?;
     stream.set_nodelay(true).map_err(silence)?;
     // Up to here anybody may be at the other end, and say anything.
     let mut manager =

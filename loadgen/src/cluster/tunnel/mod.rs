@@ -10,6 +10,8 @@
 
 mod accept;
 mod connect;
+mod dial;
+mod listener;
 #[cfg(test)]
 mod tests;
 
@@ -27,8 +29,9 @@ use tokio_util::task::TaskTracker;
 use super::authority::Identity;
 use super::error::ClusterError;
 
-pub use accept::{accept, listen};
+pub use accept::accept;
 pub use connect::{Refusal, connect};
+pub use listener::listen;
 
 /// Older versions are not spoken.
 const VERSIONS: &[&SupportedProtocolVersion] = &[&version::TLS13];

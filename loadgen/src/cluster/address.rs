@@ -1,0 +1,162 @@
+//! Where the manager listens, and where workers find it: `HOST:PORT` each, and not always the same.
+
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+
+use tokio_rustls::rustls::pki_types::ServerName;
+
+/// The host of `HOST:PORT`; an IPv6 address without its brackets.
+pub fn host(address: &str) -> &str {
+    let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
+    host.trim_start_matches('[').trim_end_matches(']')
+}
+
+fn port(address: &str) -> &str {
+    address.rsplit_once(':').map_or("", |(_, port)| port)
+}
+
+/// Where workers find a manager that listens at `listen`: at `advertise`, which may lack the port; without
+/// it where the manager listens, or at the name of this host where that is everywhere.
+///
+/// # Errors
+/// A sentence, where that is nothing that a worker could connect to and hold a certificate against.
+pub fn advertised(listen: &str, advertise: Option<&str>) -> Result<String, String> {
+    let (host, port) = match advertise {
+        Some(text) => split(text, port(listen)),
+        None if is_wildcard(host(listen)) => (host_name(), port(listen)),
+        None => (host(listen).to_owned(), port(listen)),
+    };
+    if is_wildcard(&host) {
+        return Err(format!("{host} is no address that a worker can connect to"));
+    }
+    if port.parse::<u16>().is_ok_and(|port| port > 0) && ServerName::try_from(&*host).is_ok() {
+        return Ok(match host.parse::<Ipv6Addr>() {
+            Ok(_) => format!("[{host}]:{port}"),
+            Err(_) => format!("{host}:{port}"),
+        });
+    }
+    Err(format!("{host}:{port} is no HOST:PORT that a worker can connect to"))
+}
+
+/// Host and port, which may be missing.
+fn split<'a>(text: &'a str, port: &'a str) -> (String, &'a str) {
+    let is_bare = text.parse::<Ipv6Addr>().is_ok() || !text.contains(':') || text.ends_with(']');
+    match text.rsplit_once(':') {
+        Some((_, port)) if !is_bare => (host(text).to_owned(), port),
+        _ => (text.trim_start_matches('[').trim_end_matches(']').to_owned(), port),
+    }
+}
+
+fn host_name() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
+}
+
+fn is_wildcard(host: &str) -> bool {
+    host.parse::<IpAddr>().is_ok_and(|address| address.is_unspecified())
+}
+
+/// Whether a name or an address means the host itself, wherever it is looked up (RFC 6761, section 6.3).
+fn means_itself(host: &str) -> bool {
+    let name = host.trim_end_matches('.').to_ascii_lowercase();
+    match host.parse::<IpAddr>() {
+        Ok(address) => address.to_canonical().is_loopback(),
+        Err(_) => name == "localhost" || name.ends_with(".localhost"),
+    }
+}
+
+/// Why none but workers on this host can join a manager that listens at these addresses and is advertised
+/// so, and what to do about it; `None` where others may.
+#[must_use]
+pub fn only_here(listening: &[SocketAddr], advertised: &str) -> Option<String> {
+    let host = host(advertised);
+    let why = if listening.iter().all(|address| address.ip().to_canonical().is_loopback()) {
+        let all: Vec<String> = listening.iter().map(SocketAddr::to_string).collect();
+        format!("the manager listens at {} alone, on the loopback interface", all.join(" and "))
+    } else if means_itself(host) {
+        format!("workers look for the manager at {host}, which is the host of each")
+    } else {
+        return None;
+    };
+    let name = match means_itself(host) {
+        true => "HOST, by a name or address of this host that they can reach",
+        false => host,
+    };
+    let port = port(advertised);
+    Some(format!(
+        "{why}: no worker on another host can join it. For those: --listen 0.0.0.0:{port} --advertise {name}"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_is_what_stands_before_the_port() {
+        assert_eq!(host("load-1:7447"), "load-1");
+        assert_eq!(host("10.0.0.1:7447"), "10.0.0.1");
+        assert_eq!(host("[fd00::1]:7447"), "fd00::1");
+    }
+
+    #[test]
+    fn workers_look_where_it_is_advertised_or_else_where_it_listens() {
+        let here = format!("{}:7447", host_name());
+        for (listen, advertise, expected) in [
+            ("load-1:7447", None, "load-1:7447"),
+            ("[fd00::1]:7447", None, "[fd00::1]:7447"),
+            ("0.0.0.0:7447", None, here.as_str()),
+            ("[::]:7447", None, here.as_str()),
+            ("0.0.0.0:7447", Some("load-1"), "load-1:7447"),
+            ("0.0.0.0:7447", Some("gate.example:443"), "gate.example:443"),
+            ("[::]:7447", Some("fd00::1"), "[fd00::1]:7447"),
+            ("[::]:7447", Some("[fd00::1]"), "[fd00::1]:7447"),
+            ("[::]:7447", Some("[fd00::1]:443"), "[fd00::1]:443"),
+            ("10.0.0.1:7447", Some("192.0.2.7"), "192.0.2.7:7447"),
+        ] {
+            let advertised = advertised(listen, advertise);
+            assert_eq!(advertised.as_deref(), Ok(expected), "{listen} {advertise:?}");
+        }
+    }
+
+    #[test]
+    fn what_no_worker_can_connect_to_is_refused() {
+        let wildcard = |host| format!("{host} is no address that a worker can connect to");
+        assert_eq!(advertised("load-1:1", Some("0.0.0.0")), Err(wildcard("0.0.0.0")));
+        assert_eq!(advertised("load-1:1", Some("[::]:7447")), Err(wildcard("::")));
+        for wrong in ["", "a b", "load-1:0", "load-1:http", ":7447", "[fd00::1", "http://load-1"] {
+            let refused = advertised("load-1:1", Some(wrong)).unwrap_err();
+            assert!(refused.ends_with("is no HOST:PORT that a worker can connect to"), "{refused}");
+        }
+    }
+
+    #[test]
+    fn what_only_this_host_reaches_is_told_with_what_to_do() {
+        let at = |addresses: &[&str]| -> Vec<SocketAddr> {
+            addresses.iter().map(|address| address.parse().unwrap()).collect()
+        };
+        assert_eq!(
+            only_here(&at(&["127.0.1.1:7447"]), "load-1:7447").unwrap(),
+            "the manager listens at 127.0.1.1:7447 alone, on the loopback interface: no worker on another \
+             host can join it. For those: --listen 0.0.0.0:7447 --advertise load-1"
+        );
+        assert_eq!(
+            only_here(&at(&["127.0.0.1:1", "[::1]:1"]), "localhost:1").unwrap(),
+            "the manager listens at 127.0.0.1:1 and [::1]:1 alone, on the loopback interface: no worker on \
+             another host can join it. For those: --listen 0.0.0.0:1 --advertise HOST, by a name or address \
+             of this host that they can reach"
+        );
+        assert_eq!(
+            only_here(&at(&["0.0.0.0:7447"]), "127.0.0.1:7447").unwrap(),
+            "workers look for the manager at 127.0.0.1, which is the host of each: no worker on another \
+             host can join it. For those: --listen 0.0.0.0:7447 --advertise HOST, by a name or address of \
+             this host that they can reach"
+        );
+        assert!(only_here(&at(&["[::ffff:127.0.0.1]:1"]), "load-1:1").is_some());
+        for (addresses, name) in [
+            (&["0.0.0.0:7447"][..], "load-1:7447"),
+            (&["[::]:7447"], "[fd00::1]:7447"),
+            (&["127.0.1.1:7447", "10.0.0.1:7447"], "load-1:7447"),
+        ] {
+            assert_eq!(only_here(&at(addresses), name), None, "{addresses:?}");
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! Where a manager listens, and where its workers find it.
+
+use std::net::TcpListener;
+
+use serde_json::Value;
+
+use crate::common::program::Finished;
+use crate::hosts::Setting;
+
+fn port(setting: &Setting) -> &str {
+    setting.address.rsplit_once(':').unwrap().1
+}
+
+/// What the manager says that nobody joins, in words that are one space apart.
+fn alone(setting: &Setting, listen: &[&str]) -> String {
+    let words = [&["--expect-workers=1"], listen].concat();
+    let manager = setting.manager_at(&words, &["--wait=300ms", "--duration=1s"]);
+    let finished = setting.finished(manager);
+    assert_eq!(finished.code, Some(1), "{}", finished.said());
+    let lines = finished.stderr.lines().map(|line| line.trim_start_matches(['│', ' ']));
+    lines.collect::<Vec<_>>().join(" ")
+}
+
+/// Runs one worker that finds the manager by the join file which it has written.
+fn with_a_worker(setting: &Setting, listen: &[&str], found_at: &str, out: &str) -> Finished {
+    let words = [&["--expect-workers=1"], listen].concat();
+    let _ = std::fs::remove_file(setting.project.path("join/0"));
+    let load = ["--iterations=20", "--users=2", "--warmup=0s", out];
+    let manager = setting.manager_at(&words, &load);
+    let worker = setting.worker(0, &["--once"]);
+    let finished = setting.finished(manager);
+    assert_eq!(finished.code, Some(0), "{}", finished.said());
+    assert_eq!(finished.json()["targets"][0]["total"]["requests"], 20);
+    let worker = setting.finished(worker);
+    assert_eq!(worker.code, Some(0), "{}", worker.said());
+    assert!(
+        worker.stderr.contains(&format!("joined the manager at {found_at} ")),
+        "{}",
+        worker.said()
+    );
+    finished
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_manager_that_listens_everywhere_is_found_where_it_is_advertised() {
+    let setting = Setting::new().await;
+    let port = port(&setting);
+    let listen = format!("--listen=0.0.0.0:{port}");
+    // A name, an address, and no word of where.
+    let at = format!("localhost:{port}");
+    with_a_worker(&setting, &[&listen, "--advertise=localhost"], &at, "--out=a");
+    let at = format!("127.0.0.1:{port}");
+    let said = with_a_worker(&setting, &[&listen, "--advertise", &at], &at, "--out=b").stderr;
+    assert!(said.contains(&format!("at {at} (listening at 0.0.0.0:{port})")), "{said}");
+    let before = format!("the files were for localhost:{port} until now");
+    assert!(!said.contains(&before), "there was no file any more: {said}");
+    let host = rustix::system::uname();
+    let said = alone(&setting, &[&listen]);
+    let found_at = format!("{}:{port}", host.nodename().to_str().unwrap());
+    assert!(said.contains(&format!("waiting for 1 workers at {found_at} (listening at")), "{said}");
+    assert!(said.contains(&format!("the files were for {at} until now")), "{said}");
+    let join: Value =
+        serde_json::from_slice(&std::fs::read(setting.project.path("join/0")).unwrap()).unwrap();
+    assert_eq!(join["address"], found_at);
+    // Nothing is guessed.
+    assert!(said.contains("is `loadgen worker` running") && !said.contains("overload"), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_ipv6_address_is_listened_at_and_certified() {
+    if let Err(why) = TcpListener::bind("[::1]:0") {
+        return println!("skipped: this machine has no IPv6: {why}");
+    }
+    let setting = Setting::new().await;
+    let at = format!("[::1]:{}", port(&setting));
+    with_a_worker(&setting, &["--listen", &at], &at, "--out=a");
+    let everywhere = format!("--listen=[::]:{}", port(&setting));
+    with_a_worker(&setting, &[&everywhere, "--advertise=::1"], &at, "--out=b");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_manager_that_no_other_host_can_reach_says_so_at_once() {
+    let setting = Setting::new().await;
+    let port = port(&setting);
+    // What Debian takes for the address of a host's own name.
+    let said = alone(&setting, &["--listen", &format!("127.0.1.1:{port}")]);
+    let warning = format!(
+        "warning: the manager listens at 127.0.1.1:{port} alone, on the loopback interface: no worker on \
+         another host can join it. For those: --listen 0.0.0.0:{port} --advertise HOST"
+    );
+    assert!(said.contains(&warning), "{said}");
+    // At once, and where nobody has joined.
+    let (first, last) =
+        (said.find("no worker on another host"), said.rfind("no worker on another host"));
+    assert!(first < last && !said.contains("overload"), "{said}");
+    let listen = format!("--listen=0.0.0.0:{port}");
+    let said = alone(&setting, &[&listen, "--advertise=localhost"]);
+    assert!(said.contains("warning: workers look for the manager at localhost"), "{said}");
+    let said = alone(&setting, &[&listen, "--advertise=load-1.example"]);
+    assert!(!said.contains("warning"), "{said}");
+}
