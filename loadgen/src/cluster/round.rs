@@ -50,7 +50,7 @@ pub struct Round {
 impl Round {
     /// One that was ended before it began.
     pub(super) fn not_begun(cluster: &Cluster) -> Self {
-        let schedule = Schedule { measured: Duration::ZERO, end: None };
+        let schedule = Schedule { measured: Duration::ZERO, end: None, drain: Duration::ZERO };
         let (epoch, lost) = (cluster.epoch, cluster.lost());
         let (workers, on_loss) = (cluster.size, cluster.on_loss);
         let course = Course::new(epoch, workers, &cluster.absent, lost, schedule, on_loss);

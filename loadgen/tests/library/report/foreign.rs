@@ -151,6 +151,7 @@ fn full() -> RunRecord {
             host: None,
             cpus: Some(1),
             users: 1,
+            rtt_ms: Some(1.0),
             requests: 1,
             snapshots: 1,
             cpu_percent: None,
