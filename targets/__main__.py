@@ -4,6 +4,7 @@ import os
 from argparse import ArgumentParser, Namespace
 
 from targets.manifest import MANIFEST, command
+from targets.settings import Settings
 
 
 def arguments() -> Namespace:
@@ -17,7 +18,8 @@ def arguments() -> Namespace:
 
 def main() -> None:
     wanted = arguments()
-    argv = command(wanted.target, wanted.host, wanted.port, wanted.workers)
+    pool_size = Settings.from_environment().pool_size
+    argv = command(wanted.target, wanted.host, wanted.port, wanted.workers, pool_size)
     os.execve(argv[0], argv, os.environ | MANIFEST[wanted.target].get("env", {}))
 
 

@@ -5,7 +5,7 @@ from types import TracebackType
 from typing import cast
 
 import asyncpg
-from redis.asyncio import BlockingConnectionPool, Redis
+from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from targets.items import INSERT, Items, columns
@@ -15,10 +15,16 @@ UNREACHABLE = (OSError, TimeoutError, RedisError, asyncpg.PostgresError)
 
 
 class Backends:
-    """A pool of connections to each configured backend; a caller waits for a free one."""
+    """A pool of connections to each configured backend; callers get a free one in the order in which they came.
+
+    The semaphores keep that order. Without them a newcomer may take the connection that was released for the first
+    waiter, who then waits again behind all others: both in redis-py's BlockingConnectionPool and in asyncpg's pool.
+    """
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
+        self._redis_slots = asyncio.Semaphore(settings.pool_size)
+        self._postgres_slots = asyncio.Semaphore(settings.pool_size)
         self._redis: Redis | None = None
         self._postgres: asyncpg.Pool | None = None
 
@@ -35,8 +41,7 @@ class Backends:
         """Make the pools; they connect when they are first used."""
         size = self._settings.pool_size
         if url := self._settings.redis_url:
-            pool = BlockingConnectionPool.from_url(url, max_connections=size, timeout=None, decode_responses=True)
-            self._redis = Redis.from_pool(pool)
+            self._redis = Redis.from_url(url, max_connections=size, decode_responses=True)
         if url := self._settings.database_url:
             self._postgres = await asyncpg.create_pool(url, min_size=0, max_size=size)
 
@@ -51,9 +56,11 @@ class Backends:
         try:
             async with asyncio.timeout(HEALTH_TIMEOUT_S):
                 if self._redis:
-                    await self._redis.ping()
+                    async with self._redis_slots:
+                        await self._redis.ping()
                 if self._postgres:
-                    await self._postgres.execute("SELECT 1")
+                    async with self._postgres_slots:
+                        await self._postgres.execute("SELECT 1")
         except UNREACHABLE:
             return False
         return True
@@ -61,11 +68,13 @@ class Backends:
     async def read_values(self) -> list[str | None]:
         """Read the three keys one after another: three round trips."""
         redis = configured(self._redis, "REDIS_URL")
-        values = [await redis.get(key) for key in REDIS_KEYS]
+        async with self._redis_slots:
+            values = [await redis.get(key) for key in REDIS_KEYS]
         return cast("list[str | None]", values)  # not bytes: the pool decodes
 
     async def insert(self, items: Items) -> int:
         """Store the items in one statement, which is a transaction of its own, and return how many were stored."""
         postgres = configured(self._postgres, "DATABASE_URL")
-        tag = await postgres.execute(INSERT, *columns(items))
+        async with self._postgres_slots:
+            tag = await postgres.execute(INSERT, *columns(items))
         return int(tag.removeprefix("INSERT 0 "))

@@ -9,7 +9,8 @@ MANIFEST: dict[str, dict[str, Any]] = tomllib.loads(Path(__file__).with_name("ta
 PROGRAMS = Path(sys.executable).parent
 
 
-def command(name: str, host: str, port: int, workers: int = 1) -> list[str]:
+def command(name: str, host: str, port: int, workers: int = 1, pool_size: int = 10) -> list[str]:
     """Return what starts a target, with the program's path first."""
-    program, *arguments = (word.format(host=host, port=port, workers=workers) for word in MANIFEST[name]["command"])
+    values = {"host": host, "port": port, "workers": workers, "pool_size": pool_size}
+    program, *arguments = (word.format(**values) for word in MANIFEST[name]["command"])
     return [str(PROGRAMS / program), *arguments]

@@ -21,6 +21,13 @@ app.config.GRACEFUL_SHUTDOWN_TIMEOUT = 1.0
 backends = Backends(Settings.from_environment())
 
 
+# Sanic's command line has no option for it; its own 100 are soon full when users come at once.
+@app.main_process_start
+async def lengthen_backlog(app: App) -> None:
+    for server in app.state.server_info:
+        server.settings["backlog"] = 2048
+
+
 @app.before_server_start
 async def open_backends(_: App) -> None:
     await backends.open()

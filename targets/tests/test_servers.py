@@ -1,22 +1,31 @@
 """How the servers behave that targets.toml starts: connections, start, stop, and what it says of them."""
 
+import os
+import resource
+import signal
+import socket
 import time
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
 from http.client import HTTPConnection, HTTPResponse
 from importlib.metadata import version
 from urllib.parse import urlsplit
 
 import httpx
+import pytest
 
 from targets.manifest import MANIFEST, PROGRAMS
 from targets.tests.conftest import Lab
 from targets.tests.contract import check
-from targets.tests.process import started
+from targets.tests.process import Started, started
 
 NOBODY_LISTENS = {"REDIS_URL": "redis://127.0.0.1:1/0", "DATABASE_URL": "postgresql://nobody@127.0.0.1:1/nothing"}
 STOPS_WITHIN_S = 3
 # Sanic never ends when SIGTERM reaches it before its manager, which looks ten times a second, saw its workers ready.
 SETTLES_WITHIN_S = 0.5
+# More than the 1,000 or 1,024 that some servers serve at a time unless told.
+MANY_USERS = 1_100
+GREETING = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
 def ask(connection: HTTPConnection, method: str) -> HTTPResponse:
@@ -26,11 +35,58 @@ def ask(connection: HTTPConnection, method: str) -> HTTPResponse:
     return response
 
 
+def keeps_connections(target: str) -> bool:
+    return not any(difference.startswith("no keep-alive") for difference in MANIFEST[target]["differs"])
+
+
 def test_keeps_connections_unless_the_manifest_denies_it(lab: Lab, target: str) -> None:
-    keeps = not any(difference.startswith("no keep-alive") for difference in MANIFEST[target]["differs"])
     with closing(HTTPConnection(urlsplit(lab.targets[target]).netloc)) as connection:
         ask(connection, "GET")
-        assert (connection.sock is not None) == keeps
+        assert (connection.sock is not None) == keeps_connections(target)
+
+
+def test_closes_a_busy_connection_only_where_the_manifest_says_so(lab: Lab, target: str) -> None:
+    if not keeps_connections(target):
+        return
+    closes = "closes a connection after 1,000 requests" in MANIFEST[target]["differs"]
+    with closing(HTTPConnection(urlsplit(lab.targets[target]).netloc)) as connection:
+        for _ in range(1_000):
+            ask(connection, "GET")
+        assert (connection.sock is None) == closes
+
+
+@pytest.fixture
+def many_open_files() -> Iterator[None]:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+@contextmanager
+def paused(server: Started) -> Iterator[None]:
+    """Stop all processes of a target, so that nobody accepts connections but the kernel."""
+    os.killpg(server.process.pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.killpg(server.process.pid, signal.SIGCONT)
+
+
+@pytest.mark.usefixtures("many_open_files")
+def test_serves_a_thousand_users_who_come_at_once(target: str) -> None:
+    with started(target) as server, ExitStack() as users:
+        address = (server.host, server.port)
+        with paused(server):
+            # Where too few may wait to be accepted, the kernel drops who comes then, who tries again after a second.
+            sockets = [users.enter_context(socket.create_connection(address, timeout=0.9)) for _ in range(MANY_USERS)]
+        for user in sockets:
+            user.settimeout(30)
+            user.sendall(GREETING)
+        for user in sockets:
+            answer = user.recv(4096).lower()
+            assert answer.startswith(b"http/1.1 200 ")
+            assert (b"connection: close" not in answer) == keeps_connections(target)
 
 
 def test_answers_head_without_a_body(lab: Lab, target: str) -> None:

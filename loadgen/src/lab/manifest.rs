@@ -40,7 +40,7 @@ pub struct Entry {
     pub server: String,
     /// The distributions whose versions belong in a report.
     pub packages: Vec<String>,
-    /// The command line; `{host}`, `{port}` and `{workers}` are filled in.
+    /// The command line; `{host}`, `{port}`, `{workers}` and `{pool_size}` are filled in.
     pub command: Vec<String>,
     /// What differs from the other targets besides the framework.
     #[serde(default)]
@@ -71,11 +71,17 @@ fn yes() -> bool {
 }
 
 impl TargetSpec {
-    /// The command line for this address and number of worker processes.
-    pub fn argv(&self, host: &str, port: u16, workers: u32) -> Vec<String> {
-        let (port, workers) = (port.to_string(), workers.to_string());
+    /// The command line for this address, number of worker processes, and connections of each to each
+    /// backend.
+    pub fn argv(&self, host: &str, port: u16, workers: u32, pool_size: u32) -> Vec<String> {
+        let numbers = [
+            ("{port}", port.to_string()),
+            ("{workers}", workers.to_string()),
+            ("{pool_size}", pool_size.to_string()),
+        ];
         let filled = |word: &String| {
-            word.replace("{host}", host).replace("{port}", &port).replace("{workers}", &workers)
+            let word = word.replace("{host}", host);
+            numbers.iter().fold(word, |word, (name, number)| word.replace(name, number))
         };
         self.entry.command.iter().map(filled).collect()
     }
@@ -186,7 +192,7 @@ mod tests {
         framework = "Sanic"
         server = "its own"
         packages = ["sanic"]
-        command = ["sanic", "--bind={host}:{port}", "--workers={workers}"]
+        command = ["sanic", "--bind={host}:{port}", "--workers={workers}", "{pool_size}"]
         [flask]
         framework = "Flask"
         server = "gunicorn"
@@ -206,8 +212,8 @@ mod tests {
     #[test]
     fn placeholders_are_filled_in() {
         let manifest = Manifest::parse(TWO).unwrap();
-        let argv = manifest.target("sanic").unwrap().argv("127.0.0.1", 8000, 3);
-        assert_eq!(argv, ["sanic", "--bind=127.0.0.1:8000", "--workers=3"]);
+        let argv = manifest.target("sanic").unwrap().argv("127.0.0.1", 8000, 3, 10);
+        assert_eq!(argv, ["sanic", "--bind=127.0.0.1:8000", "--workers=3", "10"]);
     }
 
     #[test]

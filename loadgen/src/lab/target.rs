@@ -131,7 +131,7 @@ impl Lab {
         let env = self.process_env(python, &target, workers);
         let cpus = self.options.cpus.target.clone();
         Ok(Box::new(move |port| {
-            let mut argv = target.argv("127.0.0.1", port, workers);
+            let mut argv = target.argv("127.0.0.1", port, workers, pool_size(workers));
             argv[0] = program.to_string_lossy().into_owned();
             let mut spec = ServiceSpec::new(&target.name, argv, Path::new(&root), log.clone());
             spec.env.clone_from(&env);

@@ -9,3 +9,4 @@ mod common;
 mod equals;
 mod handicap;
 mod percentiles;
+mod pools;

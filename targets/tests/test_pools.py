@@ -1,0 +1,88 @@
+"""Whether callers that wait for a connection get one in the order in which they came."""
+
+import asyncio
+from bisect import bisect, insort
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from uuid import uuid4
+
+import pytest
+
+from targets.async_backends import Backends
+from targets.items import ITEMS
+from targets.manifest import MANIFEST, command
+from targets.settings import Settings
+from targets.tests.conftest import Lab
+
+USERS = 40
+CONNECTIONS = 3
+CALLS = 1_000
+ONE_ITEM = ITEMS.validate_python([{"sku": uuid4(), "name": "a", "quantity": 1, "price_cents": 1}])
+
+
+class Queue:
+    """What became of each call: how many that came later were served earlier, and whose it was."""
+
+    def __init__(self) -> None:
+        self.most_overtaken = 0
+        self.calls_of: Counter[int] = Counter()
+        self._served: list[int] = []
+        self._came = 0
+
+    @contextmanager
+    def call(self, user: int) -> Iterator[None]:
+        came = self._came
+        self._came += 1
+        yield
+        self.most_overtaken = max(self.most_overtaken, len(self._served) - bisect(self._served, came))
+        insort(self._served, came)
+        self.calls_of[user] += 1
+
+    @property
+    def is_over(self) -> bool:
+        return self._came >= CALLS
+
+    def assert_fair(self) -> None:
+        # Only those who have the other connections can be quicker, some of them a few times.
+        assert self.most_overtaken <= 5 * CONNECTIONS
+        assert min(self.calls_of[user] for user in range(USERS)) >= CALLS / USERS / 2
+
+
+def settings(lab: Lab) -> Settings:
+    return Settings(lab.backends["redis"], lab.backends["postgres"], pool_size=CONNECTIONS)
+
+
+async def reads(backends: Backends) -> None:
+    await backends.read_values()
+
+
+async def inserts(backends: Backends) -> None:
+    await backends.insert(ONE_ITEM)
+
+
+@pytest.mark.parametrize("call", [reads, inserts])
+def test_asynchronous_callers_are_served_in_turn(lab: Lab, call: Callable[[Backends], Awaitable[None]]) -> None:
+    queue = Queue()
+
+    async def users() -> None:
+        async with Backends(settings(lab)) as backends, asyncio.TaskGroup() as group:
+
+            async def user(number: int) -> None:
+                while not queue.is_over:
+                    with queue.call(number):
+                        await call(backends)
+
+            for number in range(USERS):
+                group.create_task(user(number))
+
+    asyncio.run(users())
+    queue.assert_fair()
+
+
+def test_threads_wait_for_no_connection() -> None:
+    """Redis's synchronous pool would let one thread overtake another without end."""
+    for target, entry in MANIFEST.items():
+        if "synchronous redis-py" in entry["differs"]:
+            threads = [word for word in command(target, "127.0.0.1", 80, pool_size=3) if "--threads" in word]
+            assert threads == ["--threads=3"] or "--worker-class=sync" in entry["command"]
