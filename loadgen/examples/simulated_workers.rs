@@ -110,7 +110,7 @@ async fn run(
     }
     let connections = Connections::default();
     let news =
-        News::Finished { snapshots: seconds, held, ran_out: Vec::new(), connections, digest };
+        News::Finished { snapshots: seconds, held, ran_out: Vec::new(), rows: RowsUsed::new(), connections, digest };
     Ok(bus.publish(&Report { epoch, worker, news }).await?)
 }
 

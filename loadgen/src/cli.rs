@@ -354,6 +354,9 @@ pub struct GuardArgs {
     /// Ask it to end by SIGQUIT instead of SIGTERM.
     #[arg(long)]
     pub quit: bool,
+    /// Ask only its first process to end.
+    #[arg(long)]
+    pub spare_others: bool,
     /// Seconds that it has to end by itself.
     #[arg(long, default_value_t = 5.0)]
     pub grace: f64,

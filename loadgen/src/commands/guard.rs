@@ -14,6 +14,7 @@ pub fn run(args: GuardArgs) -> ExitCode {
         cpus: args.cpus,
         run_as: args.uid.zip(args.gid),
         quit: args.quit,
+        spare_others: args.spare_others,
         grace: Duration::try_from_secs_f64(args.grace).unwrap_or_default(),
         remove: args.remove,
         end_by: args.end_by,

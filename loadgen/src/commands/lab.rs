@@ -16,7 +16,8 @@ use super::{Exit, Failure, runtime};
 use crate::cli::{LabCommand, LabFormat, LabUpArgs};
 use crate::lab::guard::pipe_closed;
 use crate::lab::ready::Probe;
-use crate::lab::service::last_lines;
+use crate::lab::redis;
+use crate::lab::service::{dropped_have_ended, last_lines};
 use crate::lab::state::{self, Claim, State, Urls};
 use crate::lab::{Home, Lab, LabError, Layout, Options, Progress, Runtime, Target};
 use crate::scenario::Backend;
@@ -30,7 +31,11 @@ const DOWN_LIMIT: Duration = Duration::from_secs(15);
 /// Does what the command line says.
 pub fn run(command: LabCommand) -> Result<Exit, Failure> {
     let runtime = super::threads::on_all_cpus()?;
-    let result = runtime.block_on(dispatch(command));
+    let result = runtime.block_on(async {
+        let done = dispatch(command).await;
+        dropped_have_ended().await;
+        done
+    });
     // A thread may still be reading standard input.
     runtime.shutdown_background();
     result
@@ -257,7 +262,7 @@ async fn status(home: &Home) -> Result<(), LabError> {
     let health = Probe::health()?;
     for (name, url) in urls.targets.iter().chain(&urls.backends) {
         let probe = match name.as_str() {
-            "redis" => Probe::Redis,
+            "redis" => Probe::Redis(redis::Client::new(port_of(url), password_of(url))),
             "postgres" => Probe::Listens,
             _ => health.clone(),
         };
@@ -275,6 +280,12 @@ async fn status(home: &Home) -> Result<(), LabError> {
 fn port_of(url: &str) -> u16 {
     let port = url.rsplit(':').next().and_then(|rest| rest.split('/').next());
     port.and_then(|port| port.parse().ok()).unwrap_or(0)
+}
+
+/// The password of a URL of ours; it is hexadecimal.
+fn password_of(url: &str) -> &str {
+    let user = url.split_once("://").and_then(|(_, rest)| rest.rsplit_once('@'));
+    user.and_then(|(user, _)| user.split_once(':')).map_or("", |(_, password)| password)
 }
 
 fn without_password(url: &str) -> String {

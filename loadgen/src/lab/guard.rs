@@ -23,6 +23,10 @@ use super::cpus::pin_self;
 /// How often a guard looks again while it ends a service.
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
+/// How often a service is asked by SIGQUIT. Shells have programs in the background ignore it, so one that has
+/// just been started there misses it as long as it has no handler of its own.
+const ASK_AGAIN: Duration = Duration::from_millis(500);
+
 /// What a guard runs, and how it ends it.
 #[derive(Debug, Clone)]
 pub struct Orders {
@@ -34,6 +38,8 @@ pub struct Orders {
     pub run_as: Option<(u32, u32)>,
     /// Whether the service is asked to end by SIGQUIT instead of SIGTERM.
     pub quit: bool,
+    /// Whether what it has started is left to end by itself, unless it takes too long.
+    pub spare_others: bool,
     /// How long it has from then until it is killed.
     pub grace: Duration,
     /// A folder that goes when the service was made to end; one that ends by itself leaves it.
@@ -72,6 +78,7 @@ async fn guard(orders: &Orders) -> io::Result<u8> {
         }
     }
     service.end(orders, &mut children).await?;
+    told |= closed.try_recv().is_ok();
     if let (true, Some(folder)) = (told, &orders.remove) {
         // loadgen may have been quicker.
         let _ = std::fs::remove_dir_all(folder);
@@ -150,11 +157,16 @@ impl Tree {
             let _ = kill_process(self.main, ask);
         }
         let mut orphans_asked = false;
+        let mut ask_again = Instant::now() + ASK_AGAIN;
         while self.reap()? {
             if Instant::now() >= deadline {
                 return self.kill(children).await;
             }
-            if self.ended.is_some() && !orphans_asked {
+            if orders.quit && self.ended.is_none() && Instant::now() >= ask_again {
+                let _ = kill_process(self.main, Signal::QUIT);
+                ask_again += ASK_AGAIN;
+            }
+            if self.ended.is_some() && !orphans_asked && !orders.spare_others {
                 orphans_asked = true;
                 send_all(Signal::TERM);
             }
@@ -194,7 +206,7 @@ fn send_all(what: Signal) {
 
 /// All processes below `root`, from the parents that `/proc` tells.
 #[cfg(target_os = "linux")]
-fn descendants(root: Pid) -> Vec<Pid> {
+pub(super) fn descendants(root: Pid) -> Vec<Pid> {
     let Ok(entries) = std::fs::read_dir("/proc") else {
         return Vec::new();
     };
@@ -214,6 +226,11 @@ fn descendants(root: Pid) -> Vec<Pid> {
         next += 1;
     }
     found.split_off(1)
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(super) fn descendants(_root: Pid) -> Vec<Pid> {
+    Vec::new()
 }
 
 fn exit_code(status: WaitStatus) -> u8 {

@@ -13,6 +13,7 @@ pub mod cpus;
 pub mod error;
 pub mod guard;
 pub mod home;
+mod listener;
 pub mod lock;
 pub mod machine;
 pub mod manifest;
@@ -29,6 +30,7 @@ mod runner;
 mod schedule;
 pub mod service;
 pub mod state;
+pub mod storage;
 mod target;
 mod uv;
 
@@ -48,6 +50,7 @@ pub use podman::Containers;
 pub use python::Python;
 pub use resources::{CpuTeller, Observed, Watched, Window};
 pub use runner::Runtime;
+pub use storage::Filesystem;
 pub use target::{StartingTarget, Target};
 
 use postgres::Postgres;
@@ -209,6 +212,11 @@ impl Lab {
             .collect()
     }
 
+    /// Redis's URL, for those who find it at this address.
+    fn redis_url(&self, address: &str) -> Option<String> {
+        self.redis.as_ref().map(|redis| redis.url_at(address))
+    }
+
     /// PostgreSQL's URL, for those who find it at this address.
     fn postgres_url(&self, address: &str) -> Option<String> {
         self.postgres.as_ref().map(|postgres| postgres.url_at(address))
@@ -225,6 +233,11 @@ impl Lab {
             versions.extend(version.map(|version| ("postgres".to_owned(), version)));
         }
         versions
+    }
+
+    /// What PostgreSQL's data lies on, where it runs and that is known.
+    pub fn postgres_data(&self) -> Option<&Filesystem> {
+        self.postgres.as_ref()?.storage.as_ref()
     }
 
     /// The services of the backends that run, for their resources.
@@ -247,7 +260,6 @@ impl Lab {
         let redis = async {
             if let Some(redis) = self.redis { redis.service.stop().await } else { Ok(()) }
         };
-        // Its data goes with the rest of the value, after the service.
         let postgres = async {
             if let Some(postgres) = self.postgres { postgres.service.stop().await } else { Ok(()) }
         };
@@ -256,6 +268,8 @@ impl Lab {
             Runner::Process(_) => Ok(()),
             Runner::Podman { podman, .. } => podman.stop().await,
         };
+        // Those that were started when the run was interrupted.
+        service::dropped_have_ended().await;
         redis.and(postgres).and(containers)
     }
 }

@@ -3,7 +3,7 @@
 //! They are started by us, not by the wheel's own launcher, which as root opens the permissions of
 //! every folder above its data. PostgreSQL refuses to run as root: there it runs as `nobody`.
 
-use std::os::unix::fs::{PermissionsExt, chown};
+use std::os::unix::fs::chown;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
@@ -16,15 +16,24 @@ use tokio::process::Command;
 use super::error::LabError;
 use super::podman::Project;
 use super::postgres_programs::{Programs, User};
+use super::python::Python;
 use super::ready::{Probe, Starting, listens};
 use super::runner::Runner;
 use super::service::{MESSAGE_LINES, Service, ServiceSpec, ending, tail_of};
+use super::storage::{self, Filesystem};
 
 /// The user and the database that targets get.
 const NAME: &str = "loadgen";
 
 /// How many connections it lets in.
 pub(super) const CONNECTIONS: u32 = 300;
+
+/// How long PostgreSQL, or a step of initdb, may take to end. It mostly ends at once; where it has to be killed,
+/// its shared memory stays behind.
+const GRACE: Duration = Duration::from_secs(30);
+
+/// Where its image keeps its data.
+const DATA: &str = "/var/lib/postgresql";
 
 /// A statement that takes longer does not end any more.
 const STATEMENT_TIMEOUT: Duration = Duration::from_secs(60);
@@ -39,8 +48,8 @@ pub struct Postgres {
     client: Client,
     /// The service, for its log, its resources and its end.
     pub(super) service: Service,
-    /// Goes with this value; the guard removes it where loadgen can't any more. A container has its own.
-    _data: Option<TempDir>,
+    /// What its data lies on, where that is known. The data goes with the service.
+    pub(super) storage: Option<Filesystem>,
 }
 
 impl Postgres {
@@ -53,7 +62,7 @@ impl Postgres {
     ) -> Result<Self, LabError> {
         let postgres = match runner {
             Runner::Process(python) => {
-                let postgres = Self::process(python.site_packages(), logs, cpus).await?;
+                let postgres = Self::process(python, logs, cpus).await?;
                 postgres.tell("postgres", &["-c", &format!("CREATE DATABASE {NAME}")]).await?;
                 postgres
             }
@@ -80,19 +89,24 @@ impl Postgres {
         };
         let probe = Probe::Postgres(client.clone());
         let starting = Starting::on(None, spec, probe, Duration::from_secs(60))?;
+        let starting = starting.within(Some(Arc::clone(project)));
         let (port, service) = starting.ready().await?;
-        Ok(Self { client: client.on_port(port), service, _data: None })
+        let storage = project.volume("postgres", DATA).await;
+        let storage = storage.and_then(|folder| Filesystem::of(&folder));
+        Ok(Self { client: client.on_port(port), service, storage })
     }
 
-    async fn process(site_packages: &Path, logs: &Path, cpus: &[usize]) -> Result<Self, LabError> {
+    async fn process(python: &Python, logs: &Path, cpus: &[usize]) -> Result<Self, LabError> {
         let user = User::to_run_as()?;
-        let programs = Programs::find(site_packages)?.reachable_by(user.as_ref())?;
+        let programs = Programs::find(python.site_packages())?.reachable_by(user.as_ref())?;
         let password = random_password().map_err(LabError::io("draw a password"))?;
-        let data = make_cluster(&programs, user.as_ref(), &password, logs).await?;
+        let cache = python.cache().ok();
+        let mut data = make_cluster(&programs, user.as_ref(), &password, logs, cache).await?;
+        let (folder, storage) = (data.path().to_owned(), Filesystem::of(data.path()));
 
         let spec = |port: u16| {
             let mut argv = vec![programs.program("postgres").into_os_string(), "-D".into()];
-            argv.extend([data.path().join("data").into(), "-p".into(), port.to_string().into()]);
+            argv.extend([folder.join("data").into(), "-p".into(), port.to_string().into()]);
             let settings = [
                 "listen_addresses=127.0.0.1".to_owned(),
                 "unix_socket_directories=".to_owned(),
@@ -100,18 +114,20 @@ impl Postgres {
             ];
             argv.extend(settings.into_iter().flat_map(|setting| ["-c".into(), setting.into()]));
             let log = logs.join("postgres.log");
-            let mut spec = server_spec("postgres", argv, data.path(), log, user.as_ref());
+            let mut spec = server_spec("postgres", argv, &folder, log, user.as_ref());
             spec.orders.cpus = cpus.to_vec();
             // An immediate shutdown: the data is thrown away, a last checkpoint would be too.
             spec.orders.quit = true;
+            spec.orders.grace = GRACE;
             spec
         };
         let psql = Psql::Program(programs.program("psql"));
         let client = Client { psql, password, port: 0, settings: "" };
         let probe = Probe::Postgres(client.clone());
         let starting = Starting::on(None, spec, probe, Duration::from_secs(30))?;
+        data.disable_cleanup(true); // It goes with the service, not while that still runs.
         let (port, service) = starting.ready().await?;
-        Ok(Self { client: client.on_port(port), service, _data: Some(data) })
+        Ok(Self { client: client.on_port(port), service, storage })
     }
 
     /// What `DATABASE_URL` is for targets that are processes.
@@ -169,9 +185,10 @@ async fn make_cluster(
     user: Option<&User>,
     password: &str,
     logs: &Path,
+    cache: Option<PathBuf>,
 ) -> Result<TempDir, LabError> {
-    let folder =
-        data_folder(user, password).map_err(LabError::io("make a folder for PostgreSQL's data"))?;
+    let folder = data_folder(user, password, cache);
+    let mut folder = folder.map_err(LabError::io("make a folder for PostgreSQL's data"))?;
     let argv = [
         programs.program("initdb").into_os_string(),
         "--pgdata=data".into(),
@@ -183,20 +200,25 @@ async fn make_cluster(
         "--no-sync".into(),
     ];
     let log = logs.join("postgres-initdb.log");
-    let mut initdb = Service::start(&server_spec("initdb", argv, folder.path(), log, user))?;
+    let mut spec = server_spec("initdb", argv, folder.path(), log, user);
+    // It runs PostgreSQL without its postmaster, which frees its shared memory at its end, but not when a
+    // signal or missing files end it. initdb itself ends when its current step is done.
+    spec.orders.spare_others = true;
+    spec.orders.grace = GRACE;
+    let mut initdb = Service::start(&spec)?;
+    folder.disable_cleanup(true); // It goes with the service, not while that still runs.
     let status = initdb.wait().await.map_err(LabError::io("wait for initdb"))?;
     if !status.success() {
         return Err(initdb.fault(ending(status)));
     }
+    initdb.leave_folder();
+    folder.disable_cleanup(false);
     let _ = fs::remove_file(folder.path().join("password"));
     Ok(folder)
 }
 
-fn data_folder(user: Option<&User>, password: &str) -> io::Result<TempDir> {
-    let builder = &mut tempfile::Builder::new();
-    // The password is nobody else's to read.
-    let builder = builder.prefix("loadgen-data-").permissions(PermissionsExt::from_mode(0o700));
-    let folder = builder.tempdir_in(User::temp_folder(user))?;
+fn data_folder(user: Option<&User>, password: &str, cache: Option<PathBuf>) -> io::Result<TempDir> {
+    let folder = storage::folder("loadgen-data-", cache, |place| User::reaches(user, place))?;
     let file = folder.path().join("password");
     fs::write(&file, password)?;
     if let Some(User { uid, gid }) = user {
@@ -272,7 +294,9 @@ impl Client {
         match &self.psql {
             Psql::Program(program) => {
                 let mut command = Command::new(program);
-                command.env_clear().envs(environment).arg(format!("--port={}", self.port));
+                // By SCRAM the server shows, too, that it knows the password. From psql 16 on.
+                command.env_clear().env("PGREQUIREAUTH", "scram-sha-256").envs(environment);
+                command.arg(format!("--port={}", self.port));
                 command
             }
             Psql::Container { project } => {
@@ -312,11 +336,13 @@ impl Client {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
 
     #[test]
     fn the_password_is_for_the_owner_alone_to_read() {
-        let folder = data_folder(None, "secret").unwrap();
+        let folder = data_folder(None, "secret", None).unwrap();
         let mode = fs::metadata(folder.path()).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o700);
         assert_eq!(fs::read_to_string(folder.path().join("password")).unwrap(), "secret");

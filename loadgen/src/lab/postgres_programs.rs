@@ -53,8 +53,13 @@ impl User {
     /// The folder for temporary files, or `/tmp` where this user could not reach it.
     pub fn temp_folder(user: Option<&Self>) -> PathBuf {
         let folder = env::temp_dir();
+        if Self::reaches(user, &folder) { folder } else { "/tmp".into() }
+    }
+
+    /// Whether this user, whose own folders these are not, can reach what is in there.
+    pub fn reaches(user: Option<&Self>, folder: &Path) -> bool {
         let open = |part: &Path| fs::metadata(part).is_ok_and(|found| found.mode() & 0o001 != 0);
-        if user.is_none() || folder.ancestors().all(open) { folder } else { "/tmp".into() }
+        user.is_none() || folder.canonicalize().is_ok_and(|whole| whole.ancestors().all(open))
     }
 }
 

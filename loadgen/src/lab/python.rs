@@ -99,6 +99,11 @@ impl Python {
         self.home.venv().join("bin")
     }
 
+    /// The folder of its project for what loadgen keeps.
+    pub fn cache(&self) -> Result<PathBuf, LabError> {
+        self.home.cache()
+    }
+
     /// Where its packages are.
     pub fn site_packages(&self) -> &Path {
         &self.site_packages

@@ -1,11 +1,14 @@
 //! From a command line to a service that answers: ports, probes, and the wait in between.
 
 use std::net::{Ipv4Addr, TcpListener};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::net::TcpStream;
 
 use super::error::LabError;
+use super::listener;
+use super::podman::Project;
 use super::postgres::Client;
 use super::redis;
 use super::service::{Service, ServiceSpec, ending};
@@ -15,13 +18,16 @@ const PROBE_EVERY: Duration = Duration::from_millis(25);
 /// Longer than a target itself waits for its backends before it says that it is not healthy.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(3);
 
+/// How long a service may take to see that its port belongs to another.
+const ENDS_WITHIN: Duration = Duration::from_secs(2);
+
 /// How to tell that a service is ready.
 #[derive(Debug, Clone)]
 pub enum Probe {
     /// `GET /health` is answered with 200.
     Health(reqwest::Client),
-    /// `PING` is answered.
-    Redis,
+    /// `PING` is answered, by a Redis that takes the password.
+    Redis(redis::Client),
     /// A connection is accepted: the least of all.
     Listens,
     /// A query is answered.
@@ -39,7 +45,9 @@ impl Probe {
         let answer = async {
             match self {
                 Self::Health(client) => healthy(client, port).await,
-                Self::Redis => redis::ping(port).await.map_err(|error| format!("said: {error}")),
+                Self::Redis(client) => {
+                    client.ping(port).await.map_err(|error| format!("said: {error}"))
+                }
                 Self::Listens => listens(port).await,
                 Self::Postgres(client) => client.on_port(port).ping().await,
             }
@@ -83,8 +91,12 @@ pub struct Starting<S> {
     fixed: bool,
     probe: Probe,
     limit: Duration,
+    /// The project of its container, where it runs in one.
+    project: Option<Arc<Project>>,
     port: u16,
     service: Service,
+    /// Who listens on its port in its place.
+    stranger: Option<String>,
 }
 
 impl<S: Fn(u16) -> ServiceSpec> Starting<S> {
@@ -98,7 +110,14 @@ impl<S: Fn(u16) -> ServiceSpec> Starting<S> {
             None => (false, free_port()?),
         };
         let service = Service::start(&spec(port))?;
-        Ok(Self { spec, fixed, probe, limit, port, service })
+        let (project, stranger) = (None, None);
+        Ok(Self { spec, fixed, probe, limit, project, port, service, stranger })
+    }
+
+    /// The same, for a service in a container of this project, if that is one.
+    #[must_use]
+    pub(super) fn within(self, project: Option<Arc<Project>>) -> Self {
+        Self { project, ..self }
     }
 
     /// Waits until the service answers. One that lost its port to another gets a second one, once.
@@ -106,15 +125,22 @@ impl<S: Fn(u16) -> ServiceSpec> Starting<S> {
         let Err(error) = self.wait().await else {
             return Ok((self.port, self.service));
         };
-        if !self.lost_its_port() {
-            let _ = self.service.stop().await;
+        if self.stranger.is_some() {
+            // It is about to find that out, and to end.
+            let _ = tokio::time::timeout(ENDS_WITHIN, self.service.wait()).await;
+        }
+        let (lost, service) = (self.lost_its_port(), self.service.name().to_owned());
+        if lost && !self.fixed {
+            self.service.leave_folder();
+        }
+        let _ = self.service.stop().await;
+        if !lost {
             return Err(error);
         }
         if self.fixed {
-            let (service, port) = (self.service.name().to_owned(), self.port);
-            return Err(LabError::PortInUse { service, port });
+            return Err(LabError::PortInUse { service, port: self.port });
         }
-        self.port = free_port()?;
+        (self.port, self.stranger) = (free_port()?, None);
         self.service = Service::start(&(self.spec)(self.port))?;
         self.wait().await?;
         Ok((self.port, self.service))
@@ -133,7 +159,8 @@ impl<S: Fn(u16) -> ServiceSpec> Starting<S> {
                 return Err(self.service.fault(format!("{} before it was ready", ending(status))));
             }
             match answer {
-                Ok(()) => return Ok(()),
+                Ok(()) if self.is_up().await? => return Ok(()),
+                Ok(()) => tokio::time::sleep(PROBE_EVERY).await,
                 Err(what) if Instant::now() >= deadline => {
                     let limit = humantime::format_duration(self.limit);
                     return Err(self
@@ -145,6 +172,22 @@ impl<S: Fn(u16) -> ServiceSpec> Starting<S> {
         }
     }
 
+    /// Whether the service is what answered: its container runs, or a process of its own listens there. Else
+    /// it is still on its way, or a stranger has its port, which is an error.
+    async fn is_up(&mut self) -> Result<bool, LabError> {
+        if let Some(project) = &self.project {
+            let container = project.container(self.service.name()).await;
+            return Ok(container.is_ok_and(|container| container.pid > 0));
+        }
+        self.stranger = listener::stranger(self.port, self.service.guard_pid());
+        match &self.stranger {
+            None => Ok(true),
+            Some(other) => Err(self
+                .service
+                .fault(format!("did not get port {}, on which {other} listens", self.port))),
+        }
+    }
+
     fn lost_its_port(&mut self) -> bool {
         const SAYINGS: [&str; 4] = [
             "address already in use",
@@ -153,6 +196,9 @@ impl<S: Fn(u16) -> ServiceSpec> Starting<S> {
             "port is already in use",
         ];
         let says = |line: &String| SAYINGS.iter().any(|words| line.to_lowercase().contains(words));
+        if self.stranger.is_some() {
+            return true;
+        }
         self.service.exited().is_some() && self.service.last_log_lines(50).iter().any(says)
     }
 }

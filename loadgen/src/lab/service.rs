@@ -5,8 +5,8 @@ use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
-use std::sync::OnceLock;
-use std::time::Duration;
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 
 use tokio::process::{Child, ChildStdin, Command};
 
@@ -67,6 +67,7 @@ impl ServiceSpec {
             cpus: Vec::new(),
             run_as: None,
             quit: false,
+            spare_others: false,
             grace: Duration::from_secs(5),
             remove: None,
             end_by: Vec::new(),
@@ -87,6 +88,9 @@ impl ServiceSpec {
         }
         if orders.quit {
             command.arg("--quit");
+        }
+        if orders.spare_others {
+            command.arg("--spare-others");
         }
         if let Some(folder) = &orders.remove {
             command.arg("--remove").arg(folder);
@@ -110,6 +114,8 @@ pub struct Service {
     pipe: Option<ChildStdin>,
     grace: Duration,
     log: PathBuf,
+    /// The folder that goes with it: its guard removes it, or we do where the guard has ended.
+    remove: Option<PathBuf>,
     /// Whether it runs in a container, which is known when it is up.
     is_contained: bool,
     container: Option<Container>,
@@ -140,6 +146,7 @@ impl Service {
             pid,
             grace: spec.orders.grace,
             log: spec.log.clone(),
+            remove: spec.orders.remove.clone(),
             is_contained: !spec.orders.end_by.is_empty(),
             container: None,
         })
@@ -161,8 +168,15 @@ impl Service {
     }
 
     /// The same service, of which it is known now where it runs.
-    pub(super) fn within(self, container: Option<Container>) -> Self {
-        Self { container, ..self }
+    pub(super) fn within(mut self, container: Option<Container>) -> Self {
+        self.container = container;
+        self
+    }
+
+    /// From here on the folder that would have gone with it is the caller's: for one that has ended by
+    /// itself.
+    pub(super) fn leave_folder(&mut self) {
+        self.remove = None;
     }
 
     /// Where its output goes.
@@ -235,6 +249,66 @@ impl Service {
                 _ => format!("its whole log is {}", self.log.display()),
             },
         }))
+    }
+}
+
+/// A service that was dropped: its guard ends it, and may need a moment.
+#[derive(Debug)]
+struct Dropped {
+    guard: u32,
+    until: Instant,
+    folder: Option<PathBuf>,
+}
+
+static DROPPED: Mutex<Vec<Dropped>> = Mutex::new(Vec::new());
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        self.pipe = None;
+        let until = Instant::now() + self.grace + KILL_TIME;
+        let dropped = Dropped { guard: self.pid, until, folder: self.remove.take() };
+        // Of one that was waited for there is no process any more.
+        if self.guard.id().is_some() {
+            DROPPED.lock().unwrap_or_else(PoisonError::into_inner).push(dropped);
+        } else {
+            dropped.remove_folder();
+        }
+    }
+}
+
+impl Dropped {
+    fn has_ended(&self) -> bool {
+        let guard = rustix::process::Pid::from_raw(self.guard.cast_signed());
+        let runs = guard.is_some_and(|pid| rustix::process::test_kill_process(pid).is_ok());
+        !runs || Instant::now() >= self.until
+    }
+
+    /// Mostly the guard was quicker.
+    fn remove_folder(&self) {
+        if let Some(folder) = &self.folder {
+            let _ = std::fs::remove_dir_all(folder);
+        }
+    }
+}
+
+/// Waits until nothing is left of the services that were dropped: a run that was interrupted while they
+/// started ends after them.
+pub async fn dropped_have_ended() {
+    loop {
+        {
+            let mut dropped = DROPPED.lock().unwrap_or_else(PoisonError::into_inner);
+            dropped.retain(|service| {
+                let ended = service.has_ended();
+                if ended {
+                    service.remove_folder();
+                }
+                !ended
+            });
+            if dropped.is_empty() {
+                return;
+            }
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
     }
 }
 

@@ -104,8 +104,9 @@ impl Lab {
                 self.container(Arc::clone(podman.project()), target, log, workers)
             }
         };
-        let starting = Starting::on(port, spec, Probe::Health(self.health.clone()), LIMIT)?;
         let project = self.runner.project().cloned();
+        let starting = Starting::on(port, spec, Probe::Health(self.health.clone()), LIMIT)?;
+        let starting = starting.within(project.clone());
         Ok(StartingTarget { name: name.to_owned(), project, starting })
     }
 
@@ -173,7 +174,7 @@ impl Lab {
         let (mut redis, mut postgres) = (None, None);
         for (backend, _) in self.backends() {
             match backend {
-                Backend::Redis => redis = Some("redis://redis:6379/0".to_owned()),
+                Backend::Redis => redis = self.redis_url("redis:6379"),
                 Backend::Postgres => postgres = self.postgres_url("postgres:5432"),
             }
         }

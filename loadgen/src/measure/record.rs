@@ -99,6 +99,9 @@ pub struct Environment {
     pub lock_sha256: Option<String>,
     /// Versions of the backends that ran.
     pub backends: BTreeMap<String, String>,
+    /// What PostgreSQL's data lay on, where it ran and that is known.
+    #[serde(default)]
+    pub postgres_data: Option<FilesystemRecord>,
     /// How targets were run: `process`, `podman`, or `url` for a server that ran already.
     pub runtime: String,
     /// What containers were run by, such as `podman 4.3.1, runc, cgroup v1`, where there were any.
@@ -110,6 +113,15 @@ pub struct Environment {
     /// What the containers of each target and of each backend might have.
     #[serde(default)]
     pub limits: BTreeMap<String, LimitsRecord>,
+}
+
+/// A file system.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FilesystemRecord {
+    /// Its type, such as `ext4`, `overlay` or `tmpfs`.
+    pub filesystem: String,
+    /// Whether what is written there never reaches a disk.
+    pub in_memory: bool,
 }
 
 /// The load of each round.

@@ -85,6 +85,8 @@ pub enum VerdictKind {
     Drift,
     /// More server workers were asked for than the target has cores.
     FewCores,
+    /// PostgreSQL's data lay in memory, where `fsync` costs nothing.
+    DataInMemory,
     /// Too few samples for a percentile.
     TooFewSamples,
     /// A backend does not hold what the scenario says it must.

@@ -28,6 +28,7 @@ use super::threads::for_load;
 use super::{Exit, Failure};
 use crate::cli::{CapacityArgs, Format, RunArgs};
 use crate::lab::Layout;
+use crate::lab::service::dropped_have_ended;
 use crate::measure::{Bound, CapacityRecord};
 use crate::report::{self, Progress};
 
@@ -48,7 +49,11 @@ pub fn run(args: CapacityArgs) -> Result<Exit, Failure> {
     let criteria = Criteria::of(&mut job.scenario, duration);
     let quest = Quest { job, criteria, precision, duration };
     let (folder, layout, stdout) = prepare(&quest.job)?;
-    for_load(quest.job.workers.is_some())?.block_on(execute(&quest, &folder, layout, stdout))
+    for_load(quest.job.workers.is_some())?.block_on(async {
+        let done = execute(&quest, &folder, layout, stdout).await;
+        dropped_have_ended().await;
+        done
+    })
 }
 
 /// A run in the open model, whose rate each trial sets anew.

@@ -10,7 +10,7 @@ use sysinfo::{CpuRefreshKind, MemoryRefreshKind, RefreshKind, System};
 
 use super::job::{Job, Subject};
 use crate::lab::{Lab, Layout, Runtime};
-use crate::measure::{Environment, LimitsRecord};
+use crate::measure::{Environment, FilesystemRecord, LimitsRecord};
 use crate::scenario::{Limits, Memory};
 
 /// Collects it; what can't be found out stays empty.
@@ -54,6 +54,10 @@ pub fn environment(
         python: lab.and_then(Lab::python_version),
         lock_sha256: home.and_then(|home| sha256(&home.root().join("uv.lock"))),
         backends: backends.clone(),
+        postgres_data: lab.and_then(Lab::postgres_data).map(|found| FilesystemRecord {
+            filesystem: found.kind.clone(),
+            in_memory: found.is_memory(),
+        }),
         runtime: match (lab, containers) {
             (None, _) => "url",
             (Some(_), None) => "process",

@@ -50,6 +50,7 @@ use super::threads::for_load;
 use super::{Exit, Failure};
 use crate::cli::{Format, RunArgs};
 use crate::lab::cpus::pin_self;
+use crate::lab::service::dropped_have_ended;
 use crate::lab::{Lab, Layout, Options};
 use crate::measure::{RunRecord, VerdictKind};
 use crate::report::{self, Progress};
@@ -69,7 +70,11 @@ pub fn run(args: RunArgs) -> Result<Exit, Failure> {
 /// Measures a job, saves what came of it, and prints it.
 pub(super) fn measure(job: &Job) -> Result<Exit, Failure> {
     let (folder, layout, stdout) = prepare(job)?;
-    for_load(job.workers.is_some())?.block_on(execute(job, &folder, layout, stdout))
+    for_load(job.workers.is_some())?.block_on(async {
+        let done = execute(job, &folder, layout, stdout).await;
+        dropped_have_ended().await;
+        done
+    })
 }
 
 /// What is needed before anything starts: a folder for the results, the CPUs of each part, of which

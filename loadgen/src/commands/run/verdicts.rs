@@ -17,7 +17,7 @@ use self::bottleneck::{bottleneck, disturbed};
 use self::connections::connections;
 use self::containers::{throttled, unlike_limits};
 use self::little::littles_law;
-use self::machine::machine;
+use self::machine::{data_in_memory, machine};
 use self::queue::users_queue;
 use self::server::{open_files, unequal_workers};
 use self::silence::silence;
@@ -59,6 +59,7 @@ pub fn judge(record: &RunRecord, scenario: &Scenario) -> Vec<Verdict> {
     verdicts.extend(answers_differ(record, scenario));
     verdicts.extend(disturbed(record));
     verdicts.extend(machine(record));
+    verdicts.extend(data_in_memory(record));
     verdicts.extend(unlike_limits(record));
     verdicts.extend(users_queue(record));
     verdicts.extend(few_cores(record));

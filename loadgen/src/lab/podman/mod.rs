@@ -175,6 +175,16 @@ impl Project {
         Container::find(&self.podman, &self.container_name(service)).await
     }
 
+    /// The folder of this machine that a service's container has in this place, where it can be seen.
+    pub async fn volume(&self, service: &str, place: &str) -> Option<PathBuf> {
+        let format = format!(
+            "{{{{range .Mounts}}}}{{{{if eq .Destination \"{place}\"}}}}{{{{.Source}}}}{{{{end}}}}{{{{end}}}}"
+        );
+        let words = ["inspect", "--format", &format, &self.container_name(service)];
+        let folder = PathBuf::from(info::podman(&self.podman, &words).await.ok()?.trim());
+        folder.is_dir().then_some(folder)
+    }
+
     /// As podman-compose names the first container of a service.
     pub fn container_name(&self, service: &str) -> String {
         format!("{}_{service}_1", self.name)
@@ -251,6 +261,7 @@ fn variables(options: &Options, backends: Limits, password: &str) -> Vec<(String
         ("BACKEND_CPUS", backends.cpus.map(|cpus| cpus.to_string()).unwrap_or_default()),
         ("BACKEND_MEMORY", backends.memory.map(|memory| memory.to_string()).unwrap_or_default()),
         ("POSTGRES_PASSWORD", password.to_owned()),
+        ("REDIS_PASSWORD", password.to_owned()),
     ];
     pairs.map(|(name, value)| (name.to_owned(), value)).to_vec()
 }

@@ -61,6 +61,7 @@ pub fn environment(environment: &Environment) -> Markup {
         ("Targets ran as", text(&of.runtime)),
         ("Python", of.python.clone()),
         ("Backends", (!backends.is_empty()).then(|| backends.join(", "))),
+        ("PostgreSQL's data on", of.postgres_data.as_ref().map(|data| data.filesystem.clone())),
         ("Lock file's SHA-256", of.lock_sha256.clone()),
     ])
 }

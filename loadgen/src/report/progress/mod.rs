@@ -136,7 +136,7 @@ impl Progress {
             is_new
         });
         if !live::is_open() && self.pace.is_due(&self.shared.known.borrow(), now) {
-            say(&lines::under_way(&self.shared.known.borrow(), now));
+            say(lines::under_way(&self.shared.known.borrow(), now));
         }
     }
 

@@ -36,6 +36,7 @@ async fn a_round_over_both_backends() {
     lab.start_backends(&[Backend::Redis, Backend::Postgres]).await.unwrap();
     lab.fill().await.unwrap();
     assert_eq!(ask(&lab, Backend::Postgres, "SELECT count(*) FROM items").await, Ok(0));
+    assert!(!lab.postgres_data().unwrap().is_memory(), "{:?}", lab.postgres_data());
 
     let target = lab.start_target("fastapi", "fastapi-1.log", 1).await.unwrap();
     let mut watched: Vec<Watched> = lab.backend_services().into_iter().map(Watched::from).collect();

@@ -69,6 +69,29 @@ fn a_service_that_ends_takes_what_it_left_behind_with_it() {
 }
 
 #[test]
+fn a_service_that_missed_sigquit_is_asked_again() {
+    // A shell can't trap what is ignored where it begins, as in the background of another.
+    let script = "exec env --default-signal=QUIT sh -c \
+        'trap \"trap exit\\ 3 QUIT\" QUIT; echo $$; while :; do sleep 0.05; done'";
+    let mut tree = guarded(&["--quit", "--grace=20"], script, 1);
+    assert_eq!(tree.close(), Some(3));
+}
+
+#[test]
+fn what_a_spared_service_started_ends_by_itself() {
+    let ended = tempfile::tempdir().unwrap();
+    let mark = ended.path().join("ended");
+    let script = format!(
+        "sh -c 'trap \"exit 1\" TERM; echo $$; sleep 0.3; touch {}' & echo $$; exec sleep 1000",
+        mark.display()
+    );
+    let mut tree = guarded(&["--spare-others", "--grace=20"], &script, 2);
+    assert_eq!(tree.close(), Some(128 + 15));
+    assert!(mark.exists(), "it had no signal");
+    assert_gone(&tree.processes);
+}
+
+#[test]
 fn signals_to_all_of_loadgen_leave_a_service_alone() {
     let mut tree = guarded(&[], "echo $$; exec sleep 1000", 1);
     for one in [Signal::INT, Signal::TERM, Signal::HUP] {

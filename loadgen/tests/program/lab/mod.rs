@@ -6,5 +6,7 @@
 
 mod facade;
 mod guard;
+mod interrupts;
+mod strangers;
 mod support;
 mod up;

@@ -31,10 +31,15 @@ pub async fn project_with(manifest: &str) -> TempDir {
     project
 }
 
+/// Has services run under the guards of the real program.
+pub fn guards() {
+    service::use_guard_program(Path::new(LOADGEN));
+}
+
 /// The environment is made once, in the real project, and shared.
 async fn bare_project() -> (TempDir, Home) {
     static MADE: OnceCell<()> = OnceCell::const_new();
-    service::use_guard_program(Path::new(LOADGEN));
+    guards();
     let real = Home::find().unwrap();
     let make = async {
         Python::prepare(&real, &|what| eprintln!("{what}")).await.unwrap();
@@ -82,6 +87,10 @@ impl Process {
 
     pub fn is_alive(&self) -> bool {
         Self::find(self.pid).is_some_and(|found| found.start == self.start)
+    }
+
+    pub fn command_line(&self) -> String {
+        fs::read_to_string(format!("/proc/{}/cmdline", self.pid)).unwrap_or_default()
     }
 
     pub fn name(&self) -> String {

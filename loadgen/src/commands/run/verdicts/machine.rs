@@ -1,4 +1,4 @@
-//! What the machine took from everybody.
+//! What the machine took from everybody, and what it gave for nothing.
 
 use crate::measure::{RoundRecord, RunRecord, Verdict, VerdictKind};
 
@@ -51,4 +51,38 @@ pub fn machine(record: &RunRecord) -> Vec<Verdict> {
         verdict(VerdictKind::Swapped, message, "free memory, or measure with less in it")
     });
     stolen.into_iter().chain(throttled).chain(swapped).collect()
+}
+
+/// Whether PostgreSQL wrote to memory, where a disk would have made each commit wait.
+pub fn data_in_memory(record: &RunRecord) -> Option<Verdict> {
+    let data = record.environment.postgres_data.as_ref().filter(|data| data.in_memory)?;
+    Some(Verdict {
+        kind: VerdictKind::DataInMemory,
+        target: None,
+        message: format!(
+            "PostgreSQL's data lay on {}, which is memory: its commits waited for no disk",
+            data.filesystem
+        ),
+        advice: "name a folder on a disk by TMPDIR, or give containers a volume on one".to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::{Environment, FilesystemRecord};
+
+    fn on(filesystem: &str, in_memory: bool) -> RunRecord {
+        let data = FilesystemRecord { filesystem: filesystem.to_owned(), in_memory };
+        let environment = Environment { postgres_data: Some(data), ..Environment::default() };
+        RunRecord { environment, ..RunRecord::default() }
+    }
+
+    #[test]
+    fn a_database_in_memory_is_told_of_and_one_on_a_disk_or_elsewhere_is_not() {
+        let verdict = data_in_memory(&on("tmpfs", true)).unwrap();
+        assert!(verdict.message.contains("lay on tmpfs"), "{}", verdict.message);
+        assert_eq!(data_in_memory(&on("ext4", false)), None);
+        assert_eq!(data_in_memory(&RunRecord::default()), None);
+    }
 }

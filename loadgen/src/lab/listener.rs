@@ -1,0 +1,113 @@
+//! Who listens on a port of loopback: our service, or a stranger that had it first.
+//!
+//! A free port may be taken between the moment in which it is found and that in which a service binds it.
+//! Whoever took it may well answer as the service would, and must not be taken for it.
+
+use std::collections::HashSet;
+use std::fs;
+
+use rustix::process::Pid;
+
+use super::guard::descendants;
+
+/// The state `LISTEN` in `/proc/net/tcp` (proc_net_tcp(5)).
+const LISTEN: &str = "0A";
+
+/// Names a process that is not below `guard` and accepts connections to this port. `None` where there is
+/// none, and where it can't be known: outside Linux, or where processes of other users are hidden.
+pub fn stranger(port: u16, guard: u32) -> Option<String> {
+    let guard = Pid::from_raw(guard.cast_signed())?;
+    let mut sockets = listening(port);
+    for pid in descendants(guard) {
+        for own in sockets_of(pid.as_raw_nonzero().get())? {
+            sockets.remove(&own);
+        }
+    }
+    let foreign = sockets.into_iter().next()?;
+    Some(owner(&foreign).unwrap_or_else(|| "another process".to_owned()))
+}
+
+/// The inodes of the sockets that accept connections to 127.0.0.1 and this port.
+fn listening(port: u16) -> HashSet<String> {
+    let tables = ["/proc/net/tcp", "/proc/net/tcp6"].map(fs::read_to_string);
+    tables.iter().flatten().flat_map(|table| inodes(table, port)).collect()
+}
+
+fn inodes(table: &str, port: u16) -> Vec<String> {
+    let loopback = format!("{:08X}", u32::from_ne_bytes([127, 0, 0, 1]));
+    let inode = |line: &str| {
+        let mut fields = line.split_ascii_whitespace().skip(1);
+        let (address, its_port) = fields.next()?.split_once(':')?;
+        let state = fields.nth(1)?;
+        let is_here = address.bytes().all(|digit| digit == b'0') || address.ends_with(&loopback);
+        let is_it = is_here && state == LISTEN && u16::from_str_radix(its_port, 16) == Ok(port);
+        is_it.then(|| fields.nth(5).map(str::to_owned))?
+    };
+    table.lines().skip(1).filter_map(inode).collect()
+}
+
+/// `None` where we may not look; a process that has ended has none.
+fn sockets_of(pid: i32) -> Option<Vec<String>> {
+    let files = match fs::read_dir(format!("/proc/{pid}/fd")) {
+        Ok(files) => files,
+        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => return None,
+        Err(_) => return Some(Vec::new()),
+    };
+    let links = files.flatten().filter_map(|file| fs::read_link(file.path()).ok());
+    let socket = |link: std::path::PathBuf| {
+        let inode = link.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?;
+        Some(inode.to_owned())
+    };
+    Some(links.filter_map(socket).collect())
+}
+
+/// "process 77 (redis-server)", where we may look.
+fn owner(inode: &str) -> Option<String> {
+    let processes = fs::read_dir("/proc").ok()?;
+    let mut pids = processes.flatten().filter_map(|e| e.file_name().to_str()?.parse().ok());
+    let pid: i32 =
+        pids.find(|pid| sockets_of(*pid).is_some_and(|own| own.iter().any(|one| one == inode)))?;
+    let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+    Some(format!("process {pid} ({})", name.trim().escape_debug()))
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+
+    #[test]
+    fn only_sockets_that_accept_connections_here_count() {
+        let loopback = format!("{:08X}", u32::from_ne_bytes([127, 0, 0, 1]));
+        let other = format!("{:08X}", u32::from_ne_bytes([10, 0, 0, 1]));
+        let line = |address: &str, state: &str, inode: u32| {
+            format!("  0: {address}:1F90 00000000:0000 {state} 0:0 00:0 0 0 0 {inode} 1 0\n")
+        };
+        let table = format!(
+            "header\n{}{}{}{}",
+            line(&loopback, "0A", 1),
+            line("00000000", "0A", 2),
+            line(&other, "0A", 3),
+            line(&loopback, "01", 4),
+        );
+        assert_eq!(inodes(&table, 8080), ["1", "2"]);
+        assert!(inodes(&table, 8081).is_empty());
+        let mapped =
+            format!("header\n{}", line(&format!("0000000000000000FFFF0000{loopback}"), "0A", 5));
+        assert_eq!(inodes(&mapped, 8080), ["5"]);
+    }
+
+    #[test]
+    fn a_stranger_is_named_and_a_child_is_none() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let named = stranger(port, child.id()).unwrap();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(named.starts_with(&format!("process {} (", std::process::id())), "{named}");
+        drop(listener);
+        assert_eq!(stranger(port, std::process::id()), None);
+    }
+}

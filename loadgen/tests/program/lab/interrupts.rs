@@ -1,0 +1,146 @@
+//! A run that is ended in any moment of its start leaves nothing: no process, no folder, no shared memory.
+
+use std::fs;
+use std::io::Read as _;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+use tempfile::TempDir;
+
+use super::support::{LOADGEN, Process, assert_gone, below, project};
+use crate::common::processes::signal;
+
+/// What begins when its log is made, in how many moments each is ended, and what lies between these.
+const PHASES: [(&str, u64, Duration); 3] = [
+    ("postgres-initdb.log", 10, Duration::from_millis(120)),
+    ("postgres.log", 6, Duration::from_millis(40)),
+    ("fastapi-1.log", 3, Duration::from_millis(300)),
+];
+
+/// Runs loadgen where it sees no shared memory but its own, and tells what is left of that in the end: after
+/// `kill -9` as soon as nothing is, or when the time is over.
+const IN_A_NAMESPACE: &str = r#"
+    mount -t tmpfs none /dev/shm || exit 99
+    limit=$1; shift
+    "$@" >output 2>&1 & echo $! >pid; wait $!
+    left() { tail -n +2 /proc/sysvipc/shm; ls /dev/shm; }
+    for second in $(seq $limit); do test -z "$(left)" && ! test -e folder/loadgen-data-* && break; sleep 1; done
+    left
+"#;
+
+const RUN: [&str; 7] = [
+    "--scenario=insert_one",
+    "--target=fastapi",
+    "--rounds=1",
+    "--duration=30s",
+    "--no-calibrate",
+    "--out=run",
+    "--no-progress",
+];
+
+struct Run {
+    place: TempDir,
+    shell: Child,
+}
+
+impl Run {
+    async fn start(temporary: &Path, limit_s: u32) -> Self {
+        let place = project().await;
+        std::os::unix::fs::symlink(temporary, place.path().join("folder")).unwrap();
+        let scenarios = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scenarios");
+        std::os::unix::fs::symlink(scenarios, place.path().join("scenarios")).unwrap();
+        let mut command = Command::new("unshare");
+        command.args(["--ipc", "--mount", "sh", "-c", IN_A_NAMESPACE, "sh", &limit_s.to_string()]);
+        command.arg(LOADGEN).args(RUN).current_dir(place.path()).env("TMPDIR", temporary);
+        let shell = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
+        Self { place, shell }
+    }
+
+    /// Sends a signal to loadgen when its phase has lasted for so long: what ran then.
+    fn end(&self, phase: &str, after: Duration, how: Signal) -> Vec<Process> {
+        let log = self.place.path().join("run").join(phase);
+        let deadline = Instant::now() + Duration::from_secs(90);
+        while !log.exists() {
+            assert!(Instant::now() < deadline, "{phase} has not begun: {}", self.output());
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        std::thread::sleep(after);
+        let pid = fs::read_to_string(self.place.path().join("pid")).unwrap();
+        let pid = pid.trim().parse().unwrap();
+        let running = below(pid);
+        signal(pid, how);
+        running
+    }
+
+    fn output(&self) -> String {
+        fs::read_to_string(self.place.path().join("output")).unwrap_or_default()
+    }
+
+    /// What is left of its shared memory.
+    fn left(mut self) -> String {
+        let mut left = String::new();
+        self.shell.stdout.take().unwrap().read_to_string(&mut left).unwrap();
+        assert_eq!(self.shell.wait().unwrap().code(), Some(0));
+        left
+    }
+}
+
+/// Whether this user may have namespaces of its own.
+fn may_have_namespaces() -> bool {
+    let tried = Command::new("unshare").args(["--ipc", "--mount", "true"]).output();
+    tried.is_ok_and(|output| output.status.success())
+}
+
+/// PostgreSQL's copies of programs stay, for the next run, and uv's locks, one for each project.
+fn folders(temporary: &Path) -> Vec<String> {
+    let names = fs::read_dir(temporary).unwrap().flatten();
+    let names = names.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let stays = |name: &String| name.starts_with("loadgen-postgres-") || name.starts_with("uv-");
+    names.filter(|name| !stays(name)).collect()
+}
+
+/// Where PostgreSQL's user, too, reaches what is in there.
+fn open_folder() -> TempDir {
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    folder
+}
+
+async fn nothing_is_left(how: Signal, limit_s: u32) {
+    if !may_have_namespaces() {
+        eprintln!("skipped: this user may not have namespaces of its own");
+        return;
+    }
+    let temporary = open_folder();
+    let mut faults = Vec::new();
+    for (phase, moments, apart) in PHASES {
+        for moment in 0..moments {
+            let after = apart * u32::try_from(moment).unwrap();
+            let run = Run::start(temporary.path(), limit_s).await;
+            let running = run.end(phase, after, how);
+            let left = run.left();
+            assert_gone(&running);
+            let folders = folders(temporary.path());
+            if !left.is_empty() || !folders.is_empty() {
+                faults.push(format!("{phase} after {after:?}: {left} {folders:?}"));
+            }
+            for folder in folders {
+                let _ = fs::remove_dir_all(temporary.path().join(folder));
+            }
+        }
+    }
+    assert!(faults.is_empty(), "left behind:\n{}", faults.join("\n"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_is_ended_while_it_starts_leaves_nothing() {
+    nothing_is_left(Signal::TERM, 0).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_is_killed_while_it_starts_leaves_nothing() {
+    nothing_is_left(Signal::KILL, 45).await;
+}
