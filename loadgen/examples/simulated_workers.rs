@@ -11,7 +11,7 @@ use std::time::Duration;
 use loadgen::cluster::Join;
 use loadgen::cluster::parts::{Answer, Blobs, Command, Hello, News, Report, Request, WorkerBus};
 use loadgen::engine::Plan;
-use loadgen::measure::{Connections, Counts, Interval, Phase, Pulse, Snapshot};
+use loadgen::measure::{Connections, Counts, Interval, Phase, Pulse, RowsUsed, Snapshot};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::{JoinSet, block_in_place};
 use tokio::time::{Instant, sleep_until};
@@ -109,8 +109,14 @@ async fn run(
         bus.publish(&Report { epoch, worker, news }).await?;
     }
     let connections = Connections::default();
-    let news =
-        News::Finished { snapshots: seconds, held, ran_out: Vec::new(), rows: RowsUsed::new(), connections, digest };
+    let news = News::Finished {
+        snapshots: seconds,
+        held,
+        ran_out: Vec::new(),
+        rows: RowsUsed::new(),
+        connections,
+        digest,
+    };
     Ok(bus.publish(&Report { epoch, worker, news }).await?)
 }
 
