@@ -184,11 +184,12 @@ async fn runs_that_sent_something_else_are_not_compared() {
         let finished = tokio::task::block_in_place(|| project.run(&arguments));
         assert_eq!(finished.code, Some(0), "{}", finished.said());
     };
+    // So slow that loadgen can't be what limits the rate.
     let scenario =
-        "[[step]]\nname = \"a\"\nget = \"/status/200\"\nheaders = { authorization = \"a\" }\n";
+        "[[step]]\nname = \"a\"\nget = \"/slow/20\"\nheaders = { authorization = \"a\" }\n";
     run("before", scenario);
     run("same", &scenario.replace("\"a\" }", "\"b\" }"));
-    run("path", &scenario.replace("/status/200", "/status/201"));
+    run("path", &scenario.replace("/slow/20", "/slow/21"));
     run("transport", &format!("http = {{ transport = \"reqwest\" }}\n{scenario}"));
     let gate = |later: &str| {
         tokio::task::block_in_place(|| {

@@ -44,6 +44,7 @@ const RUN_ALONE: &[(&str, &[&[&str]])] = &[
     ("ramp-up", &[&["-s=stages.toml", "--ramp-up=1s", URL]]),
     ("duration", &[&["--duration=1s", "--iterations=1", URL]]),
     ("iterations", &[&["--duration=1s", "--iterations=1", URL]]),
+    ("drain", &[&["--drain=1s", "--iterations=1", URL]]),
     ("rate", &[&["-s=stages.toml", "--rate=5", URL]]),
     ("aa", &[&["--aa", "--url=http://127.0.0.1:1,http://127.0.0.1:2"]]),
     ("fail-fast", &[&["--fail-fast", URL]]),
@@ -60,12 +61,13 @@ const LOSS: (&str, &[&[&str]]) = (
 );
 
 const CAPACITY_ALONE: &[(&str, &[&[&str]])] =
-    &[("users", NEVER), ("duration", NEVER), ("precision", NEVER)];
+    &[("users", NEVER), ("duration", NEVER), ("drain", NEVER), ("precision", NEVER)];
 
 /// A manager takes no target of the lab, so that none of their options has an effect.
 const MANAGER: &[(&str, &[&[&str]])] = &[
     ("expect-workers", NEVER),
     ("listen", NEVER),
+    ("advertise", NEVER),
     ("join-dir", NEVER),
     ("lease", NEVER),
     ("wait", NEVER),
@@ -116,6 +118,7 @@ const OTHERS: &[Line] = &[
     ("worker", "join", NEVER),
     ("worker", "once", &[&["--once", "--join=-"]]),
     ("worker", "allow-target", NEVER),
+    ("worker", "wait", NEVER),
 ];
 
 fn all() -> Vec<Line> {
