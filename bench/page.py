@@ -144,6 +144,7 @@ def _notes(tool: Tool, runs: Runs) -> Iterator[str]:
 
 def about(plan: Plan) -> str:
     """Return what is measured, and on what machine: to be asked before it is."""
+    nginx = nginx_program()
     rows = [
         ["date", f"{datetime.datetime.now(datetime.UTC):%Y-%m-%d}"],
         ["processor", _processor()],
@@ -151,7 +152,7 @@ def about(plan: Plan) -> str:
         ["load average before", f"{plan.load_average:.1f}"],
         ["commit", _commit()],
         ["system", f"{platform.system()} {platform.release()}"],
-        ["nginx", asked_version(nginx_program() or "nginx", "-v") or "unknown"],
+        ["nginx", (nginx and asked_version(nginx, "-v")) or "unknown"],
     ]
     return table(["what", "which"], rows, words=2)
 
