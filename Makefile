@@ -101,7 +101,7 @@ test-podman: $(PYTHON) ## Run the lab in real containers: three minutes, with po
 		echo "make test-podman: skipped: see what is missing above"; exit 0; \
 	fi; PATH="$$PATH:/usr/sbin:/sbin" $(CARGO) test $(CARGO_FLAGS) --test podman -- --nocapture --test-threads 1
 
-trust: ## Hold what loadgen finds against what is known: 45 minutes, on an idle machine
+trust: ## Hold what loadgen finds against what is known: 50 minutes, on an idle machine
 	$(CARGO) test $(CARGO_FLAGS) --test trust -- --ignored --nocapture --test-threads 1
 
 bench: build peer-goose simulated-workers $(PYTHON) ## Measure loadgen's parts, then all of it beside its peers
