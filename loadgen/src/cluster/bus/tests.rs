@@ -152,7 +152,7 @@ async fn its_own_reports_and_commands_go_through() {
     assert!(matches!(&heard[..], [Event::Report(report)] if *report == report_of(1)), "{heard:?}");
     let command = crate::cluster::messages::Command::Quit;
     let obeying = async {
-        let request = commands.recv().await.unwrap();
+        let request = tokio::time::timeout(LIMIT, commands.recv()).await.unwrap().unwrap();
         request.answer(&Answer::Done).await;
     };
     let (done, ()) = tokio::join!(bus.command(1, "it", &command, LIMIT), obeying);
