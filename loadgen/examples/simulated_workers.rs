@@ -10,8 +10,9 @@ use std::time::Duration;
 
 use loadgen::cluster::Join;
 use loadgen::cluster::parts::{Answer, Blobs, Command, Hello, News, Report, Request, WorkerBus};
+use loadgen::engine::Finished;
 use loadgen::engine::Plan;
-use loadgen::measure::{Connections, Counts, Interval, Phase, Pulse, RowsUsed, Snapshot};
+use loadgen::measure::{Counts, Interval, Phase, Pulse, Snapshot};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::{JoinSet, block_in_place};
 use tokio::time::{Instant, sleep_until};
@@ -108,15 +109,7 @@ async fn run(
         let news = News::Snapshot(snapshot, Pulse::default());
         bus.publish(&Report { epoch, worker, news }).await?;
     }
-    let connections = Connections::default();
-    let news = News::Finished {
-        snapshots: seconds,
-        held,
-        ran_out: Vec::new(),
-        rows: RowsUsed::new(),
-        connections,
-        digest,
-    };
+    let news = News::Finished(Finished { snapshots: seconds, held, ..Finished::default() }, digest);
     Ok(bus.publish(&Report { epoch, worker, news }).await?)
 }
 

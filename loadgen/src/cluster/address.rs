@@ -46,7 +46,8 @@ fn split<'a>(text: &'a str, port: &'a str) -> (String, &'a str) {
     }
 }
 
-fn host_name() -> String {
+/// The name of this host.
+pub fn host_name() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
 

@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::time::Duration;
 
 use super::messages::{News, Report};
+use crate::engine::Finished;
 use crate::measure::{
     Connections, Counts, GrowingSeries, Phase, Pulse, RowsUsed, Series, Snapshot, Strain,
 };
@@ -26,14 +27,8 @@ struct Collected {
     requests: u64,
     /// Seconds from the end of the warm-up that the results reach into.
     seconds: u32,
-    /// How many snapshots there are in all, and how long the load was held.
-    finished: Option<(u32, Duration)>,
-    /// The files of rows that ran out.
-    ran_out: Vec<String>,
-    /// The rows that its requests used.
-    rows: RowsUsed,
-    /// The connections that it opened.
-    connections: Connections,
+    /// What it announced with its last word.
+    finished: Option<Finished>,
     /// How hard pressed it was.
     strain: Strain,
 }
@@ -106,15 +101,7 @@ impl Collector {
                 }
                 taken
             }
-            News::Finished { snapshots, held, ran_out, rows, connections, .. } => {
-                let taken = collected.finish(worker, snapshots, held);
-                if taken == Taken::Finished {
-                    collected.ran_out = ran_out;
-                    collected.rows = rows;
-                    collected.connections = connections;
-                }
-                taken
-            }
+            News::Finished(finished, _) => collected.finish(worker, finished),
             News::Failed(reason) => Taken::Failed(reason),
         }
     }
@@ -155,7 +142,7 @@ impl Collector {
 impl Collected {
     fn take(&mut self, worker: u32, snapshot: Snapshot, pulse: &Pulse) -> Taken {
         let number = snapshot.number;
-        if let Some((total, _)) = self.finished
+        if let Some(total) = self.announced()
             && number >= total
         {
             return Taken::Refused(format!(
@@ -178,38 +165,47 @@ impl Collected {
         Taken::New(snapshot)
     }
 
-    fn finish(&mut self, worker: u32, snapshots: u32, held: Duration) -> Taken {
+    fn finish(&mut self, worker: u32, finished: Finished) -> Taken {
         if self.finished.is_some() {
             return Taken::Again;
         }
         if let Some(latest) = self.numbers.last()
-            && *latest >= snapshots
+            && *latest >= finished.snapshots
         {
             return Taken::Refused(format!(
-                "worker {worker} sent snapshot {latest} and announced only {snapshots}"
+                "worker {worker} sent snapshot {latest} and announced only {}",
+                finished.snapshots
             ));
         }
-        self.finished = Some((snapshots, held));
+        self.finished = Some(finished);
         Taken::Finished
     }
 
     fn into_round(self, worker: u32, held: impl Fn(u32) -> Duration) -> WorkerRound {
         let gaps = self.gaps();
-        let held = self.finished.map_or_else(|| held(self.seconds), |(_, held)| held);
         // One for each number of this type at most.
         let snapshots = self.numbers.len() as u32;
-        let Self { requests, ran_out, rows, connections, strain, .. } = self;
+        let Self { requests, seconds, finished, strain, .. } = self;
+        // Of a lost worker only its reports are known.
+        let finished =
+            finished.unwrap_or_else(|| Finished { held: held(seconds), ..Finished::default() });
+        let Finished { held, ran_out, rows, connections, .. } = finished;
         WorkerRound { worker, requests, snapshots, held, gaps, ran_out, rows, connections, strain }
+    }
+
+    /// How many snapshots there are in all, once that is known.
+    fn announced(&self) -> Option<u32> {
+        self.finished.as_ref().map(|finished| finished.snapshots)
     }
 
     /// No number is at or beyond the announced one, so counting suffices.
     fn is_complete(&self) -> bool {
-        self.finished.is_some_and(|(total, _)| self.numbers.len() == total as usize)
+        self.announced().is_some_and(|total| self.numbers.len() == total as usize)
     }
 
     /// Runs over what is here, not over what was announced, which anyone may have made up.
     fn gaps(&self) -> Vec<Range<u32>> {
-        let end = self.finished.map(|(total, _)| total);
+        let end = self.announced();
         let mut gaps = Vec::new();
         let mut next = 0;
         for number in self.numbers.iter().copied().chain(end) {
@@ -250,14 +246,10 @@ mod tests {
     }
 
     fn finished(epoch: u32, worker: u32, snapshots: u32) -> Report {
-        let news = News::Finished {
-            snapshots,
-            held: HELD,
-            ran_out: Vec::new(),
-            rows: Default::default(),
-            connections: Connections::default(),
-            digest: String::new(),
-        };
+        let news = News::Finished(
+            Finished { snapshots, held: HELD, ..Finished::default() },
+            String::new(),
+        );
         Report { epoch, worker, news }
     }
 

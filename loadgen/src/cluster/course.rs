@@ -317,7 +317,7 @@ fn check_times(now: Duration, report: &Report) -> Result<(), String> {
             let seconds = snapshot.intervals.iter().map(|interval| interval.second);
             Duration::from_secs(seconds.max().unwrap_or(0).into())
         }
-        News::Finished { held, .. } => *held,
+        News::Finished(finished, _) => finished.held,
         News::Failed(_) => Duration::ZERO,
     };
     if reached <= now + AHEAD_LIMIT {

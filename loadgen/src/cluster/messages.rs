@@ -7,9 +7,10 @@ use std::time::Duration;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::address::host_name;
 use super::blobs::{Assignment, Chunk, Digest};
 use crate::engine::{Change, Finished};
-use crate::measure::{Connections, Pulse, RowsUsed, Snapshot};
+use crate::measure::{Pulse, Snapshot};
 
 /// The number of this protocol. It goes up with every change to a message of this file, or to a
 /// type that travels in one.
@@ -48,7 +49,7 @@ impl Hello {
             protocol: PROTOCOL,
             version: VERSION.to_owned(),
             worker,
-            host: rustix::system::uname().nodename().to_string_lossy().into_owned(),
+            host: host_name(),
             cpus: std::thread::available_parallelism().map_or(0, std::num::NonZero::get),
         }
     }
@@ -145,32 +146,10 @@ pub struct Report {
 pub enum News {
     /// Results, and how this process did meanwhile.
     Snapshot(Snapshot, Pulse),
-    /// The last word: the round is over on this worker.
-    Finished {
-        /// How many snapshots it sent, so that the manager knows whether it has them all.
-        snapshots: u32,
-        /// How long the load was held.
-        held: Duration,
-        /// The files of rows that ran out.
-        ran_out: Vec<String>,
-        /// The rows that its requests used.
-        rows: RowsUsed,
-        /// The connections that it opened.
-        connections: Connections,
-        /// The digest of the plan that it ran.
-        digest: Digest,
-    },
+    /// The last word: the round is over on this worker, and the digest of the plan that it ran.
+    Finished(Finished, Digest),
     /// The last word: the round could not be run to its end.
     Failed(String),
-}
-
-impl News {
-    /// The last word of a worker that has `finished` its part of what has this digest.
-    #[must_use]
-    pub fn finished(finished: Finished, digest: Digest) -> Self {
-        let Finished { snapshots, held, ran_out, rows, connections } = finished;
-        Self::Finished { snapshots, held, ran_out, rows, connections, digest }
-    }
 }
 
 /// Writes a message.

@@ -236,7 +236,7 @@ impl<'a, F: FnMut(Seen<'_>, &mut GrowingSeries)> RoundUnderWay<'a, F> {
 
     async fn input(&mut self, event: Event) -> Input {
         match event {
-            Event::Report(Report { epoch, worker, news: News::Finished { digest, .. } })
+            Event::Report(Report { epoch, worker, news: News::Finished(_, digest) })
                 if epoch == self.cluster.epoch && digest != self.digest =>
             {
                 Input::Left(worker, "it ran another scenario than it was given".to_owned())

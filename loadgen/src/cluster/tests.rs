@@ -6,7 +6,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use tokio_util::sync::CancellationToken;
 
 use super::blobs::{Assignment, Blob, CHUNK};
-use super::bus::{Event, Events, ManagerBus, WorkerBus};
+use super::bus::{Event, Events, ManagerBus, Request, WorkerBus};
 use super::error::ClusterError;
 use super::join::Join;
 use super::link::Folder;
@@ -14,9 +14,12 @@ use super::messages::{Answer, Command, Hello, News, PROTOCOL, Report, VERSION};
 use super::testing::plan;
 use super::{Cluster, Gathering, RemoteWorkers, Terms};
 use crate::engine::Finished;
-use crate::measure::{Connections, Pulse, Snapshot};
+use crate::measure::{Pulse, Snapshot};
 
 const LIMIT: Duration = Duration::from_secs(2);
+
+/// For what is about to come.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A manager, the document of its worker, and the folder of the socket between them.
 async fn manager() -> (ManagerBus, (Join, Folder), Events) {
@@ -34,13 +37,20 @@ async fn join(join: &Join, hello: &Hello) -> Result<Worker, ClusterError> {
 
 struct Worker {
     bus: WorkerBus,
-    requests: UnboundedReceiver<super::bus::Request>,
+    requests: UnboundedReceiver<Request>,
     gone: CancellationToken,
+}
+
+impl Worker {
+    async fn next(&mut self) -> Request {
+        let request = tokio::time::timeout(PATIENCE, self.requests.recv()).await;
+        request.expect("a command in time").unwrap()
+    }
 }
 
 async fn next(events: &mut Events) -> Event {
     loop {
-        let event = tokio::time::timeout(Duration::from_secs(5), events.recv()).await;
+        let event = tokio::time::timeout(PATIENCE, events.recv()).await;
         match event.unwrap().unwrap() {
             Event::Hello(_) => {}
             event => return event,
@@ -126,12 +136,14 @@ async fn a_worker_speaks_for_itself_alone_and_reports_arrive_in_order() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_chunk_arrives_and_the_managers_end_is_seen() {
-    let (bus, (right, _folder), _events) = manager().await;
+    let (bus, (right, _folder), mut events) = manager().await;
     let mut worker = join(&right, &Hello::from_worker(0)).await.unwrap();
+    // Before, the manager may not know where commands for it go.
+    assert!(matches!(next(&mut events).await, Event::Joined(0)));
     let blob = Blob::of(&"x".repeat(CHUNK)).unwrap();
     let command = Command::Chunk(blob.chunks().next().unwrap());
     let obeying = async {
-        let request = worker.requests.recv().await.unwrap();
+        let request = worker.next().await;
         assert!(request.command == command, "as it was sent");
         request.answer(&Answer::Refused { reason: "no".to_owned() }).await;
     };
@@ -212,23 +224,14 @@ async fn results_of_another_scenario_are_refused() {
     let mut cluster = cluster.unwrap();
     let lying = async {
         loop {
-            let request = worker.requests.recv().await.unwrap();
+            let request = worker.next().await;
             let started = match &request.command {
                 Command::Start { epoch, .. } => Some(*epoch),
                 _ => None,
             };
             request.answer(&Answer::Done).await;
             if let Some(epoch) = started {
-                let news = News::finished(
-                    Finished {
-                        snapshots: 0,
-                        held: Duration::ZERO,
-                        ran_out: Vec::new(),
-                        rows: Default::default(),
-                        connections: Connections::default(),
-                    },
-                    "e3b0".to_owned(),
-                );
+                let news = News::Finished(Finished::default(), "e3b0".to_owned());
                 worker.bus.publish(&Report { epoch, worker: 0, news }).await.unwrap();
                 break;
             }

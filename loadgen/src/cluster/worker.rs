@@ -232,7 +232,7 @@ impl Round {
             (Ok(Ok(_)), _) if round.leave.is_cancelled() => {
                 News::Failed("it was told to leave by a signal".to_owned())
             }
-            (Ok(Ok(finished)), _) => News::finished(finished, round.digest.clone()),
+            (Ok(Ok(finished)), _) => News::Finished(finished, round.digest.clone()),
         };
         // Where this can't be sent, the manager notices that the worker says nothing.
         let _ = round.report(last_word).await;

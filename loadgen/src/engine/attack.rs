@@ -9,6 +9,7 @@ use goose::client::GooseClientBuilder;
 use goose::config::GooseConfiguration;
 use goose::goose::{Scenario, Transaction, TransactionFunction};
 use miette::Diagnostic;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
@@ -54,7 +55,7 @@ pub enum EngineError {
 }
 
 /// How a round ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finished {
     /// How many snapshots it gave.
     pub snapshots: u32,

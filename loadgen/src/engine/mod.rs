@@ -21,6 +21,7 @@ mod chance;
 mod change;
 mod check;
 mod countdown;
+mod dial;
 mod gate;
 mod later;
 pub mod load;
@@ -37,6 +38,7 @@ mod version;
 
 pub use attack::{Attack, EngineError, Finished};
 pub use change::{Asked, Change, Orders, Refused};
+pub use dial::dial;
 pub use plan::{Plan, Share};
 #[cfg(fuzzing)]
 pub use transport::read_foreign;

@@ -61,10 +61,10 @@ impl WorkerBus {
         gone: &CancellationToken,
     ) -> Result<(Self, UnboundedReceiver<Request>), ClusterError> {
         let deadline = Instant::now() + limit;
-        let (_tunnel, _socket) = way(join, limit, deadline).await?;
+        let (tunnel, socket) = way(join, limit, deadline).await?;
         // A tunnel is for one connection. The manager's own socket may be busy.
-        let left = if _tunnel.is_some() { Duration::ZERO } else { deadline - Instant::now() };
-        let opening = open_aside(config(&settings::worker(join, _socket.path(), left))?)?;
+        let left = if tunnel.is_some() { Duration::ZERO } else { deadline - Instant::now() };
+        let opening = open_aside(config(&settings::worker(join, socket.path(), left))?)?;
         let deadline = deadline + CLOSE_LIMIT;
         let session = match tokio::time::timeout_at(deadline, opening).await {
             Ok(Ok(Ok(session))) => session,
@@ -96,7 +96,7 @@ impl WorkerBus {
             .map_err(ClusterError::bus)?;
         let token = session.liveliness().declare_token(format!("{mine}/alive"));
         let _alive = token.await.map_err(ClusterError::bus)?;
-        let worker = join.worker;
+        let (worker, _socket, _tunnel) = (join.worker, socket, tunnel);
         Ok((Self { session, worker, publisher, _alive, _socket, _tunnel }, received))
     }
 

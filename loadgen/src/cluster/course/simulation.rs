@@ -9,7 +9,8 @@ use std::time::Duration;
 use self::world::{Fate, Happening, World, ms};
 use super::*;
 use crate::cluster::messages::News;
-use crate::measure::{Connections, Series};
+use crate::engine::Finished;
+use crate::measure::Series;
 
 const HISTORIES: u64 = 4_000;
 
@@ -88,7 +89,7 @@ impl Told {
             News::Snapshot(snapshot, _) => {
                 self.delivered[worker].entry(snapshot.number).or_insert_with(|| snapshot.clone());
             }
-            News::Finished { snapshots, .. } => self.announced[worker] = Some(*snapshots),
+            News::Finished(finished, _) => self.announced[worker] = Some(finished.snapshots),
             News::Failed(_) => {}
         }
     }
@@ -219,14 +220,10 @@ fn a_worker_that_was_lost_before_the_round_takes_no_part_in_it() {
         Course::new(2, 2, &BTreeSet::new(), vec![before.clone()], schedule, OnLoss::Continue);
     assert!(course.awaits(0) && !course.awaits(1));
     assert_eq!(course.take(ms(1), Input::Joined(1)), [Action::Fence(1)]);
-    let news = News::Finished {
-        snapshots: 0,
-        held: ms(0),
-        ran_out: Vec::new(),
-        rows: Default::default(),
-        connections: Connections::default(),
-        digest: String::new(),
-    };
+    let news = News::Finished(
+        Finished { snapshots: 0, held: ms(0), ..Finished::default() },
+        String::new(),
+    );
     let report = |worker, epoch| Input::Report(Report { epoch, worker, news: news.clone() });
     assert_eq!(course.take(ms(2), report(1, 2)), [Action::Fence(1)]);
     assert_eq!(course.take(ms(3), report(0, 1)), [], "of the round before");

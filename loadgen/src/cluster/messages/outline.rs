@@ -24,7 +24,7 @@ struct Report {
 #[serde(rename_all = "snake_case")]
 enum News {
     Snapshot(Snapshot, IgnoredAny),
-    Finished(IgnoredAny),
+    Finished(IgnoredAny, IgnoredAny),
     Failed(IgnoredAny),
 }
 

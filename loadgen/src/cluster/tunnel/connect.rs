@@ -4,19 +4,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::io::{self, AsyncReadExt};
-use tokio::net::TcpStream;
+use tokio::net::{TcpStream, lookup_host};
 use tokio::time::{Instant, sleep, timeout_at};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 use tokio_rustls::rustls::pki_types::ServerName;
 use tokio_rustls::rustls::{ClientConfig, Error};
 
-use super::dial::dial;
 use super::{Tasks, Tunnel, VERSIONS, WELCOME, believed, carry, provider, shown, unusable};
 use crate::cluster::address::host;
 use crate::cluster::authority::Identity;
 use crate::cluster::error::ClusterError;
 use crate::cluster::link::{Door, Handle};
+use crate::engine::dial;
 
 /// Between two attempts, at first and at most.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(1));
@@ -102,7 +102,8 @@ async fn try_once(
     name: ServerName<'static>,
 ) -> Result<TlsStream<TcpStream>, Refusal> {
     let silence = |error: io::Error| Refusal::Silence(error.to_string());
-    let stream = dial(address).await.map_err(silence)?;
+    let addresses = lookup_host(address).await.map_err(silence)?.collect();
+    let (stream, _) = dial(addresses, &|_, _| {}).await.map_err(silence)?;
     stream.set_nodelay(true).map_err(silence)?;
     // Up to here anybody may be at the other end, and say anything.
     let mut manager =

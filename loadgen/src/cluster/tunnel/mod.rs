@@ -10,7 +10,6 @@
 
 mod accept;
 mod connect;
-mod dial;
 mod listener;
 #[cfg(test)]
 mod tests;

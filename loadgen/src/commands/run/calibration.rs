@@ -159,8 +159,7 @@ fn key(
 ) -> Option<String> {
     let sizes: Vec<(u16, u64)> = answers.iter().map(|it| (it.status, roughly(it.bytes))).collect();
     let what = (sent(scenario), transport(scenario, "http://"), sizes);
-    let what = Sha256::digest(serde_json::to_vec(&what).ok()?);
-    let what: String = what.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+    let what = format!("{:.16x}", Sha256::digest(serde_json::to_vec(&what).ok()?));
     let conditions =
         format!("{} users, {} workers, {layout:?}", users(scenario), workers.unwrap_or(0));
     Some(format!("{}, {}, {conditions}, sent {what}", build()?, cache::machine()))

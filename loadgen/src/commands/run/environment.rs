@@ -1,7 +1,6 @@
 //! Where a run ran: what another person needs to know to repeat it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write;
 use std::path::Path;
 use std::process::Command;
 
@@ -102,8 +101,5 @@ fn git_commit(root: &Path) -> Option<String> {
 
 fn sha256(path: &Path) -> Option<String> {
     let bytes = std::fs::read(path).ok()?;
-    Some(Sha256::digest(bytes).iter().fold(String::new(), |mut hex, byte| {
-        let _ = write!(hex, "{byte:02x}");
-        hex
-    }))
+    Some(format!("{:x}", Sha256::digest(bytes)))
 }

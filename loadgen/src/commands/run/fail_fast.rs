@@ -85,14 +85,18 @@ impl<'a> FailFast<'a> {
         let scenario = self.scenario;
         let SoFar { counts, cut, held } = self.so_far(target);
         // What becomes of requests in flight is known when the round is over.
+        let whole;
         let counts = match moment {
-            Moment::Second => counts.clone(),
-            Moment::Round => with_cut(counts.clone(), cut),
+            Moment::Second => &*counts,
+            Moment::Round => {
+                whole = with_cut(counts.clone(), cut);
+                &whole
+            }
         };
         let has_failed = |threshold: &&Threshold| {
-            can_tell(threshold, moment, &scenario.steps, &counts)
+            can_tell(threshold, moment, &scenario.steps, counts)
                 && matches!(
-                    Judged::of(threshold, &scenario.steps, &counts, *held).failed_by,
+                    Judged::of(threshold, &scenario.steps, counts, *held).failed_by,
                     Some(FailedBy::Measured | FailedBy::InFlight)
                 )
         };

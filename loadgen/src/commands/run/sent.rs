@@ -73,16 +73,12 @@ fn of_rows(rows: &Rows) -> String {
             hash.update(text);
         }
     }
-    in_hex(&hash.finalize())
+    format!("{:x}", hash.finalize())
 }
 
 fn digest(value: &impl Serialize) -> String {
     // Values of the model are all valid JSON.
-    in_hex(&Sha256::digest(serde_json::to_vec(value).unwrap_or_default()))
-}
-
-fn in_hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    format!("{:x}", Sha256::digest(serde_json::to_vec(value).unwrap_or_default()))
 }
 
 fn without_user(url: &str) -> String {

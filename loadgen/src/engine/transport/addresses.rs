@@ -12,17 +12,11 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
 use url::Url;
 
+use crate::engine::dial::{ATTEMPT_DELAY, TOO_LATE, dial};
 use crate::measure::AddressRecord;
-
-/// How long an address is waited for before the next one is tried as well: the Connection Attempt
-/// Delay of RFC 8305, section 5.
-const ATTEMPT_DELAY: Duration = Duration::from_millis(250);
 
 /// How long the addresses are waited for where none of them answers.
 const CHECK_LIMIT: Duration = Duration::from_secs(3);
-
-/// Why an address was left for another that answered sooner.
-const TOO_LATE: &str = "no connection within 250 ms of another address's";
 
 /// The addresses of the server's name, in this process and round.
 pub struct Addresses {
@@ -70,16 +64,23 @@ impl Addresses {
     /// (RFC 8305).
     pub async fn connect(&self, user: u32) -> io::Result<TcpStream> {
         let places = self.places().await?;
-        let (stream, place) = match places.as_slice() {
-            [only] => (try_one(only).await?, only),
-            _ => try_each(&order(places, user)).await?,
+        let (stream, address) = match places.as_slice() {
+            [only] => (try_one(only).await?, only.address),
+            places => {
+                let failed = |address, why: &str| {
+                    if let Some(place) = places.iter().find(|place| place.address == address) {
+                        place.has_failed(why);
+                    }
+                };
+                dial(self.for_user(user).await?, &failed).await?
+            }
         };
-        place.connections.fetch_add(1, Ordering::Relaxed);
+        self.connected(address);
         stream.set_nodelay(true)?;
         Ok(stream)
     }
 
-    /// Counts a connection that somebody else has made to this address.
+    /// Counts a connection to this address.
     pub fn connected(&self, address: SocketAddr) {
         let mut places = self.places.get().into_iter().flatten();
         if let Some(place) = places.find(|place| place.address == address) {
@@ -194,49 +195,6 @@ async fn check(places: &[Place]) {
 async fn try_one(place: &Place) -> io::Result<TcpStream> {
     let connected = TcpStream::connect(place.address).await;
     connected.inspect_err(|error| place.has_failed(&error.to_string()))
-}
-
-/// One after another: the next one when the last one has failed, or has taken so long that it may.
-async fn try_each<'a>(places: &[&'a Place]) -> io::Result<(TcpStream, &'a Place)> {
-    let mut waiting = places.iter().copied();
-    let mut attempts = JoinSet::new();
-    let mut under_way: Vec<&Place> = Vec::new();
-    let mut last = None;
-    loop {
-        let next = waiting.next();
-        if let Some(place) = next {
-            let address = place.address;
-            attempts.spawn(async move { (address, TcpStream::connect(address).await) });
-            under_way.push(place);
-        }
-        let ended = match next {
-            Some(_) => {
-                match timeout_at(Instant::now() + ATTEMPT_DELAY, attempts.join_next()).await {
-                    Ok(ended) => ended,
-                    Err(_) => continue,
-                }
-            }
-            None => attempts.join_next().await,
-        };
-        let Some(Ok((address, connected))) = ended else {
-            return Err(last.unwrap_or_else(|| io::ErrorKind::NotConnected.into()));
-        };
-        let Some(at) = under_way.iter().position(|place| place.address == address) else {
-            continue;
-        };
-        let place = under_way.remove(at);
-        match connected {
-            Ok(stream) => {
-                // Those that were tried before it, and said nothing yet.
-                under_way.iter().take(at).for_each(|slow| slow.has_failed(TOO_LATE));
-                return Ok((stream, place));
-            }
-            Err(error) => {
-                place.has_failed(&error.to_string());
-                last = Some(error);
-            }
-        }
-    }
 }
 
 #[cfg(test)]

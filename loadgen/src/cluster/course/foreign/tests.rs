@@ -5,9 +5,8 @@ use std::path::Path;
 
 use super::*;
 use crate::cluster::messages::{News, encode};
-use crate::measure::{
-    BodySizes, Connections, Counts, ErrorKind, Interval, Latencies, Pulse, Snapshot,
-};
+use crate::engine::Finished;
+use crate::measure::{BodySizes, Counts, ErrorKind, Interval, Latencies, Pulse, Snapshot};
 use proptest::prelude::*;
 
 /// Any number, and more often than not one at an end.
@@ -57,15 +56,9 @@ fn news() -> impl Strategy<Value = News> {
     let pulse = (time(), time(), any::<u32>(), time());
     let pulse = pulse.prop_map(|(elapsed, cpu, cpus, lag)| Pulse { elapsed, cpu, cpus, lag });
     let ran_out = prop::collection::vec(".{0,9}", 0..3);
-    let finished =
-        (small(), time(), ran_out).prop_map(|(snapshots, held, ran_out)| News::Finished {
-            snapshots,
-            held,
-            ran_out,
-            rows: Default::default(),
-            connections: Connections::default(),
-            digest: String::new(),
-        });
+    let finished = (small(), time(), ran_out).prop_map(|(snapshots, held, ran_out)| {
+        News::Finished(Finished { snapshots, held, ran_out, ..Finished::default() }, String::new())
+    });
     prop_oneof![
         6 => (snapshot(), pulse).prop_map(|(snapshot, pulse)| News::Snapshot(snapshot, pulse)),
         2 => finished,
@@ -104,14 +97,7 @@ fn whole_round() -> Vec<Report> {
     let news = [
         snapshot(0),
         snapshot(1),
-        News::Finished {
-            snapshots: 2,
-            held,
-            ran_out,
-            rows: Default::default(),
-            connections: Connections::default(),
-            digest,
-        },
+        News::Finished(Finished { snapshots: 2, held, ran_out, ..Finished::default() }, digest),
     ];
     let of_all =
         news.into_iter().flat_map(|news| (0..WORKERS).map(move |worker| (worker, news.clone())));
@@ -204,14 +190,10 @@ fn what_could_not_be_is_refused_with_a_sentence() {
     let snapshot = Snapshot { number: 0, intervals: vec![interval] };
     let news = [
         News::Snapshot(snapshot, Pulse::default()),
-        News::Finished {
-            snapshots: 0,
-            held: Duration::MAX,
-            ran_out: Vec::new(),
-            rows: Default::default(),
-            connections: Connections::default(),
-            digest: String::new(),
-        },
+        News::Finished(
+            Finished { snapshots: 0, held: Duration::MAX, ..Finished::default() },
+            String::new(),
+        ),
     ];
     let round = take(&news.map(|news| Report { epoch: 1, worker: 1, news }));
     assert_eq!(

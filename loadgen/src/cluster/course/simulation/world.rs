@@ -8,7 +8,8 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::cluster::course::OnLoss;
 use crate::cluster::messages::{News, Report};
-use crate::measure::{Connections, Counts, Interval, Phase, Pulse, Snapshot};
+use crate::engine::Finished;
+use crate::measure::{Counts, Interval, Phase, Pulse, Snapshot};
 
 pub fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
@@ -152,7 +153,7 @@ impl World {
         let unsaid = self.script[index].split_off(&heard);
         let number = |news: &News| match news {
             News::Snapshot(snapshot, _) => Some(snapshot.number),
-            News::Finished { snapshots, .. } => Some(*snapshots),
+            News::Finished(finished, _) => Some(finished.snapshots),
             News::Failed(_) => None,
         };
         let Some(number) = unsaid.values().filter_map(number).min() else { return };
@@ -269,14 +270,7 @@ fn snapshot(number: u32, content: u32) -> News {
 }
 
 fn finished(snapshots: u32) -> News {
-    News::Finished {
-        snapshots,
-        held: ms(1_000),
-        ran_out: Vec::new(),
-        rows: Default::default(),
-        connections: Connections::default(),
-        digest: String::new(),
-    }
+    News::Finished(Finished { snapshots, held: ms(1_000), ..Finished::default() }, String::new())
 }
 
 /// The same report again, but that a snapshot has another content: the first one must win.
