@@ -107,8 +107,8 @@ async fn workers_share_the_load_and_stay_for_the_next_run() {
     }
 
     // They leave when they are told to, and say what they did.
-    for worker in workers {
-        signal(worker.id(), Signal::TERM);
+    for (worker, by) in workers.into_iter().zip([Signal::TERM, Signal::INT]) {
+        signal(worker.id(), by);
         let finished = setting.finished(worker);
         assert_eq!(finished.code, Some(0), "{}", finished.said());
         let joined = format!("joined the manager at {}", setting.address);

@@ -1,15 +1,18 @@
 //! Sentences of docs/scenarios.md that users rely on, each held by the real binary.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
 
 use axum::Router;
-use axum::http::{HeaderMap, header};
-use axum::response::IntoResponse;
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Redirect};
 use axum::routing::get;
 use serde_json::Value;
 
 use crate::common::program::{Finished, Project};
-use crate::common::{Counting, dead_address};
+use crate::common::{Counting, answering, dead_address, ill_behaved};
 
 fn run(project: &Project, url: &str, more: &[&str]) -> Finished {
     let fixed = ["-s=mine.toml", "--url", url, "--no-calibrate", "--format=json", "--seed=1"];
@@ -120,7 +123,7 @@ async fn a_think_time_keeps_no_arrival_waiting() {
     let scenario = "load = { model = \"open\", users = 1, rate = 100, iterations = 30, think_time = \"10s\" }\n\
                     [[step]]\nget = \"/\"\n";
     let project = Project::real().file("mine.toml", scenario);
-    let begin = std::time::Instant::now();
+    let begin = Instant::now();
     assert_eq!(counted(&run(&project, &server.url, &["--warmup=0s"])), 30);
     assert!(begin.elapsed().as_secs() < 10, "no request waited");
 }
@@ -162,4 +165,96 @@ fn the_environment_may_name_a_join_file() {
     let output = project.command(&["worker"]).env("LOADGEN_JOIN", "no-such-file").output().unwrap();
     let text = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.code() == Some(1) && text.contains("no-such-file"), "{text}");
+}
+
+/// "Redirects are followed to whatever host they name."
+#[tokio::test(flavor = "multi_thread")]
+async fn a_redirect_leads_to_another_host() {
+    let named = Counting::start().await;
+    let to = format!("{}/", named.url);
+    let first = answering(async move || Redirect::temporary(&to).into_response()).await;
+    // The same machine by another name.
+    let url = format!("http://localhost:{}", first.port());
+    let scenario =
+        "load = { users = 1, iterations = 5 }\nhttp = { redirects = 1 }\n[[step]]\nget = \"/\"\n";
+    let project = Project::real().file("mine.toml", scenario);
+    assert_eq!(counted(&run(&project, &url, &["--warmup=0s"])), 5);
+    // One more is the verification's.
+    assert_eq!(named.requests(), 6);
+}
+
+/// "a server that does not speak it fails every request"; "An `http://` proxy before an `http://` URL must
+/// speak HTTP/2 itself."
+#[tokio::test(flavor = "multi_thread")]
+async fn http_2_in_the_clear_is_spoken_by_whom_it_is_sent_to() {
+    let both = Counting::start().await;
+    let old = ill_behaved(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok").await;
+    let old = format!("http://{old}");
+    let nobody = format!("http://{}", dead_address());
+    for (url, proxy, code) in [
+        (&both.url, None, 0),
+        (&old, None, 4),
+        (&nobody, Some(&both.url), 0),
+        (&nobody, Some(&old), 4),
+    ] {
+        let proxy = proxy.map(|url| format!(", proxy = \"{url}\"")).unwrap_or_default();
+        let scenario = format!(
+            "load = {{ users = 1, iterations = 5 }}\nhttp = {{ version = \"2\"{proxy} }}\n[[step]]\nget = \"/\"\n"
+        );
+        let project = Project::real().file("mine.toml", &scenario);
+        let finished = run(&project, url, &["--warmup=0s"]);
+        assert_eq!(finished.code, Some(code), "{url}{proxy}: {}", finished.said());
+    }
+}
+
+/// "Where iterations end the round, a user gives up after ten failed attempts"
+#[tokio::test(flavor = "multi_thread")]
+async fn a_user_gives_up_after_ten_failed_starts() {
+    // The verification goes well, and nothing after it.
+    let seen = Arc::new(AtomicUsize::new(0));
+    let answer = async move || match seen.fetch_add(1, Ordering::SeqCst) {
+        0 | 1 => StatusCode::OK.into_response(),
+        _ => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+    };
+    let url = format!("http://{}", answering(answer).await);
+    let scenario = "load = { users = 2, iterations = 4 }\n\
+                    [[step]]\nname = \"login\"\nwhen = \"start\"\nget = \"/\"\n\
+                    [[step]]\nname = \"work\"\nget = \"/\"\n";
+    let project = Project::real().file("mine.toml", scenario);
+    let begin = Instant::now();
+    let finished = run(&project, &url, &["--warmup=0s"]);
+    assert!(begin.elapsed().as_secs() >= 9, "a second lies between two attempts");
+    let document = finished.json();
+    let steps = document["targets"][0]["steps"].as_array().unwrap();
+    let of = |name: &str, what: &str| {
+        steps.iter().find(|step| step["name"] == name).unwrap()[what].as_u64()
+    };
+    assert_eq!((of("login", "requests"), of("login", "errors")), (Some(20), Some(20)));
+    assert_eq!(of("work", "requests"), Some(0));
+}
+
+/// docs/measuring.md: "More users than open files or local ports allow are refused before anything starts."
+#[tokio::test(flavor = "multi_thread")]
+async fn more_users_than_there_are_ports_are_refused() {
+    let server = Counting::start().await;
+    let project = Project::real().file("mine.toml", "[[step]]\nget = \"/\"\n");
+    let refused = run(&project, &server.url, &["--users=65536"]);
+    assert_eq!((refused.code, server.requests()), (Some(2), 0), "{}", refused.said());
+    assert!(refused.stderr.contains("65536 users need as many local ports"), "{}", refused.said());
+}
+
+/// README: "`loadgen check` with no name checks all"
+#[test]
+fn a_check_without_a_name_looks_at_all() {
+    let project = Project::real();
+    let checked = project.run(&["check"]);
+    assert_eq!(checked.code, Some(0), "{}", checked.said());
+    let scenarios = std::fs::read_dir(project.path("scenarios")).unwrap().flatten();
+    let files = scenarios.map(|file| file.file_name().into_string().unwrap());
+    let names: Vec<String> =
+        files.filter_map(|file| Some(file.strip_suffix(".toml")?.to_owned())).collect();
+    assert!(names.len() >= 5, "{names:?}");
+    for name in names {
+        assert!(checked.stdout.contains(&name), "{name}: {}", checked.said());
+    }
 }

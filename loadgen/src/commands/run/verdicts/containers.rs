@@ -46,3 +46,36 @@ pub fn unlike_limits(record: &RunRecord) -> Option<Verdict> {
         advice: "give all the same, with --cpus and --memory, before you compare them".to_owned(),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::Environment;
+
+    fn said(limits: &[(&str, LimitsRecord)]) -> Option<String> {
+        let target = |name: &str| TargetRecord { target: name.to_owned(), ..Default::default() };
+        let limits = limits.iter().map(|(name, limits)| ((*name).to_owned(), *limits)).collect();
+        let record = RunRecord {
+            targets: ["flask", "sanic"].map(target).into(),
+            environment: Environment { limits, ..Environment::default() },
+            ..RunRecord::default()
+        };
+        unlike_limits(&record).map(|verdict| verdict.message)
+    }
+
+    #[test]
+    fn targets_with_different_limits_are_told_of() {
+        let half = LimitsRecord { cpus: Some(0.5), memory_bytes: Some(1 << 30) };
+        let whole = LimitsRecord { cpus: Some(1.0), ..half };
+        assert_eq!(said(&[]), None);
+        assert_eq!(said(&[("flask", half), ("sanic", half)]), None);
+        assert_eq!(
+            said(&[("flask", half), ("sanic", whole)]).unwrap(),
+            "targets had different limits: flask 0.5 CPUs, 1 GiB; sanic 1 CPU, 1 GiB"
+        );
+        assert_eq!(
+            said(&[("sanic", half)]).unwrap(),
+            "targets had different limits: flask no limit; sanic 0.5 CPUs, 1 GiB"
+        );
+    }
+}

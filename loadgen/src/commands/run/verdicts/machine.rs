@@ -70,7 +70,42 @@ pub fn data_in_memory(record: &RunRecord) -> Option<Verdict> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measure::{Environment, FilesystemRecord};
+    use crate::measure::{Environment, FilesystemRecord, MachineRecord, TargetRecord};
+
+    /// What is said of two rounds of two seconds, the second of them on such a machine.
+    fn said(machine: MachineRecord) -> Vec<(VerdictKind, String)> {
+        let calm = RoundRecord { held_s: 2.0, ..RoundRecord::default() };
+        let rounds = vec![calm.clone(), RoundRecord { machine, ..calm }];
+        let targets = vec![TargetRecord { rounds, ..TargetRecord::default() }];
+        let record = RunRecord { targets, ..RunRecord::default() };
+        super::machine(&record).into_iter().map(|v| (v.kind, v.message)).collect()
+    }
+
+    #[test]
+    fn what_the_machine_took_is_told_from_its_threshold_on() {
+        let stolen = |stolen_percent| MachineRecord { stolen_percent, ..MachineRecord::default() };
+        let throttled = |throttled_ms| MachineRecord { throttled_ms, ..MachineRecord::default() };
+        let swapped = |swapped_pages| MachineRecord { swapped_pages, ..MachineRecord::default() };
+        for below in [stolen(1.9), throttled(19.9), swapped(99)] {
+            assert_eq!(said(below), []);
+        }
+        let told = |kind, message: &str| [(kind, format!("{message}, in 1 of 2 rounds"))];
+        assert_eq!(
+            said(stolen(2.0)),
+            told(VerdictKind::Stolen, "the hypervisor gave up to 2 % of the CPU time to others")
+        );
+        assert_eq!(
+            said(throttled(20.0)),
+            told(
+                VerdictKind::Throttled,
+                "a limit on CPU time stopped loadgen and what it started for up to 1 % of the time"
+            )
+        );
+        assert_eq!(
+            said(swapped(100)),
+            told(VerdictKind::Swapped, "the machine swapped up to 100 pages of memory")
+        );
+    }
 
     fn on(filesystem: &str, in_memory: bool) -> RunRecord {
         let data = FilesystemRecord { filesystem: filesystem.to_owned(), in_memory };
