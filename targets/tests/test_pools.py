@@ -25,7 +25,7 @@ class Queue:
     """What became of each call: how many that came later were served earlier, and whose it was."""
 
     def __init__(self) -> None:
-        self.most_overtaken = 0
+        self.overtaken: list[int] = []
         self.calls_of: Counter[int] = Counter()
         self._served: list[int] = []
         self._came = 0
@@ -35,7 +35,7 @@ class Queue:
         came = self._came
         self._came += 1
         yield
-        self.most_overtaken = max(self.most_overtaken, len(self._served) - bisect(self._served, came))
+        self.overtaken.append(len(self._served) - bisect(self._served, came))
         insort(self._served, came)
         self.calls_of[user] += 1
 
@@ -44,8 +44,10 @@ class Queue:
         return self._came >= CALLS
 
     def assert_fair(self) -> None:
-        # Only those who have the other connections can be quicker, some of them a few times.
-        assert self.most_overtaken <= 5 * CONNECTIONS
+        # Only those who have the other connections can be quicker, some of them a few times; or many times
+        # where a call has its connection and is held up there, such as by a commit that waits for the disk.
+        long = [times for times in self.overtaken if times > 5 * CONNECTIONS]
+        assert len(long) <= CALLS / 100, f"{len(long)} calls were overtaken up to {max(long)} times"
         assert min(self.calls_of[user] for user in range(USERS)) >= CALLS / USERS / 2
 
 
