@@ -10,8 +10,7 @@ use std::time::Duration;
 
 use loadgen::cluster::Join;
 use loadgen::cluster::parts::{Answer, Blobs, Command, Hello, News, Report, Request, WorkerBus};
-use loadgen::engine::Finished;
-use loadgen::engine::Plan;
+use loadgen::engine::{Finished, Plan};
 use loadgen::measure::{Counts, Interval, Phase, Pulse, Snapshot};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::{JoinSet, block_in_place};

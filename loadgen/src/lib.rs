@@ -6,20 +6,27 @@
 //! Imports flow one way; `tests/library/layers.rs` keeps it so.
 //!
 //! ```text
-//! commands ──> cluster, lab, report ──> engine ──> scenario, measure
+//! commands ──> cli, report, experiment
+//!              experiment ──> cluster, lab ──> engine ──> scenario, measure
+//!              experiment, report ──> analysis ──> record ──> measure
 //! ```
 //!
 //! - [`scenario`]: TOML as written, to a validated model; every error points at its line.
-//! - [`measure`]: outcome, recorder, snapshot, summary, and the run record.
+//! - [`measure`]: what happened: outcome, recorder, snapshot, series, summary.
+//! - [`record`]: the documents that are saved and printed: plain data.
+//! - [`analysis`]: what measurements mean, pure: statistics, comparison, bottleneck, thresholds, verdicts, and
+//!   the search for a capacity.
 //! - [`engine`]: users, load models and transports; the only place that names Goose.
-//! - [`cluster`]: a manager and its workers; `bus.rs` is the only file that names Zenoh.
+//! - [`cluster`]: a manager and its workers; `cluster/bus` is the only place that names Zenoh.
 //! - [`lab`]: launches targets and backends, and watches what they use.
-//! - [`report`]: what a person or a program reads; reads `measure` only.
-//! - [`commands`]: one file for each subcommand.
+//! - [`experiment`]: what is measured, in which order, and what is recorded of it.
+//! - [`report`]: what a person or a program reads of a record.
+//! - [`commands`]: one file for each subcommand. [`cli`]: their arguments. [`failure`]: how they end.
+//! - [`text`]: numbers, lines and errors as people read them.
 //!
 //! # The life of a request
 //!
-//! 1. A *pacer* ([`engine::load`]), pure, says when a user sends its next request.
+//! 1. A load model ([`engine::load`]), pure, says when a user sends its next request.
 //! 2. A Goose user sends the step through a *transport* and reads the whole body.
 //! 3. The [`measure::Outcome`] goes into the shard of the [`measure::Recorder`] that belongs to the
 //!    thread it ran on: no channel, no contended lock.
@@ -27,11 +34,16 @@
 //! 5. Snapshots are merged in the process, or travel to the manager and are merged there.
 //! 6. Summary, comparison, reports: the same code for one process and for many.
 
+pub mod analysis;
 pub mod cli;
 pub mod cluster;
 pub mod commands;
 pub mod engine;
+pub mod experiment;
+pub mod failure;
 pub mod lab;
 pub mod measure;
+pub mod record;
 pub mod report;
 pub mod scenario;
+pub mod text;

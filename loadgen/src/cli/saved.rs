@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::Format;
+use crate::report::Format;
 
 /// The options of `report`.
 #[derive(Debug, Args)]

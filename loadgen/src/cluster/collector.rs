@@ -6,10 +6,8 @@ use std::ops::Range;
 use std::time::Duration;
 
 use super::messages::{News, Report};
-use crate::engine::Finished;
-use crate::measure::{
-    Connections, Counts, GrowingSeries, Phase, Pulse, RowsUsed, Series, Snapshot, Strain,
-};
+use crate::engine::{Finished, WorkerResults};
+use crate::measure::{Counts, GrowingSeries, Phase, Pulse, Series, Snapshot, Strain};
 
 /// The reports of one epoch.
 pub struct Collector {
@@ -48,29 +46,6 @@ pub enum Taken {
     OtherEpoch,
     /// It contradicts an earlier one, or is nobody's; a sentence about it.
     Refused(String),
-}
-
-/// What one worker gave.
-#[derive(Debug, Clone, PartialEq)]
-pub struct WorkerRound {
-    /// Its number.
-    pub worker: u32,
-    /// Requests that came to an end while the load was held.
-    pub requests: u64,
-    /// How many snapshots came of it.
-    pub snapshots: u32,
-    /// How long it held the load; of a worker that could not say, as far as its results go.
-    pub held: Duration,
-    /// The numbers of the snapshots that are missing, as far as it is known.
-    pub gaps: Vec<Range<u32>>,
-    /// The files of rows that ran out.
-    pub ran_out: Vec<String>,
-    /// The rows that its requests used; none of a worker that was lost.
-    pub rows: RowsUsed,
-    /// The connections that it opened, as far as it could say.
-    pub connections: Connections,
-    /// How hard pressed it was while there was load that counts.
-    pub strain: Strain,
 }
 
 impl Collector {
@@ -133,8 +108,8 @@ impl Collector {
     /// All results, and what each worker gave. `held` says how long the load was held in that many
     /// seconds from the end of the warm-up, for workers that could not.
     #[must_use]
-    pub fn into_results(self, held: impl Fn(u32) -> Duration) -> (Series, Vec<WorkerRound>) {
-        let workers = (0..).zip(self.workers).map(|(worker, c)| c.into_round(worker, &held));
+    pub fn into_results(self, held: impl Fn(u32) -> Duration) -> (Series, Vec<WorkerResults>) {
+        let workers = (0..).zip(self.workers).map(|(worker, c)| c.into_results(worker, &held));
         (self.series.into(), workers.collect())
     }
 }
@@ -181,7 +156,7 @@ impl Collected {
         Taken::Finished
     }
 
-    fn into_round(self, worker: u32, held: impl Fn(u32) -> Duration) -> WorkerRound {
+    fn into_results(self, worker: u32, held: impl Fn(u32) -> Duration) -> WorkerResults {
         let gaps = self.gaps();
         // One for each number of this type at most.
         let snapshots = self.numbers.len() as u32;
@@ -189,8 +164,8 @@ impl Collected {
         // Of a lost worker only its reports are known.
         let finished =
             finished.unwrap_or_else(|| Finished { held: held(seconds), ..Finished::default() });
-        let Finished { held, ran_out, rows, connections, .. } = finished;
-        WorkerRound { worker, requests, snapshots, held, gaps, ran_out, rows, connections, strain }
+        let of = WorkerResults { worker, requests, snapshots, ..WorkerResults::default() };
+        WorkerResults { gaps, finished, strain, ..of }
     }
 
     /// How many snapshots there are in all, once that is known.
@@ -296,7 +271,7 @@ mod tests {
         let mut collector = Collector::new(1, 2);
         (0..4).for_each(|number| drop(collector.take(sent(1, 0, number))));
         let (_, rounds) = collector.into_results(SECONDS);
-        assert_eq!((rounds[0].held, rounds[1].held), (SECONDS(4), SECONDS(0)));
+        assert_eq!((rounds[0].finished.held, rounds[1].finished.held), (SECONDS(4), SECONDS(0)));
     }
 
     #[test]
@@ -341,7 +316,7 @@ mod tests {
             prop_assert_eq!(new, rounds.iter().map(|r| r.snapshots as usize).sum::<usize>());
             let mut expected = Vec::new();
             for (round, (worker, total)) in rounds.into_iter().zip((0..).zip(&totals)) {
-                prop_assert_eq!(round.held, HELD);
+                prop_assert_eq!(round.finished.held, HELD);
                 let missing: Vec<u32> = round.gaps.into_iter().flatten().collect();
                 let (lost, came): (Vec<u32>, Vec<u32>) =
                     (0..*total).partition(|n| lost.contains(&(worker, *n)));

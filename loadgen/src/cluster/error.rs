@@ -6,7 +6,7 @@ use std::time::Duration;
 use miette::Diagnostic;
 use thiserror::Error;
 
-use super::course::LostWorker;
+use crate::engine::LostWorker;
 
 /// Why a cluster, or a worker of one, could not go on.
 #[derive(Debug, Error, Diagnostic)]

@@ -7,13 +7,13 @@ use tokio::task::JoinSet;
 
 use super::blobs::Digest;
 use super::bus::{Event, Events, ManagerBus};
-use super::course::{LostWorker, OnLoss};
+use super::course::OnLoss;
 use super::dispatch::Dispatched;
 use super::error::ClusterError;
 use super::messages::{Command, Hello};
 use super::process::Process;
-use super::round::{Round, RoundUnderWay, Seen};
-use crate::engine::{Orders, Plan, Share};
+use super::round::{RoundUnderWay, not_begun};
+use crate::engine::{Host, LostWorker, Orders, Plan, Results, Seen, Share};
 use crate::measure::GrowingSeries;
 
 /// How often processes are looked at while nothing else happens.
@@ -71,7 +71,7 @@ impl Cluster {
         plan: Plan,
         orders: impl Into<Orders>,
         show: impl FnMut(Seen<'_>, &mut GrowingSeries),
-    ) -> Result<Round, ClusterError> {
+    ) -> Result<Results, ClusterError> {
         self.epoch += 1;
         self.take_note();
         self.check_present()?;
@@ -79,7 +79,7 @@ impl Cluster {
         let digest = tokio::select! {
             digest = self.prepare(&plan) => digest?,
             // It may take minutes over a slow network.
-            () = orders.stop.cancelled() => return Ok(Round::not_begun(self)),
+            () = orders.stop.cancelled() => return Ok(not_begun(self, plan.scenario.load.users)),
         };
         let round_trips = self.measure_round_trips().await;
         self.check_present()?;
@@ -173,16 +173,16 @@ impl Cluster {
     /// The numbers of the workers that are there, and their hosts.
     #[must_use]
     pub fn roster(&self) -> Vec<(u32, Option<String>)> {
-        let host = |worker| self.host(worker).map(|(host, _)| host);
+        let host = |worker| self.host(worker).map(|host| host.name);
         self.present().into_iter().map(|worker| (worker, host(worker))).collect()
     }
 
     /// The name of the host that this worker runs on, and how many CPUs it may use there; `None` for
     /// workers that were started here.
     #[must_use]
-    pub fn host(&self, worker: u32) -> Option<(String, usize)> {
+    pub fn host(&self, worker: u32) -> Option<Host> {
         let hello = self.hellos.get(&worker).filter(|_| self.processes.is_empty())?;
-        Some((hello.host.clone(), hello.cpus))
+        Some(Host { name: hello.host.clone(), cpus: hello.cpus })
     }
 
     /// Gives a command to all workers at once, and gathers what became of it.

@@ -54,17 +54,14 @@ mod worker;
 
 pub use address::{advertised, only_here};
 pub use allowed::{Allowed, AllowedTarget};
-pub use collector::WorkerRound;
+pub use course::OnLoss;
 #[cfg(fuzzing)]
 pub use course::foreign::{split_foreign, take_foreign};
-pub use course::{LostWorker, OnLoss};
 pub use error::ClusterError;
 pub use gather::{Gathering, LocalWorkers, RemoteWorkers};
 pub use join::Join;
 pub use manager::Cluster;
 pub use messages::Hello;
-pub use round::{Round, Seen};
-pub use start::StartSkew;
 pub use worker::{Joined, Terms, join};
 
 /// What a worker says and hears, for the bench that plays many of them. No interface of the crate's: it

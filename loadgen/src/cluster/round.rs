@@ -1,21 +1,19 @@
 //! One round, from the common start to the last report.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
 use std::time::Duration;
 
 use tokio::task::JoinSet;
 use tokio::time::{Instant, MissedTickBehavior};
 
 use super::bus::Event;
-use super::collector::WorkerRound;
-use super::course::{Action, Course, Input, LostWorker, Results, Schedule};
+use super::course::{Action, Course, Input, Schedule};
 use super::error::ClusterError;
 use super::manager::{Cluster, TICK};
 use super::messages::{Command, News, Report};
-use super::start::{Acknowledged, StartSkew};
-use crate::engine::{Change, Orders, Plan};
-use crate::measure::{GrowingSeries, Series, Snapshot};
+use super::start::{Acknowledged, start_skew};
+use crate::engine::{Change, Orders, Plan, Results, Seen, StartSkew};
+use crate::measure::GrowingSeries;
 use crate::scenario::Load;
 
 /// From the command to the common start, besides the round trip of the farthest worker: far more than a
@@ -26,82 +24,15 @@ const COMMAND_LIMIT: Duration = Duration::from_secs(3);
 /// How long the end of a lost worker's process is waited for, to say how it ended.
 const AUTOPSY_LIMIT: Duration = Duration::from_millis(200);
 
-/// What came of a round.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Round {
-    /// What all workers measured.
-    pub series: Series,
-    /// What each worker gave, in the order of their numbers; lost ones gave less.
-    pub workers: Vec<WorkerRound>,
-    /// The workers that were not there to its end: those lost before the round, then those that were
-    /// lost in it, in the order in which they were.
-    pub lost: Vec<LostWorker>,
-    /// How the load was changed, in the order in which it was.
-    pub changes: Vec<Change>,
-    /// Sentences about reports that were not understood or contradicted others; none of those
-    /// is in the results.
-    pub refused: Vec<String>,
-    /// The round trip of each worker, shortly before the start.
-    pub round_trips: BTreeMap<u32, Duration>,
-    /// How far apart the moments were at which they had to start, at most.
-    pub start_skew: StartSkew,
-}
-
-impl Round {
-    /// One that was ended before it began.
-    pub(super) fn not_begun(cluster: &Cluster) -> Self {
-        let schedule = Schedule { measured: Duration::ZERO, end: None, drain: Duration::ZERO };
-        let (epoch, lost) = (cluster.epoch, cluster.lost());
-        let (workers, on_loss) = (cluster.size, cluster.on_loss);
-        let course = Course::new(epoch, workers, &cluster.absent, lost, schedule, on_loss);
-        let results = course.into_results(|_| Duration::ZERO);
-        let Results { series, workers, lost, refused } = results;
-        let (changes, round_trips) = (Vec::new(), BTreeMap::new());
-        let start_skew = StartSkew::default();
-        Self { series, workers, lost, changes, refused, round_trips, start_skew }
-    }
-
-    /// What is missing in the results, in a sentence: lost workers first, then [`Round::gaps`].
-    /// `None` where nothing is.
-    #[must_use]
-    pub fn missing(&self) -> Option<String> {
-        let lost = self.lost.iter().map(ToString::to_string);
-        let all: Vec<String> = lost.chain(self.gaps()).collect();
-        (!all.is_empty()).then(|| all.join("; "))
-    }
-
-    /// What did not arrive although nobody was lost: a sentence for each worker whose snapshots are
-    /// missing, and for each report that was refused.
-    #[must_use]
-    pub fn gaps(&self) -> Vec<String> {
-        let gaps = self.workers.iter().filter(|worker| !worker.gaps.is_empty()).map(|worker| {
-            let gaps: Vec<String> = worker.gaps.iter().map(numbers).collect();
-            format!("worker {}: snapshots did not arrive: {}", worker.worker, gaps.join(", "))
-        });
-        let refused = self.refused.iter().map(|reason| format!("a report was refused: {reason}"));
-        gaps.chain(refused).collect()
-    }
-}
-
-/// "4" or "4 to 7".
-fn numbers(gap: &Range<u32>) -> String {
-    match gap.end.saturating_sub(1) {
-        last if last <= gap.start => gap.start.to_string(),
-        last => format!("{} to {last}", gap.start),
-    }
-}
-
-/// What is seen of a round while it runs.
-#[derive(Debug)]
-pub enum Seen<'a> {
-    /// All make ready, and start at this moment.
-    Started(std::time::Instant),
-    /// Results of a worker, each once, as they arrive.
-    Snapshot(u32, &'a Snapshot),
-    /// A worker was lost.
-    Lost(&'a LostWorker),
-    /// Time has passed; some times a second.
-    Tick,
+/// One that was ended before it began.
+pub(super) fn not_begun(cluster: &Cluster, users: u32) -> Results {
+    let schedule = Schedule { measured: Duration::ZERO, end: None, drain: Duration::ZERO };
+    let (epoch, lost) = (cluster.epoch, cluster.lost());
+    let (workers, on_loss) = (cluster.size, cluster.on_loss);
+    let course = Course::new(epoch, workers, &cluster.absent, lost, schedule, on_loss);
+    let results = course.into_results(|_| Duration::ZERO);
+    let start_skew = Some(StartSkew::default());
+    Results { start_skew, ..cluster.told_of(results, users, &BTreeMap::new()) }
 }
 
 /// A round that has started.
@@ -168,12 +99,12 @@ impl<'a, F: FnMut(Seen<'_>, &mut GrowingSeries)> RoundUnderWay<'a, F> {
                 Err(error) => round.take(Input::Left(worker, error.to_string())),
             }
         }
-        round.start_skew = StartSkew::of(&acknowledged);
+        round.start_skew = start_skew(&acknowledged);
         round
     }
 
     /// Collects what workers report until all of them have finished or are lost.
-    pub(super) async fn collect(mut self, mut orders: Orders) -> Round {
+    pub(super) async fn collect(mut self, mut orders: Orders) -> Results {
         let stop = orders.stop.clone();
         let mut tick = tokio::time::interval(TICK);
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -212,9 +143,8 @@ impl<'a, F: FnMut(Seen<'_>, &mut GrowingSeries)> RoundUnderWay<'a, F> {
         }
         let load = &self.plan.scenario.load;
         let results = self.course.into_results(|seconds| held(load, seconds));
-        let Results { series, workers, lost, refused } = results;
-        let Self { changes, round_trips, start_skew, .. } = self;
-        Round { series, workers, lost, changes, refused, round_trips, start_skew }
+        let results = self.cluster.told_of(results, load.users, &self.round_trips);
+        Results { changes: self.changes, start_skew: Some(self.start_skew), ..results }
     }
 
     fn show(&mut self, seen: Seen<'_>) {
@@ -298,6 +228,21 @@ fn farthest(round_trips: &BTreeMap<u32, Duration>) -> Duration {
 }
 
 impl Cluster {
+    /// The same with what is known of each worker besides what it reported.
+    fn told_of(
+        &self,
+        mut results: Results,
+        users: u32,
+        round_trips: &BTreeMap<u32, Duration>,
+    ) -> Results {
+        for of in &mut results.workers {
+            of.host = self.host(of.worker);
+            of.users = self.share(of.worker).users(users);
+            of.round_trip = round_trips.get(&of.worker).copied();
+        }
+        results
+    }
+
     /// Tells all workers to start at the same moment.
     fn send_start(
         &self,
@@ -337,53 +282,4 @@ impl Cluster {
 fn held(load: &Load, seconds: u32) -> Duration {
     let held = Duration::from_secs(seconds.into()).saturating_sub(load.ramp_up);
     load.held().map_or(held, |most| held.min(most))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::measure::{Connections, Strain};
-
-    fn worker(worker: u32, gaps: &[Range<u32>]) -> WorkerRound {
-        WorkerRound {
-            worker,
-            requests: 9,
-            snapshots: 3,
-            held: Duration::from_secs(3),
-            gaps: gaps.to_vec(),
-            ran_out: Vec::new(),
-            rows: Default::default(),
-            connections: Connections::default(),
-            strain: Strain::default(),
-        }
-    }
-
-    #[test]
-    fn what_is_missing_is_told_with_the_worst_first() {
-        let whole = Round {
-            series: Series::default(),
-            workers: vec![worker(0, &[]), worker(1, &[])],
-            lost: Vec::new(),
-            changes: Vec::new(),
-            refused: Vec::new(),
-            round_trips: BTreeMap::new(),
-            start_skew: StartSkew::default(),
-        };
-        assert_eq!(whole.missing(), None);
-        let all = Round {
-            series: Series::default(),
-            workers: vec![worker(0, &[]), worker(1, &[1..2, 4..8])],
-            lost: vec![LostWorker { worker: 0, second: Some(2), why: "it ended".to_owned() }],
-            changes: Vec::new(),
-            refused: vec!["there is no worker 7".to_owned()],
-            round_trips: BTreeMap::new(),
-            start_skew: StartSkew::default(),
-        };
-        assert_eq!(
-            all.missing().unwrap(),
-            "worker 0 was lost in second 2: it ended; \
-             worker 1: snapshots did not arrive: 1, 4 to 7; \
-             a report was refused: there is no worker 7"
-        );
-    }
 }

@@ -15,22 +15,13 @@ use tokio::time::{Instant, sleep};
 use super::error::ClusterError;
 use super::manager::Cluster;
 use super::messages::Command;
+use crate::engine::StartSkew;
 
 /// How often each worker is pinged before a round, and the time from one ping to the next.
 const PINGS: u32 = 8;
 const SPACING: Duration = Duration::from_millis(10);
 /// How long a worker may take to answer a ping.
 const PING_LIMIT: Duration = Duration::from_secs(3);
-
-/// How far apart the moments were at which the workers of a round had to start, at most. How late a busy
-/// one then was is in its strain.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct StartSkew {
-    /// Whatever the paths between the manager and its workers are like.
-    pub any_path: Duration,
-    /// Where each of them takes as long in one direction as in the other.
-    pub symmetric: Duration,
-}
 
 /// A worker that has acknowledged the command to start.
 #[derive(Debug, Clone, Copy)]
@@ -51,16 +42,14 @@ impl Acknowledged {
     }
 }
 
-impl StartSkew {
-    /// The skew of workers that have acknowledged the start.
-    #[must_use]
-    pub fn of(workers: &[Acknowledged]) -> Self {
-        // What both the shortest round trip and the command itself have needed, the path needs.
-        let shortest = |worker: &Acknowledged| worker.round_trip.min(worker.took) / 2;
-        Self {
-            any_path: apart(workers.iter().map(|worker| worker.late(Duration::ZERO))),
-            symmetric: apart(workers.iter().map(|worker| worker.late(shortest(worker)))),
-        }
+/// How far apart workers start that have acknowledged the start.
+#[must_use]
+pub fn start_skew(workers: &[Acknowledged]) -> StartSkew {
+    // What both the shortest round trip and the command itself have needed, the path needs.
+    let shortest = |worker: &Acknowledged| worker.round_trip.min(worker.took) / 2;
+    StartSkew {
+        any_path: apart(workers.iter().map(|worker| worker.late(Duration::ZERO))),
+        symmetric: apart(workers.iter().map(|worker| worker.late(shortest(worker)))),
     }
 }
 
@@ -120,13 +109,13 @@ mod tests {
 
     #[test]
     fn a_far_worker_is_as_far_off_as_its_path_may_be_lopsided_and_no_more() {
-        let skew = StartSkew::of(&[worker(0, 0), worker(400, 400)]);
+        let skew = start_skew(&[worker(0, 0), worker(400, 400)]);
         assert_eq!(skew, StartSkew { any_path: ms(200), symmetric: ms(0) });
         // The command waited somewhere, or its acknowledgement did.
-        let skew = StartSkew::of(&[worker(2, 5), worker(400, 430)]);
+        let skew = start_skew(&[worker(2, 5), worker(400, 430)]);
         assert_eq!(skew, StartSkew { any_path: ms(231), symmetric: ms(30) });
-        assert_eq!(StartSkew::of(&[worker(400, 450)]), StartSkew::default(), "one is not apart");
-        assert_eq!(StartSkew::of(&[]), StartSkew::default());
+        assert_eq!(start_skew(&[worker(400, 450)]), StartSkew::default(), "one is not apart");
+        assert_eq!(start_skew(&[]), StartSkew::default());
     }
 
     proptest! {
@@ -145,7 +134,7 @@ mod tests {
             let starts: Vec<f64> =
                 paths.iter().map(|(a, b, there, _)| *there as f64 - (a + b) as f64 / 2.0).collect();
             let (least, most) = starts.iter().fold((f64::MAX, f64::MIN), |(l, m), s| (l.min(*s), m.max(*s)));
-            let skew = StartSkew::of(&acknowledged);
+            let skew = start_skew(&acknowledged);
             prop_assert!(skew.any_path.as_secs_f64() * 1e6 >= most - least - 1e-3);
             prop_assert!(skew.symmetric <= skew.any_path);
         }
@@ -163,7 +152,7 @@ mod tests {
                 .collect();
             let waited = || paths.iter().map(|(_, there, _)| *there);
             let apart = waited().max().unwrap_or(0) - waited().min().unwrap_or(0);
-            let symmetric = StartSkew::of(&acknowledged).symmetric;
+            let symmetric = start_skew(&acknowledged).symmetric;
             prop_assert!(symmetric + Duration::from_nanos(1) >= us(apart));
             prop_assert!(symmetric <= us(1_800));
         }

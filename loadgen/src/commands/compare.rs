@@ -4,10 +4,11 @@ use std::path::Path;
 
 use super::output::print;
 use super::saved::{Record, Saved};
-use super::{Exit, Failure};
-use crate::cli::{CompareArgs, Format};
-use crate::measure::{Comparable, RunsRecord};
-use crate::report::{compared, compared_csv, compared_markdown, json};
+use crate::analysis::Comparable;
+use crate::cli::CompareArgs;
+use crate::failure::{Exit, Failure};
+use crate::record::RunsRecord;
+use crate::report::Document;
 
 /// Reads the runs, prints what differs, and tells by its exit code whether one lost too much.
 pub fn run(args: &CompareArgs) -> Result<Exit, Failure> {
@@ -20,12 +21,7 @@ pub fn run(args: &CompareArgs) -> Result<Exit, Failure> {
         Some(limit) => record.judged(limit),
         None => record,
     };
-    print(&match args.format {
-        Format::Table => compared(&record),
-        Format::Json => json(&record).unwrap_or_default(),
-        Format::Csv => compared_csv(&record),
-        Format::Markdown => compared_markdown(&record),
-    })?;
+    print(&Document::Comparison(&record).render(args.format, None))?;
     exit(&record)
 }
 

@@ -4,8 +4,8 @@ use clap::{Command, CommandFactory};
 use clap_complete::{Shell, generate};
 
 use super::output::print;
-use super::{Exit, Failure};
 use crate::cli::{Cli, CompletionsArgs, ShellName};
+use crate::failure::{Exit, Failure};
 
 /// Prints the script for a shell.
 pub fn run(args: &CompletionsArgs) -> Result<Exit, Failure> {

@@ -1,8 +1,9 @@
 //! `loadgen ctl`: has a run that goes on do something.
 
-use super::run::control::{Wish, ask};
-use super::{Exit, Failure, output};
+use super::output;
 use crate::cli::{CtlArgs, CtlCommand};
+use crate::experiment::control::{Wish, ask};
+use crate::failure::{Exit, Failure};
 use crate::scenario::Amount;
 
 /// Asks the run for it, and prints what it did.

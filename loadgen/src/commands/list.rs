@@ -3,7 +3,8 @@
 use std::fmt::Write;
 
 use super::output::print;
-use super::{Exit, Failure, scenarios};
+use super::scenarios;
+use crate::failure::{Exit, Failure};
 use crate::lab::{Home, Manifest};
 use crate::scenario;
 

@@ -1,9 +1,9 @@
 //! `loadgen manager`: a run whose load comes from workers on other hosts.
 
-use super::run::{job::Job, measure};
-use super::{Exit, Failure};
+use super::run::run_with;
 use crate::cli::ManagerArgs;
 use crate::cluster::{RemoteWorkers, advertised};
+use crate::failure::{Exit, Failure};
 
 /// Waits for the workers, and measures what the command line asks for with them.
 pub fn run(args: ManagerArgs) -> Result<Exit, Failure> {
@@ -37,5 +37,5 @@ pub fn run(args: ManagerArgs) -> Result<Exit, Failure> {
         lease: args.lease,
         limit: args.wait,
     };
-    measure(&Job::resolve(args.run, Some(remote))?)
+    run_with(args.run, Some(remote))
 }

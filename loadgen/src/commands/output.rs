@@ -2,14 +2,19 @@
 
 use std::io::{self, Write};
 
-use super::shown_error::Shown;
-use super::{Exit, Failure};
-use crate::report::printable;
-pub use crate::report::say;
+use crate::failure::{Exit, Failure};
+pub use crate::text::say;
+use crate::text::{ShownError, printable};
+
+/// Says why a command ended on stderr, and gives what loadgen exits with.
+pub fn say_failure(failure: &Failure) -> Exit {
+    say_error(&failure.report);
+    failure.exit
+}
 
 /// Says an error on stderr, with its colours where there is a terminal.
-pub fn say_error(error: &miette::Report) {
-    let shown = Shown::new(error.as_ref());
+fn say_error(error: &miette::Report) {
+    let shown = ShownError::new(error.as_ref());
     let _ = writeln!(io::stderr(), "{shown}");
 }
 

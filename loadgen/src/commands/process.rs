@@ -11,25 +11,6 @@ pub fn call_process(name: &CStr) {
     let _ = name;
 }
 
-/// Raises the soft limit of open files to the hard one, as servers do, and tells it.
-pub fn raise_open_files() -> u64 {
-    use rustix::process::{Resource, getrlimit, setrlimit};
-    let mut limit = getrlimit(Resource::Nofile);
-    let soft = limit.current;
-    limit.current = limit.maximum;
-    let current = if setrlimit(Resource::Nofile, limit).is_ok() { limit.maximum } else { soft };
-    current.unwrap_or(u64::MAX)
-}
-
-/// How many connections from this machine to one server its ports allow; `None` where the system does
-/// not tell.
-pub fn local_ports() -> Option<u32> {
-    let range = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").ok()?;
-    let mut ends = range.split_ascii_whitespace().map(str::parse::<u32>);
-    let (first, last) = (ends.next()?.ok()?, ends.next()?.ok()?);
-    Some(last.saturating_sub(first) + 1)
-}
-
 /// Begins this program anew, in this process, with huge pages under its heap: what thousands of
 /// users keep there is more than a CPU's TLB covers with small ones. glibc (2.35 and newer) reads
 /// the wish before `main`, from the environment alone. Returns where that is done, or cannot be.

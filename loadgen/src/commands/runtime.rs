@@ -1,7 +1,7 @@
 //! The options of a runtime, made sense of.
 
-use super::{Exit, Failure};
 use crate::cli::{RuntimeArgs, RuntimeName};
+use crate::failure::{Exit, Failure};
 use crate::lab::Runtime;
 use crate::scenario::Limits;
 

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::run::folder::RECORDS;
-use super::{Exit, Failure};
-use crate::measure::{CAPACITY_SCHEMA, CapacityRecord, RunRecord, SCHEMA};
+use crate::experiment::folder::RECORDS;
+use crate::failure::{Exit, Failure};
+use crate::record::{CAPACITY_SCHEMA, CapacityRecord, RunRecord, SCHEMA};
 
 /// A record, and the folder that it is in.
 pub struct Saved {

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Exit, Failure};
+use crate::failure::{Exit, Failure};
 use crate::lab::Home;
 use crate::scenario::{self, Scenario, process_environment};
 

@@ -1,7 +1,7 @@
 //! `loadgen schema`: the JSON Schema of scenario files.
 
 use super::output::print;
-use super::{Exit, Failure};
+use crate::failure::{Exit, Failure};
 use crate::scenario::json_schema;
 
 /// Prints the schema.

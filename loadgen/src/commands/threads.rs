@@ -5,7 +5,7 @@ use std::thread::available_parallelism;
 
 use tokio::runtime::{Builder, Runtime};
 
-use super::{Exit, Failure};
+use crate::failure::{Exit, Failure};
 
 /// Of all connections that something has come over, so many are looked at before the system is asked
 /// again: with 5,000 users that keeps what is touched together in the caches, and the tasks that it

@@ -1,15 +1,7 @@
 //! The URLs of servers that run already.
 
-use super::{Exit, Failure};
-
-/// A server that runs already.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Server {
-    /// What it is called: its URL, unless it was given a name.
-    pub name: String,
-    /// Where it answers, without the slash at its end.
-    pub url: String,
-}
+use crate::experiment::job::Server;
+use crate::failure::{Exit, Failure};
 
 /// The servers that `option` names, each `URL` or `NAME=URL`; or what is wrong with one of them.
 pub fn servers(option: &str, words: &[String]) -> Result<Vec<Server>, Failure> {

@@ -9,11 +9,12 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use super::output::say;
-use super::process::{raise_open_files, use_huge_pages};
+use super::process::use_huge_pages;
 use super::threads::on_all_cpus;
-use super::{Exit, Failure};
 use crate::cli::WorkerArgs;
 use crate::cluster::{Allowed, AllowedTarget, ClusterError, Join, Joined, Terms, join};
+use crate::experiment::limits::raise_open_files;
+use crate::failure::{Exit, Failure};
 
 /// Between two attempts to find a manager.
 const PAUSE: Duration = Duration::from_secs(1);

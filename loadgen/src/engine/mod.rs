@@ -16,6 +16,7 @@
 //! are the measurement.
 
 mod alarm;
+mod alone;
 mod attack;
 mod chance;
 mod change;
@@ -26,6 +27,7 @@ mod gate;
 mod later;
 pub mod load;
 mod plan;
+mod results;
 mod senders;
 mod starts;
 mod supply;
@@ -36,10 +38,12 @@ mod user;
 mod verify;
 mod version;
 
+pub use alone::run_alone;
 pub use attack::{Attack, EngineError, Finished};
 pub use change::{Asked, Change, Orders, Refused};
 pub use dial::dial;
 pub use plan::{Plan, Share};
+pub use results::{Host, LostWorker, Results, Seen, StartSkew, WorkerResults};
 #[cfg(fuzzing)]
 pub use transport::read_foreign;
 pub use trial::{Came, Tried, try_steps};

@@ -7,11 +7,10 @@ use std::time::{Duration, Instant};
 use tokio::net::TcpStream;
 
 use super::error::LabError;
-use super::listener;
 use super::podman::Project;
 use super::postgres::Client;
-use super::redis;
 use super::service::{Service, ServiceSpec, ending};
+use super::{listener, redis};
 
 const PROBE_EVERY: Duration = Duration::from_millis(25);
 

@@ -4,15 +4,14 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::Lab;
 use super::error::LabError;
 use super::manifest::TargetSpec;
 use super::podman::Project;
-use super::postgres;
 use super::python::Python;
 use super::ready::{Probe, Starting};
 use super::runner::{Runner, Runtime, place};
 use super::service::{Service, ServiceSpec};
+use super::{Lab, postgres};
 use crate::scenario::{Backend, Limits};
 
 /// From the start of a target to its first good answer.

@@ -125,8 +125,8 @@ fn thread_number() -> usize {
 
 #[cfg(test)]
 mod tests {
+    use super::super::outcome::ErrorKind;
     use super::*;
-    use crate::measure::ErrorKind;
     use std::time::Duration;
 
     const MS: Duration = Duration::from_millis(1);

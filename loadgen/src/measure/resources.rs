@@ -86,15 +86,6 @@ impl ContainerRecord {
     }
 }
 
-/// The most that a container may have; `None` where that is not limited.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-pub struct LimitsRecord {
-    /// CPU time for each second: 1 is one core.
-    pub cpus: Option<f64>,
-    /// Memory.
-    pub memory_bytes: Option<u64>,
-}
-
 impl ResourceRecord {
     /// The same, held against the expected answers of its time.
     #[must_use]

@@ -19,9 +19,9 @@ pub enum Used {
 
 impl Used {
     /// Adds what another process used of the same file.
-    pub fn merge(&mut self, other: Self) {
+    pub fn merge(&mut self, other: &Self) {
         match (self, other) {
-            (Self::Number(here), Self::Number(there)) => *here = here.saturating_add(there),
+            (Self::Number(here), Self::Number(there)) => *here = here.saturating_add(*there),
             (Self::Bits(here), Self::Bits(there)) => {
                 here.resize(here.len().max(there.len()), 0);
                 here.iter_mut().zip(there).for_each(|(here, there)| *here |= there);
@@ -49,15 +49,6 @@ impl Used {
     }
 }
 
-/// How much of a file was used, as the record has it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RowsRecord {
-    /// Rows that were used at least once by what counts; those of the warm-up alone are not among them.
-    pub used: u64,
-    /// Rows of the file.
-    pub of: u64,
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -77,7 +68,7 @@ mod tests {
             rows in 0u64..600,
         ) {
             let mut all = Used::Bits(Vec::new());
-            parts.iter().for_each(|part| all.merge(bits(part)));
+            parts.iter().for_each(|part| all.merge(&bits(part)));
             let union: BTreeSet<u64> = parts.into_iter().flatten().filter(|row| *row < rows).collect();
             prop_assert_eq!(all.count(rows), union.len() as u64);
         }
@@ -86,8 +77,8 @@ mod tests {
     #[test]
     fn rows_of_one_process_each_are_added() {
         let mut all = Used::Number(3);
-        all.merge(Used::Number(4));
-        all.merge(Used::Bits(vec![u64::MAX]));
+        all.merge(&Used::Number(4));
+        all.merge(&Used::Bits(vec![u64::MAX]));
         assert_eq!((all.count(10), all.count(5)), (7, 5));
     }
 }

@@ -1,9 +1,8 @@
 //! What is wrong with a scenario, shown where it is wrong.
 
-use std::fmt;
-use std::io;
 use std::ops::Range;
 use std::path::PathBuf;
+use std::{fmt, io};
 
 use miette::{Diagnostic, LabeledSpan, NamedSource, SourceCode};
 use thiserror::Error;

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use crate::common::program::Project;
-use loadgen::report::is_obeyed;
+use loadgen::text::is_obeyed;
 
 const BAD: &str = "\u{1b}]0;t\u{7}\u{9b}31m\u{7f}\u{202e}\r\u{1b}[2J";
 

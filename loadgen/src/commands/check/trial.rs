@@ -5,14 +5,15 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 
 use super::shortened;
+use crate::commands::arguments::random_seed;
 use crate::commands::output::print;
-use crate::commands::run::random_seed;
+use crate::commands::scenarios;
 use crate::commands::threads::on_all_cpus;
 use crate::commands::url::base_url;
-use crate::commands::{Exit, Failure, scenarios};
 use crate::engine::{Plan, Share, Tried, try_steps};
-use crate::report::count;
+use crate::failure::{Exit, Failure};
 use crate::scenario::{Step, When};
+use crate::text::count;
 
 /// Sends each step of a scenario once to `url`, whatever came of those before it.
 pub fn run(name: &str, url: &str) -> Result<Exit, Failure> {

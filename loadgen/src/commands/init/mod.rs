@@ -9,8 +9,9 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use super::output::say;
-use super::{Exit, Failure, schema};
+use super::schema;
 use crate::cli::InitArgs;
+use crate::failure::{Exit, Failure};
 
 /// The schema's file; the first line of [`SCENARIO`] and of each in `scenarios/` names it.
 const SCHEMA: &str = "loadgen.schema.json";

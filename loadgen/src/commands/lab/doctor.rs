@@ -2,8 +2,8 @@
 
 use std::io;
 
-use crate::commands::Exit;
 use crate::commands::output::write_result;
+use crate::failure::Exit;
 use crate::lab::Home;
 use crate::lab::podman::doctor::{Finding, examine};
 

@@ -1,7 +1,8 @@
 //! What series keep, whatever the order in which it comes.
 
 use super::*;
-use crate::measure::{ErrorKind, SecondRecord};
+use crate::measure::outcome::ErrorKind;
+use crate::measure::seconds::SecondRecord;
 use proptest::prelude::*;
 use std::time::Duration;
 

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use maud::{Markup, html};
 
-use crate::measure::{Environment, RunRecord};
-use crate::report::format::{count, duration, precise};
+use crate::record::{Environment, RunRecord};
+use crate::text::{count, duration, precise};
 
 /// The load of each round.
 pub fn load(record: &RunRecord) -> Markup {

@@ -8,14 +8,16 @@ use super::about::{environment, repeat};
 use super::chart::{Chart, Charts, Line, Over, ms, short};
 use super::table::{Called, table};
 use super::{chooser, figures, header, page, sentences};
-use crate::measure::{CapacityRecord, CapacityTarget, CurvePoint};
-use crate::report::capacity::{conclusion, endings, figure, headline, warnings, what_passes};
-use crate::report::differences::differences;
-use crate::report::format::{milliseconds, precise, rate};
+use crate::record::{CapacityRecord, CapacityTarget, CurvePoint};
+use crate::report::words::capacity::{
+    conclusion, endings, figure, headline, warnings, what_passes,
+};
+use crate::report::words::differences::differences;
+use crate::text::{milliseconds, precise, rate};
 
 /// The page, from the record alone.
 #[must_use]
-pub fn capacity_html(record: &CapacityRecord) -> String {
+pub fn capacity(record: &CapacityRecord) -> String {
     let names = record.targets.iter().map(|target| target.name.clone()).collect();
     let mut charts = Charts { targets: names, charts: Vec::new() };
     let drawn = [

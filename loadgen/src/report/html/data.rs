@@ -2,9 +2,8 @@
 
 use super::chart::{Chart, Charts, Line, Over, ms, short};
 use super::time::{Axis, highest, mean};
-use crate::measure::{
-    Distribution, ResourceRecord, RoundRecord, RunRecord, SecondRecord, TargetRecord,
-};
+use crate::measure::{Distribution, ResourceRecord, SecondRecord};
+use crate::record::{RoundRecord, RunRecord, TargetRecord};
 
 /// How many values a page may have for each figure over time, and for each distribution: more make it
 /// slow to open, and large.

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use maud::{Markup, html};
 
 use super::table::{Called, table};
-use crate::measure::{RunRecord, TargetRecord};
-use crate::report::format::{count, half_width, rate};
+use crate::record::{RunRecord, TargetRecord};
+use crate::text::{count, half_width, rate};
 
 /// A row for each target and number of server workers, a column for each number of users: the rates
 /// with their intervals. Nothing where there is one number of each.

@@ -16,9 +16,9 @@ mod time;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-pub use self::capacity::capacity_html;
+pub use self::capacity::capacity;
 use self::chart::{Chart, Charts};
-pub use self::run::html;
+pub use self::run::run;
 
 const STYLE: &str = include_str!("../assets/report.css");
 const SCRIPT: &str = include_str!("../assets/report.js");

@@ -3,9 +3,10 @@
 use maud::{Markup, html};
 
 use super::table::{Called, table};
-use crate::measure::{Placing, RunRecord, Summary, TargetRecord};
-use crate::report::format::{count, half_width, megabytes, milliseconds, rate};
-use crate::report::ranked::{parentheses, placed, ranked};
+use crate::measure::Summary;
+use crate::record::{Placing, RunRecord, TargetRecord};
+use crate::report::words::ranked::{parentheses, placed, ranked};
+use crate::text::{count, half_width, megabytes, milliseconds, rate};
 
 /// All targets, best first, each with the interval of its rate, drawn and in figures.
 pub fn ranking(record: &RunRecord) -> Markup {

@@ -8,21 +8,21 @@ use super::about::{environment, load, repeat};
 use super::data::Drawing;
 use super::ranking::{efficiency, percentiles, ranking};
 use super::{chooser, figures, header, matrix, page, sentences};
-use crate::measure::{RunRecord, TargetRecord};
-use crate::report::bottlenecks::bottlenecks;
-use crate::report::conclusion::conclusion;
-use crate::report::containers::containers;
-use crate::report::differences::differences;
-use crate::report::headline::headline;
-use crate::report::proofs::proofs;
-use crate::report::ranked::{ranked, servers};
-use crate::report::rows::rows;
-use crate::report::thresholds::judged;
-use crate::report::warnings::{Warning, warnings};
+use crate::record::{RunRecord, TargetRecord};
+use crate::report::words::bottlenecks::bottlenecks;
+use crate::report::words::conclusion::conclusion;
+use crate::report::words::containers::containers;
+use crate::report::words::differences::differences;
+use crate::report::words::headline::headline;
+use crate::report::words::proofs::proofs;
+use crate::report::words::ranked::{ranked, servers};
+use crate::report::words::rows::rows;
+use crate::report::words::thresholds::judged;
+use crate::report::words::warnings::{Warning, warnings};
 
 /// The page, from the record alone.
 #[must_use]
-pub fn html(record: &RunRecord) -> String {
+pub fn run(record: &RunRecord) -> String {
     let targets: Vec<&TargetRecord> =
         ranked(record).into_iter().map(|(target, _)| target).collect();
     let mut drawing = Drawing::new(record, targets.clone());

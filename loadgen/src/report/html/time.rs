@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::measure::{RoundRecord, RunRecord};
+use crate::record::{RoundRecord, RunRecord};
 
 /// Where each second of each round is. A place stands for so many seconds that there are not too many.
 pub struct Axis {

@@ -5,7 +5,7 @@ use std::env;
 use ratatui::buffer::{Buffer, Cell};
 use ratatui::style::Color;
 
-use crate::report::printable::is_obeyed;
+use crate::text::is_obeyed;
 
 /// What there may be on the screen. Colour never tells anything alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -13,7 +13,7 @@ use super::seconds::Second;
 use super::view::{Round, View};
 use super::workers::{Row, State};
 use crate::measure::Phase;
-use crate::report::format::{count, duration, milliseconds};
+use crate::text::{count, duration, milliseconds};
 
 /// The columns that a worker takes.
 const WORKER: u16 = 38;

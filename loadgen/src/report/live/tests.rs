@@ -12,7 +12,7 @@ use super::look::Look;
 use super::seconds::Second;
 use super::{Forecast, View};
 use crate::measure::{Counts, ErrorKind, Interval, Phase, Snapshot, Timeline};
-use crate::report::printable::is_obeyed;
+use crate::text::is_obeyed;
 
 const COLOURS: Look = Look { colour: true, unicode: true };
 

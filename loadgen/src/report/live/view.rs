@@ -7,7 +7,7 @@ use super::forecast::Forecast;
 use super::seconds::Second;
 use super::workers::Workers;
 use crate::measure::{ErrorKind, Phase, Snapshot, Timeline};
-use crate::report::format::{count, milliseconds, rate};
+use crate::text::{count, milliseconds, rate};
 
 /// As many seconds as a wide screen has columns in a chart.
 const SECONDS: usize = 200;

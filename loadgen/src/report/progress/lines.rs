@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use crate::measure::Phase;
-use crate::report::format::{count, duration};
 use crate::report::live::View;
+use crate::text::{count, duration};
 
 /// Between two lines of a round.
 const EVERY: Duration = Duration::from_secs(5);

@@ -10,10 +10,9 @@ use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
 use self::lines::Pace;
-use super::format::duration;
 use super::live::{self, Forecast, Screen, Seconds, View};
-use super::printable::say;
 use crate::measure::{GrowingSeries, Snapshot, Timeline};
+use crate::text::{duration, say};
 
 /// Says something, from wherever.
 type Teller = Arc<dyn Fn(&str) + Send + Sync>;

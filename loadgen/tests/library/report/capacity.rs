@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use loadgen::measure::{
+use super::shown::capacity;
+use loadgen::analysis::{Tried, compare_capacities, curve, knee};
+use loadgen::measure::{Counts, ResourceRecord, Summary};
+use loadgen::record::{
     Bottleneck, Bound, CAPACITY_SCHEMA, Capacity, CapacityRecord, CapacityRound, CapacityTarget,
-    Counts, Environment, ResourceRecord, SearchRecord, SentRecord, ServerRecord, Summary,
-    TrialRecord, Tried, compare_capacities, curve, knee,
+    Environment, SearchRecord, SentRecord, ServerRecord, TrialRecord,
 };
-use loadgen::report::capacity;
 
 pub fn record(runtime: &str, targets: Vec<CapacityTarget>) -> CapacityRecord {
     CapacityRecord {

@@ -1,9 +1,10 @@
 //! Saved runs held against each other, made from records built by hand.
 
-use loadgen::measure::{
-    Bound, CapacityTarget, Comparable, Degraded, RunRecord, RunsRecord, Verdict, VerdictKind,
+use super::shown::{compared, compared_csv, compared_markdown};
+use loadgen::analysis::Comparable;
+use loadgen::record::{
+    Bound, CapacityTarget, Degraded, RunRecord, RunsRecord, Verdict, VerdictKind,
 };
-use loadgen::report::{compared, compared_csv, compared_markdown};
 
 use super::capacity::{record as search, target as searched};
 use super::records::{record, target};

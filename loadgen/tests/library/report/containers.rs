@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::records::*;
-use loadgen::measure::LimitsRecord;
-use loadgen::report::terminal;
+use super::shown::terminal;
+use loadgen::record::LimitsRecord;
 
 #[test]
 fn what_ran_in_containers() {

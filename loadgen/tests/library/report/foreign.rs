@@ -5,11 +5,12 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use loadgen::measure::{
-    Calibration, CapacityRecord, Degraded, ErrorKind, LimitsRecord, LossRecord, NoiseFloor,
-    RowsRecord, RunRecord, StageRecord, StoppedEarly, Verdict, VerdictKind, WorkerRecord,
+use loadgen::measure::ErrorKind;
+use loadgen::record::{
+    Calibration, CapacityRecord, Degraded, LimitsRecord, LossRecord, NoiseFloor, RowsRecord,
+    RunRecord, StageRecord, StoppedEarly, Verdict, VerdictKind, WorkerRecord,
 };
-use loadgen::report::is_obeyed;
+use loadgen::text::is_obeyed;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -115,7 +116,7 @@ fn full() -> RunRecord {
         message: String::new(),
         advice: String::new(),
     }];
-    record.thresholds = vec![loadgen::measure::ThresholdRecord {
+    record.thresholds = vec![loadgen::record::ThresholdRecord {
         target: "sanic".to_owned(),
         threshold: "p99 < 1ms".to_owned(),
         measured: Some(2_000.0),

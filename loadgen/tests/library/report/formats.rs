@@ -1,6 +1,6 @@
 //! CSV and Markdown, made from records built by hand.
 
-use loadgen::report::{capacity_csv, capacity_markdown, csv, markdown};
+use super::shown::{capacity_csv, capacity_markdown, csv, markdown};
 
 use super::capacity::of_two;
 use super::records::{four, record, summary, target, threshold};

@@ -4,11 +4,9 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use loadgen::measure::{
-    Latencies, ResourceSamples, RunRecord, SecondRecord, StepSeconds, TargetRecord, Verdict,
-    VerdictKind,
-};
-use loadgen::report::{capacity_html, html};
+use super::shown::{capacity_html, html};
+use loadgen::measure::{Latencies, ResourceSamples, SecondRecord, StepSeconds};
+use loadgen::record::{RunRecord, TargetRecord, Verdict, VerdictKind};
 use serde_json::Value;
 
 use super::capacity::of_two;

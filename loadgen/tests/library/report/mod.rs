@@ -8,3 +8,4 @@ mod formats;
 mod html;
 mod records;
 mod run;
+mod shown;

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use loadgen::measure::{
-    BodySizes, Claimed, Environment, FailedBy, Latencies, LatencyOverRounds, LatencySummary,
-    LoadRecord, ProofRecord, ResourceRecord, RoundRecord, RunRecord, SCHEMA, SentRecord,
-    ServerRecord, Summary, TargetRecord, ThresholdRecord, compare,
+use loadgen::analysis::compare;
+use loadgen::measure::{BodySizes, Latencies, LatencySummary, ResourceRecord, Summary};
+use loadgen::record::{
+    Claimed, Environment, FailedBy, LatencyOverRounds, LoadRecord, ProofRecord, RoundRecord,
+    RunRecord, SCHEMA, SentRecord, ServerRecord, TargetRecord, ThresholdRecord,
 };
 
 /// A record of these targets, compared, of as many rounds as the first has.

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::records::*;
-use loadgen::measure::{
-    Bottleneck, Calibration, Cell, ChangeRecord, Comparison, Degraded, LatencySummary, LossRecord,
-    NoiseFloor, OverRounds, RunRecord, StoppedEarly, TargetRecord, Verdict, VerdictKind,
-    WorkerRecord,
+use super::shown::terminal;
+use loadgen::analysis::Cell;
+use loadgen::measure::LatencySummary;
+use loadgen::record::{
+    Bottleneck, Calibration, ChangeRecord, Comparison, Degraded, LossRecord, NoiseFloor,
+    OverRounds, RunRecord, StoppedEarly, TargetRecord, Verdict, VerdictKind, WorkerRecord,
 };
-use loadgen::report::terminal;
 
 fn shown(record: &RunRecord) -> String {
     terminal(record, Path::new("runs/2026-11-21T08-30-00Z-insert_batch"))

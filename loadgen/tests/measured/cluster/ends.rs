@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use loadgen::cluster::Seen;
+use loadgen::engine::Seen;
 use tokio_util::sync::CancellationToken;
 
 use super::support::*;

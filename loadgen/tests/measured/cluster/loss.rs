@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use loadgen::cluster::{Cluster, ClusterError, LocalWorkers, OnLoss, Round, Seen};
+use loadgen::cluster::{Cluster, ClusterError, LocalWorkers, OnLoss};
+use loadgen::engine::{Results, Seen};
 use loadgen::measure::GrowingSeries;
 use loadgen::scenario::Until;
 use rustix::process::Signal;
@@ -11,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use super::support::*;
 
 /// Runs a round, sends `how` to a worker in the middle of it, and gives how long it took to see.
-async fn lose_a_worker(how: Signal) -> (Duration, Round, ClusterError, u64) {
+async fn lose_a_worker(how: Signal) -> (Duration, Results, ClusterError, u64) {
     let server = Server::start(Duration::from_millis(5)).await;
     let mut cluster = cluster(3).await;
     let pids = cluster.pids();
@@ -32,7 +33,7 @@ async fn lose_a_worker(how: Signal) -> (Duration, Round, ClusterError, u64) {
     (took, round, error, server.count())
 }
 
-fn check_loss(took: Duration, round: &Round, error: &ClusterError, count: u64) {
+fn check_loss(took: Duration, round: &Results, error: &ClusterError, count: u64) {
     assert!(took < Duration::from_secs(4), "{took:?}");
     let lost = &round.lost[0];
     assert_eq!((round.lost.len(), lost.worker), (1, 1), "{:?}", round.lost);
@@ -40,10 +41,10 @@ fn check_loss(took: Duration, round: &Round, error: &ClusterError, count: u64) {
     assert!(matches!(error, ClusterError::Lost(lost) if lost.worker == 1), "{error}");
     // What it had reported is kept, and the others' results are whole.
     assert_eq!((round.workers[1].snapshots, round.workers[1].gaps.len()), (2, 0));
-    assert_eq!(round.workers[1].held, Duration::from_secs(2));
+    assert_eq!(round.workers[1].finished.held, Duration::from_secs(2));
     for other in [0, 2] {
         assert_eq!(round.workers[other].gaps, []);
-        assert!(round.workers[other].held > Duration::from_secs(2));
+        assert!(round.workers[other].finished.held > Duration::from_secs(2));
     }
     let (ended, cancelled) = requests(round);
     assert!(ended > 500 && ended + cancelled <= count, "{ended} + {cancelled}, {count}");
@@ -99,7 +100,7 @@ async fn go_on(
     url: &str,
     length: u64,
     harm: impl FnOnce() + Send + 'static,
-) -> (Option<Duration>, Round) {
+) -> (Option<Duration>, Results) {
     let harming = tokio::spawn(async move {
         tokio::time::sleep(Duration::from_millis(2_500)).await;
         harm();
@@ -129,7 +130,7 @@ async fn others_go_on_with_their_own_shares_for_as_long_as_one_is_left() {
     assert!(took.unwrap() < Duration::from_secs(1), "{took:?}");
     let why = "its process ended (signal: 9 (SIGKILL))";
     assert_eq!(first.missing(), Some(format!("worker 1 was lost in second 2: {why}")));
-    let held = first.workers.iter().map(|worker| worker.held.as_secs());
+    let held = first.workers.iter().map(|worker| worker.finished.held.as_secs());
     assert_eq!(held.collect::<Vec<_>>(), [4, 2, 4], "what was complete is kept");
     assert_eq!(first.gaps(), Vec::<String>::new());
     // 30 iterations each: nobody takes over those of the one that is gone.
@@ -192,8 +193,12 @@ async fn a_worker_that_wakes_up_after_it_was_given_up_ends_its_load() {
     let why = "it no longer answers, though its process is there";
     assert_eq!(round.lost.len(), 1, "{:?}", round.lost);
     assert_eq!((round.lost[0].worker, round.lost[0].why.as_str()), (0, why));
-    assert_eq!(round.workers[0].held, Duration::from_secs(2), "what it sent later is not taken");
-    assert_eq!(round.workers[1].held, Duration::from_secs(10));
+    assert_eq!(
+        round.workers[0].finished.held,
+        Duration::from_secs(2),
+        "what it sent later is not taken"
+    );
+    assert_eq!(round.workers[1].finished.held, Duration::from_secs(10));
     cluster.quit().await;
     until_ended(&[other], Duration::from_secs(3)).await;
 }

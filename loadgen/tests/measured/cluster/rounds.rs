@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use loadgen::cluster::Seen;
+use loadgen::engine::Seen;
 use loadgen::measure::GrowingSeries;
 use loadgen::scenario::{Arrivals, Model, Open, Until};
 use tokio_util::sync::CancellationToken;
@@ -64,7 +64,7 @@ async fn every_request_of_a_timed_round_is_counted_once_and_seen_as_it_comes() {
     assert!(ended > 100, "{ended}");
     assert_eq!(ended + cancelled, server.count());
     for worker in &round.workers {
-        assert_eq!(worker.held, Duration::from_secs(3));
+        assert_eq!(worker.finished.held, Duration::from_secs(3));
         let mut numbers: Vec<u32> =
             seen.iter().filter(|(w, _)| *w == worker.worker).map(|(_, n)| *n).collect();
         numbers.sort_unstable();
@@ -97,7 +97,10 @@ async fn a_stop_keeps_what_there_is_and_the_next_round_runs() {
     // A request that was cut may or may not have reached the server.
     assert!(ended > 100 && ended <= count && count <= ended + cancelled);
     for worker in &first.workers {
-        assert!(worker.held > Duration::from_secs(1) && worker.held < Duration::from_secs(3));
+        assert!(
+            worker.finished.held > Duration::from_secs(1)
+                && worker.finished.held < Duration::from_secs(3)
+        );
     }
     // Nothing of the stopped round disturbs the next.
     let before = server.count();

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use loadgen::cluster::{Cluster, LocalWorkers, Round};
-use loadgen::engine::Plan;
+use loadgen::cluster::{Cluster, LocalWorkers};
+use loadgen::engine::{Plan, Results};
 use loadgen::measure::Phase;
 use loadgen::scenario::Until;
 use tokio_util::sync::CancellationToken;
@@ -67,7 +67,7 @@ pub async fn cluster(count: u32) -> Cluster {
     Cluster::start(&workers, |_| {}).await.unwrap()
 }
 
-pub async fn round(cluster: &mut Cluster, plan: &Plan) -> Round {
+pub async fn round(cluster: &mut Cluster, plan: &Plan) -> Results {
     let stop = CancellationToken::new();
     let result =
         tokio::time::timeout(Duration::from_secs(30), cluster.round(plan.clone(), stop, |_, _| {}));
@@ -75,7 +75,7 @@ pub async fn round(cluster: &mut Cluster, plan: &Plan) -> Round {
 }
 
 /// Answered and failed requests, and cancelled ones.
-pub fn requests(round: &Round) -> (u64, u64) {
+pub fn requests(round: &Results) -> (u64, u64) {
     let phases = [Phase::Warmup, Phase::RampUp, Phase::Hold, Phase::Tail];
     let steps = phases.iter().flat_map(|phase| round.series.phase(*phase));
     steps.fold((0, 0), |(ended, cancelled), counts| {

@@ -1,5 +1,6 @@
 //! Reports that decode, with the most absurd that can stand in them.
 
+use crate::engine::Results;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -71,7 +72,7 @@ fn report() -> impl Strategy<Value = Report> {
     (epoch, small(), news()).prop_map(|(epoch, worker, news)| Report { epoch, worker, news })
 }
 
-fn take(reports: &[Report]) -> Round {
+fn take(reports: &[Report]) -> Results {
     let messages: Vec<_> = reports.iter().map(|report| encode(report).unwrap()).collect();
     take_foreign(messages.iter().map(Vec::as_slice))
 }
@@ -151,7 +152,7 @@ proptest! {
         // No worker's account reaches beyond the round, so that sums of them can't either.
         let most = Duration::from_secs(10) + ms(250) * 12;
         for worker in &round.workers {
-            prop_assert!(worker.held <= most + Duration::from_secs(1), "{:?}", worker.held);
+            prop_assert!(worker.finished.held <= most + Duration::from_secs(1), "{:?}", worker.finished.held);
         }
         prop_assert!(round.series.seconds().all(|it| u64::from(it.all.second) <= most.as_secs()));
     }

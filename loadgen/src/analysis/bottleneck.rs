@@ -1,0 +1,253 @@
+//! Who kept the rate from being higher: the first question to ask of a measured rate.
+//!
+//! A party is at its limit when it wanted a CPU all the time, whether it had one or waited for it:
+//! so one that is starved by others is found as well as one that has too much to do. The method is
+//! the U and the S, utilisation and saturation, of Gregg's USE (*Thinking Methodically about
+//! Performance*, CACM 56(2), 2013), taken from the scheduler's own accounts.
+
+use crate::measure::ResourceRecord;
+use crate::record::{Bottleneck, Environment, RoundRecord};
+
+/// From this share of the time on, in %, a party is at its limit.
+const LIMIT_PERCENT: f64 = 90.0;
+
+/// From this share of the periods on, in %, in which its limit stopped a container, it is at its limit.
+const THROTTLED_PERCENT: f64 = 50.0;
+
+/// From this share of the time on, in %, for which it waited for a CPU, a backend is starved. It is
+/// less than all of the time, since one that is asked in bursts has nothing to do between them.
+const STARVED_PERCENT: f64 = 50.0;
+
+impl Bottleneck {
+    /// The bottleneck of a round that was measured in this environment; `can_send` is the rate
+    /// that the generator was found able to send, in requests/s. `None` where the server is not
+    /// the lab's, so that nobody knows what it did, or where nothing was observed or answered.
+    ///
+    /// A target at its limit is the bottleneck even where others are at theirs too: it could not
+    /// have done more.
+    #[must_use]
+    pub fn of(
+        round: &RoundRecord,
+        environment: &Environment,
+        can_send: Option<f64>,
+    ) -> Option<Self> {
+        let party = |service: &str| Party::find(service, round, environment);
+        let generator = party("generator")?;
+        let target = party("target");
+        let near = |can_send: f64| round.total.rate_per_s * 100.0 >= LIMIT_PERCENT * can_send;
+        if target.as_ref().is_some_and(Party::is_at_limit) {
+            return Some(Self::Target);
+        }
+        // Its threads share what there is to do, so that one of them may be busy alone.
+        if generator.wants_all_cpus() || can_send.is_some_and(near) {
+            return Some(Self::Generator);
+        }
+        let link = round.machine.fullest_link.as_ref();
+        if link.is_some_and(|link| link.busy_percent >= LIMIT_PERCENT) {
+            return Some(Self::Network);
+        }
+        target.as_ref()?;
+        let backends =
+            round.resources.keys().filter(|name| !["generator", "target"].contains(&name.as_str()));
+        let short = |name: &&String| {
+            party(name).is_some_and(|party| party.is_at_limit() || party.is_starved())
+        };
+        let wanted = |name: &String| party(name).map_or(0.0, |party| party.wanted_percent());
+        let most = backends.filter(short).max_by(|a, b| wanted(a).total_cmp(&wanted(b)));
+        // Who answers nobody would not answer more users either.
+        let answers = round.total.requests > round.total.errors;
+        most.map(|name| Self::Backend(name.clone())).or(answers.then_some(Self::Nobody))
+    }
+
+    /// The bottleneck of most of these rounds; of two that are as frequent, the one that spoils
+    /// more.
+    #[must_use]
+    pub fn of_most(rounds: &[RoundRecord]) -> Option<Self> {
+        let known = || rounds.iter().filter_map(|round| round.bottleneck.as_ref());
+        known().max_by_key(|one| (known().filter(|other| other == one).count(), *one)).cloned()
+    }
+}
+
+/// One part of a test, and the CPUs that it may use.
+struct Party<'a> {
+    used: &'a ResourceRecord,
+    cpus: usize,
+    /// How busy these were, with whatever, in %; `None` where that is not known.
+    busy_percent: Option<f64>,
+}
+
+impl<'a> Party<'a> {
+    fn find(service: &str, round: &'a RoundRecord, environment: &Environment) -> Option<Self> {
+        let used = round.resources.get(service)?;
+        let part = if ["generator", "target"].contains(&service) { service } else { "backends" };
+        let own = environment.cpus.get(part).filter(|cpus| !cpus.is_empty());
+        let busy: Vec<f64> = match own {
+            Some(own) => {
+                own.iter().filter_map(|n| round.cpus_busy_percent.get(n).copied()).collect()
+            }
+            None => round.cpus_busy_percent.values().copied().collect(),
+        };
+        Some(Self {
+            used,
+            cpus: own.map_or(environment.cores, Vec::len).max(1),
+            busy_percent: (!busy.is_empty()).then(|| busy.iter().sum::<f64>() / busy.len() as f64),
+        })
+    }
+
+    /// Whether one of its threads, or all of them together, could not have done more, or were not
+    /// allowed to.
+    fn is_at_limit(&self) -> bool {
+        let container = self.used.container.as_ref();
+        container.is_some_and(|it| it.throttled_periods_percent >= THROTTLED_PERCENT)
+            || self.used.busiest_thread_percent.is_some_and(|percent| percent >= LIMIT_PERCENT)
+            || self.wants_all_cpus()
+    }
+
+    /// The time for which its threads ran or waited for a CPU, summed.
+    fn wanted_percent(&self) -> f64 {
+        self.used.cpu_percent + self.used.cpu_wait_percent
+    }
+
+    /// Whether one of its threads waited for a CPU for most of the time.
+    fn is_starved(&self) -> bool {
+        self.used.longest_wait_percent.is_some_and(|percent| percent >= STARVED_PERCENT)
+    }
+
+    /// Whether it wanted all of its CPUs, and these had no time left. Threads that wait at the same
+    /// time count each, so wanting alone would not tell.
+    fn wants_all_cpus(&self) -> bool {
+        self.wanted_percent() >= LIMIT_PERCENT * self.cpus as f64
+            && self.busy_percent.is_none_or(|busy| busy >= LIMIT_PERCENT)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::measure::{LinkRecord, Summary};
+
+    /// Two CPUs, the target on the second.
+    fn environment() -> Environment {
+        let cpus = [("generator", vec![0]), ("backends", vec![0]), ("target", vec![1])];
+        let cpus = cpus.into_iter().map(|(part, cpus)| (part.to_owned(), cpus)).collect();
+        Environment { cores: 2, cpus, ..Environment::default() }
+    }
+
+    /// A round in which each service ran, and waited, for so many % of the time, in one thread.
+    fn round(busy: [f64; 2], services: &[(&str, f64, f64)]) -> RoundRecord {
+        let resources = services.iter().map(|(name, ran, waited)| {
+            let used = ResourceRecord {
+                cpu_percent: *ran,
+                cpu_wait_percent: *waited,
+                busiest_thread_percent: Some(ran + waited),
+                longest_wait_percent: Some(*waited),
+                ..ResourceRecord::default()
+            };
+            ((*name).to_owned(), used)
+        });
+        RoundRecord {
+            total: Summary { requests: 1, ..Summary::default() },
+            resources: resources.collect(),
+            cpus_busy_percent: BTreeMap::from([(0, busy[0]), (1, busy[1])]),
+            ..RoundRecord::default()
+        }
+    }
+
+    fn found(busy: [f64; 2], services: &[(&str, f64, f64)]) -> Option<Bottleneck> {
+        Bottleneck::of(&round(busy, services), &environment(), None)
+    }
+
+    #[test]
+    fn a_busy_target_is_what_should_be() {
+        let services = [("generator", 20.0, 5.0), ("redis", 25.0, 5.0), ("target", 98.0, 1.0)];
+        assert_eq!(found([45.0, 99.0], &services), Some(Bottleneck::Target));
+        // Also where the generator had no time left.
+        let services = [("generator", 90.0, 9.0), ("target", 98.0, 1.0)];
+        assert_eq!(found([100.0, 99.0], &services), Some(Bottleneck::Target));
+    }
+
+    #[test]
+    fn who_answers_nothing_and_does_nothing_is_not_said_to_be_held_up_by_nobody() {
+        let services = [("generator", 2.0, 0.0), ("target", 0.0, 0.0)];
+        let idle = round([3.0, 1.0], &services);
+        let silent = RoundRecord { total: Summary::default(), ..idle.clone() };
+        let of = |round| Bottleneck::of(round, &environment(), None);
+        assert_eq!((of(&idle), of(&silent)), (Some(Bottleneck::Nobody), None));
+    }
+
+    #[test]
+    fn a_starved_generator_ran_little_and_waited_long() {
+        let services = [("generator", 2.0, 97.0), ("target", 10.0, 1.0)];
+        assert_eq!(found([100.0, 11.0], &services), Some(Bottleneck::Generator));
+    }
+
+    #[test]
+    fn many_threads_that_wait_for_each_other_are_no_limit_while_their_cpu_has_time() {
+        let services = [("generator", 30.0, 80.0), ("target", 60.0, 1.0)];
+        assert_eq!(found([40.0, 61.0], &services), Some(Bottleneck::Nobody));
+    }
+
+    #[test]
+    fn a_starved_backend_is_found_beside_one_that_is_idle() {
+        let services = [
+            ("generator", 5.0, 20.0),
+            ("postgres", 0.0, 0.0),
+            ("redis", 3.0, 62.0),
+            ("target", 49.0, 1.0),
+        ];
+        let redis = Some(Bottleneck::Backend("redis".to_owned()));
+        assert_eq!(found([100.0, 50.0], &services), redis);
+        // One that runs all the time has too much to do.
+        let services = [("generator", 5.0, 20.0), ("redis", 93.0, 1.0), ("target", 49.0, 1.0)];
+        assert_eq!(found([100.0, 50.0], &services), redis);
+    }
+
+    #[test]
+    fn a_rate_near_all_that_the_generator_can_send_is_its_own() {
+        let mut round = round([50.0, 50.0], &[("generator", 50.0, 1.0), ("target", 50.0, 1.0)]);
+        round.total.rate_per_s = 950.0;
+        let of = |can_send| Bottleneck::of(&round, &environment(), can_send);
+        assert_eq!(of(Some(1_000.0)), Some(Bottleneck::Generator));
+        assert_eq!(of(Some(10_000.0)), Some(Bottleneck::Nobody));
+    }
+
+    #[test]
+    fn a_full_link_is_the_limit_where_no_cpu_is() {
+        let of = |generator, busy_percent| {
+            let mut round = round([95.0, 95.0], &[("generator", generator, 1.0)]);
+            round.machine.fullest_link = Some(LinkRecord { name: "eth0".to_owned(), busy_percent });
+            Bottleneck::of(&round, &environment(), None)
+        };
+        assert_eq!(of(30.0, 94.0), Some(Bottleneck::Network));
+        assert_eq!(of(30.0, 60.0), None);
+        assert_eq!(of(95.0, 94.0), Some(Bottleneck::Generator));
+    }
+
+    #[test]
+    fn of_a_server_elsewhere_only_the_generator_is_known() {
+        assert_eq!(found([30.0, 30.0], &[("generator", 20.0, 1.0)]), None);
+        let starved = Bottleneck::of(
+            &round([99.0, 99.0], &[("generator", 150.0, 45.0)]),
+            &Environment { cores: 2, ..Environment::default() },
+            None,
+        );
+        assert_eq!(starved, Some(Bottleneck::Generator));
+        assert_eq!(found([0.0, 0.0], &[]), None);
+    }
+
+    #[test]
+    fn most_rounds_decide() {
+        let of = |all: &[Option<Bottleneck>]| {
+            let rounds = all
+                .iter()
+                .map(|one| RoundRecord { bottleneck: one.clone(), ..RoundRecord::default() });
+            Bottleneck::of_most(&rounds.collect::<Vec<_>>())
+        };
+        let (target, generator) = (Some(Bottleneck::Target), Some(Bottleneck::Generator));
+        assert_eq!(of(&[]), None);
+        assert_eq!(of(&[None, target.clone(), target.clone(), generator.clone()]), target);
+        assert_eq!(of(&[target, generator.clone()]), generator);
+    }
+}

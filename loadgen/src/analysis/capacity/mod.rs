@@ -1,0 +1,12 @@
+//! How much a target carries: the search for the highest rate at which all that is asked for holds, and the
+//! curve of latency over throughput with its knee.
+
+mod criteria;
+mod curve;
+mod rounds;
+mod search;
+
+pub use criteria::{Criteria, judge};
+pub use curve::{Tried, curve, knee};
+pub use rounds::compare_capacities;
+pub use search::{Judgement, Limits, Search};

@@ -1,0 +1,179 @@
+//! Whether a target carried the rate of the open model: one rule for runs, comparisons and searches.
+
+use crate::measure::Summary;
+use crate::record::{LoadRecord, StageRecord};
+
+/// The share of the planned requests by which a rate may be missed and still be kept.
+const MISSED: f64 = 0.01;
+
+/// What the open model asked for while the load was held.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Asked {
+    /// Requests that were planned, on average; infinite where their number ends the round, so that
+    /// none is in flight at the end.
+    requests: f64,
+    /// Requests per second before the hold, and for how many seconds: how many are in flight when it
+    /// begins follows from these.
+    before: Before,
+    /// Requests per second at the end of the hold.
+    at_end_per_s: f64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Before {
+    /// A constant rate, for so many seconds.
+    Constant(f64, f64),
+    /// A rate that rose from nothing to this, over so many seconds.
+    Ramp(f64, f64),
+}
+
+impl Asked {
+    /// A constant rate, held for `held_s` after a warm-up at the same rate.
+    #[must_use]
+    pub fn constant(rate_per_s: f64, held_s: f64, warmup_s: f64) -> Self {
+        Self {
+            requests: rate_per_s * held_s,
+            before: Before::Constant(rate_per_s, warmup_s),
+            at_end_per_s: rate_per_s,
+        }
+    }
+
+    /// What this load asks for in a round that held it for `held_s`; `None` in the closed model.
+    #[must_use]
+    pub fn of(load: &LoadRecord, held_s: f64) -> Option<Self> {
+        let rate_per_s = load.rate_per_s?;
+        let constant = Self::constant(rate_per_s, held_s, load.warmup_s);
+        if load.iterations.is_some() {
+            return Some(Self { requests: f64::INFINITY, ..constant });
+        }
+        if let (Some(first), Some(last)) = (load.stages.first(), load.stages.last()) {
+            return Some(Self {
+                requests: area(&load.stages),
+                before: Before::Constant(first.to, load.warmup_s),
+                at_end_per_s: last.to,
+            });
+        }
+        let before = match load.ramp_up_s > 0.0 {
+            true => Before::Ramp(rate_per_s, load.ramp_up_s),
+            false => constant.before,
+        };
+        Some(Self { before, ..constant })
+    }
+
+    /// Whether the rate was kept. One of two things must be seen: hardly anything was left at the end,
+    /// unsent or in flight; or as many requests came to an end as were asked for, but for those that
+    /// were in flight at the end because each takes its time, and not because the target fell behind.
+    #[must_use]
+    pub fn is_kept_by(&self, total: &Summary) -> bool {
+        let left = total.cancelled as f64 + total.unsent as f64;
+        let ended = total.requests as f64;
+        let planned = ended + left;
+        let latency_s = total.latency_us.mean.unwrap_or(0.0) / 1e6;
+        let due = (1.0 - MISSED) * self.requests - self.filling(latency_s);
+        planned > 0.0 && (left <= MISSED * planned || ended >= due)
+    }
+
+    /// By how many requests more than at its beginning are in flight at the end of the hold, by Little's
+    /// law, where each takes `latency_s`: as many as it takes until the first are answered.
+    fn filling(&self, latency_s: f64) -> f64 {
+        let at_start = match self.before {
+            Before::Constant(rate, seconds) => rate * latency_s.min(seconds),
+            Before::Ramp(rate, seconds) => {
+                let latency_s = latency_s.min(seconds);
+                rate * latency_s * (1.0 - latency_s / (2.0 * seconds))
+            }
+        };
+        (self.at_end_per_s * latency_s - at_start).max(0.0)
+    }
+}
+
+/// The requests of these stages, the first of which begins with nothing.
+fn area(stages: &[StageRecord]) -> f64 {
+    let before = [0.0].into_iter().chain(stages.iter().map(|stage| stage.to));
+    before.zip(stages).map(|(from, stage)| (from + stage.to) / 2.0 * stage.over_s).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::LatencySummary;
+
+    /// So many requests that ended, and were left, with this mean latency.
+    fn total(requests: u64, cancelled: u64, unsent: u64, mean_ms: f64) -> Summary {
+        let latency_us = LatencySummary { mean: Some(mean_ms * 1e3), ..LatencySummary::default() };
+        Summary { requests, cancelled, unsent, latency_us, ..Summary::default() }
+    }
+
+    fn kept(asked: Asked, requests: u64, cancelled: u64, mean_ms: f64) -> bool {
+        asked.is_kept_by(&total(requests, cancelled, 0, mean_ms))
+    }
+
+    #[test]
+    fn answers_that_take_their_time_are_not_behind() {
+        // 100 requests/s for 3 s, of 50 ms each: five are in flight at any time.
+        let warm = Asked::constant(100.0, 3.0, 1.0);
+        assert!(kept(warm, 300, 5, 50.0));
+        // Without a warm-up the first five are answered later than they were asked for.
+        let cold = Asked::constant(100.0, 3.0, 0.0);
+        assert!(kept(cold, 295, 5, 50.0));
+        assert!(kept(cold, 200, 100, 1_000.0), "of 1 s each");
+    }
+
+    #[test]
+    fn who_falls_behind_does_not_carry_the_rate() {
+        let warm = Asked::constant(100.0, 3.0, 1.0);
+        assert!(!kept(warm, 294, 20, 50.0));
+        // It carries 95/s: 15 wait at the end of 3 s, and each waited 80 ms more on average.
+        let cold = Asked::constant(100.0, 3.0, 0.0);
+        assert!(!kept(cold, 280, 20, 130.0));
+        // Five in a hundred have no answer, the others are fast.
+        assert!(!kept(warm, 285, 20, 50.0));
+        assert!(!kept(cold, 280, 20, 50.0));
+        assert!(!warm.is_kept_by(&total(200, 0, 100, 1.0)), "unsent");
+        assert!(!kept(warm, 0, 0, 0.0), "nothing was planned");
+    }
+
+    #[test]
+    fn chance_may_plan_fewer_or_more_than_were_asked_for() {
+        let asked = Asked::constant(1_000.0, 1.0, 1.0);
+        assert!(kept(asked, 950, 5, 1.0));
+        assert!(kept(asked, 1_000, 100, 100.0));
+        assert!(!kept(asked, 900, 110, 10.0));
+    }
+
+    #[test]
+    fn stages_end_with_what_their_last_rate_has_in_flight() {
+        let stage = |to, over_s| StageRecord { to, over_s };
+        let load = |stages: &[StageRecord]| LoadRecord {
+            rate_per_s: Some(500.0),
+            stages: stages.to_vec(),
+            ..LoadRecord::default()
+        };
+        // Up to 500/s over 10 s: 2,500 requests, of which 250 are in flight at the end, of 0.5 s each.
+        let up = Asked::of(&load(&[stage(500.0, 10.0)]), 10.0).unwrap();
+        assert!(kept(up, 2_250, 250, 500.0));
+        assert!(!kept(up, 2_000, 500, 500.0));
+        // And down again: none should be left.
+        let down = Asked::of(&load(&[stage(500.0, 10.0), stage(0.0, 10.0)]), 20.0).unwrap();
+        assert!(!kept(down, 4_750, 250, 500.0));
+    }
+
+    #[test]
+    fn a_ramp_up_leaves_some_in_flight_when_the_hold_begins() {
+        let load = LoadRecord { rate_per_s: Some(100.0), ramp_up_s: 1.0, ..LoadRecord::default() };
+        let asked = Asked::of(&load, 3.0).unwrap();
+        // Of 1 s each: 50 were in flight at the beginning, and 100 are at the end.
+        assert!(kept(asked, 250, 100, 1_000.0));
+        assert!(!kept(asked, 230, 120, 1_000.0));
+        assert_eq!(Asked::of(&LoadRecord::default(), 3.0), None, "the closed model");
+    }
+
+    #[test]
+    fn where_iterations_end_the_round_all_come_to_an_end() {
+        let load =
+            LoadRecord { rate_per_s: Some(100.0), iterations: Some(300), ..LoadRecord::default() };
+        let asked = Asked::of(&load, 3.05).unwrap();
+        assert!(kept(asked, 300, 0, 50.0));
+        assert!(!kept(asked, 290, 10, 50.0));
+    }
+}

@@ -1,0 +1,135 @@
+//! Targets with several numbers of server workers or users: who is held against whom.
+
+use crate::record::{Comparison, Pair};
+
+/// One of the ways in which a target was measured.
+#[derive(Debug, Clone, Copy)]
+pub struct Cell<'a> {
+    /// What it is called in the comparison.
+    pub name: &'a str,
+    /// The target.
+    pub target: &'a str,
+    /// Its worker processes.
+    pub server_workers: u32,
+    /// The users that loaded it.
+    pub users: u32,
+}
+
+impl Comparison {
+    /// The same where targets were measured in several ways: they are compared with each other
+    /// under the same load and with as many workers, and each with itself, most with fewest.
+    #[must_use]
+    pub fn of_matrix(mut self, cells: &[Cell<'_>]) -> Self {
+        let cell = |name: &str| cells.iter().find(|cell| cell.name == name);
+        let both = |pair: &Pair| Some((cell(&pair.better)?, cell(&pair.worse)?));
+        let are_rivals = |pair: &Pair| both(pair).is_some_and(|(a, b)| a.is_rival_of(b));
+        let scales = |pair: &&Pair| both(pair).is_some_and(|(a, b)| a.scales_to(b, cells));
+        // Target by target, and of each those by workers first, whoever is better.
+        let place = |pair: &Pair| {
+            let (one, other) = both(pair)?;
+            let nth = |cell: &Cell<'_>| cells.iter().position(|known| known.name == cell.name);
+            let target = cells.iter().position(|known| known.target == one.target);
+            Some((target, one.server_workers == other.server_workers, nth(one).min(nth(other))))
+        };
+        self.scaling = self.pairs.iter().filter(scales).cloned().collect();
+        self.scaling.sort_by_key(place);
+        self.pairs.retain(are_rivals);
+        self.cpu_pairs.retain(are_rivals);
+        self.corrected()
+    }
+}
+
+impl Cell<'_> {
+    fn is_rival_of(&self, other: &Self) -> bool {
+        self.target != other.target && self.is_like(other)
+    }
+
+    fn is_like(&self, other: &Self) -> bool {
+        (self.server_workers, self.users) == (other.server_workers, other.users)
+    }
+
+    /// Whether these are the ends of a line: the same target with the fewest and the most workers
+    /// under the same load, or under the least and the greatest with as many.
+    fn scales_to(&self, other: &Self, cells: &[Self]) -> bool {
+        let are_ends = |of: fn(&Self) -> u32| {
+            let all = || cells.iter().map(of);
+            let (one, two) = (of(self), of(other));
+            all().min() == Some(one.min(two)) && all().max() == Some(one.max(two)) && one != two
+        };
+        self.target == other.target
+            && match (self.users == other.users, self.server_workers == other.server_workers) {
+                (true, false) => are_ends(|cell| cell.server_workers),
+                (false, true) => are_ends(|cell| cell.users),
+                _ => false,
+            }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::super::compare;
+    use super::*;
+
+    /// Two targets with 1, 2 and 4 workers under 10 and 50 users; only one gains by workers.
+    fn matrix() -> Comparison {
+        let mut ways = Vec::new();
+        for target in ["a", "b"] {
+            for server_workers in [1, 2, 4] {
+                for users in [10, 50] {
+                    let name = format!("{target} ×{server_workers}, {users} users");
+                    ways.push((name, target, server_workers, users));
+                }
+            }
+        }
+        let rates: Vec<(String, BTreeMap<u32, f64>)> = ways
+            .iter()
+            .map(|(name, target, server_workers, users)| {
+                let gain = if *target == "a" { f64::from(*server_workers) } else { 0.9 };
+                let noise = |round: u32| 1.0 + 0.001 * f64::from(round * users % 7);
+                (name.clone(), (1..=5).map(|round| (round, 100.0 * gain * noise(round))).collect())
+            })
+            .collect();
+        let cells: Vec<Cell<'_>> = ways
+            .iter()
+            .map(|(name, target, server_workers, users)| Cell {
+                name,
+                target,
+                server_workers: *server_workers,
+                users: *users,
+            })
+            .collect();
+        compare(&rates).of_matrix(&cells)
+    }
+
+    #[test]
+    fn targets_are_compared_within_a_cell_and_scale_within_a_target() {
+        let comparison = matrix();
+        assert_eq!(comparison.ranking.len(), 12);
+        assert_eq!(comparison.pairs.len(), 6, "two targets in six cells");
+        // By workers under each of two loads, by users with each of three numbers of workers.
+        assert_eq!(comparison.scaling.len(), 2 * (2 + 3));
+        let pair = &comparison.scaling[1];
+        let named = (pair.better.as_str(), pair.worse.as_str());
+        assert_eq!((named, pair.shown), (("a ×4, 50 users", "a ×1, 50 users"), true));
+        assert!((pair.ratio.unwrap() - 4.0).abs() < 1e-9);
+        assert!(
+            comparison
+                .scaling
+                .iter()
+                .all(|pair| !pair.better.contains("×2") || pair.worse.contains("×2"))
+        );
+    }
+
+    #[test]
+    fn holm_counts_what_is_compared_and_nothing_else() {
+        let comparison = matrix();
+        let all = || comparison.pairs.iter().chain(&comparison.scaling);
+        assert_eq!(all().filter(|pair| pair.p_holm.is_some()).count(), 16);
+        let p_values = || all().filter_map(|pair| pair.p_value.filter(|p| *p > 0.0));
+        let least = p_values().fold(1.0, f64::min);
+        let adjusted = all().find(|pair| pair.p_value == Some(least)).unwrap().p_holm.unwrap();
+        assert!(least < adjusted && adjusted <= least * 16.0, "{least} {adjusted}");
+    }
+}

@@ -1,0 +1,218 @@
+//! Which target was better, and how sure that is.
+
+mod matrix;
+
+use crate::record::{Comparison, Lack, Pair, Placing, RankedBy, Test};
+use std::collections::BTreeMap;
+
+pub use matrix::Cell;
+
+use super::statistics::LEVEL;
+use crate::analysis::statistics::{Sample, holm, rounds_needed};
+use crate::record::FEWEST_ROUNDS;
+
+/// A figure of each round, by the round's number.
+pub type ByRound = BTreeMap<u32, f64>;
+
+/// Ranks targets by their rounds' rates of expected answers, and holds each against each other.
+///
+/// The rates are by the round's number: a difference is that of the same rounds, so what slows or
+/// speeds a whole round cancels out of it. Who has none is in no place.
+#[must_use]
+pub fn compare(rates: &[(String, ByRound)]) -> Comparison {
+    compare_by(Test::Paired, rates)
+}
+
+/// The same by this test.
+#[must_use]
+pub fn compare_by(test: Test, rates: &[(String, ByRound)]) -> Comparison {
+    let mut ranked: Vec<(Placing, &ByRound)> =
+        rates.iter().map(|(target, rounds)| (placing(target, rounds), rounds)).collect();
+    ranked.sort_by(|(a, _), (b, _)| b.rate_per_s.total_cmp(&a.rate_per_s));
+    let none = ranked.iter().filter(|(_, rounds)| rounds.is_empty());
+    let unranked: Vec<String> = none.map(|(placing, _)| placing.target.clone()).collect();
+    let best = ranked.first().map_or(0.0, |(placing, _)| placing.rate_per_s);
+    for (placing, _) in &mut ranked {
+        placing.relative_to_best = if best > 0.0 { placing.rate_per_s / best } else { 0.0 };
+    }
+    let comparison = Comparison {
+        ranked_by: RankedBy::Answers,
+        test,
+        pairs: test.pairs(&named(&ranked)),
+        cpu_pairs: Vec::new(),
+        scaling: Vec::new(),
+        ranking: ranked
+            .into_iter()
+            .filter(|(_, rounds)| !rounds.is_empty())
+            .map(|(placing, _)| placing)
+            .collect(),
+        noise_floor_percent: None,
+        lacking: unranked.iter().map(|name| (name.clone(), Lack::NoWholeRound)).collect(),
+        unranked,
+    };
+    comparison.corrected()
+}
+
+fn named<'a>(ranked: &'a [(Placing, &'a ByRound)]) -> Vec<(&'a str, &'a ByRound)> {
+    ranked.iter().map(|(placing, rounds)| (placing.target.as_str(), *rounds)).collect()
+}
+
+/// The geometric mean of the rounds; zero where there is none.
+fn mean(rounds: &ByRound) -> f64 {
+    Sample::of_figures(rounds.values().copied()).map_or(0.0, |sample| sample.geometric_mean())
+}
+
+impl Comparison {
+    /// The same, of targets that are one server, measured several times.
+    #[must_use]
+    pub fn of_one_server(self) -> Self {
+        let half_width = |[low, high]: [f64; 2]| ((high / low).sqrt() - 1.0) * 100.0;
+        let noise_floor_percent =
+            self.pairs.first().and_then(|pair| pair.confidence_95).map(half_width);
+        Self { noise_floor_percent, ..self }
+    }
+
+    /// The same of targets that were all asked for one rate, by how fast they answered: by one over
+    /// their rounds' median latencies. Who has none comes last.
+    #[must_use]
+    pub fn by_speed(mut self, speeds: &[(String, Result<ByRound, Lack>)]) -> Self {
+        let none = BTreeMap::new();
+        let lacking =
+            speeds.iter().filter_map(|(name, speeds)| Some((name.clone(), speeds.clone().err()?)));
+        self.lacking.extend(lacking);
+        let of = |target: &str| {
+            let speeds = speeds.iter().find(|(name, _)| name == target);
+            speeds.and_then(|(_, speeds)| speeds.as_ref().ok())
+        };
+        let mut ranked: Vec<(Placing, &ByRound)> = self
+            .ranking
+            .into_iter()
+            .map(|placing| {
+                let rounds = of(&placing.target).unwrap_or(&none);
+                (placing, rounds)
+            })
+            .collect();
+        ranked.sort_by(|(_, a), (_, b)| mean(b).total_cmp(&mean(a)));
+        let comparison = Self {
+            ranked_by: RankedBy::Speed,
+            pairs: self.test.pairs(&named(&ranked)),
+            ranking: ranked.into_iter().map(|(placing, _)| placing).collect(),
+            ..self
+        };
+        comparison.corrected()
+    }
+
+    /// The same of capacities: who has none has only a bound.
+    #[must_use]
+    pub fn by_capacity(mut self) -> Self {
+        self.lacking.values_mut().for_each(|lack| *lack = Lack::OnlyABound);
+        Self { ranked_by: RankedBy::Capacity, ..self }
+    }
+
+    /// The same with only those pairs that `are_compared`.
+    #[must_use]
+    pub fn only(mut self, are_compared: impl Fn(&Pair) -> bool) -> Self {
+        self.pairs.retain(&are_compared);
+        self.cpu_pairs.retain(&are_compared);
+        self.corrected()
+    }
+
+    /// With the targets held against each other by their expected answers per CPU-second, too, but
+    /// for those that have no such figures.
+    #[must_use]
+    pub fn with_cpu(self, per_cpu_s: &[(String, ByRound)]) -> Self {
+        let mut thriftiest: Vec<(&str, &ByRound)> =
+            per_cpu_s.iter().map(|(target, rounds)| (target.as_str(), rounds)).collect();
+        thriftiest.retain(|(_, rounds)| !rounds.is_empty());
+        thriftiest.sort_by(|(_, a), (_, b)| mean(b).total_cmp(&mean(a)));
+        Self { cpu_pairs: self.test.pairs(&thriftiest), ..self }.corrected()
+    }
+
+    /// Holm's correction for all pairs of the run together, whatever they are compared by.
+    fn corrected(mut self) -> Self {
+        let all = self.pairs.iter_mut().chain(&mut self.cpu_pairs).chain(&mut self.scaling);
+        let mut tested: Vec<(f64, &mut Pair)> =
+            all.filter_map(|pair| Some((pair.p_value?, pair))).collect();
+        let adjusted = holm(&tested.iter().map(|(p, _)| *p).collect::<Vec<_>>());
+        // What the first claim has to pass.
+        let level = LEVEL / tested.len().max(1) as f64;
+        for ((_, pair), p_holm) in tested.iter_mut().zip(adjusted) {
+            pair.p_holm = Some(p_holm);
+            pair.shown = p_holm < LEVEL;
+            let needed = pair.sample().and_then(|sample| rounds_needed(&sample, level));
+            pair.more_rounds_for_5_percent = needed.map(|n| n.saturating_sub(pair.rounds));
+        }
+        self
+    }
+}
+
+fn placing(target: &str, rounds: &ByRound) -> Placing {
+    let sample = Sample::of_figures(rounds.values().copied());
+    let mean = rounds.values().sum::<f64>() / rounds.len().max(1) as f64;
+    Placing {
+        target: target.to_owned(),
+        rate_per_s: sample.map_or(mean, |sample| sample.geometric_mean()),
+        confidence_95_per_s: sample.and_then(|sample| sample.geometric_95()),
+        relative_to_best: 0.0,
+    }
+}
+
+impl Pair {
+    /// The logarithms of the ratios, as far as their interval tells them.
+    fn sample(&self) -> Option<Sample> {
+        Sample::of_interval(self.rounds, self.freedom?, self.confidence_95?)
+    }
+}
+
+impl Test {
+    /// Each two of these, best first, each pair on its own.
+    fn pairs(self, ranked: &[(&str, &ByRound)]) -> Vec<Pair> {
+        let after = |i: usize| ranked[i + 1..].iter();
+        let all = ranked.iter().enumerate();
+        all.flat_map(|(i, one)| after(i).map(move |other| self.pair(*one, *other))).collect()
+    }
+
+    /// What the rounds of two targets tell on their own.
+    fn pair(self, (one, rates): (&str, &ByRound), (other, others): (&str, &ByRound)) -> Pair {
+        let (rounds, sample) = self.difference(rates, others);
+        // Ranks are those of all rounds, so the common ones alone may tell otherwise.
+        let swapped = sample.is_some_and(|sample| sample.mean < 0.0);
+        let sample = match sample {
+            Some(sample) if swapped => Some(Sample { mean: -sample.mean, ..sample }),
+            sample => sample,
+        };
+        let (better, worse) = if swapped { (other, one) } else { (one, other) };
+        let enough = sample.filter(|sample| sample.rounds >= FEWEST_ROUNDS);
+        Pair {
+            better: better.to_owned(),
+            worse: worse.to_owned(),
+            rounds: u32::try_from(rounds).unwrap_or(u32::MAX),
+            ratio: sample.map(|sample| sample.geometric_mean()),
+            freedom: enough.map(|sample| sample.freedom),
+            confidence_95: enough.and_then(|sample| sample.geometric_95()),
+            p_value: enough.and_then(|sample| sample.p_value()),
+            p_holm: None,
+            shown: false,
+            more_rounds_for_5_percent: None,
+        }
+    }
+
+    /// The logarithm of one target's figures over another's, and of how many rounds it is.
+    fn difference(self, figures: &ByRound, others: &ByRound) -> (usize, Option<Sample>) {
+        match self {
+            Self::Paired => {
+                let both = figures.iter().filter_map(|(round, one)| Some(one / others.get(round)?));
+                let ratios: Vec<f64> = both.collect();
+                (ratios.len(), Sample::of_figures(ratios))
+            }
+            Self::Welch => {
+                let of = |rounds: &ByRound| Sample::of_figures(rounds.values().copied());
+                let samples = of(figures).zip(of(others));
+                (figures.len().min(others.len()), samples.map(|(one, other)| one.less(&other)))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,213 @@
+//! What runs and searches for capacities have in common, as far as they are held against others.
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+
+use super::unlike::Leaves;
+use crate::analysis::compare::ByRound;
+use crate::analysis::figures::{rates, requests_per_cpu_s, speeds};
+use crate::measure::Connections;
+use crate::record::{
+    Bottleneck, CapacityRecord, CapacityTarget, ComparedRun, ComparedTarget, FailedBy, Lack,
+    RankedBy, RunRecord, SearchRecord, SentRecord, TargetRecord, Verdict, VerdictKind,
+};
+
+/// A saved result, by a name of its own.
+#[derive(Debug, Clone)]
+pub struct Comparable {
+    pub(super) run: ComparedRun,
+    pub(super) ranked_by: RankedBy,
+    pub(super) targets: Vec<Measured>,
+    /// All that should be the same in others.
+    pub(super) leaves: Leaves,
+    /// What was sent, where it tells.
+    pub(super) sent: Option<SentRecord>,
+}
+
+/// One of its targets.
+#[derive(Debug, Clone)]
+pub(super) struct Measured {
+    pub target: ComparedTarget,
+    /// Its expected answers per second, by the round's number; of a search what the rounds found.
+    pub rates: ByRound,
+    /// How fast it answered, in the open model.
+    pub speeds: Result<ByRound, Lack>,
+    /// The expected answers for a second of its CPU, in the open model.
+    pub per_cpu_s: ByRound,
+    /// Who limited it, where that was not the target: such figures are compared with nothing.
+    pub limited: Option<Lack>,
+    /// What carried the requests, where the record tells.
+    pub transport: Option<String>,
+    /// The versions of HTTP that were spoken, where the record tells.
+    pub versions: Option<BTreeSet<String>>,
+}
+
+impl Comparable {
+    /// A run.
+    #[must_use]
+    pub fn run(name: &str, record: &RunRecord) -> Self {
+        let is_open = record.load.rate_per_s.is_some();
+        let mut leaves = leaves(&record.scenario, &record.environment);
+        leaves.add("load", &record.load);
+        for target in &record.targets {
+            leaves.add(&target.name, &target.server);
+        }
+        let steps = record.targets.iter().flat_map(|target| &target.steps);
+        leaves.add("steps", &steps.map(|step| step.name.as_str()).collect::<BTreeSet<_>>());
+        // That it was interrupted is told by a field of its own, as it is of searches.
+        let is_told = |it: &&Verdict| {
+            !matches!(it.kind, VerdictKind::TooFewSamples | VerdictKind::Interrupted)
+        };
+        Self {
+            run: ComparedRun {
+                name: name.to_owned(),
+                started: record.started.clone(),
+                scenario: record.scenario.clone(),
+                verdicts: record.verdicts.iter().filter(is_told).cloned().collect(),
+                degraded: record.degraded.as_ref().map(|degraded| degraded.reason.clone()),
+                interrupted: record.interrupted,
+            },
+            ranked_by: if is_open { RankedBy::Speed } else { RankedBy::Answers },
+            targets: record.targets.iter().map(|it| Measured::in_run(name, it, record)).collect(),
+            leaves,
+            sent: record.sent.clone(),
+        }
+    }
+
+    /// A search for capacities.
+    #[must_use]
+    pub fn search(name: &str, record: &CapacityRecord) -> Self {
+        let mut leaves = leaves(&record.scenario, &record.environment);
+        // Which targets there are is seen from the targets.
+        leaves.add("search", &SearchRecord { targets: Vec::new(), ..record.search.clone() });
+        for target in &record.targets {
+            leaves.add(&target.name, &target.server);
+        }
+        Self {
+            run: ComparedRun {
+                name: name.to_owned(),
+                started: record.started.clone(),
+                scenario: record.scenario.clone(),
+                verdicts: Vec::new(),
+                degraded: record.degraded.as_ref().map(|degraded| degraded.reason.clone()),
+                interrupted: record.interrupted,
+            },
+            ranked_by: RankedBy::Capacity,
+            targets: record.targets.iter().map(|it| Measured::in_search(name, it)).collect(),
+            leaves,
+            sent: record.sent.clone(),
+        }
+    }
+}
+
+impl Comparable {
+    /// What was measured of the target of this name.
+    pub(super) fn target(&self, name: &str) -> Option<&Measured> {
+        self.targets.iter().find(|measured| measured.target.target == name)
+    }
+
+    /// Whether anything was.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.target(name).is_some()
+    }
+}
+
+fn leaves(scenario: &str, environment: &impl Serialize) -> Leaves {
+    let mut leaves = Leaves::default();
+    leaves.add("scenario", scenario);
+    leaves.add("environment", environment);
+    leaves
+}
+
+impl Measured {
+    fn in_run(run: &str, record: &TargetRecord, all: &RunRecord) -> Self {
+        let used = record.resources.get("target");
+        Self {
+            target: ComparedTarget {
+                name: format!("{} ({run})", record.name),
+                target: record.name.clone(),
+                run: run.to_owned(),
+                requests: record.total.requests,
+                errors: record.total.errors,
+                latency_us: record.total.latency_us.clone(),
+                cpu_us_per_request: used.and_then(|used| used.cpu_us_per_request),
+                capacity: None,
+                knee_per_s: None,
+                failed: failed(record, all),
+            },
+            rates: rates(&record.rounds),
+            speeds: speeds(&record.rounds, &all.load),
+            per_cpu_s: requests_per_cpu_s(&record.rounds, &all.load),
+            limited: limited(record, all),
+            transport: record.transport.clone(),
+            versions: versions(record.rounds.iter().map(|round| round.connections.as_ref())),
+        }
+    }
+
+    fn in_search(run: &str, record: &CapacityTarget) -> Self {
+        let knee = record.knee.as_ref();
+        let trials = || record.trials.iter().map(|trial| &trial.total);
+        Self {
+            target: ComparedTarget {
+                name: format!("{} ({run})", record.name),
+                target: record.name.clone(),
+                run: run.to_owned(),
+                requests: trials().map(|total| total.requests).sum(),
+                errors: trials().map(|total| total.errors).sum(),
+                latency_us: knee.map(|knee| knee.latency_us.clone()).unwrap_or_default(),
+                cpu_us_per_request: knee.and_then(|knee| knee.target_cpu_us_per_request),
+                capacity: Some(record.capacity),
+                knee_per_s: knee.map(|knee| knee.rate_per_s),
+                failed: Vec::new(),
+            },
+            rates: record.found_per_s(),
+            speeds: Err(Lack::OnlyABound),
+            per_cpu_s: ByRound::new(),
+            limited: None,
+            transport: record.transport.clone(),
+            versions: versions(std::iter::once(record.connections.as_ref())),
+        }
+    }
+}
+
+/// Who limited the rate of a target, or may have, if that was not the target itself.
+fn limited(target: &TargetRecord, run: &RunRecord) -> Option<Lack> {
+    match &target.bottleneck {
+        Some(Bottleneck::Target) => None,
+        Some(Bottleneck::Generator) => Some(Lack::LimitedByLoadgen),
+        Some(Bottleneck::Backend(_)) => Some(Lack::LimitedByBackend),
+        Some(Bottleneck::Network) => Some(Lack::LimitedByNetwork),
+        Some(Bottleneck::Nobody) | None => verdicts(target, run)
+            .any(|it| it.kind == VerdictKind::GeneratorBusy)
+            .then_some(Lack::LimitedByLoadgen),
+    }
+}
+
+/// Why a target's run was a failure by its own account.
+fn failed(target: &TargetRecord, run: &RunRecord) -> Vec<String> {
+    let of_target = run.thresholds.iter().filter(|it| it.target == target.name && !it.passed);
+    let thresholds = of_target.map(|it| {
+        let by = match it.failed_by {
+            Some(FailedBy::InFlight) => ", by requests that were in flight at the end",
+            Some(FailedBy::TooFewSamples) => ", for too few samples",
+            Some(FailedBy::Measured) | None => ", by what was measured",
+        };
+        format!("its threshold {} failed{by}", it.threshold)
+    });
+    let verdicts = verdicts(target, run).filter(|it| it.kind.is_failure());
+    thresholds.chain(verdicts.map(|it| it.message.clone())).collect()
+}
+
+fn verdicts<'a>(target: &'a TargetRecord, run: &'a RunRecord) -> impl Iterator<Item = &'a Verdict> {
+    run.verdicts.iter().filter(|it| it.target.as_ref() == Some(&target.name))
+}
+
+/// The versions of HTTP that were spoken; `None` where a round doesn't tell, or nothing was answered.
+fn versions<'a>(rounds: impl Iterator<Item = Option<&'a Connections>>) -> Option<BTreeSet<String>> {
+    let mut all = BTreeSet::new();
+    for round in rounds {
+        all.extend(round?.versions.keys().cloned());
+    }
+    (!all.is_empty()).then_some(all)
+}

@@ -1,0 +1,199 @@
+//! Saved runs, or searches for capacities, held against each other: before and after a change, on two
+//! machines.
+
+mod comparable;
+mod sent;
+mod unlike;
+
+use crate::record::{
+    Absent, COMPARE_SCHEMA, ComparedTarget, Regression, RunsRecord, SentUnlike, Unlike,
+};
+use std::collections::BTreeMap;
+
+pub use comparable::Comparable;
+use comparable::Measured;
+
+use super::compare::compare_by;
+use crate::record::{Comparison, Lack, Pair, RankedBy, Test};
+
+/// Why runs can't be held against each other.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NotComparable {
+    /// There is one of them.
+    #[error("it takes two runs to compare")]
+    One,
+    /// One waits for answers, the other for the clock, or searches.
+    #[error("{0} is {1} and {2} is {3}: their figures mean different things")]
+    Kinds(String, &'static str, String, &'static str),
+    /// No target is in the first and in another.
+    #[error("no target is in {0} and in another run, too")]
+    NothingInCommon(String),
+}
+
+impl RunsRecord {
+    /// Holds these results against the first of them.
+    ///
+    /// # Errors
+    ///
+    /// If they are not of one kind and load model, or have no target in common.
+    pub fn of(runs: &[Comparable]) -> Result<Self, NotComparable> {
+        let [first, others @ ..] = runs else { return Err(NotComparable::One) };
+        if others.is_empty() {
+            return Err(NotComparable::One);
+        }
+        if let Some(other) = others.iter().find(|other| other.ranked_by != first.ranked_by) {
+            let [(one, is), (another, is_another)] =
+                [first, other].map(|it| (it.run.name.clone(), kind(it.ranked_by)));
+            return Err(NotComparable::Kinds(one, is, another, is_another));
+        }
+        let names = names(runs);
+        let is_compared =
+            |name: &&str| first.has(name) && others.iter().any(|other| other.has(name));
+        let compared = names.iter().copied().filter(is_compared);
+        let all: Vec<&Measured> =
+            compared.flat_map(|name| runs.iter().filter_map(move |run| run.target(name))).collect();
+        if all.is_empty() {
+            return Err(NotComparable::NothingInCommon(first.run.name.clone()));
+        }
+        let sent_unlike = sent_unlike(&names, first, others);
+        let unknown = others.iter().filter(|other| !sent::is_known(first, other));
+        Ok(Self {
+            schema: COMPARE_SCHEMA.to_owned(),
+            runs: runs.iter().map(|it| it.run.clone()).collect(),
+            comparison: comparison(&all, first, &sent_unlike),
+            targets: all.iter().map(|it| it.target.clone()).collect(),
+            absent: names.iter().flat_map(|name| absent(name, first, others)).collect(),
+            unlike: unlike(runs, &names),
+            sent_unlike,
+            sent_unknown: unknown.map(|other| other.run.name.clone()).collect(),
+            limit_percent: None,
+            regressions: Vec::new(),
+            unjudged: Vec::new(),
+        })
+    }
+
+    /// The same with the targets that lost more than `limit` %, and are shown to have lost anything.
+    #[must_use]
+    pub fn judged(self, limit: f64) -> Self {
+        let (mut regressions, mut unjudged) = (Vec::new(), Vec::new());
+        let later = self.targets.iter().filter(|one| self.is_later(one));
+        for one in later {
+            let pair = self.against_first(one);
+            match pair.and_then(|pair| Some((pair, self.lost_percent(pair)?))) {
+                Some((pair, percent))
+                    if pair.worse == one.name && pair.shown && percent > limit =>
+                {
+                    let (target, run) = (one.target.clone(), one.run.clone());
+                    regressions.push(Regression { target, run, percent });
+                }
+                // What fails by its own account passes no gate.
+                Some(_) if !one.failed.is_empty() => {
+                    let why = one.failed.join("; ");
+                    unjudged.push(format!("{} in {}: {why}", one.target, one.run));
+                }
+                Some(_) => {}
+                None => {
+                    let why = self.why_not(one);
+                    unjudged.push(format!("{} in {}: {why}", one.target, one.run));
+                }
+            }
+        }
+        let first = &self.runs[0].name;
+        let absent = self.absent.iter().filter(|absent| absent.run != *first);
+        let absent = absent.map(|it| format!("{} in {}: it was not measured", it.target, it.run));
+        unjudged.extend(absent);
+        Self { limit_percent: Some(limit), regressions, unjudged, ..self }
+    }
+}
+
+fn kind(ranked_by: RankedBy) -> &'static str {
+    match ranked_by {
+        RankedBy::Answers => "of the closed model",
+        RankedBy::Speed => "of the open model",
+        RankedBy::Capacity => "a search for capacities",
+    }
+}
+
+/// What differs, but for targets that not all runs have.
+fn unlike(runs: &[Comparable], names: &[&str]) -> Vec<Unlike> {
+    let missing = names.iter().filter(|name| runs.iter().any(|run| !run.has(name)));
+    let missing: Vec<String> = missing.map(|name| format!("{name}.")).collect();
+    let mut unlike = Unlike::between(&runs.iter().map(|run| &run.leaves).collect::<Vec<_>>());
+    unlike.retain(|it| !missing.iter().any(|name| it.what.starts_with(name)));
+    unlike
+}
+
+/// The later runs that lack a target of the first; or the first, if it lacks one of theirs.
+fn absent(name: &str, first: &Comparable, others: &[Comparable]) -> Vec<Absent> {
+    let lacks: Vec<&Comparable> = match first.has(name) {
+        true => others.iter().filter(|other| !other.has(name)).collect(),
+        false => vec![first],
+    };
+    let absent = |run: &&Comparable| Absent { target: name.to_owned(), run: run.run.name.clone() };
+    lacks.iter().map(absent).collect()
+}
+
+/// The targets' names, in the order in which the first run that has one names it.
+fn names(runs: &[Comparable]) -> Vec<&str> {
+    let mut names: Vec<&str> = Vec::new();
+    for measured in runs.iter().flat_map(|run| &run.targets) {
+        if !names.contains(&measured.target.target.as_str()) {
+            names.push(&measured.target.target);
+        }
+    }
+    names
+}
+
+/// The targets of later runs that were not sent what they were in the first.
+fn sent_unlike(names: &[&str], first: &Comparable, others: &[Comparable]) -> Vec<SentUnlike> {
+    let mut all = Vec::new();
+    for (name, other) in names.iter().flat_map(|name| others.iter().map(move |it| (name, it))) {
+        let (Some(before), Some(after)) = (first.target(name), other.target(name)) else {
+            continue;
+        };
+        let what = sent::unlike((first, before), (other, after));
+        if !what.is_empty() {
+            let (target, run) = ((*name).to_owned(), other.run.name.clone());
+            all.push(SentUnlike { target, run, what });
+        }
+    }
+    all
+}
+
+/// Each with the same target in the first run, if it was sent the same, and with nobody else.
+fn comparison(all: &[&Measured], first: &Comparable, sent_unlike: &[SentUnlike]) -> Comparison {
+    let place = |name: &str| all.iter().map(|it| &it.target).find(|it| it.name == name);
+    let are_compared = |pair: &Pair| match (place(&pair.better), place(&pair.worse)) {
+        (Some(one), Some(other)) => {
+            let is_first = |it: &ComparedTarget| it.run == first.run.name;
+            let is_alike = |it: &ComparedTarget| !sent_unlike.iter().any(|unlike| unlike.is_of(it));
+            one.target == other.target
+                && is_first(one) != is_first(other)
+                && is_alike(one)
+                && is_alike(other)
+        }
+        _ => false,
+    };
+    let compared = compare_by(Test::Welch, &each(all, |it| it.rates.clone()));
+    let mut comparison = match first.ranked_by {
+        RankedBy::Answers => compared,
+        RankedBy::Speed => compared
+            .by_speed(&each(all, |it| it.speeds.clone()))
+            .with_cpu(&each(all, |it| it.per_cpu_s.clone())),
+        RankedBy::Capacity => compared.by_capacity(),
+    };
+    let limited: BTreeMap<String, Lack> =
+        all.iter().filter_map(|it| Some((it.target.name.clone(), it.limited?))).collect();
+    let is_its_own =
+        |pair: &Pair| [&pair.better, &pair.worse].iter().all(|name| !limited.contains_key(*name));
+    comparison.lacking.extend(limited.clone());
+    comparison.only(|pair| are_compared(pair) && is_its_own(pair))
+}
+
+/// What each has of something, by its name in the comparison.
+fn each<T>(all: &[&Measured], figures: fn(&Measured) -> T) -> Vec<(String, T)> {
+    all.iter().map(|it| (it.target.name.clone(), figures(it))).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,279 @@
+use super::*;
+use crate::measure::Summary;
+use crate::record::Verdict;
+use crate::record::{
+    Bottleneck, Environment, FailedBy, LoadRecord, RoundRecord, RunRecord, SCHEMA, TargetRecord,
+    ThresholdRecord, VerdictKind,
+};
+
+fn target(name: &str, rates: &[f64]) -> TargetRecord {
+    let round = |(round, rate): (u32, &f64)| RoundRecord {
+        round,
+        whole: true,
+        total: Summary { rate_per_s: *rate, ..Summary::default() },
+        ..RoundRecord::default()
+    };
+    TargetRecord {
+        name: name.to_owned(),
+        target: name.to_owned(),
+        rounds: (1..).zip(rates).map(round).collect(),
+        ..TargetRecord::default()
+    }
+}
+
+fn compare(runs: &[(String, RunRecord)]) -> Result<RunsRecord, NotComparable> {
+    let runs: Vec<Comparable> = runs.iter().map(|(name, run)| Comparable::run(name, run)).collect();
+    RunsRecord::of(&runs)
+}
+
+fn run(name: &str, targets: Vec<TargetRecord>) -> (String, RunRecord) {
+    let record = RunRecord {
+        schema: SCHEMA.to_owned(),
+        load: LoadRecord { model: "closed".to_owned(), ..LoadRecord::default() },
+        environment: Environment { kernel: "6.1".to_owned(), ..Environment::default() },
+        targets,
+        ..RunRecord::default()
+    };
+    (name.to_owned(), record)
+}
+
+const RATES: [f64; 5] = [1000.0, 1010.0, 990.0, 1005.0, 995.0];
+
+#[test]
+fn each_target_is_compared_with_itself_and_with_nobody_else() {
+    let runs = [
+        run("before", vec![target("a", &RATES), target("b", &RATES)]),
+        run("after", vec![target("b", &RATES), target("a", &RATES.map(|r| r * 0.9))]),
+        run("later", vec![target("a", &RATES), target("c", &RATES)]),
+    ];
+    let compared = compare(&runs).unwrap();
+    let pairs = &compared.comparison.pairs;
+    let mut named: Vec<[&str; 2]> = pairs.iter().map(|p| [&*p.better, &*p.worse]).collect();
+    named.iter_mut().for_each(|two| two.sort_unstable());
+    named.sort_unstable();
+    assert_eq!(
+        named,
+        [["a (after)", "a (before)"], ["a (before)", "a (later)"], ["b (after)", "b (before)"]]
+    );
+    let names: Vec<&str> = compared.targets.iter().map(|one| one.name.as_str()).collect();
+    assert_eq!(names, ["a (before)", "a (after)", "a (later)", "b (before)", "b (after)"]);
+}
+
+#[test]
+fn a_regression_is_shown_and_beyond_the_limit() {
+    let noisy = [700.0, 1100.0, 800.0, 1050.0, 900.0];
+    let runs = |after: [f64; 5]| {
+        [run("before", vec![target("a", &RATES)]), run("after", vec![target("a", &after)])]
+    };
+    let judged = |after, limit| compare(&runs(after)).unwrap().judged(limit);
+    // A ninth of a percent more or less in each round, so that differences have an interval.
+    let slower = [898.0, 911.0, 890.0, 906.0, 895.0];
+    let record = judged(slower, 5.0);
+    let [regression] = &record.regressions[..] else { panic!("{record:?}") };
+    assert!((9.0..11.0).contains(&regression.percent), "{regression:?}");
+    assert_eq!((regression.target.as_str(), regression.run.as_str()), ("a", "after"));
+    assert_eq!(judged(slower, 15.0).regressions, []);
+    assert_eq!(judged(noisy, 5.0).regressions, [], "a loss of 10 % that may be chance");
+    let faster = slower.map(|rate| rate * 1.3);
+    assert_eq!(judged(faster, 5.0).regressions, [], "a gain");
+}
+
+#[test]
+fn rounds_are_not_paired_by_their_numbers() {
+    let mut reversed = RATES.map(|rate| rate * 0.97);
+    reversed.reverse();
+    let after = |rates: &[f64]| {
+        let runs =
+            [run("before", vec![target("a", &RATES)]), run("after", vec![target("a", rates)])];
+        compare(&runs).unwrap().comparison
+    };
+    let (there, back) = (after(&RATES.map(|rate| rate * 0.97)), after(&reversed));
+    assert_eq!(there.test, Test::Welch);
+    let [there, back] = [there, back].map(|comparison| comparison.pairs[0].p_value.unwrap());
+    assert!((there / back - 1.0).abs() < 1e-6, "{there} {back}");
+}
+
+#[test]
+fn too_few_rounds_are_no_verdict() {
+    let few =
+        [run("before", vec![target("a", &RATES)]), run("after", vec![target("a", &RATES[..4])])];
+    let judged = compare(&few).unwrap().judged(5.0);
+    assert_eq!(judged.regressions, []);
+    assert_eq!(judged.unjudged.len(), 1, "{judged:?}");
+}
+
+#[test]
+fn rounds_that_were_not_whole_pass_no_gate() {
+    let mut cut = target("a", &RATES.map(|rate| rate * 0.75));
+    cut.rounds.iter_mut().for_each(|round| round.whole = false);
+    let runs = [run("before", vec![target("a", &RATES)]), run("after", vec![cut])];
+    let judged = compare(&runs).unwrap().judged(5.0);
+    assert_eq!(judged.regressions, []);
+    assert_eq!(judged.unjudged, ["a in after: after has no round of full length and load"]);
+    assert_eq!(judged.comparison.unranked, ["a (after)"]);
+}
+
+#[test]
+fn what_was_not_measured_again_passes_no_gate() {
+    let [a, b, c] = ["a", "b", "c"].map(|name| target(name, &RATES));
+    let runs =
+        [run("before", vec![a.clone(), b]), run("after", vec![a]), run("later", vec![c.clone()])];
+    let judged = compare(&runs).unwrap().judged(5.0);
+    let absent: Vec<(&str, &str)> =
+        judged.absent.iter().map(|it| (&*it.target, &*it.run)).collect();
+    assert_eq!(absent, [("a", "later"), ("b", "after"), ("b", "later"), ("c", "before")]);
+    assert_eq!(
+        judged.unjudged,
+        ["a in later", "b in after", "b in later"].map(|it| format!("{it}: it was not measured"))
+    );
+    // What only later runs have in common is nothing to hold against the first.
+    let runs = [
+        run("before", vec![target("a", &RATES)]),
+        run("after", vec![c.clone()]),
+        run("later", vec![c]),
+    ];
+    assert_eq!(compare(&runs), Err(NotComparable::NothingInCommon("before".to_owned())));
+}
+
+/// A run at 500 requests/s in which each round has so many of the answers and this median, in µs.
+fn at_a_rate(name: &str, answered: u64, p50: Option<u64>) -> (String, RunRecord) {
+    let mut measured = target("a", &RATES);
+    for round in &mut measured.rounds {
+        round.total.requests = answered;
+        round.total.cancelled = 1_000 - answered;
+        round.total.latency_us.p50 = p50.map(|us| us + u64::from(round.round));
+    }
+    let (name, mut record) = run(name, vec![measured]);
+    // Two seconds without a warm-up, of rounds that answered at once.
+    record.load.rate_per_s = Some(500.0);
+    record.targets[0].rounds.iter_mut().for_each(|round| round.held_s = 2.0);
+    (name, record)
+}
+
+#[test]
+fn why_latencies_are_not_compared_is_the_reason_and_not_a_guess() {
+    let why = |after: (String, RunRecord)| {
+        let runs = [at_a_rate("before", 1_000, Some(2_000)), after];
+        compare(&runs).unwrap().judged(5.0).unjudged
+    };
+    assert_eq!(why(at_a_rate("after", 1_000, Some(2_001))), [""; 0]);
+    assert_eq!(
+        why(at_a_rate("after", 900, Some(2_000))),
+        ["a in after: after did not carry the rate"]
+    );
+    let mut failing = at_a_rate("after", 1_000, Some(2_000));
+    failing.1.targets[0].rounds[2].total.errors = 11;
+    assert_eq!(
+        why(failing),
+        [
+            "a in after: after has a round in which more than 1 % of the requests failed or had no answer"
+        ]
+    );
+    assert_eq!(
+        why(at_a_rate("after", 1_000, None)),
+        ["a in after: after has a round with too few answers for a median"]
+    );
+}
+
+#[test]
+fn rates_that_somebody_else_limited_pass_no_gate() {
+    let judged = |bottleneck: Bottleneck, in_first: bool| {
+        let mut runs = [
+            run("before", vec![target("a", &RATES)]),
+            run("after", vec![target("a", &RATES.map(|rate| rate * 0.99))]),
+        ];
+        runs[usize::from(!in_first)].1.targets[0].bottleneck = Some(bottleneck);
+        compare(&runs).unwrap().judged(5.0)
+    };
+    for (bottleneck, who) in [
+        (Bottleneck::Generator, "loadgen itself"),
+        (Bottleneck::Backend("redis".to_owned()), "a backend"),
+        (Bottleneck::Network, "the network"),
+    ] {
+        let record = judged(bottleneck.clone(), false);
+        assert_eq!(record.regressions, []);
+        let why = format!("a in after: after has a rate that {who} limited");
+        assert_eq!(record.unjudged, [why]);
+        assert_eq!(record.comparison.pairs, [], "nor is a difference claimed");
+        let placed = record.comparison.ranking.len();
+        assert_eq!(placed, 2, "both rates are shown");
+        let why = format!("a in after: before has a rate that {who} limited");
+        assert_eq!(judged(bottleneck, true).unjudged, [why]);
+    }
+    for own in [Bottleneck::Target, Bottleneck::Nobody] {
+        assert_eq!(judged(own, false).unjudged, [""; 0]);
+    }
+    let mut runs =
+        [run("before", vec![target("a", &RATES)]), run("after", vec![target("a", &RATES)])];
+    runs[1].1.verdicts = vec![Verdict {
+        kind: VerdictKind::GeneratorBusy,
+        target: Some("a".to_owned()),
+        message: String::new(),
+        advice: String::new(),
+    }];
+    assert_eq!(compare(&runs).unwrap().judged(5.0).unjudged.len(), 1, "it may have been");
+}
+
+#[test]
+fn a_run_that_failed_passes_no_gate() {
+    let mut runs =
+        [run("before", vec![target("a", &RATES)]), run("after", vec![target("a", &RATES)])];
+    let unjudged = |runs: &[_; 2]| compare(runs).unwrap().judged(5.0).unjudged;
+    assert_eq!(unjudged(&runs), [""; 0]);
+    runs[1].1.thresholds = vec![ThresholdRecord {
+        target: "a".to_owned(),
+        threshold: "error_rate < 1%".to_owned(),
+        measured: Some(0.0),
+        passed: false,
+        failed_by: Some(FailedBy::InFlight),
+        worst_case: Some(0.1),
+        failed_late: 0,
+        unanswered: 9,
+    }];
+    let why = "a in after: its threshold error_rate < 1% failed, by requests that were in flight at the end";
+    assert_eq!(unjudged(&runs), [why]);
+    runs.swap(0, 1);
+    runs[0].0 = "before".to_owned();
+    runs[1].0 = "after".to_owned();
+    assert_eq!(unjudged(&runs), [""; 0], "what was wrong before, and is no more");
+}
+
+#[test]
+fn what_differs_is_named_with_what_it_is_in_each() {
+    let mut runs =
+        [run("before", vec![target("a", &RATES)]), run("after", vec![target("a", &RATES)])];
+    runs[1].1.environment.kernel = "6.2".to_owned();
+    runs[1].1.environment.python = Some("3.13".to_owned());
+    runs[1].1.load.users = 7;
+    runs[1].1.seed = 99;
+    let unlike = compare(&runs).unwrap().unlike;
+    let of = |what: &str, values: [Option<&str>; 2]| Unlike {
+        what: what.to_owned(),
+        values: values.map(|value| value.map(str::to_owned)).to_vec(),
+    };
+    assert_eq!(
+        unlike,
+        [
+            of("environment.kernel", [Some("6.1"), Some("6.2")]),
+            of("environment.python", [None, Some("3.13")]),
+            of("load.users", [Some("0"), Some("7")]),
+        ]
+    );
+}
+
+#[test]
+fn what_can_not_be_compared_is_refused() {
+    let closed = || run("closed", vec![target("a", &RATES)]);
+    let mut open = run("open", vec![target("a", &RATES)]);
+    open.1.load.rate_per_s = Some(500.0);
+    let (is_closed, is_open) = ("of the closed model", "of the open model");
+    let kinds = |one: &str, is, other: &str, is_other| {
+        Err(NotComparable::Kinds(one.to_owned(), is, other.to_owned(), is_other))
+    };
+    assert_eq!(compare(&[closed(), open.clone()]), kinds("closed", is_closed, "open", is_open));
+    assert_eq!(compare(&[open, closed()]), kinds("open", is_open, "closed", is_closed));
+    assert_eq!(compare(&[closed()]), Err(NotComparable::One));
+    let other = run("other", vec![target("b", &RATES)]);
+    let nothing = NotComparable::NothingInCommon("closed".to_owned());
+    assert_eq!(compare(&[closed(), other]), Err(nothing));
+}

@@ -1,0 +1,43 @@
+//! What differs between runs besides what was measured.
+
+use crate::record::Unlike;
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+use serde_json::Value;
+
+impl Unlike {
+    /// Between what these runs tell of themselves.
+    pub(super) fn between(all: &[&Leaves]) -> Vec<Self> {
+        let places: BTreeSet<&String> = all.iter().flat_map(|leaves| leaves.0.keys()).collect();
+        let unlike = places.into_iter().map(|place| Self {
+            what: place.clone(),
+            values: all.iter().map(|leaves| leaves.0.get(place).cloned()).collect(),
+        });
+        unlike.filter(|it| it.values.iter().any(|value| *value != it.values[0])).collect()
+    }
+}
+
+/// What a run tells of itself, by its place.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Leaves(BTreeMap<String, String>);
+
+impl Leaves {
+    /// Adds all that `value` has, below `place`.
+    pub fn add<T: Serialize + ?Sized>(&mut self, place: &str, value: &T) {
+        // Records of ours are all valid JSON.
+        self.collect(place, &serde_json::to_value(value).unwrap_or_default());
+    }
+
+    fn collect(&mut self, place: &str, value: &Value) {
+        match value {
+            Value::Null => {}
+            Value::Object(map) => {
+                map.iter().for_each(|(key, inner)| self.collect(&format!("{place}.{key}"), inner));
+            }
+            Value::String(text) => drop(self.0.insert(place.to_owned(), text.clone())),
+            Value::Array(all) if all.is_empty() => {}
+            other => drop(self.0.insert(place.to_owned(), other.to_string())),
+        }
+    }
+}

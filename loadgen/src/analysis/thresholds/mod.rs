@@ -1,0 +1,144 @@
+//! What was measured, held against the thresholds.
+
+use std::time::Duration;
+
+use super::steps::{counters, together};
+use crate::measure::{Counts, Latencies};
+use crate::record::{FailedBy, ThresholdRecord};
+use crate::scenario::{Metric, Step, Threshold};
+
+/// What one target is judged by. Each step's counts tell of the requests that were in flight at the end,
+/// too: see [`super::steps::with_cut`].
+pub struct Scored<'a> {
+    /// What counts for all steps together, by step.
+    pub all: &'a [Counts],
+    /// What each step is judged by on its own: it may have been sent after the hold.
+    pub by_row: &'a [Counts],
+    /// How long the load was held.
+    pub held: Duration,
+}
+
+/// Judges one target.
+pub fn judge(
+    target: &str,
+    thresholds: &[Threshold],
+    steps: &[Step],
+    scored: &Scored<'_>,
+) -> Vec<ThresholdRecord> {
+    let record = |threshold: &Threshold| {
+        let counts = if threshold.step.is_some() { scored.by_row } else { scored.all };
+        let judged = Judged::of(threshold, steps, counts, scored.held);
+        let of = counts_of(threshold, steps, counts);
+        ThresholdRecord {
+            target: target.to_owned(),
+            threshold: threshold.to_string(),
+            measured: judged.measured,
+            passed: judged.failed_by.is_none(),
+            failed_by: judged.failed_by,
+            worst_case: judged.worst_case,
+            failed_late: of.as_ref().map_or(0, |of| of.failed_late),
+            unanswered: of.as_ref().map_or(0, |of| of.unanswered),
+        }
+    };
+    thresholds.iter().map(record).collect()
+}
+
+/// How a threshold did. Where requests were in flight at the end it holds only if it would hold in the
+/// worst case of them, too.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Judged {
+    /// The value that it speaks of, in its metric's unit; `None` where samples are too few, and where
+    /// there are errors of nothing.
+    pub measured: Option<f64>,
+    /// The same in the worst case; `None` where that is no other.
+    pub worst_case: Option<f64>,
+    /// Why it failed, if it did.
+    pub failed_by: Option<FailedBy>,
+}
+
+impl Judged {
+    /// Judges a threshold by these counts.
+    pub fn of(threshold: &Threshold, steps: &[Step], counts: &[Counts], held: Duration) -> Self {
+        let measured = measured(threshold, steps, counts, held);
+        let worst_case = measured.and_then(|_| worst_case(threshold, steps, counts));
+        let breaks = |value: f64| !threshold.holds(value);
+        let failed_by = match (measured, worst_case) {
+            (None, _) => Some(FailedBy::TooFewSamples),
+            (Some(value), _) if breaks(value) => Some(FailedBy::Measured),
+            (_, Some(value)) if breaks(value) => Some(FailedBy::InFlight),
+            _ => None,
+        };
+        Self { measured, worst_case, failed_by }
+    }
+}
+
+/// The counts of the step that a threshold is about, or of all together.
+pub fn counts_of(threshold: &Threshold, steps: &[Step], counts: &[Counts]) -> Option<Counts> {
+    match &threshold.step {
+        Some(name) => counts.get(steps.iter().position(|step| step.name == *name)?).cloned(),
+        None => Some(together(counts)),
+    }
+}
+
+fn measured(
+    threshold: &Threshold,
+    steps: &[Step],
+    counts: &[Counts],
+    held: Duration,
+) -> Option<f64> {
+    let of = counts_of(threshold, steps, counts)?;
+    let counted = |name: &String| Some(*counters(steps, counts).get(name)? as f64);
+    let per_second = |n: f64| if held.is_zero() { 0.0 } else { n / held.as_secs_f64() };
+    match &threshold.metric {
+        Metric::Percentile(_) | Metric::Mean | Metric::Max => {
+            latency(&threshold.metric, &of.answered)
+        }
+        Metric::ErrorRate => (of.requests() > 0).then(|| of.error_rate()),
+        Metric::Rate => Some(per_second(of.answered.len() as f64)),
+        Metric::Unsent => Some(of.unsent as f64),
+        Metric::Counter(name) => counted(name),
+        Metric::CounterRate(name) => counted(name).map(per_second),
+    }
+}
+
+fn latency(metric: &Metric, answered: &Latencies) -> Option<f64> {
+    match metric {
+        Metric::Percentile(percent) => answered.quantile(percent / 100.0).map(|us| us as f64),
+        Metric::Mean => answered.mean(),
+        Metric::Max => answered.max().map(|us| us as f64),
+        _ => None,
+    }
+}
+
+/// What an upper bound has to stand at the worst: requests without an answer are failures, or answers
+/// that took until their timeout, whichever is worse for it. Rates, unsent requests and counters are of
+/// what came within the hold, so there is nothing about them that is not known; and no lower bound is
+/// missed by what is slow or fails.
+fn worst_case(threshold: &Threshold, steps: &[Step], counts: &[Counts]) -> Option<f64> {
+    if !threshold.comparison.is_upper() {
+        return None;
+    }
+    let of = counts_of(threshold, steps, counts)?;
+    match &threshold.metric {
+        Metric::ErrorRate => {
+            let in_flight = of.failed_late.saturating_add(of.unanswered);
+            (in_flight > 0).then(|| of.error_rate_with_in_flight())
+        }
+        metric @ (Metric::Percentile(_) | Metric::Mean | Metric::Max) if of.unanswered > 0 => {
+            let mut answered = of.answered;
+            let is_meant = |step: &Step| threshold.step.as_ref().is_none_or(|it| *it == step.name);
+            for (step, counts) in steps.iter().zip(counts).filter(|(step, _)| is_meant(step)) {
+                // It counts from the planned send, and the timeout from the actual one.
+                let delay = Duration::from_micros(counts.delay.max().unwrap_or(0));
+                if counts.unanswered > 0 {
+                    answered.record_n(step.timeout + delay, counts.unanswered);
+                }
+            }
+            latency(metric, &answered)
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,93 @@
+//! Whether answers were of one size, as those to one request should be.
+
+use super::verdict;
+use crate::measure::{BodySizes, Summary};
+use crate::record::{RunRecord, TargetRecord, Verdict, VerdictKind};
+use crate::scenario::{Scenario, Step};
+
+/// From this share of the smaller on, the larger of two bodies says something else.
+const LARGER: f64 = 1.1;
+
+/// Fewer bytes than this are digits of a number, or blanks.
+const BYTES: u64 = 64;
+
+fn differ(smaller: u64, larger: u64) -> bool {
+    larger.saturating_sub(smaller) >= BYTES && larger as f64 >= LARGER * smaller as f64
+}
+
+/// Whether a request that is always the same had answers of several sizes.
+pub fn answers_vary(target: &TargetRecord, scenario: &Scenario) -> Option<Verdict> {
+    let same = scenario.steps.iter().zip(&target.steps).filter(|(step, _)| step.is_constant());
+    let vary: Vec<String> = same
+        .filter_map(|(_, summary)| Some((&summary.name, summary.body_bytes?)))
+        .filter(|(_, bodies)| differ(bodies.smallest, bodies.largest))
+        .map(|(name, BodySizes { smallest, largest })| {
+            format!("{name} had answers of {smallest} to {largest} bytes")
+        })
+        .collect();
+    if vary.is_empty() {
+        return None;
+    }
+    let message = format!("to the same request, {}", vary.join("; "));
+    let advice = "a server that says less may do less: look at both answers, and let the step expect \
+                  the right one";
+    Some(verdict(target, VerdictKind::AnswersVary, message, advice))
+}
+
+/// Whether targets answered the same request with bodies of different sizes. Those of one target lie
+/// apart from those of the other: what only varies is no difference.
+pub fn answers_differ(record: &RunRecord, scenario: &Scenario) -> Option<Verdict> {
+    let message: Vec<String> = scenario
+        .steps
+        .iter()
+        .enumerate()
+        .filter_map(|(index, step)| differing(step, index, &record.targets))
+        .collect();
+    (!message.is_empty()).then(|| Verdict {
+        kind: VerdictKind::AnswersDiffer,
+        target: None,
+        message: message.join("; "),
+        advice:
+            "targets that don't say the same may not do the same: look at their answers before you \
+                 compare"
+                .to_owned(),
+    })
+}
+
+fn differing(step: &Step, index: usize, targets: &[TargetRecord]) -> Option<String> {
+    let of = |target: &TargetRecord| -> Option<(String, BodySizes)> {
+        let bodies = target.steps.get(index).and_then(|summary: &Summary| summary.body_bytes)?;
+        Some((target.name.clone(), bodies))
+    };
+    let bodies = || targets.iter().filter_map(of);
+    let (little, small) = bodies().min_by_key(|(_, bodies)| bodies.largest)?;
+    let (much, large) = bodies().max_by_key(|(_, bodies)| bodies.smallest)?;
+    differ(small.largest, large.smallest).then(|| {
+        format!(
+            "answers to {} had {} bytes from {little}, and {} from {much}",
+            step.name,
+            range(small),
+            range(large)
+        )
+    })
+}
+
+fn range(bodies: BodySizes) -> String {
+    match bodies {
+        BodySizes { smallest, largest } if smallest == largest => smallest.to_string(),
+        BodySizes { smallest, largest } => format!("{smallest} to {largest}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_and_blanks_are_no_difference() {
+        assert!(!differ(20, 30), "a longer number");
+        assert!(!differ(10_000, 10_100), "one in a hundred");
+        assert!(differ(0, 64) && differ(1_000, 1_100));
+        assert!(!differ(1_100, 1_000), "the other way round");
+    }
+}

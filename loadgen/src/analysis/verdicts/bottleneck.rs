@@ -1,0 +1,115 @@
+//! Whether it was the target that limited the rate.
+
+use std::collections::BTreeSet;
+
+use super::verdict;
+use crate::record::{
+    Bottleneck, Environment, RoundRecord, RunRecord, TargetRecord, Verdict, VerdictKind,
+};
+
+/// From this share of its cores on, the generator may have held the target back.
+const BUSY_PERCENT: f64 = 90.0;
+
+/// Who was the bottleneck, where the target should have been it.
+pub fn bottleneck(target: &TargetRecord, environment: &Environment) -> Option<Verdict> {
+    let bound = target.bottleneck.as_ref().filter(|bottleneck| !bottleneck.is_of_target());
+    let (kind, who, advice) = match bound {
+        None => return generator_busy(target, environment),
+        Some(Bottleneck::Backend(name)) => (
+            VerdictKind::BackendBound,
+            name.as_str(),
+            "compare servers where they are the limit: ask the backend for less, or give it more CPU",
+        ),
+        Some(Bottleneck::Network) => return Some(network(target)),
+        Some(_) => (
+            VerdictKind::GeneratorBound,
+            "generator",
+            "look for what else runs on its CPUs; give it more of them, or hosts, or take fewer users",
+        ),
+    };
+    let rounds = &target.rounds;
+    let found = rounds.iter().filter(|round| round.bottleneck.as_ref() == bound).count();
+    let wanted = |service: &str| {
+        let used = target.resources.get(service)?;
+        let percent = (used.cpu_percent + used.cpu_wait_percent).round();
+        Some(format!("{service} ran or waited for a CPU {percent} % of the time"))
+    };
+    let both: Vec<String> = [who, "target"].into_iter().filter_map(wanted).collect();
+    let name = if who == "generator" { "loadgen itself" } else { who };
+    let message = format!(
+        "{name} was the bottleneck in {found} of {} rounds, so this rate is not the server's, and \
+         is not ranked ({})",
+        rounds.len(),
+        both.join(", ")
+    );
+    Some(verdict(target, kind, message, advice))
+}
+
+/// The link that was full in most of the rounds.
+fn network(target: &TargetRecord) -> Verdict {
+    let full = || {
+        let full = |round: &&RoundRecord| round.bottleneck == Some(Bottleneck::Network);
+        target.rounds.iter().filter(full)
+    };
+    let links = full().filter_map(|round| round.machine.fullest_link.as_ref());
+    let fullest = links.max_by(|a, b| a.busy_percent.total_cmp(&b.busy_percent));
+    let what = fullest.map(|link| format!("{} was {:.0} % full", link.name, link.busy_percent));
+    let message = format!(
+        "the network was the bottleneck in {} of {} rounds, so this rate is not the server's, and is \
+         not ranked ({})",
+        full().count(),
+        target.rounds.len(),
+        what.unwrap_or_default()
+    );
+    let advice = "ask for smaller answers, or take a faster link, or more hosts";
+    verdict(target, VerdictKind::NetworkBound, message, advice)
+}
+
+/// From this share of one core on, in %, others disturb; on many cores, from this share of each.
+const OTHERS_PERCENT: (f64, f64) = (10.0, 3.0);
+
+/// Whether programs that are none of the lab's used this much of so many CPUs, in % of one.
+pub fn is_disturbed(others_percent: f64, cpus: usize) -> bool {
+    others_percent >= OTHERS_PERCENT.0.max(OTHERS_PERCENT.1 * cpus as f64)
+}
+
+/// Whether something ran on the CPUs of a lab that was none of it.
+pub fn disturbed(record: &RunRecord) -> Option<Verdict> {
+    let cpus = record.environment.cpus.values().flatten().collect::<BTreeSet<_>>().len();
+    let rounds = || record.targets.iter().flat_map(|target| &target.rounds);
+    let others = rounds().filter_map(|round| round.others_percent);
+    let disturbed = others.filter(|percent| is_disturbed(*percent, cpus)).collect::<Vec<_>>();
+    let most = disturbed.iter().copied().max_by(f64::total_cmp)?;
+    Some(Verdict {
+        kind: VerdictKind::Disturbed,
+        target: None,
+        message: format!(
+            "other programs used up to {most:.0} % of a core, on the CPUs of the test, in {} of {} \
+             rounds",
+            disturbed.len(),
+            rounds().count()
+        ),
+        advice: "end them, or measure again when they have ended".to_owned(),
+    })
+}
+
+/// Whether whoever shares the generator's CPUs left it little: on two CPUs the backends are there.
+fn generator_busy(target: &TargetRecord, environment: &Environment) -> Option<Verdict> {
+    let cpus = |part: &str| environment.cpus.get(part).filter(|cpus| !cpus.is_empty());
+    let shares_with_backends = cpus("generator").is_some() && cpus("generator") == cpus("backends");
+    let used: f64 = target
+        .resources
+        .iter()
+        .filter(|(name, _)| *name == "generator" || (shares_with_backends && *name != "target"))
+        .map(|(_, used)| used.cpu_percent)
+        .sum();
+    let cores = cpus("generator").map_or(environment.cores, Vec::len);
+    if used < BUSY_PERCENT * cores as f64 {
+        return None;
+    }
+    let who = if shares_with_backends { "generator and backends" } else { "the generator" };
+    let message =
+        format!("{who} used {used:.0} % of {cores} core(s): they may have been the limit");
+    let advice = "take this rate for a lower bound; give the generator more cores, or hosts";
+    Some(verdict(target, VerdictKind::GeneratorBusy, message, advice))
+}

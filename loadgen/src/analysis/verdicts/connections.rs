@@ -1,0 +1,176 @@
+//! Whether connections were those that the scenario asks for.
+
+use super::verdict;
+use crate::measure::{AddressRecord, Connections};
+use crate::record::{RoundRecord, RunRecord, TargetRecord, Verdict, VerdictKind};
+use crate::scenario::{HttpVersion, Scenario};
+
+/// All that there is to say about a target's connections.
+pub fn connections(
+    target: &TargetRecord,
+    record: &RunRecord,
+    scenario: &Scenario,
+) -> impl Iterator<Item = Verdict> {
+    let mut all = Connections::default();
+    let rounds = target.rounds.iter().filter_map(|round| round.connections.as_ref());
+    rounds.for_each(|round| all.merge(round));
+    let more = more_than_users(target, record);
+    more.into_iter().chain(other_version(target, &all, scenario)).chain(addresses(target, &all))
+}
+
+/// Whether users opened more than one connection each.
+fn more_than_users(target: &TargetRecord, record: &RunRecord) -> Option<Verdict> {
+    let most_users = |round: &RoundRecord| {
+        let changed = round.changes.iter().filter_map(|change| change.users);
+        changed.chain([round.users_planned]).max().unwrap_or_default()
+    };
+    let more = target.rounds.iter().filter_map(|round| {
+        let (opened, users) = (round.connections.as_ref()?.opened, most_users(round));
+        (opened > u64::from(users)).then_some((opened, users))
+    });
+    let more: Vec<(u64, u32)> = more.collect();
+    let (opened, users) = more.iter().max()?;
+    let round = match record.load.rounds {
+        1 => String::new(),
+        rounds => format!(", in {} of {rounds} rounds", more.len()),
+    };
+    let message = format!("{opened} connections were opened for {users} users{round}");
+    let advice = "users connect anew where the server closes connections or requests fail, and to follow \
+                  redirects elsewhere: the time for that is in their latencies";
+    Some(verdict(target, VerdictKind::MoreConnections, message, advice))
+}
+
+/// Whether another version of HTTP was spoken than the scenario asks for.
+fn other_version(target: &TargetRecord, all: &Connections, scenario: &Scenario) -> Option<Verdict> {
+    let asked = match scenario.http.version {
+        HttpVersion::Http11 => "HTTP/1.1",
+        HttpVersion::Http2 => "HTTP/2",
+    };
+    let others = || all.versions.iter().filter(|(version, _)| *version != asked);
+    let spoke: Vec<String> = others().map(|(version, n)| format!("{n} spoke {version}")).collect();
+    if spoke.is_empty() {
+        return None;
+    }
+    let answered = all.versions.values().fold(0_u64, |sum, n| sum.saturating_add(*n));
+    let message = format!(
+        "the scenario asks for {asked}, but of {answered} connections {}",
+        spoke.join(" and ")
+    );
+    let advice = "set the server up for it, or ask for the version that it speaks";
+    Some(verdict(target, VerdictKind::OtherVersion, message, advice))
+}
+
+/// Whether each address of the server's name got its part of the users.
+fn addresses(target: &TargetRecord, all: &Connections) -> Option<Verdict> {
+    if all.addresses.len() < 2 {
+        return None;
+    }
+    let each = || all.addresses.iter().map(|address| address.connections);
+    let (least, most) = (each().min()?, each().max()?);
+    // Users can't be divided by all numbers, and each round and worker begins anew.
+    let uneven =
+        most > 1 && (most - least) * 10 > most && most - least > target.rounds.len() as u64;
+    let failed = |address: &AddressRecord| address.failed > 0;
+    if !uneven && !all.addresses.iter().any(failed) {
+        return None;
+    }
+    let share = |address: &AddressRecord| {
+        let why =
+            address.error.as_ref().map(|error| format!(" (failed {} ×: {error})", address.failed));
+        format!("{} {}{}", address.address, address.connections, why.unwrap_or_default())
+    };
+    let shares: Vec<String> = all.addresses.iter().map(share).collect();
+    let message = format!(
+        "the addresses of its name did not get the same number of connections: {}",
+        shares.join(", ")
+    );
+    let advice = "name one address in the URL, or make the server listen on all of them";
+    Some(verdict(target, VerdictKind::UnevenAddresses, message, advice))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::record::ChangeRecord;
+    use crate::scenario;
+
+    fn round(users: u32, opened: u64, version: &str) -> RoundRecord {
+        let connections = Connections {
+            opened,
+            versions: BTreeMap::from([(version.to_owned(), opened)]),
+            addresses: Vec::new(),
+        };
+        RoundRecord {
+            users_planned: users,
+            connections: Some(connections),
+            ..RoundRecord::default()
+        }
+    }
+
+    fn said(rounds: Vec<RoundRecord>, http: &str) -> Vec<String> {
+        let mut record = RunRecord::default();
+        record.load.rounds = u32::try_from(rounds.len()).unwrap();
+        let target = TargetRecord { rounds, ..TargetRecord::default() };
+        let text = format!("{http}\n[[step]]\nget = \"/\"");
+        let scenario = scenario::parse("test", "test.toml", &text).unwrap();
+        connections(&target, &record, &scenario).map(|verdict| verdict.message).collect()
+    }
+
+    #[test]
+    fn more_connections_than_users_are_told_of() {
+        let ok = || round(100, 100, "HTTP/1.1");
+        assert_eq!(said(vec![ok(), ok()], ""), [""; 0]);
+        assert_eq!(said(vec![RoundRecord::default()], ""), [""; 0], "an earlier version's");
+        assert_eq!(
+            said(vec![ok(), round(100, 167, "HTTP/1.1")], ""),
+            ["167 connections were opened for 100 users, in 1 of 2 rounds"]
+        );
+        let change = ChangeRecord { second: 1, users: Some(200), rate_per_s: None };
+        let changed = RoundRecord { changes: vec![change], ..round(100, 167, "HTTP/1.1") };
+        assert_eq!(said(vec![changed], ""), [""; 0]);
+    }
+
+    #[test]
+    fn another_version_than_asked_for_is_told_of() {
+        let http2 = "http = { version = \"2\" }";
+        assert_eq!(said(vec![round(3, 3, "HTTP/2")], http2), [""; 0]);
+        assert_eq!(
+            said(vec![round(3, 2, "HTTP/2"), round(3, 3, "HTTP/1.1")], http2),
+            ["the scenario asks for HTTP/2, but of 5 connections 3 spoke HTTP/1.1"]
+        );
+        assert_eq!(
+            said(vec![round(3, 3, "HTTP/1.0")], ""),
+            ["the scenario asks for HTTP/1.1, but of 3 connections 3 spoke HTTP/1.0"]
+        );
+    }
+
+    #[test]
+    fn addresses_that_got_less_than_others_are_told_of() {
+        let with = |shares: &[(u64, Option<&str>)]| {
+            let mut round = round(100, 100, "HTTP/1.1");
+            round.connections.as_mut().unwrap().addresses = (1..)
+                .zip(shares)
+                .map(|(n, (connections, error))| AddressRecord {
+                    address: format!("10.0.0.{n}:80"),
+                    connections: *connections,
+                    failed: u64::from(error.is_some()),
+                    error: error.map(str::to_owned),
+                })
+                .collect();
+            said(vec![round], "")
+        };
+        assert_eq!(with(&[(100, None)]), [""; 0]);
+        assert_eq!(with(&[(34, None), (33, None), (33, None)]), [""; 0]);
+        let begin = "the addresses of its name did not get the same number of connections: ";
+        assert_eq!(
+            with(&[(70, None), (30, None)]),
+            [format!("{begin}10.0.0.1:80 70, 10.0.0.2:80 30")]
+        );
+        assert_eq!(
+            with(&[(0, Some("refused")), (100, None)]),
+            [format!("{begin}10.0.0.1:80 0 (failed 1 ×: refused), 10.0.0.2:80 100")]
+        );
+    }
+}

@@ -1,0 +1,79 @@
+//! What limits did to those who have them.
+
+use std::collections::BTreeMap;
+
+use super::verdict;
+use crate::record::{LimitsRecord, RunRecord, TargetRecord, Verdict, VerdictKind};
+
+/// From this share of the periods on, in %, in which a limit stopped a container, it shaped its latencies.
+const THROTTLED_PERCENT: f64 = 1.0;
+
+/// Which of the containers of a target's rounds were stopped, as they had used up their CPU time.
+pub fn throttled(target: &TargetRecord) -> Option<Verdict> {
+    let stopped = target.resources.iter().filter_map(|(name, used)| {
+        let percent = used.container?.throttled_periods_percent;
+        (percent >= THROTTLED_PERCENT).then(|| format!("{name} in {percent:.0} % of its periods"))
+    });
+    let stopped: Vec<String> = stopped.collect();
+    if stopped.is_empty() {
+        return None;
+    }
+    let message = format!("a limit on CPU time stopped {}", stopped.join(", "));
+    let advice = "latencies are those of a server that pauses; give it more with --cpus, or \
+                  --backend-cpus, to see it without";
+    Some(verdict(target, VerdictKind::Throttled, message, advice))
+}
+
+/// Whether targets are ranked that might not have the same.
+pub fn unlike_limits(record: &RunRecord) -> Option<Verdict> {
+    let limits = |target: &TargetRecord| {
+        record.environment.limits.get(&target.target).copied().unwrap_or_default()
+    };
+    let of: BTreeMap<&str, LimitsRecord> =
+        record.targets.iter().map(|target| (target.target.as_str(), limits(target))).collect();
+    let mut all = of.values();
+    let first = all.next()?;
+    if all.all(|other| other == first) {
+        return None;
+    }
+    let each: Vec<String> = of.iter().map(|(name, limits)| format!("{name} {limits}")).collect();
+    Some(Verdict {
+        kind: VerdictKind::UnlikeLimits,
+        target: None,
+        message: format!("targets had different limits: {}", each.join("; ")),
+        advice: "give all the same, with --cpus and --memory, before you compare them".to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::Environment;
+
+    fn said(limits: &[(&str, LimitsRecord)]) -> Option<String> {
+        let target = |name: &str| TargetRecord { target: name.to_owned(), ..Default::default() };
+        let limits = limits.iter().map(|(name, limits)| ((*name).to_owned(), *limits)).collect();
+        let record = RunRecord {
+            targets: ["flask", "sanic"].map(target).into(),
+            environment: Environment { limits, ..Environment::default() },
+            ..RunRecord::default()
+        };
+        unlike_limits(&record).map(|verdict| verdict.message)
+    }
+
+    #[test]
+    fn targets_with_different_limits_are_told_of() {
+        let half = LimitsRecord { cpus: Some(0.5), memory_bytes: Some(1 << 30) };
+        let whole = LimitsRecord { cpus: Some(1.0), ..half };
+        assert_eq!(said(&[]), None);
+        assert_eq!(said(&[("flask", half), ("sanic", half)]), None);
+        assert_eq!(
+            said(&[("flask", half), ("sanic", whole)]).unwrap(),
+            "targets had different limits: flask 0.5 CPUs, 1 GiB; sanic 1 CPU, 1 GiB"
+        );
+        assert_eq!(
+            said(&[("sanic", half)]).unwrap(),
+            "targets had different limits: flask no limit; sanic 0.5 CPUs, 1 GiB"
+        );
+    }
+}

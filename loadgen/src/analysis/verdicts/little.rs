@@ -1,0 +1,79 @@
+//! Little's law: users in a closed system are its throughput times the time that each request takes.
+
+use super::verdict;
+use crate::record::{RoundRecord, RunRecord, TargetRecord, Verdict, VerdictKind};
+
+/// From this share of their time on, in %, users did something else than to wait.
+const ELSEWHERE_PERCENT: f64 = 20.0;
+
+/// Requests that the ends of a round cut would weigh too much in one shorter than this many.
+const LATENCIES: f64 = 20.0;
+
+/// Whether users of the closed model were waiting for answers all the time, as they should. If not,
+/// the time between an answer and the next request was loadgen's own, and limits the rate.
+///
+/// J. D. C. Little, "A Proof for the Queuing Formula: L = λW", Operations Research 9(3), 1961.
+pub fn littles_law(target: &TargetRecord, record: &RunRecord) -> Option<Verdict> {
+    let load = &record.load;
+    let waits = load.rate_per_s.is_none() && load.think_time.is_none() && load.stages.is_empty();
+    if !waits || load.duration_s.is_none() {
+        return None;
+    }
+    let waiting: Option<Vec<f64>> =
+        target.rounds.iter().filter(|round| round.whole).map(waiting).collect();
+    let waiting = waiting.filter(|rounds| !rounds.is_empty())?;
+    let mean = waiting.iter().sum::<f64>() / waiting.len() as f64;
+    let users = f64::from(target.users);
+    if mean >= users * (1.0 - ELSEWHERE_PERCENT / 100.0) {
+        return None;
+    }
+    let message = format!(
+        "of {users} users only {mean:.1} were waiting for an answer, on the mean: by Little's law the \
+         others were between two requests"
+    );
+    let advice = "that time is loadgen's own and not the server's: take more users, so that some \
+                  always wait";
+    Some(verdict(target, VerdictKind::LittlesLaw, message, advice))
+}
+
+/// How many requests were under way in a round, on the mean; `None` where it is too short to tell. For
+/// how long those were that never had an answer is not known: the whole round at the most.
+fn waiting(round: &RoundRecord) -> Option<f64> {
+    let total = &round.total;
+    let answered = (total.requests - total.errors) as f64;
+    let seconds_of = |n: f64, mean_us: Option<f64>| n * mean_us.unwrap_or(0.0) / 1e6;
+    let took_s = seconds_of(answered, total.latency_us.mean)
+        + seconds_of(total.errors as f64, total.failed_us.mean);
+    let each_s = took_s / (total.requests as f64).max(1.0);
+    (total.requests > 0 && round.held_s >= LATENCIES * each_s)
+        .then(|| took_s / round.held_s + total.unanswered as f64 + total.failed_late as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::{LatencySummary, Summary};
+
+    fn round(requests: u64, errors: u64, mean_us: f64) -> RoundRecord {
+        let latency = LatencySummary { mean: Some(mean_us), ..LatencySummary::default() };
+        let total = Summary {
+            requests,
+            errors,
+            latency_us: latency.clone(),
+            failed_us: latency,
+            ..Summary::default()
+        };
+        RoundRecord { held_s: 10.0, total, ..RoundRecord::default() }
+    }
+
+    #[test]
+    fn requests_times_their_latency_are_those_under_way() {
+        assert_eq!(waiting(&round(10_000, 0, 5_000.0)), Some(5.0));
+        assert_eq!(waiting(&round(10_000, 2_500, 5_000.0)), Some(5.0), "failed ones are too");
+        let mut stuck = round(10_000, 0, 5_000.0);
+        stuck.total.unanswered = 3;
+        assert_eq!(waiting(&stuck), Some(8.0), "who waits for ever waits");
+        assert_eq!(waiting(&round(40, 0, 1e6)), None, "a tenth of the round each");
+        assert_eq!(waiting(&round(0, 0, 1.0)), None);
+    }
+}

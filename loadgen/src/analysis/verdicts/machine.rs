@@ -1,0 +1,124 @@
+//! What the machine took from everybody, and what it gave for nothing.
+
+use crate::record::{RoundRecord, RunRecord, Verdict, VerdictKind};
+
+/// From this share of all CPU time on, in %, the hypervisor disturbs.
+const STOLEN_PERCENT: f64 = 2.0;
+
+/// From this share of the time on, in %, a limit on CPU time was in the way.
+const THROTTLED_PERCENT: f64 = 1.0;
+
+/// Fewer swapped pages, 400 KB as a rule, are those of programs that sleep.
+const SWAPPED_PAGES: u64 = 100;
+
+/// What befell any of the rounds, each with the worst of it.
+pub fn machine(record: &RunRecord) -> Vec<Verdict> {
+    let rounds: Vec<&RoundRecord> =
+        record.targets.iter().flat_map(|target| &target.rounds).collect();
+    let worst = |of: &dyn Fn(&RoundRecord) -> f64, least: f64| {
+        let found: Vec<f64> =
+            rounds.iter().map(|r| of(r)).filter(|value| *value >= least).collect();
+        let worst = found.iter().copied().max_by(f64::total_cmp)?;
+        Some((worst, format!("in {} of {} rounds", found.len(), rounds.len())))
+    };
+    let throttled = |round: &RoundRecord| {
+        let throttled_ms = round.machine.throttled_ms;
+        if round.held_s > 0.0 { throttled_ms / 10.0 / round.held_s } else { 0.0 }
+    };
+    let stolen = worst(&|round| round.machine.stolen_percent, STOLEN_PERCENT);
+    let throttled = worst(&throttled, THROTTLED_PERCENT);
+    let swapped = worst(&|round| round.machine.swapped_pages as f64, SWAPPED_PAGES as f64);
+    let verdict = |kind, message, advice: &str| Verdict {
+        kind,
+        target: None,
+        message,
+        advice: advice.to_owned(),
+    };
+    let stolen = stolen.map(|(percent, rounds)| {
+        let message =
+            format!("the hypervisor gave up to {percent:.0} % of the CPU time to others, {rounds}");
+        verdict(VerdictKind::Stolen, message, "measure where the CPUs are your own, or more rounds")
+    });
+    let throttled = throttled.map(|(percent, rounds)| {
+        let message = format!(
+            "a limit on CPU time stopped loadgen and what it started for up to {percent:.0} % of the \
+             time, {rounds}"
+        );
+        verdict(VerdictKind::Throttled, message, "raise the container's limit on CPU")
+    });
+    let swapped = swapped.map(|(pages, rounds)| {
+        let message = format!("the machine swapped up to {pages:.0} pages of memory, {rounds}");
+        verdict(VerdictKind::Swapped, message, "free memory, or measure with less in it")
+    });
+    stolen.into_iter().chain(throttled).chain(swapped).collect()
+}
+
+/// Whether PostgreSQL wrote to memory, where a disk would have made each commit wait.
+pub fn data_in_memory(record: &RunRecord) -> Option<Verdict> {
+    let data = record.environment.postgres_data.as_ref().filter(|data| data.in_memory)?;
+    Some(Verdict {
+        kind: VerdictKind::DataInMemory,
+        target: None,
+        message: format!(
+            "PostgreSQL's data lay on {}, which is memory: its commits waited for no disk",
+            data.filesystem
+        ),
+        advice: "name a folder on a disk by TMPDIR, or give containers a volume on one".to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::MachineRecord;
+    use crate::record::{Environment, FilesystemRecord, TargetRecord};
+
+    /// What is said of two rounds of two seconds, the second of them on such a machine.
+    fn said(machine: MachineRecord) -> Vec<(VerdictKind, String)> {
+        let calm = RoundRecord { held_s: 2.0, ..RoundRecord::default() };
+        let rounds = vec![calm.clone(), RoundRecord { machine, ..calm }];
+        let targets = vec![TargetRecord { rounds, ..TargetRecord::default() }];
+        let record = RunRecord { targets, ..RunRecord::default() };
+        super::machine(&record).into_iter().map(|v| (v.kind, v.message)).collect()
+    }
+
+    #[test]
+    fn what_the_machine_took_is_told_from_its_threshold_on() {
+        let stolen = |stolen_percent| MachineRecord { stolen_percent, ..MachineRecord::default() };
+        let throttled = |throttled_ms| MachineRecord { throttled_ms, ..MachineRecord::default() };
+        let swapped = |swapped_pages| MachineRecord { swapped_pages, ..MachineRecord::default() };
+        for below in [stolen(1.9), throttled(19.9), swapped(99)] {
+            assert_eq!(said(below), []);
+        }
+        let told = |kind, message: &str| [(kind, format!("{message}, in 1 of 2 rounds"))];
+        assert_eq!(
+            said(stolen(2.0)),
+            told(VerdictKind::Stolen, "the hypervisor gave up to 2 % of the CPU time to others")
+        );
+        assert_eq!(
+            said(throttled(20.0)),
+            told(
+                VerdictKind::Throttled,
+                "a limit on CPU time stopped loadgen and what it started for up to 1 % of the time"
+            )
+        );
+        assert_eq!(
+            said(swapped(100)),
+            told(VerdictKind::Swapped, "the machine swapped up to 100 pages of memory")
+        );
+    }
+
+    fn on(filesystem: &str, in_memory: bool) -> RunRecord {
+        let data = FilesystemRecord { filesystem: filesystem.to_owned(), in_memory };
+        let environment = Environment { postgres_data: Some(data), ..Environment::default() };
+        RunRecord { environment, ..RunRecord::default() }
+    }
+
+    #[test]
+    fn a_database_in_memory_is_told_of_and_one_on_a_disk_or_elsewhere_is_not() {
+        let verdict = data_in_memory(&on("tmpfs", true)).unwrap();
+        assert!(verdict.message.contains("lay on tmpfs"), "{}", verdict.message);
+        assert_eq!(data_in_memory(&on("ext4", false)), None);
+        assert_eq!(data_in_memory(&RunRecord::default()), None);
+    }
+}

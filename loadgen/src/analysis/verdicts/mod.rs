@@ -1,0 +1,327 @@
+//! What a reader must know before believing the figures.
+
+mod answers;
+mod bottleneck;
+mod connections;
+mod containers;
+mod little;
+mod machine;
+mod queue;
+mod server;
+mod silence;
+mod workers;
+
+use self::answers::{answers_differ, answers_vary};
+use self::bottleneck::disturbed;
+pub use self::bottleneck::{bottleneck, is_disturbed};
+use self::connections::connections;
+use self::containers::{throttled, unlike_limits};
+use self::little::littles_law;
+use self::machine::{data_in_memory, machine};
+use self::queue::users_queue;
+use self::server::{open_files, unequal_workers};
+use self::silence::silence;
+use self::workers::slow_worker;
+use crate::analysis::trend::Trend;
+use crate::record::{
+    Claimed, ProofRecord, RunRecord, StoppedEarly, TargetRecord, Verdict, VerdictKind,
+};
+use crate::scenario::{Scenario, When};
+
+/// Judges the record of a run of `scenario`, which is complete but for its verdicts.
+pub fn judge(record: &RunRecord, scenario: &Scenario) -> Vec<Verdict> {
+    let mut verdicts: Vec<Verdict> = record
+        .targets
+        .iter()
+        .flat_map(|target| {
+            nothing_answered(target)
+                .into_iter()
+                .chain(target_ended(target))
+                .chain(errors(target))
+                .chain(silence(target, record))
+                .chain(stop_failed(target, scenario))
+                .chain(rows_ran_out(target))
+                .chain(bottleneck(target, &record.environment))
+                .chain(throttled(target))
+                .chain(slow_worker(target))
+                .chain(littles_law(target, record))
+                .chain(connections(target, record, scenario))
+                .chain(answers_vary(target, scenario))
+                .chain(unequal_workers(target))
+                .chain(open_files(target))
+                .chain(rate_not_kept(target, record))
+                .chain(stall_hidden(target))
+                .chain(drift(target, record))
+                .chain(too_few_samples(target))
+                .chain(target.proofs.iter().filter_map(|proof| proof_failed(target, proof)))
+        })
+        .collect();
+    verdicts.extend(answers_differ(record, scenario));
+    verdicts.extend(disturbed(record));
+    verdicts.extend(machine(record));
+    verdicts.extend(data_in_memory(record));
+    verdicts.extend(unlike_limits(record));
+    verdicts.extend(users_queue(record));
+    verdicts.extend(few_cores(record));
+    verdicts.extend(record.stopped_early.as_ref().map(stopped_early));
+    if record.interrupted {
+        verdicts.push(Verdict {
+            kind: VerdictKind::Interrupted,
+            target: None,
+            message: "the run was interrupted: only what was measured until then is here"
+                .to_owned(),
+            advice: "let it run to its end before you compare".to_owned(),
+        });
+    }
+    verdicts
+}
+
+fn verdict(target: &TargetRecord, kind: VerdictKind, message: String, advice: &str) -> Verdict {
+    Verdict { kind, target: Some(target.name.clone()), message, advice: advice.to_owned() }
+}
+
+/// Whether some of several numbers of server workers are more than the target has cores.
+fn few_cores(record: &RunRecord) -> Option<Verdict> {
+    let numbers = || record.targets.iter().map(|target| target.server.workers);
+    let most = numbers().max().filter(|most| numbers().any(|n| n < *most))?;
+    let pinned = record.environment.cpus.get("target").map_or(0, Vec::len);
+    let cores = if pinned > 0 { pinned } else { record.environment.cores };
+    if usize::try_from(most).is_ok_and(|most| most <= cores) {
+        return None;
+    }
+    Some(Verdict {
+        kind: VerdictKind::FewCores,
+        target: None,
+        message: format!(
+            "up to {most} server workers shared {cores} core(s): more workers than the target has \
+             cores cannot scale, but for time that they spend waiting"
+        ),
+        advice: "measure server workers on a machine with more cores, or with fewer of them"
+            .to_owned(),
+    })
+}
+
+fn stopped_early(stopped: &StoppedEarly) -> Verdict {
+    let StoppedEarly { target, round, threshold } = stopped;
+    Verdict {
+        kind: VerdictKind::StoppedEarly,
+        target: Some(target.clone()),
+        message: format!("--fail-fast ended the run in round {round}, where {threshold} failed"),
+        advice: "only what was measured until then is here; a round that was cut short is in no \
+                 ranking"
+            .to_owned(),
+    }
+}
+
+fn nothing_answered(target: &TargetRecord) -> Option<Verdict> {
+    let total = &target.total;
+    let sent = total.requests + total.cancelled + total.unsent;
+    (sent > 0 && total.requests == total.errors).then(|| {
+        let message = match total.requests {
+            0 => "no request was answered before the end of its round".to_owned(),
+            _ => "no request was answered as expected".to_owned(),
+        };
+        verdict(target, VerdictKind::NothingAnswered, message, "look into the server's log")
+    })
+}
+
+fn target_ended(target: &TargetRecord) -> Option<Verdict> {
+    let (round, how) =
+        target.rounds.iter().find_map(|r| Some((r.round, r.target_ended.as_ref()?)))?;
+    let message = format!("in round {round}: {how}");
+    let advice = "the round is in no comparison: look into its log";
+    Some(verdict(target, VerdictKind::TargetEnded, message, advice))
+}
+
+fn errors(target: &TargetRecord) -> Option<Verdict> {
+    let total = &target.total;
+    if total.errors == 0 {
+        return None;
+    }
+    let kinds: Vec<String> = total
+        .errors_by_kind
+        .iter()
+        .filter(|(_, n)| **n > 0)
+        .map(|(kind, n)| match total.error_examples.get(kind) {
+            Some(example) => format!("{n} × {kind} ({example})"),
+            None => format!("{n} × {kind}"),
+        })
+        .collect();
+    let percent = total.error_rate() * 100.0;
+    let message = format!("{percent:.2} % of requests failed: {}", kinds.join("; "));
+    let advice = "failed requests are in no rate or latency: mend them before you compare";
+    Some(verdict(target, VerdictKind::Errors, message, advice))
+}
+
+fn rows_ran_out(target: &TargetRecord) -> Option<Verdict> {
+    let rounds = target.rounds.iter().filter(|round| !round.rows_ran_out.is_empty());
+    let (numbers, names): (Vec<_>, Vec<_>) =
+        rounds.map(|round| (round.round.to_string(), round.rows_ran_out.join(" and "))).unzip();
+    let message = format!(
+        "the rows of {} ran out in round {}: users who had none stopped",
+        names.first()?,
+        numbers.join(", ")
+    );
+    let advice = "give the file more rows, ask for less load, or take use = \"cycle\"";
+    Some(verdict(target, VerdictKind::RowsRanOut, message, advice))
+}
+
+/// Whether users could not stop as they should: that is after the hold, and in no other verdict.
+fn stop_failed(target: &TargetRecord, scenario: &Scenario) -> Option<Verdict> {
+    let at_stop = scenario.steps.iter().zip(&target.steps).filter(|(s, _)| s.when == When::Stop);
+    let failed: Vec<String> = at_stop
+        .filter(|(_, summary)| summary.errors + summary.cancelled > 0)
+        .map(|(step, summary)| {
+            let planned = summary.requests + summary.cancelled;
+            let example = summary.error_examples.values().next();
+            let why = example.map(|text| format!(" ({text})")).unwrap_or_default();
+            match summary.cancelled {
+                0 => format!("{} of {planned} × {}{why}", summary.errors, step.name),
+                cut => {
+                    format!("{} of {planned} × {}, {cut} cut off{why}", summary.errors, step.name)
+                }
+            }
+        })
+        .collect();
+    if failed.is_empty() {
+        return None;
+    }
+    let message = format!("when users stopped, requests failed: {}", failed.join("; "));
+    let advice = "they come after the hold and are in no rate; what they should undo may be left";
+    Some(verdict(target, VerdictKind::StopFailed, message, advice))
+}
+
+/// From this share of unsent requests on, the rate was not the one that was asked for.
+const UNSENT: f64 = 0.001;
+
+/// From this lateness of one request in a hundred on, in µs.
+const LATE_US: u64 = 10_000;
+
+/// Whether the open model could not do what it is there for.
+fn rate_not_kept(target: &TargetRecord, record: &RunRecord) -> Option<Verdict> {
+    record.load.rate_per_s?;
+    let (total, users) = (&target.total, record.load.users);
+    let planned = total.requests + total.cancelled + total.unsent;
+    let share = total.unsent as f64 / planned.max(1) as f64;
+    let late = total.delay_us.p99.filter(|late| *late >= LATE_US);
+    let late = late.map(|late| {
+        format!("one request in a hundred was sent more than {} ms late", late / 1_000)
+    });
+    let message = match late {
+        _ if share >= UNSENT => {
+            let unsent = target.rounds.iter().filter(|round| round.total.unsent > 0);
+            // Who waits for an answer at the end has it cut off.
+            let all_waited =
+                unsent.map(|round| round.total.cancelled).all(|n| n >= u64::from(users));
+            let why = match all_waited {
+                true => format!(": each of {users} users still waited for an answer"),
+                false => " before the end of their round".to_owned(),
+            };
+            format!("{} of {planned} requests were not sent{why}", total.unsent)
+        }
+        late => late?,
+    };
+    let advice = "the target does not carry this rate, or there are too few --users for it, or the \
+                  generator is too busy: its latencies count from the planned time all the same";
+    Some(verdict(target, VerdictKind::RateNotKept, message, advice))
+}
+
+/// How much worse than shown latencies must be before it is said, and by how many µs.
+const HIDDEN: (u64, u64) = (2, 5_000);
+
+/// Whether users that waited for a stalled server sent nothing that would have shown it.
+fn stall_hidden(target: &TargetRecord) -> Option<Verdict> {
+    let (shown, all) = (&target.total.latency_us, target.uncoordinated_us.as_ref()?);
+    let percentiles = [
+        ("p95", shown.p95, all.p95),
+        ("p99", shown.p99, all.p99),
+        ("p99.9", shown.p99_9, all.p99_9),
+    ];
+    let hides = |(_, shown, all): &(&str, Option<u64>, Option<u64>)| match (shown, all) {
+        (Some(shown), Some(all)) => *all > HIDDEN.0 * shown && all - shown > HIDDEN.1,
+        _ => false,
+    };
+    let (name, shown, all) = percentiles.into_iter().find(hides)?;
+    let ms = |us: Option<u64>| us.unwrap_or_default() as f64 / 1e3;
+    let message = format!(
+        "users waited up to {:.0} ms for an answer and sent nothing meanwhile: had they gone on at \
+         their pace, {name} would be about {:.0} ms, not {:.1}",
+        ms(target.total.latency_us.max),
+        ms(all),
+        ms(shown)
+    );
+    let advice = "the closed model hides stalls, and servers that let some wait for long: measure \
+                  with --rate, the open model";
+    Some(verdict(target, VerdictKind::StallHidden, message, advice))
+}
+
+/// From this trend within a round on, in %, its rate is not that of one state.
+const DRIFT_PERCENT: f64 = 2.0;
+
+/// Whether the rate rose or fell while it was measured. A rate that is meant to change, or that
+/// iterations end, shows nothing by that.
+fn drift(target: &TargetRecord, record: &RunRecord) -> Option<Verdict> {
+    record.load.duration_s?;
+    if record.load.rate_per_s.is_some() || !record.load.stages.is_empty() {
+        return None;
+    }
+    let trend = Trend::of(&target.rounds, record.load.ramp_up_s)?;
+    if trend.percent.abs() <= DRIFT_PERCENT {
+        return None;
+    }
+    let [low, high] = trend.confidence_95_percent;
+    let message = format!(
+        "from the first half of a round to the second its rate changed by {:+.1} % ({low:+.1} to \
+         {high:+.1} %)",
+        trend.percent
+    );
+    let advice = match trend.percent > 0.0 {
+        true => "it may still have been warming up: begin to count later, with --warmup",
+        false => "look for what fills up or is throttled; a longer --warmup shows where it settles",
+    };
+    Some(verdict(target, VerdictKind::Drift, message, advice))
+}
+
+/// Percentiles that are null, of all steps together; those of single steps have fewer samples.
+fn too_few_samples(target: &TargetRecord) -> Option<Verdict> {
+    let (total, latency) = (&target.total, &target.total.latency_us);
+    let missing: Vec<&str> = [
+        ("p50", latency.p50),
+        ("p90", latency.p90),
+        ("p95", latency.p95),
+        ("p99", latency.p99),
+        ("p99.9", latency.p99_9),
+        ("p99.99", latency.p99_99),
+    ]
+    .iter()
+    .filter(|(_, value)| value.is_none())
+    .map(|(name, _)| *name)
+    .collect();
+    let answered = total.requests - total.errors;
+    if missing.is_empty() || answered == 0 {
+        return None;
+    }
+    let message = format!("{answered} samples are too few for {}", missing.join(", "));
+    let advice = "measure longer: ten samples must lie beyond a percentile, so p99 takes 1,000";
+    Some(verdict(target, VerdictKind::TooFewSamples, message, advice))
+}
+
+fn proof_failed(target: &TargetRecord, proof: &ProofRecord) -> Option<Verdict> {
+    if proof.agrees {
+        return None;
+    }
+    let claimed = match &proof.claimed {
+        Claimed::Answers { counter, counted, uncounted } => {
+            format!("{counter} counted {counted}, and {uncounted} outside of the count")
+        }
+        Claimed::Scenario { value } => format!("it should be {value}"),
+    };
+    let ProofRecord { round, backend, held, .. } = proof;
+    let question = proof.in_short();
+    let message = format!("round {round}: {claimed}, but {backend} says {held} to `{question}`");
+    let advice = match proof.unknown {
+        0 => "the backend does not hold what it should: don't trust the server's rate",
+        _ => "requests that failed or were cut off may have been carried out all the same",
+    };
+    Some(verdict(target, VerdictKind::ProofFailed, message, advice))
+}

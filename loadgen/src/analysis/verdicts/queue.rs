@@ -1,0 +1,133 @@
+//! Whether more users only waited longer.
+
+use std::collections::BTreeMap;
+
+use super::little::littles_law;
+use super::verdict;
+use crate::analysis::plateau::{Loaded, Plateau};
+use crate::record::{Bottleneck, RunRecord, TargetRecord, Verdict, VerdictKind};
+use crate::text::{milliseconds, rate};
+
+/// What several numbers of users tell together: one number can't tell whether more would be served.
+pub fn users_queue(record: &RunRecord) -> Vec<Verdict> {
+    let load = &record.load;
+    let waits = load.rate_per_s.is_none() && load.think_time.is_none() && load.stages.is_empty();
+    if !waits {
+        return Vec::new();
+    }
+    let mut lines: BTreeMap<(&str, u32), Vec<&TargetRecord>> = BTreeMap::new();
+    for target in &record.targets {
+        lines.entry((&target.target, target.server.workers)).or_default().push(target);
+    }
+    lines.values().filter_map(|line| of_line(line, record)).collect()
+}
+
+/// One target with as many server workers, under several numbers of users.
+fn of_line(line: &[&TargetRecord], record: &RunRecord) -> Option<Verdict> {
+    let most = line.iter().max_by_key(|target| target.users)?;
+    let clear = line.iter().filter(|target| is_clear(target, record));
+    let loads: Vec<Loaded> = clear.filter_map(|target| loaded(target)).collect();
+    let found = Plateau::of(&loads).filter(|found| {
+        found.to.amount == f64::from(most.users) && found.to.latency_s > found.from.latency_s
+    })?;
+    let Plateau { from, to, .. } = found;
+    let mut message = format!(
+        "{} users got no more answers than {} ({} and {} each second) and waited longer for them, though \
+         no CPU or link was at its limit",
+        to.amount,
+        from.amount,
+        rate(to.rate_per_s),
+        rate(from.rate_per_s)
+    );
+    if let (Some(served), Some(least)) = (found.served(), found.least) {
+        message += &format!(
+            "; with the {} ms that an answer takes at {} users, at most about {served:.0} requests were \
+             being served at a time, by Little's law",
+            milliseconds(Some((least.latency_s * 1e6) as u64)),
+            least.amount
+        );
+    }
+    let advice = "look for what lets only so many through: threads, connections of a pool, a lock, or a limit \
+                  on the rate";
+    Some(verdict(most, VerdictKind::UsersQueue, message, advice))
+}
+
+/// Whether users waited for nothing but the target, all of them for answers that came, and nobody was at
+/// a limit that is seen.
+fn is_clear(target: &TargetRecord, record: &RunRecord) -> bool {
+    let total = &target.total;
+    target.bottleneck == Some(Bottleneck::Nobody)
+        && total.errors + total.failed_late + total.unanswered == 0
+        && littles_law(target, record).is_none()
+}
+
+fn loaded(target: &TargetRecord) -> Option<Loaded> {
+    let whole = || target.rounds.iter().filter(|round| round.whole);
+    let rates: Vec<f64> = whole().map(|round| round.total.rate_per_s).collect();
+    Some(Loaded {
+        amount: target.users.into(),
+        rate_per_s: rates.iter().sum::<f64>() / rates.len().max(1) as f64,
+        latency_s: target.total.latency_us.p50? as f64 / 1e6,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::{LatencySummary, Summary};
+    use crate::record::{LoadRecord, RoundRecord};
+
+    /// Ten threads of 50 ms each, under so many users, with this bottleneck.
+    fn target(users: u32, bottleneck: Bottleneck) -> TargetRecord {
+        let rate_per_s = 200.0_f64.min(f64::from(users) / 0.05);
+        let us = f64::from(users) / rate_per_s * 1e6;
+        let latency_us =
+            LatencySummary { mean: Some(us), p50: Some(us as u64), ..LatencySummary::default() };
+        let requests = (rate_per_s * 30.0) as u64;
+        let total = Summary { requests, rate_per_s, latency_us, ..Summary::default() };
+        let round = RoundRecord {
+            round: 1,
+            whole: true,
+            held_s: 30.0,
+            total: total.clone(),
+            ..RoundRecord::default()
+        };
+        TargetRecord {
+            name: format!("mine, {users} users"),
+            target: "mine".to_owned(),
+            users,
+            total,
+            rounds: vec![round],
+            bottleneck: Some(bottleneck),
+            ..TargetRecord::default()
+        }
+    }
+
+    fn said(users: &[u32], bottleneck: &Bottleneck) -> Vec<String> {
+        let load = LoadRecord { duration_s: Some(30.0), ..LoadRecord::default() };
+        let targets = users.iter().map(|users| target(*users, bottleneck.clone())).collect();
+        let record = RunRecord { load, targets, ..RunRecord::default() };
+        users_queue(&record).into_iter().map(|verdict| verdict.message).collect()
+    }
+
+    #[test]
+    fn users_that_only_wait_longer_queue() {
+        assert_eq!(
+            said(&[5, 20, 40], &Bottleneck::Nobody),
+            [
+                "40 users got no more answers than 20 (200 and 200 each second) and waited longer for \
+              them, though no CPU or link was at its limit; with the 50.0 ms that an answer takes at \
+              5 users, at most about 10 requests were being served at a time, by Little's law"
+            ]
+        );
+        let [said] = &said(&[20, 40], &Bottleneck::Nobody)[..] else { panic!() };
+        assert!(said.ends_with("no CPU or link was at its limit"), "{said}");
+    }
+
+    #[test]
+    fn nothing_is_claimed_of_one_load_or_of_a_limit_that_is_known() {
+        assert_eq!(said(&[40], &Bottleneck::Nobody), [""; 0]);
+        assert_eq!(said(&[2, 8], &Bottleneck::Nobody), [""; 0]);
+        assert_eq!(said(&[5, 20, 40], &Bottleneck::Target), [""; 0]);
+    }
+}

@@ -1,0 +1,126 @@
+//! Whether a target's processes shared its work, and had what they needed.
+
+use super::verdict;
+use crate::measure::ResourceRecord;
+use crate::record::{RoundRecord, TargetRecord, Verdict, VerdictKind};
+
+/// A server worker that used less than this share of what the busiest used had too little to do.
+const SHARE: f64 = 0.5;
+
+/// Of workers that used less than this, in % of a core, shares say nothing.
+const BUSY_PERCENT: f64 = 10.0;
+
+/// From this share of the open files that a process may have, in %, it will soon accept no more.
+const OPEN_FILES_PERCENT: f64 = 95.0;
+
+/// Whether some of a target's server workers did much less than others, in most of the rounds.
+pub fn unequal_workers(target: &TargetRecord) -> Option<Verdict> {
+    let workers = usize::try_from(target.server.workers).ok().filter(|workers| *workers > 1)?;
+    let rounds = target.rounds.iter().filter_map(|round| extremes(round, workers));
+    let unequal: Vec<(f64, f64)> = rounds
+        .filter(|(busiest, least)| *busiest >= BUSY_PERCENT && *least < SHARE * busiest)
+        .collect();
+    if unequal.len() * 2 <= target.rounds.len() {
+        return None;
+    }
+    let worst =
+        |one: &&(f64, f64), other: &&(f64, f64)| (one.1 / one.0).total_cmp(&(other.1 / other.0));
+    let (busiest, least) = unequal.iter().min_by(worst)?;
+    let message = format!(
+        "its {workers} server workers got unequal shares: in {} of {} rounds, and at the worst one \
+         used {busiest:.0} % of a core and another {least:.0} %",
+        unequal.len(),
+        target.rounds.len()
+    );
+    let advice = "a connection stays with the worker that accepted it: take more users, or measure \
+                  how it does with fewer workers";
+    Some(verdict(target, VerdictKind::UnequalWorkers, message, advice))
+}
+
+/// The CPU of the busiest and of the least busy server worker, in % of a core. What starts them, and
+/// what helps them, has less to do than any of them.
+fn extremes(round: &RoundRecord, workers: usize) -> Option<(f64, f64)> {
+    let processes = &round.resources.get("target")?.processes_percent;
+    Some((*processes.first()?, *processes.get(workers - 1)?))
+}
+
+/// Whether a service had nearly as many files open as it may.
+pub fn open_files(target: &TargetRecord) -> Option<Verdict> {
+    let short = |(_, used): &(&String, &ResourceRecord)| {
+        used.open_files_of_limit_percent >= OPEN_FILES_PERCENT
+    };
+    let (service, used) = target.resources.iter().find(short)?;
+    let message = format!(
+        "a process of {service} had {:.0} % of the files and sockets open that it may",
+        used.open_files_of_limit_percent
+    );
+    let advice =
+        "it accepts no more connections then: raise the limit (ulimit -n), or take fewer users";
+    Some(verdict(target, VerdictKind::OpenFiles, message, advice))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::measure::Summary;
+    use crate::record::{LatencyOverRounds, ServerRecord};
+
+    fn target(workers: u32, rounds: &[&[f64]]) -> TargetRecord {
+        let round = |processes: &&[f64]| {
+            let used = ResourceRecord {
+                processes_percent: processes.to_vec(),
+                ..ResourceRecord::default()
+            };
+            let resources = BTreeMap::from([("target".to_owned(), used)]);
+            RoundRecord { resources, ..RoundRecord::default() }
+        };
+        TargetRecord {
+            name: "sanic".to_owned(),
+            target: "sanic".to_owned(),
+            users: 1,
+            url: String::new(),
+            transport: None,
+            server: ServerRecord { workers, ..ServerRecord::default() },
+            steps: Vec::new(),
+            total: Summary::default(),
+            latency_histograms: BTreeMap::new(),
+            uncoordinated_us: None,
+            latency_over_rounds_us: LatencyOverRounds::default(),
+            counters: BTreeMap::new(),
+            proofs: Vec::new(),
+            rounds: rounds.iter().map(round).collect(),
+            resources: BTreeMap::new(),
+            bottleneck: None,
+            cpu_us_per_request_over_rounds: BTreeMap::new(),
+            workers: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn workers_with_less_than_half_are_named() {
+        let even: &[f64] = &[50.0, 45.0, 0.5];
+        let uneven: &[f64] = &[80.0, 20.0, 0.5];
+        assert_eq!(unequal_workers(&target(2, &[even, even, uneven])), None, "one round of three");
+        assert_eq!(unequal_workers(&target(1, &[uneven])), None, "its own helpers");
+        assert_eq!(unequal_workers(&target(2, &[&[6.0, 1.0]])), None, "idle");
+        assert_eq!(unequal_workers(&target(4, &[&[90.0]])), None, "not known");
+        let said = unequal_workers(&target(2, &[even, uneven, &[90.0, 9.0]])).unwrap();
+        assert_eq!(
+            said.message,
+            "its 2 server workers got unequal shares: in 2 of 3 rounds, and at the worst one used \
+             90 % of a core and another 9 %"
+        );
+    }
+
+    #[test]
+    fn a_process_short_of_files_is_named() {
+        let mut target = target(1, &[]);
+        assert_eq!(open_files(&target), None);
+        let used =
+            ResourceRecord { open_files_of_limit_percent: 99.6, ..ResourceRecord::default() };
+        target.resources.insert("redis".to_owned(), used);
+        assert!(open_files(&target).unwrap().message.contains("redis had 100 %"));
+    }
+}

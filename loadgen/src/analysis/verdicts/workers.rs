@@ -1,0 +1,75 @@
+//! Whether each worker kept up with its share of the load.
+
+use super::verdict;
+use crate::measure::LATE;
+use crate::record::{TargetRecord, Verdict, VerdictKind, WorkerRecord};
+
+/// From this share of its CPUs on, in %, a worker was as busy as it could be.
+const BUSY_PERCENT: f64 = 90.0;
+
+/// A worker must have been late in so many seconds, and in this share of all, before it is said.
+const LATE_SECONDS: u32 = 3;
+const LATE_SHARE: f64 = 0.1;
+
+/// Names the workers that could not keep up: the latencies that they saw are their own too.
+pub fn slow_worker(target: &TargetRecord) -> Option<Verdict> {
+    let slow: Vec<String> = target.workers.iter().filter_map(why_slow).collect();
+    if slow.is_empty() {
+        return None;
+    }
+    let advice = "what they saw is later than it came, and they may have sent less: give them fewer \
+                  users, more CPUs, or hosts of their own";
+    Some(verdict(target, VerdictKind::SlowWorker, slow.join("; "), advice))
+}
+
+/// What kept a worker from keeping up, if it did not.
+fn why_slow(record: &WorkerRecord) -> Option<String> {
+    let WorkerRecord { worker, cpu_percent, late_seconds, seconds, .. } = record;
+    let busy = cpu_percent.filter(|percent| *percent >= BUSY_PERCENT);
+    let busy = busy.map(|percent| format!("used {percent:.0} % of its CPUs"));
+    let is_late = *late_seconds >= LATE_SECONDS
+        && f64::from(*late_seconds) >= LATE_SHARE * f64::from(*seconds);
+    let late = is_late.then(|| {
+        let (limit, most) = (LATE.as_millis(), record.lag_max_ms.unwrap_or_default());
+        format!(
+            "was held up for {limit} ms and more in {late_seconds} of {seconds} seconds, for up to \
+             {most:.0} ms"
+        )
+    });
+    let reasons: Vec<String> = busy.into_iter().chain(late).collect();
+    (!reasons.is_empty()).then(|| format!("worker {worker} {}", reasons.join(" and ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn worker(cpu_percent: f64, late_seconds: u32, seconds: u32) -> Option<String> {
+        why_slow(&WorkerRecord {
+            worker: 2,
+            host: None,
+            cpus: None,
+            rtt_ms: None,
+            users: 10,
+            requests: 1_000,
+            snapshots: seconds,
+            cpu_percent: Some(cpu_percent),
+            lag_mean_ms: Some(12.0),
+            lag_max_ms: Some(87.4),
+            seconds,
+            late_seconds,
+        })
+    }
+
+    #[test]
+    fn a_worker_is_named_with_what_it_lacked() {
+        assert_eq!(worker(89.9, 2, 10), None);
+        assert_eq!(worker(50.0, 3, 31), None, "three seconds of many");
+        assert_eq!(worker(97.2, 0, 10).unwrap(), "worker 2 used 97 % of its CPUs");
+        assert_eq!(
+            worker(97.2, 3, 10).unwrap(),
+            "worker 2 used 97 % of its CPUs and was held up for 50 ms and more in 3 of 10 seconds, \
+             for up to 87 ms"
+        );
+    }
+}

@@ -1,0 +1,76 @@
+//! A round whose reports are any bytes: what a fuzzer drives, and a bounded test of the same. Whoever
+//! holds a join document can send them.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use super::{Course, Input, OnLoss, Schedule};
+use crate::cluster::messages::{Answer, Command, Hello, Report, decode, decode_report};
+use crate::engine::Results;
+use crate::measure::{Phase, Summary};
+
+/// How many workers there are.
+const WORKERS: u32 = 3;
+
+/// Takes messages, one after another and some time apart, as a manager would, and works out what it
+/// would show.
+///
+/// # Panics
+/// It must not.
+pub fn take_foreign<'a>(messages: impl IntoIterator<Item = &'a [u8]>) -> Results {
+    let schedule = Schedule { measured: ms(100), end: None, drain: ms(3_000) };
+    let mut course =
+        Course::new(1, WORKERS, &BTreeSet::new(), Vec::new(), schedule, OnLoss::Continue);
+    let mut now = Duration::ZERO;
+    for message in messages {
+        now += ms(250);
+        let _ = decode::<Hello>(message);
+        let _ = decode::<Answer>(message);
+        let _ = decode::<Command>(message);
+        let input = match decode_report(message) {
+            Ok(report) => Input::Report(report),
+            Err(reason) => Input::Noise(reason),
+        };
+        let _ = course.take(now, input);
+        let _ = course.take(now, Input::Tick);
+    }
+    let results = course.into_results(|seconds| Duration::from_secs(seconds.into()));
+    show(&results);
+    results
+}
+
+/// Splits a fuzzer's input into messages: the length of each, two bytes in big-endian order, then its bytes.
+/// The last message may be shorter than its length says.
+pub fn split_foreign(mut data: &[u8]) -> impl Iterator<Item = &[u8]> {
+    std::iter::from_fn(move || {
+        let (length, rest) = data.split_first_chunk()?;
+        let length = usize::from(u16::from_be_bytes(*length)).min(rest.len());
+        let (message, rest) = rest.split_at(length);
+        data = rest;
+        Some(message)
+    })
+}
+
+/// What a report of the run would be made of.
+fn show(results: &Results) {
+    let _ = results.missing();
+    let _ = (results.rows(), results.connections(), results.ran_out());
+    let all = &results.series;
+    let mut held = Duration::ZERO;
+    for worker in &results.workers {
+        held += worker.finished.held;
+        let _ = (worker.strain.cpu_percent(), worker.strain.lag_mean_ms());
+    }
+    for counts in all.phase(Phase::Hold) {
+        let _ = Summary::new("step", &counts, &counts, held);
+        let _ = counts.answered.without_coordination(held);
+    }
+    let _ = all.seconds().map(|second| second.all.answered).max();
+}
+
+fn ms(ms: u64) -> Duration {
+    Duration::from_millis(ms)
+}
+
+#[cfg(test)]
+mod tests;

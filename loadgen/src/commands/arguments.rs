@@ -1,0 +1,145 @@
+//! From the options that experiments share to a job.
+
+use std::path::PathBuf;
+
+use rand::TryRng;
+use rand::rngs::SysRng;
+
+use super::url::servers;
+use super::{runtime, unused};
+use crate::cli::CommonArgs;
+use crate::cluster::{OnLoss, RemoteWorkers};
+use crate::experiment::contender::product;
+use crate::experiment::job::{Job, Subject};
+use crate::failure::{Exit, Failure};
+use crate::lab::{Home, Manifest, TargetSpec};
+use crate::report::Format;
+use crate::scenario::{Model, Scenario};
+
+/// What is held against each other, and how often.
+#[derive(Debug, Default)]
+pub struct Contest {
+    /// Each target with each of these numbers of users; those of the scenario where there is none.
+    pub users: Vec<u32>,
+    /// And with each of these numbers of worker processes; with one where there is none.
+    pub server_workers: Vec<u32>,
+    /// Whether the one target is measured against itself.
+    pub aa: bool,
+    /// How often; as often as it takes to tell a difference where nobody says.
+    pub rounds: Option<u32>,
+}
+
+/// Where what comes of an experiment goes.
+#[derive(Debug)]
+pub struct Output {
+    /// Whether to show on a terminal how it goes.
+    pub live: bool,
+    /// The folder to save it in.
+    pub folder: Option<PathBuf>,
+    /// What goes to stdout.
+    pub format: Format,
+}
+
+impl From<&CommonArgs> for Output {
+    fn from(common: &CommonArgs) -> Self {
+        let CommonArgs { no_progress, out, format, .. } = common;
+        Self { live: !no_progress, folder: out.clone(), format: *format }
+    }
+}
+
+/// The job that the command line asks for, of a manager where workers come from other hosts; whatever is
+/// wrong with it is said here.
+pub fn job(
+    scenario: Scenario,
+    common: &CommonArgs,
+    contest: Contest,
+    remote: Option<RemoteWorkers>,
+) -> Result<Job, Failure> {
+    let Contest { users, server_workers, aa, rounds } = contest;
+    check_numbers(&users, &server_workers, aa, &scenario)?;
+    unused::refuse(common, !server_workers.is_empty(), &scenario)?;
+    let runtime = runtime::runtime(common.runtime)?;
+    let subject = match common.url.as_slice() {
+        [] => lab_subject(&common.target, &scenario)?,
+        words => Subject::Running(servers("--url", words)?),
+    };
+    subject.check_equals(aa)?;
+    let users = if users.is_empty() { vec![scenario.load.users] } else { users };
+    let server_workers = if server_workers.is_empty() { vec![1] } else { server_workers };
+    let contenders = product(&subject.names(aa), &server_workers, &users);
+    let rounds = rounds.unwrap_or(match subject {
+        Subject::Running(_) if contenders.len() == 1 => 1,
+        _ => 5,
+    });
+    Ok(Job {
+        scenario,
+        subject,
+        workers: remote.as_ref().map(|remote| remote.count).or(common.workers),
+        on_loss: OnLoss::Fail,
+        aa,
+        rounds,
+        warmup: common.warmup,
+        seed: common.seed.map_or_else(random_seed, Ok)?,
+        contenders,
+        runtime,
+        // What workers elsewhere can send can't be found out here.
+        calibrate: remote.is_none() && !common.no_calibrate,
+        remote,
+    })
+}
+
+/// Several numbers of server workers or users must have a meaning.
+fn check_numbers(
+    users: &[u32],
+    server_workers: &[u32],
+    aa: bool,
+    scenario: &Scenario,
+) -> Result<(), Failure> {
+    let wrong =
+        |message: &str, help: &str| Err(Failure::message(Exit::Usage, message.to_owned(), help));
+    for (option, numbers) in [("--users", users), ("--server-workers", server_workers)] {
+        if let Some(n) = (1..numbers.len()).find(|n| numbers[..*n].contains(&numbers[*n])) {
+            let message = format!("{option} has {} twice", numbers[n]);
+            return wrong(&message, "name each number once");
+        }
+    }
+    let (users, server_workers) = (users.len() > 1, server_workers.len() > 1);
+    if users && scenario.load.model != Model::Closed {
+        let message = "--users takes one number in the open model, where the rate is the load";
+        return wrong(message, "there it is the most that send at the same time");
+    }
+    if aa && (users || server_workers) {
+        let message = "--aa measures equals: --users and --server-workers take one number there";
+        return wrong(message, "choose one of them");
+    }
+    Ok(())
+}
+
+/// A seed of 53 bits, which every JSON reader keeps.
+pub fn random_seed() -> Result<u64, Failure> {
+    let random = SysRng.try_next_u64().map_err(|e| {
+        let message = format!("the system gives no random numbers: {e}");
+        Failure::message(Exit::Failed, message, "choose a number yourself: --seed N")
+    })?;
+    Ok(random >> 11)
+}
+
+fn lab_subject(named: &[String], scenario: &Scenario) -> Result<Subject, Failure> {
+    let home = Home::find()?;
+    let manifest = Manifest::load(&home.manifest())?;
+    let names = match (named, scenario.targets.as_slice()) {
+        ([], []) => manifest.default_targets(),
+        ([], own) => own.to_vec(),
+        (named, _) => named.to_vec(),
+    };
+    let mut targets: Vec<TargetSpec> = Vec::new();
+    for name in &names {
+        let target = manifest.target(name.trim())?;
+        if targets.iter().any(|t| t.name == target.name) {
+            let message = format!("target \"{name}\" is named twice");
+            return Err(Failure::message(Exit::Usage, message, "name each target once"));
+        }
+        targets.push(target.clone());
+    }
+    Ok(Subject::Lab { home, targets })
+}

@@ -1,0 +1,137 @@
+//! What the terminal shows of an experiment.
+
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+use crate::cluster::OnLoss;
+use crate::engine::load::Planned;
+use crate::engine::{LostWorker, Plan};
+use crate::experiment::control::Control;
+use crate::experiment::observe::{Begun, Event, Observe};
+use crate::lab::CpuTeller;
+use crate::measure::{GrowingSeries, Timeline};
+use crate::record::StoppedEarly;
+use crate::report::Progress;
+use crate::scenario::Amount;
+use crate::text::{count, rate};
+
+/// Shows an experiment on the terminal.
+pub struct Shown<'a> {
+    progress: &'a mut Progress,
+    /// Who may change the load.
+    control: Option<Control>,
+    /// What becomes of it when a worker is lost.
+    on_loss: OnLoss,
+    /// Whether it is shown live once all workers are there: until then what to run on each host is there to
+    /// be copied.
+    live_with_workers: bool,
+    round: Option<Round>,
+}
+
+/// The round that goes on.
+struct Round {
+    planned: Planned,
+    warmup: Duration,
+    ramp_up: Duration,
+    length: Option<Duration>,
+    start: Option<Instant>,
+}
+
+impl<'a> Shown<'a> {
+    /// Shows an experiment by `progress`.
+    pub fn new(progress: &'a mut Progress, on_loss: OnLoss) -> Self {
+        Self { progress, control: None, on_loss, live_with_workers: false, round: None }
+    }
+
+    /// The same, of rounds that may be changed by `control`.
+    pub fn changed_by(self, control: &Control) -> Self {
+        Self { control: Some(control.clone()), ..self }
+    }
+
+    /// The same, shown live once all workers are there.
+    pub fn live_with_workers(self, is_live: bool) -> Self {
+        Self { live_with_workers: is_live, ..self }
+    }
+
+    fn tick(&mut self, results: &GrowingSeries) {
+        let Some((round, start)) = self.round.as_ref().and_then(|it| Some((it, it.start?))) else {
+            return;
+        };
+        let elapsed = Instant::now().saturating_duration_since(start);
+        let changed = self.control.as_ref().and_then(|control| control.reached(elapsed));
+        let load = changed.unwrap_or_else(|| round.planned.at(elapsed));
+        self.progress.tick(&in_words(load), results);
+    }
+}
+
+impl Round {
+    fn new(plan: &Plan) -> Self {
+        let (warmup, ramp_up, length) = (plan.warmup, plan.ramp_up(), plan.length());
+        Self { planned: Planned::of(plan), warmup, ramp_up, length, start: None }
+    }
+
+    fn timeline(&self, start: Instant) -> Timeline {
+        let measured = start + self.warmup;
+        let end = self.length.map(|length| start + length);
+        Timeline { measured, full: measured + self.ramp_up, end }
+    }
+}
+
+impl Observe for Shown<'_> {
+    fn observe(&mut self, event: &mut Event<'_>) -> ControlFlow<StoppedEarly> {
+        let progress = &mut *self.progress;
+        match event {
+            Event::Phase(what) => progress.phase(what),
+            Event::Step(what) => progress.step(what),
+            Event::Note(what) => progress.note(what),
+            Event::Joined(roster) => {
+                if std::mem::take(&mut self.live_with_workers) {
+                    progress.show_live(true);
+                }
+                progress.joined(std::mem::take(roster));
+            }
+            Event::Expected(rounds) => progress.expect(*rounds),
+            Event::RoundBegan(Begun { name, plan, .. }) => {
+                progress.round_started(name);
+                self.round = Some(Round::new(plan));
+            }
+            Event::LoadStarted(start) => {
+                if let Some(round) = &mut self.round {
+                    round.start = Some(*start);
+                    progress.load_started(round.timeline(*start));
+                }
+            }
+            Event::Snapshot(worker, snapshot, results) => {
+                progress.snapshot(*worker, snapshot, results);
+            }
+            Event::Tick(results, _) => self.tick(results),
+            Event::Lost(lost) => {
+                progress.lost(lost.worker);
+                progress.note(&note(lost, self.on_loss));
+            }
+            Event::LoadEnded(rate_per_s) => progress.round_finished(*rate_per_s),
+            Event::RoundOver(..) => {}
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn cpu_teller(&self) -> Option<CpuTeller> {
+        self.progress.cpu_teller()
+    }
+}
+
+/// What is said when a worker is lost.
+fn note(lost: &LostWorker, on_loss: OnLoss) -> String {
+    match on_loss {
+        OnLoss::Fail => format!("  {lost}; the run ends"),
+        OnLoss::Continue => format!("  {lost}; the others go on"),
+    }
+}
+
+fn in_words(load: Amount) -> String {
+    match load {
+        Amount::Users(1) => "1 user".to_owned(),
+        Amount::Users(users) => format!("{} users", count(users.into())),
+        Amount::Rate(per_s) => format!("{} requests/s planned", rate(per_s)),
+    }
+}

@@ -1,0 +1,78 @@
+//! Options that would have no effect beside the others. Each is an error: who gives an option believes
+//! that it does something.
+
+use crate::cli::{CommonArgs, OnWorkerLoss, RuntimeName};
+use crate::failure::{Exit, Failure};
+use crate::scenario::Scenario;
+
+/// An option that was given, why it has no effect, and what to do.
+type Unused = (&'static str, &'static str, &'static str);
+
+/// Refuses the first option that has no effect in an experiment with `scenario`. Whether server workers
+/// were asked for is no part of what experiments share.
+pub fn refuse(
+    common: &CommonArgs,
+    has_server_workers: bool,
+    scenario: &Scenario,
+) -> Result<(), Failure> {
+    refused(beside_url(common, has_server_workers).or_else(|| limits(common, scenario)))
+}
+
+/// Refuses what is said of lost workers where there are none, or too few.
+pub fn refuse_losses(
+    on_worker_loss: Option<OnWorkerLoss>,
+    workers: Option<u32>,
+) -> Result<(), Failure> {
+    refused(losses(on_worker_loss, workers))
+}
+
+fn refused(unused: Option<Unused>) -> Result<(), Failure> {
+    match unused {
+        None => Ok(()),
+        Some((option, why, help)) => {
+            Err(Failure::message(Exit::Usage, format!("{option} {why}"), help))
+        }
+    }
+}
+
+fn beside_url(common: &CommonArgs, has_server_workers: bool) -> Option<Unused> {
+    let lab = "is for targets of the lab: the server at --url runs already";
+    let runtime = &common.runtime;
+    let given = [
+        ("--runtime", runtime.runtime.is_some()),
+        ("--cpus", runtime.cpus.is_some()),
+        ("--memory", runtime.memory.is_some()),
+        ("--backend-cpus", runtime.backend_cpus.is_some()),
+        ("--backend-memory", runtime.backend_memory.is_some()),
+        ("--server-workers", has_server_workers),
+    ];
+    let (option, _) = given.into_iter().find(|(_, given)| *given && !common.url.is_empty())?;
+    Some((option, lab, "leave one of them out"))
+}
+
+fn limits(common: &CommonArgs, scenario: &Scenario) -> Option<Unused> {
+    let runtime = &common.runtime;
+    let given = [
+        ("--backend-cpus", runtime.backend_cpus.is_some()),
+        ("--backend-memory", runtime.backend_memory.is_some()),
+    ];
+    // Without containers there is nothing to limit at all, which is said elsewhere.
+    let is_idle = runtime.runtime == Some(RuntimeName::Podman) && scenario.backends.is_empty();
+    let (option, _) = given.into_iter().find(|(_, given)| *given && is_idle)?;
+    Some((option, "limits backends, and the scenario has none", "leave it out"))
+}
+
+fn losses(on_worker_loss: Option<OnWorkerLoss>, workers: Option<u32>) -> Option<Unused> {
+    let option = "--on-worker-loss";
+    match (on_worker_loss?, workers) {
+        (_, None) => {
+            let why = "is for workers, and there are none: the load comes from this process";
+            Some((option, why, "add --workers N, or leave it out"))
+        }
+        (OnWorkerLoss::Continue, Some(1)) => {
+            let why = "continue takes two workers at least: without the only one nothing goes on";
+            Some((option, why, "have more workers, or leave it out"))
+        }
+        _ => None,
+    }
+}

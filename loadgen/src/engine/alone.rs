@@ -1,0 +1,80 @@
+//! A round whose load comes from this process alone.
+
+use std::time::{Duration, Instant};
+
+use tokio::sync::mpsc;
+
+use super::attack::{Attack, EngineError};
+use super::change::Orders;
+use super::plan::{Plan, Share};
+use super::results::{Results, Seen, WorkerResults};
+use crate::measure::{Counts, GrowingSeries, Phase, Series};
+
+/// How far ahead of its start a round is planned, so that its users are there.
+const LEAD: Duration = Duration::from_millis(50);
+/// How often it is shown that time passes.
+const TICK: Duration = Duration::from_millis(100);
+
+/// Puts the load of `plan` on its target, until its end or as it is told, and shows what comes of it as it
+/// comes, with all that came so far.
+///
+/// # Errors
+/// Where the load could not be prepared, or was not run to its end.
+pub async fn run_alone(
+    plan: Plan,
+    mut orders: Orders,
+    mut show: impl FnMut(Seen<'_>, &mut GrowingSeries),
+) -> Result<Results, EngineError> {
+    let users = plan.scenario.load.users;
+    let attack = Attack::prepare(plan.part(Share::WHOLE))?;
+    let (sender, mut snapshots) = mpsc::channel(16);
+    let (mut series, mut changes) = (GrowingSeries::default(), Vec::new());
+    let (stop, change) = (orders.stop.clone(), attack.changes());
+    tokio::select! {
+        () = attack.connect() => {}
+        () = stop.cancelled() => {}
+    }
+    let start = Instant::now() + LEAD;
+    show(Seen::Started(start), &mut series);
+    let running = async {
+        let finished = attack.run(start, stop, &sender).await;
+        drop(sender);
+        finished
+    };
+    let merging = async {
+        let mut tick = tokio::time::interval(TICK);
+        loop {
+            tokio::select! {
+                snapshot = snapshots.recv() => match snapshot {
+                    Some(snapshot) => {
+                        series.add(&snapshot);
+                        show(Seen::Snapshot(0, &snapshot), &mut series);
+                    }
+                    None => break,
+                },
+                _ = tick.tick() => show(Seen::Tick, &mut series),
+            }
+        }
+    };
+    let changing = async {
+        loop {
+            let asked = orders.next().await;
+            let elapsed = Instant::now().saturating_duration_since(start);
+            if let Some(decided) = asked.decide(&plan, elapsed) {
+                changes.push(decided);
+                // A round that is over needs none.
+                let _ = change.send(decided);
+            }
+        }
+    };
+    let finished = tokio::select! {
+        (finished, ()) = async { tokio::join!(running, merging) } => finished,
+        never = changing => never,
+    };
+    let finished = finished?;
+    let series = Series::from(series);
+    let requests = series.phase(Phase::Hold).iter().map(Counts::requests).sum();
+    let snapshots = finished.snapshots;
+    let own = WorkerResults { users, requests, snapshots, finished, ..WorkerResults::default() };
+    Ok(Results { series, workers: vec![own], changes, ..Results::default() })
+}

@@ -1,0 +1,258 @@
+//! The `reqwest` transport: a client for each user, which has the user's connections and cookies.
+
+mod client;
+mod counted;
+
+use std::error::Error;
+use std::sync::Arc;
+use std::{io, mem};
+
+use reqwest::header::HeaderMap;
+use reqwest::{Client, Version};
+use tokio::task::yield_now;
+use url::Url;
+
+use self::client::Clients;
+use self::counted::Opened;
+use super::addresses::Addresses;
+use super::tally::Tally;
+use super::{Answer, Body, Failure, Headers, Keep};
+use crate::engine::check::reads_headers;
+use crate::engine::plan::{Number, Plan};
+use crate::measure::{Connections, ErrorKind};
+use crate::scenario::{Data, Method, RenderError, Step};
+
+/// What all users share.
+pub struct Reqwest {
+    clients: Clients,
+    /// `None` where a proxy looks them up.
+    addresses: Option<Arc<Addresses>>,
+    tally: Arc<Tally>,
+    base_url: String,
+    steps: Vec<Step>,
+}
+
+impl Reqwest {
+    /// The transport, without any connection yet.
+    pub fn new(plan: &Plan) -> Result<Self, String> {
+        let http = plan.scenario.http.clone();
+        let url = Url::parse(&plan.base_url).map_err(|e| format!("{}: {e}", plan.base_url))?;
+        let addresses = Addresses::of(&url).filter(|_| http.proxy.is_none()).map(Arc::new);
+        let clients = Clients::new(http, &plan.base_url, addresses.clone())?;
+        // A proxy that is none is found out before anything is sent.
+        clients.client(0, Opened::default()).map_err(|e| root(&e))?;
+        let (base_url, steps) = (plan.base_url.clone(), plan.scenario.steps.clone());
+        Ok(Self { clients, addresses, tally: Arc::default(), base_url, steps })
+    }
+
+    /// Looks the server's addresses up. Why that fails is told by the first request.
+    pub async fn find_addresses(&self) {
+        if let Some(addresses) = &self.addresses {
+            let _ = addresses.find().await;
+        }
+    }
+
+    /// The connections so far.
+    pub fn connections(&self) -> Connections {
+        self.tally.connections(self.addresses.as_deref())
+    }
+}
+
+/// Lets hyper's tasks put a connection back whose answer has been read: a request that comes before
+/// that opens another one.
+pub async fn settle() {
+    yield_now().await;
+}
+
+/// One user's requests, and what came back.
+pub struct Link<'a> {
+    shared: &'a Reqwest,
+    user: Number,
+    client: Option<Client>,
+    opened: Opened,
+    /// How many of the connections that were opened have given an answer.
+    answered: u64,
+    request: Request,
+    received: u64,
+    kept: Vec<u8>,
+    /// Those of the last answer, where its step captures one.
+    headers: HeaderMap,
+    /// What is kept of a body at the least.
+    least: Keep,
+}
+
+/// One request with all generated parts filled in. Its buffers are used again for the next one.
+#[derive(Debug, Default)]
+struct Request {
+    url: String,
+    headers: Vec<(String, String)>,
+    body: Option<String>,
+}
+
+impl<'a> Link<'a> {
+    pub fn new(shared: &'a Reqwest, user: Number) -> Self {
+        Self {
+            shared,
+            user,
+            client: None,
+            opened: Opened::new(shared.tally.clone()),
+            answered: 0,
+            request: Request::default(),
+            received: 0,
+            kept: Vec::new(),
+            headers: HeaderMap::new(),
+            least: Keep::default(),
+        }
+    }
+
+    /// Makes the next request. The user's client is made here as well: the time that it takes is not
+    /// the server's.
+    pub fn render(&mut self, index: usize, data: &mut Data) -> Result<(), RenderError> {
+        if self.client.is_none() {
+            // Why there is none is told by the exchange.
+            self.client = self.new_client().ok();
+        }
+        self.request.render(&self.shared.base_url, &self.shared.steps[index], data)
+    }
+
+    fn new_client(&self) -> Result<Client, reqwest::Error> {
+        self.shared.clients.client(self.user.global, self.opened.clone())
+    }
+
+    pub fn keep_samples(&mut self) {
+        self.least = Keep::Sample;
+    }
+
+    pub fn received(&self) -> u64 {
+        self.received
+    }
+
+    pub async fn exchange(&mut self, step: &Step) -> Result<Answer<'_>, Failure> {
+        self.received = 0;
+        self.kept.clear();
+        let client = match &self.client {
+            Some(client) => client,
+            None => {
+                let client = self.new_client().map_err(|e| failure(&e))?;
+                self.client.insert(client)
+            }
+        };
+        let mut builder = client.request(method(step.method), &self.request.url);
+        for (name, value) in &self.request.headers {
+            builder = builder.header(name, value);
+        }
+        if let Some(body) = &self.request.body {
+            builder = builder.body(body.clone());
+        }
+        let mut response = builder.send().await.map_err(|e| failure(&e))?;
+        let opened = self.opened.count();
+        if opened > self.answered {
+            self.answered = opened;
+            self.shared.tally.speaks(name(response.version()));
+            if let (Some(all), Some(one)) = (&self.shared.addresses, response.remote_addr()) {
+                all.connected(one);
+            }
+        }
+        let status = response.status().as_u16();
+        let keep = Keep::of(step, status).max(self.least);
+        while let Some(chunk) = response.chunk().await.map_err(|e| failure(&e))? {
+            self.received += chunk.len() as u64;
+            let room = keep.room(self.kept.len(), chunk.len())?;
+            self.kept.extend_from_slice(&chunk[..room]);
+        }
+        let mut headers = Headers::Unkept;
+        if reads_headers(step) {
+            self.headers = mem::take(response.headers_mut());
+            headers = Headers::Map(&self.headers);
+        }
+        Ok(Answer { status, headers, body: Body::Kept(&self.kept) })
+    }
+}
+
+impl Request {
+    fn render(&mut self, base_url: &str, step: &Step, data: &mut Data) -> Result<(), RenderError> {
+        self.url.clear();
+        self.url.push_str(base_url);
+        step.path.render(data, &mut self.url)?;
+        self.headers.clear();
+        for (name, value) in &step.headers {
+            let mut text = String::new();
+            value.render(data, &mut text)?;
+            self.headers.push((name.clone(), text));
+        }
+        let may_have_body = matches!(step.method, Method::Post | Method::Put | Method::Patch);
+        self.body = None;
+        if let Some(body) = &step.body {
+            if !step.headers.iter().any(|(name, _)| name == "content-type") {
+                self.headers.push(("content-type".to_owned(), body.content_type.clone()));
+            }
+            let mut text = String::new();
+            body.text.render(data, &mut text)?;
+            self.body = Some(text);
+        }
+        // reqwest is silent about a body of nothing: see RFC 9110, section 8.6.
+        if self.body.as_ref().map_or(may_have_body, String::is_empty) {
+            self.headers.push(("content-length".to_owned(), "0".to_owned()));
+        }
+        Ok(())
+    }
+}
+
+/// What a version of HTTP is called.
+fn name(version: Version) -> &'static str {
+    match version {
+        Version::HTTP_09 => "HTTP/0.9",
+        Version::HTTP_10 => "HTTP/1.0",
+        Version::HTTP_2 => "HTTP/2",
+        Version::HTTP_3 => "HTTP/3",
+        _ => "HTTP/1.1",
+    }
+}
+
+/// Gives an error its kind, from what lies at its root.
+fn failure(error: &reqwest::Error) -> Failure {
+    let kind = if error.is_connect() {
+        ErrorKind::Connect
+    } else if causes(error).any(broke_off) {
+        ErrorKind::Reset
+    } else {
+        ErrorKind::Protocol
+    };
+    Failure::new(kind, root(error))
+}
+
+fn broke_off(cause: &(dyn Error + 'static)) -> bool {
+    use io::ErrorKind::{
+        BrokenPipe, ConnectionAborted, ConnectionReset, NotConnected, UnexpectedEof,
+    };
+    if let Some(hyper) = cause.downcast_ref::<hyper::Error>() {
+        return hyper.is_incomplete_message() || hyper.is_canceled() || hyper.is_closed();
+    }
+    cause.downcast_ref::<io::Error>().is_some_and(|e| {
+        matches!(
+            e.kind(),
+            BrokenPipe | ConnectionAborted | ConnectionReset | NotConnected | UnexpectedEof
+        )
+    })
+}
+
+/// An error and what caused it, outermost first.
+fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+    std::iter::successors(Some(error), |e: &&'a (dyn Error + 'static)| (*e).source())
+}
+
+/// What the innermost cause says: the outer ones only repeat the URL.
+fn root(error: &(dyn Error + 'static)) -> String {
+    causes(error).last().map(ToString::to_string).unwrap_or_default()
+}
+
+fn method(method: Method) -> reqwest::Method {
+    match method {
+        Method::Get => reqwest::Method::GET,
+        Method::Post => reqwest::Method::POST,
+        Method::Put => reqwest::Method::PUT,
+        Method::Patch => reqwest::Method::PATCH,
+        Method::Delete => reqwest::Method::DELETE,
+        Method::Head => reqwest::Method::HEAD,
+    }
+}

@@ -1,0 +1,51 @@
+//! What targets are compared by.
+
+use super::job::{Job, Subject};
+use crate::analysis::{Cell, compare, rates, requests_per_cpu_s, speeds};
+use crate::record::{Bottleneck, Comparison, LoadRecord, RoundRecord, TargetRecord};
+use crate::scenario::Model;
+
+/// A server that was running already is held against nothing but itself. Targets without a whole round
+/// are in no ranking; nor are those whose rate was somebody else's, unless they are only held against
+/// themselves.
+pub fn of(job: &Job, load: &LoadRecord, targets: &[TargetRecord]) -> Option<Comparison> {
+    let is_its_own = |target: &&TargetRecord| {
+        job.aa || target.bottleneck.as_ref().is_none_or(Bottleneck::is_of_target)
+    };
+    let (ranked, bound) = targets.iter().partition::<Vec<&TargetRecord>, _>(is_its_own);
+    let is_alone = matches!(job.subject, Subject::Running(_)) && job.contenders.len() == 1;
+    let has_whole = |target: &TargetRecord| target.rounds.iter().any(|round| round.whole);
+    if is_alone || !targets.iter().any(has_whole) {
+        return None;
+    }
+    let compared = compare(&each(&ranked, rates));
+    let mut comparison = match job.scenario.load.model {
+        Model::Closed => compared,
+        Model::Open(_) => compared
+            .by_speed(&each(&ranked, |rounds| speeds(rounds, load)))
+            .with_cpu(&each(&ranked, |rounds| requests_per_cpu_s(rounds, load))),
+    };
+    comparison.unranked.extend(bound.into_iter().map(|target| target.name.clone()));
+    Some(match job.aa {
+        true => comparison.of_one_server(),
+        false if job.is_matrix() => comparison.of_matrix(&cells(job)),
+        false => comparison,
+    })
+}
+
+/// What each target has of something.
+fn each<T>(targets: &[&TargetRecord], figures: impl Fn(&[RoundRecord]) -> T) -> Vec<(String, T)> {
+    targets.iter().map(|target| (target.name.clone(), figures(&target.rounds))).collect()
+}
+
+fn cells(job: &Job) -> Vec<Cell<'_>> {
+    let contenders = job.contenders.iter();
+    contenders
+        .map(|contender| Cell {
+            name: &contender.name,
+            target: &contender.target,
+            server_workers: contender.server_workers,
+            users: contender.users,
+        })
+        .collect()
+}

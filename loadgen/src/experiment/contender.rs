@@ -1,0 +1,79 @@
+//! What is measured in each round: every target, with each number of server workers, under each
+//! number of users.
+
+use super::job::AGAIN;
+use crate::text::count;
+
+/// A target, the worker processes that it is started with, and the users that load it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Contender {
+    /// Its own: the target's, and whatever there are several of: `sanic ×2, 500 users`.
+    pub name: String,
+    /// The target's name.
+    pub target: String,
+    /// The target's place among those of the job.
+    pub index: usize,
+    /// Worker processes of the target.
+    pub server_workers: u32,
+    /// Users of the whole test; in the open model the most that send at the same time.
+    pub users: u32,
+}
+
+impl Contender {
+    /// What its log of a round is called.
+    pub fn log(&self, round: u32, several: bool) -> String {
+        let target = self.target.replace(AGAIN, "-again");
+        match several {
+            true => format!("{target}-{}w-{}u-{round}.log", self.server_workers, self.users),
+            false => format!("{target}-{round}.log"),
+        }
+    }
+}
+
+/// The product of all three, target by target.
+pub fn product(targets: &[String], server_workers: &[u32], users: &[u32]) -> Vec<Contender> {
+    let workers_of = |n: u32| (server_workers.len() > 1).then(|| format!(" ×{n}"));
+    let users_of = |n: u32| (users.len() > 1).then(|| format!(", {} users", count(n.into())));
+    let mut contenders = Vec::new();
+    for (index, target) in targets.iter().enumerate() {
+        for &server_workers in server_workers {
+            for &users in users {
+                let name = [workers_of(server_workers), users_of(users)].into_iter().flatten();
+                contenders.push(Contender {
+                    name: std::iter::once(target.clone()).chain(name).collect(),
+                    target: target.clone(),
+                    index,
+                    server_workers,
+                    users,
+                });
+            }
+        }
+    }
+    contenders
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(server_workers: &[u32], users: &[u32]) -> Vec<String> {
+        let targets = ["sanic".to_owned(), "flask".to_owned()];
+        product(&targets, server_workers, users).into_iter().map(|c| c.name).collect()
+    }
+
+    #[test]
+    fn names_tell_what_there_are_several_of() {
+        assert_eq!(names(&[2], &[500]), ["sanic", "flask"]);
+        assert_eq!(names(&[1, 2], &[5]), ["sanic ×1", "sanic ×2", "flask ×1", "flask ×2"]);
+        assert_eq!(names(&[2], &[5, 1_000])[..2], ["sanic, 5 users", "sanic, 1,000 users"]);
+        assert_eq!(names(&[1, 2], &[5, 9]).len(), 8);
+        assert_eq!(names(&[1, 2], &[5, 9])[3], "sanic ×2, 9 users");
+    }
+
+    #[test]
+    fn each_has_a_log_of_its_own() {
+        let one = &product(&[format!("sanic{AGAIN}")], &[1], &[5])[0];
+        assert_eq!(one.log(3, false), "sanic-again-3.log");
+        assert_eq!(one.log(3, true), "sanic-again-1w-5u-3.log");
+    }
+}

@@ -1,0 +1,112 @@
+//! Control by single keys, where the live view is shown.
+
+use super::Control;
+use super::wish::{Refusal, Wish};
+use crate::scenario::Amount;
+
+/// What a key asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Key {
+    /// The end of the run.
+    Stop,
+    /// More load.
+    More,
+    /// Less.
+    Less,
+}
+
+impl Key {
+    /// Those of what came from a terminal at once. An arrow comes as three bytes; keys that ask for nothing
+    /// are left out.
+    pub fn all(mut bytes: &[u8]) -> Vec<Self> {
+        let mut keys = Vec::new();
+        loop {
+            let (key, length) = match bytes {
+                [b'q' | b'Q', ..] => (Some(Self::Stop), 1),
+                [b'+' | b'=', ..] => (Some(Self::More), 1),
+                [b'-' | b'_', ..] => (Some(Self::Less), 1),
+                [0x1b, b'[' | b'O', b'A', ..] => (Some(Self::More), 3),
+                [0x1b, b'[' | b'O', b'B', ..] => (Some(Self::Less), 3),
+                [0x1b, b'[' | b'O', rest @ ..] => (None, 2 + sequence(rest)),
+                [_, ..] => (None, 1),
+                [] => return keys,
+            };
+            keys.extend(key);
+            bytes = bytes.get(length..).unwrap_or_default();
+        }
+    }
+}
+
+/// The length of what follows in the sequence of another key, such as that of F5, up to its last letter.
+fn sequence(bytes: &[u8]) -> usize {
+    let end = bytes.iter().position(|byte| (0x40..=0x7e).contains(byte));
+    end.map_or(bytes.len(), |last| last + 1)
+}
+
+/// A tenth more, or less, and at least one user.
+pub fn step(amount: Amount, key: Key) -> Amount {
+    let is_more = key == Key::More;
+    match amount {
+        Amount::Users(users) => {
+            let by = (users / 10).max(1);
+            let to = if is_more { users.saturating_add(by) } else { users.saturating_sub(by) };
+            Amount::Users(to.max(1))
+        }
+        Amount::Rate(rate) => {
+            let to = if is_more { rate * 1.1 } else { rate * 0.9 };
+            // What nobody would type.
+            Amount::Rate((to * 1e3).round() / 1e3)
+        }
+    }
+}
+
+impl Control {
+    /// Does what a key asks for; a refusal is noted.
+    pub async fn press(&self, key: Key) {
+        let done = match (key, self.aimed_at()) {
+            (Key::Stop, _) if self.interrupt.is_cancelled() => {
+                return self.note("  the run is ending already; Ctrl-C ends it at once");
+            }
+            (Key::Stop, _) => self.carry_out(Wish::Stop).await,
+            (key, Some(amount)) => self.carry_out(step(amount, key).into()).await,
+            (_, None) => Err(self.no_round()),
+        };
+        if let Err(refusal) = done {
+            self.refuse(&refusal);
+        }
+    }
+
+    /// Says why something is not done.
+    pub fn refuse(&self, Refusal { message, help, .. }: &Refusal) {
+        let help = help.as_ref().map(|help| format!("\n  help: {help}")).unwrap_or_default();
+        self.note(&format!("{message}{help}"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_told_from_what_comes_from_the_terminal() {
+        use Key::{Less, More, Stop};
+        assert_eq!(Key::all(b"+-=_qQ"), [More, Less, More, Less, Stop, Stop]);
+        assert_eq!(Key::all(b"\x1b[A\x1bOB+"), [More, Less, More]);
+        // Left and right, F5, Escape alone, a letter, a cut sequence.
+        assert_eq!(Key::all(b"\x1b[C\x1b[15~\x1bx\x1b["), []);
+        assert_eq!(Key::all("\x1b[1;5A\u{fc}q".as_bytes()), [Stop]);
+        assert_eq!(Key::all(b""), []);
+    }
+
+    #[test]
+    fn a_step_is_a_tenth_and_at_least_one_user() {
+        let users = |users, key| step(Amount::Users(users), key);
+        assert_eq!(users(200, Key::More), Amount::Users(220));
+        assert_eq!(users(200, Key::Less), Amount::Users(180));
+        assert_eq!(users(5, Key::More), Amount::Users(6));
+        assert_eq!(users(0, Key::More), Amount::Users(1));
+        assert_eq!(users(1, Key::Less), Amount::Users(1));
+        assert_eq!(step(Amount::Rate(500.0), Key::More), Amount::Rate(550.0));
+        assert_eq!(step(Amount::Rate(0.5), Key::Less), Amount::Rate(0.45));
+    }
+}

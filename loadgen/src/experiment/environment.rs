@@ -1,0 +1,105 @@
+//! Where a run ran: what another person needs to know to repeat it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::process::Command;
+
+use sha2::{Digest, Sha256};
+use sysinfo::{CpuRefreshKind, MemoryRefreshKind, RefreshKind, System};
+
+use super::job::{Job, Subject};
+use crate::lab::{Lab, Layout, Runtime};
+use crate::record::{Environment, FilesystemRecord, LimitsRecord};
+use crate::scenario::{Limits, Memory};
+
+/// Collects it; what can't be found out stays empty.
+pub fn environment(
+    job: &Job,
+    lab: Option<&Lab>,
+    layout: &Layout,
+    backends: &BTreeMap<String, String>,
+) -> Environment {
+    let system = System::new_with_specifics(
+        RefreshKind::nothing()
+            .with_cpu(CpuRefreshKind::nothing())
+            .with_memory(MemoryRefreshKind::nothing().with_ram()),
+    )
+    .ok();
+    let cpus = system.as_ref().map_or(&[][..], System::cpus);
+    let parts = [
+        ("target", &layout.target),
+        ("backends", &layout.backends),
+        ("generator", &layout.generator),
+    ];
+    // Before loadgen kept itself to some of them, these were its own.
+    let own: BTreeSet<usize> = parts.iter().flat_map(|(_, cpus)| cpus.iter().copied()).collect();
+    let home = match &job.subject {
+        Subject::Lab { home, .. } => Some(home),
+        Subject::Running(_) => None,
+    };
+    let containers = lab.and_then(Lab::containers);
+    Environment {
+        loadgen: env!("CARGO_PKG_VERSION").to_owned(),
+        // Whatever repository an installed one lies in is none of loadgen's.
+        git_commit: home
+            .filter(|home| !home.is_installed())
+            .and_then(|home| git_commit(home.root())),
+        os: System::long_os_version().unwrap_or_default(),
+        kernel: System::kernel_version().unwrap_or_default(),
+        cpu_model: cpus.first().map(|cpu| cpu.brand().to_owned()).unwrap_or_default(),
+        cores: if own.is_empty() { cpus.len() } else { own.len() },
+        memory_bytes: system.as_ref().map_or(0, System::total_memory),
+        cpus: parts.map(|(part, cpus)| (part.to_owned(), cpus.clone())).into(),
+        python: lab.and_then(Lab::python_version),
+        lock_sha256: home.and_then(|home| sha256(&home.root().join("uv.lock"))),
+        backends: backends.clone(),
+        postgres_data: lab.and_then(Lab::postgres_data).map(|found| FilesystemRecord {
+            filesystem: found.kind.clone(),
+            in_memory: found.is_memory(),
+        }),
+        runtime: match (lab, containers) {
+            (None, _) => "url",
+            (Some(_), None) => "process",
+            (Some(_), Some(_)) => "podman",
+        }
+        .to_owned(),
+        podman: containers.map(|containers| containers.podman.clone()),
+        images: containers.map(|containers| containers.images.clone()).unwrap_or_default(),
+        limits: lab.map(|lab| limits(job, lab)).unwrap_or_default(),
+    }
+}
+
+/// What each container might have, where there are any.
+fn limits(job: &Job, lab: &Lab) -> BTreeMap<String, LimitsRecord> {
+    let (Runtime::Podman { backends, .. }, Subject::Lab { targets, .. }) =
+        (lab.runtime(), &job.subject)
+    else {
+        return BTreeMap::new();
+    };
+    let targets = targets.iter().map(|one| (one.name.clone(), record(lab.target_limits(one))));
+    let up = lab.backends().into_iter().map(|(one, _)| (one.to_string(), record(backends)));
+    targets.chain(up).collect()
+}
+
+fn record(limits: Limits) -> LimitsRecord {
+    LimitsRecord {
+        cpus: limits.cpus.map(f64::from),
+        memory_bytes: limits.memory.map(Memory::bytes),
+    }
+}
+
+/// The commit of the checkout, `-dirty` where files differ from it.
+fn git_commit(root: &Path) -> Option<String> {
+    let git = |args: &[&str]| {
+        let output = Command::new("git").arg("-C").arg(root).args(args).output().ok()?;
+        output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    };
+    let commit = git(&["rev-parse", "HEAD"])?;
+    let changed = git(&["status", "--porcelain", "--untracked-files=no"])?;
+    Some(if changed.is_empty() { commit } else { format!("{commit}-dirty") })
+}
+
+fn sha256(path: &Path) -> Option<String> {
+    let bytes = std::fs::read(path).ok()?;
+    Some(format!("{:x}", Sha256::digest(bytes)))
+}

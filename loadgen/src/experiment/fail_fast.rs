@@ -1,0 +1,272 @@
+//! `--fail-fast`: ends the run as soon as a threshold can be said to have failed.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+use super::observe::{self, Begun, Event, Observe};
+use crate::analysis::steps::{by_step, with_cut};
+use crate::analysis::thresholds::{Judged, counts_of};
+use crate::measure::{Counts, Phase, Snapshot};
+use crate::record::{FailedBy, StoppedEarly};
+use crate::scenario::{Metric, Scenario, Step, Threshold};
+
+/// Failures without which a share of them tells little, as ten samples must lie beyond a percentile.
+const FEWEST_FAILURES: u64 = 10;
+
+/// Judges targets while they are measured, each by all that was measured of it so far.
+pub struct FailFast<'a> {
+    scenario: &'a Scenario,
+    /// By the target's place in the job.
+    targets: BTreeMap<usize, SoFar>,
+    /// The round under way: its target's place and name, and its number.
+    round: (usize, String, u32),
+    failed: Option<&'a Threshold>,
+}
+
+/// What was measured of one target while the load was held.
+struct SoFar {
+    /// By step, of the round under way too.
+    counts: Vec<Counts>,
+    /// What the ends of rounds cut off, by step.
+    cut: Vec<Counts>,
+    /// How long it was held in the rounds that are over.
+    held: Duration,
+}
+
+/// When a threshold is judged.
+#[derive(Clone, Copy, PartialEq)]
+enum Moment {
+    /// Once a second.
+    Second,
+    /// When a round is over.
+    Round,
+}
+
+impl<'a> FailFast<'a> {
+    /// For the thresholds of this scenario.
+    pub fn new(scenario: &'a Scenario) -> Self {
+        Self { scenario, targets: BTreeMap::new(), round: Default::default(), failed: None }
+    }
+
+    /// Takes in what one process measured of a target in a second.
+    fn snapshot(&mut self, target: usize, snapshot: &Snapshot) {
+        let so_far = self.so_far(target);
+        for interval in &snapshot.intervals {
+            let counts = match interval.phase {
+                Phase::Hold => &mut so_far.counts,
+                Phase::Tail => &mut so_far.cut,
+                _ => continue,
+            };
+            for (ours, theirs) in counts.iter_mut().zip(&interval.steps) {
+                ours.merge(theirs);
+            }
+        }
+        self.judge(target, Moment::Second);
+    }
+
+    /// A round over this target has ended, in which the load was `held` so long.
+    fn round_over(&mut self, target: usize, held: Duration) {
+        self.so_far(target).held += held;
+        self.judge(target, Moment::Round);
+    }
+
+    /// The first threshold that has failed.
+    pub fn failed(&self) -> Option<&'a Threshold> {
+        self.failed
+    }
+
+    fn so_far(&mut self, target: usize) -> &mut SoFar {
+        let steps = self.scenario.steps.len();
+        let none = || by_step(Vec::new(), steps);
+        let nothing = || SoFar { counts: none(), cut: none(), held: Duration::ZERO };
+        self.targets.entry(target).or_insert_with(nothing)
+    }
+
+    fn judge(&mut self, target: usize, moment: Moment) {
+        if self.failed.is_some() {
+            return;
+        }
+        let scenario = self.scenario;
+        let SoFar { counts, cut, held } = self.so_far(target);
+        // What becomes of requests in flight is known when the round is over.
+        let whole;
+        let counts = match moment {
+            Moment::Second => &*counts,
+            Moment::Round => {
+                whole = with_cut(counts.clone(), cut);
+                &whole
+            }
+        };
+        let has_failed = |threshold: &&Threshold| {
+            can_tell(threshold, moment, &scenario.steps, counts)
+                && matches!(
+                    Judged::of(threshold, &scenario.steps, counts, *held).failed_by,
+                    Some(FailedBy::Measured | FailedBy::InFlight)
+                )
+        };
+        self.failed = scenario.thresholds.iter().find(has_failed);
+    }
+}
+
+impl Observe for FailFast<'_> {
+    fn observe(&mut self, event: &mut Event<'_>) -> ControlFlow<StoppedEarly> {
+        match event {
+            Event::RoundBegan(Begun { contender, number, name, .. }) => {
+                self.round = (*contender, (*name).to_owned(), *number);
+            }
+            Event::Snapshot(_, snapshot, _) => self.snapshot(self.round.0, snapshot),
+            Event::RoundOver(observe::SoFar::Run(measured), _) => {
+                if let Some(round) = measured.rounds.last() {
+                    self.round_over(round.contender, round.held);
+                }
+            }
+            _ => {}
+        }
+        let Some(failed) = self.failed else { return ControlFlow::Continue(()) };
+        let (_, target, round) = self.round.clone();
+        ControlFlow::Break(StoppedEarly { target, round, threshold: failed.to_string() })
+    }
+}
+
+/// Whether what was measured so far tells of a threshold that it has failed. What only grows is
+/// beyond an upper bound for good, and may still come to a lower one. Rates and means of parts of a
+/// round are not those of the round.
+fn can_tell(threshold: &Threshold, moment: Moment, steps: &[Step], counts: &[Counts]) -> bool {
+    let is_upper = threshold.comparison.is_upper();
+    match threshold.metric {
+        Metric::Max | Metric::Unsent | Metric::Counter(_) => is_upper,
+        // There is none before enough samples support it.
+        Metric::Percentile(_) => true,
+        Metric::ErrorRate if moment == Moment::Second => {
+            let own = counts_of(threshold, steps, counts);
+            let enough = own.is_some_and(|own| own.failures() >= FEWEST_FAILURES);
+            is_upper && (enough || threshold.bound == 0.0)
+        }
+        Metric::Mean | Metric::ErrorRate | Metric::Rate | Metric::CounterRate(_) => {
+            moment == Moment::Round
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::{ErrorKind, Interval, Latencies};
+    use crate::scenario;
+
+    fn scenario(threshold: &str) -> Scenario {
+        let text = format!(
+            "[[step]]\nname = \"a\"\nget = \"/\"\ncounters = {{ n = \"/n\" }}\n\
+             [thresholds]\n{threshold}\n"
+        );
+        scenario::parse("test", "test.toml", &text).unwrap()
+    }
+
+    /// A second with so many answers of 1 ms, each of which counted 1, and so many failures.
+    fn second(answered: u64, failed: u64) -> Snapshot {
+        let mut latencies = Latencies::default();
+        (0..answered).for_each(|_| latencies.record(Duration::from_millis(1)));
+        let counts = Counts {
+            answered: latencies,
+            errors: BTreeMap::from([(ErrorKind::Status, failed)]),
+            counters: vec![answered],
+            ..Counts::default()
+        };
+        let interval = |phase| Interval { phase, second: 0, steps: vec![counts.clone()] };
+        let intervals = vec![interval(Phase::RampUp), interval(Phase::Hold)];
+        Snapshot { number: 0, intervals }
+    }
+
+    /// In which second a threshold has failed, of a round with these answers and failures in each;
+    /// 0 at the end of the round.
+    fn failed(threshold: &str, seconds: &[(u64, u64)]) -> Option<usize> {
+        let scenario = scenario(threshold);
+        let mut watch = FailFast::new(&scenario);
+        for (number, (answered, failed)) in (1..).zip(seconds) {
+            watch.snapshot(0, &second(*answered, *failed));
+            if watch.failed().is_some() {
+                return Some(number);
+            }
+        }
+        watch.round_over(0, Duration::from_secs(seconds.len() as u64));
+        watch.failed().map(|_| 0)
+    }
+
+    #[test]
+    fn a_percentile_fails_once_its_samples_support_it() {
+        assert_eq!(failed("\"a.p95\" = \"< 0.5ms\"", &[(99, 0), (100, 0), (1, 0)]), Some(3));
+        assert_eq!(failed("\"a.p95\" = \"< 0.5ms\"", &[(99, 0)]), None);
+        assert_eq!(failed("\"a.p95\" = \"< 2ms\"", &[(500, 0)]), None);
+    }
+
+    #[test]
+    fn an_error_rate_fails_with_ten_failures_or_where_none_is_allowed() {
+        assert_eq!(failed("error_rate = \"< 1%\"", &[(9, 9), (9, 1), (9, 9)]), Some(2));
+        assert_eq!(failed("error_rate = \"< 1%\"", &[(9, 9)]), Some(0));
+        assert_eq!(failed("error_rate = \"<= 0%\"", &[(500, 0), (500, 1)]), Some(2));
+        assert_eq!(failed("error_rate = \"> 1%\"", &[(500, 0), (0, 99)]), None);
+    }
+
+    #[test]
+    fn a_steps_error_rate_is_judged_by_that_steps_failures() {
+        let text = "[[step]]\nname = \"a\"\nget = \"/\"\n[[step]]\nname = \"b\"\nget = \"/\"\n\
+                    [thresholds]\n\"a.error_rate\" = \"< 1%\"\n";
+        let scenario = scenario::parse("test", "test.toml", text).unwrap();
+        let failures =
+            |n| Counts { errors: BTreeMap::from([(ErrorKind::Status, n)]), ..Counts::default() };
+        let second = |a, b| Snapshot {
+            number: 0,
+            intervals: vec![Interval {
+                phase: Phase::Hold,
+                second: 0,
+                steps: vec![failures(a), failures(b)],
+            }],
+        };
+        let mut watch = FailFast::new(&scenario);
+        watch.snapshot(0, &second(1, 500));
+        assert_eq!(watch.failed(), None, "one failure of its own tells nothing yet");
+        watch.snapshot(0, &second(9, 0));
+        assert_eq!(watch.failed().unwrap().to_string(), "a.error_rate < 1%");
+    }
+
+    #[test]
+    fn what_had_no_answer_fails_a_bound_on_errors_when_the_round_is_over() {
+        let scenario = scenario("error_rate = \"< 1%\"");
+        let mut watch = FailFast::new(&scenario);
+        watch.snapshot(0, &second(90, 0));
+        let cut = Counts { cancelled: 10, unanswered: 10, ..Counts::default() };
+        let tail = Interval { phase: Phase::Tail, second: 1, steps: vec![cut] };
+        watch.snapshot(0, &Snapshot { number: 1, intervals: vec![tail] });
+        assert_eq!(watch.failed(), None);
+        watch.round_over(0, Duration::from_secs(1));
+        assert_eq!(watch.failed().unwrap().to_string(), "error_rate < 1%");
+    }
+
+    #[test]
+    fn what_only_grows_fails_for_good_and_never_too_early() {
+        assert_eq!(failed("\"counter.n\" = \"<= 10\"", &[(10, 0), (1, 0)]), Some(2));
+        assert_eq!(failed("\"counter.n\" = \"> 10\"", &[(5, 0)]), None);
+        assert_eq!(failed("max = \"< 0.5ms\"", &[(0, 5), (1, 0)]), Some(2));
+        assert_eq!(failed("max = \"> 2ms\"", &[(9, 0)]), None);
+    }
+
+    #[test]
+    fn rates_and_means_are_those_of_whole_rounds() {
+        assert_eq!(failed("rate = \"> 50\"", &[(0, 0), (101, 0)]), None);
+        assert_eq!(failed("rate = \"> 50\"", &[(100, 0), (0, 0)]), Some(0));
+        assert_eq!(failed("\"counter.n\" = \"> 50/s\"", &[(49, 0)]), Some(0));
+        assert_eq!(failed("mean = \"< 0.5ms\"", &[(9, 0)]), Some(0));
+    }
+
+    #[test]
+    fn each_target_is_judged_by_its_own_rounds() {
+        let scenario = scenario("\"counter.n\" = \"< 10\"");
+        let mut watch = FailFast::new(&scenario);
+        watch.snapshot(0, &second(6, 0));
+        watch.snapshot(1, &second(6, 0));
+        assert_eq!(watch.failed(), None);
+        watch.snapshot(0, &second(6, 0));
+        assert_eq!(watch.failed().unwrap().to_string(), "counter.n < 10");
+    }
+}

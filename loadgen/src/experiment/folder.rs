@@ -1,0 +1,158 @@
+//! The folder that a run is saved in.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use serde::Serialize;
+
+use crate::failure::{Exit, Failure};
+use crate::record::{CapacityRecord, RunRecord, json};
+
+/// The documents that a folder may hold: of a run, and of a search for capacities.
+pub const RECORDS: [&str; 2] = ["run.json", "capacity.json"];
+
+/// A folder that exists and can be written to.
+#[derive(Debug)]
+pub struct RunFolder {
+    path: PathBuf,
+    /// Whether it was not there before.
+    made: bool,
+}
+
+impl RunFolder {
+    /// Makes `out`, or `runs/TIME-SCENARIO` where none is named, before anything is measured, so
+    /// that no result is lost for the want of a place.
+    pub fn create(out: Option<&Path>, scenario: &str) -> Result<Self, Failure> {
+        let path = out.map_or_else(|| default_path(scenario), Path::to_owned);
+        let folder = Self { made: !path.exists(), path };
+        let failed = |e: io::Error| folder.failure("write to", &e);
+        if RECORDS.iter().any(|name| folder.path.join(name).exists()) {
+            let message = format!("{} holds a run already", folder.path.display());
+            return Err(Failure::message(Exit::Usage, message, "choose another folder for --out"));
+        }
+        fs::create_dir_all(&folder.path).map_err(failed)?;
+        // A folder that exists may still refuse files.
+        let probe = folder.path.join(".probe");
+        write_new(&probe, "probe").and_then(|()| fs::remove_file(&probe)).map_err(failed)?;
+        Ok(folder)
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// A folder that holds a run already.
+    pub fn of_saved(path: &Path) -> Self {
+        Self { path: path.to_owned(), made: false }
+    }
+
+    /// Saves the record of a run.
+    pub fn save(&self, record: &RunRecord) -> Result<(), Failure> {
+        self.save_record(RECORDS[0], record)
+    }
+
+    /// Saves what a search for capacities found.
+    pub fn save_capacity(&self, record: &CapacityRecord) -> Result<(), Failure> {
+        self.save_record(RECORDS[1], record)
+    }
+
+    /// Saves the latencies of a run, as an HdrHistogram log.
+    pub fn save_latencies(&self, hlog: &str) -> Result<(), Failure> {
+        self.save_as("latencies.hlog", hlog).map_err(|e| self.failure("save the run in", &e))
+    }
+
+    /// Saves the page of what is saved here.
+    pub fn save_page(&self, html: &str) -> Result<(), Failure> {
+        self.save_as("report.html", html).map_err(|e| self.failure("save the report in", &e))
+    }
+
+    fn save_record(&self, name: &str, record: &impl Serialize) -> Result<(), Failure> {
+        json(record)
+            .map_err(io::Error::other)
+            .and_then(|text| self.save_as(name, &text))
+            .map_err(|e| self.failure("save the run in", &e))
+    }
+
+    /// Under a temporary name first, so that no half of it is ever found.
+    fn save_as(&self, name: &str, text: &str) -> io::Result<()> {
+        let temporary = self.path.join(format!(".{name}"));
+        write_new(&temporary, text).and_then(|()| fs::rename(&temporary, self.path.join(name)))
+    }
+
+    fn failure(&self, verb: &str, error: &io::Error) -> Failure {
+        let help = match error.kind() {
+            io::ErrorKind::PermissionDenied => "choose a folder of your own with --out DIR",
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+                "make room, or choose a folder on another disk with --out DIR"
+            }
+            io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists => {
+                "there is a file of that name; choose another folder with --out DIR"
+            }
+            _ => "choose another folder with --out DIR",
+        };
+        let message = format!("cannot {verb} {}: {error}", self.path.display());
+        Failure::message(Exit::Failed, message, help)
+    }
+}
+
+impl Drop for RunFolder {
+    /// Leaves no empty folder of its own behind: removing one with a record or logs in it fails.
+    fn drop(&mut self) {
+        if self.made {
+            let _ = fs::remove_dir(&self.path);
+        }
+    }
+}
+
+/// Writes a file that was not there before: a link, which others may have put there, is not followed.
+fn write_new(path: &Path, text: &str) -> io::Result<()> {
+    let _ = fs::remove_file(path);
+    fs::File::create_new(path)?.write_all(text.as_bytes())
+}
+
+/// `runs/2026-11-21T08-30-00Z-redis3`, with a number behind it where that is taken.
+fn default_path(scenario: &str) -> PathBuf {
+    let now = humantime::format_rfc3339_seconds(SystemTime::now()).to_string().replace(':', "-");
+    let name = format!("{now}-{scenario}");
+    let path = |n: u32| match n {
+        1 => PathBuf::from("runs").join(&name),
+        n => PathBuf::from("runs").join(format!("{name}-{n}")),
+    };
+    (1..).map(path).find(|path| !path.exists()).unwrap_or_else(|| path(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_empty_folder_stays_but_one_that_was_there_before() {
+        let parent = tempfile::tempdir().unwrap();
+        let (before, new) = (parent.path().join("before"), parent.path().join("new"));
+        fs::create_dir(&before).unwrap();
+        for path in [&before, &new] {
+            drop(RunFolder::create(Some(path), "direct").unwrap());
+        }
+        assert!(before.exists() && !new.exists());
+        let folder = RunFolder::create(Some(&new), "direct").unwrap();
+        folder.save_page("page").unwrap();
+        drop(folder);
+        assert_eq!(fs::read_to_string(new.join("report.html")).unwrap(), "page");
+    }
+
+    #[test]
+    fn links_that_others_have_put_there_are_not_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let victim = folder.path().join("victim");
+        fs::write(&victim, "precious").unwrap();
+        for name in [".probe", ".report.html", "report.html"] {
+            std::os::unix::fs::symlink(&victim, folder.path().join(name)).unwrap();
+        }
+        RunFolder::create(Some(folder.path()), "direct").unwrap().save_page("page").unwrap();
+        assert_eq!(fs::read_to_string(&victim).unwrap(), "precious");
+        assert_eq!(fs::read_to_string(folder.path().join("report.html")).unwrap(), "page");
+    }
+}

@@ -1,0 +1,83 @@
+//! What the system allows: each user keeps a connection open.
+
+use miette::Diagnostic;
+use thiserror::Error;
+
+use super::job::Job;
+
+/// Open files that loadgen needs besides the users' connections.
+const RESERVED_FILES: u64 = 100;
+
+/// Why there can't be so many users.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error, Diagnostic)]
+pub enum LimitError {
+    /// Each connection to one server has a port of its own.
+    #[error("{users} users need as many local ports; the system has {ports}")]
+    #[diagnostic(help("widen net.ipv4.ip_local_port_range (sysctl), or take fewer --users"))]
+    Ports {
+        /// Users in all.
+        users: u32,
+        /// Ports in all.
+        ports: u32,
+    },
+    /// Each connection is an open file.
+    #[error(
+        "{users} users in one process need as many open files; the limit is {limit}, \
+         {RESERVED_FILES} of them kept for loadgen itself"
+    )]
+    #[diagnostic(help(
+        "raise the limit (ulimit -n), spread the users over --workers, or take fewer --users"
+    ))]
+    Files {
+        /// Users in each process.
+        users: u32,
+        /// Open files of a process.
+        limit: u64,
+    },
+}
+
+/// The processes of this machine that have users.
+#[derive(Debug, Clone, Copy)]
+pub struct Processes(Option<u32>);
+
+impl Processes {
+    /// Those of a job. The limits of other hosts are not known here.
+    pub fn of(job: &Job) -> Self {
+        Self(job.remote.is_none().then(|| job.workers.unwrap_or(1)))
+    }
+
+    /// Whether the limits on files and ports allow for so many users.
+    ///
+    /// # Errors
+    /// Where they don't.
+    pub fn allow(self, users: u32) -> Result<(), LimitError> {
+        let Some(processes) = self.0 else { return Ok(()) };
+        if let Some(ports) = local_ports().filter(|ports| users > *ports) {
+            return Err(LimitError::Ports { users, ports });
+        }
+        let (users, limit) = (users.div_ceil(processes), raise_open_files());
+        match u64::from(users) + RESERVED_FILES <= limit {
+            true => Ok(()),
+            false => Err(LimitError::Files { users, limit }),
+        }
+    }
+}
+
+/// Raises the soft limit of open files to the hard one, as servers do, and tells it.
+pub fn raise_open_files() -> u64 {
+    use rustix::process::{Resource, getrlimit, setrlimit};
+    let mut limit = getrlimit(Resource::Nofile);
+    let soft = limit.current;
+    limit.current = limit.maximum;
+    let current = if setrlimit(Resource::Nofile, limit).is_ok() { limit.maximum } else { soft };
+    current.unwrap_or(u64::MAX)
+}
+
+/// How many connections from this machine to one server its ports allow; `None` where the system does
+/// not tell.
+pub fn local_ports() -> Option<u32> {
+    let range = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").ok()?;
+    let mut ends = range.split_ascii_whitespace().map(str::parse::<u32>);
+    let (first, last) = (ends.next()?.ok()?, ends.next()?.ok()?);
+    Some(last.saturating_sub(first) + 1)
+}

@@ -1,0 +1,58 @@
+//! What a run does when workers are lost, and what its record tells of it.
+
+use super::generator::Generator;
+use super::job::Job;
+use super::measured::{Measured, Round};
+use crate::cluster::OnLoss;
+use crate::engine::{LostWorker, Results};
+use crate::failure::{Exit, Failure};
+use crate::record::{Degraded, LossRecord};
+
+/// Whether there is to be no round after this one.
+pub fn are_too_many(round: &Results, on_loss: OnLoss, generator: &Generator) -> bool {
+    (!round.is_whole() && on_loss == OnLoss::Fail) || !generator.can_go_on()
+}
+
+/// What ends the run early that lost workers in this round. Where the load was not even held, no record
+/// tells of it, and that is an error.
+pub fn end(round: &Round) -> Result<(), Failure> {
+    match round.results.missing() {
+        Some(missing) if round.held.is_zero() => {
+            let advice = "nothing was counted in this round yet; see the workers' logs in --out";
+            Err(Failure::message(Exit::Degraded, missing, advice))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Why the result is not what was planned, if it is not: workers that were lost, each once; what did
+/// not arrive; and what ended the run.
+pub fn degraded(job: &Job, measured: &Measured) -> Option<Degraded> {
+    let mut lost: Vec<LossRecord> = Vec::new();
+    let mut gaps: Vec<String> = Vec::new();
+    for round in &measured.rounds {
+        let (number, results) = (round.number, &round.results);
+        let target = &job.contenders[round.contender].name;
+        for LostWorker { worker, second, why } in &results.lost {
+            let of = results.worker(*worker);
+            if lost.iter().all(|known| known.worker != *worker) {
+                lost.push(LossRecord {
+                    worker: *worker,
+                    host: of.and_then(|of| Some(of.host.as_ref()?.name.clone())),
+                    target: target.clone(),
+                    round: number,
+                    second: *second,
+                    users: of.map_or(0, |of| of.users),
+                    why: why.clone(),
+                });
+            }
+        }
+        let of_round = results.gaps().into_iter();
+        gaps.extend(of_round.map(|gap| format!("round {number} ({target}): {gap}")));
+    }
+    let failed = measured.failure.as_ref().filter(|failure| failure.exit == Exit::Degraded);
+    let failed = failed.map(|failure| failure.report.to_string());
+    let sentences = lost.iter().map(ToString::to_string).chain(gaps);
+    let sentences: Vec<String> = sentences.chain(failed).collect();
+    (!sentences.is_empty()).then(|| Degraded { reason: sentences.join("; "), lost })
+}

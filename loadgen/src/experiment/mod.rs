@@ -1,0 +1,32 @@
+//! What is measured, in which order, and what comes of it.
+//!
+//! A [`Job`](job::Job) names contenders and the load on each. A [`Session`](session::Session) brings up what that needs:
+//! backends, workers, and one target at a time. Two experiments go over it: a run, whose rounds are all alike, and a
+//! [`search`], each of whose trials holds another rate. What they measure becomes a [`record`].
+
+mod cache;
+mod calibration;
+mod comparison;
+pub mod contender;
+pub mod control;
+pub mod environment;
+pub mod fail_fast;
+pub mod folder;
+mod generator;
+pub mod job;
+pub mod keeper;
+pub mod limits;
+mod losses;
+pub mod measured;
+pub mod noise;
+pub mod observe;
+mod order;
+mod proof;
+pub mod record;
+mod resources;
+pub mod search;
+mod sent;
+pub mod session;
+pub mod site;
+mod watch;
+mod workers;

@@ -1,0 +1,68 @@
+//! Whether backends hold what the scenario says they would.
+
+use super::measured::Round;
+use crate::analysis::steps::{by_step, counters};
+use crate::lab::{Lab, LabError};
+use crate::measure::{Counts, Phase};
+use crate::record::{Claimed, ProofRecord};
+use crate::scenario::{Claim, Proof, Scenario, Step};
+
+/// What is in no count, and reaches a backend all the same.
+const UNCOUNTED: [Phase; 4] = [Phase::Warmup, Phase::RampUp, Phase::Tail, Phase::Stop];
+
+/// What the backends answer to all questions of the scenario, in their order.
+pub async fn ask(lab: &Lab, scenario: &Scenario) -> Result<Vec<i64>, LabError> {
+    let mut answers = Vec::new();
+    for proof in &scenario.proofs {
+        answers.push(lab.ask(proof).await?);
+    }
+    Ok(answers)
+}
+
+/// Holds the answers after a round, if it has any, against what they had to be.
+pub fn proofs(scenario: &Scenario, round: &Round) -> Vec<ProofRecord> {
+    let unknown = unknown(round);
+    let answered = scenario.proofs.iter().zip(&round.answers);
+    let held_against = answered.map(|(proof, held)| {
+        let claimed = claimed(proof, &scenario.steps, round);
+        ProofRecord {
+            round: round.number,
+            backend: proof.backend.to_string(),
+            question: proof.question.clone(),
+            agrees: claimed.is(*held),
+            claimed,
+            held: *held,
+            unknown,
+        }
+    });
+    held_against.collect()
+}
+
+fn claimed(proof: &Proof, steps: &[Step], round: &Round) -> Claimed {
+    let counter = match &proof.claim {
+        Claim::Value(value) => return Claimed::Scenario { value: *value },
+        Claim::Counter(counter) => counter,
+    };
+    let sum = |counts: &[Counts]| counters(steps, counts).get(counter).copied().unwrap_or(0);
+    let of = |phase| sum(&by_step(round.results.series.phase(phase), steps.len()));
+    let verified: Vec<Counts> = round
+        .verified
+        .iter()
+        .map(|values| Counts { counters: values.clone(), ..Counts::default() })
+        .collect();
+    Claimed::Answers {
+        counter: counter.clone(),
+        counted: of(Phase::Hold),
+        uncounted: sum(&verified) + UNCOUNTED.into_iter().map(of).sum::<u64>(),
+    }
+}
+
+/// Requests that may have had an effect of which no answer told.
+fn unknown(round: &Round) -> u64 {
+    let phases = UNCOUNTED.into_iter().chain([Phase::Hold]);
+    let counts = phases.flat_map(|phase| round.results.series.phase(phase));
+    let cut = |counts: &Counts| counts.cancelled.saturating_sub(counts.answered_late);
+    counts.fold(0, |sum: u64, counts| {
+        sum.saturating_add(counts.failures()).saturating_add(cut(&counts))
+    })
+}

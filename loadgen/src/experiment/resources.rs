@@ -1,0 +1,74 @@
+//! What services used, round by round and over rounds, for the record.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::measured::Round;
+use crate::measure::{ContainerRecord, ResourceRecord};
+use crate::record::{Environment, OverRounds, RoundRecord};
+
+/// What others used of the CPUs that were set aside for the test.
+pub fn others(round: &Round, environment: &Environment) -> Option<f64> {
+    let cpus: BTreeSet<usize> = environment.cpus.values().flatten().copied().collect();
+    let known = !cpus.is_empty() && !round.observed.machine.programs_percent.is_empty();
+    known.then(|| round.observed.others_percent(&cpus).max(0.0))
+}
+
+/// CPU seconds add up over rounds, their shares and mean memory are averaged, and the most memory
+/// is kept. `answered` are the expected answers of these rounds.
+pub fn resources<'a>(
+    rounds: impl Iterator<Item = &'a BTreeMap<String, ResourceRecord>>,
+    answered: u64,
+) -> BTreeMap<String, ResourceRecord> {
+    let mut by_service: BTreeMap<&String, Vec<&ResourceRecord>> = BTreeMap::new();
+    for (name, usage) in rounds.flatten() {
+        by_service.entry(name).or_default().push(usage);
+    }
+    let record = |(name, usages): (&String, Vec<&ResourceRecord>)| {
+        let memory_means = usages.iter().map(|usage| usage.memory_mean_bytes).sum::<u64>();
+        // Processes and seconds of one round are others than those of the next.
+        let of_round = if let [round] = usages[..] { Some(round) } else { None };
+        let mean = |of: fn(&ResourceRecord) -> f64| {
+            usages.iter().map(|usage| of(usage)).sum::<f64>() / usages.len() as f64
+        };
+        let mean_if_known = |of: fn(&ResourceRecord) -> Option<f64>| {
+            let known: Option<Vec<f64>> = usages.iter().map(|usage| of(usage)).collect();
+            known.map(|all| all.iter().sum::<f64>() / all.len() as f64)
+        };
+        let sum = ResourceRecord {
+            cpu_s: usages.iter().map(|usage| usage.cpu_s).sum(),
+            cpu_percent: mean(|usage| usage.cpu_percent),
+            cpu_wait_percent: mean(|usage| usage.cpu_wait_percent),
+            busiest_thread_percent: mean_if_known(|usage| usage.busiest_thread_percent),
+            longest_wait_percent: mean_if_known(|usage| usage.longest_wait_percent),
+            context_switches_per_s: mean_if_known(|usage| usage.context_switches_per_s),
+            processes_percent: of_round
+                .map(|one| one.processes_percent.clone())
+                .unwrap_or_default(),
+            samples: of_round.map(|one| one.samples.clone()).unwrap_or_default(),
+            open_files_max: usages.iter().filter_map(|usage| usage.open_files_max).max(),
+            open_files_of_limit_percent: usages
+                .iter()
+                .map(|usage| usage.open_files_of_limit_percent)
+                .fold(0.0, f64::max),
+            memory_max_bytes: usages.iter().map(|usage| usage.memory_max_bytes).max().unwrap_or(0),
+            memory_mean_bytes: memory_means / usages.len() as u64,
+            container: ContainerRecord::over_rounds(
+                &usages.iter().map(|usage| usage.container).collect::<Vec<_>>(),
+            ),
+            ..ResourceRecord::default()
+        };
+        (name.clone(), sum.over(answered))
+    };
+    by_service.into_iter().map(record).collect()
+}
+
+/// Of services that used CPU in every whole round.
+pub fn cpu_over_rounds(rounds: &[RoundRecord]) -> BTreeMap<String, OverRounds> {
+    let whole: Vec<_> = rounds.iter().filter(|round| round.whole).map(|r| &r.resources).collect();
+    let over = |name: &String| {
+        let of = |round: &BTreeMap<String, ResourceRecord>| round.get(name)?.cpu_us_per_request;
+        let figures: Option<Vec<f64>> = whole.iter().map(|round| of(round)).collect();
+        Some((name.clone(), OverRounds::of(figures?)?))
+    };
+    whole.first().into_iter().flat_map(|first| first.keys()).filter_map(over).collect()
+}

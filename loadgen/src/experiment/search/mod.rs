@@ -1,0 +1,308 @@
+//! The search for capacities: rounds over targets, one target up at a time, and trial after trial on it.
+
+mod keeper;
+mod record;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+pub use self::keeper::Keeper;
+pub use self::record::{Context, record};
+use super::job::Job;
+use super::measured::{Loaded, Round, held};
+use super::observe::{Begun, Event, SoFar};
+use super::order::order;
+use super::record as of_run;
+use super::session::{Session, Stopped};
+use super::site::Site;
+use crate::analysis::verdicts::bottleneck;
+use crate::analysis::{Asked, Criteria, Judgement, Search, Tried, judge};
+use crate::engine::Plan;
+use crate::failure::{Exit, Failure};
+use crate::lab::Target;
+use crate::measure::{Connections, Latencies};
+use crate::record::{Bottleneck, CapacityRound, ServerRecord, TrialRecord};
+use crate::scenario::{Model, Open, Until};
+use crate::text::rate;
+
+/// A search as the command line asks for it.
+pub struct Quest {
+    /// What is searched, and with what.
+    pub job: Job,
+    /// What must hold at a rate.
+    pub criteria: Criteria,
+    /// How far apart a rate that passed and one that did not may be, as a share of the lower.
+    pub precision: f64,
+    /// How long a trial holds its rate, at the least.
+    pub duration: Duration,
+}
+
+/// Where the curve is measured besides where the search was: shares of the capacity. The knee is
+/// mostly between a half and nine tenths of it, where the search has been too seldom.
+const CURVE: [f64; 6] = [0.25, 0.5, 0.6, 0.7, 0.8, 0.9];
+
+/// About how many trials the first round of a target takes, and another.
+const TRIALS: [u32; 2] = [18, 4];
+
+/// What came of a search.
+pub struct Searched {
+    /// By the targets' places in the job.
+    pub targets: Vec<OfTarget>,
+    /// The versions of the backends that ran.
+    pub backends: BTreeMap<String, String>,
+    /// What ended it early, if it was an error.
+    pub failure: Option<Failure>,
+}
+
+/// What came of the rounds over one target.
+#[derive(Default)]
+pub struct OfTarget {
+    /// Where it answered.
+    pub url: String,
+    /// One search each.
+    pub rounds: Vec<CapacityRound>,
+    /// In the order in which they ran.
+    pub trials: Vec<Tried>,
+    /// The connections of all of them.
+    pub connections: Connections,
+}
+
+impl Searched {
+    /// Nothing yet.
+    pub fn new(targets: usize) -> Self {
+        let targets = (0..targets).map(|_| OfTarget::default()).collect();
+        Self { targets, backends: BTreeMap::new(), failure: None }
+    }
+
+    /// Whether nothing was measured.
+    pub fn is_empty(&self) -> bool {
+        self.targets.iter().all(|target| target.trials.is_empty())
+    }
+}
+
+/// The rounds under way.
+struct Rounds<'q, 'a> {
+    quest: &'q Quest,
+    session: &'q mut Session<'a>,
+    site: &'q Site<'q>,
+    searched: &'q mut Searched,
+}
+
+/// The target that is up, in a round.
+struct Up {
+    /// Its place in the job.
+    target: usize,
+    round: u32,
+    url: String,
+    running: Option<Target>,
+    /// How many times it was started in this round.
+    starts: u32,
+}
+
+impl Rounds<'_, '_> {
+    /// Goes through all rounds.
+    async fn run(mut self) -> Result<(), Stopped> {
+        let targets = self.searched.targets.len();
+        for number in 1..=self.quest.job.rounds {
+            for (turn, target) in
+                order(targets, self.quest.job.seed, number).into_iter().enumerate()
+            {
+                self.expect(number, u32::try_from(targets - turn).unwrap_or(u32::MAX));
+                self.round(target, number).await?;
+                self.session.round_over(SoFar::Search(self.searched));
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells the progress about how many trials are still to come, with so many targets left in
+    /// this round.
+    fn expect(&mut self, number: u32, left: u32) {
+        let targets = u32::try_from(self.searched.targets.len()).unwrap_or(u32::MAX);
+        let this = TRIALS[usize::from(number > 1)] * left;
+        let others = TRIALS[1] * targets * (self.quest.job.rounds - number);
+        self.session.tell(Event::Expected(this + others));
+    }
+
+    /// One round: a search, and what the curve still lacks after the first.
+    async fn round(&mut self, target: usize, number: u32) -> Result<(), Stopped> {
+        let mut search = self.begin(target, number);
+        let mut up = self.start(target, number, 1).await?;
+        let result = self.trials(&mut search, &mut up).await;
+        let stopped = match up.running {
+            Some(running) => running.stop().await.map_err(Failure::from),
+            None => Ok(()),
+        };
+        result.and(stopped.map_err(Stopped::from))
+    }
+
+    /// A search from where enough samples begin, or near what is known.
+    fn begin(&self, target: usize, number: u32) -> Search {
+        let Quest { job, criteria, precision, .. } = self.quest;
+        let mut random = ChaCha8Rng::seed_from_u64(job.seed);
+        random.set_stream((u64::from(number) << 32) + target as u64 + 1);
+        let chance = random.random_range(-0.5..0.5);
+        let rounds = &self.searched.targets[target].rounds;
+        Search::after(rounds, criteria.start_per_s(), criteria.limits(*precision), chance)
+    }
+
+    async fn start(&mut self, target: usize, round: u32, starts: u32) -> Result<Up, Stopped> {
+        let name = &self.quest.job.names()[target];
+        let log = match starts {
+            1 => format!("{name}-{round}.log"),
+            again => format!("{name}-{round}-{again}.log"),
+        };
+        let (url, running) = self.session.up(target, &log).await?;
+        Ok(Up { target, round, url, running, starts })
+    }
+
+    async fn trials(&mut self, search: &mut Search, up: &mut Up) -> Result<(), Stopped> {
+        let result = self.search(search, up).await;
+        let found = search.found(up.round);
+        let known = found.capacity_per_s.or(found.passed_per_s);
+        self.searched.targets[up.target].rounds.push(found);
+        result?;
+        let Some(capacity) = known.filter(|_| up.round == 1) else { return Ok(()) };
+        let lowest = self.quest.criteria.limits(self.quest.precision).lowest_per_s;
+        for rate in CURVE.map(|share| share * capacity) {
+            if rate >= lowest && !self.is_known(up.target, rate) {
+                self.trial(rate, up).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn search(&mut self, search: &mut Search, up: &mut Up) -> Result<(), Stopped> {
+        while let Some(rate) = search.next_per_s() {
+            search.judged(self.trial(rate, up).await?);
+        }
+        Ok(())
+    }
+
+    /// Whether the curve has a point near this rate.
+    fn is_known(&self, target: usize, rate: f64) -> bool {
+        let ratio = |tried: &Tried| (tried.record.rate_per_s / rate).ln().abs();
+        self.searched.targets[target]
+            .trials
+            .iter()
+            .any(|t| ratio(t) <= self.quest.precision.ln_1p())
+    }
+
+    /// Holds a rate, and judges whether the target carried it. One that did not is started afresh,
+    /// so that no trial begins with what another has left waiting.
+    async fn trial(&mut self, rate_per_s: f64, up: &mut Up) -> Result<Judgement, Stopped> {
+        let round = self.measure(rate_per_s, up).await?;
+        let connections = round.results.connections();
+        let (tried, judgement) = self.judge(rate_per_s, &round);
+        if !tried.record.passed {
+            let why = tried.record.reasons.join("; ");
+            self.session.tell(Event::Note(&format!("  failed: {why}")));
+        }
+        let of = &mut self.searched.targets[up.target];
+        of.url.clone_from(&up.url);
+        of.connections.merge(&connections);
+        of.trials.push(tried);
+        if judgement != Judgement::Passed
+            && let Some(running) = up.running.take()
+        {
+            running.stop().await.map_err(Failure::from)?;
+            *up = self.start(up.target, up.round, up.starts + 1).await?;
+        }
+        Ok(judgement)
+    }
+
+    async fn measure(&mut self, rate_per_s: f64, up: &mut Up) -> Result<Round, Stopped> {
+        let name = format!("{} at {}/s", self.quest.job.names()[up.target], rate(rate_per_s));
+        let plan = self.plan(rate_per_s, up);
+        let begun = Begun { contender: up.target, number: up.round, name: &name, plan: &plan };
+        let loaded = self.session.load(begun, None, up.running.as_mut()).await?;
+        let Loaded { verified, results, observed, ended } = loaded;
+        if let Some(error) = ended {
+            return Err(Failure::from(error).into());
+        }
+        if self.session.is_interrupted() {
+            return Err(Stopped::Interrupted);
+        }
+        if let Some(missing) = results.missing() {
+            let advice = "the trials before it are kept; search again";
+            return Err(Failure::message(Exit::Degraded, missing, advice).into());
+        }
+        Ok(Round {
+            contender: up.target,
+            number: up.round,
+            url: up.url.clone(),
+            users: plan.scenario.load.users,
+            held: results.held(),
+            results,
+            observed,
+            verified,
+            whole: true,
+            ..Round::default()
+        })
+    }
+
+    /// The load of a trial. Each has data and arrivals of its own.
+    fn plan(&self, rate_per_s: f64, up: &Up) -> Plan {
+        let trials = self.searched.targets.iter().map(|target| target.trials.len()).sum::<usize>();
+        let mut plan =
+            self.quest.job.plan(up.target, up.url.clone(), u32::try_from(trials).unwrap_or(0));
+        let load = &mut plan.scenario.load;
+        load.until = Until::Duration(self.quest.criteria.length(rate_per_s));
+        if let Model::Open(open) = load.model {
+            load.model = Model::Open(Open { rate: rate_per_s, ..open });
+        }
+        plan
+    }
+
+    /// A trial is judged as a run of one round.
+    fn judge(&self, rate_per_s: f64, round: &Round) -> (Tried, Judgement) {
+        let mut answered = Latencies::default();
+        held(&round.results.series).iter().for_each(|step| answered.merge(&step.answered));
+        let job = &self.quest.job;
+        let environment = self.site.environment(self.session.lab(), &self.searched.backends);
+        let of = [round];
+        let rounds = of_run::Rounds::of(job, &of, environment, self.session.calibration());
+        let contender = &job.contenders[round.contender];
+        let (target, thresholds) = rounds.pool(job, contender, ServerRecord::default());
+        let held_s = round.held.as_secs_f64();
+        let asked = Asked::constant(rate_per_s, held_s, job.warmup.as_secs_f64());
+        let limit = bottleneck(&target, environment).map(|verdict| verdict.kind);
+        let (judgement, reasons) = judge(&target.total, asked, &thresholds, limit);
+        let record = TrialRecord {
+            round: round.number,
+            rate_per_s,
+            held_s,
+            passed: judgement == Judgement::Passed,
+            generator_limited: judgement == Judgement::Limited
+                && !matches!(target.bottleneck, Some(Bottleneck::Backend(_) | Bottleneck::Network)),
+            reasons,
+            bottleneck: target.bottleneck,
+            total: target.total,
+            resources: target.resources,
+        };
+        (Tried { record, answered }, judgement)
+    }
+}
+
+/// Searches all rounds, or as many as an interrupt or an error allow.
+pub async fn search(quest: &Quest, session: &mut Session<'_>, site: &Site<'_>) -> Searched {
+    let mut searched = Searched::new(quest.job.contenders.len());
+    let started = session.start().await;
+    if let Some(lab) = session.lab() {
+        searched.backends = lab.backend_versions().await;
+    }
+    let result = match started {
+        Ok(()) => {
+            let searched = &mut searched;
+            Rounds { quest, session, site, searched }.run().await
+        }
+        Err(stopped) => Err(stopped),
+    };
+    if let Err(Stopped::Failed(failure)) = result {
+        searched.failure = Some(failure);
+    }
+    searched
+}

@@ -1,0 +1,109 @@
+//! From what was searched to its record.
+
+use std::time::SystemTime;
+
+use super::{OfTarget, Quest, Searched};
+use crate::analysis::{compare_capacities, curve, knee};
+use crate::experiment::record::{command_line, server};
+use crate::experiment::sent::{sent, transport};
+use crate::experiment::site::Site;
+use crate::failure::Exit;
+use crate::lab::Lab;
+use crate::record::{
+    CAPACITY_SCHEMA, Capacity, CapacityRecord, CapacityTarget, Degraded, Environment, SearchRecord,
+};
+use crate::scenario::Model;
+
+/// What the record tells besides what was found.
+pub struct Context<'a> {
+    /// Where it ran.
+    pub environment: Environment,
+    /// What launched the targets, if a lab did.
+    pub lab: Option<&'a Lab>,
+    /// When it began.
+    pub started: SystemTime,
+    /// Whether it was interrupted.
+    pub interrupted: bool,
+}
+
+impl<'a> Context<'a> {
+    /// Of a search on this site.
+    pub fn of(
+        site: &Site<'_>,
+        searched: &Searched,
+        lab: Option<&'a Lab>,
+        interrupted: bool,
+    ) -> Self {
+        let environment = site.environment(lab, &searched.backends).clone();
+        Self { environment, lab, started: site.started, interrupted }
+    }
+}
+
+/// Sums up a search.
+pub fn record(quest: &Quest, searched: &Searched, context: Context<'_>) -> CapacityRecord {
+    let names = quest.job.names().into_iter().enumerate().zip(&searched.targets);
+    let targets: Vec<CapacityTarget> = names
+        .filter(|(_, of)| !of.trials.is_empty())
+        .map(|((index, name), of)| target(quest, index, name, of, context.lab))
+        .collect();
+    let failed = searched.failure.as_ref().filter(|failure| failure.exit == Exit::Degraded);
+    CapacityRecord {
+        schema: CAPACITY_SCHEMA.to_owned(),
+        scenario: quest.job.scenario.name.clone(),
+        started: humantime::format_rfc3339_seconds(context.started).to_string(),
+        seed: quest.job.seed,
+        command: command_line(),
+        environment: context.environment,
+        search: search(quest),
+        sent: Some(sent(&quest.job.scenario)),
+        comparison: compare_capacities(&targets),
+        targets,
+        degraded: failed
+            .map(|failure| Degraded { reason: failure.report.to_string(), lost: Vec::new() }),
+        interrupted: context.interrupted,
+    }
+}
+
+fn target(
+    quest: &Quest,
+    index: usize,
+    name: String,
+    of: &OfTarget,
+    lab: Option<&Lab>,
+) -> CapacityTarget {
+    let curve = curve(&of.trials, quest.precision);
+    CapacityTarget {
+        name,
+        url: of.url.clone(),
+        transport: Some(transport(&quest.job.scenario, &of.url)),
+        connections: Some(of.connections.clone()),
+        server: server(&quest.job, index, lab),
+        capacity: Capacity::of(&of.rounds),
+        knee: knee(&curve).cloned(),
+        curve,
+        rounds: of.rounds.clone(),
+        trials: of.trials.iter().map(|tried| tried.record.clone()).collect(),
+    }
+}
+
+fn search(quest: &Quest) -> SearchRecord {
+    let Quest { job, criteria, precision, duration } = quest;
+    let arrivals = match job.scenario.load.model {
+        Model::Open(open) => open.arrivals,
+        Model::Closed => Default::default(),
+    };
+    SearchRecord {
+        criteria: job.scenario.thresholds.iter().map(ToString::to_string).collect(),
+        left_out: criteria.left_out.clone(),
+        arrivals: arrivals.to_string(),
+        users: job.scenario.load.users,
+        duration_s: duration.as_secs_f64(),
+        drain_s: job.scenario.load.drain.as_secs_f64(),
+        warmup_s: job.warmup.as_secs_f64(),
+        precision_percent: precision * 100.0,
+        lowest_per_s: criteria.limits(*precision).lowest_per_s,
+        targets: job.names(),
+        rounds: job.rounds,
+        workers: job.workers.unwrap_or(0),
+    }
+}

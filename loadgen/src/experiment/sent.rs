@@ -1,0 +1,168 @@
+//! Digests of what a scenario sends, for the record.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+use url::Url;
+
+use crate::record::{SENT_FORM, SentRecord};
+use crate::scenario::{Rows, Scenario, Step};
+
+/// Parts of names of headers whose values are secrets as a rule. A digest of a short secret can be
+/// tried out, so these values are in none.
+const SECRET: [&str; 7] = ["auth", "cookie", "key", "password", "secret", "session", "token"];
+
+/// What is sent, whatever the target is.
+pub fn sent(scenario: &Scenario) -> SentRecord {
+    let names: Vec<&str> = scenario.steps.iter().map(|step| step.name.as_str()).collect();
+    let mut http = scenario.http.clone();
+    // What carries it is recorded with each target, and who uses the proxy is a secret.
+    http.transport = None;
+    http.proxy = http.proxy.map(|proxy| without_user(&proxy));
+    let mut all_steps = BTreeMap::from(
+        [
+            ("order_of_steps", digest(&names)),
+            ("http", digest(&http)),
+            ("on_error", digest(&scenario.on_error)),
+        ]
+        .map(|(part, digest)| (part.to_owned(), digest)),
+    );
+    all_steps
+        .extend(scenario.rows.iter().map(|rows| (format!("rows.{}", rows.name), of_rows(rows))));
+    let steps = scenario.steps.iter().map(|step| (step.name.clone(), parts(step))).collect();
+    SentRecord { form: SENT_FORM, all_steps, steps }
+}
+
+/// What one step sends, and what it takes for the right answer.
+fn parts(step: &Step) -> BTreeMap<String, String> {
+    let mut headers: Vec<(&str, String)> = step
+        .headers
+        .iter()
+        .map(|(name, value)| {
+            let is_secret = SECRET.iter().any(|part| name.contains(part));
+            let value = if is_secret { String::new() } else { value.to_string() };
+            (name.as_str(), value)
+        })
+        .collect();
+    headers.sort_unstable();
+    let body = step.body.as_ref().map(|body| (&body.content_type, body.text.to_string()));
+    BTreeMap::from(
+        [
+            ("method", digest(&step.method)),
+            ("path", digest(&step.path.to_string())),
+            ("headers", digest(&headers)),
+            ("body", digest(&body)),
+            ("expect", digest(&step.expect)),
+            ("counters", digest(&step.counters)),
+            ("capture", digest(&step.captures)),
+            ("timeout", digest(&step.timeout)),
+            ("weight", digest(&step.weight)),
+            ("when", digest(&step.when)),
+        ]
+        .map(|(part, digest)| (part.to_owned(), digest)),
+    )
+}
+
+fn of_rows(rows: &Rows) -> String {
+    let mut hash = Sha256::new();
+    hash.update(format!("{:?} {} {}", rows.order, rows.at_start, rows.in_iterations));
+    for (column, cell) in (0..rows.len()).flat_map(|index| rows.row(index)) {
+        for text in [column, cell] {
+            hash.update((text.len() as u64).to_le_bytes());
+            hash.update(text);
+        }
+    }
+    format!("{:x}", hash.finalize())
+}
+
+fn digest(value: &impl Serialize) -> String {
+    // Values of the model are all valid JSON.
+    format!("{:x}", Sha256::digest(serde_json::to_vec(value).unwrap_or_default()))
+}
+
+fn without_user(url: &str) -> String {
+    Url::parse(url).map_or_else(
+        |_| String::new(),
+        |mut url| {
+            let _ = url.set_username("").and_then(|()| url.set_password(None));
+            url.to_string()
+        },
+    )
+}
+
+/// What carries requests to this URL, for the record: `http1`, `reqwest`, `reqwest with TLS`.
+pub fn transport(scenario: &Scenario, base_url: &str) -> String {
+    let kind = scenario.http.transport(base_url);
+    match base_url.starts_with("https://") {
+        true => format!("{kind} with TLS"),
+        false => kind.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::parse_to_run;
+
+    const STEP: &str = "[[step]]\nname = \"a\"\npost = \"/items?n={{ int 1 6 }}\"\n\
+                        headers = { x-kind = \"one\", authorization = \"Bearer abc\" }\n\
+                        body = { text = \"{{ env BODY }} {{ uuid }}\" }\nexpect = { status = 201 }";
+
+    fn of(text: &str, value: &str) -> SentRecord {
+        let environment = |_: &str| Some(value.to_owned());
+        sent(&parse_to_run("test", "test.toml", text, &environment).unwrap())
+    }
+
+    /// The parts in which two scenarios differ.
+    fn changed(from: &str, to: &str) -> Vec<String> {
+        let [before, after] = [of(from, "x"), of(to, "x")];
+        let of_step = after.steps["a"].iter().filter(|(part, it)| before.steps["a"][*part] != **it);
+        let of_all =
+            after.all_steps.iter().filter(|(part, it)| before.all_steps.get(*part) != Some(it));
+        of_step.chain(of_all).map(|(part, _)| part.clone()).collect()
+    }
+
+    #[test]
+    fn each_part_has_a_digest_of_its_own() {
+        let to = |from: &str, to: &str| {
+            assert!(STEP.contains(from), "{from}");
+            changed(STEP, &STEP.replace(from, to))
+        };
+        assert_eq!(changed(STEP, STEP), [""; 0]);
+        assert_eq!(to("/items", "/other"), ["path"]);
+        assert_eq!(to("int 1 6", "int 1 7"), ["path"]);
+        assert_eq!(to("post =", "put ="), ["method"]);
+        assert_eq!(to("\"one\"", "\"two\""), ["headers"]);
+        assert_eq!(to("x-kind", "x-sort"), ["headers"]);
+        assert_eq!(to("uuid", "name"), ["body"]);
+        assert_eq!(to("201", "200"), ["expect"]);
+        assert_eq!(to("[[step]]", "on_error = \"continue\"\n[[step]]"), ["on_error"]);
+        assert_eq!(to("[[step]]", "http = { cookies = true }\n[[step]]"), ["http"]);
+        assert_eq!(changed(STEP, &format!("{STEP}\ntimeout = \"7s\"")), ["timeout"]);
+    }
+
+    #[test]
+    fn no_secret_is_in_a_digest() {
+        assert_eq!(of(STEP, "hunter1"), of(STEP, "hunter2"));
+        assert_eq!(changed(STEP, &STEP.replace("Bearer abc", "Bearer def")), [""; 0]);
+        let proxied = |user| format!("http = {{ proxy = \"http://{user}@proxy:1\" }}\n{STEP}");
+        assert_eq!(changed(&proxied("a:b"), &proxied("c:d")), [""; 0]);
+    }
+
+    #[test]
+    fn rows_are_told_apart_by_what_is_in_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s.toml");
+        let text =
+            "rows.people.file = \"p.csv\"\n[[step]]\nname = \"a\"\nget = \"/{{ people.id }}\"";
+        let with = |rows: &str| {
+            std::fs::write(folder.path().join("p.csv"), rows).unwrap();
+            let environment = |_: &str| None;
+            sent(&parse_to_run("test", &path.to_string_lossy(), text, &environment).unwrap())
+        };
+        let [one, same, other] = ["id\n1\n23\n", "id\n1\n23\n", "id\n12\n3\n"].map(with);
+        assert_eq!(one, same);
+        assert_ne!(one.all_steps["rows.people"], other.all_steps["rows.people"]);
+    }
+}

@@ -1,0 +1,367 @@
+//! The measuring: rounds over targets, one target up at a time.
+
+use std::future::Future;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+
+use super::calibration::{calibration, can_be_told};
+use super::control::Control;
+use super::generator::Generator;
+use super::job::Job;
+use super::measured::{Loaded, Measured, Round, held};
+use super::observe::{Begun, Event, Observers, SoFar};
+use super::order::order;
+use super::watch::{Services, Watch};
+use super::{losses, proof, workers};
+use crate::engine::{self, Came, Orders, Plan, Seen, Verified};
+use crate::failure::{Exit, Failure};
+use crate::lab::{Lab, Layout, Observed, Target};
+use crate::measure::GrowingSeries;
+use crate::record::Calibration;
+
+/// What a round takes besides its warm-up and its load: the target's start, verification and stop.
+pub const OVERHEAD: Duration = Duration::from_secs(2);
+
+/// What is said of proofs where there is no lab.
+const NO_BACKENDS: &str =
+    "proofs are left out: loadgen runs no backends beside the server at --url";
+
+/// A run under way.
+pub struct Session<'a> {
+    job: &'a Job,
+    lab: Option<Lab>,
+    generator: Generator,
+    observers: Observers<'a>,
+    layout: &'a Layout,
+    /// The folder for workers' logs.
+    logs: PathBuf,
+    interrupt: CancellationToken,
+    /// Who may change the load, while it is on.
+    control: Option<Control>,
+    /// What the generator can send, once that was looked for.
+    calibration: Option<Option<Calibration>>,
+}
+
+/// Why a run goes no further.
+pub enum Stopped {
+    /// By a signal.
+    Interrupted,
+    /// By an error.
+    Failed(Failure),
+}
+
+impl From<Failure> for Stopped {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(failure)
+    }
+}
+
+impl<'a> Session<'a> {
+    /// A session whose services are started as they are needed. `lab` is `None` for a server that
+    /// runs already.
+    pub fn new(
+        job: &'a Job,
+        lab: Option<Lab>,
+        observers: Observers<'a>,
+        layout: &'a Layout,
+        logs: &Path,
+        interrupt: CancellationToken,
+    ) -> Self {
+        Self {
+            job,
+            lab,
+            generator: Generator::Process,
+            observers,
+            layout,
+            logs: logs.to_owned(),
+            interrupt,
+            control: None,
+            calibration: None,
+        }
+    }
+
+    /// The same, whose rounds are `control`'s to change.
+    #[must_use]
+    pub fn with_control(self, control: Control) -> Self {
+        Self { control: Some(control), ..self }
+    }
+
+    /// Measures all rounds, or as many as an interrupt or an error allow.
+    pub async fn measure(&mut self) -> Measured {
+        let mut measured = Measured::default();
+        if let Err(Stopped::Failed(failure)) = self.rounds(&mut measured).await {
+            measured.failure = Some(failure);
+        }
+        // An interrupt before the load was held leaves nothing to tell.
+        measured.rounds.retain(|round| !round.held.is_zero());
+        measured
+    }
+
+    /// Whether a signal has asked for an end.
+    pub fn is_interrupted(&self) -> bool {
+        self.interrupt.is_cancelled()
+    }
+
+    /// The lab, for what there is to tell about it.
+    pub fn lab(&self) -> Option<&Lab> {
+        self.lab.as_ref()
+    }
+
+    /// Tells all who want to know what happens.
+    pub fn tell(&mut self, event: Event<'_>) {
+        self.observers.tell(event);
+    }
+
+    /// A round is over, and this is what was measured so far.
+    pub fn round_over(&mut self, so_far: SoFar<'_>) {
+        self.observers.tell(Event::RoundOver(so_far, self.lab.as_ref()));
+    }
+
+    /// Stops everything that was started.
+    pub async fn close(mut self) {
+        self.tell(Event::Step("stopping"));
+        self.generator.close().await;
+        if let Some(lab) = self.lab
+            && let Err(error) = lab.stop().await
+        {
+            self.observers.tell(Event::Note(&error.to_string()));
+        }
+    }
+
+    async fn rounds(&mut self, measured: &mut Measured) -> Result<(), Stopped> {
+        self.start().await?;
+        measured.workers = self.generator.workers();
+        if let Some(lab) = &self.lab {
+            measured.backends = lab.backend_versions().await;
+        }
+        self.try_proofs().await?;
+        for number in 1..=self.job.rounds {
+            for contender in order(self.job.contenders.len(), self.job.seed, number) {
+                let result = self.round(contender, number, measured).await;
+                measured.calibration = self.calibration();
+                result?;
+                self.round_over(SoFar::Run(measured));
+                if self.interrupt.is_cancelled() {
+                    return Err(Stopped::Interrupted);
+                }
+                if let Some(round) = measured.rounds.last()
+                    && losses::are_too_many(&round.results, self.job.on_loss, &self.generator)
+                {
+                    return Ok(losses::end(round)?);
+                }
+                measured.stopped_early = self.observers.stopped().cloned();
+                if measured.stopped_early.is_some() {
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Starts what runs through all rounds: backends and workers.
+    pub async fn start(&mut self) -> Result<(), Stopped> {
+        let interrupt = self.interrupt.clone();
+        if let Some(lab) = &mut self.lab {
+            unless(&interrupt, lab.start_backends(&self.job.scenario.backends))
+                .await?
+                .map_err(Failure::from)?;
+        }
+        let gathered = workers::gather(self.job, &self.logs, &mut self.observers);
+        if let Some(cluster) =
+            unless(&interrupt, gathered).await?.map_err(Failure::with(Exit::Failed))?
+        {
+            self.observers.tell(Event::Joined(cluster.roster()));
+            let cluster = cluster.on_loss(self.job.on_loss);
+            self.generator = Generator::Workers(Box::new(cluster));
+        }
+        Ok(())
+    }
+
+    /// Asks the scenario's questions once, so that one that has no answer takes nobody's time.
+    async fn try_proofs(&mut self) -> Result<(), Stopped> {
+        let scenario = &self.job.scenario;
+        match &self.lab {
+            _ if scenario.proofs.is_empty() => {}
+            None => self.observers.tell(Event::Note(NO_BACKENDS)),
+            Some(lab) => {
+                unless(&self.interrupt, lab.fill()).await?.map_err(Failure::from)?;
+                self.ask(lab).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What the backends answer to the scenario's questions.
+    async fn ask(&self, lab: &Lab) -> Result<Vec<i64>, Stopped> {
+        let asked = unless(&self.interrupt, proof::ask(lab, &self.job.scenario)).await?;
+        Ok(asked.map_err(Failure::from)?)
+    }
+
+    /// What the generator can send at most, as far as it is known by now.
+    pub fn calibration(&self) -> Option<Calibration> {
+        self.calibration.flatten()
+    }
+
+    /// Finds that out, after the first verification: a target's answers are needed for it.
+    async fn calibrate(&mut self, answers: &[Came]) -> Result<(), Stopped> {
+        if self.calibration.is_some() || !can_be_told(self.job, self.layout, answers) {
+            return Ok(());
+        }
+        self.tell(Event::Phase("finding out what the generator can send"));
+        let (job, layout, interrupt) = (self.job, self.layout, &self.interrupt);
+        let found = calibration(job, layout, &mut self.generator, answers, interrupt).await?;
+        self.calibration = Some(found);
+        if self.interrupt.is_cancelled() { Err(Stopped::Interrupted) } else { Ok(()) }
+    }
+
+    /// One round: fill the backends, start the target, verify it, load it, stop it. What was
+    /// measured is in `measured` even where something fails afterwards.
+    async fn round(
+        &mut self,
+        contender: usize,
+        number: u32,
+        measured: &mut Measured,
+    ) -> Result<(), Stopped> {
+        let job = self.job;
+        let of = &job.contenders[contender];
+        let log = of.log(number, job.is_matrix());
+        let (url, mut running) = self.up(contender, &log).await?;
+        let plan = self.job.plan(contender, url.clone(), number);
+        let begun = Begun { contender, number, name: &of.name, plan: &plan };
+        let result = self.load(begun, Some(measured), running.as_mut()).await;
+        let stopped = match running {
+            Some(running) => running.stop().await.map_err(Failure::from),
+            None => Ok(()),
+        };
+        let Loaded { verified, results, observed, ended } = result?;
+        let held = results.held();
+        let was_stopped = self.observers.stopped().is_some();
+        let planned = self.job.scenario.load.held();
+        let cut = self.interrupt.is_cancelled() || (was_stopped && planned != Some(held));
+        let all_of_it = results.is_whole() && results.ran_out().is_empty();
+        let whole = all_of_it && results.changes.is_empty() && ended.is_none() && !cut;
+        let how = ended.as_ref().map(ToString::to_string);
+        let users = plan.scenario.load.users;
+        let of = Round { contender, number, url, users, held, ..Round::default() };
+        let mut round = Round { results, observed, verified, whole, ended: how, ..of };
+        let asked = match &self.lab {
+            Some(lab) if whole => self.ask(lab).await,
+            _ => Ok(Vec::new()),
+        };
+        let asked = asked.map(|answers| round.answers = answers);
+        measured.rounds.push(round);
+        if let Some(error) = ended {
+            return Err(Failure::from(error).into());
+        }
+        stopped?;
+        asked
+    }
+
+    /// Fills the backends and starts the target: where it answers, and what runs there unless
+    /// that is a server that ran already.
+    pub async fn up(
+        &mut self,
+        target: usize,
+        log: &str,
+    ) -> Result<(String, Option<Target>), Stopped> {
+        if let Some(server) = self.job.running(target) {
+            return Ok((server.url.clone(), None));
+        }
+        match (&self.lab, self.job.target(target)) {
+            (Some(lab), Some(spec)) => {
+                let contender = &self.job.contenders[target];
+                self.observers.tell(Event::Step(&format!("starting {}", contender.name)));
+                let started = async {
+                    lab.fill().await?;
+                    lab.start_target(&spec.name, log, contender.server_workers).await
+                };
+                let running = unless(&self.interrupt, started).await?.map_err(Failure::from)?;
+                Ok((running.url.clone(), Some(running)))
+            }
+            _ => Err(Stopped::Interrupted),
+        }
+    }
+
+    /// Sends each step once. Where that goes wrong as a service has ended, that is why.
+    async fn verify(
+        &mut self,
+        plan: &Plan,
+        name: &str,
+        running: Option<&mut Target>,
+    ) -> Result<Verified, Stopped> {
+        let verified = unless(&self.interrupt, engine::verify(plan, name)).await?;
+        let mut services = Services { target: running, lab: self.lab.as_mut() };
+        Ok(verified.map_err(|error| match services.ended() {
+            // It tells more than what was seen of it.
+            Some(ended) => Failure::from(ended),
+            None => Failure::with(Exit::Target)(error),
+        })?)
+    }
+
+    /// Verifies the target and puts the load on it, until its planned end or that of a service. `before` is
+    /// what was measured before, in a run.
+    pub async fn load(
+        &mut self,
+        round: Begun<'_>,
+        before: Option<&Measured>,
+        mut running: Option<&mut Target>,
+    ) -> Result<Loaded, Stopped> {
+        let Begun { name, plan, .. } = round;
+        self.tell(Event::RoundBegan(round));
+        let Verified { counters: verified, answers } =
+            self.verify(plan, name, running.as_deref_mut()).await?;
+        self.calibrate(&answers).await?;
+        let mut services = Services { target: running, lab: self.lab.as_mut() };
+        let over = CancellationToken::new();
+        let watched = services.watched(&self.generator);
+        let watch = Watch::new(watched, plan, over.clone());
+        let mut watch = Some(watch.telling(self.observers.cpu_teller()));
+        let mut observed = None;
+        let stop = self.interrupt.child_token();
+        let observers = &mut self.observers;
+        let show = |seen: Seen<'_>, results: &mut GrowingSeries| match seen {
+            Seen::Started(start) => {
+                observed = watch.take().map(|watch| watch.from(start.into()));
+                observers.tell(Event::LoadStarted(start));
+            }
+            Seen::Snapshot(worker, snapshot) => {
+                observers.tell(Event::Snapshot(worker, snapshot, results));
+                if observers.stopped().is_some() {
+                    stop.cancel();
+                }
+            }
+            Seen::Lost(lost) => observers.tell(Event::Lost(lost)),
+            Seen::Tick => observers.tell(Event::Tick(results, before)),
+        };
+        let mut orders = Orders::from(stop.clone());
+        if let Some(control) = &self.control {
+            orders.changes = control.open(name, plan);
+        }
+        let round = self.generator.round(plan.clone(), orders, show);
+        let (results, ended) = services.during(round, &stop).await;
+        over.cancel();
+        let observed = match observed {
+            Some(observed) => observed.await.unwrap_or_default(),
+            None => Observed::default(),
+        };
+        let results = results?;
+        let answered: u64 = held(&results.series).iter().map(|step| step.answered.len()).sum();
+        let rate_per_s = answered as f64 / results.held().as_secs_f64().max(1e-9);
+        self.tell(Event::LoadEnded(rate_per_s));
+        Ok(Loaded { verified, results, observed, ended })
+    }
+}
+
+/// `work`, unless it is interrupted first.
+async fn unless<T>(
+    interrupt: &CancellationToken,
+    work: impl Future<Output = T>,
+) -> Result<T, Stopped> {
+    tokio::select! {
+        biased;
+        () = interrupt.cancelled() => Err(Stopped::Interrupted),
+        result = work => Ok(result),
+    }
+}

@@ -1,0 +1,128 @@
+//! The workers of a run: started here, or waited for from other hosts.
+
+use std::path::Path;
+
+use super::job::Job;
+use super::observe::{Event, Observers};
+use crate::cluster::{Cluster, ClusterError, Gathering, LocalWorkers, RemoteWorkers, only_here};
+
+/// The workers, if the load comes from any. Those of this machine write into the folder `logs`.
+pub async fn gather(
+    job: &Job,
+    logs: &Path,
+    observers: &mut Observers<'_>,
+) -> Result<Option<Cluster>, ClusterError> {
+    match (&job.remote, job.workers) {
+        (Some(remote), _) => {
+            // On the plain terminal: what to run on each host is there to be copied.
+            let tell = |gathering| observers.tell(Event::Note(&told(&gathering, remote)));
+            Cluster::gather(remote, tell).await.map(Some)
+        }
+        (None, Some(count)) => {
+            observers.tell(Event::Phase(&format!("starting {count} workers")));
+            let logs = Some(logs.to_owned());
+            let workers = LocalWorkers { logs, ..LocalWorkers::new(count)? };
+            Cluster::start(&workers, |_| {}).await.map(Some)
+        }
+        (None, None) => Ok(None),
+    }
+}
+
+/// What happens while workers of other hosts are waited for, in words.
+fn told(gathering: &Gathering, workers: &RemoteWorkers) -> String {
+    let RemoteWorkers { count, address, .. } = workers;
+    match gathering {
+        Gathering::Listening { addresses, files, before } => {
+            let listening: Vec<String> = addresses.iter().map(ToString::to_string).collect();
+            let listening = match listening.join(", ") {
+                same if same == *address => String::new(),
+                other => format!(" (listening at {other})"),
+            };
+            let mut told = format!(
+                "waiting for {count} workers at {address}{listening}; copy one of these files to each \
+                 host, and run there:"
+            );
+            for file in files {
+                told += &format!("\n  loadgen worker --join {}", file.display());
+            }
+            if let Some(before) = before {
+                told += &format!(
+                    "\nthe files were for {before} until now: copies of them are of no use"
+                );
+            }
+            if let Some(why) = only_here(addresses, address) {
+                told += &format!("\nwarning: {why}");
+            }
+            told
+        }
+        Gathering::Joined { worker, hello, joined } => {
+            let who = hello.as_ref().map(|hello| {
+                format!(" on {}, {} CPUs, loadgen {}", hello.host, hello.cpus, hello.version)
+            });
+            format!("worker {worker} has joined{}: {joined} of {count}", who.unwrap_or_default())
+        }
+        Gathering::Left(worker) => format!("worker {worker} has left again"),
+        Gathering::Refused(why) => format!("refused a worker: {why}"),
+        Gathering::Over(joined) => {
+            format!(
+                "the wait is over: {joined} of {count} workers are there, and share all of the load"
+            )
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::cluster::Hello;
+
+    #[test]
+    fn what_happens_is_said_with_what_to_do() {
+        let workers = RemoteWorkers {
+            count: 2,
+            listen: "0.0.0.0:7447".to_owned(),
+            address: "load-1:7447".to_owned(),
+            folder: PathBuf::from("join"),
+            lease: Duration::from_secs(3),
+            limit: None,
+        };
+        let files = ["join/0", "join/1"].map(PathBuf::from).to_vec();
+        let listening = |address: &str, before: Option<&str>| Gathering::Listening {
+            addresses: vec![address.parse().unwrap()],
+            files: files.clone(),
+            before: before.map(str::to_owned),
+        };
+        let files = "; copy one of these files to each host, and run there:\n  \
+                     loadgen worker --join join/0\n  loadgen worker --join join/1";
+        assert_eq!(
+            told(&listening("0.0.0.0:7447", None), &workers),
+            format!("waiting for 2 workers at load-1:7447 (listening at 0.0.0.0:7447){files}")
+        );
+        let said = told(&listening("127.0.1.1:7447", Some("load-0:7447")), &workers);
+        let said = said.lines().skip(3).collect::<Vec<_>>();
+        assert_eq!(
+            said,
+            [
+                "the files were for load-0:7447 until now: copies of them are of no use",
+                "warning: the manager listens at 127.0.1.1:7447 alone, on the loopback interface: no \
+                 worker on another host can join it. For those: --listen 0.0.0.0:7447 --advertise load-1",
+            ]
+        );
+        let by_address = RemoteWorkers { address: "10.0.0.1:7447".to_owned(), ..workers.clone() };
+        assert_eq!(
+            told(&listening("10.0.0.1:7447", None), &by_address),
+            format!("waiting for 2 workers at 10.0.0.1:7447{files}")
+        );
+        let hello = Hello { host: "web-7".to_owned(), cpus: 4, ..Hello::from_worker(1) };
+        let joined = Gathering::Joined { worker: 1, hello: Some(hello), joined: 1 };
+        assert_eq!(
+            told(&joined, &workers),
+            "worker 1 has joined on web-7, 4 CPUs, loadgen 0.1.0: 1 of 2"
+        );
+        let refused = Gathering::Refused("worker 0: it is loadgen 0.2.0".to_owned());
+        assert_eq!(told(&refused, &workers), "refused a worker: worker 0: it is loadgen 0.2.0");
+    }
+}

@@ -1,0 +1,39 @@
+//! The documents that are saved and printed: plain data, written by `experiment`, read by `analysis` and
+//! `report`. Field names carry their unit.
+
+mod capacity;
+mod comparison;
+mod degraded;
+mod environment;
+mod json;
+mod load;
+mod over_rounds;
+mod proof;
+mod round;
+mod run;
+mod runs;
+mod sent;
+mod target;
+mod threshold;
+mod verdict;
+
+pub use capacity::{
+    Bound, CAPACITY_SCHEMA, Capacity, CapacityRecord, CapacityRound, CapacityTarget, CurvePoint,
+    SearchRecord, TrialRecord,
+};
+pub use comparison::{Comparison, FEWEST_ROUNDS, Lack, Pair, Placing, RankedBy, Test};
+pub use degraded::{Degraded, LossRecord};
+pub use environment::{Environment, FilesystemRecord, LimitsRecord};
+pub use json::json;
+pub use load::{ChangeRecord, LoadRecord, StageRecord};
+pub use over_rounds::{LatencyOverRounds, OverRounds};
+pub use proof::{Claimed, ProofRecord};
+pub use round::{RoundRecord, RowsRecord, WorkerRecord};
+pub use run::{Calibration, NoiseFloor, RunRecord, SCHEMA, StoppedEarly};
+pub use runs::{
+    Absent, COMPARE_SCHEMA, ComparedRun, ComparedTarget, Regression, RunsRecord, SentUnlike, Unlike,
+};
+pub use sent::{SENT_FORM, SentRecord};
+pub use target::{Bottleneck, ServerRecord, TargetRecord};
+pub use threshold::{FailedBy, ThresholdRecord};
+pub use verdict::{Verdict, VerdictKind};

@@ -1,0 +1,137 @@
+//! What a backend held after a round, and what it had to hold.
+
+use serde::{Deserialize, Serialize};
+
+/// One proof of the scenario, after one round.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProofRecord {
+    /// The round, from 1.
+    pub round: u32,
+    /// Who was asked.
+    pub backend: String,
+    /// What it was asked, as the scenario has it.
+    pub question: String,
+    /// What the answer was held against: `counter`, `counted` and `uncounted`, or `value`.
+    #[serde(flatten)]
+    pub claimed: Claimed,
+    /// The answer.
+    pub held: i64,
+    /// Requests whose effect is not known: they failed, or were cut off without an answer.
+    pub unknown: u64,
+    /// Whether `held` is what was claimed.
+    pub agrees: bool,
+}
+
+/// What a backend's answer was held against.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Claimed {
+    /// What the target's answers said.
+    Answers {
+        /// The counter that was read from them.
+        counter: String,
+        /// Its sum over the measured requests.
+        counted: u64,
+        /// Its sum over requests that are in no count: verification, warm-up, ramp-up, what users
+        /// send when they stop, and answers that came after the end.
+        uncounted: u64,
+    },
+    /// What the scenario says.
+    Scenario {
+        /// The number.
+        value: u64,
+    },
+}
+
+impl ProofRecord {
+    /// Its question in one line, cut where it is long.
+    #[must_use]
+    pub fn in_short(&self) -> String {
+        const LONGEST: usize = 60;
+        let line = self.question.split_whitespace().collect::<Vec<_>>().join(" ");
+        match line.char_indices().nth(LONGEST) {
+            Some((cut, _)) => format!("{}…", line[..cut].trim_end()),
+            None => line,
+        }
+    }
+
+    /// Whether both are of the same proof of the scenario, after whatever rounds.
+    #[must_use]
+    pub fn is_again(&self, other: &Self) -> bool {
+        let claimed = |of: &Self| match &of.claimed {
+            Claimed::Answers { counter, .. } => (Some(counter.clone()), None),
+            Claimed::Scenario { value } => (None, Some(*value)),
+        };
+        (&self.backend, &self.question) == (&other.backend, &other.question)
+            && claimed(self) == claimed(other)
+    }
+}
+
+impl Claimed {
+    /// The counter that the number comes from, if one.
+    #[must_use]
+    pub fn counter(&self) -> Option<&String> {
+        match self {
+            Self::Answers { counter, .. } => Some(counter),
+            Self::Scenario { .. } => None,
+        }
+    }
+
+    /// The number that the backend must hold.
+    #[must_use]
+    pub fn number(&self) -> u64 {
+        match self {
+            Self::Answers { counted, uncounted, .. } => counted.saturating_add(*uncounted),
+            Self::Scenario { value } => *value,
+        }
+    }
+
+    /// Whether this is the number.
+    #[must_use]
+    pub fn is(&self, held: i64) -> bool {
+        u64::try_from(held) == Ok(self.number())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn record(claimed: Claimed, held: i64) -> ProofRecord {
+        let (backend, question) = ("redis".to_owned(), "LLEN queue".to_owned());
+        let agrees = claimed.is(held);
+        ProofRecord { round: 2, backend, question, claimed, held, unknown: 1, agrees }
+    }
+
+    #[test]
+    fn what_is_claimed_is_all_that_answers_said_or_a_value() {
+        let answers = Claimed::Answers { counter: "queued".to_owned(), counted: 7, uncounted: 3 };
+        assert!(answers.is(10) && !answers.is(7));
+        let none = Claimed::Scenario { value: 0 };
+        assert!(none.is(0) && !none.is(-1) && !none.is(1));
+    }
+
+    #[test]
+    fn the_document_has_what_was_claimed_beside_what_is_held() {
+        let answers = Claimed::Answers { counter: "queued".to_owned(), counted: 7, uncounted: 3 };
+        let (of_answers, of_value) =
+            (record(answers, 10), record(Claimed::Scenario { value: 0 }, -1));
+        let documents = [&of_answers, &of_value].map(|r| serde_json::to_value(r).unwrap());
+        let mut document = json!({
+            "round": 2, "backend": "redis", "question": "LLEN queue", "counter": "queued",
+            "counted": 7, "uncounted": 3, "held": 10, "unknown": 1, "agrees": true,
+        });
+        assert_eq!(documents[0], document);
+        for key in ["counter", "counted", "uncounted"] {
+            document.as_object_mut().unwrap().remove(key);
+        }
+        document["value"] = json!(0);
+        (document["held"], document["agrees"]) = (json!(-1), json!(false));
+        assert_eq!(documents[1], document);
+        for (record, document) in [of_answers, of_value].into_iter().zip(documents) {
+            assert_eq!(serde_json::from_value::<ProofRecord>(document).unwrap(), record);
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! The documents that there are, each in every format.
+
+use std::path::Path;
+
+use clap::ValueEnum;
+
+use super::formats::{csv, markdown, terminal};
+use crate::record::{CapacityRecord, RunRecord, RunsRecord, json};
+
+/// What goes to standard output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people.
+    Table,
+    /// The whole result, for programs.
+    Json,
+    /// A row for each target and step, for spreadsheets.
+    Csv,
+    /// For pages and pull requests.
+    Markdown,
+}
+
+/// What can be printed.
+#[derive(Debug, Clone, Copy)]
+pub enum Document<'a> {
+    /// A run.
+    Run(&'a RunRecord),
+    /// A search for capacities.
+    Capacity(&'a CapacityRecord),
+    /// Saved runs held against each other.
+    Comparison(&'a RunsRecord),
+}
+
+impl Document<'_> {
+    /// The document in this format; for people it names the `folder` that it was saved in.
+    #[must_use]
+    pub fn render(self, format: Format, folder: Option<&Path>) -> String {
+        match (format, self) {
+            (Format::Table, Self::Run(record)) => terminal::run(record, folder),
+            (Format::Table, Self::Capacity(record)) => terminal::capacity(record, folder),
+            (Format::Table, Self::Comparison(record)) => terminal::comparison(record),
+            (Format::Json, Self::Run(record)) => json(record).unwrap_or_default(),
+            (Format::Json, Self::Capacity(record)) => json(record).unwrap_or_default(),
+            (Format::Json, Self::Comparison(record)) => json(record).unwrap_or_default(),
+            (Format::Csv, Self::Run(record)) => csv::run(record),
+            (Format::Csv, Self::Capacity(record)) => csv::capacity(record),
+            (Format::Csv, Self::Comparison(record)) => csv::comparison(record),
+            (Format::Markdown, Self::Run(record)) => markdown::run(record),
+            (Format::Markdown, Self::Capacity(record)) => markdown::capacity(record),
+            (Format::Markdown, Self::Comparison(record)) => markdown::comparison(record),
+        }
+    }
+}

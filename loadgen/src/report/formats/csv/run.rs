@@ -1,0 +1,86 @@
+//! A run as comma-separated values.
+
+use super::{LATENCIES, known, latencies, table};
+use crate::measure::Summary;
+use crate::record::{RunRecord, TargetRecord};
+use crate::report::words::ranked::ranked;
+
+/// A row for each target and step, and one, whose step is `all`, for all steps of a target. Targets come
+/// in the order of the ranking; what is not known is empty, and what is of a target as a whole is in its
+/// row for all steps.
+#[must_use]
+pub fn run(record: &RunRecord) -> String {
+    let before = [
+        "scenario",
+        "target",
+        "server_workers",
+        "users",
+        "step",
+        "requests",
+        "errors",
+        "cancelled",
+        "unsent",
+        "rate_per_s",
+        "bytes_per_s",
+    ];
+    let after = [
+        "rank",
+        "ranked_rate_per_s",
+        "rate_95_low_per_s",
+        "rate_95_high_per_s",
+        "cpu_percent",
+        "cpu_us_per_request",
+        "memory_max_bytes",
+    ];
+    table(|writer| {
+        writer.write_record(before.iter().chain(&LATENCIES).chain(&after))?;
+        for (target, _) in ranked(record) {
+            writer.write_record(row(record, target, &target.total, of_target(record, target)))?;
+            for step in &target.steps {
+                writer.write_record(row(record, target, step, vec![String::new(); after.len()]))?;
+            }
+        }
+        Ok(())
+    })
+}
+
+fn row(
+    record: &RunRecord,
+    target: &TargetRecord,
+    summary: &Summary,
+    of_target: Vec<String>,
+) -> Vec<String> {
+    let mut row = vec![
+        record.scenario.clone(),
+        target.target.clone(),
+        target.server.workers.to_string(),
+        target.users.to_string(),
+        summary.name.clone(),
+        summary.requests.to_string(),
+        summary.errors.to_string(),
+        summary.cancelled.to_string(),
+        summary.unsent.to_string(),
+        summary.rate_per_s.to_string(),
+        summary.bytes_per_s.to_string(),
+    ];
+    row.extend(latencies(&summary.latency_us));
+    row.extend(of_target);
+    row
+}
+
+/// Its place, its rate with its interval, and what the server used.
+fn of_target(record: &RunRecord, target: &TargetRecord) -> Vec<String> {
+    let mut ranking = record.comparison.iter().flat_map(|c| &c.ranking).zip(1..);
+    let placing = ranking.find(|(placing, _)| placing.target == target.name);
+    let interval = placing.and_then(|(placing, _)| placing.confidence_95_per_s);
+    let used = target.resources.get("target");
+    vec![
+        known(placing.map(|(_, rank)| rank)),
+        known(placing.map(|(placing, _)| placing.rate_per_s)),
+        known(interval.map(|[low, _]| low)),
+        known(interval.map(|[_, high]| high)),
+        known(used.map(|used| used.cpu_percent)),
+        known(used.and_then(|used| used.cpu_us_per_request)),
+        known(used.map(|used| used.memory_max_bytes)),
+    ]
+}

@@ -1,0 +1,33 @@
+//! Saved runs held against each other, as Markdown.
+
+use super::{escaped, list, sections, table, titled};
+use crate::record::{RankedBy, RunsRecord};
+use crate::report::words::comparison::{conclusion, headline, judgement, row, warnings};
+
+/// The table, what it means, and what else differs.
+#[must_use]
+pub fn comparison(record: &RunsRecord) -> String {
+    let each = record.targets.iter();
+    let rows: Vec<Vec<String>> = each.map(|one| row(record, one, one.name.clone())).collect();
+    let header: &[&str] = match record.comparison.ranked_by {
+        RankedBy::Capacity => {
+            &["", "capacity/s", "knee/s", "p50 there, ms", "p99 there, ms", "CPU-µs/request"]
+        }
+        _ => &[
+            "",
+            "requests/s",
+            "errors",
+            "p50, ms",
+            "p95, ms",
+            "p99, ms",
+            "max, ms",
+            "CPU-µs/request",
+        ],
+    };
+    sections(&[
+        format!("**{}**", escaped(&headline(record))),
+        table(header, &rows),
+        list(conclusion(record).into_iter().chain(judgement(record))),
+        titled("Before you believe it:", list(warnings(record))),
+    ])
+}

@@ -1,0 +1,63 @@
+//! A run as Markdown.
+
+use super::{escaped, list, sections, table, titled};
+use crate::record::{Placing, RunRecord, TargetRecord};
+use crate::report::words::bottlenecks::bottlenecks;
+use crate::report::words::conclusion::conclusion;
+use crate::report::words::headline::headline;
+use crate::report::words::proofs::proofs;
+use crate::report::words::ranked::{placed, ranked};
+use crate::report::words::rows::rows as rows_used;
+use crate::report::words::thresholds::judged;
+use crate::report::words::warnings::{Warning, warnings};
+use crate::text::{count, half_width, milliseconds, rate};
+
+/// What was measured, the ranking, what it means, and what to know before believing it.
+#[must_use]
+pub fn run(record: &RunRecord) -> String {
+    let rows: Vec<Vec<String>> =
+        ranked(record).into_iter().map(|(target, placing)| row(record, target, placing)).collect();
+    let header = ["", "requests/s", "errors", "p50, ms", "p95, ms", "p99, ms", "max, ms", "CPU, %"];
+    let judged = record.thresholds.iter().map(|threshold| {
+        format!("{}: {}", if threshold.passed { "held" } else { "FAILED" }, judged(threshold))
+    });
+    let warned = warnings(record).into_iter().map(|Warning { what, more }| match more {
+        Some(more) => format!("{what} ({more})"),
+        None => what,
+    });
+    sections(&[
+        format!("**{}**", escaped(&headline(record))),
+        table(&header, &rows),
+        list(
+            conclusion(record)
+                .into_iter()
+                .chain(bottlenecks(record))
+                .chain(rows_used(record))
+                .chain(proofs(record)),
+        ),
+        titled("Thresholds:", list(judged)),
+        titled("Before you believe it:", list(warned)),
+    ])
+}
+
+fn row(record: &RunRecord, target: &TargetRecord, placing: Option<&Placing>) -> Vec<String> {
+    let mean = placing.map_or(target.total.rate_per_s, |placing| placing.rate_per_s);
+    let answered = match placing.and_then(|placing| placing.confidence_95_per_s) {
+        Some([_, high]) if mean > 0.0 => {
+            format!("{} ±{}", rate(mean), half_width(mean, high).trim())
+        }
+        _ => rate(mean),
+    };
+    let latency = &target.total.latency_us;
+    let used = target.resources.get("target");
+    vec![
+        placed(&target.name, record, target),
+        answered,
+        count(target.total.errors),
+        milliseconds(latency.p50),
+        milliseconds(latency.p95),
+        milliseconds(latency.p99),
+        milliseconds(latency.max),
+        used.map_or("–".to_owned(), |used| count(used.cpu_percent.round() as u64)),
+    ]
+}

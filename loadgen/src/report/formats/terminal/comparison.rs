@@ -1,0 +1,46 @@
+//! Saved runs held against each other, as a person reads it, within 80 columns where names allow.
+
+use crate::record::{RankedBy, RunsRecord};
+use crate::report::words::comparison::{conclusion, headline, judgement, row, warnings};
+use crate::text::{lay_out, paragraphs, wrap};
+
+const HEADER: [&str; 8] =
+    ["", "requests/s", "errors", "p50", "p95", "p99", "max", "CPU-µs/request"];
+
+const CAPACITIES: [&str; 6] = ["", "capacity/s", "knee/s", "p50", "p99", "CPU-µs/request"];
+
+/// The table, what it means, and what else differs, within 80 columns where names allow.
+#[must_use]
+pub fn comparison(record: &RunsRecord) -> String {
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    let mut before = None;
+    for one in &record.targets {
+        if before != Some(&one.target) {
+            rows.push(vec![one.target.clone()]);
+        }
+        before = Some(&one.target);
+        rows.push(row(record, one, format!("  {}", one.run)));
+    }
+    let (header, legend) = match record.comparison.ranked_by {
+        RankedBy::Capacity => (
+            &CAPACITIES[..],
+            "capacity: the highest rate that passes, ± its 95 % confidence interval; knee: where throughput \
+             over mean latency is greatest; above, the latencies there, in ms, and the server's CPU time",
+        ),
+        _ => (
+            &HEADER[..],
+            "requests/s counts expected answers only, ± its 95 % confidence interval; latencies in ms; CPU \
+             time for an expected answer is the server's",
+        ),
+    };
+    let warnings: String = warnings(record).iter().map(|what| wrap(" ! ", what)).collect();
+    let parts = [
+        wrap("", &headline(record)),
+        lay_out(header, &rows) + "\n" + &wrap(" ", legend),
+        paragraphs(&conclusion(record)),
+        judgement(record).iter().map(|what| wrap(" ", what)).collect(),
+        warnings,
+    ];
+    let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    parts.join("\n")
+}

@@ -1,0 +1,186 @@
+//! What a search for capacities found.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use std::time::Duration;
+
+use super::conclusion::conclude;
+use crate::analysis::{Loaded, Plateau};
+use crate::record::{
+    Bottleneck, Bound, Capacity, CapacityRecord, CapacityTarget, Placing, TrialRecord,
+};
+use crate::text::{duration, milliseconds, precise, rate};
+
+/// What was searched, and how.
+pub fn headline(record: &CapacityRecord) -> String {
+    let search = &record.search;
+    let seconds = |s: f64| duration(Duration::try_from_secs_f64(s).unwrap_or_default());
+    let mut text =
+        format!("{}: capacity in the open model ({}), ", record.scenario, search.arrivals);
+    let _ = match search.rounds {
+        1 => write!(text, "one search"),
+        n => write!(text, "{n} searches"),
+    };
+    let _ = write!(
+        text,
+        " to {} % by trials of {} after {} of warm-up",
+        precise(search.precision_percent),
+        seconds(search.duration_s),
+        seconds(search.warmup_s)
+    );
+    let _ = match search.workers {
+        0 => Ok(()),
+        1 => write!(text, ", 1 worker"),
+        n => write!(text, ", {n} workers"),
+    };
+    text
+}
+
+/// What a rate must keep to count as carried.
+pub fn what_passes(record: &CapacityRecord) -> String {
+    format!("a rate passes if it is kept, and {}", record.search.criteria.join(", "))
+}
+
+/// `1,210 ±3 %`, or the bound that is known of it.
+pub fn figure(capacity: &Capacity) -> String {
+    let Some(per_s) = capacity.rate_per_s else { return "–".to_owned() };
+    match (capacity.bound, capacity.confidence_95_per_s) {
+        (Bound::Found, Some([_, high])) => {
+            format!("{} ±{:>2.0} %", rate(per_s), ((high / per_s - 1.0) * 100.0).ceil())
+        }
+        (Bound::Found, None) => rate(per_s),
+        (Bound::AtLeast | Bound::Unknown, _) => format!("≥ {}", rate(per_s)),
+        (Bound::Below, _) => format!("< {}", rate(per_s)),
+    }
+}
+
+/// What was found of each target, and of each two neighbours of the ranking.
+pub fn conclusion(record: &CapacityRecord) -> Vec<String> {
+    let found = record.targets.iter();
+    let found =
+        found.filter_map(|target| Some(format!("{} {}", target.name, bound(record, target)?)));
+    let mut out: Vec<String> = found.collect();
+    if let Some(comparison) = &record.comparison {
+        let two = comparison.ranking.windows(2);
+        let pair = |two: &[Placing]| comparison.pair(&two[0].target, &two[1].target);
+        out.extend(conclude(&two.filter_map(pair).collect::<Vec<_>>(), &[], comparison));
+    }
+    out
+}
+
+/// What is known of one target on its own. With others it is in the table, unless it is a bound.
+fn bound(record: &CapacityRecord, target: &CapacityTarget) -> Option<String> {
+    let per_s = rate(target.capacity.rate_per_s?);
+    let interval = target
+        .capacity
+        .confidence_95_per_s
+        .map_or(String::new(), |[low, high]| format!(" ({}–{})", rate(low), rate(high)));
+    match target.capacity.bound {
+        Bound::Found if record.comparison.is_some() => None,
+        Bound::Found => Some(format!("carries {per_s} requests/s{interval}")),
+        Bound::AtLeast => {
+            let (who, help) = limits(target);
+            Some(format!(
+                "carries at least {per_s} requests/s: above that {who} may have been the limit, so it \
+                 is compared with no other{help}"
+            ))
+        }
+        Bound::Unknown => {
+            Some(format!("carries at least {per_s} requests/s: the search did not come to its end"))
+        }
+        Bound::Below => Some(format!(
+            "passed at no rate in {} of {} searches, down to {}/s, the lowest that trials of {} can judge: \
+             see why below; lower ones take a longer --duration",
+            target.rounds.iter().filter(|round| round.bound == Bound::Below).count(),
+            target.rounds.len(),
+            rate(record.search.lowest_per_s),
+            duration(Duration::try_from_secs_f64(record.search.duration_s).unwrap_or_default())
+        )),
+    }
+}
+
+/// What to know before believing it.
+pub fn warnings(record: &CapacityRecord) -> Vec<String> {
+    let mut out = Vec::new();
+    if !record.search.left_out.is_empty() {
+        let left_out = record.search.left_out.join(", ");
+        out.push(format!("{left_out}: not asked for, as the rate is what is searched"));
+    }
+    if let Some(degraded) = &record.degraded {
+        out.push(format!("degraded: {}", degraded.reason));
+    }
+    if record.interrupted {
+        out.push("interrupted: only what was measured until then is here".to_owned());
+    }
+    out
+}
+
+/// Who may have limited the trials that failed, if it was not the target, and what helps.
+fn limits(target: &CapacityTarget) -> (String, &'static str) {
+    let failed = target.trials.iter().filter(|trial| !trial.passed);
+    let who: BTreeSet<&str> = failed
+        .filter_map(|trial| match &trial.bottleneck {
+            Some(Bottleneck::Backend(name)) => Some(name.as_str()),
+            Some(Bottleneck::Network) => Some("the network"),
+            _ => trial.generator_limited.then_some("loadgen itself"),
+        })
+        .collect();
+    let help = "; give the generator more cores, or --workers";
+    match who.is_empty() || who.contains("loadgen itself") {
+        true => ("loadgen itself".to_owned(), help),
+        false => (who.into_iter().collect::<Vec<_>>().join(" or "), ""),
+    }
+}
+
+/// What ends each target's capacity.
+pub fn endings(record: &CapacityRecord) -> Vec<String> {
+    let each = |target| ending(target).into_iter().chain(queue(record, target));
+    record.targets.iter().flat_map(each).collect()
+}
+
+/// Whether the server answered no more when it was asked for more, though no CPU was at its limit.
+fn queue(record: &CapacityRecord, target: &CapacityTarget) -> Option<String> {
+    let clear = target
+        .trials
+        .iter()
+        .filter(|trial| trial.bottleneck == Some(Bottleneck::Nobody) && trial.total.errors == 0);
+    let loaded = |trial: &TrialRecord| {
+        Some(Loaded {
+            amount: trial.rate_per_s,
+            rate_per_s: trial.total.rate_per_s,
+            latency_s: trial.total.latency_us.p50? as f64 / 1e6,
+        })
+    };
+    let found = Plateau::of(&clear.filter_map(loaded).collect::<Vec<_>>())?;
+    // With fewer users it might be these that let no more through.
+    let is_servers = |served: &f64| f64::from(record.search.users) >= 2.0 * served;
+    let (served, least) = (found.served().filter(is_servers)?, found.least?);
+    Some(format!(
+        "{} answered {}/s of {}/s, and {}/s of {}/s, though no CPU or link was at its limit: with the {} ms \
+         that an answer takes at {}/s, at most about {served:.0} requests were being served at a time, by \
+         Little's law",
+        target.name,
+        rate(found.from.rate_per_s),
+        rate(found.from.amount),
+        rate(found.to.rate_per_s),
+        rate(found.to.amount),
+        milliseconds(Some((least.latency_s * 1e6) as u64)),
+        rate(least.amount)
+    ))
+}
+
+/// Why the lowest rate that failed did so.
+fn ending(target: &CapacityTarget) -> Option<String> {
+    let failed = target.trials.iter().filter(|trial| !trial.passed);
+    let lowest = failed.min_by(|a, b| a.rate_per_s.total_cmp(&b.rate_per_s))?;
+    let who = match &lowest.bottleneck {
+        _ if lowest.generator_limited => ", with the generator at its limit".to_owned(),
+        Some(Bottleneck::Backend(name)) => format!(", with {name} at its limit"),
+        Some(Bottleneck::Network) => ", with the network at its limit".to_owned(),
+        Some(Bottleneck::Target) => ", with the server at its limit".to_owned(),
+        Some(Bottleneck::Nobody) => ", with no CPU or link at its limit".to_owned(),
+        Some(Bottleneck::Generator) | None => String::new(),
+    };
+    let at = format!("{} failed at {}/s{who}", target.name, rate(lowest.rate_per_s));
+    Some(format!("{at}: {}", lowest.reasons.join("; ")))
+}

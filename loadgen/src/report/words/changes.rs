@@ -1,0 +1,18 @@
+//! What the load was changed to while it was on.
+
+use crate::record::RunRecord;
+
+/// All changes of a run; nothing where all went as planned.
+pub fn changes(record: &RunRecord) -> Option<String> {
+    let rounds = record.targets.iter().flat_map(|target| {
+        target.rounds.iter().map(move |round| (&target.name, round.round, &round.changes))
+    });
+    let all: Vec<String> = rounds
+        .filter(|(.., changes)| !changes.is_empty())
+        .map(|(target, round, changes)| {
+            let changes: Vec<String> = changes.iter().map(ToString::to_string).collect();
+            format!("{} of round {round} ({target})", changes.join(", "))
+        })
+        .collect();
+    (!all.is_empty()).then(|| format!("changed while it ran: {}", all.join("; ")))
+}

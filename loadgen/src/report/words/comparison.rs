@@ -1,0 +1,145 @@
+//! What saved runs tell together.
+
+use super::capacity::figure;
+use super::ratio::{times, what_it_takes};
+use crate::record::{ComparedTarget, Pair, Placing, RankedBy, RunsRecord, Unlike};
+use crate::text::{count, half_width, milliseconds, precise, rate};
+
+/// What all of it rests on.
+const INTERLEAVED: &str = "the runs were not interleaved: whatever else changed between them, such as \
+                           a neighbour on the machine, is in these differences";
+
+pub fn headline(record: &RunsRecord) -> String {
+    let names: Vec<&str> = record.runs.iter().skip(1).map(|run| run.name.as_str()).collect();
+    let first = record.runs.first().map_or("", |run| run.name.as_str());
+    let scenario = record.runs.first().map_or("", |run| run.scenario.as_str());
+    format!("{scenario}: {} against {first}", names.join(", "))
+}
+
+pub fn row(record: &RunsRecord, one: &ComparedTarget, name: String) -> Vec<String> {
+    let placing = placing(record, one);
+    let answered = match placing.and_then(|p| Some((p.rate_per_s, p.confidence_95_per_s?))) {
+        Some((mean, [_, high])) if mean > 0.0 => {
+            format!("{} ±{}", rate(mean), half_width(mean, high))
+        }
+        _ => placing.map_or("–".to_owned(), |placing| rate(placing.rate_per_s)),
+    };
+    let latency = &one.latency_us;
+    let cpu = one.cpu_us_per_request.map_or("–".to_owned(), rate);
+    if let Some(capacity) = &one.capacity {
+        let knee = one.knee_per_s.map_or("–".to_owned(), rate);
+        let [p50, p99] = [latency.p50, latency.p99].map(milliseconds);
+        return vec![name, figure(capacity), knee, p50, p99, cpu];
+    }
+    vec![
+        name,
+        answered,
+        count(one.errors),
+        milliseconds(latency.p50),
+        milliseconds(latency.p95),
+        milliseconds(latency.p99),
+        milliseconds(latency.max),
+        cpu,
+    ]
+}
+
+pub fn placing<'a>(record: &'a RunsRecord, one: &ComparedTarget) -> Option<&'a Placing> {
+    record.comparison.ranking.iter().find(|placing| placing.target == one.name)
+}
+
+/// The ratio of the later to the first, and the ends of its interval.
+pub fn to_first(pair: &Pair, later: &ComparedTarget) -> [Option<f64>; 3] {
+    let [low, high] = pair.confidence_95.map_or([None; 2], |ends| ends.map(Some));
+    match pair.better == later.name {
+        true => [pair.ratio, low, high],
+        false => [pair.ratio, high, low].map(|value| value.map(|value| 1.0 / value)),
+    }
+}
+
+/// A sentence for each target and later run.
+pub fn conclusion(record: &RunsRecord) -> Vec<String> {
+    let later = record.targets.iter().filter(|one| record.is_later(one));
+    later.map(|one| format!("{}: {}", one.target, found(record, one))).collect()
+}
+
+fn found(record: &RunsRecord, later: &ComparedTarget) -> String {
+    let first = record.runs.first().map_or("", |run| run.name.as_str());
+    let run = &later.run;
+    let pair = record.against_first(later);
+    let compared = pair.and_then(|pair| {
+        let [Some(ratio), Some(low), Some(high)] = to_first(pair, later) else { return None };
+        Some((pair, [ratio, low, high]))
+    });
+    let Some((pair, [ratio, low, high])) = compared else {
+        return format!("{run} and {first} are not compared: {}", record.why_not(later));
+    };
+    if !pair.shown {
+        let none = format!("no difference between {run} and {first} could be shown");
+        return none + &what_it_takes(pair);
+    }
+    let [ratio, low, high] = times([ratio, low, high]);
+    match record.comparison.ranked_by {
+        RankedBy::Answers => {
+            format!("{run} serves {ratio} times the requests of {first} ({low}–{high})")
+        }
+        RankedBy::Speed => {
+            format!("{run} answers {ratio} times as fast as {first} ({low}–{high}), by the median")
+        }
+        RankedBy::Capacity => {
+            format!("{run} carries {ratio} times the rate of {first} ({low}–{high})")
+        }
+    }
+}
+
+/// Who lost more than the limit, where there is one.
+pub fn judgement(record: &RunsRecord) -> Vec<String> {
+    let Some(limit) = record.limit_percent else { return Vec::new() };
+    let lost = match record.comparison.ranked_by {
+        RankedBy::Answers => "serves less",
+        RankedBy::Speed => "answers slower",
+        RankedBy::Capacity => "carries less",
+    };
+    let regressions = record.regressions.iter().map(|it| {
+        let (target, run, percent) =
+            (&it.target, &it.run, precise((it.percent * 10.0).round() / 10.0));
+        format!("regression: {target} {lost} by {percent} % in {run}; {limit} % are allowed")
+    });
+    let unjudged = record.unjudged.iter().map(|why| format!("not judged: {why}"));
+    let all: Vec<String> = regressions.chain(unjudged).collect();
+    match all.is_empty() {
+        true => vec![format!("no regression of more than {limit} % was shown")],
+        false => all,
+    }
+}
+
+pub fn warnings(record: &RunsRecord) -> Vec<String> {
+    let names: Vec<&str> = record.runs.iter().map(|run| run.name.as_str()).collect();
+    let unlike = record.unlike.iter().map(|Unlike { what, values }| {
+        let each = names
+            .iter()
+            .zip(values)
+            .map(|(name, value)| format!("{} in {name}", value.as_deref().unwrap_or("nothing")));
+        format!("{what} differs: {}", each.collect::<Vec<_>>().join(", "))
+    });
+    let verdicts = record.runs.iter().flat_map(|run| {
+        run.verdicts.iter().map(move |verdict| {
+            let who = verdict.target.as_ref().map(|t| format!("{t}: ")).unwrap_or_default();
+            format!("{}: {who}{}", run.name, verdict.message)
+        })
+    });
+    let cut = record.runs.iter().flat_map(|run| {
+        let degraded = run.degraded.iter().map(move |why| format!("{}: degraded: {why}", run.name));
+        let interrupted = run.interrupted.then(|| {
+            format!("{}: interrupted: only what was measured until then is here", run.name)
+        });
+        degraded.chain(interrupted)
+    });
+    let absent =
+        record.absent.iter().map(|it| format!("{}: {} was not measured", it.run, it.target));
+    let first = names.first().copied().unwrap_or_default();
+    let unknown = record.sent_unknown.iter().map(|run| {
+        format!("whether {run} sent the same as {first} is unknown: not both were saved by a version that tells")
+    });
+    let all = [INTERLEAVED.to_owned()].into_iter().chain(unknown).chain(unlike).chain(verdicts);
+    all.chain(cut).chain(absent).collect()
+}

@@ -1,0 +1,37 @@
+//! What targets and backends ran in, where these were containers.
+
+use crate::record::{Environment, LimitsRecord};
+
+/// Digits of a digest that tell images apart.
+const DIGITS: usize = 12;
+
+/// podman, limits, and images; nothing where there were no containers.
+pub fn containers(environment: &Environment) -> Vec<String> {
+    let Some(podman) = &environment.podman else { return Vec::new() };
+    let mut groups: Vec<(LimitsRecord, Vec<&str>)> = Vec::new();
+    for (name, limits) in &environment.limits {
+        match groups.iter_mut().find(|(same, _)| same == limits) {
+            Some((_, names)) => names.push(name),
+            None => groups.push((*limits, vec![name])),
+        }
+    }
+    let limits: Vec<String> =
+        groups.iter().map(|(limits, names)| format!("{}: {}", names.join(", "), limits)).collect();
+    let images: Vec<String> =
+        environment.images.iter().map(|(name, image)| format!("{name} {}", short(image))).collect();
+    vec![
+        format!("in containers: {podman}; {}", limits.join("; ")),
+        format!("images: {}", images.join(", ")),
+    ]
+}
+
+/// `localhost/image@sha256:0123…`, with as much of the digest as people compare.
+fn short(image: &str) -> String {
+    match image.split_once("@sha256:") {
+        Some((name, digest)) => {
+            let digits: String = digest.chars().take(DIGITS).collect();
+            format!("{name} ({digits})")
+        }
+        None => image.to_owned(),
+    }
+}

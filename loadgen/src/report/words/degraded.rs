@@ -1,0 +1,33 @@
+//! Why a result is not what was planned, and what load there was instead.
+
+use std::collections::BTreeMap;
+
+use super::warnings::Warning;
+use crate::record::RunRecord;
+use crate::text::count;
+
+/// What was lost, and how many users were left; nothing where all went as planned.
+pub fn degraded(record: &RunRecord) -> Option<Warning> {
+    let what = format!("degraded: {}", record.degraded.as_ref()?.reason);
+    Some(Warning { what, more: users_left(record) })
+}
+
+/// How many of how many users there were to the end of the rounds that had too few, the most first.
+fn users_left(record: &RunRecord) -> Option<String> {
+    let mut rounds: BTreeMap<(u32, u32), u32> = BTreeMap::new();
+    for round in record.targets.iter().flat_map(|target| &target.rounds) {
+        if round.users_achieved < round.users_planned {
+            *rounds.entry((round.users_achieved, round.users_planned)).or_default() += 1;
+        }
+    }
+    let left = rounds.iter().rev().map(|((achieved, planned), n)| {
+        let (achieved, planned) = (count((*achieved).into()), count((*planned).into()));
+        let rounds = if *n == 1 { "1 round".to_owned() } else { format!("{n} rounds") };
+        format!("{achieved} of {planned} to the end of {rounds}")
+    });
+    let left: Vec<String> = left.collect();
+    let with = if record.load.rate_per_s.is_some() { ", with their share of the rate" } else { "" };
+    (!left.is_empty()).then(|| {
+        format!("users that were there{with}: {}; such rounds are in no ranking", left.join(", "))
+    })
+}

@@ -1,0 +1,52 @@
+//! What sets targets apart besides what was measured.
+
+use std::collections::BTreeMap;
+
+use crate::record::ServerRecord;
+
+/// What the targets are, and how they differ: what several have in common is said once. Their worker
+/// processes are said where `workers` asks for it.
+pub fn differences(servers: &[(&str, &ServerRecord)], workers: bool) -> Vec<String> {
+    let mut owners: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    let mut traits = Vec::new();
+    for (target, server) in servers {
+        for item in traits_of(server, workers) {
+            let owners = owners.entry(item.clone()).or_default();
+            if owners.is_empty() {
+                traits.push(item);
+            }
+            owners.push(target);
+        }
+    }
+    // Traits by those who have them, in the order in which both appear.
+    let mut groups: Vec<(&[&str], Vec<&str>)> = Vec::new();
+    for item in &traits {
+        let owners = owners[item].as_slice();
+        match groups.iter_mut().find(|(others, _)| *others == owners) {
+            Some((_, items)) => items.push(item),
+            None => groups.push((owners, vec![item])),
+        }
+    }
+    groups.sort_by_key(|(owners, _)| std::cmp::Reverse(owners.len()));
+    groups
+        .iter()
+        .map(|(owners, items)| {
+            let all = owners.len() > 1 && owners.len() == servers.len();
+            let who = if all { "all".to_owned() } else { owners.join(", ") };
+            format!("{who}: {}", items.join("; "))
+        })
+        .collect()
+}
+
+/// Nothing for a server that is not the lab's.
+fn traits_of(server: &ServerRecord, workers: bool) -> Vec<String> {
+    let mut traits = Vec::new();
+    if !server.framework.is_empty() {
+        traits.push(format!("{} on {}", server.framework, server.server));
+    }
+    if server.workers > 1 && workers {
+        traits.push(format!("{} worker processes asked for", server.workers));
+    }
+    traits.extend(server.differs.iter().cloned());
+    traits
+}

@@ -1,0 +1,52 @@
+//! What an expected answer costs: CPU time and memory, of the target and its backends.
+
+use super::ranked::ranked;
+use crate::record::{RunRecord, TargetRecord};
+use crate::text::{count, half_width, lay_out, megabytes, precise, rate, wrap};
+
+const HEADER: [&str; 5] = ["", "CPU-µs/request", "requests/CPU-s", "memory", "at most"];
+
+/// A row for each target and one for each of its backends; nothing for a server that is not the
+/// lab's.
+pub fn efficiency(record: &RunRecord) -> String {
+    let rows: Vec<Vec<String>> =
+        ranked(record).into_iter().flat_map(|(target, _)| rows(target)).collect();
+    if rows.is_empty() {
+        return String::new();
+    }
+    let mut legend = "CPU is user and system time over expected answers".to_owned();
+    if record.targets.iter().any(|t| !t.cpu_us_per_request_over_rounds.is_empty()) {
+        legend += ", ± its 95 % confidence interval";
+    }
+    legend += "; memory is in MB, its mean and the most";
+    lay_out(&HEADER, &rows) + "\n" + &wrap(" ", &legend)
+}
+
+fn rows(target: &TargetRecord) -> Vec<Vec<String>> {
+    let Some(own) = row(target, "target", target.name.clone()) else { return Vec::new() };
+    let others =
+        target.resources.keys().filter(|name| !["target", "generator"].contains(&name.as_str()));
+    let backends = others.filter_map(|name| row(target, name, format!("  {name}")));
+    std::iter::once(own).chain(backends).collect()
+}
+
+fn row(target: &TargetRecord, service: &str, label: String) -> Option<Vec<String>> {
+    let used = target.resources.get(service)?;
+    let over_rounds = target.cpu_us_per_request_over_rounds.get(service);
+    let (each, per_cpu_s) = match (over_rounds, used.cpu_us_per_request) {
+        (Some(over), _) => {
+            let [_, high] = over.confidence_95;
+            let each = format!("{} ±{}", micros(over.mean), half_width(over.mean, high));
+            (each, rate(1e6 / over.mean))
+        }
+        (None, Some(us)) => (micros(us), rate(1e6 / us)),
+        (None, None) => ("–".to_owned(), "–".to_owned()),
+    };
+    let memory = [used.memory_mean_bytes, used.memory_max_bytes].map(megabytes);
+    Some([vec![label, each, per_cpu_s], memory.to_vec()].concat())
+}
+
+/// To three digits or so.
+fn micros(us: f64) -> String {
+    if us >= 100.0 { count(us.round() as u64) } else { precise((us * 10.0).round() / 10.0) }
+}

@@ -1,0 +1,58 @@
+//! What a run was, in one sentence.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use std::time::Duration;
+
+use crate::record::RunRecord;
+use crate::text::{count, duration, precise};
+
+/// What was measured, how, and how often: `redis3: 100 users, 5 rounds of 3s`.
+#[must_use]
+pub fn headline(record: &RunRecord) -> String {
+    let load = &record.load;
+    let seconds = |s: f64| duration(Duration::try_from_secs_f64(s).unwrap_or_default());
+    let length = match (load.duration_s, load.iterations) {
+        (Some(s), _) => seconds(s),
+        (None, Some(n)) => format!("{} iterations", count(n)),
+        (None, None) => String::new(),
+    };
+    let mut text = format!("{}: {}, ", record.scenario, amount(record));
+    if load.ramp_up_s > 0.0 {
+        let _ = write!(text, "ramp-up {}, ", seconds(load.ramp_up_s));
+    }
+    let _ = match load.rounds {
+        1 => write!(text, "one round of {length}"),
+        n => write!(text, "{n} rounds of {length}"),
+    };
+    if let Some(time) = &load.think_time {
+        let _ = write!(text, ", think time {time}");
+    }
+    if load.warmup_s > 0.0 {
+        let _ = write!(text, " after {} of warm-up", seconds(load.warmup_s));
+    }
+    let _ = match load.workers {
+        0 => Ok(()),
+        1 => write!(text, ", 1 worker"),
+        n => write!(text, ", {n} workers"),
+    };
+    text
+}
+
+/// How much load there was: users, or requests per second.
+fn amount(record: &RunRecord) -> String {
+    let load = &record.load;
+    let numbers: BTreeSet<u32> = match record.is_matrix() {
+        true => record.targets.iter().map(|target| target.users).collect(),
+        false => [load.users].into(),
+    };
+    let users = numbers.into_iter().map(|users| count(users.into())).collect::<Vec<_>>().join(", ");
+    let staged = if load.stages.is_empty() { "" } else { "up to " };
+    match load.rate_per_s {
+        None => format!("{staged}{users} users"),
+        Some(rate) => {
+            let arrivals = load.arrivals.as_deref().unwrap_or_default();
+            format!("{staged}{} requests/s ({arrivals}) by up to {users} users", precise(rate))
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! Targets with several numbers of server workers or users: the table, and what scales.
+
+use super::ranked::{parentheses, placed};
+use super::ratio::{times, what_it_takes};
+use crate::record::{Pair, Placing, RunRecord, TargetRecord};
+use crate::text::{count, half_width, lay_out, megabytes, milliseconds, rate, wrap};
+
+const HEADER: [&str; 8] =
+    ["", "requests/s", "errors", "p50", "p99", "CPU", "CPU-µs/request", "memory"];
+
+/// A block for each target, with a row for each way in which it was measured.
+pub fn table(record: &RunRecord) -> String {
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    let mut before = None;
+    for target in &record.targets {
+        if before != Some(&target.target) {
+            rows.push(vec![target.target.clone()]);
+        }
+        before = Some(&target.target);
+        rows.push(row(&placed(way(target), record, target), target, placing(record, target)));
+    }
+    let legend = "requests/s counts expected answers only, ± its 95 % confidence interval; latencies \
+                  in ms; CPU, in % of one core, CPU time for an expected answer, and the most \
+                  memory, in MB, are the target's; × is its worker processes";
+    let legend = legend.to_owned() + parentheses(record);
+    lay_out(&HEADER, &rows) + "\n" + &wrap(" ", &legend)
+}
+
+fn placing<'a>(record: &'a RunRecord, target: &TargetRecord) -> Option<&'a Placing> {
+    record.comparison.as_ref()?.ranking.iter().find(|placing| placing.target == target.name)
+}
+
+fn row(way: &str, target: &TargetRecord, placing: Option<&Placing>) -> Vec<String> {
+    let total = &target.total;
+    let answered = match placing.and_then(|p| Some((p.rate_per_s, p.confidence_95_per_s?))) {
+        Some((mean, [_, high])) if mean > 0.0 => {
+            format!("{} ±{}", rate(mean), half_width(mean, high))
+        }
+        _ => rate(placing.map_or(total.rate_per_s, |placing| placing.rate_per_s)),
+    };
+    let mut row = vec![
+        format!("  {way}"),
+        answered,
+        count(total.errors),
+        milliseconds(total.latency_us.p50),
+        milliseconds(total.latency_us.p99),
+    ];
+    if let Some(used) = target.resources.get("target") {
+        row.push(count(used.cpu_percent.round() as u64));
+        row.push(used.cpu_us_per_request.map_or("–".to_owned(), |us| count(us.round() as u64)));
+        row.push(megabytes(used.memory_max_bytes));
+    }
+    row
+}
+
+/// What tells it from the same target's others: `×2, 500 users`.
+fn way(target: &TargetRecord) -> &str {
+    let behind = target.name.strip_prefix(&target.target).unwrap_or(&target.name);
+    behind.trim_start_matches([' ', ','])
+}
+
+/// A sentence for each line of the table from the fewest to the most.
+pub fn scaling(record: &RunRecord) -> Vec<String> {
+    let pairs = record.comparison.iter().flat_map(|comparison| &comparison.scaling);
+    pairs.filter_map(|pair| sentence(record, pair)).collect()
+}
+
+/// Nothing where there are too few rounds.
+fn sentence(record: &RunRecord, pair: &Pair) -> Option<String> {
+    let named = |name: &String| record.targets.iter().find(|target| target.name == *name);
+    let (better, worse) = (named(&pair.better)?, named(&pair.worse)?);
+    let by_workers = better.server.workers != worse.server.workers;
+    let amount =
+        |target: &TargetRecord| if by_workers { target.server.workers } else { target.users };
+    let gains = amount(better) > amount(worse);
+    let (more, fewer) = if gains { (better, worse) } else { (worse, better) };
+    let [to, from] = [more, fewer].map(|target| count(amount(target).into()));
+    let who = who(record, more, by_workers);
+    let what = if by_workers { "server workers" } else { "users" };
+    let (ratio, [low, high]) = match (pair.ratio, pair.confidence_95) {
+        (Some(ratio), Some(ends)) => (ratio, ends),
+        _ => {
+            let two = [more.name.as_str(), fewer.name.as_str()];
+            let (name, lack) = record.comparison.as_ref()?.lack(two)?;
+            return Some(format!("{who}: {from} and {to} {what} are not compared: {name} {lack}"));
+        }
+    };
+    if !pair.shown {
+        let none = format!("{who}: no difference between {from} and {to} {what} could be shown");
+        return Some(none + &what_it_takes(pair));
+    }
+    let [ratio, low, high] = match gains {
+        true => times([ratio, low, high]),
+        false => times([1.0 / ratio, 1.0 / high, 1.0 / low]),
+    };
+    Some(match (by_workers, record.load.rate_per_s) {
+        (true, None) => {
+            format!("{who}: {to} {what} serve {ratio} times the requests of {from} ({low}–{high})")
+        }
+        (true, Some(_)) => format!(
+            "{who}: {to} {what} answer {ratio} times as fast as {from} ({low}–{high}), by the median"
+        ),
+        (false, _) => {
+            format!("{who}: {to} {what} get {ratio} times the answers of {from} ({low}–{high})")
+        }
+    })
+}
+
+/// The target, and what stays the same on the line, where there are several numbers of it.
+fn who(record: &RunRecord, target: &TargetRecord, by_workers: bool) -> String {
+    let others = || record.targets.iter().filter(|other| other.target == target.target);
+    let name = &target.target;
+    match by_workers {
+        true if others().any(|other| other.users != target.users) => {
+            format!("{name}, {} users", count(target.users.into()))
+        }
+        false if others().any(|other| other.server.workers != target.server.workers) => {
+            format!("{name} ×{}", target.server.workers)
+        }
+        _ => name.clone(),
+    }
+}

@@ -1,0 +1,20 @@
+//! What documents say, in sentences and short lines that all formats share.
+
+pub mod bottlenecks;
+pub mod capacity;
+pub mod changes;
+pub mod comparison;
+pub mod conclusion;
+pub mod containers;
+pub mod degraded;
+pub mod differences;
+pub mod efficiency;
+pub mod headline;
+pub mod matrix;
+pub mod proofs;
+pub mod ranked;
+pub mod ratio;
+pub mod rows;
+pub mod thresholds;
+pub mod warnings;
+pub mod workers;

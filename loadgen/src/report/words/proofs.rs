@@ -1,0 +1,97 @@
+//! What was counted in the answers, and whether backends hold what they should.
+
+use super::ranked::ranked;
+use crate::record::{Claimed, ProofRecord, RunRecord, TargetRecord};
+use crate::text::count;
+
+/// The counters of each target, with the proofs that hold them against a backend, and then what
+/// backends should hold whatever the answers say.
+pub fn proofs(record: &RunRecord) -> Vec<String> {
+    let targets: Vec<&TargetRecord> =
+        ranked(record).into_iter().map(|(target, _)| target).collect();
+    let counters = targets.iter().flat_map(|target| counters(target));
+    counters.chain(values(&targets)).collect()
+}
+
+fn counters(target: &TargetRecord) -> Vec<String> {
+    let mut out = Vec::new();
+    for (name, counted) in &target.counters {
+        let of_counter = |proof: &&ProofRecord| proof.claimed.counter() == Some(name);
+        let proofs = by_proof(target.proofs.iter().filter(of_counter));
+        let mut line = |text: &str| out.push(format!("{}: {name} {text}", target.name));
+        if proofs.is_empty() {
+            line(&count(*counted));
+        }
+        for rounds in &proofs {
+            // One question to a backend needs no telling from others.
+            let whom = if proofs.len() == 1 { rounds[0].backend.clone() } else { asked(rounds) };
+            line(&sum(rounds, &whom));
+        }
+    }
+    out
+}
+
+/// All rounds' records of one proof as one sum, with what `whom` holds.
+fn sum(rounds: &[&ProofRecord], whom: &str) -> String {
+    let (mut counted, mut claimed, mut held) = (0_u64, 0_u64, 0_i64);
+    for proof in rounds {
+        if let Claimed::Answers { counted: in_count, .. } = proof.claimed {
+            counted = counted.saturating_add(in_count);
+        }
+        claimed = claimed.saturating_add(proof.claimed.number());
+        held = held.saturating_add(proof.held);
+    }
+    format!(
+        "{} counted + {} uncounted (verification, warm-up, ramp-up, cut off) {} {} in {whom}: {}",
+        count(counted),
+        count(claimed - counted),
+        if i64::try_from(claimed) == Ok(held) { "=" } else { "≠" },
+        signed(held),
+        proved(rounds.iter().all(|proof| proof.agrees))
+    )
+}
+
+/// A line for each proof, over all targets: there is nothing to tell of each but whether it holds.
+fn values(targets: &[&TargetRecord]) -> Vec<String> {
+    let all = targets.iter().flat_map(|target| &target.proofs);
+    let mut out = Vec::new();
+    for rounds in by_proof(all.filter(|proof| proof.claimed.counter().is_none())) {
+        let failed: Vec<&str> = targets
+            .iter()
+            .filter(|target| target.proofs.iter().any(|p| p.is_again(rounds[0]) && !p.agrees))
+            .map(|target| target.name.as_str())
+            .collect();
+        let value = count(rounds[0].claimed.number());
+        let held = match failed.as_slice() {
+            [] => format!("= {value}"),
+            failed => format!("≠ {value} for {}", failed.join(", ")),
+        };
+        out.push(format!("{} {held}: {}", asked(&rounds), proved(failed.is_empty())));
+    }
+    out
+}
+
+/// The records of each of the scenario's proofs, in its order.
+pub fn by_proof<'a>(records: impl Iterator<Item = &'a ProofRecord>) -> Vec<Vec<&'a ProofRecord>> {
+    let mut proofs: Vec<Vec<&ProofRecord>> = Vec::new();
+    for record in records {
+        match proofs.iter_mut().find(|earlier| earlier[0].is_again(record)) {
+            Some(earlier) => earlier.push(record),
+            None => proofs.push(vec![record]),
+        }
+    }
+    proofs
+}
+
+/// Who was asked, and what.
+pub fn asked(rounds: &[&ProofRecord]) -> String {
+    format!("{}, `{}`", rounds[0].backend, rounds[0].in_short())
+}
+
+fn proved(proved: bool) -> &'static str {
+    if proved { "proved" } else { "NOT proved" }
+}
+
+fn signed(n: i64) -> String {
+    format!("{}{}", if n < 0 { "-" } else { "" }, count(n.unsigned_abs()))
+}

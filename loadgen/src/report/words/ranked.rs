@@ -1,0 +1,50 @@
+//! The order of a report.
+
+use crate::record::{Comparison, Placing, RunRecord, ServerRecord, TargetRecord};
+
+/// The targets in the order of the ranking, and then those that are in none, as they were named.
+pub fn ranked(record: &RunRecord) -> Vec<(&TargetRecord, Option<&Placing>)> {
+    match &record.comparison {
+        None => record.targets.iter().map(|target| (target, None)).collect(),
+        Some(comparison) => {
+            let place = |target: &TargetRecord| {
+                comparison.ranking.iter().position(|placing| placing.target == target.name)
+            };
+            let mut placed: Vec<_> = record.targets.iter().map(|t| (place(t), t)).collect();
+            placed.sort_by_key(|(place, _)| place.unwrap_or(usize::MAX));
+            let placing = |place: Option<usize>| place.map(|place| &comparison.ranking[place]);
+            placed.into_iter().map(|(place, target)| (target, placing(place))).collect()
+        }
+    }
+}
+
+/// A target's `name` as a table has it: in parentheses where there is a ranking without it.
+pub fn placed(name: &str, record: &RunRecord, target: &TargetRecord) -> String {
+    if is_placed(record, target) { name.to_owned() } else { format!("({name})") }
+}
+
+/// What a legend says of these parentheses, where there are any.
+pub fn parentheses(record: &RunRecord) -> &'static str {
+    match record.targets.iter().all(|target| is_placed(record, target)) {
+        true => "",
+        false => "; who is in parentheses is not ranked, see below",
+    }
+}
+
+fn is_placed(record: &RunRecord, target: &TargetRecord) -> bool {
+    let is_it =
+        |comparison: &Comparison| comparison.ranking.iter().any(|p| p.target == target.name);
+    record.comparison.as_ref().is_none_or(is_it)
+}
+
+/// What the targets are, in the order of the ranking; in a matrix each once, though it was measured in
+/// several ways.
+pub fn servers(record: &RunRecord) -> Vec<(&str, &ServerRecord)> {
+    let mut servers: Vec<(&str, &ServerRecord)> = Vec::new();
+    for (target, _) in ranked(record) {
+        if !servers.iter().any(|(name, _)| *name == target.target) {
+            servers.push((&target.target, &target.server));
+        }
+    }
+    servers
+}

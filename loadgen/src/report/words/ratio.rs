@@ -1,0 +1,29 @@
+//! Ratios as people read them, and what it takes to tell them from 1.
+
+use crate::record::Pair;
+use crate::text::count;
+
+/// What would settle a difference that these rounds don't show.
+pub fn what_it_takes(pair: &Pair) -> String {
+    match pair.more_rounds_for_5_percent {
+        Some(0) => "; one of 5 % most likely would have been".to_owned(),
+        Some(1) => ": 1 more round would settle 5 %".to_owned(),
+        Some(n) => format!(": {} more rounds would settle 5 %", count(n.into())),
+        None => ": to settle 5 % takes more than 1,000 rounds".to_owned(),
+    }
+}
+
+/// A ratio and the ends of its interval, on one side of 1: with two decimals, more of them where an
+/// end is so close to 1 that it would look like it, fewer where the ratio is large.
+pub fn times([ratio, low, high]: [f64; 3]) -> [String; 3] {
+    let distance = if high < 1.0 { 1.0 - high } else { low - 1.0 };
+    let decimals = match high {
+        high if high >= 100.0 => 0,
+        high if high >= 10.0 => 1,
+        _ => (2..4).find(|n| distance >= 0.5 * 0.1_f64.powi(*n)).map_or(4, |n| n as usize),
+    };
+    [ratio, low, high].map(|value| match decimals {
+        0 => count(value.round() as u64),
+        n => format!("{value:.n$}"),
+    })
+}

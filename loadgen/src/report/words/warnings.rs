@@ -1,0 +1,49 @@
+//! What a reader must know before believing the figures, in words.
+
+use super::changes::changes;
+use super::degraded::degraded;
+use crate::record::{RunRecord, TargetRecord, Verdict, VerdictKind};
+
+/// What was seen, and what to do about it or what else is known.
+pub struct Warning {
+    /// What was seen.
+    pub what: String,
+    /// What to do about it, or what else there is to say.
+    pub more: Option<String>,
+}
+
+/// All that there is to warn of.
+pub fn warnings(record: &RunRecord) -> Vec<Warning> {
+    let plain = |what: String| Warning { what, more: None };
+    let verdicts = record.verdicts.iter().filter(|verdict| !is_of_the_table(verdict, record));
+    let warnings = verdicts.map(|verdict| {
+        let who = verdict.target.as_ref().map(|t| format!("{t}: ")).unwrap_or_default();
+        let what = format!("{who}{}", verdict.message);
+        Warning { what, more: Some(verdict.advice.clone()) }
+    });
+    let others = [degraded(record), changes(record).map(plain), short_rounds(record).map(plain)];
+    warnings.chain(others.into_iter().flatten()).collect()
+}
+
+/// A percentile that the table doesn't show needs no word about why it is missing.
+fn is_of_the_table(verdict: &Verdict, record: &RunRecord) -> bool {
+    let shown = |target: &TargetRecord| {
+        let latency = &target.total.latency_us;
+        [latency.p50, latency.p95, latency.p99].iter().all(Option::is_some)
+    };
+    verdict.kind == VerdictKind::TooFewSamples
+        && record.targets.iter().any(|t| verdict.target.as_ref() == Some(&t.name) && shown(t))
+}
+
+fn short_rounds(record: &RunRecord) -> Option<String> {
+    let planned = record.load.rounds as usize;
+    let measured = |name: &String| {
+        record.targets.iter().find(|t| t.name == *name).map_or(0, |target| target.rounds.len())
+    };
+    let names = record.load.targets.iter();
+    let short: Vec<String> = names
+        .filter(|name| measured(name) < planned)
+        .map(|name| format!("{name} {} of {planned}", measured(name)))
+        .collect();
+    (!short.is_empty()).then(|| format!("not all rounds were measured: {}", short.join(", ")))
+}

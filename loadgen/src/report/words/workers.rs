@@ -1,0 +1,58 @@
+//! What workers on other hosts did.
+
+use std::collections::BTreeMap;
+
+use crate::record::{RunRecord, WorkerRecord};
+use crate::text::{count, lay_out, wrap};
+
+const HEADER: [&str; 7] = ["worker", "CPUs", "users", "requests", "CPU", "late by", "RTT"];
+
+/// A row for each worker, over all rounds and targets, and how far apart they started; nothing where
+/// all load came from one host.
+pub fn workers(record: &RunRecord) -> String {
+    let mut all: BTreeMap<u32, Vec<&WorkerRecord>> = BTreeMap::new();
+    for worker in record.targets.iter().flat_map(|target| &target.workers) {
+        if worker.host.is_some() {
+            all.entry(worker.worker).or_default().push(worker);
+        }
+    }
+    if all.is_empty() {
+        return String::new();
+    }
+    let rows: Vec<Vec<String>> = all.values().map(|of_one| row(of_one)).collect();
+    let mut legend = "CPU, in % of what the worker could have had, and how late its latest timer \
+                      went off, and its round trip to the manager, in ms: the most of any target"
+        .to_owned();
+    let rounds = || record.targets.iter().flat_map(|target| &target.rounds);
+    if let Some(skew) = rounds().filter_map(|round| round.start_skew_ms).reduce(f64::max) {
+        legend +=
+            &format!("; in each round their starts were due within {skew:.1} ms of each other");
+    }
+    let symmetric = rounds().filter_map(|round| round.start_skew_symmetric_ms).reduce(f64::max);
+    if let Some(skew) = symmetric {
+        legend += &format!(", and within {skew:.1} ms if the network is as fast there as back");
+    }
+    lay_out(&HEADER, &rows) + "\n" + &wrap(" ", &legend)
+}
+
+fn row(targets: &[&WorkerRecord]) -> Vec<String> {
+    let most = |figure: fn(&WorkerRecord) -> Option<f64>| {
+        targets.iter().filter_map(|worker| figure(worker)).reduce(f64::max)
+    };
+    let shown = |figure: Option<f64>, decimals: usize| {
+        figure.map_or("–".to_owned(), |figure| format!("{figure:.decimals$}"))
+    };
+    let first = targets.first();
+    let host = first.and_then(|worker| worker.host.as_deref()).unwrap_or_default();
+    let number = first.map_or(0, |worker| worker.worker);
+    let cpus = first.and_then(|worker| worker.cpus).unwrap_or_default();
+    vec![
+        format!("{number} {host}"),
+        cpus.to_string(),
+        count(first.map_or(0, |worker| worker.users).into()),
+        count(targets.iter().map(|worker| worker.requests).sum()),
+        shown(most(|worker| worker.cpu_percent), 0),
+        shown(most(|worker| worker.lag_max_ms), 1),
+        shown(most(|worker| worker.rtt_ms), 1),
+    ]
+}
