@@ -157,6 +157,9 @@ impl Latencies {
         if !has_our_header(bytes) {
             return Err("a histogram of another shape".to_owned());
         }
+        if has_least_count(&bytes[HEADER..]) {
+            return Err("a count that no histogram can have".to_owned());
+        }
         let histogram = Deserializer::new().deserialize(&mut bytes).map_err(|e| e.to_string())?;
         Ok(Self(Some(histogram)))
     }
@@ -206,6 +209,21 @@ fn has_our_header(bytes: &[u8]) -> bool {
         1_f64.to_be_bytes().to_vec(),
     ];
     header == ours.concat()
+}
+
+/// Whether one of the counts is the least that 64 bits hold. hdrhistogram 7.6 negates it, which panics where
+/// overflow is checked. Each count is a varint: bytes with the highest bit set, and one without or a ninth.
+fn has_least_count(mut counts: &[u8]) -> bool {
+    const LONGEST: usize = 9;
+    while !counts.is_empty() {
+        let goes_on = counts.iter().take(LONGEST - 1).take_while(|byte| **byte >= 0x80).count();
+        let (count, others) = counts.split_at((goes_on + 1).min(counts.len()));
+        if count == [0xff; LONGEST] {
+            return true;
+        }
+        counts = others;
+    }
+    false
 }
 
 #[cfg(test)]
@@ -265,6 +283,23 @@ mod tests {
             assert_eq!(refused, "a histogram of another shape", "byte {at}");
         }
         assert!(Latencies::decode(&ours[..39]).is_err());
+    }
+
+    #[test]
+    fn the_least_count_is_refused_wherever_it_stands() {
+        let with_counts = |counts: &[u8]| {
+            let mut bytes = rmp_serde::to_vec(&of(&[5])).unwrap()[2..][..HEADER].to_vec();
+            bytes[4..8].copy_from_slice(&u32::try_from(counts.len()).unwrap().to_be_bytes());
+            bytes.extend(counts);
+            Latencies::decode(&bytes)
+        };
+        let least = [0xff; 9];
+        let refused = Err("a count that no histogram can have".to_owned());
+        assert_eq!(with_counts(&least), refused);
+        assert_eq!(with_counts(&[&[2, 0x80, 1], least.as_slice()].concat()), refused);
+        // As many bytes of ones, but not of one count.
+        assert!(!has_least_count(&[&[0x80], least.as_slice(), &[1]].concat()));
+        assert!(!has_least_count(&least[..8]));
     }
 
     #[test]
