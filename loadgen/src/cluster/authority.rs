@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use sha2::Sha256;
 
 use super::error::ClusterError;
-use super::join::{hex, random_hex};
+use super::hex::{hex, random_hex};
 
 /// The file of an authority in its folder.
 const FILE: &str = "authority";

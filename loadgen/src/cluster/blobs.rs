@@ -7,8 +7,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use super::join::hex;
-use super::messages::{decode, encode};
+use super::encoding::{decode, encode};
+use super::hex::hex;
 use crate::engine::{Plan, Share};
 use crate::scenario::Cells;
 

@@ -1,17 +1,16 @@
 //! The join document: all that a worker needs to find its manager and to be let in.
 
+use super::hex::random_hex;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rand::TryRng;
-use rand::rngs::SysRng;
 use serde::{Deserialize, Serialize};
 
 use super::authority::{Authority, Identity, write_secret};
 use super::error::ClusterError;
+use super::lease::LEASE;
 use super::messages::{PROTOCOL, VERSION, check_version};
-use super::settings::LEASE;
 
 /// What a worker is given, as one line of JSON. It holds a secret: never print it.
 #[derive(Clone, Serialize, Deserialize)]
@@ -129,20 +128,6 @@ impl fmt::Debug for Join {
 
 fn user(worker: u32) -> String {
     format!("worker-{worker}")
-}
-
-/// `bytes` random bytes from the operating system, in hexadecimal.
-pub(super) fn random_hex(bytes: usize) -> Result<String, ClusterError> {
-    let mut random = vec![0; bytes];
-    SysRng
-        .try_fill_bytes(&mut random)
-        .map_err(|e| ClusterError::Bus(format!("no random bytes: {e}")))?;
-    Ok(hex(&random))
-}
-
-/// Bytes in hexadecimal.
-pub(super) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

@@ -31,10 +31,12 @@ mod blobs;
 mod bus;
 mod collector;
 mod course;
-mod dispatch;
+mod encoding;
 mod error;
 mod gather;
+mod hex;
 mod join;
+mod lease;
 mod link;
 mod manager;
 mod messages;
@@ -42,9 +44,7 @@ mod permissions;
 mod process;
 mod proof;
 mod pulse;
-mod round;
 mod settings;
-mod start;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]

@@ -10,9 +10,6 @@ use serde_json::{Value, json};
 use super::join::Join;
 use super::permissions::permissions;
 
-/// A peer that was silent for this long is lost, unless its manager says otherwise.
-pub const LEASE: Duration = Duration::from_secs(3);
-
 /// The largest message that a peer takes. A snapshot of ten steps is under 8 MiB even if each of
 /// their histograms is full; nearly all are a few KiB. What is larger goes in chunks (`blobs`).
 pub const LARGEST: usize = 24 << 20;

@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use rand::TryRng;
 use rand::rngs::SysRng;
 
-use super::url::servers;
 use super::{runtime, unused};
 use crate::cli::CommonArgs;
 use crate::cluster::{OnLoss, RemoteWorkers};
 use crate::experiment::contender::product;
 use crate::experiment::job::{Job, Subject};
+use crate::experiment::servers::servers;
 use crate::failure::{Exit, Failure};
 use crate::lab::{Home, Manifest, TargetSpec};
 use crate::report::Format;

@@ -7,13 +7,14 @@ use std::time::Duration;
 
 use super::arguments::{Contest, Output, job};
 use super::measure::{Experiment, carry_out};
-use super::scenarios;
 use crate::analysis::Criteria;
 use crate::cli::CapacityArgs;
 use crate::experiment::folder::RunFolder;
 use crate::experiment::job::Job;
 use crate::experiment::observe::Observe;
-use crate::experiment::search::{Context, Keeper, Quest, Searched, record, search};
+use crate::experiment::scenarios;
+use crate::experiment::search::searched::Searched;
+use crate::experiment::search::{Context, Keeper, Quest, record, search};
 use crate::experiment::session::{OVERHEAD, Session};
 use crate::experiment::site::Site;
 use crate::failure::{Exit, Failure};

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use super::output::print;
-use super::saved::{Record, Saved};
 use crate::analysis::Comparable;
 use crate::cli::CompareArgs;
+use crate::experiment::saved::{Record, Saved};
 use crate::failure::{Exit, Failure};
 use crate::record::RunsRecord;
 use crate::report::Document;

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::output::print;
-use super::scenarios;
+use crate::experiment::scenarios;
 use crate::failure::{Exit, Failure};
 use crate::lab::{Home, Manifest};
 use crate::scenario;

@@ -20,13 +20,10 @@ mod progress;
 mod report;
 mod run;
 mod runtime;
-mod saved;
-mod scenarios;
 mod schema;
 mod stdout;
 mod threads;
 mod unused;
-mod url;
 mod worker;
 
 use std::process::ExitCode;

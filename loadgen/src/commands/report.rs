@@ -1,9 +1,9 @@
 //! `loadgen report`: a saved run, shown again.
 
 use super::output::print;
-use super::saved::{Record, Saved};
 use crate::cli::ReportArgs;
 use crate::experiment::folder::RunFolder;
+use crate::experiment::saved::{Record, Saved};
 use crate::failure::{Exit, Failure};
 use crate::report::{Document, html};
 

@@ -4,8 +4,9 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc;
 
-use super::attack::{Attack, EngineError};
+use super::attack::Attack;
 use super::change::Orders;
+use super::error::EngineError;
 use super::plan::{Plan, Share};
 use super::results::{Results, Seen, WorkerResults};
 use crate::measure::{Counts, GrowingSeries, Phase, Series};

@@ -1,5 +1,6 @@
 //! One round: Goose's users, a snapshot each second, and the end.
 
+use super::error::EngineError;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
@@ -10,7 +11,6 @@ use goose::config::GooseConfiguration;
 use goose::goose::{Scenario, Transaction, TransactionFunction};
 use miette::Diagnostic;
 use serde::{Deserialize, Serialize};
-use thiserror::Error;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -35,24 +35,6 @@ const SETTLE: Duration = Duration::from_millis(10);
 
 /// How long users' first connections are waited for.
 const CONNECT_LIMIT: Duration = Duration::from_secs(3);
-
-/// Why a round could not be run.
-#[derive(Debug, Error, Diagnostic)]
-pub enum EngineError {
-    /// The client could not be made.
-    #[error("cannot make an HTTP client: {0}")]
-    Client(String),
-    /// Goose refused the attack or gave up on it.
-    #[error("Goose could not run the users: {0}")]
-    Goose(String),
-    /// A user's task panicked, so that one of its requests is in no count.
-    #[error("a user's task panicked")]
-    #[diagnostic(help("this is a fault of loadgen's: please report it, with what it printed"))]
-    UserPanicked,
-    /// Whoever takes the snapshots is gone.
-    #[error("nobody takes the results of this round any more")]
-    Abandoned,
-}
 
 /// How a round ended.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,14 +1,13 @@
 //! The gate that each user passes before each iteration.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::task::Waker;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use super::alarm::Alarm;
 use super::change::Change;
 use super::load::{Closed, Open, Turn};
 use super::plan::{Number, Plan};
+use super::round_end::RoundEnd;
 use super::senders::{Due, Senders};
 use super::version::Version;
 use crate::measure::Timeline;
@@ -18,20 +17,14 @@ use crate::scenario::{Amount, Until};
 pub struct Gate {
     start: Instant,
     timeline: Timeline,
-    /// How long answers may still come after the end of the round. They are cancelled in the count;
-    /// waiting for them tells what they did to the server.
-    drain: Duration,
+    /// Answers may come for a while after the planned end. They are cancelled in the count; waiting for
+    /// them tells what they did to the server.
+    end: RoundEnd,
     model: Model,
     /// Iterations that users may still begin together; `None` where time ends the test.
     shared: Option<AtomicU64>,
     /// Iterations of each user.
     per_user: Option<u64>,
-    /// Whether no shared iteration, or no row, is left: nobody need wait for its turn any more.
-    spent: AtomicBool,
-    /// Whether the round was ended early. Users look at it at each request: a flag, and no lock.
-    halted: AtomicBool,
-    /// Who is woken when one of these flags is set, or the load is changed.
-    users: Mutex<Vec<Waker>>,
 }
 
 /// Who decides when a user begins an iteration.
@@ -93,13 +86,10 @@ impl Gate {
         Self {
             start,
             timeline: Timeline { measured, full, end },
-            drain: load.drain,
+            end: RoundEnd::new(end.map(|end| end + load.drain)),
             model,
             shared,
             per_user,
-            spent: AtomicBool::new(false),
-            halted: AtomicBool::new(false),
-            users: Mutex::default(),
         }
     }
 
@@ -109,9 +99,15 @@ impl Gate {
         self.timeline
     }
 
+    /// The end of the round.
+    #[must_use]
+    pub fn round_end(&self) -> &RoundEnd {
+        &self.end
+    }
+
     /// Ends the round now.
     pub fn halt(&self) {
-        self.set(&self.halted);
+        self.end.halt();
     }
 
     /// Changes the load. The round's plan was asked whether that has a meaning.
@@ -123,39 +119,19 @@ impl Gate {
             (Model::Open(senders), Amount::Rate(rate)) => senders.change(change.at, rate),
             _ => return,
         }
-        self.wake();
+        self.end.wake();
     }
 
     /// Whether the round was ended early.
     #[must_use]
     pub fn is_halted(&self) -> bool {
-        self.halted.load(Ordering::Acquire)
+        self.end.is_halted()
     }
 
     /// Whether no iteration is left to begin, so that nobody need wait for its turn.
     #[must_use]
     pub fn is_spent(&self) -> bool {
-        self.spent.load(Ordering::Acquire)
-    }
-
-    /// Has a user woken when the round is halted, its iterations are spent, or the load is changed. It
-    /// looks whether that has happened already after this, not before.
-    pub fn register(&self, user: Waker) {
-        self.users().push(user);
-    }
-
-    fn set(&self, flag: &AtomicBool) {
-        if !flag.swap(true, Ordering::AcqRel) {
-            self.wake();
-        }
-    }
-
-    fn wake(&self) {
-        self.users().iter().for_each(Waker::wake_by_ref);
-    }
-
-    fn users(&self) -> MutexGuard<'_, Vec<Waker>> {
-        self.users.lock().unwrap_or_else(PoisonError::into_inner)
+        self.end.is_spent()
     }
 
     /// Waits until `user` may begin another iteration, of which it has begun `begun` that count;
@@ -238,7 +214,7 @@ impl Gate {
         if let (Model::Open(senders), Some(due)) = (&self.model, admitted.due) {
             senders.give_back(due);
         }
-        self.set(&self.spent);
+        self.end.spend();
     }
 
     /// Whether requests are planned by the clock, and may be sent later than that.
@@ -276,12 +252,6 @@ impl Gate {
         self.timeline.end.filter(|_| to_its_end).map_or(left, |end| end.max(left))
     }
 
-    /// When requests that are still in flight are given up: when the drain is over.
-    #[must_use]
-    pub fn cut_at(&self) -> Option<Instant> {
-        self.timeline.end.map(|end| end + self.drain)
-    }
-
     fn take_iteration(&self, begun: u64) -> bool {
         if self.per_user.is_some_and(|each| begun >= each) {
             return false;
@@ -289,7 +259,7 @@ impl Gate {
         let Some(left) = &self.shared else { return true };
         let taken = left.try_update(Ordering::Relaxed, Ordering::Relaxed, |n| n.checked_sub(1));
         if taken.is_err() {
-            self.set(&self.spent);
+            self.end.spend();
         }
         taken.is_ok()
     }

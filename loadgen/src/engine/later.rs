@@ -12,9 +12,9 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::JoinSet;
 
 use super::alarm::Alarm;
-use super::attack::EngineError;
 use super::change::Change;
 use super::countdown::OneLess;
+use super::error::EngineError;
 use super::gate::Gate;
 use super::user::Shared;
 use crate::scenario::Amount;
@@ -66,7 +66,7 @@ pub async fn follow(
 async fn over(shared: &Shared, planned: u32) {
     match shared.gate.end() {
         Some(end) => {
-            let mut alarm = Alarm::new(&shared.gate, Instant::now());
+            let mut alarm = Alarm::new(shared.gate.round_end(), Instant::now());
             alarm.wait_for_turn(end, || false).await;
         }
         None if planned > 0 => shared.iterating.wait().await,

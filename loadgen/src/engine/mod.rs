@@ -23,11 +23,14 @@ mod change;
 mod check;
 mod countdown;
 mod dial;
+mod error;
 mod gate;
 mod later;
 pub mod load;
+mod looks;
 mod plan;
 mod results;
+mod round_end;
 mod senders;
 mod starts;
 mod supply;
@@ -39,9 +42,10 @@ mod verify;
 mod version;
 
 pub use alone::run_alone;
-pub use attack::{Attack, EngineError, Finished};
+pub use attack::{Attack, Finished};
 pub use change::{Asked, Change, Orders, Refused};
 pub use dial::dial;
+pub use error::EngineError;
 pub use plan::{Plan, Share};
 pub use results::{Host, LostWorker, Results, Seen, StartSkew, WorkerResults};
 #[cfg(fuzzing)]

@@ -1,8 +1,10 @@
 //! What is measured in each round: every target, with each number of server workers, under each
 //! number of users.
 
-use super::job::AGAIN;
 use crate::text::count;
+
+/// What tells the second measurement of one subject from the first, behind its name.
+pub const AGAIN: &str = " (again)";
 
 /// A target, the worker processes that it is started with, and the users that load it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,5 +1,6 @@
 //! What an experiment is to do, checked as far as possible before anything starts.
 
+use super::contender::AGAIN;
 use std::time::Duration;
 
 use super::contender::Contender;
@@ -8,9 +9,6 @@ use crate::engine::{Plan, Share};
 use crate::failure::{Exit, Failure};
 use crate::lab::{Home, Runtime, TargetSpec};
 use crate::scenario::Scenario;
-
-/// What tells the second measurement of one subject from the first, behind its name.
-pub const AGAIN: &str = " (again)";
 
 /// What is to be done, every wish resolved.
 pub struct Job {

@@ -4,8 +4,8 @@ use std::ops::ControlFlow;
 use std::time::Instant;
 
 use super::measured::Measured;
-use super::search::Searched;
 use crate::engine::{LostWorker, Plan};
+use crate::experiment::search::searched::Searched;
 use crate::lab::{CpuTeller, Lab};
 use crate::measure::{GrowingSeries, Snapshot};
 use crate::record::StoppedEarly;

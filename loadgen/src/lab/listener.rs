@@ -3,8 +3,11 @@
 //! A free port may be taken between the moment in which it is found and that in which a service binds it.
 //! Whoever took it may well answer as the service would, and must not be taken for it.
 
+use std::net::Ipv4Addr;
+
 use std::collections::HashSet;
 use std::fs;
+use tokio::net::TcpStream;
 
 use rustix::process::Pid;
 
@@ -110,4 +113,10 @@ mod tests {
         drop(listener);
         assert_eq!(stranger(port, std::process::id()), None);
     }
+}
+
+/// Whether anybody listens there.
+pub async fn listens(port: u16) -> Result<(), String> {
+    let connected = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await;
+    connected.map(drop).map_err(|_| "did not accept a connection".to_owned())
 }

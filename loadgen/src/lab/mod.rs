@@ -13,18 +13,25 @@ pub mod cpus;
 pub mod error;
 pub mod guard;
 pub mod home;
+mod install;
 mod listener;
 pub mod lock;
+pub mod logs;
 pub mod machine;
 pub mod manifest;
 mod network;
 mod null;
+mod packages;
+mod password;
 pub mod podman;
 pub mod postgres;
+mod postgres_client;
 mod postgres_programs;
+mod programs;
 pub mod python;
 pub mod ready;
 pub mod redis;
+pub mod redis_client;
 pub mod resources;
 mod runner;
 mod schedule;
@@ -53,10 +60,11 @@ pub use runner::Runtime;
 pub use storage::Filesystem;
 pub use target::{StartingTarget, Target};
 
+use logs::{MESSAGE_LINES, tail_of};
 use postgres::Postgres;
 use redis::Redis;
 use runner::Runner;
-use service::{MESSAGE_LINES, Service, tail_of};
+use service::Service;
 
 /// Gets told what takes a while, as a phrase such as "starting redis".
 pub type Progress = Arc<dyn Fn(&str) + Send + Sync>;

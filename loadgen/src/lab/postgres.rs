@@ -3,27 +3,24 @@
 //! They are started by us, not by the wheel's own launcher, which as root opens the permissions of
 //! every folder above its data. PostgreSQL refuses to run as root: there it runs as `nobody`.
 
+use super::password::random_password;
+use super::postgres_client::{Client, NAME, Psql};
 use std::os::unix::fs::chown;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
 use std::{fs, io};
 
 use tempfile::TempDir;
-use tokio::process::Command;
 
 use super::error::LabError;
 use super::podman::Project;
 use super::postgres_programs::{Programs, User};
 use super::python::Python;
-use super::ready::{Probe, Starting, listens};
+use super::ready::{Probe, Starting};
 use super::runner::Runner;
-use super::service::{MESSAGE_LINES, Service, ServiceSpec, ending, tail_of};
+use super::service::{Service, ServiceSpec, ending};
 use super::storage::{self, Filesystem};
-
-/// The user and the database that targets get.
-const NAME: &str = "loadgen";
 
 /// How many connections it lets in.
 pub(super) const CONNECTIONS: u32 = 300;
@@ -34,13 +31,6 @@ const GRACE: Duration = Duration::from_secs(30);
 
 /// Where its image keeps its data.
 const DATA: &str = "/var/lib/postgresql";
-
-/// A statement that takes longer does not end any more.
-const STATEMENT_TIMEOUT: Duration = Duration::from_secs(60);
-
-/// A transaction that only reads may still run a program (`COPY … TO PROGRAM`); the role may not.
-const ONLY_READING: &str =
-    "-c default_transaction_read_only=on -c role=pg_read_all_data -c statement_timeout=60s";
 
 /// A running PostgreSQL on loopback, made for this run, with its settings as they come, `fsync` too.
 #[derive(Debug)]
@@ -240,98 +230,6 @@ fn server_spec(
     spec.orders.run_as = user.map(|user| (user.uid, user.gid));
     spec.env = vec![("LC_ALL".to_owned(), "C".to_owned())];
     spec
-}
-
-/// 128 random bits.
-pub(super) fn random_password() -> io::Result<String> {
-    use std::io::Read as _;
-    let mut bytes = [0; 16];
-    fs::File::open("/dev/urandom")?.read_exact(&mut bytes)?;
-    Ok(format!("{:032x}", u128::from_ne_bytes(bytes)))
-}
-
-/// Where `psql` is.
-#[derive(Debug, Clone)]
-enum Psql {
-    /// Here.
-    Program(PathBuf),
-    /// In PostgreSQL's own container.
-    Container { project: Arc<Project> },
-}
-
-/// How to ask a PostgreSQL of ours something: through its `psql`.
-#[derive(Debug, Clone)]
-pub struct Client {
-    psql: Psql,
-    password: String,
-    port: u16,
-    /// Settings of its sessions, as `PGOPTIONS` has them.
-    settings: &'static str,
-}
-
-impl Client {
-    /// The same, for a server on this port.
-    pub(super) fn on_port(&self, port: u16) -> Self {
-        Self { port, ..self.clone() }
-    }
-
-    /// The same, as one who may read everything and write nothing.
-    fn only_reading(&self) -> Self {
-        Self { settings: ONLY_READING, ..self.clone() }
-    }
-
-    /// Whether queries are answered.
-    pub(super) async fn ping(&self) -> Result<(), String> {
-        // Cheaper than a psql for each time that nobody listens yet.
-        listens(self.port).await?;
-        self.psql("postgres", &["-c", "SELECT 1"]).await.map(drop)
-    }
-
-    /// psql with its environment and its port.
-    fn command(&self) -> Command {
-        let environment =
-            [("PGPASSWORD", self.password.as_str()), ("LC_ALL", "C"), ("PGOPTIONS", self.settings)];
-        match &self.psql {
-            Psql::Program(program) => {
-                let mut command = Command::new(program);
-                // By SCRAM the server shows, too, that it knows the password. From psql 16 on.
-                command.env_clear().env("PGREQUIREAUTH", "scram-sha-256").envs(environment);
-                command.arg(format!("--port={}", self.port));
-                command
-            }
-            Psql::Container { project } => {
-                let mut command = Command::new("podman");
-                command.envs(environment).arg("exec");
-                // From podman's own environment: others can't see them there.
-                command.args(environment.map(|(name, _)| format!("--env={name}")));
-                command.arg(project.container_name("postgres")).arg("psql");
-                command
-            }
-        }
-    }
-
-    /// Runs psql: its output, or what it said instead, as it reads after "it" or a name.
-    async fn psql(&self, database: &str, what: &[&str]) -> Result<String, String> {
-        let mut command = self.command();
-        command.args(["--host=127.0.0.1", "--no-psqlrc", "--no-password", "--quiet", "--no-align"]);
-        command.args(["--tuples-only", "--set=ON_ERROR_STOP=1"]);
-        command.arg(format!("--username={NAME}"));
-        command.arg(format!("--dbname={database}")).args(what);
-        command.stdin(Stdio::null()).kill_on_drop(true);
-        let output = match tokio::time::timeout(STATEMENT_TIMEOUT, command.output()).await {
-            Ok(Ok(output)) => output,
-            Ok(Err(error)) => return Err(format!("psql did not start: {error}")),
-            Err(_) => {
-                return Err(format!("did not answer {what:?} within {STATEMENT_TIMEOUT:?}"));
-            }
-        };
-        if output.status.success() {
-            Ok(String::from_utf8_lossy(&output.stdout).into_owned())
-        } else {
-            let said = tail_of(&String::from_utf8_lossy(&output.stderr), MESSAGE_LINES).join("\n");
-            Err(said)
-        }
-    }
 }
 
 #[cfg(test)]

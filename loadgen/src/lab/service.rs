@@ -1,8 +1,9 @@
 //! One program that the lab runs, under a guard, with its output in a log file.
 
+use super::logs::last_lines;
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::{self, Read as _, Seek as _, SeekFrom};
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -310,31 +311,6 @@ pub async fn dropped_have_ended() {
         }
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-}
-
-/// The last lines of a file that are not empty; none if it cannot be read.
-pub fn last_lines(path: &Path, count: usize) -> Vec<String> {
-    const ENOUGH: u64 = 16 * 1024;
-    let read = || -> io::Result<Vec<u8>> {
-        let mut file = File::open(path)?;
-        let start = file.metadata()?.len().saturating_sub(ENOUGH);
-        file.seek(SeekFrom::Start(start))?;
-        let mut bytes = Vec::new();
-        file.take(ENOUGH).read_to_end(&mut bytes)?;
-        Ok(bytes)
-    };
-    tail_of(&String::from_utf8_lossy(&read().unwrap_or_default()), count)
-}
-
-/// As many as PostgreSQL's message has: the error, its line, the place in it, a detail and a hint.
-pub(super) const MESSAGE_LINES: usize = 5;
-
-/// The last lines of a text that are not empty.
-pub(super) fn tail_of(text: &str, count: usize) -> Vec<String> {
-    let mut lines: Vec<_> =
-        text.lines().rev().filter(|line| !line.trim().is_empty()).take(count).collect();
-    lines.reverse();
-    lines.into_iter().map(|line| line.trim_end().to_owned()).collect()
 }
 
 /// How a process ended, as it reads after a service's name.

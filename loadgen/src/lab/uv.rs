@@ -7,7 +7,8 @@ use tokio::process::Command;
 
 use super::error::LabError;
 use super::home::Home;
-use super::python::{not_installed, on_path, run};
+use super::install::{not_installed, run};
+use super::programs::on_path;
 
 /// The version that the lock file was made with.
 const VERSION: &str = "0.13.8";

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::bottleneck::Bottleneck;
 use super::comparison::Comparison;
 use super::degraded::Degraded;
 use super::environment::Environment;
 use super::load::drain_s;
 use super::sent::SentRecord;
-use super::target::{Bottleneck, ServerRecord};
+use super::target::ServerRecord;
 use crate::measure::{Connections, LatencySummary, ResourceRecord, Summary};
 
 /// What the document calls itself.

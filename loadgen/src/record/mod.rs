@@ -1,6 +1,7 @@
 //! The documents that are saved and printed: plain data, written by `experiment`, read by `analysis` and
 //! `report`. Field names carry their unit.
 
+mod bottleneck;
 mod capacity;
 mod comparison;
 mod degraded;
@@ -17,6 +18,7 @@ mod target;
 mod threshold;
 mod verdict;
 
+pub use bottleneck::Bottleneck;
 pub use capacity::{
     Bound, CAPACITY_SCHEMA, Capacity, CapacityRecord, CapacityRound, CapacityTarget, CurvePoint,
     SearchRecord, TrialRecord,
@@ -34,6 +36,6 @@ pub use runs::{
     Absent, COMPARE_SCHEMA, ComparedRun, ComparedTarget, Regression, RunsRecord, SentUnlike, Unlike,
 };
 pub use sent::{SENT_FORM, SentRecord};
-pub use target::{Bottleneck, ServerRecord, TargetRecord};
+pub use target::{ServerRecord, TargetRecord};
 pub use threshold::{FailedBy, ThresholdRecord};
 pub use verdict::{Verdict, VerdictKind};

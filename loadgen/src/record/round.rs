@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::bottleneck::Bottleneck;
 use super::load::ChangeRecord;
-use super::target::Bottleneck;
 use crate::measure::{
     Connections, MachineRecord, ResourceRecord, SecondRecord, StepSeconds, Summary,
 };

@@ -1,10 +1,8 @@
 //! Values from the environment: they are sent, and never shown.
 
+use super::secret::Secret;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
-use std::fmt;
-
-use serde::{Deserialize, Serialize};
 
 use super::data::Data;
 use super::model::{Scenario, Step};
@@ -17,28 +15,6 @@ pub type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
 /// The environment of this process.
 pub fn process_environment(name: &str) -> Option<String> {
     std::env::var(name).ok()
-}
-
-/// A value that is sent to servers and to workers, and shown to nobody.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub(super) struct Secret(String);
-
-impl Secret {
-    pub(super) fn new(value: String) -> Self {
-        Self(value)
-    }
-
-    /// For whoever sends it.
-    pub(super) fn reveal(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Debug for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Secret(…)")
-    }
 }
 
 impl Scenario {

@@ -13,11 +13,13 @@
 //! A file that is not TOML at all is not looked at further: what a parser guesses after an error
 //! would give faults that are not there.
 
+mod backend;
 mod change;
 mod data;
 mod duration;
 mod environment;
 mod error;
+pub mod explain;
 mod file;
 mod http;
 mod limits;
@@ -29,11 +31,13 @@ mod place;
 mod placeholder;
 mod proof;
 mod rows;
+mod secret;
 mod template;
 mod threshold;
 
 use std::path::Path;
 
+pub use backend::Backend;
 pub use change::{Amount, ChangeError};
 pub use data::Data;
 pub use duration::parse_duration;
@@ -42,9 +46,7 @@ pub use error::{Fault, ScenarioError};
 pub use http::{Http, HttpFeature, HttpVersion, TransportKind};
 pub use limits::{Cpus, Limits, Memory};
 pub use load::{Arrivals, Load, Model, Open, Stage, ThinkTime, Until};
-pub use model::{
-    Backend, Body, Capture, Counter, Expect, Method, OnError, Scenario, Source, Step, When,
-};
+pub use model::{Body, Capture, Counter, Expect, Method, OnError, Scenario, Source, Step, When};
 pub use nearest::nearest;
 pub use overrides::{OverrideError, Overrides};
 pub use place::RenderError;

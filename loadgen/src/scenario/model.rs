@@ -1,5 +1,6 @@
 //! The validated model: what a scenario means once every check has passed.
 
+use super::backend::Backend;
 use std::fmt;
 use std::ops::Range;
 use std::time::Duration;
@@ -74,25 +75,6 @@ impl Scenario {
                 begin += 1;
             }
             Some(first..begin)
-        })
-    }
-}
-
-/// A service that targets need.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Backend {
-    /// A Redis server.
-    Redis,
-    /// A PostgreSQL server.
-    Postgres,
-}
-
-impl fmt::Display for Backend {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Redis => "redis",
-            Self::Postgres => "postgres",
         })
     }
 }

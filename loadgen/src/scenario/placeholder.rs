@@ -8,9 +8,10 @@ use std::ops::Range;
 
 use thiserror::Error;
 
-use super::environment::{Environment, Secret};
+use super::environment::Environment;
 use super::nearest::{list, nearest, suggestion};
 use super::place::Place;
+use super::secret::Secret;
 use super::template::{Piece, Template};
 
 /// What is built in.

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::model::Backend;
+use super::backend::Backend;
 
 /// A question to a backend, asked after each round, and what its answer must be.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,8 +5,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::data::Data;
-use super::environment::Secret;
 use super::place::{Place, RenderError};
+use super::secret::Secret;
 
 /// Text with generated parts, parsed once and rendered for each request.
 ///

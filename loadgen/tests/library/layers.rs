@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 /// What each layer may import of ours, besides itself.
 const MAY_IMPORT: [(&str, &[&str]); 13] = [
     ("text", &[]),
-    ("scenario", &[]),
+    ("scenario", &["text"]),
     ("measure", &[]),
     ("record", &["measure", "text"]),
     ("analysis", &["record", "measure", "scenario", "text"]),

@@ -6,6 +6,7 @@
 mod common;
 
 mod allocations;
+mod circles;
 mod engine;
 mod layers;
 mod report;

@@ -1,9 +1,8 @@
 use super::*;
 use crate::measure::Summary;
-use crate::record::Verdict;
 use crate::record::{
     Bottleneck, Environment, FailedBy, LoadRecord, RoundRecord, RunRecord, SCHEMA, TargetRecord,
-    ThresholdRecord, VerdictKind,
+    ThresholdRecord, Verdict, VerdictKind,
 };
 
 fn target(name: &str, rates: &[f64]) -> TargetRecord {

@@ -26,9 +26,10 @@ use zenoh::sample::Sample;
 use zenoh::{Config, Session, Wait};
 
 use super::error::ClusterError;
-use super::messages::{Answer, decode, encode};
+use super::messages::Answer;
 use super::proof::Challenge;
 use super::settings::LARGEST;
+use crate::cluster::encoding::{decode, encode};
 
 pub use manager::{Event, Events, ManagerBus};
 pub use worker::{Request, WorkerBus};

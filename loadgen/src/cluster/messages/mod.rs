@@ -2,6 +2,7 @@
 
 mod outline;
 
+use super::encoding::decode;
 use std::time::Duration;
 
 use serde::de::DeserializeOwned;
@@ -152,22 +153,6 @@ pub enum News {
     Failed(String),
 }
 
-/// Writes a message.
-///
-/// # Errors
-/// A sentence, for a value that MessagePack can't hold.
-pub fn encode(message: &impl Serialize) -> Result<Vec<u8>, String> {
-    rmp_serde::to_vec_named(message).map_err(|e| format!("a message cannot be written: {e}"))
-}
-
-/// Reads a message from bytes that anyone may have sent.
-///
-/// # Errors
-/// A sentence, for what is no such message.
-pub fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
-    rmp_serde::from_slice(bytes).map_err(|e| format!("{} bytes are no message: {e}", bytes.len()))
-}
-
 /// Reads a report, unless it would take far more memory than it has bytes.
 ///
 /// # Errors
@@ -182,6 +167,7 @@ pub fn decode_report(bytes: &[u8]) -> Result<Report, String> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::encoding::encode;
     use super::*;
     use crate::scenario::Amount;
     use proptest::prelude::*;

@@ -3,15 +3,14 @@
 
 mod trial;
 
-use std::fmt::Write;
+use crate::scenario::explain::explain;
 
 use super::output::{print, say_failure};
-use super::scenarios;
 use crate::cli::CheckArgs;
+use crate::experiment::scenarios;
 use crate::failure::{Exit, Failure};
 use crate::lab::{Home, LabError, Manifest};
-use crate::scenario::{Http, Load, Model, Open, Scenario, Stage, Step, Until, process_environment};
-use crate::text::{count, duration};
+use crate::scenario::Scenario;
 
 /// Explains each scenario, or shows what is wrong with it.
 pub fn run(args: &CheckArgs) -> Result<Exit, Failure> {
@@ -55,161 +54,4 @@ fn known_targets(scenario: Scenario) -> Result<Scenario, Failure> {
         manifest.target(target)?;
     }
     Ok(scenario)
-}
-
-fn explain(scenario: &Scenario) -> String {
-    let mut out = format!("{}: ok\n", scenario.name);
-    if let Some(description) = &scenario.description {
-        let _ = writeln!(out, "  {description}");
-    }
-    if !scenario.targets.is_empty() {
-        let _ = writeln!(out, "  targets     {}", scenario.targets.join(", "));
-    }
-    if !scenario.backends.is_empty() {
-        let names: Vec<String> = scenario.backends.iter().map(ToString::to_string).collect();
-        let _ = writeln!(out, "  backends    {}", names.join(", "));
-    }
-    let _ = writeln!(out, "  load        {}", explain_load(&scenario.load));
-    if let Some(time) = &scenario.load.think_time {
-        let _ = writeln!(out, "  think time  {time}");
-    }
-    let _ = writeln!(out, "  transport   {}", explain_transport(&scenario.http));
-    for step in &scenario.steps[scenario.start_steps()] {
-        out += &explain_step("start", step, "");
-    }
-    for group in scenario.groups() {
-        let steps = &scenario.steps[group];
-        let sum: u32 = steps.iter().filter_map(|step| step.weight).sum();
-        for step in steps {
-            let share = match step.weight {
-                Some(weight) if steps.len() > 1 => format!(", in {weight} of {sum} iterations"),
-                _ => String::new(),
-            };
-            out += &explain_step("step ", step, &share);
-        }
-    }
-    for step in &scenario.steps[scenario.stop_steps()] {
-        out += &explain_step("stop ", step, "");
-    }
-    for rows in &scenario.rows {
-        let _ = writeln!(
-            out,
-            "  rows        {}: {} of {}, {}",
-            rows.name,
-            count(rows.len() as u64),
-            rows.file,
-            rows.order
-        );
-    }
-    if !scenario.variables().is_empty() {
-        let _ = writeln!(out, "  environment {}", explain_variables(scenario));
-    }
-    for threshold in &scenario.thresholds {
-        let _ = writeln!(out, "  threshold   {threshold}");
-    }
-    for proof in &scenario.proofs {
-        let _ = writeln!(out, "  proof       {proof}");
-    }
-    out
-}
-
-fn explain_load(load: &Load) -> String {
-    let until = match &load.until {
-        Until::Duration(d) => format!("for {}", duration(*d)),
-        Until::Iterations(n) => format!("{} iterations in all", count(*n)),
-        Until::IterationsPerUser(n) => format!("{} iterations each", count(*n)),
-        Until::Stages(stages) => explain_stages(stages),
-    };
-    let ramp = match load.ramp_up {
-        d if d.is_zero() => String::new(),
-        d => format!(", started over {}", duration(d)),
-    };
-    let users = count(load.users.into());
-    let staged = matches!(load.until, Until::Stages(_));
-    match load.model {
-        Model::Closed if staged => format!("closed model, users in stages: {until}"),
-        Model::Closed => format!("closed model, {users} users{ramp}, {until}"),
-        Model::Open(Open { arrivals, .. }) if staged => {
-            format!("open model, {arrivals} requests/s in stages: {until}, by up to {users} users")
-        }
-        Model::Open(Open { rate, arrivals }) => {
-            format!(
-                "open model, {rate} requests/s, {arrivals}{ramp}, {until}, by up to {users} users"
-            )
-        }
-    }
-}
-
-/// `to 100 in 1m, to 100 in 2m 30s`
-fn explain_stages(stages: &[Stage]) -> String {
-    let one = |stage: &Stage| match stage.over {
-        d if d.is_zero() => format!("at once to {}", stage.to),
-        d => format!("to {} in {}", stage.to, duration(d)),
-    };
-    stages.iter().map(one).collect::<Vec<_>>().join(", ")
-}
-
-/// `API_TOKEN, API_USER (not set)`: a file can be right where it cannot be run.
-fn explain_variables(scenario: &Scenario) -> String {
-    let one = |name: &str| match process_environment(name) {
-        Some(_) => name.to_owned(),
-        None => format!("{name} (not set)"),
-    };
-    scenario.variables().into_iter().map(one).collect::<Vec<_>>().join(", ")
-}
-
-/// The transport, and why it is that one.
-fn explain_transport(http: &Http) -> String {
-    let features: Vec<String> = http.beyond_http1().iter().map(ToString::to_string).collect();
-    match (http.transport, features.split_last()) {
-        (Some(kind), _) => format!("{kind}, as the file says"),
-        (None, None) => "http1 (reqwest for an https:// URL)".to_owned(),
-        (None, Some((only, []))) => format!("reqwest, for {only}"),
-        (None, Some((last, others))) => format!("reqwest, for {} and {last}", others.join(", ")),
-    }
-}
-
-/// What is sent, and what must come back: one line for the step, others for headers and body.
-fn explain_step(when: &str, step: &Step, share: &str) -> String {
-    let mut text = format!("  {when}       {}: {} {}", step.name, step.method, step.path);
-    let expect = &step.expect;
-    let status = expect.status.map_or("2xx or 3xx".to_owned(), |status| status.to_string());
-    let _ = write!(text, ", expects {status}");
-    if !expect.json.is_empty() {
-        let _ = write!(text, " with {} JSON values", expect.json.len());
-    }
-    if expect.body.is_some() {
-        text.push_str(" with a text in its body");
-    }
-    let _ = write!(text, " within {}", duration(step.timeout));
-    for counter in &step.counters {
-        let _ = write!(text, ", counts {}", counter.name);
-    }
-    for capture in &step.captures {
-        let _ = write!(text, ", captures {}", capture.name);
-    }
-    let _ = writeln!(text, "{share}");
-    for line in
-        step.headers.iter().map(|(name, value)| format!("{name}: {value}")).chain(body_of(step))
-    {
-        let _ = writeln!(text, "                {line}");
-    }
-    text
-}
-
-/// The body's type and the beginning of its text, each in a line.
-fn body_of(step: &Step) -> Vec<String> {
-    step.body.as_ref().map_or_else(Vec::new, |body| {
-        vec![format!("content-type: {}", body.content_type), shortened(&body.text.to_string())]
-    })
-}
-
-/// One line of a text, however long it is.
-fn shortened(text: &str) -> String {
-    const LONGEST: usize = 160;
-    let line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    match line.char_indices().nth(LONGEST) {
-        Some((cut, _)) => format!("{}… ({} characters)", &line[..cut], text.chars().count()),
-        None => line,
-    }
 }

@@ -4,14 +4,14 @@ use std::fmt::Write;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use super::shortened;
 use crate::commands::arguments::random_seed;
 use crate::commands::output::print;
-use crate::commands::scenarios;
 use crate::commands::threads::on_all_cpus;
-use crate::commands::url::base_url;
 use crate::engine::{Plan, Share, Tried, try_steps};
+use crate::experiment::scenarios;
+use crate::experiment::servers::base_url;
 use crate::failure::{Exit, Failure};
+use crate::scenario::explain::shortened;
 use crate::scenario::{Step, When};
 use crate::text::count;
 

@@ -16,10 +16,11 @@ use super::runtime;
 use crate::cli::{LabCommand, LabFormat, LabUpArgs};
 use crate::failure::{Exit, Failure};
 use crate::lab::guard::pipe_closed;
+use crate::lab::logs::last_lines;
 use crate::lab::ready::Probe;
-use crate::lab::service::{dropped_have_ended, last_lines};
+use crate::lab::service::dropped_have_ended;
 use crate::lab::state::{self, Claim, State, Urls};
-use crate::lab::{Home, Lab, LabError, Layout, Options, Progress, Runtime, Target, redis};
+use crate::lab::{Home, Lab, LabError, Layout, Options, Progress, Runtime, Target, redis_client};
 use crate::scenario::Backend;
 
 /// How often `up` looks whether a service has ended, and `down` and `--detach` whether it is time.
@@ -262,7 +263,7 @@ async fn status(home: &Home) -> Result<(), LabError> {
     let health = Probe::health()?;
     for (name, url) in urls.targets.iter().chain(&urls.backends) {
         let probe = match name.as_str() {
-            "redis" => Probe::Redis(redis::Client::new(port_of(url), password_of(url))),
+            "redis" => Probe::Redis(redis_client::Client::new(port_of(url), password_of(url))),
             "postgres" => Probe::Listens,
             _ => health.clone(),
         };

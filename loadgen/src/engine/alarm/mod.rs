@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use tokio::time::{Sleep, sleep_until};
 
-use super::gate::Gate;
+use super::round_end::RoundEnd;
 
 /// Why nothing more is waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,20 +26,20 @@ pub enum Rang {
 /// It costs a request next to nothing: nobody sets a timer for each. One timer runs on, and only
 /// when it goes off it is set to whatever is due by then.
 pub struct Alarm<'a> {
-    gate: &'a Gate,
+    end: &'a RoundEnd,
     timer: Pin<Box<Sleep>>,
     /// When the timer goes off, once somebody waits for it.
     set_for: Option<Instant>,
-    /// Whom the gate wakes: the user's task, always the same one.
+    /// Whom the end of the round wakes: the user's task, always the same one.
     registered: Option<Waker>,
     /// Until when requests may live although the round has ended, or was halted.
     grace: Option<Instant>,
 }
 
 impl<'a> Alarm<'a> {
-    pub fn new(gate: &'a Gate, now: Instant) -> Self {
+    pub fn new(end: &'a RoundEnd, now: Instant) -> Self {
         let timer = Box::pin(sleep_until(now.into()));
-        Self { gate, timer, set_for: None, registered: None, grace: None }
+        Self { end, timer, set_for: None, registered: None, grace: None }
     }
 
     /// From here on, requests live until `grace` and not until the end of the round.
@@ -61,16 +61,14 @@ impl<'a> Alarm<'a> {
         mut work: Pin<&mut impl Future<Output = T>>,
     ) -> Result<T, Rang> {
         let deadline = now + timeout;
-        let due = self.grace.or(self.gate.cut_at()).map_or(deadline, |cut| cut.min(deadline));
+        let due = self.grace.or(self.end.cut_at()).map_or(deadline, |cut| cut.min(deadline));
         // When the timer goes off it wakes the user. So as long as nothing has woken it since
         // `now`, there is no need to look at a timer that was to go off later.
         let mut is_set = self.set_for.is_some_and(|set| set > now && set <= due);
         poll_fn(|context| {
             if let Poll::Ready(done) = work.as_mut().poll(context) {
                 Poll::Ready(Ok(done))
-            } else if mem::take(&mut is_set)
-                && self.is_registered(context)
-                && !self.gate.is_halted()
+            } else if mem::take(&mut is_set) && self.is_registered(context) && !self.end.is_halted()
             {
                 Poll::Pending
             } else if self.is_halted(context) {
@@ -105,17 +103,17 @@ impl<'a> Alarm<'a> {
     /// The same, but not after the load was `changed`, and `false` also when the round's iterations
     /// were spent first.
     pub async fn wait_for_turn(&mut self, then: Instant, changed: impl Fn() -> bool) -> bool {
-        self.wait(then, changed, Gate::is_spent).await
+        self.wait(then, changed, RoundEnd::is_spent).await
     }
 
     async fn wait(
         &mut self,
         then: Instant,
         is_enough: impl Fn() -> bool,
-        is_in_vain: impl Fn(&Gate) -> bool,
+        is_in_vain: impl Fn(&RoundEnd) -> bool,
     ) -> bool {
         poll_fn(|context| {
-            if self.is_halted(context) || is_in_vain(self.gate) {
+            if self.is_halted(context) || is_in_vain(self.end) {
                 Poll::Ready(false)
             } else if is_enough() || self.is_due(then, context) {
                 Poll::Ready(true)
@@ -126,14 +124,14 @@ impl<'a> Alarm<'a> {
         .await
     }
 
-    /// Whether the round was halted; if not, the user is woken when it is. The gate's lock is
+    /// Whether the round was halted; if not, the user is woken when it is. The lock is
     /// taken once for each user, rather than once for each request.
     fn is_halted(&mut self, context: &mut Context<'_>) -> bool {
         if !self.is_registered(context) {
-            self.gate.register(context.waker().clone());
+            self.end.register(context.waker().clone());
             self.registered = Some(context.waker().clone());
         }
-        self.gate.is_halted() && !self.has_grace()
+        self.end.is_halted() && !self.has_grace()
     }
 
     fn is_registered(&self, context: &Context<'_>) -> bool {

@@ -3,6 +3,7 @@
 use std::future::pending;
 
 use super::*;
+use crate::engine::gate::Gate;
 use crate::engine::plan::{Plan, Share};
 use crate::scenario;
 
@@ -42,7 +43,7 @@ async fn rang(
 #[tokio::test]
 async fn what_is_done_in_time_is_left_alone() {
     let gate = endless();
-    let mut alarm = Alarm::new(&gate, Instant::now());
+    let mut alarm = Alarm::new(gate.round_end(), Instant::now());
     assert_eq!(rang(&mut alarm, MS, async {}).await.0, Ok(()));
     assert_eq!(rang(&mut alarm, LATE, tokio::time::sleep(20 * MS)).await.0, Ok(()));
 }
@@ -50,7 +51,7 @@ async fn what_is_done_in_time_is_left_alone() {
 #[tokio::test]
 async fn a_deadline_is_kept() {
     let gate = endless();
-    let mut alarm = Alarm::new(&gate, Instant::now());
+    let mut alarm = Alarm::new(gate.round_end(), Instant::now());
     for timeout in [50 * MS, 20 * MS, 100 * MS] {
         let (result, after) = rang(&mut alarm, timeout, pending()).await;
         assert_eq!(result, Err(Rang::Deadline));
@@ -62,7 +63,7 @@ async fn a_deadline_is_kept() {
 #[tokio::test]
 async fn a_timer_of_an_earlier_request_rings_for_no_later_one() {
     let gate = endless();
-    let mut alarm = Alarm::new(&gate, Instant::now());
+    let mut alarm = Alarm::new(gate.round_end(), Instant::now());
     let short = tokio::time::sleep(5 * MS);
     assert_eq!(rang(&mut alarm, 60 * MS, short).await.0, Ok(()));
     // The old timer goes off in the midst of it.
@@ -76,7 +77,7 @@ async fn a_timer_of_an_earlier_request_rings_for_no_later_one() {
 #[tokio::test]
 async fn a_deadline_before_that_of_an_earlier_request_is_kept() {
     let gate = endless();
-    let mut alarm = Alarm::new(&gate, Instant::now());
+    let mut alarm = Alarm::new(gate.round_end(), Instant::now());
     let short = tokio::time::sleep(5 * MS);
     assert_eq!(rang(&mut alarm, 2 * LATE, short).await.0, Ok(()));
     let (result, after) = rang(&mut alarm, 50 * MS, pending()).await;
@@ -88,7 +89,7 @@ async fn a_deadline_before_that_of_an_earlier_request_is_kept() {
 #[tokio::test]
 async fn a_deadline_is_kept_after_many_requests() {
     let gate = endless();
-    let mut alarm = Alarm::new(&gate, Instant::now());
+    let mut alarm = Alarm::new(gate.round_end(), Instant::now());
     for _ in 0..200 {
         let work = async {
             tokio::task::yield_now().await;
@@ -106,7 +107,7 @@ async fn a_deadline_is_kept_after_many_requests() {
 #[tokio::test]
 async fn the_end_of_the_round_cuts_what_its_timeout_would_not() {
     let gate = gate("duration = \"1ms\"");
-    let mut alarm = Alarm::new(&gate, Instant::now());
+    let mut alarm = Alarm::new(gate.round_end(), Instant::now());
     let (result, after) = rang(&mut alarm, 3 * LATE, pending()).await;
     assert_eq!(result, Err(Rang::Drained));
     // Answers may come for three seconds more.
@@ -120,7 +121,7 @@ async fn halting_wakes_whoever_waits() {
     let users = [0, 20].map(|requests| {
         let gate = gate.clone();
         tokio::spawn(async move {
-            let mut alarm = Alarm::new(&gate, Instant::now());
+            let mut alarm = Alarm::new(gate.round_end(), Instant::now());
             for _ in 0..requests {
                 let work = tokio::time::sleep(MS);
                 assert_eq!(rang(&mut alarm, LATE, work).await.0, Ok(()));
@@ -134,7 +135,7 @@ async fn halting_wakes_whoever_waits() {
         assert_eq!(user.await.unwrap(), Err(Rang::Halted));
     }
     // And who comes after it does not wait at all.
-    let mut alarm = Alarm::new(&gate, Instant::now());
+    let mut alarm = Alarm::new(gate.round_end(), Instant::now());
     assert_eq!(rang(&mut alarm, LATE, pending()).await.0, Err(Rang::Halted));
 }
 
@@ -142,7 +143,7 @@ async fn halting_wakes_whoever_waits() {
 async fn a_wait_ends_at_its_time_or_when_the_round_is_halted() {
     let gate = endless();
     let begun = Instant::now();
-    let mut alarm = Alarm::new(&gate, begun);
+    let mut alarm = Alarm::new(gate.round_end(), begun);
     assert!(alarm.sleep_until(begun + 50 * MS).await);
     assert!(begun.elapsed() >= 50 * MS);
     assert!(alarm.sleep_until(begun).await, "a time that is over");
@@ -159,7 +160,7 @@ async fn who_has_grace_goes_on_until_it_is_over() {
     let gate = endless();
     gate.halt();
     let now = Instant::now();
-    let mut alarm = Alarm::new(&gate, now);
+    let mut alarm = Alarm::new(gate.round_end(), now);
     assert_eq!(rang(&mut alarm, LATE, tokio::time::sleep(5 * MS)).await.0, Err(Rang::Halted));
     alarm.grant(now + 200 * MS);
     assert_eq!(rang(&mut alarm, LATE, tokio::time::sleep(20 * MS)).await.0, Ok(()));

@@ -4,6 +4,7 @@ mod capture;
 mod json;
 mod known;
 
+use super::looks::{checks_body, is_expected, reads_json};
 use memchr::memmem::Finder;
 use serde_json::Value;
 
@@ -12,7 +13,7 @@ use self::json::Lookup;
 use self::known::Known;
 use super::transport::Answer;
 use crate::measure::ErrorKind;
-use crate::scenario::{Data, Source, Step};
+use crate::scenario::{Data, Step};
 
 /// What was expected and what came instead.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,33 +32,6 @@ impl Wrong {
     pub fn sentence(&self) -> String {
         format!("expected {}, got {}", self.expected, self.got)
     }
-}
-
-/// Whether `status` is one that the step expects.
-#[must_use]
-pub fn is_expected(step: &Step, status: u16) -> bool {
-    step.expect.status.map_or((200..400).contains(&status), |expected| status == expected)
-}
-
-/// Whether anything looks at the body of the step's answer.
-#[must_use]
-pub fn reads_body(step: &Step) -> bool {
-    let captured = |source| !matches!(source, &Source::Header(_));
-    checks_body(step) || step.captures.iter().any(|capture| captured(&capture.source))
-}
-
-/// Whether anything looks at the headers of the step's answer.
-#[must_use]
-pub fn reads_headers(step: &Step) -> bool {
-    step.captures.iter().any(|capture| matches!(capture.source, Source::Header(_)))
-}
-
-fn checks_body(step: &Step) -> bool {
-    step.expect.body.is_some() || reads_json(step)
-}
-
-fn reads_json(step: &Step) -> bool {
-    !step.expect.json.is_empty() || !step.counters.is_empty()
 }
 
 /// What the answers to one step are held against, made ready once.

@@ -17,8 +17,8 @@ use self::http1::Scratch;
 #[cfg(fuzzing)]
 pub use self::http1::pieces::read_foreign;
 pub use self::http1::{Progress, Reader};
-use super::check::{is_expected, reads_body};
 use super::plan::{Number, Plan};
+use crate::engine::looks::{is_expected, reads_body};
 use crate::measure::{Connections, ErrorKind};
 use crate::scenario::{Data, Step, TransportKind};
 

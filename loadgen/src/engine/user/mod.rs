@@ -62,7 +62,7 @@ impl Shared {
             data: Data::new(self.plan.seed, number.global),
             chance: Chance::new(self.plan.seed, number.global),
             link: self.transport.link(number),
-            alarm: Alarm::new(&self.gate, now),
+            alarm: Alarm::new(self.gate.round_end(), now),
             counters: Vec::new(),
             thinks: false,
             now,

@@ -2,8 +2,9 @@
 
 mod keeper;
 mod record;
+pub mod searched;
 
-use std::collections::BTreeMap;
+use crate::experiment::search::searched::Searched;
 use std::time::Duration;
 
 use rand::{RngExt, SeedableRng};
@@ -23,8 +24,8 @@ use crate::analysis::{Asked, Criteria, Judgement, Search, Tried, judge};
 use crate::engine::Plan;
 use crate::failure::{Exit, Failure};
 use crate::lab::Target;
-use crate::measure::{Connections, Latencies};
-use crate::record::{Bottleneck, CapacityRound, ServerRecord, TrialRecord};
+use crate::measure::Latencies;
+use crate::record::{Bottleneck, ServerRecord, TrialRecord};
 use crate::scenario::{Model, Open, Until};
 use crate::text::rate;
 
@@ -46,42 +47,6 @@ const CURVE: [f64; 6] = [0.25, 0.5, 0.6, 0.7, 0.8, 0.9];
 
 /// About how many trials the first round of a target takes, and another.
 const TRIALS: [u32; 2] = [18, 4];
-
-/// What came of a search.
-pub struct Searched {
-    /// By the targets' places in the job.
-    pub targets: Vec<OfTarget>,
-    /// The versions of the backends that ran.
-    pub backends: BTreeMap<String, String>,
-    /// What ended it early, if it was an error.
-    pub failure: Option<Failure>,
-}
-
-/// What came of the rounds over one target.
-#[derive(Default)]
-pub struct OfTarget {
-    /// Where it answered.
-    pub url: String,
-    /// One search each.
-    pub rounds: Vec<CapacityRound>,
-    /// In the order in which they ran.
-    pub trials: Vec<Tried>,
-    /// The connections of all of them.
-    pub connections: Connections,
-}
-
-impl Searched {
-    /// Nothing yet.
-    pub fn new(targets: usize) -> Self {
-        let targets = (0..targets).map(|_| OfTarget::default()).collect();
-        Self { targets, backends: BTreeMap::new(), failure: None }
-    }
-
-    /// Whether nothing was measured.
-    pub fn is_empty(&self) -> bool {
-        self.targets.iter().all(|target| target.trials.is_empty())
-    }
-}
 
 /// The rounds under way.
 struct Rounds<'q, 'a> {

@@ -2,7 +2,8 @@
 
 use std::time::SystemTime;
 
-use super::{OfTarget, Quest, Searched};
+use super::Quest;
+use super::searched::{OfTarget, Searched};
 use crate::analysis::{compare_capacities, curve, knee};
 use crate::experiment::record::{command_line, server};
 use crate::experiment::sent::{sent, transport};

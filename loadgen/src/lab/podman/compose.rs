@@ -9,7 +9,8 @@ use tokio::process::Command;
 use crate::lab::error::LabError;
 use crate::lab::home::Home;
 use crate::lab::lock::Lock;
-use crate::lab::{python, uv};
+use crate::lab::programs::on_path;
+use crate::lab::uv;
 
 /// What is installed where there is none.
 const PACKAGE: &str = "podman-compose==1.6.0";
@@ -41,7 +42,7 @@ impl Compose {
 
     /// One that is there.
     pub async fn find(home: &Home) -> Option<Self> {
-        if let Some(program) = python::on_path("podman-compose") {
+        if let Some(program) = on_path("podman-compose") {
             let found = Self { argv: vec![program.into()] };
             if found.version().await.is_some_and(|version| version >= OLDEST) {
                 return Some(found);

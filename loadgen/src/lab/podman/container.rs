@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::cgroup::Cgroup;
 use super::info::{container_ulimits, podman};
 use crate::lab::error::LabError;
-use crate::lab::python::normalized;
+use crate::lab::packages::normalized;
 
 /// Tells Python's version, and those of all distributions.
 const VERSIONS: &str = "import json, sys; from importlib.metadata import distributions; \

@@ -8,8 +8,8 @@ use serde::Deserialize;
 use tokio::process::Command;
 
 use crate::lab::error::LabError;
-use crate::lab::python::on_path;
-use crate::lab::service::{MESSAGE_LINES, tail_of};
+use crate::lab::logs::{MESSAGE_LINES, tail_of};
+use crate::lab::programs::on_path;
 
 /// The oldest podman that this was tried with.
 const OLDEST: (u32, u32) = (4, 3);

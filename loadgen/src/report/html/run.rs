@@ -18,7 +18,8 @@ use crate::report::words::proofs::proofs;
 use crate::report::words::ranked::{ranked, servers};
 use crate::report::words::rows::rows;
 use crate::report::words::thresholds::judged;
-use crate::report::words::warnings::{Warning, warnings};
+use crate::report::words::warning::Warning;
+use crate::report::words::warnings::warnings;
 
 /// The page, from the record alone.
 #[must_use]

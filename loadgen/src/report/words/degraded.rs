@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::warnings::Warning;
+use super::warning::Warning;
 use crate::record::RunRecord;
 use crate::text::count;
 

@@ -16,5 +16,6 @@ pub mod ranked;
 pub mod ratio;
 pub mod rows;
 pub mod thresholds;
+pub mod warning;
 pub mod warnings;
 pub mod workers;

@@ -2,15 +2,8 @@
 
 use super::changes::changes;
 use super::degraded::degraded;
+use super::warning::Warning;
 use crate::record::{RunRecord, TargetRecord, Verdict, VerdictKind};
-
-/// What was seen, and what to do about it or what else is known.
-pub struct Warning {
-    /// What was seen.
-    pub what: String,
-    /// What to do about it, or what else there is to say.
-    pub more: Option<String>,
-}
 
 /// All that there is to warn of.
 pub fn warnings(record: &RunRecord) -> Vec<Warning> {

@@ -24,7 +24,8 @@ use toml::de::{DeTable, DeValue};
 
 use super::environment::Environment;
 use super::error::Fault;
-use super::model::{Backend, OnError, Scenario, Step};
+use super::model::{OnError, Scenario, Step};
+use crate::scenario::backend::Backend;
 use reader::{Faults, Table, Value};
 
 pub(super) use reader::thousands;

@@ -2,8 +2,8 @@
 
 use super::expect;
 use super::reader::{Faults, Table, Value};
+use crate::scenario::backend::Backend;
 use crate::scenario::error::Fault;
-use crate::scenario::model::Backend;
 use crate::scenario::proof::{Claim, Proof};
 
 /// The keys of a question, each the name of the backend that answers it.

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use loadgen::lab::ready::{Probe, Starting};
-use loadgen::lab::redis::Client;
+use loadgen::lab::redis_client::Client;
 use loadgen::lab::service::ServiceSpec;
 use loadgen::lab::{Home, Lab, Layout, Options, Runtime};
 use loadgen::scenario::Backend;

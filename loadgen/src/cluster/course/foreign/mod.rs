@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::{Course, Input, OnLoss, Schedule};
-use crate::cluster::messages::{Answer, Command, Hello, Report, decode, decode_report};
+use crate::cluster::encoding::decode;
+use crate::cluster::messages::{Answer, Command, Hello, Report, decode_report};
 use crate::engine::Results;
 use crate::measure::{Phase, Summary};
 

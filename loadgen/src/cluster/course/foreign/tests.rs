@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::*;
-use crate::cluster::messages::{News, encode};
+use crate::cluster::encoding::encode;
+use crate::cluster::messages::News;
 use crate::engine::Finished;
 use crate::measure::{BodySizes, Counts, ErrorKind, Interval, Latencies, Pulse, Snapshot};
 use proptest::prelude::*;

@@ -9,7 +9,8 @@ use crate::report::words::proofs::proofs;
 use crate::report::words::ranked::{placed, ranked};
 use crate::report::words::rows::rows as rows_used;
 use crate::report::words::thresholds::judged;
-use crate::report::words::warnings::{Warning, warnings};
+use crate::report::words::warning::Warning;
+use crate::report::words::warnings::warnings;
 use crate::text::{count, half_width, milliseconds, rate};
 
 /// What was measured, the ranking, what it means, and what to know before believing it.

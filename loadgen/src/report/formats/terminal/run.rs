@@ -16,7 +16,8 @@ use crate::report::words::proofs::proofs;
 use crate::report::words::ranked::{parentheses, placed, ranked, servers};
 use crate::report::words::rows::rows;
 use crate::report::words::thresholds::judged;
-use crate::report::words::warnings::{Warning, warnings};
+use crate::report::words::warning::Warning;
+use crate::report::words::warnings::warnings;
 use crate::report::words::workers::workers;
 use crate::text::{count, half_width, lay_out, milliseconds, paragraphs, rate, wrap};
 

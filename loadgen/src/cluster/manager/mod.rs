@@ -1,18 +1,22 @@
 //! The manager of workers that have joined: gives them rounds, and ends them.
 
+mod dispatch;
+mod round;
+mod start;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use tokio::task::JoinSet;
 
+use self::dispatch::Dispatched;
+use self::round::{RoundUnderWay, not_begun};
 use super::blobs::Digest;
 use super::bus::{Event, Events, ManagerBus};
 use super::course::OnLoss;
-use super::dispatch::Dispatched;
 use super::error::ClusterError;
 use super::messages::{Command, Hello};
 use super::process::Process;
-use super::round::{RoundUnderWay, not_begun};
 use crate::engine::{Host, LostWorker, Orders, Plan, Results, Seen, Share};
 use crate::measure::GrowingSeries;
 

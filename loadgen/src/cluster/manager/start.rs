@@ -12,9 +12,9 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
 
-use super::error::ClusterError;
-use super::manager::Cluster;
-use super::messages::Command;
+use super::Cluster;
+use crate::cluster::error::ClusterError;
+use crate::cluster::messages::Command;
 use crate::engine::StartSkew;
 
 /// How often each worker is pinged before a round, and the time from one ping to the next.

@@ -8,11 +8,11 @@ use std::time::Duration;
 use tokio::sync::Semaphore;
 use tokio::task::{JoinSet, block_in_place};
 
-use super::blobs::{Assignment, Blob, CHUNK, Digest};
-use super::bus::ManagerBus;
-use super::error::ClusterError;
-use super::manager::Cluster;
-use super::messages::Command;
+use super::Cluster;
+use crate::cluster::blobs::{Assignment, Blob, CHUNK, Digest};
+use crate::cluster::bus::ManagerBus;
+use crate::cluster::error::ClusterError;
+use crate::cluster::messages::Command;
 use crate::engine::Plan;
 
 /// Bytes that are on their way to workers at the same time, at most. The network holds them more than once.

@@ -6,12 +6,12 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, MissedTickBehavior};
 
-use super::bus::Event;
-use super::course::{Action, Course, Input, Schedule};
-use super::error::ClusterError;
-use super::manager::{Cluster, TICK};
-use super::messages::{Command, News, Report};
 use super::start::{Acknowledged, start_skew};
+use super::{Cluster, TICK};
+use crate::cluster::bus::Event;
+use crate::cluster::course::{Action, Course, Input, Schedule};
+use crate::cluster::error::ClusterError;
+use crate::cluster::messages::{Command, News, Report};
 use crate::engine::{Change, Orders, Plan, Results, Seen, StartSkew};
 use crate::measure::GrowingSeries;
 use crate::scenario::Load;

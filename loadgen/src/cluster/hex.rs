@@ -1,0 +1,20 @@
+//! Bytes as hexadecimal digits.
+
+use rand::TryRng;
+use rand::rngs::SysRng;
+
+use super::error::ClusterError;
+
+/// `bytes` random bytes from the operating system, in hexadecimal.
+pub fn random_hex(bytes: usize) -> Result<String, ClusterError> {
+    let mut random = vec![0; bytes];
+    SysRng
+        .try_fill_bytes(&mut random)
+        .map_err(|e| ClusterError::Bus(format!("no random bytes: {e}")))?;
+    Ok(hex(&random))
+}
+
+/// Bytes in hexadecimal.
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

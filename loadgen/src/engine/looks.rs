@@ -1,0 +1,30 @@
+//! What of an answer a step looks at.
+
+use crate::scenario::{Source, Step};
+
+/// Whether `status` is one that the step expects.
+#[must_use]
+pub fn is_expected(step: &Step, status: u16) -> bool {
+    step.expect.status.map_or((200..400).contains(&status), |expected| status == expected)
+}
+
+/// Whether anything looks at the body of the step's answer.
+#[must_use]
+pub fn reads_body(step: &Step) -> bool {
+    let captured = |source| !matches!(source, &Source::Header(_));
+    checks_body(step) || step.captures.iter().any(|capture| captured(&capture.source))
+}
+
+/// Whether anything looks at the headers of the step's answer.
+#[must_use]
+pub fn reads_headers(step: &Step) -> bool {
+    step.captures.iter().any(|capture| matches!(capture.source, Source::Header(_)))
+}
+
+pub fn checks_body(step: &Step) -> bool {
+    step.expect.body.is_some() || reads_json(step)
+}
+
+pub fn reads_json(step: &Step) -> bool {
+    !step.expect.json.is_empty() || !step.counters.is_empty()
+}

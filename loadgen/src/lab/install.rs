@@ -1,0 +1,58 @@
+//! Programs that install others, and what is said where they fail.
+
+use std::env;
+use std::path::Path;
+use std::time::Duration;
+
+use super::error::LabError;
+use super::home::Home;
+use super::service::{Service, ServiceSpec};
+
+/// Variables that would have uv or Python look elsewhere.
+const MISLEADING: [&str; 3] = ["VIRTUAL_ENV", "PYTHONHOME", "PYTHONPATH"];
+
+/// The lines of a failed installation that are shown.
+const TAIL: usize = 12;
+
+/// Runs a program of the installation to its end. The inner error is the end of its output.
+pub async fn run<A: Into<std::ffi::OsString>>(
+    home: &Home,
+    name: &str,
+    argv: impl IntoIterator<Item = A>,
+    log: &Path,
+) -> Result<Result<(), Vec<String>>, LabError> {
+    let mut spec = ServiceSpec::new(name, argv, home.root(), log.to_owned());
+    spec.orders.grace = Duration::from_secs(2);
+    // It needs all that the user has set up for the way to PyPI.
+    let ours = env::vars_os()
+        .filter_map(|(key, value)| Some((key.into_string().ok()?, value.into_string().ok()?)));
+    spec.env = ours.filter(|(key, _)| !MISLEADING.contains(&key.as_str())).collect();
+    spec.env
+        .push(("UV_PROJECT_ENVIRONMENT".to_owned(), home.venv().to_string_lossy().into_owned()));
+    let mut program = Service::start(&spec)?;
+    let status = program.wait().await.map_err(LabError::io(format!("wait for {name}")))?;
+    Ok(if status.success() { Ok(()) } else { Err(program.last_log_lines(TAIL)) })
+}
+
+/// An error about an installation, with the mend that its output suggests.
+pub fn not_installed(what: &str, output: Vec<String>) -> LabError {
+    let said = output.join("\n").to_lowercase();
+    let said_any = |words: &[&str]| words.iter().any(|word| said.contains(word));
+    let help = if said_any(&["ensurepip", "no module named venv"]) {
+        "Python's venv module is missing: `apt install python3-venv`"
+    } else if said_any(&[
+        "name resolution",
+        "dns",
+        "connect",
+        "network",
+        "failed to fetch",
+        "timed out",
+    ]) {
+        "is PyPI reachable? Behind a proxy, set HTTPS_PROXY"
+    } else if said_any(&["no space left"]) {
+        "make room on the disk, and start again"
+    } else {
+        "the lines above tell what is wrong; then start again"
+    };
+    LabError::Python { what: what.to_owned(), output, help: help.to_owned() }
+}

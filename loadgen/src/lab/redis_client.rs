@@ -1,0 +1,72 @@
+//! Asking a Redis server.
+
+use std::io;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+/// How to ask a Redis of ours something.
+#[derive(Debug, Clone)]
+pub struct Client {
+    pub(super) port: u16,
+    pub(super) password: String,
+}
+
+impl Client {
+    /// For a Redis on this port of loopback. No other one takes its password.
+    pub fn new(port: u16, password: &str) -> Self {
+        Self { port, password: password.to_owned() }
+    }
+
+    /// Whether it answers on this port, and takes the password.
+    pub async fn ping(&self, port: u16) -> io::Result<()> {
+        let mut connection = Self { port, ..self.clone() }.connect().await?;
+        match command(&mut connection, &["PING"]).await?.as_deref() {
+            Some("PONG") => Ok(()),
+            other => Err(io::Error::other(format!("{other:?} for a PONG"))),
+        }
+    }
+
+    /// Nothing is sent to a server that did not take the password: it is another's.
+    pub(super) async fn connect(&self) -> io::Result<TcpStream> {
+        let mut connection = TcpStream::connect(("127.0.0.1", self.port)).await?;
+        let taken = command(&mut connection, &["AUTH", &self.password]).await;
+        taken.map_err(|error| {
+            let what = format!("what listens on port {} takes no password of ours", self.port);
+            io::Error::new(error.kind(), format!("{what}: {error}"))
+        })?;
+        Ok(connection)
+    }
+}
+
+/// Sends one command and reads its reply: a simple or a bulk string, an integer, or nothing
+/// (RESP: <https://redis.io/docs/reference/protocol-spec>).
+pub async fn command(connection: &mut TcpStream, words: &[&str]) -> io::Result<Option<String>> {
+    let mut request = format!("*{}\r\n", words.len());
+    for word in words {
+        request += &format!("${}\r\n{word}\r\n", word.len());
+    }
+    connection.write_all(request.as_bytes()).await?;
+    let mut reply = Vec::new();
+    while !reply.ends_with(b"\r\n") {
+        reply.push(connection.read_u8().await?);
+    }
+    let reply = String::from_utf8_lossy(&reply).trim_end().to_owned();
+    if let Some(text) = reply.strip_prefix(['+', ':']) {
+        return Ok(Some(text.to_owned()));
+    }
+    if reply == "$-1" {
+        return Ok(None);
+    }
+    let Some(length) = reply.strip_prefix('$').and_then(|length| length.parse().ok()) else {
+        let said = match reply.strip_prefix('-') {
+            Some(error) => error,
+            None if reply.starts_with('*') => "an array, not one value",
+            None => &reply,
+        };
+        return Err(io::Error::other(said.to_owned()));
+    };
+    let mut bulk = Vec::new();
+    connection.take(length).read_to_end(&mut bulk).await?;
+    Ok(Some(String::from_utf8_lossy(&bulk).into_owned()))
+}

@@ -1,0 +1,24 @@
+//! The services that targets need.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// A service that targets need.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Backend {
+    /// A Redis server.
+    Redis,
+    /// A PostgreSQL server.
+    Postgres,
+}
+
+impl fmt::Display for Backend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Redis => "redis",
+            Self::Postgres => "postgres",
+        })
+    }
+}

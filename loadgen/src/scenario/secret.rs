@@ -1,0 +1,27 @@
+//! A value that is written nowhere.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// A value that is sent to servers and to workers, and shown to nobody.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Secret(String);
+
+impl Secret {
+    pub(super) fn new(value: String) -> Self {
+        Self(value)
+    }
+
+    /// For whoever sends it.
+    pub(super) fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(…)")
+    }
+}

@@ -1,0 +1,175 @@
+//! No file imports another in a circle, but for a module and what is inside of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+/// The place of a module in the crate: `["engine", "gate"]`.
+type Place = Vec<String>;
+
+/// The crate's modules, as far as their imports go.
+struct Modules {
+    /// Each with its code, without comments and tests.
+    code: BTreeMap<Place, String>,
+    /// What a module has from others under a name of its own.
+    exports: BTreeMap<(Place, String), Place>,
+}
+
+impl Modules {
+    fn read() -> Self {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+        let mut code = BTreeMap::new();
+        collect(&root, &Vec::new(), &mut code);
+        assert!(code.len() > 100, "the sources are where this test looks for them");
+        let mut modules = Self { code, exports: BTreeMap::new() };
+        for (place, text) in &modules.code {
+            for (tree, is_public) in uses(text) {
+                for (path, name) in leaves(&tree).into_iter().filter(|_| is_public) {
+                    let target = absolute(place, &path);
+                    modules.exports.insert((place.clone(), name), target);
+                }
+            }
+        }
+        modules
+    }
+
+    /// The module that something is in which is named like this.
+    fn home(&self, path: &[String]) -> Option<Place> {
+        let length = (0..=path.len()).rev().find(|n| self.code.contains_key(&path[..*n]))?;
+        let (module, rest) = path.split_at(length);
+        let exported =
+            rest.first().and_then(|name| self.exports.get(&(module.to_vec(), name.clone())));
+        match exported {
+            Some(target) if target != path => self.home(target),
+            _ => Some(module.to_vec()),
+        }
+    }
+
+    /// What each module imports that is neither around it nor inside of it.
+    fn imports(&self) -> BTreeMap<&Place, BTreeSet<Place>> {
+        let is_kin = |one: &Place, other: &Place| one.starts_with(other) || other.starts_with(one);
+        let of = |place: &Place, text: &str| -> BTreeSet<Place> {
+            let paths = uses(text).into_iter().flat_map(|(tree, _)| leaves(&tree));
+            let homes = paths.filter_map(|(path, _)| self.home(&absolute(place, &path)));
+            homes.filter(|home| !is_kin(place, home)).collect()
+        };
+        self.code.iter().map(|(place, text)| (place, of(place, text))).collect()
+    }
+}
+
+fn collect(folder: &Path, place: &Place, code: &mut BTreeMap<Place, String>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
+        let inside = [place.as_slice(), std::slice::from_ref(&name)].concat();
+        if path.is_dir() {
+            collect(&path, &inside, code);
+        } else if path.extension().is_some_and(|it| it == "rs") && name != "tests" {
+            let text = fs::read_to_string(&path).unwrap();
+            let before_tests = text.split("\n#[cfg(test)]\nmod tests {").next().unwrap();
+            let lines = before_tests.lines().map(|line| line.split("//").next().unwrap());
+            let is_whole = name == "mod" || name == "lib";
+            let at = if is_whole { place.clone() } else { inside };
+            code.insert(at, lines.collect::<Vec<_>>().join("\n"));
+        }
+    }
+}
+
+/// What stands between `use` and `;`, and whether it is public.
+fn uses(text: &str) -> Vec<(String, bool)> {
+    let mut all = Vec::new();
+    let mut rest = text;
+    while let Some(at) = rest.find("use ") {
+        let before = rest[..at].rsplit('\n').next().unwrap().trim();
+        rest = &rest[at + 4..];
+        if before.is_empty() || before.starts_with("pub") {
+            let tree = rest.split(';').next().unwrap();
+            let words: Vec<&str> = tree.split_whitespace().collect();
+            all.push((words.join(" "), before.starts_with("pub")));
+        }
+    }
+    all
+}
+
+/// Each path of a tree, and the name that it has here.
+fn leaves(tree: &str) -> Vec<(String, String)> {
+    let Some((prefix, inner)) = tree.split_once('{') else {
+        let (path, alias) = tree.split_once(" as ").unwrap_or((tree, ""));
+        let path = path.trim().trim_end_matches("::self").to_owned();
+        let name = path.rsplit("::").next().unwrap().to_owned();
+        return vec![(path, if alias.is_empty() { name } else { alias.trim().to_owned() })];
+    };
+    let inner = inner.trim_end().strip_suffix('}').unwrap();
+    let (mut depth, mut parts) = (0, vec![String::new()]);
+    for c in inner.chars() {
+        match c {
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            _ => {}
+        }
+        match c {
+            ',' if depth == 0 => parts.push(String::new()),
+            c => parts.last_mut().unwrap().push(c),
+        }
+    }
+    let parts = parts.iter().map(|part| part.trim()).filter(|part| !part.is_empty());
+    parts.flat_map(|part| leaves(&format!("{}{part}", prefix.trim()))).collect()
+}
+
+/// The same from the root of the crate on.
+fn absolute(place: &Place, path: &str) -> Place {
+    let mut words: Vec<String> = path.split("::").map(|word| word.trim().to_owned()).collect();
+    let mut base = place.clone();
+    if words[0] == "crate" {
+        return words.split_off(1);
+    }
+    while ["self", "super"].contains(&words[0].as_str()) && words.len() > 1 {
+        if words.remove(0) == "super" {
+            base.pop();
+        }
+    }
+    base.extend(words);
+    base
+}
+
+/// Whether `from` leads back to `to`.
+fn leads(imports: &BTreeMap<&Place, BTreeSet<Place>>, from: &Place, to: &Place) -> bool {
+    let (mut seen, mut open) = (BTreeSet::new(), vec![from]);
+    while let Some(module) = open.pop() {
+        for next in imports.get(module).into_iter().flatten() {
+            if next == to {
+                return true;
+            }
+            if seen.insert(next) {
+                open.push(next);
+            }
+        }
+    }
+    false
+}
+
+#[test]
+fn no_file_imports_another_in_a_circle() {
+    let modules = Modules::read();
+    let imports = modules.imports();
+    let mut faults = Vec::new();
+    for (module, imported) in &imports {
+        for other in imported.iter().filter(|other| leads(&imports, other, module)) {
+            faults.push(format!("{} imports {}", module.join("/"), other.join("/")));
+        }
+    }
+    assert!(faults.is_empty(), "each leads back to where it began:\n{}", faults.join("\n"));
+}
+
+#[test]
+fn imports_are_found_in_trees() {
+    let of = |tree: &str| leaves(tree).into_iter().map(|(path, _)| path).collect::<Vec<_>>();
+    assert_eq!(
+        of("super::a::{self, b, c::{D, E as F}}"),
+        ["super::a", "super::a::b", "super::a::c::D", "super::a::c::E"]
+    );
+    let place = ["x", "y"].map(str::to_owned).to_vec();
+    assert_eq!(absolute(&place, "super::a::B"), ["x", "a", "B"]);
+    assert_eq!(absolute(&place, "crate::a::B"), ["a", "B"]);
+    assert_eq!(absolute(&place, "self::z"), ["x", "y", "z"]);
+}
