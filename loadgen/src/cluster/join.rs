@@ -1,6 +1,5 @@
 //! The join document: all that a worker needs to find its manager and to be let in.
 
-use super::hex::random_hex;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -9,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::authority::{Authority, Identity, write_secret};
 use super::error::ClusterError;
+use super::hex::random_hex;
 use super::lease::LEASE;
 use super::messages::{PROTOCOL, VERSION, check_version};
 

@@ -1,6 +1,5 @@
 //! One round: Goose's users, a snapshot each second, and the end.
 
-use super::error::EngineError;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
@@ -9,7 +8,6 @@ use goose::GooseAttack;
 use goose::client::GooseClientBuilder;
 use goose::config::GooseConfiguration;
 use goose::goose::{Scenario, Transaction, TransactionFunction};
-use miette::Diagnostic;
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
@@ -18,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 use super::change::Change;
 use super::check::Check;
 use super::countdown::{Countdown, OneLess};
+use super::error::EngineError;
 use super::gate::Gate;
 use super::later::{follow, may_come};
 use super::load::{Closed, Turn};

@@ -1,8 +1,8 @@
 //! What an experiment is to do, checked as far as possible before anything starts.
 
-use super::contender::AGAIN;
 use std::time::Duration;
 
+use super::contender::AGAIN;
 use super::contender::Contender;
 use crate::cluster::{OnLoss, RemoteWorkers};
 use crate::engine::{Plan, Share};

@@ -6,7 +6,6 @@
 
 mod cache;
 mod calibration;
-mod comparison;
 pub mod contender;
 pub mod control;
 pub mod environment;
@@ -23,7 +22,6 @@ pub mod observe;
 mod order;
 mod proof;
 pub mod record;
-mod resources;
 pub mod saved;
 pub mod scenarios;
 pub mod search;

@@ -1,7 +1,7 @@
 //! Whether backends hold what the scenario says they would.
 
-use super::measured::Round;
 use crate::analysis::steps::{by_step, counters};
+use crate::experiment::measured::Round;
 use crate::lab::{Lab, LabError};
 use crate::measure::{Counts, Phase};
 use crate::record::{Claimed, ProofRecord};

@@ -46,25 +46,24 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::scenario::{Backend, Proof};
-
 pub use cpus::Layout;
 pub use error::LabError;
 pub use home::Home;
+use logs::{MESSAGE_LINES, tail_of};
 pub use manifest::{Manifest, TargetSpec};
 pub use null::{NullAnswer, NullServer, WHICH};
 pub use podman::Containers;
+use postgres::Postgres;
 pub use python::Python;
+use redis::Redis;
 pub use resources::{CpuTeller, Observed, Watched, Window};
+use runner::Runner;
 pub use runner::Runtime;
+use service::Service;
 pub use storage::Filesystem;
 pub use target::{StartingTarget, Target};
 
-use logs::{MESSAGE_LINES, tail_of};
-use postgres::Postgres;
-use redis::Redis;
-use runner::Runner;
-use service::Service;
+use crate::scenario::{Backend, Proof};
 
 /// Gets told what takes a while, as a phrase such as "starting redis".
 pub type Progress = Arc<dyn Fn(&str) + Send + Sync>;

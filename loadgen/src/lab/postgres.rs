@@ -3,8 +3,6 @@
 //! They are started by us, not by the wheel's own launcher, which as root opens the permissions of
 //! every folder above its data. PostgreSQL refuses to run as root: there it runs as `nobody`.
 
-use super::password::random_password;
-use super::postgres_client::{Client, NAME, Psql};
 use std::os::unix::fs::chown;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,7 +12,9 @@ use std::{fs, io};
 use tempfile::TempDir;
 
 use super::error::LabError;
+use super::password::random_password;
 use super::podman::Project;
+use super::postgres_client::{Client, NAME, Psql};
 use super::postgres_programs::{Programs, User};
 use super::python::Python;
 use super::ready::{Probe, Starting};

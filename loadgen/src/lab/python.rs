@@ -1,16 +1,16 @@
 //! The targets' Python environment, and what is installed in it: made by uv from the lock file, or, where
 //! pip has installed loadgen, the environment that it is in.
 
-use super::install::{not_installed, run};
-use super::packages::versions_in;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 use super::error::LabError;
 use super::home::Home;
+use super::install::{not_installed, run};
 use super::lock::Lock;
 use super::manifest::{Manifest, TargetSpec};
+use super::packages::versions_in;
 use super::uv;
 
 /// How the targets' packages come into an environment that pip has made.

@@ -1,11 +1,11 @@
 //! From a command line to a service that answers: ports, probes, and the wait in between.
 
-use super::listener::listens;
 use std::net::{Ipv4Addr, TcpListener};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::error::LabError;
+use super::listener::listens;
 use super::podman::Project;
 use super::postgres_client::Client;
 use super::service::{Service, ServiceSpec, ending};

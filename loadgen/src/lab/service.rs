@@ -1,9 +1,8 @@
 //! One program that the lab runs, under a guard, with its output in a log file.
 
-use super::logs::last_lines;
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::{self, Read as _};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -13,6 +12,7 @@ use tokio::process::{Child, ChildStdin, Command};
 
 use super::error::{LabError, ServiceFault};
 use super::guard::Orders;
+use super::logs::last_lines;
 use super::podman::Container;
 
 /// What a service may know of our environment. Anything else could change what is measured:

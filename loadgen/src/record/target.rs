@@ -1,10 +1,10 @@
 //! The results of one target.
 
-use super::bottleneck::Bottleneck;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::bottleneck::Bottleneck;
 use super::over_rounds::{LatencyOverRounds, OverRounds};
 use super::proof::ProofRecord;
 use super::round::{RoundRecord, WorkerRecord};

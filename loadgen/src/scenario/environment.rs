@@ -1,12 +1,12 @@
 //! Values from the environment: they are sent, and never shown.
 
-use super::secret::Secret;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use super::data::Data;
 use super::model::{Scenario, Step};
 use super::place::Place;
+use super::secret::Secret;
 use super::template::{Piece, Template};
 
 /// Reads a variable, where it is set.

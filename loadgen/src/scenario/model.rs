@@ -1,12 +1,12 @@
 //! The validated model: what a scenario means once every check has passed.
 
-use super::backend::Backend;
 use std::fmt;
 use std::ops::Range;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::backend::Backend;
 use super::http::Http;
 use super::load::Load;
 use super::proof::Proof;

@@ -1,11 +1,11 @@
 //! What the rounds of a search tell together.
 
-use crate::record::{Bound, Capacity, CapacityRound, CapacityTarget};
 use std::collections::BTreeMap;
 
 use crate::analysis::compare::compare;
 use crate::analysis::statistics::Sample;
 use crate::record::Comparison;
+use crate::record::{Bound, Capacity, CapacityRound, CapacityTarget};
 
 impl Capacity {
     /// What these rounds tell together. A round that did not come to its end tells nothing, if

@@ -2,7 +2,6 @@
 
 mod matrix;
 
-use crate::record::{Comparison, Lack, Pair, Placing, RankedBy, Test};
 use std::collections::BTreeMap;
 
 pub use matrix::Cell;
@@ -10,6 +9,7 @@ pub use matrix::Cell;
 use super::statistics::LEVEL;
 use crate::analysis::statistics::{Sample, holm, rounds_needed};
 use crate::record::FEWEST_ROUNDS;
+use crate::record::{Comparison, Lack, Pair, Placing, RankedBy, Test};
 
 /// A figure of each round, by the round's number.
 pub type ByRound = BTreeMap<u32, f64>;

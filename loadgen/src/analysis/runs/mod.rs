@@ -5,15 +5,15 @@ mod comparable;
 mod sent;
 mod unlike;
 
-use crate::record::{
-    Absent, COMPARE_SCHEMA, ComparedTarget, Regression, RunsRecord, SentUnlike, Unlike,
-};
 use std::collections::BTreeMap;
 
 pub use comparable::Comparable;
 use comparable::Measured;
 
 use super::compare::compare_by;
+use crate::record::{
+    Absent, COMPARE_SCHEMA, ComparedTarget, Regression, RunsRecord, SentUnlike, Unlike,
+};
 use crate::record::{Comparison, Lack, Pair, RankedBy, Test};
 
 /// Why runs can't be held against each other.

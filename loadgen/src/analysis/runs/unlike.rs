@@ -1,10 +1,11 @@
 //! What differs between runs besides what was measured.
 
-use crate::record::Unlike;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 use serde_json::Value;
+
+use crate::record::Unlike;
 
 impl Unlike {
     /// Between what these runs tell of themselves.

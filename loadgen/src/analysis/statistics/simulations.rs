@@ -1,12 +1,12 @@
 //! How often the method claims what is not so, and finds what is: simulated, as truth is known
 //! only there.
 
-use crate::record::FEWEST_ROUNDS;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::*;
+use crate::record::FEWEST_ROUNDS;
 
 /// The noise of a round's rate, as a share of it.
 ///

@@ -18,8 +18,10 @@ mod worker;
 
 use std::time::Duration;
 
+pub use manager::{Event, Events, ManagerBus};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+pub use worker::{Request, WorkerBus};
 use zenoh::qos::{CongestionControl, Priority};
 use zenoh::query::{ConsolidationMode, Query};
 use zenoh::sample::Sample;
@@ -30,9 +32,6 @@ use super::messages::Answer;
 use super::proof::Challenge;
 use super::settings::LARGEST;
 use crate::cluster::encoding::{decode, encode};
-
-pub use manager::{Event, Events, ManagerBus};
-pub use worker::{Request, WorkerBus};
 
 /// How long a session may take to close.
 const CLOSE_LIMIT: Duration = Duration::from_secs(1);

@@ -2,14 +2,13 @@
 
 mod outline;
 
-use super::encoding::decode;
 use std::time::Duration;
 
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::address::host_name;
 use super::blobs::{Assignment, Chunk, Digest};
+use super::encoding::decode;
 use crate::engine::{Change, Finished};
 use crate::measure::{Pulse, Snapshot};
 

@@ -17,6 +17,9 @@ mod tests;
 use std::sync::Arc;
 use std::time::Duration;
 
+pub use accept::accept;
+pub use connect::{Refusal, connect};
+pub use listener::listen;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, copy, split};
 use tokio_rustls::rustls::crypto::{CryptoProvider, ring};
 use tokio_rustls::rustls::pki_types::pem::PemObject;
@@ -27,10 +30,6 @@ use tokio_util::task::TaskTracker;
 
 use super::authority::Identity;
 use super::error::ClusterError;
-
-pub use accept::accept;
-pub use connect::{Refusal, connect};
-pub use listener::listen;
 
 /// Older versions are not spoken.
 const VERSIONS: &[&SupportedProtocolVersion] = &[&version::TLS13];

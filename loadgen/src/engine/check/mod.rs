@@ -4,13 +4,13 @@ mod capture;
 mod json;
 mod known;
 
-use super::looks::{checks_body, is_expected, reads_json};
 use memchr::memmem::Finder;
 use serde_json::Value;
 
 use self::capture::Captures;
 use self::json::Lookup;
 use self::known::Known;
+use super::looks::{checks_body, is_expected, reads_json};
 use super::transport::Answer;
 use crate::measure::ErrorKind;
 use crate::scenario::{Data, Step};

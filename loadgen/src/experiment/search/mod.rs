@@ -4,7 +4,6 @@ mod keeper;
 mod record;
 pub mod searched;
 
-use crate::experiment::search::searched::Searched;
 use std::time::Duration;
 
 use rand::{RngExt, SeedableRng};
@@ -16,12 +15,13 @@ use super::job::Job;
 use super::measured::{Loaded, Round, held};
 use super::observe::{Begun, Event, SoFar};
 use super::order::order;
-use super::record as of_run;
+use super::record::{Conditions, pool};
 use super::session::{Session, Stopped};
 use super::site::Site;
 use crate::analysis::verdicts::bottleneck;
 use crate::analysis::{Asked, Criteria, Judgement, Search, Tried, judge};
 use crate::engine::Plan;
+use crate::experiment::search::searched::Searched;
 use crate::failure::{Exit, Failure};
 use crate::lab::Target;
 use crate::measure::Latencies;
@@ -228,10 +228,10 @@ impl Rounds<'_, '_> {
         held(&round.results.series).iter().for_each(|step| answered.merge(&step.answered));
         let job = &self.quest.job;
         let environment = self.site.environment(self.session.lab(), &self.searched.backends);
-        let of = [round];
-        let rounds = of_run::Rounds::of(job, &of, environment, self.session.calibration());
+        let conditions = Conditions::of(job, environment, self.session.calibration());
         let contender = &job.contenders[round.contender];
-        let (target, thresholds) = rounds.pool(job, contender, ServerRecord::default());
+        let server = ServerRecord::default();
+        let (target, thresholds) = pool(job, contender, &[round], server, &conditions);
         let held_s = round.held.as_secs_f64();
         let asked = Asked::constant(rate_per_s, held_s, job.warmup.as_secs_f64());
         let limit = bottleneck(&target, environment).map(|verdict| verdict.kind);

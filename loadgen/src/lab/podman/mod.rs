@@ -21,6 +21,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+pub use cgroup::{Cgroup, Usage};
+use compose::Compose;
+pub use container::Container;
+use container::Packages;
+pub use images::Images;
+use info::Info;
 use rand::TryRng as _;
 use rand::rngs::SysRng;
 
@@ -30,12 +36,6 @@ use super::home::Home;
 use super::service::{Service, ServiceSpec};
 use crate::lab::install::run;
 use crate::scenario::{Backend, Limits};
-pub use cgroup::{Cgroup, Usage};
-use compose::Compose;
-pub use container::Container;
-use container::Packages;
-pub use images::Images;
-use info::Info;
 
 /// How long a container may take to end when it is asked to, in seconds.
 const STOP_S: &str = "2";

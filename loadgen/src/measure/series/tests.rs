@@ -1,10 +1,12 @@
 //! What series keep, whatever the order in which it comes.
 
+use std::time::Duration;
+
+use proptest::prelude::*;
+
 use super::*;
 use crate::measure::outcome::ErrorKind;
 use crate::measure::seconds::SecondRecord;
-use proptest::prelude::*;
-use std::time::Duration;
 
 const PHASES: [Phase; 5] = [Phase::Warmup, Phase::RampUp, Phase::Hold, Phase::Tail, Phase::Stop];
 

@@ -20,16 +20,15 @@ mod thresholds;
 
 use std::path::Path;
 
+pub(super) use reader::thousands;
+use reader::{Faults, Table, Value};
+pub(super) use schema::schema;
 use toml::de::{DeTable, DeValue};
 
 use super::environment::Environment;
 use super::error::Fault;
 use super::model::{OnError, Scenario, Step};
 use crate::scenario::backend::Backend;
-use reader::{Faults, Table, Value};
-
-pub(super) use reader::thousands;
-pub(super) use schema::schema;
 
 /// Reads a scenario, or gives every fault of the file in the order of its lines. Files that it names
 /// are looked for from `folder` on; variables are read where there is an environment.

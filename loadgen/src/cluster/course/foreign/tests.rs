@@ -1,15 +1,16 @@
 //! Reports that decode, with the most absurd that can stand in them.
 
-use crate::engine::Results;
 use std::collections::BTreeMap;
 use std::path::Path;
+
+use proptest::prelude::*;
 
 use super::*;
 use crate::cluster::encoding::encode;
 use crate::cluster::messages::News;
 use crate::engine::Finished;
+use crate::engine::Results;
 use crate::measure::{BodySizes, Counts, ErrorKind, Interval, Latencies, Pulse, Snapshot};
-use proptest::prelude::*;
 
 /// Any number, and more often than not one at an end.
 fn number() -> impl Strategy<Value = u64> {

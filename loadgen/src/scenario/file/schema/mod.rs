@@ -16,13 +16,13 @@ mod step;
 mod tests;
 mod thresholds;
 
-use serde_json::{Value, json};
-
-use super::{BACKENDS, ON_ERROR, http, proof, rows};
 use kinds::{
     Schema, array, boolean, choice, each_required, integer, matching, name, named, partly, says,
     table, text,
 };
+use serde_json::{Value, json};
+
+use super::{BACKENDS, ON_ERROR, http, proof, rows};
 
 /// The schema of a whole file.
 pub(in crate::scenario) fn schema() -> Value {

@@ -1,7 +1,7 @@
 //! What targets are compared by.
 
-use super::job::{Job, Subject};
 use crate::analysis::{Cell, compare, rates, requests_per_cpu_s, speeds};
+use crate::experiment::job::{Job, Subject};
 use crate::record::{Bottleneck, Comparison, LoadRecord, RoundRecord, TargetRecord};
 use crate::scenario::Model;
 

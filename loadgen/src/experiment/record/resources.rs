@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::measured::Round;
+use crate::experiment::measured::Round;
 use crate::measure::{ContainerRecord, ResourceRecord};
 use crate::record::{Environment, OverRounds, RoundRecord};
 

@@ -1,0 +1,39 @@
+//! The load, as the record tells it.
+
+use crate::experiment::job::Job;
+use crate::record::{LoadRecord, StageRecord};
+use crate::scenario::{Model, Until};
+
+/// The load of a job that so many workers shared; 0 where there were none.
+pub fn load(job: &Job, workers: u32) -> LoadRecord {
+    let load = &job.scenario.load;
+    let (iterations, stages) = match &load.until {
+        Until::Duration(_) => (None, Vec::new()),
+        Until::Iterations(n) => (Some(*n), Vec::new()),
+        Until::IterationsPerUser(n) => (Some(n.saturating_mul(load.users.into())), Vec::new()),
+        Until::Stages(stages) => (None, stages.clone()),
+    };
+    let open = match load.model {
+        Model::Closed => None,
+        Model::Open(open) => Some(open),
+    };
+    LoadRecord {
+        model: if open.is_some() { "open" } else { "closed" }.to_owned(),
+        users: load.users,
+        rate_per_s: open.map(|open| open.rate),
+        arrivals: open.map(|open| open.arrivals.to_string()),
+        stages: stages
+            .iter()
+            .map(|s| StageRecord { to: s.to, over_s: s.over.as_secs_f64() })
+            .collect(),
+        ramp_up_s: load.ramp_up.as_secs_f64(),
+        think_time: load.think_time.map(|time| time.to_string()),
+        duration_s: load.held().map(|held| held.as_secs_f64()),
+        iterations,
+        drain_s: load.drain.as_secs_f64(),
+        warmup_s: job.warmup.as_secs_f64(),
+        targets: job.names(),
+        rounds: job.rounds,
+        workers,
+    }
+}

@@ -1,0 +1,118 @@
+//! From measured rounds to the run record.
+
+mod comparison;
+mod load;
+mod phases;
+mod pooled;
+mod resources;
+mod round;
+mod worker;
+
+use std::time::SystemTime;
+
+use self::load::load;
+pub use self::pooled::pool;
+pub use self::round::{Conditions, changed};
+use super::job::Job;
+use super::losses;
+use super::measured::{Measured, Round};
+use super::sent::sent;
+use super::site::Site;
+use crate::analysis::verdicts;
+use crate::lab::Lab;
+use crate::record::{Environment, NoiseFloor, RunRecord, SCHEMA, ServerRecord};
+
+/// What the record tells besides what was measured.
+pub struct Context<'a> {
+    /// Where it ran.
+    pub environment: Environment,
+    /// What launched the targets, if a lab did.
+    pub lab: Option<&'a Lab>,
+    /// When it began.
+    pub started: SystemTime,
+    /// Whether it was interrupted.
+    pub interrupted: bool,
+    /// What an earlier run found of the noise here.
+    pub noise_floor: Option<NoiseFloor>,
+}
+
+impl<'a> Context<'a> {
+    /// Of a run on this site.
+    pub fn of(
+        site: &Site<'_>,
+        measured: &Measured,
+        lab: Option<&'a Lab>,
+        interrupted: bool,
+    ) -> Self {
+        Self {
+            environment: site.environment(lab, &measured.backends).clone(),
+            lab,
+            started: site.started,
+            interrupted,
+            noise_floor: None,
+        }
+    }
+}
+
+/// Sums up a run, with what there is of the round that is under way.
+pub fn build(
+    job: &Job,
+    measured: &Measured,
+    under_way: Option<&Round>,
+    context: Context<'_>,
+) -> RunRecord {
+    let conditions = Conditions::of(job, &context.environment, measured.calibration);
+    let (mut targets, mut thresholds) = (Vec::new(), Vec::new());
+    for (index, contender) in job.contenders.iter().enumerate() {
+        let rounds = measured.rounds.iter().chain(under_way);
+        let rounds: Vec<&Round> = rounds.filter(|round| round.contender == index).collect();
+        if !rounds.is_empty() {
+            let server = server(job, index, context.lab);
+            let (target, judged) = pool(job, contender, &rounds, server, &conditions);
+            targets.push(target);
+            thresholds.extend(judged);
+        }
+    }
+    let load = load(job, measured.workers);
+    let mut record = RunRecord {
+        schema: SCHEMA.to_owned(),
+        scenario: job.scenario.name.clone(),
+        started: humantime::format_rfc3339_seconds(context.started).to_string(),
+        seed: job.seed,
+        command: command_line(),
+        environment: context.environment,
+        sent: Some(sent(&job.scenario)),
+        comparison: comparison::of(job, &load, &targets),
+        load,
+        thresholds,
+        targets,
+        calibration: measured.calibration,
+        noise_floor: context.noise_floor,
+        verdicts: Vec::new(),
+        degraded: losses::degraded(job, measured),
+        stopped_early: measured.stopped_early.clone(),
+        interrupted: context.interrupted,
+    };
+    record.verdicts = verdicts::judge(&record, &job.scenario);
+    record
+}
+
+/// What this process was called with.
+pub fn command_line() -> Vec<String> {
+    std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect()
+}
+
+/// What the lab knows of a target; nothing where there is no lab.
+pub fn server(job: &Job, index: usize, lab: Option<&Lab>) -> ServerRecord {
+    let (Some(target), Some(lab)) = (job.target(index), lab) else {
+        return ServerRecord::default();
+    };
+    let entry = &target.entry;
+    ServerRecord {
+        framework: entry.framework.clone(),
+        server: entry.server.clone(),
+        workers: job.contenders[index].server_workers,
+        packages: lab.versions(&entry.packages),
+        differs: entry.differs.clone(),
+    }
+}

@@ -1,0 +1,93 @@
+//! The record of one contender: its rounds, pooled.
+
+use std::time::Duration;
+
+use super::phases::{answered, at_stop, by_name, of_phase, summarize};
+use super::resources::{cpu_over_rounds, resources};
+use super::round::{Conditions, round_record};
+use super::worker::workers;
+use crate::analysis::steps::{counters, together, with_cut};
+use crate::analysis::thresholds;
+use crate::experiment::contender::Contender;
+use crate::experiment::job::Job;
+use crate::experiment::measured::Round;
+use crate::experiment::proof::proofs;
+use crate::experiment::sent::transport;
+use crate::measure::{Counts, LatencySummary, Phase, Series};
+use crate::record::{
+    Bottleneck, LatencyOverRounds, RoundRecord, ServerRecord, TargetRecord, ThresholdRecord,
+};
+use crate::scenario::{Model, Until};
+
+/// Pools the rounds over one contender, and holds them against the thresholds.
+pub fn pool(
+    job: &Job,
+    contender: &Contender,
+    rounds: &[&Round],
+    server: ServerRecord,
+    conditions: &Conditions<'_>,
+) -> (TargetRecord, Vec<ThresholdRecord>) {
+    let steps = &job.scenario.steps;
+    let series: Vec<&Series> = rounds.iter().map(|round| &round.results.series).collect();
+    let window = rounds.iter().map(|round| round.held).sum();
+    let (summaries, total) = summarize(steps, &series, Phase::Hold, window);
+    let counts = of_phase(steps, &series, Phase::Hold);
+    let mut by_row = counts.clone();
+    at_stop(steps, &series).for_each(|(index, counts)| by_row[index] = counts);
+    let cut = of_phase(steps, &series, Phase::Tail);
+    let (all, rows) = (with_cut(counts.clone(), &cut), with_cut(by_row.clone(), &cut));
+    let scored = thresholds::Scored { all: &all, by_row: &rows, held: window };
+    let thresholds = thresholds::judge(&contender.name, &job.scenario.thresholds, steps, &scored);
+    let rounds_recorded: Vec<RoundRecord> =
+        rounds.iter().map(|round| round_record(steps, round, conditions)).collect();
+    let url = rounds.last().map(|round| &round.url);
+    let changed = rounds.iter().any(|round| !round.results.changes.is_empty());
+    let record = TargetRecord {
+        latency_over_rounds_us: over_rounds(&rounds_recorded),
+        transport: url.map(|url| transport(&job.scenario, url)),
+        url: url.cloned().unwrap_or_default(),
+        server,
+        steps: summaries,
+        latency_histograms: by_name(steps, by_row.into_iter().map(|c| c.answered.into())),
+        uncoordinated_us: uncoordinated(job, contender.users, changed, &together(&counts), window),
+        total,
+        counters: counters(steps, &counts),
+        proofs: rounds.iter().flat_map(|round| proofs(&job.scenario, round)).collect(),
+        resources: resources(
+            rounds.iter().map(|round| &round.observed.services),
+            answered(&counts),
+        ),
+        bottleneck: Bottleneck::of_most(&rounds_recorded),
+        cpu_us_per_request_over_rounds: cpu_over_rounds(&rounds_recorded),
+        rounds: rounds_recorded,
+        workers: workers(rounds),
+        name: contender.name.clone(),
+        target: contender.target.clone(),
+        users: contender.users,
+    };
+    (record, thresholds)
+}
+
+/// What requests would have seen that came as often as those of the closed model, and waited for
+/// nobody. A user sends as often as its share of all answers.
+fn uncoordinated(
+    job: &Job,
+    users: u32,
+    changed: bool,
+    all: &Counts,
+    window: Duration,
+) -> Option<LatencySummary> {
+    let load = &job.scenario.load;
+    let changes = changed || matches!(load.until, Until::Stages(_));
+    if load.model != Model::Closed || changes || all.answered.is_empty() {
+        return None;
+    }
+    let interval = window.mul_f64(f64::from(users) / all.answered.len() as f64);
+    Some(LatencySummary::from(&all.answered.without_coordination(interval)))
+}
+
+/// Only whole rounds tell how much they differ.
+fn over_rounds(rounds: &[RoundRecord]) -> LatencyOverRounds {
+    let whole = rounds.iter().filter(|round| round.whole);
+    LatencyOverRounds::of(&whole.map(|round| &round.total.latency_us).collect::<Vec<_>>())
+}

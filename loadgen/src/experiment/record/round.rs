@@ -1,0 +1,129 @@
+//! The record of one round.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::phases::{answered, by_name, summarize};
+use super::resources::{others, resources};
+use crate::engine::Change;
+use crate::experiment::job::Job;
+use crate::experiment::measured::{Round, held};
+use crate::measure::{Phase, SecondRecord, Series, StepSeconds, Told};
+use crate::record::{Bottleneck, Calibration, ChangeRecord, Environment, RoundRecord, RowsRecord};
+use crate::scenario::{Amount, Rows, Step};
+
+/// What the rounds of a job have in common.
+pub struct Conditions<'a> {
+    /// Where they run.
+    environment: &'a Environment,
+    /// The most that the generator was found able to send, in requests/s.
+    can_send: Option<f64>,
+    /// Before all that is measured.
+    warmup: Duration,
+    /// Before the hold, and measured.
+    ramp_up: Duration,
+    /// The scenario's files of rows.
+    rows: &'a [Rows],
+}
+
+impl<'a> Conditions<'a> {
+    /// Those of a job in this environment.
+    pub fn of(
+        job: &'a Job,
+        environment: &'a Environment,
+        calibration: Option<Calibration>,
+    ) -> Self {
+        Self {
+            environment,
+            can_send: calibration.map(|calibration| calibration.rate_per_s),
+            warmup: job.warmup,
+            ramp_up: job.scenario.load.before_hold(),
+            rows: &job.scenario.rows,
+        }
+    }
+}
+
+/// Sums up one round.
+pub fn round_record(steps: &[Step], round: &Round, conditions: &Conditions<'_>) -> RoundRecord {
+    let results = &round.results;
+    let series = &results.series;
+    let (summaries, total) = summarize(steps, &[series], Phase::Hold, round.held);
+    let ramp = series.phase(Phase::RampUp);
+    let ramp_up = match ramp.is_empty() {
+        true => Vec::new(),
+        false => summarize(steps, &[series], Phase::RampUp, Duration::ZERO).0,
+    };
+    // What cut a round off may have done so in the ramp-up.
+    let length = round.whole.then(|| conditions.ramp_up + round.held);
+    let (seconds, steps_seconds) = seconds(steps, series, length.unwrap_or_default());
+    let record = RoundRecord {
+        round: round.number,
+        held_s: round.held.as_secs_f64(),
+        steps: summaries,
+        total,
+        ramp_up,
+        whole: round.whole,
+        users_planned: round.users,
+        users_achieved: round.users_achieved(),
+        start_skew_ms: results.start_skew.map(|skew| skew.any_path.as_secs_f64() * 1e3),
+        start_skew_symmetric_ms: results.start_skew.map(|skew| skew.symmetric.as_secs_f64() * 1e3),
+        connections: Some(results.connections()),
+        changes: results.changes.iter().map(|change| changed(change, conditions.warmup)).collect(),
+        target_ended: round.ended.clone(),
+        rows_ran_out: results.ran_out().into_iter().map(str::to_owned).collect(),
+        rows_used: rows_used(round, conditions.rows),
+        seconds,
+        steps_seconds,
+        resources: resources(std::iter::once(&round.observed.services), answered(&held(series))),
+        cpus_busy_percent: round.observed.machine.busy_percent.clone(),
+        machine: round.observed.machine.taken.clone(),
+        others_percent: others(round, conditions.environment),
+        bottleneck: None,
+    };
+    let bottleneck = Bottleneck::of(&record, conditions.environment, conditions.can_send);
+    RoundRecord { bottleneck, ..record }
+}
+
+/// How much of each file was used, as far as the processes told.
+fn rows_used(round: &Round, files: &[Rows]) -> BTreeMap<String, RowsRecord> {
+    let rows = round.results.rows();
+    let told = files.iter().filter_map(|file| {
+        let of = file.len() as u64;
+        let used = rows.get(&file.name)?.count(of);
+        Some((file.name.clone(), RowsRecord { used, of }))
+    });
+    told.collect()
+}
+
+/// What counted, second by second: the ramp-up and the hold, which lasted at least so long together. Of all
+/// steps together, and of each where there are several. A whole second without anything is one, too.
+fn seconds(
+    steps: &[Step],
+    series: &Series,
+    length: Duration,
+) -> (Vec<SecondRecord>, BTreeMap<String, StepSeconds>) {
+    let mut told: BTreeMap<u32, Told> =
+        series.seconds().map(|second| (second.all.second, second)).collect();
+    let measured = told.keys().next_back().copied().unwrap_or(0);
+    for number in 0..u32::try_from(length.as_secs()).unwrap_or(u32::MAX).max(measured) {
+        told.entry(number).or_insert_with(|| Told::of(number, &[]));
+    }
+    let (mut all, mut each) = (Vec::new(), vec![StepSeconds::default(); steps.len()]);
+    for second in told.into_values() {
+        for (index, step) in each.iter_mut().enumerate() {
+            step.push(second.steps.get(index));
+        }
+        all.push(second.all);
+    }
+    let each = if steps.len() > 1 { by_name(steps, each.into_iter()) } else { BTreeMap::new() };
+    (all, each)
+}
+
+/// A change of the load, counted from the end of the warm-up.
+pub fn changed(change: &Change, warmup: Duration) -> ChangeRecord {
+    let (users, rate_per_s) = match change.to {
+        Amount::Users(users) => (Some(users), None),
+        Amount::Rate(rate) => (None, Some(rate)),
+    };
+    ChangeRecord { second: change.second(warmup), users, rate_per_s }
+}

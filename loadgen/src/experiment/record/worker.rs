@@ -1,0 +1,41 @@
+//! The record of each worker.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::time::Duration;
+
+use crate::engine::WorkerResults;
+use crate::experiment::measured::Round;
+use crate::record::WorkerRecord;
+
+/// What each worker did, over all rounds; nothing for load from one process.
+pub fn workers(rounds: &[&Round]) -> Vec<WorkerRecord> {
+    let mut all: BTreeMap<u32, WorkerResults> = BTreeMap::new();
+    let by_workers = rounds.iter().filter(|round| round.results.start_skew.is_some());
+    for worker in by_workers.flat_map(|round| &round.results.workers) {
+        match all.entry(worker.worker) {
+            Entry::Vacant(free) => drop(free.insert(worker.clone())),
+            Entry::Occupied(mut before) => before.get_mut().add(worker),
+        }
+    }
+    all.into_values().map(worker_record).collect()
+}
+
+fn worker_record(of: WorkerResults) -> WorkerRecord {
+    let (host, cpus) = of.host.map(|host| (host.name, host.cpus)).unzip();
+    let strain = &of.strain;
+    WorkerRecord {
+        worker: of.worker,
+        host,
+        cpus,
+        users: of.users,
+        rtt_ms: of.round_trip.map(|time: Duration| time.as_secs_f64() * 1e3),
+        requests: of.requests,
+        snapshots: of.snapshots,
+        cpu_percent: strain.cpu_percent(),
+        lag_mean_ms: strain.lag_mean_ms(),
+        lag_max_ms: strain.lag_max_ms(),
+        seconds: strain.seconds(),
+        late_seconds: strain.late_seconds(),
+    }
+}
