@@ -22,6 +22,7 @@
 //! - [`experiment`]: what is measured, in which order, and what is recorded of it.
 //! - [`report`]: what a person or a program reads of a record.
 //! - [`commands`]: one file for each subcommand. [`cli`]: their arguments. [`failure`]: how they end.
+//! - [`process`]: this process: memory, threads, signals, standard streams.
 //! - [`text`]: numbers, lines and errors as people read them.
 //!
 //! # The life of a request
@@ -43,6 +44,7 @@ pub mod experiment;
 pub mod failure;
 pub mod lab;
 pub mod measure;
+pub mod process;
 pub mod record;
 pub mod report;
 pub mod scenario;

@@ -149,9 +149,6 @@ pub enum ClusterError {
     /// This worker was asked to leave by a signal.
     #[error("left on a signal; the load was stopped")]
     Signalled,
-    /// Signals can't be handled.
-    #[error("cannot handle signals: {0}")]
-    Signals(String),
 }
 
 impl ClusterError {

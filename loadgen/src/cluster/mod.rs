@@ -22,7 +22,8 @@
 //!   through. `tunnel`: TLS around it. `join`, `authority`, `proof`: who is who; `address`: where.
 //! - `collector`: pure; puts reports together, whatever order they come in.
 //! - `course`: pure; who is waited for, who is lost, and what is to be done about it.
-//! - `blobs`: the bulk of it, by digest. `gather`, `manager`, `dispatch`, `start`, `round`, `process`: the manager's side. `worker`, `pulse`: the other one.
+//! - `blobs`: the bulk of it, by digest. `gather`, `manager`, `dispatch`, `start`, `round`, `process`: the manager's side. `worker`, `waiting`, `pulse`: the
+//!   other one.
 
 mod address;
 mod allowed;
@@ -50,6 +51,7 @@ mod testing;
 #[cfg(test)]
 mod tests;
 mod tunnel;
+mod waiting;
 mod worker;
 
 pub use address::{advertised, only_here};
@@ -62,6 +64,7 @@ pub use gather::{Gathering, LocalWorkers, RemoteWorkers};
 pub use join::Join;
 pub use manager::Cluster;
 pub use messages::Hello;
+pub use waiting::{PAUSE, serve_next};
 pub use worker::{Joined, Terms, join};
 
 /// What a worker says and hears, for the bench that plays many of them. No interface of the crate's: it

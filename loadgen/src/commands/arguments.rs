@@ -2,17 +2,14 @@
 
 use std::path::PathBuf;
 
-use rand::TryRng;
-use rand::rngs::SysRng;
-
 use super::{runtime, unused};
 use crate::cli::CommonArgs;
 use crate::cluster::{OnLoss, RemoteWorkers};
 use crate::experiment::contender::product;
-use crate::experiment::job::{Job, Subject};
+use crate::experiment::job::{Job, random_seed};
 use crate::experiment::servers::servers;
+use crate::experiment::subject::Subject;
 use crate::failure::{Exit, Failure};
-use crate::lab::{Home, Manifest, TargetSpec};
 use crate::report::Format;
 use crate::scenario::{Model, Scenario};
 
@@ -60,7 +57,7 @@ pub fn job(
     unused::refuse(common, !server_workers.is_empty(), &scenario)?;
     let runtime = runtime::runtime(common.runtime)?;
     let subject = match common.url.as_slice() {
-        [] => lab_subject(&common.target, &scenario)?,
+        [] => Subject::of_lab(&common.target, &scenario)?,
         words => Subject::Running(servers("--url", words)?),
     };
     subject.check_equals(aa)?;
@@ -113,33 +110,4 @@ fn check_numbers(
         return wrong(message, "choose one of them");
     }
     Ok(())
-}
-
-/// A seed of 53 bits, which every JSON reader keeps.
-pub fn random_seed() -> Result<u64, Failure> {
-    let random = SysRng.try_next_u64().map_err(|e| {
-        let message = format!("the system gives no random numbers: {e}");
-        Failure::message(Exit::Failed, message, "choose a number yourself: --seed N")
-    })?;
-    Ok(random >> 11)
-}
-
-fn lab_subject(named: &[String], scenario: &Scenario) -> Result<Subject, Failure> {
-    let home = Home::find()?;
-    let manifest = Manifest::load(&home.manifest())?;
-    let names = match (named, scenario.targets.as_slice()) {
-        ([], []) => manifest.default_targets(),
-        ([], own) => own.to_vec(),
-        (named, _) => named.to_vec(),
-    };
-    let mut targets: Vec<TargetSpec> = Vec::new();
-    for name in &names {
-        let target = manifest.target(name.trim())?;
-        if targets.iter().any(|t| t.name == target.name) {
-            let message = format!("target \"{name}\" is named twice");
-            return Err(Failure::message(Exit::Usage, message, "name each target once"));
-        }
-        targets.push(target.clone());
-    }
-    Ok(Subject::Lab { home, targets })
 }

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use super::output::print;
 use crate::analysis::Comparable;
 use crate::cli::CompareArgs;
 use crate::experiment::saved::{Record, Saved};
 use crate::failure::{Exit, Failure};
+use crate::process::print;
 use crate::record::RunsRecord;
 use crate::report::Document;
 

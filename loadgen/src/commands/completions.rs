@@ -3,9 +3,9 @@
 use clap::{Command, CommandFactory};
 use clap_complete::{Shell, generate};
 
-use super::output::print;
 use crate::cli::{Cli, CompletionsArgs, ShellName};
 use crate::failure::{Exit, Failure};
+use crate::process::print;
 
 /// Prints the script for a shell.
 pub fn run(args: &CompletionsArgs) -> Result<Exit, Failure> {

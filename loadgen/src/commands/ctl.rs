@@ -1,9 +1,9 @@
 //! `loadgen ctl`: has a run that goes on do something.
 
-use super::output;
 use crate::cli::{CtlArgs, CtlCommand};
 use crate::experiment::control::{Wish, ask};
 use crate::failure::{Exit, Failure};
+use crate::process::{on_all_cpus, print};
 use crate::scenario::Amount;
 
 /// Asks the run for it, and prints what it did.
@@ -17,7 +17,7 @@ pub fn run(args: &CtlArgs) -> Result<Exit, Failure> {
     if let Wish::Rate(rate) = wish {
         Amount::Rate(rate).check().map_err(Failure::with(Exit::Usage))?;
     }
-    let done = super::threads::on_all_cpus()?.block_on(ask(&args.run, wish))?;
-    output::print(&format!("{done}\n"))?;
+    let done = on_all_cpus()?.block_on(ask(&args.run, wish))?;
+    print(&format!("{done}\n"))?;
     Ok(Exit::Done)
 }

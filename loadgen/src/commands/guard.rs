@@ -8,7 +8,7 @@ use crate::lab::guard::{self, Orders};
 
 /// Guards until the service has ended. Needs no runtime, and makes no thread pool.
 pub fn run(args: GuardArgs) -> ExitCode {
-    super::process::call_process(c"loadgen guard");
+    crate::process::call_process(c"loadgen guard");
     let orders = Orders {
         argv: args.command,
         cpus: args.cpus,
@@ -22,7 +22,7 @@ pub fn run(args: GuardArgs) -> ExitCode {
     match guard::run(&orders) {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
-            super::output::say(format_args!("loadgen guard: {error}"));
+            crate::text::say(format_args!("loadgen guard: {error}"));
             ExitCode::from(127)
         }
     }

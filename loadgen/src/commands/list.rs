@@ -2,10 +2,10 @@
 
 use std::fmt::Write;
 
-use super::output::print;
 use crate::experiment::scenarios;
 use crate::failure::{Exit, Failure};
 use crate::lab::{Home, Manifest};
+use crate::process::print;
 use crate::scenario;
 
 /// Prints both lists.

@@ -1,90 +1,44 @@
-//! What `run`, `manager` and `capacity` have in common: all that surrounds an experiment.
+//! Carries out an experiment for `run`, `manager` and `capacity`.
 
 use std::path::Path;
-use std::time::Duration;
 
 use super::arguments::Output;
-use super::interrupt;
-use super::output::{say, say_failure, unprinted};
-use super::process::use_huge_pages;
-use super::progress::Shown;
-use super::stdout::Stdout;
-use super::threads::for_load;
+use super::shown::Shown;
 use crate::experiment::control::terminal::{self, Screen};
 use crate::experiment::control::{Control, Door};
 use crate::experiment::folder::RunFolder;
-use crate::experiment::job::{Job, Subject};
+use crate::experiment::job::Job;
+use crate::experiment::kind::Experiment;
 use crate::experiment::limits::Processes;
-use crate::experiment::observe::{Observe, Observers};
+use crate::experiment::observe::Observers;
 use crate::experiment::session::Session;
 use crate::experiment::site::Site;
+use crate::experiment::subject::Subject;
 use crate::failure::{Exit, Failure};
 use crate::lab::cpus::pin_self;
 use crate::lab::service::dropped_have_ended;
 use crate::lab::{Lab, Layout, Options};
-use crate::report::{Document, Progress, is_in_front, is_live};
+use crate::process::{Stdout, for_load, on_signal, say_failure, unprinted, use_huge_pages};
+use crate::report::{Document, Progress, is_in_front, is_live, leave_terminal};
+use crate::text::say;
 
 /// From this many users in one process on, huge pages pay: less than 1 % of CPU at 1,000, 6 % and
 /// more at 5,000.
 const MANY_USERS: u32 = 1_000;
 
-/// An experiment, as a command carries it out.
-pub trait Experiment {
-    /// What is measured.
-    type Measured;
-    /// What is saved of it.
-    type Record;
-
-    /// Whether those who watch it may change its load.
-    const CAN_CHANGE: bool;
-
-    /// What is to be done.
-    fn job(&self) -> &Job;
-
-    /// How many rounds there are, and how long one takes, if that is known.
-    fn forecast(&self) -> (u32, Option<Duration>);
-
-    /// Who else than the terminal is told what happens.
-    fn observers<'a>(
-        &'a self,
-        site: &'a Site<'a>,
-        folder: &'a RunFolder,
-    ) -> Vec<Box<dyn Observe + 'a>>;
-
-    /// Measures all of it, or as much as an interrupt or an error allow.
-    async fn measure(&self, session: &mut Session<'_>, site: &Site<'_>) -> Self::Measured;
-
-    /// Whether nothing was measured.
-    fn is_empty(measured: &Self::Measured) -> bool;
-
-    /// What ended it early, if it was an error.
-    fn failure(measured: Self::Measured) -> Option<Failure>;
-
-    /// What is saved of it.
-    fn record(
-        &self,
-        measured: &Self::Measured,
-        site: &Site<'_>,
-        lab: Option<&Lab>,
-        interrupted: bool,
-    ) -> Self::Record;
-
-    /// Saves all that is kept of it.
-    fn save(&self, record: &Self::Record, folder: &RunFolder) -> Result<(), Failure>;
-
-    /// What is printed of it.
-    fn document(record: &Self::Record) -> Document<'_>;
-
-    /// The exit code, the most urgent reason first; `failed` is that of the error that ended it.
-    fn exit(record: &Self::Record, failed: Option<Exit>) -> Exit;
-}
-
-/// Measures, saves what came of it, and prints it.
-pub fn carry_out(experiment: &impl Experiment, output: &Output) -> Result<Exit, Failure> {
+/// Measures, saves what came of it by `save`, and prints it.
+pub fn carry_out<E: Experiment>(
+    experiment: &E,
+    output: &Output,
+    save: impl Fn(&E::Record, &RunFolder) -> Result<(), Failure>,
+) -> Result<Exit, Failure>
+where
+    for<'r> Document<'r>: From<&'r E::Record>,
+{
     let job = experiment.job();
     let (folder, layout, stdout) = prepare(job, output)?;
     for_load(job.workers.is_some())?.block_on(async {
-        let done = execute(experiment, output, &folder, &layout, stdout).await;
+        let done = execute(experiment, output, &folder, &layout, stdout, save).await;
         dropped_have_ended().await;
         done
     })
@@ -121,9 +75,13 @@ async fn execute<E: Experiment>(
     folder: &RunFolder,
     layout: &Layout,
     mut stdout: Stdout,
-) -> Result<Exit, Failure> {
+    save: impl Fn(&E::Record, &RunFolder) -> Result<(), Failure>,
+) -> Result<Exit, Failure>
+where
+    for<'r> Document<'r>: From<&'r E::Record>,
+{
     let job = experiment.job();
-    let interrupt = interrupt::on_signal()?;
+    let interrupt = on_signal(leave_terminal)?;
     let (rounds, length) = experiment.forecast();
     let mut progress = Progress::new(&job.scenario.name, rounds, length);
     let control = Control::new(interrupt.clone(), Processes::of(job), progress.noter());
@@ -155,12 +113,12 @@ async fn execute<E: Experiment>(
     }
     let interrupted = interrupt.is_cancelled();
     let record = experiment.record(&measured, &site, session.lab(), interrupted);
-    let saved = experiment.save(&record, folder);
+    let saved = save(&record, folder);
     session.close().await;
     progress.finish();
     // Not being able to save is no reason not to show.
     let saved_in = saved.is_ok().then(|| folder.path());
-    let text = E::document(&record).render(output.format, saved_in);
+    let text = Document::from(&record).render(output.format, saved_in);
     let shown = stdout.print(&text).map_err(unprinted);
     let failed = E::failure(measured).map(|failure| say_failure(&failure));
     let exit = E::exit(&record, failed);

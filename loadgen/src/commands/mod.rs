@@ -8,27 +8,23 @@ mod completions;
 mod ctl;
 mod guard;
 mod init;
-mod interrupt;
 mod junit;
 mod lab;
 mod list;
 mod manager;
 mod measure;
-mod output;
-mod process;
-mod progress;
 mod report;
 mod run;
 mod runtime;
 mod schema;
-mod stdout;
-mod threads;
+mod shown;
 mod unused;
 mod worker;
 
 use std::process::ExitCode;
 
 use crate::cli::{Cli, Command};
+use crate::process::say_failure;
 
 /// Runs the command that the command line names and tells how it went.
 #[must_use]
@@ -50,5 +46,5 @@ pub fn run(cli: Cli) -> ExitCode {
         Some(Command::Worker(args)) => worker::run(&args),
         Some(Command::Guard(args)) => return guard::run(args),
     };
-    result.unwrap_or_else(|failure| output::say_failure(&failure)).into()
+    result.unwrap_or_else(|failure| say_failure(&failure)).into()
 }

@@ -1,10 +1,10 @@
 //! `loadgen report`: a saved run, shown again.
 
-use super::output::print;
 use crate::cli::ReportArgs;
 use crate::experiment::folder::RunFolder;
 use crate::experiment::saved::{Record, Saved};
 use crate::failure::{Exit, Failure};
+use crate::process::print;
 use crate::report::{Document, html};
 
 /// Prints each run, and writes its page anew. All are read before anything is written.

@@ -1,37 +1,17 @@
 //! `loadgen run`, the main job: rounds over contenders, and the comparison.
 
-use std::path::PathBuf;
-use std::time::Duration;
-
 use super::arguments::{Contest, Output, job};
-use super::measure::{Experiment, carry_out};
+use super::measure::carry_out;
 use super::{junit, unused};
 use crate::cli::{OnWorkerLoss, RunArgs};
 use crate::cluster::{OnLoss, RemoteWorkers};
-use crate::experiment::fail_fast::FailFast;
 use crate::experiment::folder::RunFolder;
-use crate::experiment::job::Job;
-use crate::experiment::keeper::Keeper;
-use crate::experiment::measured::Measured;
-use crate::experiment::observe::Observe;
-use crate::experiment::record::{self, Context};
-use crate::experiment::session::{OVERHEAD, Session};
-use crate::experiment::site::Site;
+use crate::experiment::run::Run;
 use crate::experiment::{noise, scenarios};
 use crate::failure::{Exit, Failure};
-use crate::lab::Lab;
-use crate::record::{RunRecord, VerdictKind};
-use crate::report::{Document, hlog, html};
+use crate::record::RunRecord;
+use crate::report::{hlog, html};
 use crate::scenario::{OverrideError, Overrides, Scenario};
-
-/// A run as the command line asks for it.
-struct Run {
-    job: Job,
-    /// Whether the first threshold that fails ends it.
-    fail_fast: bool,
-    /// The file for the thresholds as JUnit XML.
-    junit: Option<PathBuf>,
-}
 
 /// Measures what the command line asks for, saves it, and prints it.
 pub fn run(args: RunArgs) -> Result<Exit, Failure> {
@@ -53,7 +33,15 @@ pub fn run_with(args: RunArgs, remote: Option<RemoteWorkers>) -> Result<Exit, Fa
     if let Some(path) = &junit {
         junit::prepare(path)?;
     }
-    carry_out(&Run { job, fail_fast, junit }, &output)
+    let run = Run { job, fail_fast };
+    let save = |record: &RunRecord, folder: &RunFolder| {
+        noise::keep(record, run.job.runtime);
+        folder.save(record)?;
+        folder.save_latencies(&hlog(record))?;
+        folder.save_page(&html::run(record))?;
+        junit.as_ref().map_or(Ok(()), |path| junit::write(path, record))
+    };
+    carry_out(&run, &output, save)
 }
 
 /// The scenario, its load overridden by the command line.
@@ -80,91 +68,4 @@ fn scenario(args: &RunArgs) -> Result<Scenario, Failure> {
         return Err(Failure::message(Exit::Usage, message, help));
     }
     Ok(scenario)
-}
-
-impl Experiment for Run {
-    type Measured = Measured;
-    type Record = RunRecord;
-
-    const CAN_CHANGE: bool = true;
-
-    fn job(&self) -> &Job {
-        &self.job
-    }
-
-    fn forecast(&self) -> (u32, Option<Duration>) {
-        let contenders = u32::try_from(self.job.contenders.len()).unwrap_or(u32::MAX);
-        let length = self.job.plan(0, String::new(), 1).length();
-        (self.job.rounds * contenders, length.map(|length| length + OVERHEAD))
-    }
-
-    fn observers<'a>(
-        &'a self,
-        site: &'a Site<'a>,
-        folder: &'a RunFolder,
-    ) -> Vec<Box<dyn Observe + 'a>> {
-        let mut observers: Vec<Box<dyn Observe>> = vec![Box::new(Keeper::new(site, folder))];
-        if self.fail_fast {
-            observers.push(Box::new(FailFast::new(&self.job.scenario)));
-        }
-        observers
-    }
-
-    async fn measure(&self, session: &mut Session<'_>, _: &Site<'_>) -> Measured {
-        session.measure().await
-    }
-
-    fn is_empty(measured: &Measured) -> bool {
-        measured.rounds.is_empty()
-    }
-
-    fn failure(measured: Measured) -> Option<Failure> {
-        measured.failure
-    }
-
-    fn record(
-        &self,
-        measured: &Measured,
-        site: &Site<'_>,
-        lab: Option<&Lab>,
-        interrupted: bool,
-    ) -> RunRecord {
-        let mut context = Context::of(site, measured, lab, interrupted);
-        // A run that finds it out has its own.
-        context.noise_floor = noise::known(self.job.runtime).filter(|_| !self.job.aa);
-        record::build(&self.job, measured, None, context)
-    }
-
-    fn save(&self, record: &RunRecord, folder: &RunFolder) -> Result<(), Failure> {
-        noise::keep(record, self.job.runtime);
-        folder.save(record)?;
-        folder.save_latencies(&hlog(record))?;
-        folder.save_page(&html::run(record))?;
-        self.junit.as_ref().map_or(Ok(()), |path| junit::write(path, record))
-    }
-
-    fn document(record: &RunRecord) -> Document<'_> {
-        Document::Run(record)
-    }
-
-    fn exit(record: &RunRecord, failed: Option<Exit>) -> Exit {
-        let has = |is: fn(VerdictKind) -> bool| record.verdicts.iter().any(|it| is(it.kind));
-        if record.interrupted {
-            Exit::Interrupted
-        } else if let Some(exit) = failed {
-            exit
-        } else if record.degraded.is_some() {
-            Exit::Degraded
-        } else if record.stopped_early.is_some() {
-            Exit::Threshold
-        } else if has(|kind| kind.is_failure() && kind != VerdictKind::ProofFailed) {
-            Exit::Failed
-        } else if record.thresholds.iter().any(|threshold| !threshold.passed)
-            || has(|kind| kind == VerdictKind::ProofFailed)
-        {
-            Exit::Threshold
-        } else {
-            Exit::Done
-        }
-    }
 }

@@ -1,7 +1,7 @@
 //! `loadgen schema`: the JSON Schema of scenario files.
 
-use super::output::print;
 use crate::failure::{Exit, Failure};
+use crate::process::print;
 use crate::scenario::json_schema;
 
 /// Prints the schema.

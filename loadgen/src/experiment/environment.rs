@@ -7,7 +7,8 @@ use std::process::Command;
 use sha2::{Digest, Sha256};
 use sysinfo::{CpuRefreshKind, MemoryRefreshKind, RefreshKind, System};
 
-use super::job::{Job, Subject};
+use super::job::Job;
+use super::subject::Subject;
 use crate::lab::{Lab, Layout, Runtime};
 use crate::record::{Environment, FilesystemRecord, LimitsRecord};
 use crate::scenario::{Limits, Memory};

@@ -2,12 +2,15 @@
 
 use std::time::Duration;
 
-use super::contender::AGAIN;
+use rand::TryRng;
+use rand::rngs::SysRng;
+
 use super::contender::Contender;
+use super::subject::{Server, Subject};
 use crate::cluster::{OnLoss, RemoteWorkers};
 use crate::engine::{Plan, Share};
 use crate::failure::{Exit, Failure};
-use crate::lab::{Home, Runtime, TargetSpec};
+use crate::lab::{Runtime, TargetSpec};
 use crate::scenario::Scenario;
 
 /// What is to be done, every wish resolved.
@@ -36,28 +39,6 @@ pub struct Job {
     pub runtime: Runtime,
     /// Whether to find out what the generator can send at most.
     pub calibrate: bool,
-}
-
-/// What is put under load.
-pub enum Subject {
-    /// Targets that the lab launches.
-    Lab {
-        /// Where they are.
-        home: Home,
-        /// Which.
-        targets: Vec<TargetSpec>,
-    },
-    /// Servers that run already.
-    Running(Vec<Server>),
-}
-
-/// A server that runs already.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Server {
-    /// What it is called: its URL, unless it was given a name.
-    pub name: String,
-    /// Where it answers, without the slash at its end.
-    pub url: String,
 }
 
 impl Job {
@@ -112,29 +93,11 @@ impl Job {
     }
 }
 
-impl Subject {
-    /// The names of its targets, and one more where it is measured again.
-    pub fn names(&self, again: bool) -> Vec<String> {
-        let mut names: Vec<String> = match self {
-            Self::Lab { targets, .. } => targets.iter().map(|t| t.name.clone()).collect(),
-            Self::Running(servers) => servers.iter().map(|server| server.name.clone()).collect(),
-        };
-        if again {
-            names.extend(names.first().map(|name| format!("{name}{AGAIN}")));
-        }
-        names
-    }
-
-    /// Only one can be measured against itself.
-    pub fn check_equals(&self, aa: bool) -> Result<(), Failure> {
-        let (n, help) = match self {
-            Self::Lab { targets, .. } => (targets.len(), "name one: --target NAME"),
-            Self::Running(servers) => (servers.len(), "name one: --url URL"),
-        };
-        if aa && n != 1 {
-            let message = format!("--aa measures one target against itself, not {n}");
-            return Err(Failure::message(Exit::Usage, message, help));
-        }
-        Ok(())
-    }
+/// A seed of 53 bits, which every JSON reader keeps.
+pub fn random_seed() -> Result<u64, Failure> {
+    let random = SysRng.try_next_u64().map_err(|e| {
+        let message = format!("the system gives no random numbers: {e}");
+        Failure::message(Exit::Failed, message, "choose a number yourself: --seed N")
+    })?;
+    Ok(random >> 11)
 }

@@ -1,7 +1,7 @@
 //! What is measured, in which order, and what comes of it.
 //!
 //! A [`Job`](job::Job) names contenders and the load on each. A [`Session`](session::Session) brings up what that needs:
-//! backends, workers, and one target at a time. Two experiments go over it: a run, whose rounds are all alike, and a
+//! backends, workers, and one target at a time. Two kinds of [`Experiment`](kind::Experiment) go over it: a [`run`], whose rounds are all alike, and a
 //! [`search`], each of whose trials holds another rate. What they measure becomes a [`record`].
 
 mod cache;
@@ -14,6 +14,7 @@ pub mod folder;
 mod generator;
 pub mod job;
 pub mod keeper;
+pub mod kind;
 pub mod limits;
 mod losses;
 pub mod measured;
@@ -22,6 +23,7 @@ pub mod observe;
 mod order;
 mod proof;
 pub mod record;
+pub mod run;
 pub mod saved;
 pub mod scenarios;
 pub mod search;
@@ -29,5 +31,6 @@ mod sent;
 pub mod servers;
 pub mod session;
 pub mod site;
+pub mod subject;
 mod watch;
 mod workers;

@@ -36,7 +36,7 @@ pub mod resources;
 mod runner;
 mod schedule;
 pub mod service;
-pub mod state;
+pub mod standing;
 pub mod storage;
 mod target;
 mod uv;

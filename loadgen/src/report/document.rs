@@ -31,6 +31,18 @@ pub enum Document<'a> {
     Comparison(&'a RunsRecord),
 }
 
+impl<'a> From<&'a RunRecord> for Document<'a> {
+    fn from(record: &'a RunRecord) -> Self {
+        Self::Run(record)
+    }
+}
+
+impl<'a> From<&'a CapacityRecord> for Document<'a> {
+    fn from(record: &'a CapacityRecord) -> Self {
+        Self::Capacity(record)
+    }
+}
+
 impl Document<'_> {
     /// The document in this format; for people it names the `folder` that it was saved in.
     #[must_use]

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// What each layer may import of ours, besides itself.
-const MAY_IMPORT: [(&str, &[&str]); 13] = [
+const MAY_IMPORT: [(&str, &[&str]); 14] = [
     ("text", &[]),
     ("scenario", &["text"]),
     ("measure", &[]),
@@ -14,6 +14,7 @@ const MAY_IMPORT: [(&str, &[&str]); 13] = [
     ("cluster", &["engine", "scenario", "measure"]),
     ("lab", &["engine", "scenario", "measure"]),
     ("failure", &["lab"]),
+    ("process", &["failure", "text"]),
     (
         "experiment",
         &[
@@ -29,6 +30,7 @@ const MAY_IMPORT: [(&str, &[&str]); 13] = [
             "cli",
             "report",
             "experiment",
+            "process",
             "failure",
             "cluster",
             "lab",
@@ -113,8 +115,8 @@ fn goose_zenoh_and_ratatui_have_one_home_each() {
 const WRITERS: [&str; 6] = [
     "text/printable.rs",
     "report/live/screen.rs",
-    "commands/output.rs",
-    "commands/stdout.rs",
+    "process/output.rs",
+    "process/stdout.rs",
     // They hand it to `write_result`.
     "commands/lab/mod.rs",
     "commands/lab/doctor.rs",

@@ -5,11 +5,11 @@ mod trial;
 
 use crate::scenario::explain::explain;
 
-use super::output::{print, say_failure};
 use crate::cli::CheckArgs;
 use crate::experiment::scenarios;
 use crate::failure::{Exit, Failure};
 use crate::lab::{Home, LabError, Manifest};
+use crate::process::{print, say_failure};
 use crate::scenario::Scenario;
 
 /// Explains each scenario, or shows what is wrong with it.

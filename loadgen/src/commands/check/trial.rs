@@ -4,13 +4,13 @@ use std::fmt::Write;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use crate::commands::arguments::random_seed;
-use crate::commands::output::print;
-use crate::commands::threads::on_all_cpus;
 use crate::engine::{Plan, Share, Tried, try_steps};
+use crate::experiment::job::random_seed;
 use crate::experiment::scenarios;
 use crate::experiment::servers::base_url;
 use crate::failure::{Exit, Failure};
+use crate::process::on_all_cpus;
+use crate::process::print;
 use crate::scenario::explain::shortened;
 use crate::scenario::{Step, When};
 use crate::text::count;

@@ -8,10 +8,10 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use super::output::say;
 use super::schema;
 use crate::cli::InitArgs;
 use crate::failure::{Exit, Failure};
+use crate::text::say;
 
 /// The schema's file; the first line of [`SCENARIO`] and of each in `scenarios/` names it.
 const SCHEMA: &str = "loadgen.schema.json";

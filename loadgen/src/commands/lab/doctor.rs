@@ -2,10 +2,10 @@
 
 use std::io;
 
-use crate::commands::output::write_result;
 use crate::failure::Exit;
 use crate::lab::Home;
 use crate::lab::podman::doctor::{Finding, examine};
+use crate::process::write_result;
 
 /// Prints what was looked at, and what mends what is missing.
 pub async fn run(home: &Home) -> Exit {

@@ -11,9 +11,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::cache;
 use super::generator::Generator;
-use super::job::{Job, Subject};
+use super::job::Job;
 use super::measured::held;
 use super::sent::{sent, transport};
+use super::subject::Subject;
 use crate::analysis::verdicts::is_disturbed;
 use crate::engine::{Came, Plan, Share};
 use crate::failure::Failure;

@@ -1,7 +1,8 @@
 //! What targets are compared by.
 
 use crate::analysis::{Cell, compare, rates, requests_per_cpu_s, speeds};
-use crate::experiment::job::{Job, Subject};
+use crate::experiment::job::Job;
+use crate::experiment::subject::Subject;
 use crate::record::{Bottleneck, Comparison, LoadRecord, RoundRecord, TargetRecord};
 use crate::scenario::Model;
 

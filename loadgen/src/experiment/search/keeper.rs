@@ -2,7 +2,8 @@
 
 use std::ops::ControlFlow;
 
-use super::{Context, Quest, record};
+use super::Quest;
+use super::record::{Context, record};
 use crate::experiment::folder::RunFolder;
 use crate::experiment::observe::{Event, Observe, SoFar};
 use crate::experiment::site::Site;

@@ -1,6 +1,7 @@
 //! The search for capacities: rounds over targets, one target up at a time, and trial after trial on it.
 
 mod keeper;
+mod kind;
 mod record;
 pub mod searched;
 
@@ -9,8 +10,7 @@ use std::time::Duration;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-pub use self::keeper::Keeper;
-pub use self::record::{Context, record};
+use self::searched::Searched;
 use super::job::Job;
 use super::measured::{Loaded, Round, held};
 use super::observe::{Begun, Event, SoFar};
@@ -21,7 +21,6 @@ use super::site::Site;
 use crate::analysis::verdicts::bottleneck;
 use crate::analysis::{Asked, Criteria, Judgement, Search, Tried, judge};
 use crate::engine::Plan;
-use crate::experiment::search::searched::Searched;
 use crate::failure::{Exit, Failure};
 use crate::lab::Target;
 use crate::measure::Latencies;
@@ -253,7 +252,7 @@ impl Rounds<'_, '_> {
 }
 
 /// Searches all rounds, or as many as an interrupt or an error allow.
-pub async fn search(quest: &Quest, session: &mut Session<'_>, site: &Site<'_>) -> Searched {
+async fn search(quest: &Quest, session: &mut Session<'_>, site: &Site<'_>) -> Searched {
     let mut searched = Searched::new(quest.job.contenders.len());
     let started = session.start().await;
     if let Some(lab) = session.lab() {

@@ -3,7 +3,7 @@
 use std::fs::{File, OpenOptions};
 use std::io;
 
-use crate::commands::output::write_result;
+use super::output::write_result;
 
 /// Standard output, out of everybody else's reach: Goose prints how many users it has launched,
 /// whatever its configuration says, and that must not end up in a JSON document.

@@ -7,9 +7,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::error::LabError;
-use super::home::Home;
-use super::lock::Lock;
+use crate::lab::lock::Lock;
+use crate::lab::{Home, LabError};
 
 /// How long the lock must have been held for a lab to be up.
 const PATIENCE: Duration = Duration::from_millis(300);

@@ -1,15 +1,4 @@
-//! This process, as the system sees it.
-
-use std::ffi::CStr;
-
-/// What `ps` and `top` call this process; at most 15 bytes of it.
-pub fn call_process(name: &CStr) {
-    // A name is a convenience: nothing depends on it.
-    #[cfg(target_os = "linux")]
-    let _ = rustix::thread::set_name(name);
-    #[cfg(not(target_os = "linux"))]
-    let _ = name;
-}
+//! The pages under the heap of this process.
 
 /// Begins this program anew, in this process, with huge pages under its heap: what thousands of
 /// users keep there is more than a CPU's TLB covers with small ones. glibc (2.35 and newer) reads

@@ -3,7 +3,6 @@
 use std::io::{self, Write};
 
 use crate::failure::{Exit, Failure};
-pub use crate::text::say;
 use crate::text::{ShownError, printable};
 
 /// Says why a command ended on stderr, and gives what loadgen exits with.

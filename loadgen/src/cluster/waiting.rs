@@ -1,0 +1,71 @@
+//! A worker that waits for its manager.
+
+use std::collections::HashSet;
+use std::time::{Duration, Instant};
+
+use tokio_util::sync::CancellationToken;
+
+use super::error::ClusterError;
+use super::join::Join;
+use super::worker::{Joined, Terms, join};
+
+/// Between two attempts to find a manager.
+pub const PAUSE: Duration = Duration::from_secs(1);
+
+/// Waits for the manager, for as long as it may, and serves it until it is done or gone; `say` tells how that
+/// goes.
+///
+/// # Errors
+/// When no manager was found within `wait`, or one refuses this worker for good.
+pub async fn serve_next(
+    document: &Join,
+    terms: &Terms,
+    wait: Option<Duration>,
+    say: &dyn Fn(String),
+) -> Result<(), ClusterError> {
+    let address = &document.address;
+    say(format!("waiting for the manager at {address}"));
+    let Some(joined) = find(document, terms, wait, say).await? else { return Ok(()) };
+    say(format!("joined the manager at {address} as {}", document.user()));
+    match joined.serve().await {
+        Ok(()) => say("the manager has done with this worker".to_owned()),
+        Err(ClusterError::Signalled) => say("left on a signal; the load was stopped".to_owned()),
+        // It may come back, or another after it.
+        Err(gone @ ClusterError::ManagerGone) => say(gone.to_string()),
+        Err(error) => return Err(error),
+    }
+    Ok(())
+}
+
+/// Tries to join until it has, or the wait is over, or it is to leave: there is nothing to serve then.
+/// Whatever may pass is tried again, and said once.
+///
+/// # Errors
+/// What won't pass; when the wait is over, what was met last.
+async fn find(
+    document: &Join,
+    terms: &Terms,
+    wait: Option<Duration>,
+    say: &dyn Fn(String),
+) -> Result<Option<Joined>, ClusterError> {
+    let start = Instant::now();
+    let mut met = HashSet::new();
+    loop {
+        let left = wait.map(|wait| wait.saturating_sub(start.elapsed()));
+        let terms = Terms { gone: CancellationToken::new(), limit: left, ..terms.clone() };
+        let error = match join(document, terms).await {
+            Ok(joined) => return Ok(Some(joined)),
+            Err(ClusterError::Signalled) => return Ok(None),
+            Err(error) if error.may_pass() => error,
+            Err(error) => return Err(error),
+        };
+        if let Some(wait) = wait.filter(|wait| start.elapsed() + PAUSE > *wait) {
+            return Err(error.within(wait));
+        }
+        let what = format!("{error}; it is tried again");
+        if met.insert(what.clone()) {
+            say(what);
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+}

@@ -1,0 +1,101 @@
+//! The run: rounds that are all alike, over each contender.
+
+use std::time::Duration;
+
+use super::fail_fast::FailFast;
+use super::folder::RunFolder;
+use super::job::Job;
+use super::keeper::Keeper;
+use super::kind::Experiment;
+use super::measured::Measured;
+use super::noise;
+use super::observe::Observe;
+use super::record::{self, Context};
+use super::session::{OVERHEAD, Session};
+use super::site::Site;
+use crate::failure::{Exit, Failure};
+use crate::lab::Lab;
+use crate::record::{RunRecord, VerdictKind};
+
+/// A run as it is asked for.
+pub struct Run {
+    /// What is measured, and with what.
+    pub job: Job,
+    /// Whether the first threshold that fails ends it.
+    pub fail_fast: bool,
+}
+
+impl Experiment for Run {
+    type Measured = Measured;
+    type Record = RunRecord;
+
+    const CAN_CHANGE: bool = true;
+
+    fn job(&self) -> &Job {
+        &self.job
+    }
+
+    fn forecast(&self) -> (u32, Option<Duration>) {
+        let contenders = u32::try_from(self.job.contenders.len()).unwrap_or(u32::MAX);
+        let length = self.job.plan(0, String::new(), 1).length();
+        (self.job.rounds * contenders, length.map(|length| length + OVERHEAD))
+    }
+
+    fn observers<'a>(
+        &'a self,
+        site: &'a Site<'a>,
+        folder: &'a RunFolder,
+    ) -> Vec<Box<dyn Observe + 'a>> {
+        let mut observers: Vec<Box<dyn Observe>> = vec![Box::new(Keeper::new(site, folder))];
+        if self.fail_fast {
+            observers.push(Box::new(FailFast::new(&self.job.scenario)));
+        }
+        observers
+    }
+
+    async fn measure(&self, session: &mut Session<'_>, _: &Site<'_>) -> Measured {
+        session.measure().await
+    }
+
+    fn is_empty(measured: &Measured) -> bool {
+        measured.rounds.is_empty()
+    }
+
+    fn failure(measured: Measured) -> Option<Failure> {
+        measured.failure
+    }
+
+    fn record(
+        &self,
+        measured: &Measured,
+        site: &Site<'_>,
+        lab: Option<&Lab>,
+        interrupted: bool,
+    ) -> RunRecord {
+        let mut context = Context::of(site, measured, lab, interrupted);
+        // A run that finds it out has its own.
+        context.noise_floor = noise::known(self.job.runtime).filter(|_| !self.job.aa);
+        record::build(&self.job, measured, None, context)
+    }
+
+    fn exit(record: &RunRecord, failed: Option<Exit>) -> Exit {
+        let has = |is: fn(VerdictKind) -> bool| record.verdicts.iter().any(|it| is(it.kind));
+        if record.interrupted {
+            Exit::Interrupted
+        } else if let Some(exit) = failed {
+            exit
+        } else if record.degraded.is_some() {
+            Exit::Degraded
+        } else if record.stopped_early.is_some() {
+            Exit::Threshold
+        } else if has(|kind| kind.is_failure() && kind != VerdictKind::ProofFailed) {
+            Exit::Failed
+        } else if record.thresholds.iter().any(|threshold| !threshold.passed)
+            || has(|kind| kind == VerdictKind::ProofFailed)
+        {
+            Exit::Threshold
+        } else {
+            Exit::Done
+        }
+    }
+}

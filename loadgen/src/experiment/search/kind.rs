@@ -1,0 +1,74 @@
+//! The search as a kind of experiment.
+
+use std::time::Duration;
+
+use super::keeper::Keeper;
+use super::record::{Context, record};
+use super::searched::Searched;
+use super::{Quest, search};
+use crate::experiment::folder::RunFolder;
+use crate::experiment::job::Job;
+use crate::experiment::kind::Experiment;
+use crate::experiment::observe::Observe;
+use crate::experiment::session::{OVERHEAD, Session};
+use crate::experiment::site::Site;
+use crate::failure::{Exit, Failure};
+use crate::lab::Lab;
+use crate::record::{Bound, CapacityRecord};
+
+impl Experiment for Quest {
+    type Measured = Searched;
+    type Record = CapacityRecord;
+
+    const CAN_CHANGE: bool = false;
+
+    fn job(&self) -> &Job {
+        &self.job
+    }
+
+    fn forecast(&self) -> (u32, Option<Duration>) {
+        (1, Some(self.job.warmup + self.duration + OVERHEAD))
+    }
+
+    fn observers<'a>(
+        &'a self,
+        site: &'a Site<'a>,
+        folder: &'a RunFolder,
+    ) -> Vec<Box<dyn Observe + 'a>> {
+        vec![Box::new(Keeper { quest: self, site, folder })]
+    }
+
+    async fn measure(&self, session: &mut Session<'_>, site: &Site<'_>) -> Searched {
+        search(self, session, site).await
+    }
+
+    fn is_empty(searched: &Searched) -> bool {
+        searched.is_empty()
+    }
+
+    fn failure(searched: Searched) -> Option<Failure> {
+        searched.failure
+    }
+
+    fn record(
+        &self,
+        searched: &Searched,
+        site: &Site<'_>,
+        lab: Option<&Lab>,
+        interrupted: bool,
+    ) -> CapacityRecord {
+        record(self, searched, Context::of(site, searched, lab, interrupted))
+    }
+
+    fn exit(record: &CapacityRecord, failed: Option<Exit>) -> Exit {
+        if record.interrupted {
+            Exit::Interrupted
+        } else if let Some(exit) = failed {
+            exit
+        } else if record.targets.iter().any(|target| target.capacity.bound == Bound::Below) {
+            Exit::Threshold
+        } else {
+            Exit::Done
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! A lab in the background.
+
+use std::io;
+use std::pin::pin;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use super::LOOK_EVERY;
+use super::end::asked_to_end;
+use super::state::{self, State, Urls};
+use crate::lab::logs::last_lines;
+use crate::lab::{Home, LabError};
+
+/// How long a lab may take to end: its services have five seconds until they are killed.
+const DOWN_LIMIT: Duration = Duration::from_secs(15);
+
+/// Starts the same command in the background, without `--detach`, and returns when all is ready there.
+///
+/// # Errors
+/// When a lab of this project is up already, or the background ends before all is ready.
+pub async fn detach(home: &Home, is_up: impl FnOnce(&Urls)) -> Result<(), LabError> {
+    if let Some(State { pid, .. }) = state::find(home)? {
+        return Err(LabError::AlreadyUp { pid: Some(pid) });
+    }
+    let log = home.cache()?.join("lab.log");
+    let start = || -> io::Result<_> {
+        let output = std::fs::File::create(&log)?;
+        let mut command = tokio::process::Command::new(std::env::current_exe()?);
+        command.args(std::env::args_os().skip(1).filter(|word| word != "--detach"));
+        command.stdin(Stdio::null()).stdout(output.try_clone()?).stderr(output);
+        command.process_group(0).spawn()
+    };
+    let mut background = start().map_err(LabError::io("start the lab in the background"))?;
+    let pid = background.id();
+    let mut asked = pin!(asked_to_end());
+    loop {
+        if let Some(State { pid: found, urls: Some(urls) }) = state::find(home)?
+            && Some(found) == pid
+        {
+            is_up(&urls);
+            return Ok(());
+        }
+        tokio::select! {
+            _ = background.wait() => {
+                return Err(LabError::Detached { output: last_lines(&log, 20), log });
+            }
+            ended = &mut asked => {
+                send_end(pid);
+                let _ = background.wait().await;
+                return ended;
+            }
+            () = tokio::time::sleep(LOOK_EVERY) => {}
+        }
+    }
+}
+
+/// Takes the lab down that is up, and tells whether one was.
+///
+/// # Errors
+/// When it is still up after 15 s.
+pub async fn down(home: &Home) -> Result<bool, LabError> {
+    let Some(State { pid, .. }) = state::find(home)? else {
+        return Ok(false);
+    };
+    send_end(Some(pid));
+    let deadline = Instant::now() + DOWN_LIMIT;
+    while state::find(home)?.is_some_and(|state| state.pid == pid) {
+        if Instant::now() >= deadline {
+            return Err(LabError::StillUp { pid, limit: DOWN_LIMIT });
+        }
+        tokio::time::sleep(LOOK_EVERY).await;
+    }
+    Ok(true)
+}
+
+fn send_end(pid: Option<u32>) {
+    if let Some(pid) = pid.and_then(|pid| rustix::process::Pid::from_raw(pid.cast_signed())) {
+        let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
+    }
+}

@@ -1,0 +1,34 @@
+//! How a lab that stands by itself is asked to end.
+
+use std::io;
+
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::lab::LabError;
+use crate::lab::guard::pipe_closed;
+
+/// Returns at Ctrl-C, at a request to end, or when the pipe that standard input is closes.
+pub async fn asked_to_end() -> Result<(), LabError> {
+    let handle = |kind| signal(kind).map_err(LabError::io("handle signals"));
+    let (mut interrupt, mut terminate) =
+        (handle(SignalKind::interrupt())?, handle(SignalKind::terminate())?);
+    let mut hangup = handle(SignalKind::hangup())?;
+    tokio::select! {
+        _ = interrupt.recv() => {}
+        _ = terminate.recv() => {}
+        _ = hangup.recv() => {}
+        () = input_closed() => {}
+    }
+    Ok(())
+}
+
+/// Never, unless standard input is a pipe: whoever holds its other end wants the lab as long as that.
+async fn input_closed() {
+    let is_pipe = rustix::fs::fstat(io::stdin()).is_ok_and(|stat| {
+        rustix::fs::FileType::from_raw_mode(stat.st_mode) == rustix::fs::FileType::Fifo
+    });
+    if !is_pipe {
+        return std::future::pending().await;
+    }
+    let _ = pipe_closed().await;
+}

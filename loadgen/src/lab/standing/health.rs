@@ -1,0 +1,35 @@
+//! How each service of a lab is.
+
+use super::state::Urls;
+use crate::lab::ready::Probe;
+use crate::lab::{LabError, redis_client};
+
+/// A service: its name, its URL, and what is wrong with it.
+pub type Health<'a> = (&'a str, &'a str, Result<(), String>);
+
+/// Asks each service once.
+pub async fn health(urls: &Urls) -> Result<Vec<Health<'_>>, LabError> {
+    let of_targets = Probe::health()?;
+    let mut all = Vec::new();
+    for (name, url) in urls.targets.iter().chain(&urls.backends) {
+        let probe = match name.as_str() {
+            "redis" => Probe::Redis(redis_client::Client::new(port_of(url), password_of(url))),
+            "postgres" => Probe::Listens,
+            _ => of_targets.clone(),
+        };
+        all.push((name.as_str(), url.as_str(), probe.ask(port_of(url)).await));
+    }
+    Ok(all)
+}
+
+/// The port of a URL of ours: what follows the last colon, up to a path.
+fn port_of(url: &str) -> u16 {
+    let port = url.rsplit(':').next().and_then(|rest| rest.split('/').next());
+    port.and_then(|port| port.parse().ok()).unwrap_or(0)
+}
+
+/// The password of a URL of ours; it is hexadecimal.
+fn password_of(url: &str) -> &str {
+    let user = url.split_once("://").and_then(|(_, rest)| rest.rsplit_once('@'));
+    user.and_then(|(user, _)| user.split_once(':')).map_or("", |(_, password)| password)
+}

@@ -1,0 +1,139 @@
+//! A lab that stands by itself, for development: up until somebody asks for its end.
+
+mod background;
+mod end;
+mod health;
+mod state;
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+pub use self::background::{detach, down};
+use self::end::asked_to_end;
+pub use self::health::health;
+use self::state::Claim;
+pub use self::state::{State, Urls, find};
+use super::{Home, Lab, LabError, Layout, Options, Progress, Runtime, Target};
+use crate::scenario::Backend;
+
+/// How often to look whether a service has ended.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// What is to be up.
+pub struct Wanted {
+    /// The names of the targets; those of the manifest that are measured by default where there is none.
+    pub targets: Vec<String>,
+    /// The backends.
+    pub backends: Vec<Backend>,
+    /// The first target's port, each further one's the next; free ones where there is none.
+    pub port: Option<u16>,
+    /// Server workers of each target.
+    pub server_workers: u32,
+    /// As what they run.
+    pub runtime: Runtime,
+}
+
+/// Starts everything and keeps it up until somebody asks for its end; `is_up` is called once all answers.
+///
+/// # Errors
+/// When another lab of this project is up, or a service can't be started.
+pub async fn up(
+    home: Home,
+    wanted: Wanted,
+    progress: Progress,
+    is_up: impl FnOnce(&Urls),
+) -> Result<(), LabError> {
+    let claim = Claim::take(&home).await?;
+    let mut lab = None;
+    let mut targets = Vec::new();
+    let mut end = pin!(asked_to_end());
+    let started = tokio::select! {
+        started = start(home, wanted, &progress, &mut lab, &mut targets) => started.map(Some),
+        ended = &mut end => ended.map(|()| None),
+    };
+    let ended = match (started, &mut lab) {
+        (Ok(Some(urls)), Some(lab)) => {
+            claim.ready(&urls)?;
+            is_up(&urls);
+            tokio::select! {
+                ended = end => ended,
+                () = tell_what_ends(lab, &mut targets, &progress) => Ok(()),
+            }
+        }
+        (started, _) => started.map(drop),
+    };
+    stop(lab, targets).await.and(ended)
+}
+
+/// What is up already when it is cut short stays in `lab` and `targets`, to be stopped in good order.
+async fn start(
+    home: Home,
+    wanted: Wanted,
+    progress: &Progress,
+    lab: &mut Option<Lab>,
+    targets: &mut Vec<Target>,
+) -> Result<Urls, LabError> {
+    let Wanted { targets: names, backends, port, server_workers, runtime } = wanted;
+    let options = Options { logs: home.cache()?.join("logs"), cpus: Layout::unpinned(), runtime };
+    let starting = Arc::clone(progress);
+    let doing: Progress = Arc::new(move |what| starting(&format!("{what} …")));
+    let lab = lab.insert(Lab::prepare(home, options, Arc::clone(&doing)).await?);
+    let names = if names.is_empty() { lab.manifest().default_targets() } else { names };
+    for name in &names {
+        lab.manifest().target(name)?;
+    }
+    lab.start_backends(&backends).await?;
+    lab.fill().await?;
+
+    // All at once: it is the loading of their modules that takes time.
+    let ports = (0..).map(|nth: u16| port.map(|first| first.saturating_add(nth)));
+    let mut starting = Vec::new();
+    for (name, port) in names.iter().zip(ports) {
+        doing(&format!("starting {name}"));
+        starting.push(lab.launch_target(name, &format!("{name}.log"), port, server_workers)?);
+    }
+    for target in starting {
+        targets.push(target.ready().await?);
+    }
+    Ok(Urls {
+        targets: targets.iter().map(|target| (target.name.clone(), target.url.clone())).collect(),
+        backends: lab
+            .backends()
+            .into_iter()
+            .map(|(backend, url)| (backend.to_string(), url))
+            .collect(),
+    })
+}
+
+/// Looks for services that end by themselves, and goes on without them.
+async fn tell_what_ends(lab: &mut Lab, targets: &mut Vec<Target>, progress: &Progress) {
+    loop {
+        tokio::time::sleep(LOOK_EVERY).await;
+        for error in lab.lost_backends() {
+            progress(&error.to_string());
+        }
+        targets.retain_mut(|target| match target.lost() {
+            Some(error) => {
+                progress(&error.to_string());
+                false
+            }
+            None => true,
+        });
+    }
+}
+
+async fn stop(lab: Option<Lab>, targets: Vec<Target>) -> Result<(), LabError> {
+    let mut stopping = tokio::task::JoinSet::new();
+    for target in targets {
+        stopping.spawn(target.stop());
+    }
+    let mut result = Ok(());
+    while let Some(stopped) = stopping.join_next().await {
+        result = result.and(stopped.unwrap_or(Ok(())));
+    }
+    match lab {
+        Some(lab) => lab.stop().await.and(result),
+        None => result,
+    }
+}

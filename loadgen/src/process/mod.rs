@@ -1,0 +1,26 @@
+//! This process, as the system and its users meet it: name, memory, threads, signals, standard streams.
+
+mod memory;
+mod output;
+mod signals;
+mod stdin;
+mod stdout;
+mod threads;
+
+use std::ffi::CStr;
+
+pub use self::memory::use_huge_pages;
+pub use self::output::{print, say_failure, unprinted, write_result};
+pub use self::signals::{leave_on_signal, on_signal};
+pub use self::stdin::first_line;
+pub use self::stdout::Stdout;
+pub use self::threads::{for_load, on_all_cpus};
+
+/// What `ps` and `top` call this process; at most 15 bytes of it.
+pub fn call_process(name: &CStr) {
+    // A name is a convenience: nothing depends on it.
+    #[cfg(target_os = "linux")]
+    let _ = rustix::thread::set_name(name);
+    #[cfg(not(target_os = "linux"))]
+    let _ = name;
+}
