@@ -39,13 +39,11 @@ pub mod analysis;
 pub mod cli;
 pub mod cluster;
 pub mod commands;
-pub mod engine;
 pub mod experiment;
 pub mod failure;
 pub mod lab;
-pub mod measure;
 pub mod process;
 pub mod record;
 pub mod report;
-pub mod scenario;
-pub mod text;
+
+pub use loadgen_core::{engine, measure, scenario, text};

@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
+use crate::layers::SOURCES;
+
 /// The place of a module in the crate: `["engine", "gate"]`.
 type Place = Vec<String>;
 
@@ -17,9 +19,11 @@ struct Modules {
 
 impl Modules {
     fn read() -> Self {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
         let mut code = BTreeMap::new();
-        collect(&root, &Vec::new(), &mut code);
+        for folder in SOURCES {
+            let root = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
+            collect(&root, &Vec::new(), &mut code);
+        }
         assert!(code.len() > 100, "the sources are where this test looks for them");
         let mut modules = Self { code, exports: BTreeMap::new() };
         for (place, text) in &modules.code {

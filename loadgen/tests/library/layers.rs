@@ -48,9 +48,12 @@ const MAY_IMPORT: [(&str, &[&str]); 14] = [
 const HOMES: [(&str, &str); 3] =
     [("goose", "engine/"), ("zenoh", "cluster/bus/"), ("ratatui", "report/live/")];
 
+/// Where both crates have theirs.
+pub const SOURCES: [&str; 2] = ["src", "core/src"];
+
 fn sources() -> Vec<(String, String)> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let mut folders = vec![root.clone()];
+    let roots = SOURCES.map(|folder| Path::new(env!("CARGO_MANIFEST_DIR")).join(folder));
+    let mut folders = roots.to_vec();
     let mut files = Vec::new();
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).unwrap() {
@@ -58,7 +61,8 @@ fn sources() -> Vec<(String, String)> {
             if path.is_dir() {
                 folders.push(path);
             } else if path.extension().is_some_and(|e| e == "rs") {
-                let name = path.strip_prefix(&root).unwrap().display().to_string();
+                let name = roots.iter().find_map(|root| path.strip_prefix(root).ok()).unwrap();
+                let name = name.display().to_string();
                 files.push((name, fs::read_to_string(&path).unwrap()));
             }
         }

@@ -226,7 +226,7 @@ fn a_reader_begins_anew() {
 }
 
 /// The inputs from which the fuzzer starts.
-const SEEDS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fuzz/seeds/response");
+const SEEDS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../fuzz/seeds/response");
 
 #[test]
 fn every_seed_of_the_fuzzer_is_read_alike_in_any_pieces() {
