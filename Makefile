@@ -15,13 +15,27 @@ PYTHON := .venv/bin/python
 # Where `make bench` looks for peers first, before the PATH.
 PEERS := .loadgen/peers
 
-.PHONY: help run build test test-rust test-python test-network test-podman test-report test-wheel screenshot lint fmt clean
-.PHONY: podman images-offline
+# Where Cargo builds; other places may be asked for by CARGO_TARGET_DIR or a configuration of one's own.
+BUILT = $(shell $(CARGO) metadata --no-deps --format-version 1 | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')
+
+.PHONY: help setup run build test test-rust test-python test-network test-podman test-report test-wheel screenshot lint fmt clean
+.PHONY: images-offline
 .PHONY: trust bench bench-parts bench-features bench-footprint bench-manager bench-docs simulated-workers
 .PHONY: peers peer-wrk peer-oha peer-hey peer-k6 peer-locust peer-goose
 
 help: ## Show this list
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 17
+
+# The live view is looked at in tmux, reports in Chromium, and images are made with mmdebstrap.
+PACKAGES := tmux chromium podman runc netavark aardvark-dns iptables buildah mmdebstrap
+
+setup: $(PYTHON) ## Install all that the tests need, from PyPI and, as root, from Debian
+	@if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		dpkg --status $(PACKAGES) >/dev/null 2>&1 || \
+		{ apt-get update -qq && apt-get install -y -qq --no-install-recommends $(PACKAGES); }; \
+	else \
+		echo "setup: only root on Debian can install $(PACKAGES): tests of what is missing are skipped"; \
+	fi
 
 run: ## Compare the four servers over Redis
 	$(CARGO) run $(CARGO_FLAGS) -- --scenario redis3 --workers 4
@@ -31,11 +45,7 @@ build: ## Build loadgen
 
 test: test-rust test-network test-podman test-report test-wheel test-python ## Run every test
 
-# The live view is looked at in tmux.
 test-rust: $(PYTHON)
-	@if ! command -v tmux >/dev/null && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-		apt-get update -qq && apt-get install -y -qq --no-install-recommends tmux; \
-	fi
 	$(CARGO) test $(CARGO_FLAGS) --no-fail-fast $(TESTS)
 	$(CARGO) test $(CARGO_FLAGS) --doc
 
@@ -63,14 +73,11 @@ test-network: ## Cut, stall and slow down networks between hosts: two minutes
 CHROMIUM := $(or $(CHROMIUM),/usr/bin/chromium)
 BROWSER := $(UV) run --frozen --isolated --only-group report --
 
-test-report: build $(PYTHON) ## Open a report in headless Chromium, which is installed from Debian, as root
-	@if [ ! -x $(CHROMIUM) ] && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-		apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium; \
-	fi
+test-report: build $(PYTHON) ## Open a report in headless Chromium
 	@if [ -x $(CHROMIUM) ]; then \
 		CHROMIUM=$(CHROMIUM) $(BROWSER) python -m pytest loadgen/tests/browser; \
 	else \
-		echo "test-report: skipped: there is no $(CHROMIUM): install it, or run this as root on Debian"; \
+		echo "test-report: skipped: there is no $(CHROMIUM): install it, on Debian as root with make setup"; \
 	fi
 
 # maturin has Cargo build in the same folder, with the same profile: nothing is compiled twice.
@@ -78,28 +85,22 @@ test-wheel: build $(PYTHON) ## Install loadgen as pip does, with its targets, an
 	UV="$(UV)" $(UV) run --frozen --isolated --only-group wheel -- python -m pytest loadgen/tests/wheel
 
 screenshot: build $(PYTHON) ## Make the picture of a report that the README shows, with Chromium
-	rm -rf target/screenshot
-	target/release/loadgen --scenario redis3 --workers 4 --duration 10s --out target/screenshot
-	CHROMIUM=$(CHROMIUM) $(BROWSER) python loadgen/tests/browser/screenshot.py target/screenshot/report.html docs/report.png
-
-podman: ## Install podman from Debian, as root
-	@test "$$(id -u)" = 0 || { echo "make podman installs packages from Debian: run it as root" >&2; exit 1; }
-	apt-get update --quiet
-	apt-get install -y --quiet --no-install-recommends podman runc netavark aardvark-dns iptables buildah mmdebstrap
+	rm -rf $(BUILT)/screenshot
+	$(BUILT)/release/loadgen --scenario redis3 --workers 4 --duration 10s --out $(BUILT)/screenshot
+	CHROMIUM=$(CHROMIUM) $(BROWSER) python loadgen/tests/browser/screenshot.py $(BUILT)/screenshot/report.html docs/report.png
 
 images-offline: build ## Make the images of compose/ where no registry can be reached: Debian, root
 	compose/offline/make-images
 
-# With the binary that the tests run, so that nothing is built twice.
-test-podman: $(PYTHON) ## Run the lab in real containers: three minutes, with podman from Debian where root lacks it
+# With the binary that the tests run, so that nothing is built twice. Root on Debian makes the images, too.
+test-podman: $(PYTHON) ## Run the lab in real containers: three minutes
 	$(CARGO) test $(CARGO_FLAGS) --test podman --no-run
-	@set -e; if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-		PATH="$$PATH:/usr/sbin:/sbin"; \
-		{ command -v podman && command -v iptables && command -v mmdebstrap; } >/dev/null || $(MAKE) podman; \
+	@set -e; PATH="$$PATH:/usr/sbin:/sbin"; \
+	if [ "$$(id -u)" = 0 ] && command -v podman && command -v iptables && command -v mmdebstrap; then \
 		compose/offline/make-images; \
-	elif ! target/release/loadgen lab doctor; then \
-		echo "make test-podman: skipped: see what is missing above"; exit 0; \
-	fi; PATH="$$PATH:/usr/sbin:/sbin" $(CARGO) test $(CARGO_FLAGS) --test podman -- --nocapture --test-threads 1
+	elif ! $(BUILT)/release/loadgen lab doctor; then \
+		echo "make test-podman: skipped: see what is missing above; on Debian make setup installs it, as root"; exit 0; \
+	fi; $(CARGO) test $(CARGO_FLAGS) --test podman -- --nocapture --test-threads 1
 
 trust: ## Hold what loadgen finds against what is known: 50 minutes, on an idle machine
 	$(CARGO) test $(CARGO_FLAGS) --test trust -- --ignored --nocapture --test-threads 1

@@ -1,5 +1,7 @@
 """The tools that are compared, and how each is called."""
 
+import functools
+import json
 import os
 import re
 import shlex
@@ -10,7 +12,15 @@ from pathlib import Path
 
 from bench.process import ROOT
 
-FOLDERS = [".loadgen/peers/bin", "target/release", "target/release/examples"]
+PEERS = ROOT / ".loadgen/peers/bin"
+
+
+@functools.cache
+def built() -> Path:
+    """Ask Cargo where it builds for release."""
+    metadata = ["cargo", "metadata", "--no-deps", "--format-version", "1"]
+    told = subprocess.run(metadata, cwd=ROOT, capture_output=True, text=True, check=True, timeout=60)
+    return Path(json.loads(told.stdout)["target_directory"]) / "release"
 
 
 @dataclass(frozen=True)
@@ -27,8 +37,9 @@ class Tool:
     manager: bool = False
 
     def path(self) -> str | None:
-        folders = [str(ROOT / folder) for folder in FOLDERS]
-        return shutil.which(self.program, path=os.pathsep.join([*folders, os.environ.get("PATH", os.defpath)]))
+        folders = [PEERS, built(), built() / "examples"]
+        path = os.pathsep.join([*map(str, folders), os.environ.get("PATH", os.defpath)])
+        return shutil.which(self.program, path=path)
 
     def command(self, **values: object) -> list[str]:
         return [word.format(**values) for word in [self.path() or self.program, *shlex.split(self.arguments)]]

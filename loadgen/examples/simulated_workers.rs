@@ -11,7 +11,7 @@ use std::time::Duration;
 use loadgen::cluster::Join;
 use loadgen::cluster::parts::{Answer, Blobs, Command, Hello, News, Report, Request, WorkerBus};
 use loadgen::engine::{Finished, Plan};
-use loadgen::measure::{Counts, Interval, Phase, Pulse, Snapshot};
+use loadgen::measure::{Counts, Interval, Phase, Snapshot, StrainSample};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::{JoinSet, block_in_place};
 use tokio::time::{Instant, sleep_until};
@@ -105,7 +105,7 @@ async fn run(
         let steps = (0..plan.scenario.steps.len()).map(|_| busy_second(worker + second)).collect();
         let interval = Interval { phase: Phase::Hold, second, steps };
         let snapshot = Snapshot { number: second, intervals: vec![interval] };
-        let news = News::Snapshot(snapshot, Pulse::default());
+        let news = News::Snapshot(snapshot, StrainSample::default());
         bus.publish(&Report { epoch, worker, news }).await?;
     }
     let news = News::Finished(Finished { snapshots: seconds, held, ..Finished::default() }, digest);

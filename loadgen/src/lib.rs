@@ -25,6 +25,9 @@
 //! - [`process`]: this process: memory, threads, signals, standard streams.
 //! - [`text`]: numbers, lines and errors as people read them.
 //!
+//! What a request passes, [`engine`], [`measure`] and [`scenario`] with [`text`], is the crate `loadgen_core`, compiled
+//! for speed. All else is this one, compiled for a short build: `[profile.release.package]` of the workspace.
+//!
 //! # The life of a request
 //!
 //! 1. A load model ([`engine::load`]), pure, says when a user sends its next request.

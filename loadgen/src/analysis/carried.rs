@@ -8,7 +8,7 @@ const MISSED: f64 = 0.01;
 
 /// What the open model asked for while the load was held.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Asked {
+pub struct OfferedRate {
     /// Requests that were planned, on average; infinite where their number ends the round, so that
     /// none is in flight at the end.
     requests: f64,
@@ -27,7 +27,7 @@ enum Before {
     Ramp(f64, f64),
 }
 
-impl Asked {
+impl OfferedRate {
     /// A constant rate, held for `held_s` after a warm-up at the same rate.
     #[must_use]
     pub fn constant(rate_per_s: f64, held_s: f64, warmup_s: f64) -> Self {
@@ -104,27 +104,27 @@ mod tests {
         Summary { requests, cancelled, unsent, latency_us, ..Summary::default() }
     }
 
-    fn kept(asked: Asked, requests: u64, cancelled: u64, mean_ms: f64) -> bool {
+    fn kept(asked: OfferedRate, requests: u64, cancelled: u64, mean_ms: f64) -> bool {
         asked.is_kept_by(&total(requests, cancelled, 0, mean_ms))
     }
 
     #[test]
     fn answers_that_take_their_time_are_not_behind() {
         // 100 requests/s for 3 s, of 50 ms each: five are in flight at any time.
-        let warm = Asked::constant(100.0, 3.0, 1.0);
+        let warm = OfferedRate::constant(100.0, 3.0, 1.0);
         assert!(kept(warm, 300, 5, 50.0));
         // Without a warm-up the first five are answered later than they were asked for.
-        let cold = Asked::constant(100.0, 3.0, 0.0);
+        let cold = OfferedRate::constant(100.0, 3.0, 0.0);
         assert!(kept(cold, 295, 5, 50.0));
         assert!(kept(cold, 200, 100, 1_000.0), "of 1 s each");
     }
 
     #[test]
     fn who_falls_behind_does_not_carry_the_rate() {
-        let warm = Asked::constant(100.0, 3.0, 1.0);
+        let warm = OfferedRate::constant(100.0, 3.0, 1.0);
         assert!(!kept(warm, 294, 20, 50.0));
         // It carries 95/s: 15 wait at the end of 3 s, and each waited 80 ms more on average.
-        let cold = Asked::constant(100.0, 3.0, 0.0);
+        let cold = OfferedRate::constant(100.0, 3.0, 0.0);
         assert!(!kept(cold, 280, 20, 130.0));
         // Five in a hundred have no answer, the others are fast.
         assert!(!kept(warm, 285, 20, 50.0));
@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn chance_may_plan_fewer_or_more_than_were_asked_for() {
-        let asked = Asked::constant(1_000.0, 1.0, 1.0);
+        let asked = OfferedRate::constant(1_000.0, 1.0, 1.0);
         assert!(kept(asked, 950, 5, 1.0));
         assert!(kept(asked, 1_000, 100, 100.0));
         assert!(!kept(asked, 900, 110, 10.0));
@@ -150,29 +150,29 @@ mod tests {
             ..LoadRecord::default()
         };
         // Up to 500/s over 10 s: 2,500 requests, of which 250 are in flight at the end, of 0.5 s each.
-        let up = Asked::of(&load(&[stage(500.0, 10.0)]), 10.0).unwrap();
+        let up = OfferedRate::of(&load(&[stage(500.0, 10.0)]), 10.0).unwrap();
         assert!(kept(up, 2_250, 250, 500.0));
         assert!(!kept(up, 2_000, 500, 500.0));
         // And down again: none should be left.
-        let down = Asked::of(&load(&[stage(500.0, 10.0), stage(0.0, 10.0)]), 20.0).unwrap();
+        let down = OfferedRate::of(&load(&[stage(500.0, 10.0), stage(0.0, 10.0)]), 20.0).unwrap();
         assert!(!kept(down, 4_750, 250, 500.0));
     }
 
     #[test]
     fn a_ramp_up_leaves_some_in_flight_when_the_hold_begins() {
         let load = LoadRecord { rate_per_s: Some(100.0), ramp_up_s: 1.0, ..LoadRecord::default() };
-        let asked = Asked::of(&load, 3.0).unwrap();
+        let asked = OfferedRate::of(&load, 3.0).unwrap();
         // Of 1 s each: 50 were in flight at the beginning, and 100 are at the end.
         assert!(kept(asked, 250, 100, 1_000.0));
         assert!(!kept(asked, 230, 120, 1_000.0));
-        assert_eq!(Asked::of(&LoadRecord::default(), 3.0), None, "the closed model");
+        assert_eq!(OfferedRate::of(&LoadRecord::default(), 3.0), None, "the closed model");
     }
 
     #[test]
     fn where_iterations_end_the_round_all_come_to_an_end() {
         let load =
             LoadRecord { rate_per_s: Some(100.0), iterations: Some(300), ..LoadRecord::default() };
-        let asked = Asked::of(&load, 3.05).unwrap();
+        let asked = OfferedRate::of(&load, 3.05).unwrap();
         assert!(kept(asked, 300, 0, 50.0));
         assert!(!kept(asked, 290, 10, 50.0));
     }

@@ -1,6 +1,6 @@
 //! What targets are compared by: a figure of each whole round, by its number.
 
-use super::carried::Asked;
+use super::carried::OfferedRate;
 use super::compare::ByRound;
 use crate::record::{Lack, LoadRecord, RoundRecord};
 
@@ -38,7 +38,7 @@ fn at_the_rate(
     figure: impl Fn(&RoundRecord) -> Option<f64>,
 ) -> Result<ByRound, Lack> {
     let kept = |round: &RoundRecord| {
-        Asked::of(load, round.held_s).is_none_or(|asked| asked.is_kept_by(&round.total))
+        OfferedRate::of(load, round.held_s).is_none_or(|asked| asked.is_kept_by(&round.total))
     };
     let whole = || rounds.iter().filter(|round| round.whole);
     if whole().next().is_none() {

@@ -22,7 +22,7 @@ pub mod verdicts;
 pub use capacity::{
     Criteria, Judgement, Limits, Search, Tried, compare_capacities, curve, judge, knee,
 };
-pub use carried::Asked;
+pub use carried::OfferedRate;
 pub use compare::{ByRound, Cell, compare};
 pub use figures::{rates, requests_per_cpu_s, speeds};
 pub use plateau::{Loaded, Plateau};

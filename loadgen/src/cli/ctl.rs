@@ -13,7 +13,7 @@ pub struct CtlArgs {
     pub run: PathBuf,
     /// What it is to do.
     #[command(subcommand)]
-    pub wish: CtlCommand,
+    pub request: CtlCommand,
 }
 
 /// What a run can be told.

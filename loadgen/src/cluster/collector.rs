@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::messages::{News, Report};
 use crate::engine::{Finished, WorkerResults};
-use crate::measure::{Counts, GrowingSeries, Phase, Pulse, Series, Snapshot, Strain};
+use crate::measure::{Counts, GrowingSeries, Phase, Series, Snapshot, Strain, StrainSample};
 
 /// The reports of one epoch.
 pub struct Collector {
@@ -115,7 +115,7 @@ impl Collector {
 }
 
 impl Collected {
-    fn take(&mut self, worker: u32, snapshot: Snapshot, pulse: &Pulse) -> Taken {
+    fn take(&mut self, worker: u32, snapshot: Snapshot, pulse: &StrainSample) -> Taken {
         let number = snapshot.number;
         if let Some(total) = self.announced()
             && number >= total
@@ -216,7 +216,7 @@ mod tests {
     }
 
     fn sent(epoch: u32, worker: u32, number: u32) -> Report {
-        let news = News::Snapshot(snapshot(worker, number), Pulse::default());
+        let news = News::Snapshot(snapshot(worker, number), StrainSample::default());
         Report { epoch, worker, news }
     }
 
@@ -239,7 +239,10 @@ mod tests {
         let mut collector = Collector::new(1, 1);
         assert!(matches!(collector.take(sent(1, 0, 0)), Taken::New(_)));
         let forged = Report {
-            news: News::Snapshot(Snapshot { number: 0, intervals: Vec::new() }, Pulse::default()),
+            news: News::Snapshot(
+                Snapshot { number: 0, intervals: Vec::new() },
+                StrainSample::default(),
+            ),
             ..sent(1, 0, 0)
         };
         assert_eq!(collector.take(forged), Taken::Again);

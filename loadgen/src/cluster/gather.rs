@@ -10,13 +10,13 @@ use tokio::time::Instant;
 use super::address::{host, only_here};
 use super::authority::Authority;
 use super::bus::{Event, Events, ManagerBus};
-use super::course::OnLoss;
 use super::error::ClusterError;
 use super::hex::random_hex;
 use super::join::Join;
 use super::manager::{Cluster, TICK};
 use super::messages::Hello;
 use super::process::Process;
+use super::round_state::OnLoss;
 
 /// How long workers on this machine may take to join.
 const JOIN_LIMIT: Duration = Duration::from_secs(15);

@@ -21,8 +21,8 @@
 //!   `settings`, `permissions`: how that is set up, and who may do what. `link`: the sockets that it goes
 //!   through. `tunnel`: TLS around it. `join`, `authority`, `proof`: who is who; `address`: where.
 //! - `collector`: pure; puts reports together, whatever order they come in.
-//! - `course`: pure; who is waited for, who is lost, and what is to be done about it.
-//! - `blobs`: the bulk of it, by digest. `gather`, `manager`, `dispatch`, `start`, `round`, `process`: the manager's side. `worker`, `waiting`, `pulse`: the
+//! - `round_state`: pure; who is waited for, who is lost, and what is to be done about it.
+//! - `blobs`: the bulk of it, by digest. `gather`, `manager`, `dispatch`, `start`, `round`, `process`: the manager's side. `worker`, `waiting`, `strain_monitor`: the
 //!   other one.
 
 mod address;
@@ -31,7 +31,6 @@ mod authority;
 mod blobs;
 mod bus;
 mod collector;
-mod course;
 mod encoding;
 mod error;
 mod gather;
@@ -44,8 +43,9 @@ mod messages;
 mod permissions;
 mod process;
 mod proof;
-mod pulse;
+mod round_state;
 mod settings;
+mod strain_monitor;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]
@@ -56,14 +56,14 @@ mod worker;
 
 pub use address::{advertised, only_here};
 pub use allowed::{Allowed, AllowedTarget};
-pub use course::OnLoss;
-#[cfg(fuzzing)]
-pub use course::foreign::{split_foreign, take_foreign};
 pub use error::ClusterError;
 pub use gather::{Gathering, LocalWorkers, RemoteWorkers};
 pub use join::Join;
 pub use manager::Cluster;
 pub use messages::Hello;
+pub use round_state::OnLoss;
+#[cfg(fuzzing)]
+pub use round_state::foreign::{split_foreign, take_foreign};
 pub use waiting::{PAUSE, serve_next};
 pub use worker::{Joined, Terms, join};
 
@@ -74,5 +74,5 @@ pub mod parts {
     pub use super::blobs::Blobs;
     pub use super::bus::{Request, WorkerBus};
     pub use super::messages::{Answer, Command, Hello, News, Report};
-    pub use super::tunnel::{Refusal, Tunnel, connect};
+    pub use super::tunnel::{Tunnel, TunnelError, connect};
 }

@@ -14,7 +14,7 @@ use super::messages::{Answer, Command, Hello, News, PROTOCOL, Report, VERSION};
 use super::testing::plan;
 use super::{Cluster, Gathering, RemoteWorkers, Terms};
 use crate::engine::Finished;
-use crate::measure::{Pulse, Snapshot};
+use crate::measure::{Snapshot, StrainSample};
 
 const LIMIT: Duration = Duration::from_secs(2);
 
@@ -108,7 +108,7 @@ async fn a_worker_speaks_for_itself_alone_and_reports_arrive_in_order() {
     let report = |worker, number| Report {
         epoch: 1,
         worker,
-        news: News::Snapshot(Snapshot { number, intervals: Vec::new() }, Pulse::default()),
+        news: News::Snapshot(Snapshot { number, intervals: Vec::new() }, StrainSample::default()),
     };
     worker.bus.publish(&report(7, 0)).await.unwrap();
     for number in 0..20 {

@@ -13,8 +13,8 @@ use super::bus::{Request, WorkerBus};
 use super::error::ClusterError;
 use super::join::Join;
 use super::messages::{Answer, Command, Hello, News, Report};
-use super::pulse::Gauge;
-use crate::engine::{Attack, Change};
+use super::strain_monitor::StrainMonitor;
+use crate::engine::{Attack, LoadChange};
 use crate::measure::Snapshot;
 
 /// How long a manager is looked for.
@@ -101,7 +101,7 @@ enum State {
     /// The round runs, or has run, in a task of its own.
     Started {
         stop: CancellationToken,
-        changes: UnboundedSender<Change>,
+        changes: UnboundedSender<LoadChange>,
         task: JoinHandle<()>,
     },
 }
@@ -244,7 +244,7 @@ impl Round {
         self: Arc<Self>,
         mut snapshots: mpsc::Receiver<Snapshot>,
     ) -> Result<(), ClusterError> {
-        let mut gauge = Gauge::start();
+        let mut gauge = StrainMonitor::start();
         while let Some(snapshot) = snapshots.recv().await {
             self.report(News::Snapshot(snapshot, gauge.take())).await?;
         }

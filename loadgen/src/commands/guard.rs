@@ -4,12 +4,12 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use crate::cli::GuardArgs;
-use crate::lab::guard::{self, Orders};
+use crate::lab::guard::{self, GuardOptions};
 
 /// Guards until the service has ended. Needs no runtime, and makes no thread pool.
 pub fn run(args: GuardArgs) -> ExitCode {
     crate::process::call_process(c"loadgen guard");
-    let orders = Orders {
+    let orders = GuardOptions {
         argv: args.command,
         cpus: args.cpus,
         run_as: args.uid.zip(args.gid),

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use super::arguments::Output;
-use super::shown::Shown;
+use super::terminal::TerminalProgress;
 use crate::experiment::control::terminal::{self, Screen};
-use crate::experiment::control::{Control, Door};
+use crate::experiment::control::{Control, ControlSocket};
 use crate::experiment::folder::RunFolder;
 use crate::experiment::job::Job;
 use crate::experiment::kind::Experiment;
@@ -98,7 +98,7 @@ where
     };
     let _door = E::CAN_CHANGE.then(|| open_door(folder.path(), &control, &progress));
     let site = Site::new(job, layout);
-    let shown = Shown::new(&mut progress, job.on_loss)
+    let shown = TerminalProgress::new(&mut progress, job.on_loss)
         .changed_by(&control)
         .live_with_workers(output.live && job.remote.is_some());
     let observers = Observers::from(experiment.observers(&site, folder)).with(shown);
@@ -127,8 +127,8 @@ where
 }
 
 /// The way in for `loadgen ctl`, open until it is dropped.
-fn open_door(folder: &Path, control: &Control, progress: &Progress) -> Option<Door> {
-    let door = Door::open(folder, control);
+fn open_door(folder: &Path, control: &Control, progress: &Progress) -> Option<ControlSocket> {
+    let door = ControlSocket::open(folder, control);
     if let Err(error) = &door {
         progress.note(&format!("this run is closed to `loadgen ctl`: {error}"));
     }

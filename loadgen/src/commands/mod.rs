@@ -17,7 +17,7 @@ mod report;
 mod run;
 mod runtime;
 mod schema;
-mod shown;
+mod terminal;
 mod unused;
 mod worker;
 

@@ -1,7 +1,7 @@
 //! Where the load of a round comes from: this process, or workers. Both give the same.
 
 use crate::cluster::{Cluster, ClusterError};
-use crate::engine::{Orders, Plan, Results, Seen, run_alone};
+use crate::engine::{Plan, Results, RoundControl, Seen, run_alone};
 use crate::failure::{Exit, Failure};
 use crate::measure::GrowingSeries;
 
@@ -19,7 +19,7 @@ impl Generator {
     pub async fn round(
         &mut self,
         plan: Plan,
-        orders: impl Into<Orders>,
+        orders: impl Into<RoundControl>,
         show: impl FnMut(Seen<'_>, &mut GrowingSeries),
     ) -> Result<Results, Failure> {
         match self {

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use super::folder::RunFolder;
-use super::measured::{Measured, Round};
+use super::measured::{Measured, MeasuredRound};
 use super::observe::{Begun, Event, Observe, SoFar};
 use super::record::{self, Context};
 use super::site::Site;
@@ -54,7 +54,7 @@ impl<'a> Keeper<'a> {
     }
 
     /// Saves what was measured so far, as a run that was interrupted.
-    fn save(&self, measured: &Measured, under_way: Option<&Round>, lab: Option<&Lab>) {
+    fn save(&self, measured: &Measured, under_way: Option<&MeasuredRound>, lab: Option<&Lab>) {
         let context = Context::of(self.site, measured, lab, true);
         let record = record::build(self.site.job, measured, under_way, context);
         // Why it can't be saved is told at the end.
@@ -73,14 +73,14 @@ impl<'a> Keeper<'a> {
         };
         let series = results.packed().clone();
         let UnderWay { contender, number, users, held, .. } = *round;
-        let round = Round {
+        let round = MeasuredRound {
             results: Results { series, ..Results::default() },
             url: round.url.clone(),
             contender,
             number,
             users,
             held,
-            ..Round::default()
+            ..MeasuredRound::default()
         };
         self.save(measured, Some(&round), None);
         if let Some(round) = &mut self.under_way {

@@ -2,7 +2,7 @@
 
 use super::generator::Generator;
 use super::job::Job;
-use super::measured::{Measured, Round};
+use super::measured::{Measured, MeasuredRound};
 use crate::cluster::OnLoss;
 use crate::engine::{LostWorker, Results};
 use crate::failure::{Exit, Failure};
@@ -15,7 +15,7 @@ pub fn are_too_many(round: &Results, on_loss: OnLoss, generator: &Generator) -> 
 
 /// What ends the run early that lost workers in this round. Where the load was not even held, no record
 /// tells of it, and that is an error.
-pub fn end(round: &Round) -> Result<(), Failure> {
+pub fn end(round: &MeasuredRound) -> Result<(), Failure> {
     match round.results.missing() {
         Some(missing) if round.held.is_zero() => {
             let advice = "nothing was counted in this round yet; see the workers' logs in --out";

@@ -11,7 +11,7 @@ use crate::record::{Calibration, StoppedEarly};
 
 /// One round over one contender, as it was measured.
 #[derive(Default)]
-pub struct Round {
+pub struct MeasuredRound {
     /// The place of what was measured among the job's contenders.
     pub contender: usize,
     /// Its number, from 1.
@@ -37,7 +37,7 @@ pub struct Round {
     pub ended: Option<String>,
 }
 
-impl Round {
+impl MeasuredRound {
     /// The users that were there to the end: the others were a lost worker's.
     pub fn users_achieved(&self) -> u32 {
         self.users.saturating_sub(self.results.users_lost())
@@ -61,7 +61,7 @@ pub struct Loaded {
 #[derive(Default)]
 pub struct Measured {
     /// The rounds, in the order in which they ran.
-    pub rounds: Vec<Round>,
+    pub rounds: Vec<MeasuredRound>,
     /// How many workers shared the load; 0 where there were none.
     pub workers: u32,
     /// The versions of the backends that ran.

@@ -1,7 +1,7 @@
 //! Whether backends hold what the scenario says they would.
 
 use crate::analysis::steps::{by_step, counters};
-use crate::experiment::measured::Round;
+use crate::experiment::measured::MeasuredRound;
 use crate::lab::{Lab, LabError};
 use crate::measure::{Counts, Phase};
 use crate::record::{Claimed, ProofRecord};
@@ -20,7 +20,7 @@ pub async fn ask(lab: &Lab, scenario: &Scenario) -> Result<Vec<i64>, LabError> {
 }
 
 /// Holds the answers after a round, if it has any, against what they had to be.
-pub fn proofs(scenario: &Scenario, round: &Round) -> Vec<ProofRecord> {
+pub fn proofs(scenario: &Scenario, round: &MeasuredRound) -> Vec<ProofRecord> {
     let unknown = unknown(round);
     let answered = scenario.proofs.iter().zip(&round.answers);
     let held_against = answered.map(|(proof, held)| {
@@ -38,7 +38,7 @@ pub fn proofs(scenario: &Scenario, round: &Round) -> Vec<ProofRecord> {
     held_against.collect()
 }
 
-fn claimed(proof: &Proof, steps: &[Step], round: &Round) -> Claimed {
+fn claimed(proof: &Proof, steps: &[Step], round: &MeasuredRound) -> Claimed {
     let counter = match &proof.claim {
         Claim::Value(value) => return Claimed::Scenario { value: *value },
         Claim::Counter(counter) => counter,
@@ -58,7 +58,7 @@ fn claimed(proof: &Proof, steps: &[Step], round: &Round) -> Claimed {
 }
 
 /// Requests that may have had an effect of which no answer told.
-fn unknown(round: &Round) -> u64 {
+fn unknown(round: &MeasuredRound) -> u64 {
     let phases = UNCOUNTED.into_iter().chain([Phase::Hold]);
     let counts = phases.flat_map(|phase| round.results.series.phase(phase));
     let cut = |counts: &Counts| counts.cancelled.saturating_sub(counts.answered_late);

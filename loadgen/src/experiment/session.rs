@@ -10,12 +10,12 @@ use super::calibration::{calibration, can_be_told};
 use super::control::Control;
 use super::generator::Generator;
 use super::job::Job;
-use super::measured::{Loaded, Measured, Round, held};
+use super::measured::{Loaded, Measured, MeasuredRound, held};
 use super::observe::{Begun, Event, Observers, SoFar};
 use super::order::order;
 use super::watch::{Services, Watch};
 use super::{losses, proof, workers};
-use crate::engine::{self, Came, Orders, Plan, Seen, Verified};
+use crate::engine::{self, Plan, RoundControl, Seen, TrialAnswer, Verified};
 use crate::failure::{Exit, Failure};
 use crate::lab::{Lab, Layout, Observed, Target};
 use crate::measure::GrowingSeries;
@@ -205,7 +205,7 @@ impl<'a> Session<'a> {
     }
 
     /// Finds that out, after the first verification: a target's answers are needed for it.
-    async fn calibrate(&mut self, answers: &[Came]) -> Result<(), Stopped> {
+    async fn calibrate(&mut self, answers: &[TrialAnswer]) -> Result<(), Stopped> {
         if self.calibration.is_some() || !can_be_told(self.job, self.layout, answers) {
             return Ok(());
         }
@@ -244,8 +244,8 @@ impl<'a> Session<'a> {
         let whole = all_of_it && results.changes.is_empty() && ended.is_none() && !cut;
         let how = ended.as_ref().map(ToString::to_string);
         let users = plan.scenario.load.users;
-        let of = Round { contender, number, url, users, held, ..Round::default() };
-        let mut round = Round { results, observed, verified, whole, ended: how, ..of };
+        let of = MeasuredRound { contender, number, url, users, held, ..MeasuredRound::default() };
+        let mut round = MeasuredRound { results, observed, verified, whole, ended: how, ..of };
         let asked = match &self.lab {
             Some(lab) if whole => self.ask(lab).await,
             _ => Ok(Vec::new()),
@@ -335,7 +335,7 @@ impl<'a> Session<'a> {
             Seen::Lost(lost) => observers.tell(Event::Lost(lost)),
             Seen::Tick => observers.tell(Event::Tick(results, before)),
         };
-        let mut orders = Orders::from(stop.clone());
+        let mut orders = RoundControl::from(stop.clone());
         if let Some(control) = &self.control {
             orders.changes = control.open(name, plan);
         }

@@ -29,7 +29,7 @@ const ASK_AGAIN: Duration = Duration::from_millis(500);
 
 /// What a guard runs, and how it ends it.
 #[derive(Debug, Clone)]
-pub struct Orders {
+pub struct GuardOptions {
     /// The service's command line. Never empty.
     pub argv: Vec<OsString>,
     /// The CPUs it may use; empty leaves all.
@@ -52,12 +52,12 @@ pub struct Orders {
 /// Runs the service until it ends or standard input closes, then ends what is left of it.
 ///
 /// Returns the exit code of the service, or 128 and the signal's number.
-pub fn run(orders: &Orders) -> io::Result<u8> {
+pub fn run(orders: &GuardOptions) -> io::Result<u8> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(guard(orders))
 }
 
-async fn guard(orders: &Orders) -> io::Result<u8> {
+async fn guard(orders: &GuardOptions) -> io::Result<u8> {
     // When to end is loadgen's to say: a signal sent to everything called loadgen must not end a
     // service under a measurement. Handled, not ignored: that would be passed on to the service.
     let _handled =
@@ -107,7 +107,7 @@ pub fn pipe_closed() -> oneshot::Receiver<()> {
     closed
 }
 
-fn start(argv: &[OsString], orders: &Orders) -> io::Result<Pid> {
+fn start(argv: &[OsString], orders: &GuardOptions) -> io::Result<Pid> {
     let (program, args) = argv.split_first().ok_or(io::ErrorKind::InvalidInput)?;
     let mut command = Command::new(program);
     command.args(args).stdin(Stdio::null());
@@ -144,7 +144,7 @@ impl Tree {
     }
 
     /// Asks the first process to end, then those that outlive it, and kills what stays.
-    async fn end(&mut self, orders: &Orders, children: &mut Signals) -> io::Result<()> {
+    async fn end(&mut self, orders: &GuardOptions, children: &mut Signals) -> io::Result<()> {
         let deadline = Instant::now() + orders.grace;
         if !orders.end_by.is_empty() {
             self.ending = Some(start(&orders.end_by, orders)?);

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use tokio::process::{Child, ChildStdin, Command};
 
 use super::error::{LabError, ServiceFault};
-use super::guard::Orders;
+use super::guard::GuardOptions;
 use super::logs::last_lines;
 use super::podman::Container;
 
@@ -46,7 +46,7 @@ pub struct ServiceSpec {
     /// What people know it by.
     pub name: String,
     /// What the guard runs, and how it ends it.
-    pub orders: Orders,
+    pub orders: GuardOptions,
     /// Added to the few variables that are passed on.
     pub env: Vec<(String, String)>,
     /// The folder that it runs in.
@@ -63,7 +63,7 @@ impl ServiceSpec {
         cwd: &Path,
         log: PathBuf,
     ) -> Self {
-        let orders = Orders {
+        let orders = GuardOptions {
             argv: argv.into_iter().map(Into::into).collect(),
             cpus: Vec::new(),
             run_as: None,

@@ -57,7 +57,7 @@ pub struct StageRecord {
 
 /// A change of the load that was not planned, to the end of the round or the next change.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ChangeRecord {
+pub struct LoadChangeRecord {
     /// When: seconds from the end of the warm-up, 0 before that.
     pub second: u32,
     /// Users of the whole test, in the closed model.
@@ -66,7 +66,7 @@ pub struct ChangeRecord {
     pub rate_per_s: Option<f64>,
 }
 
-impl fmt::Display for ChangeRecord {
+impl fmt::Display for LoadChangeRecord {
     /// A change, and since when: `200 users from second 12`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.users, self.rate_per_s) {

@@ -27,7 +27,7 @@ pub use comparison::{Comparison, FEWEST_ROUNDS, Lack, Pair, Placing, RankedBy, T
 pub use degraded::{Degraded, LossRecord};
 pub use environment::{Environment, FilesystemRecord, LimitsRecord};
 pub use json::json;
-pub use load::{ChangeRecord, LoadRecord, StageRecord};
+pub use load::{LoadChangeRecord, LoadRecord, StageRecord};
 pub use over_rounds::{LatencyOverRounds, OverRounds};
 pub use proof::{Claimed, ProofRecord};
 pub use round::{RoundRecord, RowsRecord, WorkerRecord};

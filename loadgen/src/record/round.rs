@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::bottleneck::Bottleneck;
-use super::load::ChangeRecord;
+use super::load::LoadChangeRecord;
 use crate::measure::{
     Connections, MachineRecord, ResourceRecord, SecondRecord, StepSeconds, Summary,
 };
@@ -39,7 +39,7 @@ pub struct RoundRecord {
     #[serde(default)]
     pub connections: Option<Connections>,
     /// What the load was changed to while the round ran, by whoever watched it.
-    pub changes: Vec<ChangeRecord>,
+    pub changes: Vec<LoadChangeRecord>,
     /// How the target ended, where it ended by itself.
     pub target_ended: Option<String>,
     /// The files of rows that ran out, so that users stopped.

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 
 use super::attack::Attack;
-use super::change::Orders;
+use super::change::RoundControl;
 use super::error::EngineError;
 use super::plan::{Plan, Share};
 use super::results::{Results, Seen, WorkerResults};
@@ -23,7 +23,7 @@ const TICK: Duration = Duration::from_millis(100);
 /// Where the load could not be prepared, or was not run to its end.
 pub async fn run_alone(
     plan: Plan,
-    mut orders: Orders,
+    mut orders: RoundControl,
     mut show: impl FnMut(Seen<'_>, &mut GrowingSeries),
 ) -> Result<Results, EngineError> {
     let users = plan.scenario.load.users;

@@ -13,14 +13,14 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::change::Change;
+use super::change::LoadChange;
 use super::check::Check;
 use super::countdown::{Countdown, OneLess};
 use super::error::EngineError;
 use super::gate::Gate;
-use super::later::{follow, may_come};
 use super::load::{Closed, Turn};
 use super::plan::Plan;
+use super::scaling::{follow, may_come};
 use super::senders::Due;
 use super::supply::Supply;
 use super::transport::Transport;
@@ -54,8 +54,8 @@ pub struct Finished {
 pub struct Attack {
     plan: Plan,
     transport: Transport,
-    changes: mpsc::UnboundedReceiver<Change>,
-    change: mpsc::UnboundedSender<Change>,
+    changes: mpsc::UnboundedReceiver<LoadChange>,
+    change: mpsc::UnboundedSender<LoadChange>,
 }
 
 impl Attack {
@@ -66,10 +66,10 @@ impl Attack {
         Ok(Self { plan, transport, changes, change })
     }
 
-    /// What takes changes of the load while it runs, each of which [`Change::of`] the whole plan has
+    /// What takes changes of the load while it runs, each of which [`LoadChange::of`] the whole plan has
     /// found to be one.
     #[must_use]
-    pub fn changes(&self) -> mpsc::UnboundedSender<Change> {
+    pub fn changes(&self) -> mpsc::UnboundedSender<LoadChange> {
         self.change.clone()
     }
 

@@ -1,4 +1,4 @@
-//! What a round may be told while it runs.
+//! Controls a round while it runs: ends it, or changes its load.
 
 use std::time::Duration;
 
@@ -9,43 +9,43 @@ use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use super::plan::Plan;
-use crate::scenario::{Amount, ChangeError};
+use crate::scenario::{LevelError, LoadLevel};
 
-/// From the wish for a change to its moment: far more than it takes to reach every worker.
+/// The time from a request for a change to its moment: far more than it takes to reach every worker.
 const LEAD: Duration = Duration::from_millis(500);
 
-/// Another load, from a moment on to the end of the round.
+/// Another level of load, from a moment on to the end of the round.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Change {
+pub struct LoadChange {
     /// Counted from the common start, so that it is the same on all workers.
     pub at: Duration,
     /// How much there is to be, over all workers.
-    pub to: Amount,
+    pub to: LoadLevel,
 }
 
 /// Why a round goes on as it was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error, Diagnostic)]
-pub enum Refused {
+pub enum LoadChangeError {
     /// It is no change for this load.
     #[error(transparent)]
     #[diagnostic(transparent)]
-    Change(#[from] ChangeError),
+    Change(#[from] LevelError),
     /// There is too little left of it.
     #[error("the round is about to end, and was not changed")]
     #[diagnostic(help("try again when the next one has begun, if there is one"))]
     TooLate,
 }
 
-impl Change {
-    /// The change that a round of `plan` makes which is asked for `to`, `elapsed` from its start.
+impl LoadChange {
+    /// Decides on the change to the level `to` in a round of `plan`, `elapsed` from its start.
     ///
     /// # Errors
-    /// Where it makes none.
-    pub fn of(plan: &Plan, elapsed: Duration, to: Amount) -> Result<Self, Refused> {
+    /// When the load can't be changed like that, or the round is about to end.
+    pub fn of(plan: &Plan, elapsed: Duration, to: LoadLevel) -> Result<Self, LoadChangeError> {
         plan.scenario.load.check_change(to)?;
         let at = elapsed + LEAD;
         if plan.length().is_some_and(|end| at >= end) {
-            return Err(Refused::TooLate);
+            return Err(LoadChangeError::TooLate);
         }
         Ok(Self { at, to })
     }
@@ -57,44 +57,44 @@ impl Change {
     }
 }
 
-/// A wish for another load, and who waits for what becomes of it.
+/// A request for another level of load, and who waits for the decision.
 #[derive(Debug)]
-pub struct Asked {
+pub struct LoadChangeRequest {
     /// How much there is to be.
-    pub to: Amount,
+    pub to: LoadLevel,
     /// Is told, unless the round ends first.
-    pub answer: oneshot::Sender<Result<Change, Refused>>,
+    pub answer: oneshot::Sender<Result<LoadChange, LoadChangeError>>,
 }
 
-impl Asked {
-    /// Answers for a round of `plan`, `elapsed` from its start: with the change that it makes, if any.
-    pub fn decide(self, plan: &Plan, elapsed: Duration) -> Option<Change> {
-        let change = Change::of(plan, elapsed, self.to);
+impl LoadChangeRequest {
+    /// Decides for a round of `plan`, `elapsed` from its start, and sends the decision to who waits for it.
+    pub fn decide(self, plan: &Plan, elapsed: Duration) -> Option<LoadChange> {
+        let change = LoadChange::of(plan, elapsed, self.to);
         // Who has gone meanwhile wanted it all the same.
         let _ = self.answer.send(change);
         change.ok()
     }
 }
 
-/// What a round is told while it runs.
+/// Controls one round.
 #[derive(Debug)]
-pub struct Orders {
+pub struct RoundControl {
     /// Cancelled to end it.
     pub stop: CancellationToken,
-    /// Wishes for another load.
-    pub changes: mpsc::UnboundedReceiver<Asked>,
+    /// Requests for another level of load.
+    pub changes: mpsc::UnboundedReceiver<LoadChangeRequest>,
 }
 
-impl From<CancellationToken> for Orders {
+impl From<CancellationToken> for RoundControl {
     /// To end, and nothing else.
     fn from(stop: CancellationToken) -> Self {
         Self { stop, changes: mpsc::unbounded_channel().1 }
     }
 }
 
-impl Orders {
-    /// The next wish; waits for ever where there can be none any more.
-    pub async fn next(&mut self) -> Asked {
+impl RoundControl {
+    /// Waits for the next request; for ever where there can be none any more.
+    pub async fn next(&mut self) -> LoadChangeRequest {
         match self.changes.recv().await {
             Some(asked) => asked,
             None => std::future::pending().await,

@@ -4,14 +4,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use super::alarm::Alarm;
-use super::change::Change;
+use super::change::LoadChange;
 use super::load::{Closed, Open, Turn};
 use super::plan::{Number, Plan};
 use super::round_end::RoundEnd;
 use super::senders::{Due, Senders};
-use super::version::Version;
+use super::versioned::Version;
 use crate::measure::Timeline;
-use crate::scenario::{Amount, Until};
+use crate::scenario::{LoadLevel, Until};
 
 /// Lets users through: at the common start, in the order of the ramp, until the end.
 pub struct Gate {
@@ -111,12 +111,12 @@ impl Gate {
     }
 
     /// Changes the load. The round's plan was asked whether that has a meaning.
-    pub fn change(&self, change: Change) {
+    pub fn change(&self, change: LoadChange) {
         match (&self.model, change.to) {
-            (Model::Closed(closed), Amount::Users(users)) => {
+            (Model::Closed(closed), LoadLevel::Users(users)) => {
                 closed.update(|closed| closed.changed(change.at, users));
             }
-            (Model::Open(senders), Amount::Rate(rate)) => senders.change(change.at, rate),
+            (Model::Open(senders), LoadLevel::Rate(rate)) => senders.change(change.at, rate),
             _ => return,
         }
         self.end.wake();

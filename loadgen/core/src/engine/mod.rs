@@ -25,12 +25,12 @@ mod countdown;
 mod dial;
 mod error;
 mod gate;
-mod later;
+mod inspected;
 pub mod load;
-mod looks;
 mod plan;
 mod results;
 mod round_end;
+mod scaling;
 mod senders;
 mod starts;
 mod supply;
@@ -39,18 +39,18 @@ mod transport;
 mod trial;
 mod user;
 mod verify;
-mod version;
+mod versioned;
 
 pub use alone::run_alone;
 pub use attack::{Attack, Finished};
-pub use change::{Asked, Change, Orders, Refused};
+pub use change::{LoadChange, LoadChangeError, LoadChangeRequest, RoundControl};
 pub use dial::dial;
 pub use error::EngineError;
 pub use plan::{Plan, Share};
 pub use results::{Host, LostWorker, Results, Seen, StartSkew, WorkerResults};
 #[cfg(fuzzing)]
 pub use transport::read_foreign;
-pub use trial::{Came, Tried, try_steps};
+pub use trial::{TrialAnswer, Tried, try_steps};
 pub use verify::{Mismatch, Verified, VerifyError, verify};
 
 /// What a request passes through, for the benches, which time it part by part. No interface of the

@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use super::attack::Finished;
-use super::change::Change;
+use super::change::LoadChange;
 use crate::measure::{Connections, RowsUsed, Series, Snapshot, Strain};
 
 /// What came of a round.
@@ -25,7 +25,7 @@ pub struct Results {
     /// results.
     pub refused: Vec<String>,
     /// How the load was changed, in the order in which it was.
-    pub changes: Vec<Change>,
+    pub changes: Vec<LoadChange>,
     /// How far apart the workers had to start, at most; `None` for load from one process.
     pub start_skew: Option<StartSkew>,
 }

@@ -19,7 +19,7 @@ pub struct Tried {
     /// The body, if it has one.
     pub body: Option<String>,
     /// What came back; `None` where no whole answer did.
-    pub answer: Option<Came>,
+    pub answer: Option<TrialAnswer>,
     /// What was captured from it, by name.
     pub captured: Vec<(String, String)>,
     /// What the step's counters read from it, in their order.
@@ -30,7 +30,7 @@ pub struct Tried {
 
 /// An answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Came {
+pub struct TrialAnswer {
     /// Its status.
     pub status: u16,
     /// From the send to its last byte.
@@ -110,7 +110,8 @@ impl Tried {
                 let taken = Check::new(step).take(&answer, &mut self.counters, data);
                 self.wrong = taken.err().map(|wrong| (wrong.expected, wrong.got));
                 let (headers, body) = (captured(&answer, step), answer.body.to_vec());
-                self.answer = Some(Came { status, took, bytes: 0, beginning, headers, body });
+                self.answer =
+                    Some(TrialAnswer { status, took, bytes: 0, beginning, headers, body });
             }
         }
         if let Some(answer) = &mut self.answer {

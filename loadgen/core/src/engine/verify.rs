@@ -6,7 +6,7 @@ use miette::Diagnostic;
 use thiserror::Error;
 
 use super::plan::Plan;
-use super::trial::{Came, Tried, try_steps};
+use super::trial::{TrialAnswer, Tried, try_steps};
 use crate::scenario::Step;
 
 /// What a server answered in place of what a step expects.
@@ -48,7 +48,7 @@ pub struct Verified {
     /// The counters that were read, by step.
     pub counters: Vec<Vec<u64>>,
     /// The answers, by step.
-    pub answers: Vec<Came>,
+    pub answers: Vec<TrialAnswer>,
 }
 
 /// Sends each step of the plan once, in order, to `who`. Nothing of this is in any count.

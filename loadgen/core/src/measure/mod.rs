@@ -32,6 +32,6 @@ pub use resources::{ContainerRecord, LinkRecord, MachineRecord, ResourceRecord, 
 pub use rows::{RowsUsed, Used};
 pub use seconds::{SecondRecord, StepSeconds, Told};
 pub use series::{GrowingSeries, Interval, Series, Snapshot};
-pub use strain::{LATE, Pulse, Strain};
+pub use strain::{LATE, Strain, StrainSample};
 pub use summary::{LatencySummary, Summary};
 pub use timeline::{Phase, Timeline};

@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 /// sees one answer in twenty of that second later than it came: its p95 is no longer the server's.
 pub const LATE: Duration = Duration::from_millis(50);
 
-/// What a worker felt in the time of one snapshot, about a second.
+/// The strain on a worker in the time of one snapshot, about a second.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Pulse {
+pub struct StrainSample {
     /// How long that was.
     pub elapsed: Duration,
     /// The CPU time of its process, user and system.
@@ -21,7 +21,7 @@ pub struct Pulse {
     pub lag: Duration,
 }
 
-/// Pulses, summed up; the order in which they came does not matter.
+/// Samples, summed up; the order in which they came does not matter.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Strain {
     /// The CPU time that it could have had.
@@ -34,8 +34,8 @@ pub struct Strain {
 }
 
 impl Strain {
-    /// Adds one pulse. They come from the network, so their sums stay within bounds.
-    pub fn add(&mut self, pulse: &Pulse) {
+    /// Adds one sample. They come from the network, so their sums stay within bounds.
+    pub fn add(&mut self, pulse: &StrainSample) {
         self.merge(&Self {
             available: pulse.elapsed.saturating_mul(pulse.cpus),
             cpu: pulse.cpu,
@@ -101,16 +101,16 @@ mod tests {
     fn means_are_those_of_all_the_time_and_the_worst_is_kept() {
         let mut strain = Strain::default();
         assert_eq!((strain.cpu_percent(), strain.lag_mean_ms()), (None, None));
-        strain.add(&Pulse { elapsed: ms(1_000), cpu: ms(2_000), cpus: 2, lag: ms(2) });
-        strain.add(&Pulse { elapsed: ms(500), cpu: ms(250), cpus: 2, lag: ms(80) });
+        strain.add(&StrainSample { elapsed: ms(1_000), cpu: ms(2_000), cpus: 2, lag: ms(2) });
+        strain.add(&StrainSample { elapsed: ms(500), cpu: ms(250), cpus: 2, lag: ms(80) });
         assert_eq!(strain.cpu_percent(), Some(75.0));
         assert_eq!((strain.lag_mean_ms(), strain.lag_max_ms()), (Some(41.0), Some(80.0)));
         assert_eq!((strain.seconds(), strain.late_seconds()), (2, 1));
     }
 
-    fn pulse() -> impl Strategy<Value = Pulse> {
+    fn pulse() -> impl Strategy<Value = StrainSample> {
         let time = any::<Duration>;
-        (time(), time(), any::<u32>(), time()).prop_map(|(elapsed, cpu, cpus, lag)| Pulse {
+        (time(), time(), any::<u32>(), time()).prop_map(|(elapsed, cpu, cpus, lag)| StrainSample {
             elapsed,
             cpu,
             cpus,
@@ -124,7 +124,7 @@ mod tests {
             pulses in prop::collection::vec(pulse(), 0..6),
             at in any::<prop::sample::Index>(),
         ) {
-            let sum = |pulses: &[Pulse]| {
+            let sum = |pulses: &[StrainSample]| {
                 let mut strain = Strain::default();
                 pulses.iter().for_each(|pulse| strain.add(pulse));
                 strain

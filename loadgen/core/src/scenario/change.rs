@@ -10,7 +10,7 @@ use super::overrides::{LEAST_RATE, MOST_RATE, MOST_USERS};
 /// How much load there is to be.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Amount {
+pub enum LoadLevel {
     /// Users of the closed model, over all workers.
     Users(u32),
     /// Requests per second of the open model, over all workers.
@@ -19,7 +19,7 @@ pub enum Amount {
 
 /// Why a load can't be changed to that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error, Diagnostic)]
-pub enum ChangeError {
+pub enum LevelError {
     /// No users, or more than are supported.
     #[error(
         "users must be a whole number from 1 to {}",
@@ -45,32 +45,32 @@ pub enum ChangeError {
     Iterations,
 }
 
-impl Amount {
+impl LoadLevel {
     /// Whether it is one that a scenario could ask for.
     ///
     /// # Errors
-    /// [`ChangeError::Users`] or [`ChangeError::Rate`].
-    pub fn check(self) -> Result<(), ChangeError> {
+    /// [`LevelError::Users`] or [`LevelError::Rate`].
+    pub fn check(self) -> Result<(), LevelError> {
         match self {
-            Self::Users(users) if !(1..=MOST_USERS).contains(&users) => Err(ChangeError::Users),
-            Self::Rate(rate) if !(LEAST_RATE..=MOST_RATE).contains(&rate) => Err(ChangeError::Rate),
+            Self::Users(users) if !(1..=MOST_USERS).contains(&users) => Err(LevelError::Users),
+            Self::Rate(rate) if !(LEAST_RATE..=MOST_RATE).contains(&rate) => Err(LevelError::Rate),
             _ => Ok(()),
         }
     }
 }
 
 impl Load {
-    /// Whether this load can be changed to `amount` while it is on.
+    /// Whether this load can be changed to `level` while it is on.
     ///
     /// # Errors
-    /// Where the amount is none, or has no meaning for this load.
-    pub fn check_change(&self, amount: Amount) -> Result<(), ChangeError> {
-        amount.check()?;
-        match (amount, self.model, &self.until) {
-            (Amount::Users(_), Model::Open(_), _) => Err(ChangeError::IsOpen),
-            (Amount::Rate(_), Model::Closed, _) => Err(ChangeError::IsClosed),
-            (Amount::Users(_), _, Until::Iterations(_) | Until::IterationsPerUser(_)) => {
-                Err(ChangeError::Iterations)
+    /// Where the level is none, or has no meaning for this load.
+    pub fn check_change(&self, level: LoadLevel) -> Result<(), LevelError> {
+        level.check()?;
+        match (level, self.model, &self.until) {
+            (LoadLevel::Users(_), Model::Open(_), _) => Err(LevelError::IsOpen),
+            (LoadLevel::Rate(_), Model::Closed, _) => Err(LevelError::IsClosed),
+            (LoadLevel::Users(_), _, Until::Iterations(_) | Until::IterationsPerUser(_)) => {
+                Err(LevelError::Iterations)
             }
             _ => Ok(()),
         }
@@ -100,27 +100,27 @@ mod tests {
         let timed = Until::Duration(Duration::from_secs(1));
         let counted = Until::Iterations(9);
         let cases = [
-            (Model::Closed, &timed, Amount::Users(1_000_000), Ok(())),
-            (Model::Closed, &timed, Amount::Users(1_000_001), Err(ChangeError::Users)),
-            (Model::Closed, &timed, Amount::Users(0), Err(ChangeError::Users)),
-            (Model::Closed, &timed, Amount::Rate(5.0), Err(ChangeError::IsClosed)),
-            (Model::Closed, &counted, Amount::Users(5), Err(ChangeError::Iterations)),
+            (Model::Closed, &timed, LoadLevel::Users(1_000_000), Ok(())),
+            (Model::Closed, &timed, LoadLevel::Users(1_000_001), Err(LevelError::Users)),
+            (Model::Closed, &timed, LoadLevel::Users(0), Err(LevelError::Users)),
+            (Model::Closed, &timed, LoadLevel::Rate(5.0), Err(LevelError::IsClosed)),
+            (Model::Closed, &counted, LoadLevel::Users(5), Err(LevelError::Iterations)),
             (
                 Model::Closed,
                 &Until::IterationsPerUser(1),
-                Amount::Users(5),
-                Err(ChangeError::Iterations),
+                LoadLevel::Users(5),
+                Err(LevelError::Iterations),
             ),
-            (open, &timed, Amount::Rate(0.001), Ok(())),
-            (open, &counted, Amount::Rate(1e7), Ok(())),
-            (open, &timed, Amount::Rate(0.0), Err(ChangeError::Rate)),
-            (open, &timed, Amount::Rate(f64::NAN), Err(ChangeError::Rate)),
-            (open, &timed, Amount::Rate(f64::INFINITY), Err(ChangeError::Rate)),
-            (open, &timed, Amount::Users(5), Err(ChangeError::IsOpen)),
+            (open, &timed, LoadLevel::Rate(0.001), Ok(())),
+            (open, &counted, LoadLevel::Rate(1e7), Ok(())),
+            (open, &timed, LoadLevel::Rate(0.0), Err(LevelError::Rate)),
+            (open, &timed, LoadLevel::Rate(f64::NAN), Err(LevelError::Rate)),
+            (open, &timed, LoadLevel::Rate(f64::INFINITY), Err(LevelError::Rate)),
+            (open, &timed, LoadLevel::Users(5), Err(LevelError::IsOpen)),
         ];
-        for (model, until, amount, expected) in cases {
-            let found = load(model, until.clone()).check_change(amount);
-            assert_eq!(found, expected, "{model:?} {until:?} {amount:?}");
+        for (model, until, level, expected) in cases {
+            let found = load(model, until.clone()).check_change(level);
+            assert_eq!(found, expected, "{model:?} {until:?} {level:?}");
         }
     }
 }

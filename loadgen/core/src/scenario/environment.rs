@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use super::data::Data;
+use super::escape::Position;
 use super::model::{Scenario, Step};
-use super::place::Place;
 use super::secret::Secret;
 use super::template::{Piece, Template};
 
@@ -112,12 +112,12 @@ impl Secrets {
             else {
                 continue;
             };
-            let written = |place: Place| {
+            let written = |place: Position| {
                 let mut text = String::new();
                 place.push(value, name, &mut text).ok().map(|()| text)
             };
             let in_one_line = value.replace(char::is_control, " ");
-            let texts = [Place::Text, Place::Path, Place::Json].map(written);
+            let texts = [Position::Text, Position::Path, Position::Json].map(written);
             for text in texts.into_iter().flatten().chain([in_one_line]) {
                 forms.push(Form { text, shown: format!("{{{{ env {name} }}}}") });
             }

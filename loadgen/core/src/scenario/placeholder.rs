@@ -9,8 +9,8 @@ use std::ops::Range;
 use thiserror::Error;
 
 use super::environment::Environment;
+use super::escape::Position;
 use super::nearest::{list, nearest, suggestion};
-use super::place::Place;
 use super::secret::Secret;
 use super::template::{Piece, Template};
 
@@ -128,7 +128,7 @@ impl Template {
 
     /// Reads a path with placeholders; what is generated in it needs no further encoding.
     pub(super) fn parse_path(text: &str, scope: &Scope<'_>) -> Result<Self, TemplateError> {
-        let mut template = Self::parse_in(text, scope)?.standing_in(Place::Path);
+        let mut template = Self::parse_in(text, scope)?.standing_in(Position::Path);
         for piece in &mut template.pieces {
             if let Piece::Name { between } = piece {
                 *between = "%20".to_owned();
@@ -181,10 +181,10 @@ fn parse_placeholder(
         }
         "iteration" => Piece::Iteration,
         _ if scope.captured.iter().any(|captured| captured == name) => {
-            Piece::Captured { name: name.to_owned(), place: Place::Text }
+            Piece::Captured { name: name.to_owned(), place: Position::Text }
         }
         _ if scope.has_column(name).map_err(|(message, help)| fault(message, &help))? => {
-            Piece::Captured { name: name.to_owned(), place: Place::Text }
+            Piece::Captured { name: name.to_owned(), place: Position::Text }
         }
         _ if scope.anywhere.iter().any(|captured| captured == name) => {
             let message = format!("`{name}` is used before any step captures it");
@@ -217,7 +217,7 @@ fn parse_variable(arguments: &[&str], scope: &Scope<'_>) -> Result<Piece, (Strin
         environment(name).map(Secret::new).ok_or_else(unset)
     });
     let value = value.transpose()?;
-    Ok(Piece::Variable { name: (*name).to_owned(), value, place: Place::Text })
+    Ok(Piece::Variable { name: (*name).to_owned(), value, place: Position::Text })
 }
 
 const INT_HELP: &str =

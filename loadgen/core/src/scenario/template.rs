@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::data::Data;
-use super::place::{Place, RenderError};
+use super::escape::{Position, RenderError};
 use super::secret::Secret;
 
 /// Text with generated parts, parsed once and rendered for each request.
@@ -42,9 +42,9 @@ pub(super) enum Piece {
     /// The number of the user's iteration.
     Iteration,
     /// A value that an earlier request's answer had, or a column of the user's row.
-    Captured { name: String, place: Place },
+    Captured { name: String, place: Position },
     /// A value from the environment, where it was read.
-    Variable { name: String, value: Option<Secret>, place: Place },
+    Variable { name: String, value: Option<Secret>, place: Position },
     /// The inner template so many times, rendered anew each time.
     Repeat { count: u32, separator: String, inner: Template },
 }
@@ -104,7 +104,7 @@ impl Template {
     }
 
     /// This template where values from outside stand in such a place.
-    pub(super) fn standing_in(mut self, here: Place) -> Self {
+    pub(super) fn standing_in(mut self, here: Position) -> Self {
         for piece in &mut self.pieces {
             if let Piece::Captured { place, .. } | Piece::Variable { place, .. } = piece {
                 *place = here;
@@ -178,7 +178,7 @@ impl Piece {
 
 fn push_captured(
     name: &str,
-    place: Place,
+    place: Position,
     data: &Data,
     out: &mut String,
 ) -> Result<(), RenderError> {

@@ -93,7 +93,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::record::ChangeRecord;
+    use crate::record::LoadChangeRecord;
     use crate::scenario;
 
     fn round(users: u32, opened: u64, version: &str) -> RoundRecord {
@@ -127,7 +127,7 @@ mod tests {
             said(vec![ok(), round(100, 167, "HTTP/1.1")], ""),
             ["167 connections were opened for 100 users, in 1 of 2 rounds"]
         );
-        let change = ChangeRecord { second: 1, users: Some(200), rate_per_s: None };
+        let change = LoadChangeRecord { second: 1, users: Some(200), rate_per_s: None };
         let changed = RoundRecord { changes: vec![change], ..round(100, 167, "HTTP/1.1") };
         assert_eq!(said(vec![changed], ""), [""; 0]);
     }

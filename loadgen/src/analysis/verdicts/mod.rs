@@ -2,9 +2,9 @@
 
 mod answers;
 mod bottleneck;
+mod concurrency;
 mod connections;
 mod containers;
-mod little;
 mod machine;
 mod queue;
 mod server;
@@ -14,9 +14,9 @@ mod workers;
 use self::answers::{answers_differ, answers_vary};
 use self::bottleneck::disturbed;
 pub use self::bottleneck::{bottleneck, is_disturbed};
+use self::concurrency::littles_law;
 use self::connections::connections;
 use self::containers::{throttled, unlike_limits};
-use self::little::littles_law;
 use self::machine::{data_in_memory, machine};
 use self::queue::users_queue;
 use self::server::{open_files, unequal_workers};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::little::littles_law;
+use super::concurrency::littles_law;
 use super::verdict;
 use crate::analysis::plateau::{Loaded, Plateau};
 use crate::record::{Bottleneck, RunRecord, TargetRecord, Verdict, VerdictKind};

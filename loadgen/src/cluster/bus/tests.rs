@@ -20,7 +20,7 @@ use crate::cluster::messages::{Answer, Hello, News, Report};
 use crate::cluster::proof::Challenge;
 use crate::cluster::settings;
 use crate::cluster::tunnel::{self, Tunnel};
-use crate::measure::{Pulse, Snapshot};
+use crate::measure::{Snapshot, StrainSample};
 
 const LIMIT: Duration = Duration::from_secs(3);
 /// Long enough for what is let through to arrive.
@@ -79,7 +79,8 @@ async fn heard(events: &mut Events) -> Vec<Event> {
 }
 
 fn report_of(worker: u32) -> Report {
-    let news = News::Snapshot(Snapshot { number: 0, intervals: Vec::new() }, Pulse::default());
+    let news =
+        News::Snapshot(Snapshot { number: 0, intervals: Vec::new() }, StrainSample::default());
     Report { epoch: 1, worker, news }
 }
 

@@ -25,7 +25,7 @@ use crate::cluster::link::Handle;
 use crate::cluster::messages::{Answer, Command, Hello, Report};
 use crate::cluster::proof::Challenge;
 use crate::cluster::settings;
-use crate::cluster::tunnel::{self, Refusal, Tunnel};
+use crate::cluster::tunnel::{self, Tunnel, TunnelError};
 
 /// How many reports a worker keeps for a manager that missed some: the lease ends before more.
 const KEPT: usize = 64;
@@ -142,12 +142,12 @@ async fn way(
     };
     let connected = tunnel::connect(&join.address, identity, deadline).await;
     let (tunnel, socket) = connected.map_err(|refusal| match refusal {
-        Refusal::Silence(why) => unreachable(join, limit, why),
-        Refusal::NotTheManager(why) => not_the_manager(join, why),
-        Refusal::NotLetIn => {
+        TunnelError::Silence(why) => unreachable(join, limit, why),
+        TunnelError::NotTheManager(why) => not_the_manager(join, why),
+        TunnelError::NotLetIn => {
             ClusterError::NotLetIn { address: join.address.clone(), user: join.user() }
         }
-        Refusal::Failed(error) => error,
+        TunnelError::Failed(error) => error,
     })?;
     Ok((Some(tunnel), socket))
 }

@@ -13,11 +13,11 @@ use self::dispatch::Dispatched;
 use self::round::{RoundUnderWay, not_begun};
 use super::blobs::Digest;
 use super::bus::{Event, Events, ManagerBus};
-use super::course::OnLoss;
 use super::error::ClusterError;
 use super::messages::{Command, Hello};
 use super::process::Process;
-use crate::engine::{Host, LostWorker, Orders, Plan, Results, Seen, Share};
+use super::round_state::OnLoss;
+use crate::engine::{Host, LostWorker, Plan, Results, RoundControl, Seen, Share};
 use crate::measure::GrowingSeries;
 
 /// How often processes are looked at while nothing else happens.
@@ -73,7 +73,7 @@ impl Cluster {
     pub async fn round(
         &mut self,
         plan: Plan,
-        orders: impl Into<Orders>,
+        orders: impl Into<RoundControl>,
         show: impl FnMut(Seen<'_>, &mut GrowingSeries),
     ) -> Result<Results, ClusterError> {
         self.epoch += 1;

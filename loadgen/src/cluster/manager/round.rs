@@ -9,10 +9,10 @@ use tokio::time::{Instant, MissedTickBehavior};
 use super::start::{Acknowledged, start_skew};
 use super::{Cluster, TICK};
 use crate::cluster::bus::Event;
-use crate::cluster::course::{Action, Course, Input, Schedule};
 use crate::cluster::error::ClusterError;
 use crate::cluster::messages::{Command, News, Report};
-use crate::engine::{Change, Orders, Plan, Results, Seen, StartSkew};
+use crate::cluster::round_state::{Action, Input, RoundState, Schedule};
+use crate::engine::{LoadChange, Plan, Results, RoundControl, Seen, StartSkew};
 use crate::measure::GrowingSeries;
 use crate::scenario::Load;
 
@@ -29,7 +29,7 @@ pub(super) fn not_begun(cluster: &Cluster, users: u32) -> Results {
     let schedule = Schedule { measured: Duration::ZERO, end: None, drain: Duration::ZERO };
     let (epoch, lost) = (cluster.epoch, cluster.lost());
     let (workers, on_loss) = (cluster.size, cluster.on_loss);
-    let course = Course::new(epoch, workers, &cluster.absent, lost, schedule, on_loss);
+    let course = RoundState::new(epoch, workers, &cluster.absent, lost, schedule, on_loss);
     let results = course.into_results(|_| Duration::ZERO);
     let start_skew = Some(StartSkew::default());
     Results { start_skew, ..cluster.told_of(results, users, &BTreeMap::new()) }
@@ -45,14 +45,14 @@ pub(super) struct RoundUnderWay<'a, F> {
     began: Instant,
     /// From that command to the common start.
     lead: Duration,
-    course: Course,
+    course: RoundState,
     round_trips: BTreeMap<u32, Duration>,
     start_skew: StartSkew,
     /// What became of the commands to stop is not waited for: who doesn't obey misses the deadline.
     stopping: JoinSet<(u32, Result<(), ClusterError>)>,
     /// Who has not taken a change yet.
     changing: JoinSet<(u32, Result<(), ClusterError>)>,
-    changes: Vec<Change>,
+    changes: Vec<LoadChange>,
     show: F,
 }
 
@@ -75,7 +75,8 @@ impl<'a, F: FnMut(Seen<'_>, &mut GrowingSeries)> RoundUnderWay<'a, F> {
             drain: plan.scenario.load.drain,
         };
         let (workers, lost) = (cluster.size, cluster.lost());
-        let course = Course::new(epoch, workers, &cluster.absent, lost, schedule, cluster.on_loss);
+        let course =
+            RoundState::new(epoch, workers, &cluster.absent, lost, schedule, cluster.on_loss);
         let mut round = Self {
             cluster,
             plan,
@@ -104,7 +105,7 @@ impl<'a, F: FnMut(Seen<'_>, &mut GrowingSeries)> RoundUnderWay<'a, F> {
     }
 
     /// Collects what workers report until all of them have finished or are lost.
-    pub(super) async fn collect(mut self, mut orders: Orders) -> Results {
+    pub(super) async fn collect(mut self, mut orders: RoundControl) -> Results {
         let stop = orders.stop.clone();
         let mut tick = tokio::time::interval(TICK);
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -157,7 +158,7 @@ impl<'a, F: FnMut(Seen<'_>, &mut GrowingSeries)> RoundUnderWay<'a, F> {
     }
 
     /// Has all workers change the load.
-    fn change(&mut self, change: Change) {
+    fn change(&mut self, change: LoadChange) {
         self.changes.push(change);
         let epoch = self.cluster.epoch;
         let command = |_| Command::Change { epoch, change };

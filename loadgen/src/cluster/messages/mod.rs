@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use super::address::host_name;
 use super::blobs::{Assignment, Chunk, Digest};
 use super::encoding::decode;
-use crate::engine::{Change, Finished};
-use crate::measure::{Pulse, Snapshot};
+use crate::engine::{Finished, LoadChange};
+use crate::measure::{Snapshot, StrainSample};
 
 /// The number of this protocol. It goes up with every change to a message of this file, or to a
 /// type that travels in one.
@@ -96,7 +96,7 @@ pub enum Command {
         /// The round's number.
         epoch: u32,
         /// How, and when: not before it has reached every worker.
-        change: Change,
+        change: LoadChange,
     },
     /// End the round now, and report what there is.
     Stop {
@@ -145,7 +145,7 @@ pub struct Report {
 #[serde(rename_all = "snake_case")]
 pub enum News {
     /// Results, and how this process did meanwhile.
-    Snapshot(Snapshot, Pulse),
+    Snapshot(Snapshot, StrainSample),
     /// The last word: the round is over on this worker, and the digest of the plan that it ran.
     Finished(Finished, Digest),
     /// The last word: the round could not be run to its end.
@@ -168,13 +168,13 @@ pub fn decode_report(bytes: &[u8]) -> Result<Report, String> {
 mod tests {
     use super::super::encoding::encode;
     use super::*;
-    use crate::scenario::Amount;
+    use crate::scenario::LoadLevel;
     use proptest::prelude::*;
 
     #[test]
     fn a_change_survives_the_journey_to_the_bit() {
-        for to in [Amount::Users(7), Amount::Rate(0.1 + 0.2)] {
-            let change = Change { at: Duration::from_nanos(1_234_567_891), to };
+        for to in [LoadLevel::Users(7), LoadLevel::Rate(0.1 + 0.2)] {
+            let change = LoadChange { at: Duration::from_nanos(1_234_567_891), to };
             let command = Command::Change { epoch: 3, change };
             assert_eq!(decode::<Command>(&encode(&command).unwrap()).unwrap(), command);
         }
@@ -221,7 +221,7 @@ mod tests {
                 steps: vec![counts],
             };
             let snapshot = Snapshot { number: 1, intervals: vec![interval] };
-            let news = News::Snapshot(snapshot, Pulse::default());
+            let news = News::Snapshot(snapshot, StrainSample::default());
             let mut bytes = encode(&Report { epoch: 1, worker: 1, news }).unwrap();
             let len = bytes.len();
             bytes[at % len] = with;

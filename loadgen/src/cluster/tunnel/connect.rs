@@ -23,7 +23,7 @@ const PAUSE: (Duration, Duration) = (Duration::from_millis(100), Duration::from_
 
 /// Why there is no tunnel.
 #[derive(Debug)]
-pub enum Refusal {
+pub enum TunnelError {
     /// Nobody was there in time; what came of the last attempt.
     Silence(String),
     /// Somebody listens there who has not proved to be the manager; what was met. Anyone may take the port
@@ -44,10 +44,10 @@ pub async fn connect(
     address: &str,
     identity: &Identity,
     deadline: Instant,
-) -> Result<(Tunnel, Handle), Refusal> {
-    let (connector, name) = connector(address, identity).map_err(Refusal::Failed)?;
+) -> Result<(Tunnel, Handle), TunnelError> {
+    let (connector, name) = connector(address, identity).map_err(TunnelError::Failed)?;
     let manager = knock(address, &connector, &name, deadline).await?;
-    let (door, handle) = Door::new().map_err(|e| Refusal::Failed(ClusterError::socket(&e)))?;
+    let (door, handle) = Door::new().map_err(|e| TunnelError::Failed(ClusterError::socket(&e)))?;
     let tasks = Tasks::default();
     tasks.spawn(async move {
         let Ok(Ok((inner, _hidden))) = timeout_at(deadline, door.admit()).await else { return };
@@ -78,18 +78,18 @@ async fn knock(
     connector: &TlsConnector,
     name: &ServerName<'static>,
     deadline: Instant,
-) -> Result<TlsStream<TcpStream>, Refusal> {
+) -> Result<TlsStream<TcpStream>, TunnelError> {
     let (mut pause, longest) = PAUSE;
     let mut last = "it does not answer".to_owned();
     loop {
         match timeout_at(deadline, try_once(address, connector, name.clone())).await {
             Ok(Ok(manager)) => return Ok(manager),
-            Ok(Err(Refusal::Silence(why))) => last = why,
+            Ok(Err(TunnelError::Silence(why))) => last = why,
             Ok(Err(refusal)) => return Err(refusal),
-            Err(_) => return Err(Refusal::Silence(last)),
+            Err(_) => return Err(TunnelError::Silence(last)),
         }
         if Instant::now() + pause > deadline {
-            return Err(Refusal::Silence(last));
+            return Err(TunnelError::Silence(last));
         }
         sleep(pause).await;
         pause = (pause * 2).min(longest);
@@ -100,25 +100,25 @@ async fn try_once(
     address: &str,
     connector: &TlsConnector,
     name: ServerName<'static>,
-) -> Result<TlsStream<TcpStream>, Refusal> {
-    let silence = |error: io::Error| Refusal::Silence(error.to_string());
+) -> Result<TlsStream<TcpStream>, TunnelError> {
+    let silence = |error: io::Error| TunnelError::Silence(error.to_string());
     let addresses = lookup_host(address).await.map_err(silence)?.collect();
     let (stream, _) = dial(addresses, &|_, _| {}).await.map_err(silence)?;
     stream.set_nodelay(true).map_err(silence)?;
     // Up to here anybody may be at the other end, and say anything.
     let mut manager =
         connector.connect(name, stream).await.map_err(|error| match of_tls(&error) {
-            Some(why) => Refusal::NotTheManager(why.to_string()),
+            Some(why) => TunnelError::NotTheManager(why.to_string()),
             None => silence(error),
         })?;
     // From here on it is the manager: it has the key of its certificate, and what it says is authentic.
     match manager.read_u8().await {
         Ok(WELCOME) => Ok(manager),
-        Ok(other) => Err(Refusal::NotTheManager(format!("it began with the byte {other}"))),
+        Ok(other) => Err(TunnelError::NotTheManager(format!("it began with the byte {other}"))),
         Err(error) => match of_tls(&error) {
-            Some(Error::AlertReceived(_)) => Err(Refusal::NotLetIn),
+            Some(Error::AlertReceived(_)) => Err(TunnelError::NotLetIn),
             // Somebody has changed what it said.
-            Some(why) => Err(Refusal::NotTheManager(why.to_string())),
+            Some(why) => Err(TunnelError::NotTheManager(why.to_string())),
             None => Err(silence(error)),
         },
     }

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use accept::accept;
-pub use connect::{Refusal, connect};
+pub use connect::{TunnelError, connect};
 pub use listener::listen;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, copy, split};
 use tokio_rustls::rustls::crypto::{CryptoProvider, ring};

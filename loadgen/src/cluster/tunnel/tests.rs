@@ -9,7 +9,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, UnixListener, UnixStream};
 use tokio::time::Instant;
 
-use super::{Refusal, Tunnel, accept, connect};
+use super::{Tunnel, TunnelError, accept, connect};
 use crate::cluster::authority::Authority;
 use crate::cluster::link::Folder;
 
@@ -91,7 +91,7 @@ async fn nobody_is_waited_for_no_longer_than_that() {
         let deadline = Instant::now() + Duration::from_millis(300);
         let connecting = connect(&address, &worker, deadline);
         match tokio::time::timeout(LIMIT, connecting).await.unwrap() {
-            Err(Refusal::Silence(why)) => why,
+            Err(TunnelError::Silence(why)) => why,
             other => panic!("{:?}", other.err()),
         }
     };

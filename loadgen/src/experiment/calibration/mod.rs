@@ -16,7 +16,7 @@ use super::measured::held;
 use super::sent::{sent, transport};
 use super::subject::Subject;
 use crate::analysis::verdicts::is_disturbed;
-use crate::engine::{Came, Plan, Share};
+use crate::engine::{Plan, Share, TrialAnswer};
 use crate::failure::Failure;
 use crate::lab::{Layout, NullAnswer, NullServer, Observed, WHICH, Watched, Window};
 use crate::measure::Counts;
@@ -43,7 +43,7 @@ pub async fn calibration(
     job: &Job,
     layout: &Layout,
     generator: &mut Generator,
-    answers: &[Came],
+    answers: &[TrialAnswer],
     interrupt: &CancellationToken,
 ) -> Result<Option<Calibration>, Failure> {
     let key = key(&job.scenario, job.workers, layout, answers);
@@ -60,7 +60,7 @@ pub async fn calibration(
 
 /// Whether it can be told: not where the server is none of the lab's, shares CPUs with the generator, or
 /// is spoken to in a way that the server of the calibration can't.
-pub fn can_be_told(job: &Job, layout: &Layout, answers: &[Came]) -> bool {
+pub fn can_be_told(job: &Job, layout: &Layout, answers: &[TrialAnswer]) -> bool {
     job.calibrate
         && matches!(job.subject, Subject::Lab { .. })
         && are_apart(layout)
@@ -76,7 +76,7 @@ fn are_apart(layout: &Layout) -> bool {
 
 /// The server knows neither HTTP/2 nor redirects nor cookies, a proxy is no part of loadgen, and long
 /// answers are not kept whole.
-fn can_be_answered(scenario: &Scenario, answers: &[Came]) -> bool {
+fn can_be_answered(scenario: &Scenario, answers: &[TrialAnswer]) -> bool {
     scenario.http.beyond_http1().is_empty()
         && answers.len() == scenario.steps.len()
         && answers.iter().all(|answer| answer.body.len() as u64 == answer.bytes)
@@ -86,7 +86,7 @@ async fn find(
     job: &Job,
     layout: &Layout,
     generator: &mut Generator,
-    answers: &[Came],
+    answers: &[TrialAnswer],
     interrupt: &CancellationToken,
 ) -> Result<Option<f64>, Failure> {
     let answers: Vec<NullAnswer> = answers.iter().map(again).collect();
@@ -107,8 +107,8 @@ async fn find(
 }
 
 /// An answer as it came, as far as the generator looks at it.
-fn again(came: &Came) -> NullAnswer {
-    let Came { status, headers, body, bytes, .. } = came.clone();
+fn again(came: &TrialAnswer) -> NullAnswer {
+    let TrialAnswer { status, headers, body, bytes, .. } = came.clone();
     NullAnswer { status, headers, length: bytes, body }
 }
 
@@ -156,7 +156,7 @@ fn key(
     scenario: &Scenario,
     workers: Option<u32>,
     layout: &Layout,
-    answers: &[Came],
+    answers: &[TrialAnswer],
 ) -> Option<String> {
     let sizes: Vec<(u16, u64)> = answers.iter().map(|it| (it.status, roughly(it.bytes))).collect();
     let what = (sent(scenario), transport(scenario, "http://"), sizes);

@@ -25,8 +25,8 @@ fn scenario(http: &str) -> Scenario {
     parse("test", "test.toml", &format!("{http}\n{JOURNEY}")).unwrap()
 }
 
-fn came(status: u16, body: &str) -> Came {
-    Came {
+fn came(status: u16, body: &str) -> TrialAnswer {
+    TrialAnswer {
         status,
         took: Duration::ZERO,
         bytes: body.len() as u64,
@@ -36,7 +36,7 @@ fn came(status: u16, body: &str) -> Came {
     }
 }
 
-fn answers() -> [Came; 3] {
+fn answers() -> [TrialAnswer; 3] {
     [came(201, r#"{"ok":true,"id":7,"text":"w=abc"}"#), came(200, "three items"), came(200, "")]
 }
 
@@ -60,7 +60,7 @@ fn nothing_is_told_where_the_server_can_not_do_what_is_asked_of_the_target() {
         assert!(!can_be_answered(&scenario(&format!("http = {{ {http} }}")), &all), "{http}");
     }
     assert!(!can_be_answered(&scenario(""), &all[..2]));
-    let long = Came { bytes: 2 << 20, ..all[0].clone() };
+    let long = TrialAnswer { bytes: 2 << 20, ..all[0].clone() };
     assert!(!can_be_answered(&scenario(""), &[long, all[1].clone(), all[2].clone()]));
 }
 
@@ -78,7 +78,7 @@ fn nothing_is_told_where_cpus_are_shared() {
 #[test]
 fn what_is_sent_and_answered_is_in_the_key() {
     let layout = Layout { target: vec![1], backends: vec![0], generator: vec![0] };
-    let of = |scenario: &Scenario, workers, answers: &[Came]| {
+    let of = |scenario: &Scenario, workers, answers: &[TrialAnswer]| {
         key(scenario, workers, &layout, answers).unwrap()
     };
     let (all, plain) = (answers(), scenario(""));

@@ -1,8 +1,8 @@
 //! Control by single keys, where the live view is shown.
 
 use super::Control;
-use super::wish::{Refusal, Wish};
-use crate::scenario::Amount;
+use super::request::{ControlError, ControlRequest};
+use crate::scenario::LoadLevel;
 
 /// What a key asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,18 +44,18 @@ fn sequence(bytes: &[u8]) -> usize {
 }
 
 /// A tenth more, or less, and at least one user.
-pub fn step(amount: Amount, key: Key) -> Amount {
+pub fn step(level: LoadLevel, key: Key) -> LoadLevel {
     let is_more = key == Key::More;
-    match amount {
-        Amount::Users(users) => {
+    match level {
+        LoadLevel::Users(users) => {
             let by = (users / 10).max(1);
             let to = if is_more { users.saturating_add(by) } else { users.saturating_sub(by) };
-            Amount::Users(to.max(1))
+            LoadLevel::Users(to.max(1))
         }
-        Amount::Rate(rate) => {
+        LoadLevel::Rate(rate) => {
             let to = if is_more { rate * 1.1 } else { rate * 0.9 };
             // What nobody would type.
-            Amount::Rate((to * 1e3).round() / 1e3)
+            LoadLevel::Rate((to * 1e3).round() / 1e3)
         }
     }
 }
@@ -67,8 +67,8 @@ impl Control {
             (Key::Stop, _) if self.interrupt.is_cancelled() => {
                 return self.note("  the run is ending already; Ctrl-C ends it at once");
             }
-            (Key::Stop, _) => self.carry_out(Wish::Stop).await,
-            (key, Some(amount)) => self.carry_out(step(amount, key).into()).await,
+            (Key::Stop, _) => self.carry_out(ControlRequest::Stop).await,
+            (key, Some(level)) => self.carry_out(step(level, key).into()).await,
             (_, None) => Err(self.no_round()),
         };
         if let Err(refusal) = done {
@@ -77,7 +77,7 @@ impl Control {
     }
 
     /// Says why something is not done.
-    pub fn refuse(&self, Refusal { message, help, .. }: &Refusal) {
+    pub fn refuse(&self, ControlError { message, help, .. }: &ControlError) {
         let help = help.as_ref().map(|help| format!("\n  help: {help}")).unwrap_or_default();
         self.note(&format!("{message}{help}"));
     }
@@ -100,13 +100,13 @@ mod tests {
 
     #[test]
     fn a_step_is_a_tenth_and_at_least_one_user() {
-        let users = |users, key| step(Amount::Users(users), key);
-        assert_eq!(users(200, Key::More), Amount::Users(220));
-        assert_eq!(users(200, Key::Less), Amount::Users(180));
-        assert_eq!(users(5, Key::More), Amount::Users(6));
-        assert_eq!(users(0, Key::More), Amount::Users(1));
-        assert_eq!(users(1, Key::Less), Amount::Users(1));
-        assert_eq!(step(Amount::Rate(500.0), Key::More), Amount::Rate(550.0));
-        assert_eq!(step(Amount::Rate(0.5), Key::Less), Amount::Rate(0.45));
+        let users = |users, key| step(LoadLevel::Users(users), key);
+        assert_eq!(users(200, Key::More), LoadLevel::Users(220));
+        assert_eq!(users(200, Key::Less), LoadLevel::Users(180));
+        assert_eq!(users(5, Key::More), LoadLevel::Users(6));
+        assert_eq!(users(0, Key::More), LoadLevel::Users(1));
+        assert_eq!(users(1, Key::Less), LoadLevel::Users(1));
+        assert_eq!(step(LoadLevel::Rate(500.0), Key::More), LoadLevel::Rate(550.0));
+        assert_eq!(step(LoadLevel::Rate(0.5), Key::Less), LoadLevel::Rate(0.45));
     }
 }

@@ -10,7 +10,7 @@ use tokio::io::unix::AsyncFd;
 
 use super::Control;
 use super::keys::Key;
-use super::wish::Wish;
+use super::request::ControlRequest;
 
 /// How often a run looks whether the terminal is its own again.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -95,8 +95,8 @@ async fn obey(line: &str, control: &Control) {
     if line.is_empty() {
         return;
     }
-    let done = match line.parse::<Wish>() {
-        Ok(wish) => control.carry_out(wish).await,
+    let done = match line.parse::<ControlRequest>() {
+        Ok(request) => control.carry_out(request).await,
         Err(refusal) => Err(refusal),
     };
     if let Err(refusal) = done {

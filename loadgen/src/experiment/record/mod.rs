@@ -15,7 +15,7 @@ pub use self::pooled::pool;
 pub use self::round::{Conditions, changed};
 use super::job::Job;
 use super::losses;
-use super::measured::{Measured, Round};
+use super::measured::{Measured, MeasuredRound};
 use super::sent::sent;
 use super::site::Site;
 use crate::analysis::verdicts;
@@ -58,14 +58,14 @@ impl<'a> Context<'a> {
 pub fn build(
     job: &Job,
     measured: &Measured,
-    under_way: Option<&Round>,
+    under_way: Option<&MeasuredRound>,
     context: Context<'_>,
 ) -> RunRecord {
     let conditions = Conditions::of(job, &context.environment, measured.calibration);
     let (mut targets, mut thresholds) = (Vec::new(), Vec::new());
     for (index, contender) in job.contenders.iter().enumerate() {
         let rounds = measured.rounds.iter().chain(under_way);
-        let rounds: Vec<&Round> = rounds.filter(|round| round.contender == index).collect();
+        let rounds: Vec<&MeasuredRound> = rounds.filter(|round| round.contender == index).collect();
         if !rounds.is_empty() {
             let server = server(job, index, context.lab);
             let (target, judged) = pool(job, contender, &rounds, server, &conditions);

@@ -10,7 +10,7 @@ use crate::analysis::steps::{counters, together, with_cut};
 use crate::analysis::thresholds;
 use crate::experiment::contender::Contender;
 use crate::experiment::job::Job;
-use crate::experiment::measured::Round;
+use crate::experiment::measured::MeasuredRound;
 use crate::experiment::proof::proofs;
 use crate::experiment::sent::transport;
 use crate::measure::{Counts, LatencySummary, Phase, Series};
@@ -23,7 +23,7 @@ use crate::scenario::{Model, Until};
 pub fn pool(
     job: &Job,
     contender: &Contender,
-    rounds: &[&Round],
+    rounds: &[&MeasuredRound],
     server: ServerRecord,
     conditions: &Conditions<'_>,
 ) -> (TargetRecord, Vec<ThresholdRecord>) {

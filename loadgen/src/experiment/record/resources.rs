@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::experiment::measured::Round;
+use crate::experiment::measured::MeasuredRound;
 use crate::measure::{ContainerRecord, ResourceRecord};
 use crate::record::{Environment, OverRounds, RoundRecord};
 
 /// What others used of the CPUs that were set aside for the test.
-pub fn others(round: &Round, environment: &Environment) -> Option<f64> {
+pub fn others(round: &MeasuredRound, environment: &Environment) -> Option<f64> {
     let cpus: BTreeSet<usize> = environment.cpus.values().flatten().copied().collect();
     let known = !cpus.is_empty() && !round.observed.machine.programs_percent.is_empty();
     known.then(|| round.observed.others_percent(&cpus).max(0.0))

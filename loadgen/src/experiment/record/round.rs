@@ -5,12 +5,14 @@ use std::time::Duration;
 
 use super::phases::{answered, by_name, summarize};
 use super::resources::{others, resources};
-use crate::engine::Change;
+use crate::engine::LoadChange;
 use crate::experiment::job::Job;
-use crate::experiment::measured::{Round, held};
+use crate::experiment::measured::{MeasuredRound, held};
 use crate::measure::{Phase, SecondRecord, Series, StepSeconds, Told};
-use crate::record::{Bottleneck, Calibration, ChangeRecord, Environment, RoundRecord, RowsRecord};
-use crate::scenario::{Amount, Rows, Step};
+use crate::record::{
+    Bottleneck, Calibration, Environment, LoadChangeRecord, RoundRecord, RowsRecord,
+};
+use crate::scenario::{LoadLevel, Rows, Step};
 
 /// What the rounds of a job have in common.
 pub struct Conditions<'a> {
@@ -44,7 +46,11 @@ impl<'a> Conditions<'a> {
 }
 
 /// Sums up one round.
-pub fn round_record(steps: &[Step], round: &Round, conditions: &Conditions<'_>) -> RoundRecord {
+pub fn round_record(
+    steps: &[Step],
+    round: &MeasuredRound,
+    conditions: &Conditions<'_>,
+) -> RoundRecord {
     let results = &round.results;
     let series = &results.series;
     let (summaries, total) = summarize(steps, &[series], Phase::Hold, round.held);
@@ -85,7 +91,7 @@ pub fn round_record(steps: &[Step], round: &Round, conditions: &Conditions<'_>) 
 }
 
 /// How much of each file was used, as far as the processes told.
-fn rows_used(round: &Round, files: &[Rows]) -> BTreeMap<String, RowsRecord> {
+fn rows_used(round: &MeasuredRound, files: &[Rows]) -> BTreeMap<String, RowsRecord> {
     let rows = round.results.rows();
     let told = files.iter().filter_map(|file| {
         let of = file.len() as u64;
@@ -120,10 +126,10 @@ fn seconds(
 }
 
 /// A change of the load, counted from the end of the warm-up.
-pub fn changed(change: &Change, warmup: Duration) -> ChangeRecord {
+pub fn changed(change: &LoadChange, warmup: Duration) -> LoadChangeRecord {
     let (users, rate_per_s) = match change.to {
-        Amount::Users(users) => (Some(users), None),
-        Amount::Rate(rate) => (None, Some(rate)),
+        LoadLevel::Users(users) => (Some(users), None),
+        LoadLevel::Rate(rate) => (None, Some(rate)),
     };
-    ChangeRecord { second: change.second(warmup), users, rate_per_s }
+    LoadChangeRecord { second: change.second(warmup), users, rate_per_s }
 }

@@ -5,11 +5,11 @@ use std::collections::btree_map::Entry;
 use std::time::Duration;
 
 use crate::engine::WorkerResults;
-use crate::experiment::measured::Round;
+use crate::experiment::measured::MeasuredRound;
 use crate::record::WorkerRecord;
 
 /// What each worker did, over all rounds; nothing for load from one process.
-pub fn workers(rounds: &[&Round]) -> Vec<WorkerRecord> {
+pub fn workers(rounds: &[&MeasuredRound]) -> Vec<WorkerRecord> {
     let mut all: BTreeMap<u32, WorkerResults> = BTreeMap::new();
     let by_workers = rounds.iter().filter(|round| round.results.start_skew.is_some());
     for worker in by_workers.flat_map(|round| &round.results.workers) {

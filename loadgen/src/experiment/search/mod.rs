@@ -12,14 +12,14 @@ use rand_chacha::ChaCha8Rng;
 
 use self::searched::Searched;
 use super::job::Job;
-use super::measured::{Loaded, Round, held};
+use super::measured::{Loaded, MeasuredRound, held};
 use super::observe::{Begun, Event, SoFar};
 use super::order::order;
 use super::record::{Conditions, pool};
 use super::session::{Session, Stopped};
 use super::site::Site;
 use crate::analysis::verdicts::bottleneck;
-use crate::analysis::{Asked, Criteria, Judgement, Search, Tried, judge};
+use crate::analysis::{Criteria, Judgement, OfferedRate, Search, Tried, judge};
 use crate::engine::Plan;
 use crate::failure::{Exit, Failure};
 use crate::lab::Target;
@@ -178,7 +178,7 @@ impl Rounds<'_, '_> {
         Ok(judgement)
     }
 
-    async fn measure(&mut self, rate_per_s: f64, up: &mut Up) -> Result<Round, Stopped> {
+    async fn measure(&mut self, rate_per_s: f64, up: &mut Up) -> Result<MeasuredRound, Stopped> {
         let name = format!("{} at {}/s", self.quest.job.names()[up.target], rate(rate_per_s));
         let plan = self.plan(rate_per_s, up);
         let begun = Begun { contender: up.target, number: up.round, name: &name, plan: &plan };
@@ -194,7 +194,7 @@ impl Rounds<'_, '_> {
             let advice = "the trials before it are kept; search again";
             return Err(Failure::message(Exit::Degraded, missing, advice).into());
         }
-        Ok(Round {
+        Ok(MeasuredRound {
             contender: up.target,
             number: up.round,
             url: up.url.clone(),
@@ -204,7 +204,7 @@ impl Rounds<'_, '_> {
             observed,
             verified,
             whole: true,
-            ..Round::default()
+            ..MeasuredRound::default()
         })
     }
 
@@ -222,7 +222,7 @@ impl Rounds<'_, '_> {
     }
 
     /// A trial is judged as a run of one round.
-    fn judge(&self, rate_per_s: f64, round: &Round) -> (Tried, Judgement) {
+    fn judge(&self, rate_per_s: f64, round: &MeasuredRound) -> (Tried, Judgement) {
         let mut answered = Latencies::default();
         held(&round.results.series).iter().for_each(|step| answered.merge(&step.answered));
         let job = &self.quest.job;
@@ -232,7 +232,7 @@ impl Rounds<'_, '_> {
         let server = ServerRecord::default();
         let (target, thresholds) = pool(job, contender, &[round], server, &conditions);
         let held_s = round.held.as_secs_f64();
-        let asked = Asked::constant(rate_per_s, held_s, job.warmup.as_secs_f64());
+        let asked = OfferedRate::constant(rate_per_s, held_s, job.warmup.as_secs_f64());
         let limit = bottleneck(&target, environment).map(|verdict| verdict.kind);
         let (judgement, reasons) = judge(&target.total, asked, &thresholds, limit);
         let record = TrialRecord {

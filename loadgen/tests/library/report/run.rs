@@ -8,7 +8,7 @@ use super::shown::terminal;
 use loadgen::analysis::Cell;
 use loadgen::measure::LatencySummary;
 use loadgen::record::{
-    Bottleneck, Calibration, ChangeRecord, Comparison, Degraded, LossRecord, NoiseFloor,
+    Bottleneck, Calibration, Comparison, Degraded, LoadChangeRecord, LossRecord, NoiseFloor,
     OverRounds, RunRecord, StoppedEarly, TargetRecord, Verdict, VerdictKind, WorkerRecord,
 };
 
@@ -348,7 +348,7 @@ fn a_degraded_run_tells_what_is_missing() {
 #[test]
 fn rounds_that_were_changed_while_they_ran_are_named_with_what_they_were_changed_to() {
     let mut targets = four();
-    let change = |second, users, rate_per_s| ChangeRecord { second, users, rate_per_s };
+    let change = |second, users, rate_per_s| LoadChangeRecord { second, users, rate_per_s };
     targets[0].rounds[0].changes = vec![change(12, Some(200), None), change(20, Some(1), None)];
     targets[1].rounds[2].changes = vec![change(0, None, Some(1_500.0))];
     let report = shown(&record(targets));

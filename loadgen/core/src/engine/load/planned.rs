@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::level::Level;
 use crate::engine::Plan;
-use crate::scenario::{Amount, Model};
+use crate::scenario::{LoadLevel, Model};
 
 /// The load of a plan over time, over all processes.
 #[derive(Debug, Clone)]
@@ -23,12 +23,12 @@ impl Planned {
 
     /// What it is at `elapsed` from the common start.
     #[must_use]
-    pub fn at(&self, elapsed: Duration) -> Amount {
+    pub fn at(&self, elapsed: Duration) -> LoadLevel {
         let level = self.level.at(elapsed.as_secs_f64());
         match self.model {
             // A user of whom there is a part is there: see `Closed::turn`.
-            Model::Closed => Amount::Users(level.ceil() as u32),
-            Model::Open(_) => Amount::Rate(level),
+            Model::Closed => LoadLevel::Users(level.ceil() as u32),
+            Model::Open(_) => LoadLevel::Rate(level),
         }
     }
 }
@@ -39,7 +39,7 @@ mod tests {
     use crate::engine::Share;
     use crate::scenario;
 
-    fn at(load: &str, ms: [u64; 5]) -> [Amount; 5] {
+    fn at(load: &str, ms: [u64; 5]) -> [LoadLevel; 5] {
         let text = format!("load = {{ {load} }}\n[[step]]\nget = \"/\"");
         let plan = Plan {
             scenario: scenario::parse("test", "test", &text).unwrap(),
@@ -55,7 +55,7 @@ mod tests {
     fn users_are_there_in_the_warm_up_and_start_one_by_one() {
         let load = "users = 4, ramp_up = \"2s\", duration = \"3s\"";
         let found = at(load, [0, 1_000, 2_100, 3_000, 60_000]);
-        assert_eq!(found, [4, 0, 3, 4, 4].map(Amount::Users));
+        assert_eq!(found, [4, 0, 3, 4, 4].map(LoadLevel::Users));
     }
 
     #[test]
@@ -63,6 +63,6 @@ mod tests {
         let load = "model = \"open\", stages = [{ rate = 50, over = \"10s\" }, { rate = 10, over = \"0s\" }, \
                     { rate = 10, over = \"5s\" }]";
         let found = at(load, [500, 1_000, 6_000, 11_000, 60_000]);
-        assert_eq!(found, [50.0, 0.0, 25.0, 10.0, 10.0].map(Amount::Rate));
+        assert_eq!(found, [50.0, 0.0, 25.0, 10.0, 10.0].map(LoadLevel::Rate));
     }
 }

@@ -23,11 +23,11 @@ pub struct Addresses {
     host: String,
     port: u16,
     /// Looked up once, at the first connection: a look-up for each would measure the resolver.
-    places: OnceCell<Vec<Place>>,
+    places: OnceCell<Vec<Endpoint>>,
 }
 
 /// One of the addresses.
-struct Place {
+struct Endpoint {
     address: SocketAddr,
     connections: AtomicU64,
     failed: AtomicU64,
@@ -91,7 +91,7 @@ impl Addresses {
     /// What became of each.
     pub fn records(&self) -> Vec<AddressRecord> {
         let places = self.places.get().into_iter().flatten();
-        let record = |place: &Place| AddressRecord {
+        let record = |place: &Endpoint| AddressRecord {
             address: place.address.to_string(),
             connections: place.connections.load(Ordering::Relaxed),
             failed: place.failed.load(Ordering::Relaxed),
@@ -100,10 +100,10 @@ impl Addresses {
         places.map(record).collect()
     }
 
-    async fn places(&self) -> io::Result<&Vec<Place>> {
+    async fn places(&self) -> io::Result<&Vec<Endpoint>> {
         let find = async || {
             let found = lookup_host((self.host.as_str(), self.port)).await?.collect();
-            let places: Vec<Place> = by_turns(found).into_iter().map(Place::new).collect();
+            let places: Vec<Endpoint> = by_turns(found).into_iter().map(Endpoint::new).collect();
             if places.is_empty() {
                 return Err(io::Error::other("the server's name has no address"));
             }
@@ -114,7 +114,7 @@ impl Addresses {
     }
 }
 
-impl Place {
+impl Endpoint {
     fn new(address: SocketAddr) -> Self {
         Self {
             address,
@@ -147,8 +147,8 @@ fn by_turns(found: Vec<SocketAddr>) -> Vec<SocketAddr> {
 }
 
 /// Those that can be connected to, from the user's on, and then the others.
-fn order(places: &[Place], user: u32) -> Vec<&Place> {
-    let (out, mut usable): (Vec<&Place>, Vec<&Place>) =
+fn order(places: &[Endpoint], user: u32) -> Vec<&Endpoint> {
+    let (out, mut usable): (Vec<&Endpoint>, Vec<&Endpoint>) =
         places.iter().partition(|place| place.is_out.load(Ordering::Relaxed));
     if !usable.is_empty() {
         let first = user as usize % usable.len();
@@ -160,7 +160,7 @@ fn order(places: &[Place], user: u32) -> Vec<&Place> {
 
 /// Connects once to each of several addresses, so that users are spread over those that can be
 /// connected to. Where none can, all stay: users find out for themselves.
-async fn check(places: &[Place]) {
+async fn check(places: &[Endpoint]) {
     if places.len() < 2 {
         return;
     }
@@ -192,7 +192,7 @@ async fn check(places: &[Place]) {
     }
 }
 
-async fn try_one(place: &Place) -> io::Result<TcpStream> {
+async fn try_one(place: &Endpoint) -> io::Result<TcpStream> {
     let connected = TcpStream::connect(place.address).await;
     connected.inspect_err(|error| place.has_failed(&error.to_string()))
 }
@@ -204,7 +204,7 @@ mod tests {
     use super::*;
 
     fn addresses(places: Vec<SocketAddr>) -> Addresses {
-        let places = places.into_iter().map(Place::new).collect();
+        let places = places.into_iter().map(Endpoint::new).collect();
         Addresses { host: "test".to_owned(), port: 1, places: OnceCell::new_with(Some(places)) }
     }
 

@@ -18,7 +18,7 @@ use self::http1::Scratch;
 pub use self::http1::pieces::read_foreign;
 pub use self::http1::{Progress, Reader};
 use super::plan::{Number, Plan};
-use crate::engine::looks::{is_expected, reads_body};
+use crate::engine::inspected::{is_expected, reads_body};
 use crate::measure::{Connections, ErrorKind};
 use crate::scenario::{Data, Step, TransportKind};
 

@@ -2,7 +2,7 @@
 
 use super::reader::{Faults, Value};
 use crate::scenario::error::Fault;
-use crate::scenario::place::{Place, may_be_in_header};
+use crate::scenario::escape::{Position, may_be_in_header};
 use crate::scenario::template::Template;
 
 /// Headers that would contradict how the body is really sent.
@@ -34,7 +34,7 @@ fn read_header(
         let message = format!("the header `{}` has {bad:?}, which a header cannot have", value.key);
         return value.fault(message, "not a header's value", "headers are printable ASCII", faults);
     }
-    let template = template.standing_in(Place::Header);
+    let template = template.standing_in(Position::Header);
     if let Some(variable) = template.misplaced_variable() {
         let message = format!("`{variable}` has a character that a header cannot have");
         let help = "headers are printable ASCII: is there a line break at its end?";

@@ -5,7 +5,7 @@ use toml::Spanned;
 use toml::de::{DeFloat, DeInteger, DeValue};
 
 use super::reader::{Faults, Value, parse_integer};
-use crate::scenario::place::Place;
+use crate::scenario::escape::Position;
 use crate::scenario::template::{Piece, Template};
 
 /// A value as it is, placeholders and all: what an answer is compared with.
@@ -65,7 +65,7 @@ fn string_template(template: Template) -> Template {
         return template;
     }
     let mut string = Template::literal("\"");
-    for piece in template.standing_in(Place::Json).pieces {
+    for piece in template.standing_in(Position::Json).pieces {
         string.push(match piece {
             Piece::Literal(text) => Piece::Literal(escaped(&text)),
             generated => generated,

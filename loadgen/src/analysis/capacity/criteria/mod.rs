@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use super::search::{Judgement, Limits};
-use crate::analysis::carried::Asked;
+use crate::analysis::carried::OfferedRate;
 use crate::measure::Summary;
 use crate::record::{ThresholdRecord, VerdictKind};
 use crate::scenario::{Comparison, Metric, Scenario, Threshold};
@@ -107,7 +107,7 @@ fn share(scenario: &Scenario, step: Option<&str>) -> f64 {
 /// else limited it, if anybody did.
 pub fn judge(
     total: &Summary,
-    asked: Asked,
+    asked: OfferedRate,
     thresholds: &[ThresholdRecord],
     limit: Option<VerdictKind>,
 ) -> (Judgement, Vec<String>) {
@@ -128,7 +128,7 @@ pub fn judge(
 }
 
 /// Why the rate was not kept, if so.
-fn not_kept(total: &Summary, asked: Asked) -> Option<String> {
+fn not_kept(total: &Summary, asked: OfferedRate) -> Option<String> {
     let left = total.cancelled + total.unsent;
     (!asked.is_kept_by(total)).then(|| {
         format!(

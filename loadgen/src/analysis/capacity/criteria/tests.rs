@@ -48,7 +48,7 @@ fn steps_with_weights_have_their_share() {
 #[test]
 fn what_was_left_is_told_where_the_rate_was_not_kept() {
     let of = |requests, cancelled| Summary { requests, cancelled, ..Summary::default() };
-    let asked = Asked::constant(1_000.0, 1.0, 1.0);
+    let asked = OfferedRate::constant(1_000.0, 1.0, 1.0);
     assert_eq!(not_kept(&of(1_000, 100), asked), None);
     let said = not_kept(&of(900, 110), asked).unwrap();
     assert!(said.starts_with("the rate was not kept: 110 of 1,010 requests"), "{said}");

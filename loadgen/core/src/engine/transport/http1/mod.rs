@@ -27,7 +27,7 @@ pub use self::scratch::Scratch;
 use super::addresses::Addresses;
 use super::tally::Tally;
 use super::{Answer, Body, Failure, Headers, Keep};
-use crate::engine::looks::reads_headers;
+use crate::engine::inspected::reads_headers;
 use crate::engine::plan::{Number, Plan, Share};
 use crate::measure::{Connections, ErrorKind};
 use crate::scenario::{Data, Method, RenderError, Step};

@@ -3,9 +3,9 @@
 use super::response::{Progress, Reader};
 use crate::engine::transport::{Failure, Keep};
 
-/// What has come of a response when all pieces were read.
+/// A response, as far as the pieces hold it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Came {
+pub struct Response {
     /// Whether it came to its end.
     pub whole: bool,
     /// The status; 0 before the head has come.
@@ -25,7 +25,7 @@ pub fn read_pieces<'a>(
     closes: bool,
     no_body: bool,
     keep: Keep,
-) -> Result<Came, Failure> {
+) -> Result<Response, Failure> {
     let mut reader = Reader::default();
     reader.begin(no_body);
     let mut pieces = pieces.into_iter().filter(|piece| !piece.is_empty());
@@ -44,7 +44,13 @@ pub fn read_pieces<'a>(
         // Whoever owns the connection sees what came over it after the answer.
         (whole, reusable) = (true, keep_alive && pieces.next().is_none());
     }
-    Ok(Came { whole, status: reader.status(), bytes: reader.bytes(), body, keep_alive: reusable })
+    Ok(Response {
+        whole,
+        status: reader.status(),
+        bytes: reader.bytes(),
+        body,
+        keep_alive: reusable,
+    })
 }
 
 /// The first bytes of a fuzzer's input say how the rest is read and split.

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 
 use super::*;
-use crate::engine::transport::http1::pieces::{Came, read_foreign, read_pieces};
+use crate::engine::transport::http1::pieces::{Response, read_foreign, read_pieces};
 use crate::engine::transport::{BEGINNING, LONGEST_KEPT, SAMPLE};
 
 /// A valid response as it is sent, and what must come of it.
@@ -81,14 +81,14 @@ fn keep() -> impl Strategy<Value = Keep> {
 }
 
 /// What must come of `sent`.
-fn expected(sent: &Sent, keep: Keep) -> Came {
+fn expected(sent: &Sent, keep: Keep) -> Response {
     let kept = match keep {
         Keep::Nothing => 0,
         Keep::Beginning => sent.body.len().min(BEGINNING),
         Keep::Sample => sent.body.len().min(SAMPLE),
         Keep::All => sent.body.len(),
     };
-    Came {
+    Response {
         whole: true,
         status: sent.status,
         bytes: sent.body.len() as u64,
@@ -116,7 +116,7 @@ proptest! {
         prop_assume!(sent.keep_alive);
         let bytes = [&sent.bytes[..], &after].concat();
         let came = read_pieces(split(&bytes, &cuts), false, false, Keep::All);
-        let expected = Came { keep_alive: false, ..expected(&sent, Keep::All) };
+        let expected = Response { keep_alive: false, ..expected(&sent, Keep::All) };
         prop_assert_eq!(came, Ok(expected));
     }
 

@@ -33,12 +33,12 @@ struct Told {
 }
 
 /// Lets one history happen.
-fn tell(seed: u64) -> (Told, Course) {
+fn tell(seed: u64) -> (Told, RoundState) {
     let world = World::new(seed);
     let workers = world.fates.len();
     let schedule =
         Schedule { measured: ms(world.measured), end: world.end.map(ms), drain: ms(3_000) };
-    let mut course = Course::new(
+    let mut course = RoundState::new(
         world.epoch,
         workers as u32,
         &BTreeSet::new(),
@@ -217,7 +217,7 @@ fn a_worker_that_was_lost_before_the_round_takes_no_part_in_it() {
     let before = LostWorker { worker: 1, second: None, why: "it was lost".to_owned() };
     let schedule = Schedule { measured: ms(0), end: Some(ms(1_000)), drain: ms(3_000) };
     let mut course =
-        Course::new(2, 2, &BTreeSet::new(), vec![before.clone()], schedule, OnLoss::Continue);
+        RoundState::new(2, 2, &BTreeSet::new(), vec![before.clone()], schedule, OnLoss::Continue);
     assert!(course.awaits(0) && !course.awaits(1));
     assert_eq!(course.take(ms(1), Input::Joined(1)), [Action::Fence(1)]);
     let news = News::Finished(

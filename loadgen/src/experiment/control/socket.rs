@@ -1,4 +1,4 @@
-//! The socket in a run's folder: one line with a wish, one with the answer, both JSON.
+//! The socket in a run's folder: one line with a request, one with the answer, both JSON.
 
 use std::fs::{self, File, Permissions};
 use std::io;
@@ -12,25 +12,25 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio::task::JoinHandle;
 
 use super::Control;
-use super::wish::{Refusal, Wish};
+use super::request::{ControlError, ControlRequest};
 use crate::failure::{Exit, Failure};
 
 /// The socket's name in the folder.
 const NAME: &str = "ctl.sock";
-/// No wish and no answer is longer, in bytes.
+/// No request and no answer is longer, in bytes.
 const LONGEST: u64 = 4096;
-/// How long a caller may take to say what it wishes for.
+/// How long a caller may take to say what it asks for.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// The system allows for 104 to 108 bytes in the path of a socket.
 const SHORT: usize = 100;
 
 /// The way in for `loadgen ctl`: open until it is dropped.
-pub struct Door {
+pub struct ControlSocket {
     path: PathBuf,
     serving: JoinHandle<()>,
 }
 
-impl Door {
+impl ControlSocket {
     /// Opens it in the folder of a run. Only who may write to the socket, its owner, can come in.
     pub fn open(folder: &Path, control: &Control) -> io::Result<Self> {
         // In a folder that nobody else can enter, until it is theirs no more.
@@ -46,7 +46,7 @@ impl Door {
     }
 }
 
-impl Drop for Door {
+impl Drop for ControlSocket {
     fn drop(&mut self) {
         self.serving.abort();
         // Where it can't be removed nobody answers any more.
@@ -80,9 +80,9 @@ async fn answer(mut caller: UnixStream, control: Control) {
     let mut line = String::new();
     let mut said = BufReader::new((&mut caller).take(LONGEST));
     let Ok(Ok(_)) = tokio::time::timeout(PATIENCE, said.read_line(&mut line)).await else { return };
-    let answer = match serde_json::from_str::<Wish>(&line) {
-        Ok(wish) => control.carry_out(wish).await,
-        Err(_) => Err(Refusal {
+    let answer = match serde_json::from_str::<ControlRequest>(&line) {
+        Ok(request) => control.carry_out(request).await,
+        Err(_) => Err(ControlError {
             message: "the run did not understand what it was told".to_owned(),
             help: Some("use the same version of loadgen as the run does".to_owned()),
             exit: Exit::Failed,
@@ -94,20 +94,20 @@ async fn answer(mut caller: UnixStream, control: Control) {
     }
 }
 
-/// Has the run whose folder this is carry out a wish, and tells what it did.
+/// Has the run whose folder this is carry out a request, and tells what it did.
 ///
 /// # Errors
 /// Where no run goes on there, or it refused.
-pub async fn ask(folder: &Path, wish: Wish) -> Result<String, Failure> {
+pub async fn ask(folder: &Path, request: ControlRequest) -> Result<String, Failure> {
     let unheard = |error: io::Error| unheard(folder, &error);
     let (_open, path) = reach(folder).map_err(unheard)?;
     let mut run = UnixStream::connect(path).await.map_err(unheard)?;
-    let text = serde_json::to_string(&wish).map_err(|e| unheard(e.into()))?;
+    let text = serde_json::to_string(&request).map_err(|e| unheard(e.into()))?;
     run.write_all(format!("{text}\n").as_bytes()).await.map_err(unheard)?;
     let mut line = String::new();
     let mut said = BufReader::new(run.take(LONGEST));
     said.read_line(&mut line).await.map_err(unheard)?;
-    match serde_json::from_str::<Result<String, Refusal>>(&line) {
+    match serde_json::from_str::<Result<String, ControlError>>(&line) {
         Ok(answer) => Ok(answer?),
         Err(_) => {
             let message = format!("the run in {} ended before it answered", folder.display());

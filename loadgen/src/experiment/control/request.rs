@@ -1,18 +1,18 @@
-//! What can be wished for of a run.
+//! What can be asked for of a run.
 
 use std::str::FromStr;
 
 use miette::Diagnostic;
 use serde::{Deserialize, Serialize};
 
-use crate::engine::Refused;
+use crate::engine::LoadChangeError;
 use crate::failure::{Exit, Failure};
-use crate::scenario::Amount;
+use crate::scenario::LoadLevel;
 
 /// What a run is to do.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Wish {
+pub enum ControlRequest {
     /// End in good order, as after Ctrl-C.
     Stop,
     /// Go on with so many users.
@@ -21,28 +21,28 @@ pub enum Wish {
     Rate(f64),
 }
 
-impl From<Amount> for Wish {
-    fn from(amount: Amount) -> Self {
-        match amount {
-            Amount::Users(users) => Self::Users(users),
-            Amount::Rate(rate) => Self::Rate(rate),
+impl From<LoadLevel> for ControlRequest {
+    fn from(level: LoadLevel) -> Self {
+        match level {
+            LoadLevel::Users(users) => Self::Users(users),
+            LoadLevel::Rate(rate) => Self::Rate(rate),
         }
     }
 }
 
-impl FromStr for Wish {
-    type Err = Refusal;
+impl FromStr for ControlRequest {
+    type Err = ControlError;
 
     /// As it is typed: `users 200`, `rate 500` or `stop`.
-    fn from_str(line: &str) -> Result<Self, Refusal> {
+    fn from_str(line: &str) -> Result<Self, ControlError> {
         let words: Vec<&str> = line.split_whitespace().collect();
-        let wish = match words.as_slice() {
+        let request = match words.as_slice() {
             ["stop"] => Some(Self::Stop),
             ["users", users] => users.parse().ok().map(Self::Users),
             ["rate", rate] => rate.parse().ok().map(Self::Rate),
             _ => None,
         };
-        wish.ok_or_else(|| Refusal {
+        request.ok_or_else(|| ControlError {
             message: format!("\"{}\" is nothing that a run can do", words.join(" ")),
             help: Some("say `users N`, `rate R` or `stop`".to_owned()),
             exit: Exit::Usage,
@@ -52,7 +52,7 @@ impl FromStr for Wish {
 
 /// Why something is not done.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Refusal {
+pub struct ControlError {
     /// In a sentence.
     pub message: String,
     /// What to do instead.
@@ -61,7 +61,7 @@ pub struct Refusal {
     pub exit: Exit,
 }
 
-impl Refusal {
+impl ControlError {
     /// That of an error.
     pub fn of(error: &dyn Diagnostic, exit: Exit) -> Self {
         let help = error.help().map(|help| help.to_string());
@@ -69,18 +69,18 @@ impl Refusal {
     }
 }
 
-impl From<Refused> for Refusal {
-    fn from(refused: Refused) -> Self {
+impl From<LoadChangeError> for ControlError {
+    fn from(refused: LoadChangeError) -> Self {
         let exit = match refused {
-            Refused::Change(_) => Exit::Usage,
-            Refused::TooLate => Exit::Failed,
+            LoadChangeError::Change(_) => Exit::Usage,
+            LoadChangeError::TooLate => Exit::Failed,
         };
         Self::of(&refused, exit)
     }
 }
 
-impl From<Refusal> for Failure {
-    fn from(refusal: Refusal) -> Self {
+impl From<ControlError> for Failure {
+    fn from(refusal: ControlError) -> Self {
         Self::message(refusal.exit, refusal.message, refusal.help.as_deref().unwrap_or_default())
     }
 }
@@ -91,10 +91,10 @@ mod tests {
 
     #[test]
     fn what_is_typed_is_understood_or_told_what_can_be_said() {
-        let said = |line: &str| line.parse::<Wish>().map_err(|refusal| refusal.message);
-        assert_eq!(said("users 200"), Ok(Wish::Users(200)));
-        assert_eq!(said("  rate   0.5 "), Ok(Wish::Rate(0.5)));
-        assert_eq!(said("stop"), Ok(Wish::Stop));
+        let said = |line: &str| line.parse::<ControlRequest>().map_err(|refusal| refusal.message);
+        assert_eq!(said("users 200"), Ok(ControlRequest::Users(200)));
+        assert_eq!(said("  rate   0.5 "), Ok(ControlRequest::Rate(0.5)));
+        assert_eq!(said("stop"), Ok(ControlRequest::Stop));
         for line in ["users", "users -1", "users 1.5", "rate fast", "stop now", "quit"] {
             assert_eq!(said(line), Err(format!("\"{line}\" is nothing that a run can do")));
         }
@@ -102,8 +102,9 @@ mod tests {
 
     #[test]
     fn what_is_sent_is_json_of_one_line() {
-        let text = |wish: Wish| serde_json::to_string(&wish).unwrap();
-        let wishes = [Wish::Stop, Wish::Users(200), Wish::Rate(500.0)];
-        assert_eq!(wishes.map(text), ["\"stop\"", "{\"users\":200}", "{\"rate\":500.0}"]);
+        let text = |request: ControlRequest| serde_json::to_string(&request).unwrap();
+        let requests =
+            [ControlRequest::Stop, ControlRequest::Users(200), ControlRequest::Rate(500.0)];
+        assert_eq!(requests.map(text), ["\"stop\"", "{\"users\":200}", "{\"rate\":500.0}"]);
     }
 }

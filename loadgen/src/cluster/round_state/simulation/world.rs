@@ -6,10 +6,10 @@ use std::time::Duration;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use crate::cluster::course::OnLoss;
 use crate::cluster::messages::{News, Report};
+use crate::cluster::round_state::OnLoss;
 use crate::engine::Finished;
-use crate::measure::{Counts, Interval, Phase, Pulse, Snapshot};
+use crate::measure::{Counts, Interval, Phase, Snapshot, StrainSample};
 
 pub fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
@@ -266,7 +266,7 @@ fn fate(random: &mut ChaCha8Rng, length: u64, is_timed: bool) -> Fate {
 fn snapshot(number: u32, content: u32) -> News {
     let counts = Counts { cancelled: u64::from(content), ..Counts::default() };
     let interval = Interval { phase: Phase::Hold, second: number, steps: vec![counts] };
-    News::Snapshot(Snapshot { number, intervals: vec![interval] }, Pulse::default())
+    News::Snapshot(Snapshot { number, intervals: vec![interval] }, StrainSample::default())
 }
 
 fn finished(snapshots: u32) -> News {

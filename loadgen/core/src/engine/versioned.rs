@@ -1,4 +1,4 @@
-//! What many read while newer versions of it come.
+//! Publishes versions of a value to many readers, without a lock.
 
 use std::sync::OnceLock;
 

@@ -1,4 +1,4 @@
-//! Takes the pulse of this process: its own CPU time, and how late its timers go off.
+//! Monitors the strain on this process: its CPU time, and how late its timers go off.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,14 +8,14 @@ use std::time::{Duration, Instant};
 use rustix::time::{ClockId, clock_gettime};
 use tokio::task::JoinSet;
 
-use crate::measure::Pulse;
+use crate::measure::StrainSample;
 
 /// How often a timer is watched: often enough to see each time that this process is held up for long,
 /// and so seldom that it costs next to nothing.
 const EVERY: Duration = Duration::from_millis(20);
 
-/// Feels the pulse until it is dropped.
-pub struct Gauge {
+/// Monitors this process until it is dropped.
+pub struct StrainMonitor {
     since: Instant,
     /// CPU time of this process until then.
     cpu: Duration,
@@ -25,8 +25,8 @@ pub struct Gauge {
     _watching: JoinSet<()>,
 }
 
-impl Gauge {
-    /// Begins to feel it. It needs a Tokio runtime.
+impl StrainMonitor {
+    /// Starts to monitor. It needs a Tokio runtime.
     pub fn start() -> Self {
         let latest = Arc::<AtomicU64>::default();
         let mut watching = JoinSet::new();
@@ -35,9 +35,9 @@ impl Gauge {
     }
 
     /// The pulse since the last call, or since the start.
-    pub fn take(&mut self) -> Pulse {
+    pub fn take(&mut self) -> StrainSample {
         let (now, cpu) = (Instant::now(), cpu_time());
-        let pulse = Pulse {
+        let pulse = StrainSample {
             elapsed: now - self.since,
             cpu: cpu.saturating_sub(self.cpu),
             cpus: cpus(),
@@ -75,7 +75,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_thread_that_is_held_up_is_late_and_its_work_is_seen() {
-        let mut gauge = Gauge::start();
+        let mut gauge = StrainMonitor::start();
         tokio::time::sleep(3 * EVERY).await;
         let began = Instant::now();
         // On the one thread of this runtime.

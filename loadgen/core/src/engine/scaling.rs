@@ -12,12 +12,12 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::JoinSet;
 
 use super::alarm::Alarm;
-use super::change::Change;
+use super::change::LoadChange;
 use super::countdown::OneLess;
 use super::error::EngineError;
 use super::gate::Gate;
 use super::user::Shared;
-use crate::scenario::Amount;
+use crate::scenario::LoadLevel;
 
 /// Whether more users may come to a round with this gate: where time ends it. [`follow`] is then
 /// counted among those that have iterations before them.
@@ -29,7 +29,7 @@ pub fn may_come(gate: &Gate) -> bool {
 /// Carries out changes until the round is over, and completes when all users have ended that came
 /// with them. Tells how many users there were here in all, of which so many were `planned`.
 pub async fn follow(
-    mut changes: UnboundedReceiver<Change>,
+    mut changes: UnboundedReceiver<LoadChange>,
     shared: &Arc<Shared>,
     planned: u32,
 ) -> Result<u32, EngineError> {
@@ -45,7 +45,7 @@ pub async fn follow(
                 Some(change) = changes.recv() => change,
             };
             shared.gate.change(change);
-            if let Amount::Users(users) = change.to {
+            if let LoadLevel::Users(users) = change.to {
                 let wanted = shared.plan.share.users(users).max(here);
                 shared.iterating.add(wanted - here);
                 for local in here..wanted {

@@ -12,11 +12,11 @@ use crate::lab::CpuTeller;
 use crate::measure::{GrowingSeries, Timeline};
 use crate::record::StoppedEarly;
 use crate::report::Progress;
-use crate::scenario::Amount;
+use crate::scenario::LoadLevel;
 use crate::text::{count, rate};
 
 /// Shows an experiment on the terminal.
-pub struct Shown<'a> {
+pub struct TerminalProgress<'a> {
     progress: &'a mut Progress,
     /// Who may change the load.
     control: Option<Control>,
@@ -37,7 +37,7 @@ struct Round {
     start: Option<Instant>,
 }
 
-impl<'a> Shown<'a> {
+impl<'a> TerminalProgress<'a> {
     /// Shows an experiment by `progress`.
     pub fn new(progress: &'a mut Progress, on_loss: OnLoss) -> Self {
         Self { progress, control: None, on_loss, live_with_workers: false, round: None }
@@ -77,7 +77,7 @@ impl Round {
     }
 }
 
-impl Observe for Shown<'_> {
+impl Observe for TerminalProgress<'_> {
     fn observe(&mut self, event: &mut Event<'_>) -> ControlFlow<StoppedEarly> {
         let progress = &mut *self.progress;
         match event {
@@ -128,10 +128,10 @@ fn note(lost: &LostWorker, on_loss: OnLoss) -> String {
     }
 }
 
-fn in_words(load: Amount) -> String {
+fn in_words(load: LoadLevel) -> String {
     match load {
-        Amount::Users(1) => "1 user".to_owned(),
-        Amount::Users(users) => format!("{} users", count(users.into())),
-        Amount::Rate(per_s) => format!("{} requests/s planned", rate(per_s)),
+        LoadLevel::Users(1) => "1 user".to_owned(),
+        LoadLevel::Users(users) => format!("{} users", count(users.into())),
+        LoadLevel::Rate(per_s) => format!("{} requests/s planned", rate(per_s)),
     }
 }

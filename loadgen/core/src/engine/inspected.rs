@@ -1,4 +1,4 @@
-//! What of an answer a step looks at.
+//! Tells which parts of an answer a step inspects.
 
 use crate::scenario::{Source, Step};
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use super::{Course, Input, OnLoss, Schedule};
+use super::{Input, OnLoss, RoundState, Schedule};
 use crate::cluster::encoding::decode;
 use crate::cluster::messages::{Answer, Command, Hello, Report, decode_report};
 use crate::engine::Results;
@@ -21,7 +21,7 @@ const WORKERS: u32 = 3;
 pub fn take_foreign<'a>(messages: impl IntoIterator<Item = &'a [u8]>) -> Results {
     let schedule = Schedule { measured: ms(100), end: None, drain: ms(3_000) };
     let mut course =
-        Course::new(1, WORKERS, &BTreeSet::new(), Vec::new(), schedule, OnLoss::Continue);
+        RoundState::new(1, WORKERS, &BTreeSet::new(), Vec::new(), schedule, OnLoss::Continue);
     let mut now = Duration::ZERO;
     for message in messages {
         now += ms(250);

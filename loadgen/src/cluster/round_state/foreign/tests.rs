@@ -10,7 +10,7 @@ use crate::cluster::encoding::encode;
 use crate::cluster::messages::News;
 use crate::engine::Finished;
 use crate::engine::Results;
-use crate::measure::{BodySizes, Counts, ErrorKind, Interval, Latencies, Pulse, Snapshot};
+use crate::measure::{BodySizes, Counts, ErrorKind, Interval, Latencies, Snapshot, StrainSample};
 
 /// Any number, and more often than not one at an end.
 fn number() -> impl Strategy<Value = u64> {
@@ -57,7 +57,8 @@ fn snapshot() -> impl Strategy<Value = Snapshot> {
 
 fn news() -> impl Strategy<Value = News> {
     let pulse = (time(), time(), any::<u32>(), time());
-    let pulse = pulse.prop_map(|(elapsed, cpu, cpus, lag)| Pulse { elapsed, cpu, cpus, lag });
+    let pulse =
+        pulse.prop_map(|(elapsed, cpu, cpus, lag)| StrainSample { elapsed, cpu, cpus, lag });
     let ran_out = prop::collection::vec(".{0,9}", 0..3);
     let finished = (small(), time(), ran_out).prop_map(|(snapshots, held, ran_out)| {
         News::Finished(Finished { snapshots, held, ran_out, ..Finished::default() }, String::new())
@@ -93,7 +94,7 @@ fn whole_round() -> Vec<Report> {
     };
     let snapshot = |number| {
         let interval = Interval { phase: Phase::Hold, second: 0, steps: vec![counts.clone(); 2] };
-        News::Snapshot(Snapshot { number, intervals: vec![interval] }, Pulse::default())
+        News::Snapshot(Snapshot { number, intervals: vec![interval] }, StrainSample::default())
     };
     let (held, digest) = (Duration::from_secs(1), "0123456789abcdef".to_owned());
     let ran_out = vec!["users.csv".to_owned()];
@@ -192,7 +193,7 @@ fn what_could_not_be_is_refused_with_a_sentence() {
     let interval = Interval { phase: Phase::Hold, second: u32::MAX, steps: Vec::new() };
     let snapshot = Snapshot { number: 0, intervals: vec![interval] };
     let news = [
-        News::Snapshot(snapshot, Pulse::default()),
+        News::Snapshot(snapshot, StrainSample::default()),
         News::Finished(
             Finished { snapshots: 0, held: Duration::MAX, ..Finished::default() },
             String::new(),
@@ -216,7 +217,7 @@ fn a_report_that_would_fill_the_memory_is_refused() {
         let interval =
             Interval { phase: Phase::Hold, second: 0, steps: vec![counts.clone(); steps] };
         let snapshot = Snapshot { number: 0, intervals: vec![interval] };
-        Report { epoch: 1, worker: 0, news: News::Snapshot(snapshot, Pulse::default()) }
+        Report { epoch: 1, worker: 0, news: News::Snapshot(snapshot, StrainSample::default()) }
     };
     assert_eq!(take(&[report(1_000)]).workers[0].snapshots, 1);
     // Half a MB, which would take 350.
@@ -231,6 +232,6 @@ fn what_has_no_histogram_counts_as_none() {
     let steps = vec![Counts { errors, ..Counts::default() }; 5_000];
     let interval = Interval { phase: Phase::Hold, second: 0, steps };
     let snapshot = Snapshot { number: 0, intervals: vec![interval] };
-    let news = News::Snapshot(snapshot, Pulse::default());
+    let news = News::Snapshot(snapshot, StrainSample::default());
     assert_eq!(take(&[Report { epoch: 1, worker: 0, news }]).workers[0].snapshots, 1);
 }

@@ -1,15 +1,15 @@
-//! Where in a request a value stands that nobody has chosen for that place, and what the place
-//! makes of it: no value can end what it stands in and begin something else.
+//! Escapes a value for its position in a request: no value can end what it stands in and begin something
+//! else.
 
 use std::fmt::Write;
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// A place for a value.
+/// The position of a value in a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Place {
+pub(super) enum Position {
     /// A body that is sent as it is.
     Text,
     /// A path or a query.
@@ -20,7 +20,7 @@ pub(super) enum Place {
     Header,
 }
 
-impl Place {
+impl Position {
     /// Appends the value called `name` as this place needs it.
     pub(super) fn push(self, value: &str, name: &str, out: &mut String) -> Result<(), RenderError> {
         match self {
@@ -112,7 +112,7 @@ mod tests {
 
     use super::*;
 
-    fn pushed(place: Place, value: &str) -> Result<String, RenderError> {
+    fn pushed(place: Position, value: &str) -> Result<String, RenderError> {
         let mut out = String::new();
         place.push(value, "v", &mut out).map(|()| out)
     }
@@ -121,7 +121,7 @@ mod tests {
     fn no_value_leads_to_another_path() {
         let after = |before: &str, value: &str| {
             let mut out = before.to_owned();
-            Place::Path.push(value, "v", &mut out).map(|()| out)
+            Position::Path.push(value, "v", &mut out).map(|()| out)
         };
         for value in [".", ".."] {
             let refused = after("/items/", value).unwrap_err();
@@ -140,14 +140,14 @@ mod tests {
     #[test]
     fn each_place_makes_of_a_value_what_it_needs() {
         let value = "a/b c?d&\"é\"";
-        assert_eq!(pushed(Place::Text, value).as_deref(), Ok(value));
-        assert_eq!(pushed(Place::Path, value).as_deref(), Ok("a%2Fb%20c%3Fd%26%22%C3%A9%22"));
-        assert_eq!(pushed(Place::Json, "a\"\\\n\u{1}é").as_deref(), Ok(r#"a\"\\\n\u0001é"#));
-        assert_eq!(pushed(Place::Header, "Bearer a\tb").as_deref(), Ok("Bearer a\tb"));
+        assert_eq!(pushed(Position::Text, value).as_deref(), Ok(value));
+        assert_eq!(pushed(Position::Path, value).as_deref(), Ok("a%2Fb%20c%3Fd%26%22%C3%A9%22"));
+        assert_eq!(pushed(Position::Json, "a\"\\\n\u{1}é").as_deref(), Ok(r#"a\"\\\n\u0001é"#));
+        assert_eq!(pushed(Position::Header, "Bearer a\tb").as_deref(), Ok("Bearer a\tb"));
         let refused = |value, character| {
             let name = "v".to_owned();
             let error = RenderError::NotForHeader { name, character };
-            assert_eq!(pushed(Place::Header, value), Err(error));
+            assert_eq!(pushed(Position::Header, value), Err(error));
         };
         refused("a\r\nx: b", '\r');
         refused("é", 'é');
@@ -156,13 +156,13 @@ mod tests {
     proptest! {
         #[test]
         fn any_value_in_a_json_string_is_read_back(value: String) {
-            let json = format!("\"{}\"", pushed(Place::Json, &value).unwrap());
+            let json = format!("\"{}\"", pushed(Position::Json, &value).unwrap());
             prop_assert_eq!(serde_json::from_str::<String>(&json).unwrap(), value);
         }
 
         #[test]
         fn any_value_in_a_path_is_one_segment(value: String) {
-            let path = pushed(Place::Path, &value).unwrap();
+            let path = pushed(Position::Path, &value).unwrap();
             prop_assert!(path.bytes().all(|b| b.is_ascii_alphanumeric() || b"-._~%".contains(&b)));
             let query = format!("v={path}");
             let (_, read) = url::form_urlencoded::parse(query.as_bytes()).next().unwrap();

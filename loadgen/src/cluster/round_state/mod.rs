@@ -1,4 +1,4 @@
-//! The course of a round as its manager sees it. Pure: what happens and when goes in, what is to be
+//! The state of a round as its manager sees it. Pure: what happens and when goes in, what is to be
 //! done comes out. `round` carries it out; a simulation drives thousands of histories through it.
 
 use std::collections::BTreeSet;
@@ -73,7 +73,7 @@ pub enum Action {
 }
 
 /// A round under way.
-pub struct Course {
+pub struct RoundState {
     collector: Collector,
     schedule: Schedule,
     on_loss: OnLoss,
@@ -103,7 +103,7 @@ enum State {
     Lost,
 }
 
-impl Course {
+impl RoundState {
     /// A round of `workers` workers, of which some were `lost` before it, and some have been `absent`
     /// from the beginning.
     pub fn new(
