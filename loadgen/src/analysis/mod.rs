@@ -1,4 +1,4 @@
-//! What measurements mean: pure functions from records to findings and verdicts.
+//! Turns records into findings and verdicts, by pure functions.
 //!
 //! - [`compare`], [`RunsRecord::of`](crate::record::RunsRecord::of): which target is better, within a run and between
 //!   runs, by [`statistics`].

@@ -1,4 +1,4 @@
-//! What came of a round, put together from reports that may come twice, late, out of order, or
+//! Puts the results of a round together from reports that may come twice, late, out of order, or
 //! not at all. Pure: no clock, no network.
 
 use std::collections::BTreeSet;

@@ -1,4 +1,4 @@
-//! From the options that experiments share to a job.
+//! Makes a job of the options that experiments share.
 
 use std::path::PathBuf;
 
@@ -13,7 +13,7 @@ use crate::failure::{Exit, Failure};
 use crate::report::Format;
 use crate::scenario::{Model, Scenario};
 
-/// What is held against each other, and how often.
+/// The contenders, and how often each is measured.
 #[derive(Debug, Default)]
 pub struct Contest {
     /// Each target with each of these numbers of users; those of the scenario where there is none.
@@ -22,18 +22,18 @@ pub struct Contest {
     pub server_workers: Vec<u32>,
     /// Whether the one target is measured against itself.
     pub aa: bool,
-    /// How often; as often as it takes to tell a difference where nobody says.
+    /// Rounds for each contender; where nobody says, as many as it takes to tell a difference.
     pub rounds: Option<u32>,
 }
 
-/// Where what comes of an experiment goes.
+/// Where the results of an experiment go.
 #[derive(Debug)]
 pub struct Output {
-    /// Whether to show on a terminal how it goes.
+    /// Whether to show the live view on a terminal.
     pub live: bool,
     /// The folder to save it in.
     pub folder: Option<PathBuf>,
-    /// What goes to stdout.
+    /// The format of the document on stdout.
     pub format: Format,
 }
 

@@ -1,4 +1,4 @@
-//! What a run measures.
+//! The results of a run, before they are summed up.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -44,7 +44,7 @@ impl MeasuredRound {
     }
 }
 
-/// What came of the load on one target.
+/// The results of the load on one target.
 pub struct Loaded {
     /// What the verification read from the answers, by step and counter.
     pub verified: Vec<Vec<u64>>,
@@ -57,7 +57,7 @@ pub struct Loaded {
     pub ended: Option<LabError>,
 }
 
-/// What came of a run.
+/// The results of a run.
 #[derive(Default)]
 pub struct Measured {
     /// The rounds, in the order in which they ran.
@@ -74,7 +74,7 @@ pub struct Measured {
     pub stopped_early: Option<StoppedEarly>,
 }
 
-/// What happened while the load was held, by step.
+/// Counts the requests of the hold, by step.
 pub fn held(series: &Series) -> Vec<Counts> {
     series.phase(Phase::Hold)
 }

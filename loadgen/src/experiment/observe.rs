@@ -1,4 +1,4 @@
-//! What happens in an experiment, for whoever wants to know: what shows progress, saves, or ends it early.
+//! Tells observers what happens in an experiment: they show progress, save results, or end it early.
 
 use std::ops::ControlFlow;
 use std::time::Instant;
@@ -10,7 +10,7 @@ use crate::lab::{CpuTeller, Lab};
 use crate::measure::{GrowingSeries, Snapshot};
 use crate::record::StoppedEarly;
 
-/// What happens, in the order in which it does.
+/// An event of an experiment, in the order in which they happen.
 pub enum Event<'a> {
     /// Something has begun that takes a while, such as `starting 4 workers`.
     Phase(&'a str),
@@ -52,7 +52,7 @@ pub struct Begun<'a> {
     pub plan: &'a Plan,
 }
 
-/// What was measured so far.
+/// The results so far.
 #[derive(Clone, Copy)]
 pub enum SoFar<'a> {
     /// In a run.
@@ -61,7 +61,7 @@ pub enum SoFar<'a> {
     Search(&'a Searched),
 }
 
-/// Who wants to know.
+/// An observer of an experiment.
 pub trait Observe {
     /// Takes in what happens. `Break` ends the experiment: the round that is under way is cut short.
     fn observe(&mut self, event: &mut Event<'_>) -> ControlFlow<StoppedEarly>;

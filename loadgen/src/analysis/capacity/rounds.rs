@@ -1,4 +1,4 @@
-//! What the rounds of a search tell together.
+//! Combines the rounds of a search.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::record::Comparison;
 use crate::record::{Bound, Capacity, CapacityRound, CapacityTarget};
 
 impl Capacity {
-    /// What these rounds tell together. A round that did not come to its end tells nothing, if
+    /// Combines these rounds. A round that did not come to its end tells nothing, if
     /// another did.
     #[must_use]
     pub fn of(rounds: &[CapacityRound]) -> Self {
