@@ -12,16 +12,20 @@
 //! ```
 //!
 //! - [`scenario`]: TOML as written, to a validated model; every error points at its line.
-//! - [`measure`]: what happened: outcome, recorder, snapshot, series, summary.
-//! - [`record`]: the documents that are saved and printed: plain data.
+//! - [`measure`]: what happened: outcome, recorder, latencies and their percentiles, snapshot, series, summary.
+//! - [`record`]: the documents that are saved and printed: plain data. `experiment/to_record` makes them.
 //! - [`analysis`]: what measurements mean, pure: statistics, comparison, bottleneck, thresholds, verdicts, and
-//!   the search for a capacity.
-//! - [`engine`]: users, load models and transports; the only place that names Goose.
-//! - [`cluster`]: a manager and its workers; `cluster/bus` is the only place that names Zenoh.
+//!   which rate the search for a capacity tries next.
+//! - [`engine`]: users, load models and transports; the only place that names Goose. `engine/transport` writes requests
+//!   and reads responses.
+//! - [`cluster`]: a manager and its workers; `cluster/bus` is the only place that names Zenoh. `cluster/round_state`
+//!   decides who is lost.
 //! - [`lab`]: launches targets and backends, and watches what they use.
 //! - [`experiment`]: what is measured, in which order, and what is recorded of it.
-//! - [`report`]: what a person or a program reads of a record.
-//! - [`commands`]: one file for each subcommand. [`cli`]: their arguments. [`failure`]: how they end.
+//! - [`report`]: what a person or a program reads of a record: `formats` lay it out, in `words` that they share; `html`
+//!   is the page, `live` the live view.
+//! - [`commands`]: one file for each subcommand, and what they share. [`cli`]: their arguments. [`failure`]: how they
+//!   end.
 //! - [`process`]: this process: memory, threads, signals, standard streams.
 //! - [`text`]: numbers, lines and errors as people read them.
 //!
@@ -31,7 +35,8 @@
 //! # The life of a request
 //!
 //! 1. A load model ([`engine::load`]), pure, says when a user sends its next request.
-//! 2. A Goose user sends the step through a *transport* and reads the whole body.
+//! 2. A Goose user sends the step through a *transport* and reads the whole body: `engine/transport/http1/message.rs` is
+//!   what goes over the wire.
 //! 3. The [`measure::Outcome`] goes into the shard of the [`measure::Recorder`] that belongs to the
 //!    thread it ran on: no channel, no contended lock.
 //! 4. Each second the recorder drains into a numbered [`measure::Snapshot`].

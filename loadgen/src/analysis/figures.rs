@@ -1,7 +1,7 @@
 //! What targets are compared by: a figure of each whole round, by its number.
 
-use super::carried::OfferedRate;
 use super::compare::ByRound;
+use super::offered_rate::OfferedRate;
 use crate::record::{Lack, LoadRecord, RoundRecord};
 
 /// What the ranking goes by.

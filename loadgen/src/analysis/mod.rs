@@ -7,9 +7,9 @@
 
 mod bottleneck;
 mod capacity;
-mod carried;
 mod compare;
 mod figures;
+mod offered_rate;
 mod over_rounds;
 mod plateau;
 mod runs;
@@ -22,9 +22,9 @@ pub mod verdicts;
 pub use capacity::{
     Criteria, Judgement, Limits, Search, Tried, compare_capacities, curve, judge, knee,
 };
-pub use carried::OfferedRate;
 pub use compare::{ByRound, Cell, compare};
 pub use figures::{rates, requests_per_cpu_s, speeds};
+pub use offered_rate::OfferedRate;
 pub use plateau::{Loaded, Plateau};
 pub use runs::{Comparable, NotComparable};
 pub use trend::Trend;

@@ -12,24 +12,25 @@
 //! gives that one up for good: should it come back, it is told to leave.
 //!
 //! Kept out are: strangers on the network, by TLS; other users of a host, by a folder and a check of the peer
-//! (`link`), and by the manager's proof (`proof`); other workers of the run, by a password of their own and
+//! (`link`), and by the manager's answer to a `challenge`; other workers of the run, by a password of their own and
 //! `permissions`. They may be in the way (take the port of a manager that is away, use up memory), but end
 //! no worker, read nothing, and command nothing. The same user and root are not kept out: they can read the
 //! memory of these processes anyway.
 //!
 //! - `messages`: what is said; `bus`: how it travels, the only place that names Zenoh;
 //!   `settings`, `permissions`: how that is set up, and who may do what. `link`: the sockets that it goes
-//!   through. `tunnel`: TLS around it. `join`, `authority`, `proof`: who is who; `address`: where.
+//!   through. `tunnel`: TLS around it. `join`, `authority`, `challenge`: who is who; `address`: where.
 //! - `collector`: pure; puts reports together, whatever order they come in.
 //! - `round_state`: pure; who is waited for, who is lost, and what is to be done about it.
 //! - `blobs`: the bulk of it, by digest. `gather`, `manager`, `dispatch`, `start`, `round`, `process`: the manager's side. `worker`, `waiting`, `strain_monitor`: the
 //!   other one.
 
 mod address;
-mod allowed;
+mod allowed_targets;
 mod authority;
 mod blobs;
 mod bus;
+mod challenge;
 mod collector;
 mod encoding;
 mod error;
@@ -42,7 +43,6 @@ mod manager;
 mod messages;
 mod permissions;
 mod process;
-mod proof;
 mod round_state;
 mod settings;
 mod strain_monitor;
@@ -55,15 +55,16 @@ mod waiting;
 mod worker;
 
 pub use address::{advertised, only_here};
-pub use allowed::{Allowed, AllowedTarget};
+pub use allowed_targets::{Allowed, AllowedTarget};
 pub use error::ClusterError;
 pub use gather::{Gathering, LocalWorkers, RemoteWorkers};
 pub use join::Join;
 pub use manager::Cluster;
 pub use messages::Hello;
 pub use round_state::OnLoss;
-#[cfg(fuzzing)]
-pub use round_state::foreign::{split_foreign, take_foreign};
+// With tests, so that they fail where a fuzz target would.
+#[cfg(any(test, fuzzing))]
+pub use round_state::fuzzing::{split_foreign, take_foreign};
 pub use waiting::{PAUSE, serve_next};
 pub use worker::{Joined, Terms, join};
 

@@ -7,7 +7,7 @@ use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tokio::task::{JoinHandle, block_in_place};
 use tokio_util::sync::CancellationToken;
 
-use super::allowed::Allowed;
+use super::allowed_targets::Allowed;
 use super::blobs::{Assignment, Blobs, Digest};
 use super::bus::{Request, WorkerBus};
 use super::error::ClusterError;

@@ -4,6 +4,7 @@
 //! backends, workers, and one target at a time. Two kinds of [`Experiment`](kind::Experiment) go over it: a [`run`], whose rounds are all alike, and a
 //! [`search`], each of whose trials holds another rate. What they measure becomes a [`record`].
 
+pub mod autosave;
 mod cache;
 mod calibration;
 pub mod contender;
@@ -13,7 +14,6 @@ pub mod fail_fast;
 pub mod folder;
 mod generator;
 pub mod job;
-pub mod keeper;
 pub mod kind;
 pub mod limits;
 mod losses;
@@ -22,7 +22,6 @@ pub mod noise;
 pub mod observe;
 mod order;
 mod proof;
-pub mod record;
 pub mod run;
 pub mod saved;
 pub mod scenarios;
@@ -32,5 +31,6 @@ pub mod servers;
 pub mod session;
 pub mod site;
 pub mod subject;
+pub mod to_record;
 mod watch;
 mod workers;

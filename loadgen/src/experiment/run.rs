@@ -2,17 +2,17 @@
 
 use std::time::Duration;
 
+use super::autosave::Autosave;
 use super::fail_fast::FailFast;
 use super::folder::RunFolder;
 use super::job::Job;
-use super::keeper::Keeper;
 use super::kind::Experiment;
 use super::measured::Measured;
 use super::noise;
 use super::observe::Observe;
-use super::record::{self, Context};
 use super::session::{OVERHEAD, Session};
 use super::site::Site;
+use super::to_record::{self, Context};
 use crate::failure::{Exit, Failure};
 use crate::lab::Lab;
 use crate::record::{RunRecord, VerdictKind};
@@ -46,7 +46,7 @@ impl Experiment for Run {
         site: &'a Site<'a>,
         folder: &'a RunFolder,
     ) -> Vec<Box<dyn Observe + 'a>> {
-        let mut observers: Vec<Box<dyn Observe>> = vec![Box::new(Keeper::new(site, folder))];
+        let mut observers: Vec<Box<dyn Observe>> = vec![Box::new(Autosave::new(site, folder))];
         if self.fail_fast {
             observers.push(Box::new(FailFast::new(&self.job.scenario)));
         }
@@ -75,7 +75,7 @@ impl Experiment for Run {
         let mut context = Context::of(site, measured, lab, interrupted);
         // A run that finds it out has its own.
         context.noise_floor = noise::known(self.job.runtime).filter(|_| !self.job.aa);
-        record::build(&self.job, measured, None, context)
+        to_record::build(&self.job, measured, None, context)
     }
 
     fn exit(record: &RunRecord, failed: Option<Exit>) -> Exit {

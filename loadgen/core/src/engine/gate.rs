@@ -5,11 +5,11 @@ use std::time::{Duration, Instant};
 
 use super::alarm::Alarm;
 use super::change::LoadChange;
+use super::latest_value::Version;
 use super::load::{Closed, Open, Turn};
 use super::plan::{Number, Plan};
 use super::round_end::RoundEnd;
 use super::senders::{Due, Senders};
-use super::versioned::Version;
 use crate::measure::Timeline;
 use crate::scenario::{LoadLevel, Until};
 

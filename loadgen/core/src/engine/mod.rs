@@ -16,22 +16,23 @@
 //! are the measurement.
 
 mod alarm;
-mod alone;
 mod attack;
 mod chance;
 mod change;
 mod check;
 mod countdown;
-mod dial;
 mod error;
+mod expectations;
 mod gate;
-mod inspected;
+mod happy_eyeballs;
+mod latest_value;
 pub mod load;
 mod plan;
 mod results;
 mod round_end;
 mod scaling;
 mod senders;
+mod single_process;
 mod starts;
 mod supply;
 mod timer;
@@ -39,16 +40,15 @@ mod transport;
 mod trial;
 mod user;
 mod verify;
-mod versioned;
 
-pub use alone::run_alone;
 pub use attack::{Attack, Finished};
 pub use change::{LoadChange, LoadChangeError, LoadChangeRequest, RoundControl};
-pub use dial::dial;
 pub use error::EngineError;
+pub use happy_eyeballs::dial;
 pub use plan::{Plan, Share};
 pub use results::{Host, LostWorker, Results, Seen, StartSkew, WorkerResults};
-#[cfg(fuzzing)]
+pub use single_process::run_alone;
+#[cfg(any(test, fuzzing))]
 pub use transport::read_foreign;
 pub use trial::{TrialAnswer, Tried, try_steps};
 pub use verify::{Mismatch, Verified, VerifyError, verify};

@@ -9,7 +9,6 @@
 mod body_sizes;
 mod connections;
 mod counts;
-mod distribution;
 mod latencies;
 mod outcome;
 mod recorder;
@@ -24,8 +23,7 @@ mod timeline;
 pub use body_sizes::BodySizes;
 pub use connections::{AddressRecord, Connections};
 pub use counts::Counts;
-pub use distribution::Distribution;
-pub use latencies::Latencies;
+pub use latencies::{Distribution, Latencies};
 pub use outcome::{Ending, ErrorKind, Outcome};
 pub use recorder::Recorder;
 pub use resources::{ContainerRecord, LinkRecord, MachineRecord, ResourceRecord, ResourceSamples};

@@ -16,13 +16,13 @@ use zenoh_ext::{AdvancedSubscriberBuilderExt, HistoryConfig, RecoveryConfig};
 
 use super::{ask, close, config, obeyed, payload};
 use crate::cluster::authority::Identity;
+use crate::cluster::challenge::Challenge;
 use crate::cluster::encoding::encode;
 use crate::cluster::error::ClusterError;
 use crate::cluster::join::Join;
 use crate::cluster::lease::LEASE;
 use crate::cluster::link::{Folder, Hidden};
 use crate::cluster::messages::{Answer, Command, Hello, Report, check_version, decode_report};
-use crate::cluster::proof::Challenge;
 use crate::cluster::settings::{self, Admits};
 use crate::cluster::tunnel::{self, Tunnel};
 

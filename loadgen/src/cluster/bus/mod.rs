@@ -6,7 +6,7 @@
 //! | key | who declares it |
 //! |---|---|
 //! | `loadgen/RUN/manager/alive` | liveliness token of the manager |
-//! | `loadgen/RUN/worker/I/hello` | the manager answers a [`Hello`], with its [`proof`](super::proof) |
+//! | `loadgen/RUN/worker/I/hello` | the manager answers a [`Hello`], with its [`proof`](super::challenge) |
 //! | `loadgen/RUN/worker/I/alive` | liveliness token of a worker: it has joined |
 //! | `loadgen/RUN/worker/I/command` | a worker answers a [`Command`], once it has that proof |
 //! | `loadgen/RUN/worker/I/report` | a worker publishes each [`Report`] |
@@ -27,9 +27,9 @@ use zenoh::query::{ConsolidationMode, Query};
 use zenoh::sample::Sample;
 use zenoh::{Config, Session, Wait};
 
+use super::challenge::Challenge;
 use super::error::ClusterError;
 use super::messages::Answer;
-use super::proof::Challenge;
 use super::settings::LARGEST;
 use crate::cluster::encoding::{decode, encode};
 

@@ -12,12 +12,12 @@ use zenoh::{Session, Wait};
 
 use super::{Event, Events, ManagerBus, WorkerBus, config};
 use crate::cluster::authority::Authority;
+use crate::cluster::challenge::Challenge;
 use crate::cluster::encoding::encode;
 use crate::cluster::join::Join;
 use crate::cluster::lease::LEASE;
 use crate::cluster::link::{Folder, Handle};
 use crate::cluster::messages::{Answer, Hello, News, Report};
-use crate::cluster::proof::Challenge;
 use crate::cluster::settings;
 use crate::cluster::tunnel::{self, Tunnel};
 use crate::measure::{Snapshot, StrainSample};

@@ -17,13 +17,13 @@ use zenoh_ext::{AdvancedPublisher, AdvancedPublisherBuilderExt, CacheConfig, Mis
 use super::{
     CLOSE_LIMIT, ask, blocking, close, config, encode_within_limit, obeyed, payload, reply,
 };
+use crate::cluster::challenge::Challenge;
 use crate::cluster::encoding::encode;
 use crate::cluster::error::ClusterError;
 use crate::cluster::join::Join;
 use crate::cluster::lease::LEASE;
 use crate::cluster::link::Handle;
 use crate::cluster::messages::{Answer, Command, Hello, Report};
-use crate::cluster::proof::Challenge;
 use crate::cluster::settings;
 use crate::cluster::tunnel::{self, Tunnel, TunnelError};
 

@@ -295,6 +295,6 @@ fn check_times(now: Duration, report: &Report) -> Result<(), String> {
 }
 
 #[cfg(any(test, fuzzing))]
-pub mod foreign;
+pub mod fuzzing;
 #[cfg(test)]
 mod simulation;

@@ -21,7 +21,7 @@ pub use self::socket::{ControlSocket, ask};
 use crate::engine::load::Planned;
 use crate::engine::{LoadChange, LoadChangeRequest, Plan};
 use crate::experiment::limits::Processes;
-use crate::experiment::record::changed;
+use crate::experiment::to_record::changed;
 use crate::failure::Exit;
 use crate::scenario::LoadLevel;
 

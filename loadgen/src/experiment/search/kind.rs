@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use super::keeper::Keeper;
-use super::record::{Context, record};
+use super::autosave::Autosave;
 use super::searched::Searched;
+use super::to_record::{Context, record};
 use super::{Quest, search};
 use crate::experiment::folder::RunFolder;
 use crate::experiment::job::Job;
@@ -35,7 +35,7 @@ impl Experiment for Quest {
         site: &'a Site<'a>,
         folder: &'a RunFolder,
     ) -> Vec<Box<dyn Observe + 'a>> {
-        vec![Box::new(Keeper { quest: self, site, folder })]
+        vec![Box::new(Autosave { quest: self, site, folder })]
     }
 
     async fn measure(&self, session: &mut Session<'_>, site: &Site<'_>) -> Searched {

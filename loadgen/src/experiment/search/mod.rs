@@ -1,9 +1,9 @@
 //! The search for capacities: rounds over targets, one target up at a time, and trial after trial on it.
 
-mod keeper;
+mod autosave;
 mod kind;
-mod record;
 pub mod searched;
+mod to_record;
 
 use std::time::Duration;
 
@@ -15,9 +15,9 @@ use super::job::Job;
 use super::measured::{Loaded, MeasuredRound, held};
 use super::observe::{Begun, Event, SoFar};
 use super::order::order;
-use super::record::{Conditions, pool};
 use super::session::{Session, Stopped};
 use super::site::Site;
+use super::to_record::{Conditions, pool};
 use crate::analysis::verdicts::bottleneck;
 use crate::analysis::{Criteria, Judgement, OfferedRate, Search, Tried, judge};
 use crate::engine::Plan;

@@ -9,6 +9,7 @@ use super::data::Drawing;
 use super::ranking::{efficiency, percentiles, ranking};
 use super::{chooser, figures, header, matrix, page, sentences};
 use crate::record::{RunRecord, TargetRecord};
+use crate::report::words::Warning;
 use crate::report::words::bottlenecks::bottlenecks;
 use crate::report::words::conclusion::conclusion;
 use crate::report::words::containers::containers;
@@ -18,7 +19,6 @@ use crate::report::words::proofs::proofs;
 use crate::report::words::ranked::{ranked, servers};
 use crate::report::words::rows::rows;
 use crate::report::words::thresholds::judged;
-use crate::report::words::warning::Warning;
 use crate::report::words::warnings::warnings;
 
 /// The page, from the record alone.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::warning::Warning;
+use super::Warning;
 use crate::record::RunRecord;
 use crate::text::count;
 

@@ -16,6 +16,13 @@ pub mod ranked;
 pub mod ratio;
 pub mod rows;
 pub mod thresholds;
-pub mod warning;
 pub mod warnings;
 pub mod workers;
+
+/// Something to know before believing a figure.
+pub struct Warning {
+    /// What was seen.
+    pub what: String,
+    /// What to do about it, or what else there is to say.
+    pub more: Option<String>,
+}

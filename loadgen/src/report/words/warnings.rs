@@ -1,8 +1,8 @@
 //! What a reader must know before believing the figures, in words.
 
+use super::Warning;
 use super::changes::changes;
 use super::degraded::degraded;
-use super::warning::Warning;
 use crate::record::{RunRecord, TargetRecord, Verdict, VerdictKind};
 
 /// All that there is to warn of.

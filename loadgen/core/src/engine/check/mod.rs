@@ -10,7 +10,7 @@ use serde_json::Value;
 use self::capture::Captures;
 use self::json::Lookup;
 use self::known::Known;
-use super::inspected::{checks_body, is_expected, reads_json};
+use super::expectations::{checks_body, is_expected, reads_json};
 use super::transport::Answer;
 use crate::measure::ErrorKind;
 use crate::scenario::{Data, Step};

@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
 use url::Url;
 
-use crate::engine::dial::{ATTEMPT_DELAY, TOO_LATE, dial};
+use crate::engine::happy_eyeballs::{ATTEMPT_DELAY, TOO_LATE, dial};
 use crate::measure::AddressRecord;
 
 /// How long the addresses are waited for where none of them answers.

@@ -14,11 +14,11 @@ use std::ops::{Deref, Range};
 
 pub use self::headers::Headers;
 use self::http1::Scratch;
-#[cfg(fuzzing)]
-pub use self::http1::pieces::read_foreign;
+#[cfg(any(test, fuzzing))]
+pub use self::http1::without_socket::read_foreign;
 pub use self::http1::{Progress, Reader};
 use super::plan::{Number, Plan};
-use crate::engine::inspected::{is_expected, reads_body};
+use crate::engine::expectations::{is_expected, reads_body};
 use crate::measure::{Connections, ErrorKind};
 use crate::scenario::{Data, Step, TransportKind};
 

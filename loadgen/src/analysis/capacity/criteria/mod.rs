@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use super::search::{Judgement, Limits};
-use crate::analysis::carried::OfferedRate;
+use crate::analysis::offered_rate::OfferedRate;
 use crate::measure::Summary;
 use crate::record::{ThresholdRecord, VerdictKind};
 use crate::scenario::{Comparison, Metric, Scenario, Threshold};

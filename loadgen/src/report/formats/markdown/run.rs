@@ -2,6 +2,7 @@
 
 use super::{escaped, list, sections, table, titled};
 use crate::record::{Placing, RunRecord, TargetRecord};
+use crate::report::words::Warning;
 use crate::report::words::bottlenecks::bottlenecks;
 use crate::report::words::conclusion::conclusion;
 use crate::report::words::headline::headline;
@@ -9,7 +10,6 @@ use crate::report::words::proofs::proofs;
 use crate::report::words::ranked::{placed, ranked};
 use crate::report::words::rows::rows as rows_used;
 use crate::report::words::thresholds::judged;
-use crate::report::words::warning::Warning;
 use crate::report::words::warnings::warnings;
 use crate::text::{count, half_width, milliseconds, rate};
 

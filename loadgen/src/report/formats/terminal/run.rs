@@ -5,6 +5,7 @@ use std::path::Path;
 
 use crate::measure::Summary;
 use crate::record::{FEWEST_ROUNDS, Placing, RunRecord, TargetRecord, ThresholdRecord};
+use crate::report::words::Warning;
 use crate::report::words::bottlenecks::bottlenecks;
 use crate::report::words::conclusion::{conclusion, rounds_to_ask_for};
 use crate::report::words::containers::containers;
@@ -16,7 +17,6 @@ use crate::report::words::proofs::proofs;
 use crate::report::words::ranked::{parentheses, placed, ranked, servers};
 use crate::report::words::rows::rows;
 use crate::report::words::thresholds::judged;
-use crate::report::words::warning::Warning;
 use crate::report::words::warnings::warnings;
 use crate::report::words::workers::workers;
 use crate::text::{count, half_width, lay_out, milliseconds, paragraphs, rate, wrap};

@@ -3,10 +3,10 @@
 mod head;
 mod message;
 mod piece;
-#[cfg(any(test, fuzzing))]
-pub mod pieces;
 mod response;
 mod scratch;
+#[cfg(any(test, fuzzing))]
+pub mod without_socket;
 
 use std::collections::HashMap;
 use std::future::poll_fn;
@@ -27,7 +27,7 @@ pub use self::scratch::Scratch;
 use super::addresses::Addresses;
 use super::tally::Tally;
 use super::{Answer, Body, Failure, Headers, Keep};
-use crate::engine::inspected::reads_headers;
+use crate::engine::expectations::reads_headers;
 use crate::engine::plan::{Number, Plan, Share};
 use crate::measure::{Connections, ErrorKind};
 use crate::scenario::{Data, Method, RenderError, Step};

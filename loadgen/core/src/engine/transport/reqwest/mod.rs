@@ -17,7 +17,7 @@ use self::counted::Opened;
 use super::addresses::Addresses;
 use super::tally::Tally;
 use super::{Answer, Body, Failure, Headers, Keep};
-use crate::engine::inspected::reads_headers;
+use crate::engine::expectations::reads_headers;
 use crate::engine::plan::{Number, Plan};
 use crate::measure::{Connections, ErrorKind};
 use crate::scenario::{Data, Method, RenderError, Step};

@@ -123,7 +123,7 @@ fn defaults(schema: &Value, place: &str) -> BTreeMap<String, String> {
 #[test]
 fn a_default_that_is_written_changes_nothing() {
     let read = |text: &str| -> Scenario {
-        parse("test", "tests/data/test.toml", text)
+        parse("test", "../tests/data/test.toml", text)
             .unwrap_or_else(|error| panic!("{:?}", miette::Report::new(error)))
     };
     let base = [

@@ -1,4 +1,6 @@
-//! A mergeable distribution of latencies.
+//! A mergeable distribution of latencies, and its percentiles.
+
+mod document;
 
 use std::io::Read;
 use std::time::Duration;
@@ -9,6 +11,8 @@ use flate2::read::ZlibDecoder;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer, V2Serializer};
 use serde::{Deserialize, Serialize, de, ser};
+
+pub use self::document::Distribution;
 
 /// The longest latency that is told apart, in µs: ten minutes. Longer ones count as this.
 const LONGEST_US: u64 = 600_000_000;
@@ -101,7 +105,7 @@ impl Latencies {
     }
 
     /// The values that were recorded, to three digits, in µs, from the least on, and how often.
-    pub(super) fn recorded(&self) -> impl Iterator<Item = (u64, u64)> {
+    pub(in crate::measure) fn recorded(&self) -> impl Iterator<Item = (u64, u64)> {
         let each = self.filled().into_iter().flat_map(Histogram::iter_recorded);
         each.map(|value| (value.value_iterated_to(), value.count_at_value()))
     }
@@ -167,11 +171,11 @@ impl Latencies {
 
 /// As text, for documents; none for an empty one.
 impl Latencies {
-    pub(super) fn to_text(&self) -> Result<String, String> {
+    pub(in crate::measure) fn to_text(&self) -> Result<String, String> {
         self.filled().map_or(Ok(String::new()), encoded)
     }
 
-    pub(super) fn from_text(text: &str) -> Result<Self, String> {
+    pub(in crate::measure) fn from_text(text: &str) -> Result<Self, String> {
         if text.is_empty() {
             return Ok(Self::default());
         }
@@ -188,7 +192,7 @@ impl Latencies {
 }
 
 /// HdrHistogram's text: its V2 encoding, compressed, in base64.
-pub(super) fn encoded(histogram: &Histogram<u64>) -> Result<String, String> {
+pub(in crate::measure) fn encoded(histogram: &Histogram<u64>) -> Result<String, String> {
     let mut bytes = Vec::new();
     let written = V2DeflateSerializer::new().serialize(histogram, &mut bytes);
     written.map(|_| STANDARD.encode(bytes)).map_err(|e| e.to_string())

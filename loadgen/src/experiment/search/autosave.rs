@@ -3,14 +3,14 @@
 use std::ops::ControlFlow;
 
 use super::Quest;
-use super::record::{Context, record};
+use super::to_record::{Context, record};
 use crate::experiment::folder::RunFolder;
 use crate::experiment::observe::{Event, Observe, SoFar};
 use crate::experiment::site::Site;
 use crate::record::StoppedEarly;
 
 /// Saves a search after each round, as one that was interrupted.
-pub struct Keeper<'a> {
+pub struct Autosave<'a> {
     /// What is searched.
     pub quest: &'a Quest,
     /// Where.
@@ -19,7 +19,7 @@ pub struct Keeper<'a> {
     pub folder: &'a RunFolder,
 }
 
-impl Observe for Keeper<'_> {
+impl Observe for Autosave<'_> {
     fn observe(&mut self, event: &mut Event<'_>) -> ControlFlow<StoppedEarly> {
         if let Event::RoundOver(SoFar::Search(searched), lab) = event {
             let context = Context::of(self.site, searched, *lab, true);

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use super::folder::RunFolder;
 use super::measured::{Measured, MeasuredRound};
 use super::observe::{Begun, Event, Observe, SoFar};
-use super::record::{self, Context};
 use super::site::Site;
+use super::to_record::{self, Context};
 use crate::engine::Results;
 use crate::lab::Lab;
 use crate::measure::GrowingSeries;
@@ -23,7 +23,7 @@ const REST: u32 = 50;
 
 /// Saves a run: after each round, and, where others make the load, within them. Where this machine makes it,
 /// saving would cost what is being measured.
-pub struct Keeper<'a> {
+pub struct Autosave<'a> {
     site: &'a Site<'a>,
     folder: &'a RunFolder,
     under_way: Option<UnderWay>,
@@ -47,7 +47,7 @@ struct UnderWay {
     rested: Instant,
 }
 
-impl<'a> Keeper<'a> {
+impl<'a> Autosave<'a> {
     /// Saves into this folder.
     pub fn new(site: &'a Site<'a>, folder: &'a RunFolder) -> Self {
         Self { site, folder, under_way: None }
@@ -56,7 +56,7 @@ impl<'a> Keeper<'a> {
     /// Saves what was measured so far, as a run that was interrupted.
     fn save(&self, measured: &Measured, under_way: Option<&MeasuredRound>, lab: Option<&Lab>) {
         let context = Context::of(self.site, measured, lab, true);
-        let record = record::build(self.site.job, measured, under_way, context);
+        let record = to_record::build(self.site.job, measured, under_way, context);
         // Why it can't be saved is told at the end.
         let _ = self.folder.save(&record);
     }
@@ -116,7 +116,7 @@ impl UnderWay {
     }
 }
 
-impl Observe for Keeper<'_> {
+impl Observe for Autosave<'_> {
     fn observe(&mut self, event: &mut Event<'_>) -> ControlFlow<StoppedEarly> {
         match event {
             Event::RoundBegan(begun) => {

@@ -1,8 +1,8 @@
-//! A distribution of latencies in a document.
+//! Latencies as a document keeps them.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser};
 
-use super::latencies::Latencies;
+use super::Latencies;
 
 /// All latencies of a step, in µs, as the record keeps them: an HdrHistogram in its own encoding (V2,
 /// DEFLATE, base64), which its libraries for other languages read. Two of them merge without loss.
@@ -88,7 +88,7 @@ mod tests {
     use hdrhistogram::Histogram;
     use proptest::prelude::*;
 
-    use super::super::latencies::encoded;
+    use super::super::encoded;
     use super::*;
 
     fn of(values: &[u64]) -> Distribution {

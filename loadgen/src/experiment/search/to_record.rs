@@ -5,9 +5,9 @@ use std::time::SystemTime;
 use super::Quest;
 use super::searched::{OfTarget, Searched};
 use crate::analysis::{compare_capacities, curve, knee};
-use crate::experiment::record::{command_line, server};
 use crate::experiment::sent::{sent, transport};
 use crate::experiment::site::Site;
+use crate::experiment::to_record::{command_line, server};
 use crate::failure::Exit;
 use crate::lab::Lab;
 use crate::record::{
