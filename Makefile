@@ -15,8 +15,9 @@ PYTHON := .venv/bin/python
 # Where `make bench` looks for peers first, before the PATH.
 PEERS := .loadgen/peers
 
-# Where Cargo builds; other places may be asked for by CARGO_TARGET_DIR or a configuration of one's own.
-BUILT = $(shell $(CARGO) metadata --no-deps --format-version 1 | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')
+# Where Cargo builds: CARGO_TARGET_DIR or a configuration of one's own may say so.
+TARGET_FOLDER = $(shell $(CARGO) metadata --no-deps --format-version 1 | sed -n 's/.*"target_directory":"\([^"]*\)".*/\1/p')
+BUILT = $(or $(TARGET_FOLDER),$(error cargo metadata does not say where Cargo builds))/release
 
 .PHONY: help setup run build test test-rust test-python test-network test-podman test-report test-wheel screenshot lint fmt clean
 .PHONY: images-offline
@@ -27,15 +28,19 @@ help: ## Show this list
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 17
 
 # The live view is looked at in tmux, reports in Chromium, and images are made with mmdebstrap.
-PACKAGES := tmux chromium podman runc netavark aardvark-dns iptables buildah mmdebstrap
+PACKAGES := python3-venv tmux chromium podman runc netavark aardvark-dns iptables buildah mmdebstrap
+IS_ROOT_ON_DEBIAN := [ "$$(id -u)" = 0 ] && grep -qx 'ID=debian' /etc/os-release 2>/dev/null
 
-setup: $(PYTHON) ## Install all that the tests need, from PyPI and, as root, from Debian
-	@if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-		dpkg --status $(PACKAGES) >/dev/null 2>&1 || \
-		{ apt-get update -qq && apt-get install -y -qq --no-install-recommends $(PACKAGES); }; \
+setup: ## Install all that the tests need, from PyPI and, as root, from Debian
+	@if $(IS_ROOT_ON_DEBIAN); then \
+		for name in $(PACKAGES); do \
+			dpkg-query --show --showformat '$${db:Status-Abbrev}' "$$name" 2>/dev/null | grep -q '^ii' || lacks=1; \
+		done; \
+		[ -z "$$lacks" ] || { apt-get update -qq && apt-get install -y -qq --no-install-recommends $(PACKAGES); }; \
 	else \
 		echo "setup: only root on Debian can install $(PACKAGES): tests of what is missing are skipped"; \
 	fi
+	@$(MAKE) --no-print-directory $(PYTHON)
 
 run: ## Compare the four servers over Redis
 	$(CARGO) run $(CARGO_FLAGS) -- --scenario redis3 --workers 4
@@ -52,7 +57,7 @@ test-rust: $(PYTHON)
 # The binary that the tests in Rust run, so that nothing is built twice.
 test-python: $(PYTHON)
 	$(CARGO) test $(CARGO_FLAGS) --no-run $(TESTS)
-	$(PYTHON) -m pytest
+	LOADGEN_BUILT="$(BUILT)/loadgen" $(PYTHON) -m pytest
 
 lint: $(PYTHON) ## Check format, lints and types
 	$(CARGO) fmt --check
@@ -75,7 +80,7 @@ BROWSER := $(UV) run --frozen --isolated --only-group report --
 
 test-report: build $(PYTHON) ## Open a report in headless Chromium
 	@if [ -x $(CHROMIUM) ]; then \
-		CHROMIUM=$(CHROMIUM) $(BROWSER) python -m pytest loadgen/tests/browser; \
+		LOADGEN_BUILT="$(BUILT)/loadgen" CHROMIUM=$(CHROMIUM) $(BROWSER) python -m pytest loadgen/tests/browser; \
 	else \
 		echo "test-report: skipped: there is no $(CHROMIUM): install it, on Debian as root with make setup"; \
 	fi
@@ -85,20 +90,21 @@ test-wheel: build $(PYTHON) ## Install loadgen as pip does, with its targets, an
 	UV="$(UV)" $(UV) run --frozen --isolated --only-group wheel -- python -m pytest loadgen/tests/wheel
 
 screenshot: build $(PYTHON) ## Make the picture of a report that the README shows, with Chromium
-	rm -rf $(BUILT)/screenshot
-	$(BUILT)/release/loadgen --scenario redis3 --workers 4 --duration 10s --out $(BUILT)/screenshot
-	CHROMIUM=$(CHROMIUM) $(BROWSER) python loadgen/tests/browser/screenshot.py $(BUILT)/screenshot/report.html docs/report.png
+	@set -e; run=$$(mktemp -d); trap 'rm -rf "$$run"' EXIT; \
+	"$(BUILT)/loadgen" --scenario redis3 --workers 4 --duration 10s --out "$$run/shown"; \
+	CHROMIUM=$(CHROMIUM) $(BROWSER) python loadgen/tests/browser/screenshot.py "$$run/shown/report.html" docs/report.png
 
 images-offline: build ## Make the images of compose/ where no registry can be reached: Debian, root
-	compose/offline/make-images
+	compose/offline/make-images "$(BUILT)/loadgen"
 
 # With the binary that the tests run, so that nothing is built twice. Root on Debian makes the images, too.
 test-podman: $(PYTHON) ## Run the lab in real containers: three minutes
 	$(CARGO) test $(CARGO_FLAGS) --test podman --no-run
-	@set -e; PATH="$$PATH:/usr/sbin:/sbin"; \
-	if [ "$$(id -u)" = 0 ] && command -v podman && command -v iptables && command -v mmdebstrap; then \
-		compose/offline/make-images; \
-	elif ! $(BUILT)/release/loadgen lab doctor; then \
+	@set -e; PATH="$$PATH:/usr/sbin:/sbin"; test -x "$(BUILT)/loadgen"; \
+	if $(IS_ROOT_ON_DEBIAN) && command -v podman >/dev/null && \
+		command -v iptables >/dev/null && command -v mmdebstrap >/dev/null; then \
+		compose/offline/make-images "$(BUILT)/loadgen"; \
+	elif ! "$(BUILT)/loadgen" lab doctor; then \
 		echo "make test-podman: skipped: see what is missing above; on Debian make setup installs it, as root"; exit 0; \
 	fi; $(CARGO) test $(CARGO_FLAGS) --test podman -- --nocapture --test-threads 1
 
@@ -158,7 +164,7 @@ simulated-workers: ## Build workers without their load, for bench-manager
 
 clean: ## Remove what was built, but no results
 	$(CARGO) clean
-	rm -rf .venv .loadgen
+	rm -rf .venv .loadgen compose/offline/built
 
 # The targets' packages and the tools for developers, as locked.
 $(PYTHON): pyproject.toml uv.lock | $(UV)

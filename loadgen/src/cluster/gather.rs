@@ -15,8 +15,8 @@ use super::hex::random_hex;
 use super::join::Join;
 use super::manager::{Cluster, TICK};
 use super::messages::Hello;
-use super::process::Process;
 use super::round_state::OnLoss;
+use super::worker_process::Process;
 
 /// How long workers on this machine may take to join.
 const JOIN_LIMIT: Duration = Duration::from_secs(15);

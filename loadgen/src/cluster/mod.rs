@@ -22,7 +22,7 @@
 //!   through. `tunnel`: TLS around it. `join`, `authority`, `challenge`: who is who; `address`: where.
 //! - `collector`: pure; puts reports together, whatever order they come in.
 //! - `round_state`: pure; who is waited for, who is lost, and what is to be done about it.
-//! - `blobs`: the bulk of it, by digest. `gather`, `manager`, `dispatch`, `start`, `round`, `process`: the manager's side. `worker`, `waiting`, `strain_monitor`: the
+//! - `blobs`: the bulk of it, by digest. `gather`, `manager`, `dispatch`, `start`, `round`, `worker_process`: the manager's side. `worker`, `waiting`, `strain_monitor`: the
 //!   other one.
 
 mod address;
@@ -42,7 +42,6 @@ mod link;
 mod manager;
 mod messages;
 mod permissions;
-mod process;
 mod round_state;
 mod settings;
 mod strain_monitor;
@@ -53,6 +52,7 @@ mod tests;
 mod tunnel;
 mod waiting;
 mod worker;
+mod worker_process;
 
 pub use address::{advertised, only_here};
 pub use allowed_targets::{Allowed, AllowedTarget};
@@ -65,7 +65,7 @@ pub use round_state::OnLoss;
 // With tests, so that they fail where a fuzz target would.
 #[cfg(any(test, fuzzing))]
 pub use round_state::fuzzing::{split_foreign, take_foreign};
-pub use waiting::{PAUSE, serve_next};
+pub use waiting::serve_managers;
 pub use worker::{Joined, Terms, join};
 
 /// What a worker says and hears, for the bench that plays many of them. No interface of the crate's: it

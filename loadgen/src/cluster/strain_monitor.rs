@@ -34,7 +34,7 @@ impl StrainMonitor {
         Self { since: Instant::now(), cpu: cpu_time(), latest, _watching: watching }
     }
 
-    /// The pulse since the last call, or since the start.
+    /// The strain since the last call, or since the start.
     pub fn take(&mut self) -> StrainSample {
         let (now, cpu) = (Instant::now(), cpu_time());
         let pulse = StrainSample {
@@ -75,7 +75,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_thread_that_is_held_up_is_late_and_its_work_is_seen() {
-        let mut gauge = StrainMonitor::start();
+        let mut monitor = StrainMonitor::start();
         tokio::time::sleep(3 * EVERY).await;
         let began = Instant::now();
         // On the one thread of this runtime.
@@ -83,10 +83,10 @@ mod tests {
             std::hint::spin_loop();
         }
         tokio::time::sleep(EVERY).await;
-        let busy = gauge.take();
+        let busy = monitor.take();
         assert!(busy.lag >= Duration::from_millis(200) - EVERY, "{busy:?}");
         assert!(busy.elapsed >= Duration::from_millis(280), "{busy:?}");
         assert!(busy.cpu > Duration::ZERO && busy.cpus >= 1, "{busy:?}");
-        assert_eq!(gauge.take().lag, Duration::ZERO, "each is told once");
+        assert_eq!(monitor.take().lag, Duration::ZERO, "each is told once");
     }
 }

@@ -10,22 +10,37 @@ use super::join::Join;
 use super::worker::{Joined, Terms, join};
 
 /// Between two attempts to find a manager.
-pub const PAUSE: Duration = Duration::from_secs(1);
+const PAUSE: Duration = Duration::from_secs(1);
 
-/// Waits for the manager, for as long as it may, and serves it until it is done or gone; `say` tells how that
-/// goes.
+/// Serves one manager after another, each with the same join document, or only `once`; until it is to leave.
+/// `say` tells how that goes.
 ///
 /// # Errors
-/// When no manager was found within `wait`, or one refuses this worker for good.
-pub async fn serve_next(
+/// When no manager was found within the limit of `terms`, or one refuses this worker for good.
+pub async fn serve_managers(
     document: &Join,
     terms: &Terms,
-    wait: Option<Duration>,
+    once: bool,
+    say: &dyn Fn(String),
+) -> Result<(), ClusterError> {
+    loop {
+        serve_next(document, terms, say).await?;
+        if once || terms.leave.is_cancelled() {
+            return Ok(());
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+}
+
+/// Waits for the manager, for as long as it may, and serves it until it is done or gone.
+async fn serve_next(
+    document: &Join,
+    terms: &Terms,
     say: &dyn Fn(String),
 ) -> Result<(), ClusterError> {
     let address = &document.address;
     say(format!("waiting for the manager at {address}"));
-    let Some(joined) = find(document, terms, wait, say).await? else { return Ok(()) };
+    let Some(joined) = find(document, terms, say).await? else { return Ok(()) };
     say(format!("joined the manager at {address} as {}", document.user()));
     match joined.serve().await {
         Ok(()) => say("the manager has done with this worker".to_owned()),
@@ -45,10 +60,9 @@ pub async fn serve_next(
 async fn find(
     document: &Join,
     terms: &Terms,
-    wait: Option<Duration>,
     say: &dyn Fn(String),
 ) -> Result<Option<Joined>, ClusterError> {
-    let start = Instant::now();
+    let (start, wait) = (Instant::now(), terms.limit);
     let mut met = HashSet::new();
     loop {
         let left = wait.map(|wait| wait.saturating_sub(start.elapsed()));

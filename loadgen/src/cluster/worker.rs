@@ -244,9 +244,9 @@ impl Round {
         self: Arc<Self>,
         mut snapshots: mpsc::Receiver<Snapshot>,
     ) -> Result<(), ClusterError> {
-        let mut gauge = StrainMonitor::start();
+        let mut monitor = StrainMonitor::start();
         while let Some(snapshot) = snapshots.recv().await {
-            self.report(News::Snapshot(snapshot, gauge.take())).await?;
+            self.report(News::Snapshot(snapshot, monitor.take())).await?;
         }
         Ok(())
     }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::arguments::Output;
-use super::terminal::TerminalProgress;
+use super::terminal_progress::TerminalProgress;
 use crate::experiment::control::terminal::{self, Screen};
 use crate::experiment::control::{Control, ControlSocket};
 use crate::experiment::folder::RunFolder;
@@ -30,7 +30,7 @@ const MANY_USERS: u32 = 1_000;
 pub fn carry_out<E: Experiment>(
     experiment: &E,
     output: &Output,
-    save: impl Fn(&E::Record, &RunFolder) -> Result<(), Failure>,
+    save: impl FnOnce(&E::Record, &RunFolder) -> Result<(), Failure>,
 ) -> Result<Exit, Failure>
 where
     for<'r> Document<'r>: From<&'r E::Record>,
@@ -75,7 +75,7 @@ async fn execute<E: Experiment>(
     folder: &RunFolder,
     layout: &Layout,
     mut stdout: Stdout,
-    save: impl Fn(&E::Record, &RunFolder) -> Result<(), Failure>,
+    save: impl FnOnce(&E::Record, &RunFolder) -> Result<(), Failure>,
 ) -> Result<Exit, Failure>
 where
     for<'r> Document<'r>: From<&'r E::Record>,
@@ -96,7 +96,7 @@ where
         () = interrupt.cancelled() => return Ok(nothing_measured(&mut progress)),
         lab = prepare_lab(job, folder, layout, &progress) => lab?,
     };
-    let _door = E::CAN_CHANGE.then(|| open_door(folder.path(), &control, &progress));
+    let _socket = E::CAN_CHANGE.then(|| open_socket(folder.path(), &control, &progress));
     let site = Site::new(job, layout);
     let shown = TerminalProgress::new(&mut progress, job.on_loss)
         .changed_by(&control)
@@ -127,12 +127,12 @@ where
 }
 
 /// The way in for `loadgen ctl`, open until it is dropped.
-fn open_door(folder: &Path, control: &Control, progress: &Progress) -> Option<ControlSocket> {
-    let door = ControlSocket::open(folder, control);
-    if let Err(error) = &door {
+fn open_socket(folder: &Path, control: &Control, progress: &Progress) -> Option<ControlSocket> {
+    let socket = ControlSocket::open(folder, control);
+    if let Err(error) = &socket {
         progress.note(&format!("this run is closed to `loadgen ctl`: {error}"));
     }
-    door.ok()
+    socket.ok()
 }
 
 async fn prepare_lab(

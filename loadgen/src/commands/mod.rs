@@ -17,7 +17,7 @@ mod report;
 mod run;
 mod runtime;
 mod schema;
-mod terminal;
+mod terminal_progress;
 mod unused;
 mod worker;
 

@@ -1,7 +1,7 @@
 //! `loadgen worker`: serves the rounds of a manager.
 
 use crate::cli::WorkerArgs;
-use crate::cluster::{Allowed, AllowedTarget, ClusterError, Join, PAUSE, Terms, join, serve_next};
+use crate::cluster::{Allowed, AllowedTarget, ClusterError, Join, Terms, join, serve_managers};
 use crate::experiment::limits::raise_open_files;
 use crate::failure::{Exit, Failure};
 use crate::process::{first_line, leave_on_signal, on_all_cpus, use_huge_pages};
@@ -54,11 +54,5 @@ async fn serve_each(args: &WorkerArgs, terms: &Terms) -> Result<(), ClusterError
     let document = std::fs::read_to_string(&args.join)
         .map_err(|e| ClusterError::Join(format!("{}: {e}", args.join)))?;
     let document = Join::parse(&document)?;
-    loop {
-        serve_next(&document, terms, args.wait, &|what| say(what)).await?;
-        if args.once || terms.leave.is_cancelled() {
-            return Ok(());
-        }
-        tokio::time::sleep(PAUSE).await;
-    }
+    serve_managers(&document, terms, args.once, &|what| say(what)).await
 }

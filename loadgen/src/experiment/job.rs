@@ -13,7 +13,7 @@ use crate::failure::{Exit, Failure};
 use crate::lab::{Runtime, TargetSpec};
 use crate::scenario::Scenario;
 
-/// What is to be done, every wish resolved.
+/// What is to be done, all options resolved.
 pub struct Job {
     /// The scenario, its load overridden by the command line.
     pub scenario: Scenario,

@@ -10,7 +10,7 @@ use crate::lab::{CpuTeller, Lab};
 use crate::measure::{GrowingSeries, Snapshot};
 use crate::record::StoppedEarly;
 
-/// An event of an experiment, in the order in which they happen.
+/// What happens in an experiment: the variants stand in the order in which they come.
 pub enum Event<'a> {
     /// Something has begun that takes a while, such as `starting 4 workers`.
     Phase(&'a str),

@@ -3,18 +3,23 @@
 //! A free port may be taken between the moment in which it is found and that in which a service binds it.
 //! Whoever took it may well answer as the service would, and must not be taken for it.
 
-use std::net::Ipv4Addr;
-
 use std::collections::HashSet;
 use std::fs;
-use tokio::net::TcpStream;
+use std::net::Ipv4Addr;
 
 use rustix::process::Pid;
+use tokio::net::TcpStream;
 
 use super::guard::descendants;
 
 /// The state `LISTEN` in `/proc/net/tcp` (proc_net_tcp(5)).
 const LISTEN: &str = "0A";
+
+/// Whether anybody listens there.
+pub async fn listens(port: u16) -> Result<(), String> {
+    let connected = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await;
+    connected.map(drop).map_err(|_| "did not accept a connection".to_owned())
+}
 
 /// Names a process that is not below `guard` and accepts connections to this port. `None` where there is
 /// none, and where it can't be known: outside Linux, or where processes of other users are hidden.
@@ -113,10 +118,4 @@ mod tests {
         drop(listener);
         assert_eq!(stranger(port, std::process::id()), None);
     }
-}
-
-/// Whether anybody listens there.
-pub async fn listens(port: u16) -> Result<(), String> {
-    let connected = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await;
-    connected.map(drop).map_err(|_| "did not accept a connection".to_owned())
 }

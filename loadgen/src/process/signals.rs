@@ -1,4 +1,4 @@
-//! Ctrl-C and SIGTERM: the first asks for an orderly end, the second is one.
+//! Ctrl-C and SIGTERM.
 
 use std::fmt::Display;
 use std::sync::OnceLock;

@@ -12,7 +12,8 @@ import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
 ROOT = Path(__file__).parents[3]
-LOADGEN = ROOT / "target" / "release" / "loadgen"
+# The Makefile says where Cargo builds.
+LOADGEN = Path(os.environ.get("LOADGEN_BUILT", ROOT / "target" / "release" / "loadgen"))
 CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
 
 WIDE, NARROW = 1280, 400

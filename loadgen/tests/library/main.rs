@@ -9,6 +9,7 @@ mod allocations;
 mod circles;
 mod engine;
 mod layers;
+mod paths;
 mod report;
 mod scenario;
 mod transports;

@@ -28,7 +28,7 @@ impl Terminal {
     fn run(size: (u16, u16), variables: &str, arguments: &[&str]) -> Option<Self> {
         if Command::new("tmux").arg("-V").output().is_err() {
             println!(
-                "skipped: there is no tmux; install it, or run `make test-rust` as root on Debian"
+                "skipped: there is no tmux; install it, or run `make setup` as root on Debian"
             );
             return None;
         }

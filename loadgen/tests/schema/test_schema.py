@@ -2,6 +2,7 @@
 
 import copy
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -14,7 +15,8 @@ import pytest
 from jsonschema import Draft7Validator
 
 ROOT = Path(__file__).parents[3]
-LOADGEN = ROOT / "target" / "release" / "loadgen"
+# The Makefile says where Cargo builds.
+LOADGEN = Path(os.environ.get("LOADGEN_BUILT", ROOT / "target" / "release" / "loadgen"))
 # The reference's examples use its rows.
 ROWS = ROOT / "loadgen" / "tests" / "data" / "accounts.csv"
 

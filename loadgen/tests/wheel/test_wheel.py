@@ -27,7 +27,7 @@ def run(*command: str | Path, cwd: Path = ROOT) -> str:
 
 @pytest.fixture(scope="session")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel, made of the program in target/release: Cargo compiles only what has changed."""
+    """The wheel, made of the program that Cargo has built for release: it compiles only what has changed."""
     folder = tmp_path_factory.mktemp("wheel")
     run(sys.executable, "-m", "maturin", "build", "--quiet", "--out", folder)
     (wheel,) = folder.glob("loadgen-*.whl")

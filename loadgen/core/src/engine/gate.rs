@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::alarm::Alarm;
 use super::change::LoadChange;
-use super::latest_value::Version;
+use super::latest_value::LatestValue;
 use super::load::{Closed, Open, Turn};
 use super::plan::{Number, Plan};
 use super::round_end::RoundEnd;
@@ -17,8 +17,7 @@ use crate::scenario::{LoadLevel, Until};
 pub struct Gate {
     start: Instant,
     timeline: Timeline,
-    /// Answers may come for a while after the planned end. They are cancelled in the count; waiting for
-    /// them tells what they did to the server.
+    /// When and how the round ends.
     end: RoundEnd,
     model: Model,
     /// Iterations that users may still begin together; `None` where time ends the test.
@@ -29,7 +28,7 @@ pub struct Gate {
 
 /// Who decides when a user begins an iteration.
 enum Model {
-    Closed(Version<Closed>),
+    Closed(LatestValue<Closed>),
     Open(Box<Senders>),
 }
 
@@ -38,7 +37,7 @@ pub struct Visitor<'a> {
     /// Which one.
     pub number: Number,
     /// The newest version of the closed model that it has seen.
-    seen: Option<&'a Version<Closed>>,
+    seen: Option<&'a LatestValue<Closed>>,
 }
 
 impl Visitor<'_> {
@@ -77,7 +76,7 @@ impl Gate {
             Until::IterationsPerUser(each) => per_user = Some(each),
         }
         let model = match Open::new(plan) {
-            None => Model::Closed(Version::new(Closed::new(load, plan.warmup))),
+            None => Model::Closed(LatestValue::new(Closed::new(load, plan.warmup))),
             Some(arrivals) => {
                 let users = plan.share.users(load.users);
                 Model::Open(Box::new(Senders::new(arrivals, users, start, end)))
@@ -180,7 +179,7 @@ impl Gate {
     /// counts.
     async fn turn<'a>(
         &'a self,
-        first: &'a Version<Closed>,
+        first: &'a LatestValue<Closed>,
         user: &mut Visitor<'a>,
         mut now: Instant,
         alarm: &mut Alarm<'_>,

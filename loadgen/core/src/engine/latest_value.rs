@@ -6,12 +6,12 @@ use std::sync::OnceLock;
 ///
 /// Who reads keeps its place, and looks whether there is a next one: no lock, and nothing that
 /// readers write to.
-pub struct Version<T> {
+pub struct LatestValue<T> {
     value: T,
     next: OnceLock<Box<Self>>,
 }
 
-impl<T> Version<T> {
+impl<T> LatestValue<T> {
     /// The first version.
     #[must_use]
     pub fn new(value: T) -> Self {
@@ -51,7 +51,7 @@ impl<T> Version<T> {
     }
 }
 
-impl<T> Drop for Version<T> {
+impl<T> Drop for LatestValue<T> {
     /// One after another: there may be more of them than calls fit on a stack.
     fn drop(&mut self) {
         let mut next = self.next.take();
@@ -67,7 +67,7 @@ mod tests {
 
     #[test]
     fn each_version_is_made_of_the_one_before() {
-        let first = Version::new(0);
+        let first = LatestValue::new(0);
         let mut place = &first;
         for _ in 0..200_000 {
             place.update(|n| n + 1);
@@ -79,7 +79,7 @@ mod tests {
 
     #[test]
     fn of_many_who_update_none_is_lost() {
-        let first = Version::new(0);
+        let first = LatestValue::new(0);
         std::thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| (0..500).for_each(|_| first.update(|n| n + 1)));

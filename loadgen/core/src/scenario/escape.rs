@@ -21,7 +21,7 @@ pub(super) enum Position {
 }
 
 impl Position {
-    /// Appends the value called `name` as this place needs it.
+    /// Appends the value called `name` as this position needs it.
     pub(super) fn push(self, value: &str, name: &str, out: &mut String) -> Result<(), RenderError> {
         match self {
             Self::Text => out.push_str(value),

@@ -103,7 +103,7 @@ impl Template {
         Self { pieces: pieces.collect() }
     }
 
-    /// This template where values from outside stand in such a place.
+    /// This template where values from outside stand in such a position.
     pub(super) fn standing_in(mut self, here: Position) -> Self {
         for piece in &mut self.pieces {
             if let Piece::Captured { place, .. } | Piece::Variable { place, .. } = piece {

@@ -15,8 +15,8 @@ use super::blobs::Digest;
 use super::bus::{Event, Events, ManagerBus};
 use super::error::ClusterError;
 use super::messages::{Command, Hello};
-use super::process::Process;
 use super::round_state::OnLoss;
+use super::worker_process::Process;
 use crate::engine::{Host, LostWorker, Plan, Results, RoundControl, Seen, Share};
 use crate::measure::GrowingSeries;
 

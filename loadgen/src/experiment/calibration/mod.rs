@@ -16,9 +16,10 @@ use super::measured::held;
 use super::sent::{sent, transport};
 use super::subject::Subject;
 use crate::analysis::verdicts::is_disturbed;
-use crate::engine::{Plan, Share, TrialAnswer};
+use crate::engine::{NullAnswer, NullServer, Plan, Share, TrialAnswer, WHICH};
 use crate::failure::Failure;
-use crate::lab::{Layout, NullAnswer, NullServer, Observed, WHICH, Watched, Window};
+use crate::lab::cpus::pin_self;
+use crate::lab::{LabError, Layout, Observed, Watched, Window};
 use crate::measure::Counts;
 use crate::record::Calibration;
 use crate::scenario::{Model, Order, Scenario, Template, Until};
@@ -90,7 +91,11 @@ async fn find(
     interrupt: &CancellationToken,
 ) -> Result<Option<f64>, Failure> {
     let answers: Vec<NullAnswer> = answers.iter().map(again).collect();
-    let server = NullServer::start(&layout.target, &answers)?;
+    let cpus = layout.target.clone();
+    let threads = cpus.len();
+    // Where it can't be kept to them it still serves: what it shows is a lower bound.
+    let server = NullServer::start(threads, &answers, move || drop(pin_self(&cpus)))
+        .map_err(LabError::io("start a server that does nothing"))?;
     let plan = plan(&job.scenario, job.seed, server.url.clone());
     let pids = generator.pids().into_iter().chain([std::process::id()]);
     let window = Window::open(pids.map(|pid| Watched::process("generator", pid)).collect());
@@ -106,9 +111,9 @@ async fn find(
     Ok(told.then(|| answered as f64 / results.held().as_secs_f64()))
 }
 
-/// An answer as it came, as far as the generator looks at it.
-fn again(came: &TrialAnswer) -> NullAnswer {
-    let TrialAnswer { status, headers, body, bytes, .. } = came.clone();
+/// An answer as it answer, as far as the generator looks at it.
+fn again(answer: &TrialAnswer) -> NullAnswer {
+    let TrialAnswer { status, headers, body, bytes, .. } = answer.clone();
     NullAnswer { status, headers, length: bytes, body }
 }
 

@@ -44,7 +44,7 @@ fn answers() -> [TrialAnswer; 3] {
 async fn answers_that_were_right_are_right_again_over_both_transports() {
     let again: Vec<NullAnswer> = answers().iter().map(again).collect();
     for http in ["http = { transport = \"http1\" }", "http = { transport = \"reqwest\" }"] {
-        let server = NullServer::start(&[], &again).unwrap();
+        let server = NullServer::start(1, &again, || ()).unwrap();
         let plan = plan(&scenario(http), 1, server.url.clone());
         assert_eq!((plan.scenario.load.users, plan.length()), (1_000, Some(WARMUP + HELD)));
         let verified = verify(&plan, "the server of the calibration").await.unwrap();

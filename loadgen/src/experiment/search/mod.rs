@@ -28,7 +28,7 @@ use crate::record::{Bottleneck, ServerRecord, TrialRecord};
 use crate::scenario::{Model, Open, Until};
 use crate::text::rate;
 
-/// A search as the command line asks for it.
+/// A search as it is asked for.
 pub struct Quest {
     /// What is searched, and with what.
     pub job: Job,

@@ -58,3 +58,8 @@ pub fn by_name<T>(steps: &[Step], each: impl Iterator<Item = T>) -> BTreeMap<Str
 pub fn answered(steps: &[Counts]) -> u64 {
     steps.iter().map(|counts| counts.answered.len()).sum()
 }
+
+/// Gives a time in milliseconds.
+pub fn ms(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
+}

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::phases::{answered, by_name, summarize};
+use super::phases::{answered, by_name, ms, summarize};
 use super::resources::{others, resources};
 use crate::engine::LoadChange;
 use crate::experiment::job::Job;
@@ -71,8 +71,8 @@ pub fn round_record(
         whole: round.whole,
         users_planned: round.users,
         users_achieved: round.users_achieved(),
-        start_skew_ms: results.start_skew.map(|skew| skew.any_path.as_secs_f64() * 1e3),
-        start_skew_symmetric_ms: results.start_skew.map(|skew| skew.symmetric.as_secs_f64() * 1e3),
+        start_skew_ms: results.start_skew.map(|skew| ms(skew.any_path)),
+        start_skew_symmetric_ms: results.start_skew.map(|skew| ms(skew.symmetric)),
         connections: Some(results.connections()),
         changes: results.changes.iter().map(|change| changed(change, conditions.warmup)).collect(),
         target_ended: round.ended.clone(),

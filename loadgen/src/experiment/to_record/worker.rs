@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-use std::time::Duration;
 
+use super::phases::ms;
 use crate::engine::WorkerResults;
 use crate::experiment::measured::MeasuredRound;
 use crate::record::WorkerRecord;
@@ -29,7 +29,7 @@ fn worker_record(of: WorkerResults) -> WorkerRecord {
         host,
         cpus,
         users: of.users,
-        rtt_ms: of.round_trip.map(|time: Duration| time.as_secs_f64() * 1e3),
+        rtt_ms: of.round_trip.map(ms),
         requests: of.requests,
         snapshots: of.snapshots,
         cpu_percent: strain.cpu_percent(),

@@ -17,7 +17,7 @@ pub use self::state::{State, Urls, find};
 use super::{Home, Lab, LabError, Layout, Options, Progress, Runtime, Target};
 use crate::scenario::Backend;
 
-/// How often to look whether a service has ended.
+/// How often to look whether a service has ended, or whether a lab in the background is up or down.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// What is to be up.
@@ -30,11 +30,11 @@ pub struct Wanted {
     pub port: Option<u16>,
     /// Server workers of each target.
     pub server_workers: u32,
-    /// As what they run.
+    /// What they run in.
     pub runtime: Runtime,
 }
 
-/// Starts everything and keeps it up until somebody asks for its end; `is_up` is called once all answers.
+/// Starts everything and keeps it up until somebody asks for its end; `is_up` is called once all answer.
 ///
 /// # Errors
 /// When another lab of this project is up, or a service can't be started.

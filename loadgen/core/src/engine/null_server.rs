@@ -11,9 +11,6 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::{Builder, Runtime};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::cpus::pin_self;
-use super::error::LabError;
-
 /// The header by which a request says which of the answers it wants. The one without it gets the first.
 pub const WHICH: &str = "x-loadgen-answer";
 
@@ -65,25 +62,26 @@ pub struct NullServer {
 }
 
 impl NullServer {
-    /// Serves on a free port, with a thread for each of these CPUs; on any with one where none is named.
-    pub fn start(cpus: &[usize], answers: &[NullAnswer]) -> Result<Self, LabError> {
-        let failed = LabError::io("start a server that does nothing");
-        Self::try_start(cpus, answers).map_err(failed)
-    }
-
-    fn try_start(cpus: &[usize], answers: &[NullAnswer]) -> std::io::Result<Self> {
+    /// Serves on a free port of loopback, with so many threads, one at the least. `begin` is called in the
+    /// first of them, from which the others inherit what it sets: the CPUs that they are kept to.
+    ///
+    /// # Errors
+    /// When there is no port or no thread.
+    pub fn start(
+        threads: usize,
+        answers: &[NullAnswer],
+        begin: impl FnOnce() + Send + 'static,
+    ) -> std::io::Result<Self> {
         let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         listener.set_nonblocking(true)?;
         let url = format!("http://{}", listener.local_addr()?);
         let answers: Arc<[Vec<u8>]> = answers.iter().map(NullAnswer::bytes).collect();
-        let cpus = cpus.to_owned();
         let until = CancellationToken::new();
         let ended = until.clone();
         let thread = thread::Builder::new().name("null".to_owned()).spawn(move || {
-            // Where it can't be kept to them it still serves: what it shows is a lower bound.
-            let _ = pin_self(&cpus);
-            // Its threads are kept to the same CPUs. Without one, the run goes without this figure.
-            let Ok(runtime) = runtime(cpus.len()) else { return };
+            begin();
+            // Without one, the run goes without this figure.
+            let Ok(runtime) = runtime(threads) else { return };
             runtime.block_on(async {
                 tokio::select! {
                     () = ended.cancelled() => {}
@@ -198,7 +196,7 @@ mod tests {
 
     #[test]
     fn each_request_has_its_answer_however_it_is_cut() {
-        let server = NullServer::start(&[], &[answer("one"), answer("two!")]).unwrap();
+        let server = NullServer::start(1, &[answer("one"), answer("two!")], || ()).unwrap();
         let mut stream = TcpStream::connect(&server.url["http://".len()..]).unwrap();
         let long = "b".repeat(3 * READ);
         let with_body = format!(
