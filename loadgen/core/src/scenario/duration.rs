@@ -14,7 +14,7 @@ const MOST_DIGITS: usize = 12;
 /// Reads a duration of at most 24 hours; the error is a sentence for people.
 ///
 /// ```
-/// use loadgen::scenario::parse_duration;
+/// use loadgen_core::scenario::parse_duration;
 /// use std::time::Duration;
 ///
 /// assert_eq!(parse_duration("2m30s"), Ok(Duration::from_secs(150)));

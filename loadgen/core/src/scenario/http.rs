@@ -99,7 +99,7 @@ impl Http {
     /// can do all that is asked for.
     ///
     /// ```
-    /// use loadgen::scenario::{Http, TransportKind};
+    /// use loadgen_core::scenario::{Http, TransportKind};
     ///
     /// let plain = Http::default();
     /// assert_eq!(plain.transport("http://127.0.0.1:8000"), TransportKind::Http1);

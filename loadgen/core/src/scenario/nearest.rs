@@ -6,7 +6,7 @@
 /// `flask`; a difference in case alone is always near. Of equals the first wins.
 ///
 /// ```
-/// use loadgen::scenario::nearest;
+/// use loadgen_core::scenario::nearest;
 ///
 /// assert_eq!(nearest("reddis", ["postgres", "redis"]), Some("redis"));
 /// assert_eq!(nearest("mysql", ["postgres", "redis"]), None);

@@ -13,7 +13,7 @@ use super::secret::Secret;
 /// `Display` gives the text as it was written, apart from the spaces in placeholders.
 ///
 /// ```
-/// use loadgen::scenario::{Data, Template};
+/// use loadgen_core::scenario::{Data, Template};
 ///
 /// let template = Template::parse("/items/{{ int 1 6 }}?user={{ user }}").unwrap();
 /// let mut path = String::new();
