@@ -69,8 +69,8 @@ impl Collector {
             return Taken::Refused(format!("there is no worker {worker}"));
         };
         match news {
-            News::Snapshot(snapshot, pulse) => {
-                let taken = collected.take(worker, snapshot, &pulse);
+            News::Snapshot(snapshot, sample) => {
+                let taken = collected.take(worker, snapshot, &sample);
                 if let Taken::New(snapshot) = &taken {
                     self.series.add(snapshot);
                 }
@@ -115,7 +115,7 @@ impl Collector {
 }
 
 impl Collected {
-    fn take(&mut self, worker: u32, snapshot: Snapshot, pulse: &StrainSample) -> Taken {
+    fn take(&mut self, worker: u32, snapshot: Snapshot, sample: &StrainSample) -> Taken {
         let number = snapshot.number;
         if let Some(total) = self.announced()
             && number >= total
@@ -132,7 +132,7 @@ impl Collected {
         let seconds = counted.map(|interval| interval.second.saturating_add(1)).max();
         self.seconds = self.seconds.max(seconds.unwrap_or(0));
         if seconds.is_some() {
-            self.strain.add(pulse);
+            self.strain.add(sample);
         }
         let held = snapshot.intervals.iter().filter(|interval| interval.phase == Phase::Hold);
         let held = held.flat_map(|interval| &interval.steps).map(Counts::requests);

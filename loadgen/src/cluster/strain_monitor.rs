@@ -37,14 +37,14 @@ impl StrainMonitor {
     /// The strain since the last call, or since the start.
     pub fn take(&mut self) -> StrainSample {
         let (now, cpu) = (Instant::now(), cpu_time());
-        let pulse = StrainSample {
+        let sample = StrainSample {
             elapsed: now - self.since,
             cpu: cpu.saturating_sub(self.cpu),
             cpus: cpus(),
             lag: Duration::from_micros(self.latest.swap(0, Ordering::Relaxed)),
         };
         (self.since, self.cpu) = (now, cpu);
-        pulse
+        sample
     }
 }
 

@@ -9,7 +9,7 @@ use crate::lab::guard::{self, GuardOptions};
 /// Guards until the service has ended. Needs no runtime, and makes no thread pool.
 pub fn run(args: GuardArgs) -> ExitCode {
     crate::process::call_process(c"loadgen guard");
-    let orders = GuardOptions {
+    let options = GuardOptions {
         argv: args.command,
         cpus: args.cpus,
         run_as: args.uid.zip(args.gid),
@@ -19,7 +19,7 @@ pub fn run(args: GuardArgs) -> ExitCode {
         remove: args.remove,
         end_by: args.end_by,
     };
-    match guard::run(&orders) {
+    match guard::run(&options) {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
             crate::text::say(format_args!("loadgen guard: {error}"));

@@ -55,7 +55,7 @@ impl<'a> Autosave<'a> {
 
     /// Saves what was measured so far, as a run that was interrupted.
     fn save(&self, measured: &Measured, under_way: Option<&MeasuredRound>, lab: Option<&Lab>) {
-        let context = Context::of(self.site, measured, lab, true);
+        let context = Context::of(self.site, &measured.backends, lab, true);
         let record = to_record::build(self.site.job, measured, under_way, context);
         // Why it can't be saved is told at the end.
         let _ = self.folder.save(&record);

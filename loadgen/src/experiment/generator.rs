@@ -19,16 +19,16 @@ impl Generator {
     pub async fn round(
         &mut self,
         plan: Plan,
-        orders: impl Into<RoundControl>,
+        control: impl Into<RoundControl>,
         show: impl FnMut(Seen<'_>, &mut GrowingSeries),
     ) -> Result<Results, Failure> {
         match self {
             Self::Process => {
-                let results = run_alone(plan, orders.into(), show).await;
+                let results = run_alone(plan, control.into(), show).await;
                 results.map_err(Failure::with(Exit::Failed))
             }
             Self::Workers(cluster) => {
-                let results = cluster.round(plan, orders, show).await;
+                let results = cluster.round(plan, control, show).await;
                 results.map_err(|error| match error {
                     ClusterError::Lost(_) => Failure::new(Exit::Degraded, error),
                     _ => Failure::new(Exit::Failed, error),

@@ -72,10 +72,11 @@ impl Experiment for Run {
         lab: Option<&Lab>,
         interrupted: bool,
     ) -> RunRecord {
-        let mut context = Context::of(site, measured, lab, interrupted);
+        let context = Context::of(site, &measured.backends, lab, interrupted);
+        let record = to_record::build(&self.job, measured, None, context);
         // A run that finds it out has its own.
-        context.noise_floor = noise::known(self.job.runtime).filter(|_| !self.job.aa);
-        to_record::build(&self.job, measured, None, context)
+        let noise_floor = noise::known(self.job.runtime).filter(|_| !self.job.aa);
+        RunRecord { noise_floor, ..record }
     }
 
     fn exit(record: &RunRecord, failed: Option<Exit>) -> Exit {

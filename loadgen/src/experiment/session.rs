@@ -335,11 +335,11 @@ impl<'a> Session<'a> {
             Seen::Lost(lost) => observers.tell(Event::Lost(lost)),
             Seen::Tick => observers.tell(Event::Tick(results, before)),
         };
-        let mut orders = RoundControl::from(stop.clone());
+        let mut round_control = RoundControl::from(stop.clone());
         if let Some(control) = &self.control {
-            orders.changes = control.open(name, plan);
+            round_control.changes = control.open(name, plan);
         }
-        let round = self.generator.round(plan.clone(), orders, show);
+        let round = self.generator.round(plan.clone(), round_control, show);
         let (results, ended) = services.during(round, &stop).await;
         over.cancel();
         let observed = match observed {

@@ -52,23 +52,23 @@ pub struct GuardOptions {
 /// Runs the service until it ends or standard input closes, then ends what is left of it.
 ///
 /// Returns the exit code of the service, or 128 and the signal's number.
-pub fn run(orders: &GuardOptions) -> io::Result<u8> {
+pub fn run(options: &GuardOptions) -> io::Result<u8> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(guard(orders))
+    runtime.block_on(guard(options))
 }
 
-async fn guard(orders: &GuardOptions) -> io::Result<u8> {
+async fn guard(options: &GuardOptions) -> io::Result<u8> {
     // When to end is loadgen's to say: a signal sent to everything called loadgen must not end a
     // service under a measurement. Handled, not ignored: that would be passed on to the service.
     let _handled =
         [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()].map(signal);
     let mut children = signal(SignalKind::child())?;
-    if orders.end_by.is_empty() {
+    if options.end_by.is_empty() {
         adopt_orphans()?;
     }
-    pin_self(&orders.cpus)?;
+    pin_self(&options.cpus)?;
     let mut closed = pipe_closed();
-    let mut service = Tree { main: start(&orders.argv, orders)?, ended: None, ending: None };
+    let mut service = Tree { main: start(&options.argv, options)?, ended: None, ending: None };
 
     let mut told = false;
     while !told && service.reap()? && service.ended.is_none() {
@@ -77,9 +77,9 @@ async fn guard(orders: &GuardOptions) -> io::Result<u8> {
             _ = &mut closed => told = true,
         }
     }
-    service.end(orders, &mut children).await?;
+    service.end(options, &mut children).await?;
     told |= closed.try_recv().is_ok();
-    if let (true, Some(folder)) = (told, &orders.remove) {
+    if let (true, Some(folder)) = (told, &options.remove) {
         // loadgen may have been quicker.
         let _ = std::fs::remove_dir_all(folder);
     }
@@ -107,11 +107,11 @@ pub fn pipe_closed() -> oneshot::Receiver<()> {
     closed
 }
 
-fn start(argv: &[OsString], orders: &GuardOptions) -> io::Result<Pid> {
+fn start(argv: &[OsString], options: &GuardOptions) -> io::Result<Pid> {
     let (program, args) = argv.split_first().ok_or(io::ErrorKind::InvalidInput)?;
     let mut command = Command::new(program);
     command.args(args).stdin(Stdio::null());
-    if let Some((user, group)) = orders.run_as {
+    if let Some((user, group)) = options.run_as {
         command.uid(user).gid(group);
     }
     let child = command.spawn().map_err(|error| {
@@ -144,16 +144,16 @@ impl Tree {
     }
 
     /// Asks the first process to end, then those that outlive it, and kills what stays.
-    async fn end(&mut self, orders: &GuardOptions, children: &mut Signals) -> io::Result<()> {
-        let deadline = Instant::now() + orders.grace;
-        if !orders.end_by.is_empty() {
-            self.ending = Some(start(&orders.end_by, orders)?);
+    async fn end(&mut self, options: &GuardOptions, children: &mut Signals) -> io::Result<()> {
+        let deadline = Instant::now() + options.grace;
+        if !options.end_by.is_empty() {
+            self.ending = Some(start(&options.end_by, options)?);
             while self.reap()? && self.ending.is_some() && Instant::now() < deadline {
                 look_again(children).await;
             }
         }
         if self.ended.is_none() {
-            let ask = if orders.quit { Signal::QUIT } else { Signal::TERM };
+            let ask = if options.quit { Signal::QUIT } else { Signal::TERM };
             let _ = kill_process(self.main, ask);
         }
         let mut orphans_asked = false;
@@ -162,11 +162,11 @@ impl Tree {
             if Instant::now() >= deadline {
                 return self.kill(children).await;
             }
-            if orders.quit && self.ended.is_none() && Instant::now() >= ask_again {
+            if options.quit && self.ended.is_none() && Instant::now() >= ask_again {
                 let _ = kill_process(self.main, Signal::QUIT);
                 ask_again += ASK_AGAIN;
             }
-            if self.ended.is_some() && !orphans_asked && !orders.spare_others {
+            if self.ended.is_some() && !orphans_asked && !options.spare_others {
                 orphans_asked = true;
                 send_all(Signal::TERM);
             }

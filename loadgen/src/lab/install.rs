@@ -22,7 +22,7 @@ pub async fn run<A: Into<std::ffi::OsString>>(
     log: &Path,
 ) -> Result<Result<(), Vec<String>>, LabError> {
     let mut spec = ServiceSpec::new(name, argv, home.root(), log.to_owned());
-    spec.orders.grace = Duration::from_secs(2);
+    spec.options.grace = Duration::from_secs(2);
     // It needs all that the user has set up for the way to PyPI.
     let ours = env::vars_os()
         .filter_map(|(key, value)| Some((key.into_string().ok()?, value.into_string().ok()?)));

@@ -16,7 +16,7 @@ pub mod home;
 mod install;
 mod listener;
 pub mod lock;
-pub mod logs;
+mod logs;
 pub mod machine;
 pub mod manifest;
 mod network;

@@ -105,10 +105,10 @@ impl Postgres {
             argv.extend(settings.into_iter().flat_map(|setting| ["-c".into(), setting.into()]));
             let log = logs.join("postgres.log");
             let mut spec = server_spec("postgres", argv, &folder, log, user.as_ref());
-            spec.orders.cpus = cpus.to_vec();
+            spec.options.cpus = cpus.to_vec();
             // An immediate shutdown: the data is thrown away, a last checkpoint would be too.
-            spec.orders.quit = true;
-            spec.orders.grace = GRACE;
+            spec.options.quit = true;
+            spec.options.grace = GRACE;
             spec
         };
         let psql = Psql::Program(programs.program("psql"));
@@ -193,8 +193,8 @@ async fn make_cluster(
     let mut spec = server_spec("initdb", argv, folder.path(), log, user);
     // It runs PostgreSQL without its postmaster, which frees its shared memory at its end, but not when a
     // signal or missing files end it. initdb itself ends when its current step is done.
-    spec.orders.spare_others = true;
-    spec.orders.grace = GRACE;
+    spec.options.spare_others = true;
+    spec.options.grace = GRACE;
     let mut initdb = Service::start(&spec)?;
     folder.disable_cleanup(true); // It goes with the service, not while that still runs.
     let status = initdb.wait().await.map_err(LabError::io("wait for initdb"))?;
@@ -226,8 +226,8 @@ fn server_spec(
     user: Option<&User>,
 ) -> ServiceSpec {
     let mut spec = ServiceSpec::new(name, argv, data, log);
-    spec.orders.remove = Some(data.to_owned());
-    spec.orders.run_as = user.map(|user| (user.uid, user.gid));
+    spec.options.remove = Some(data.to_owned());
+    spec.options.run_as = user.map(|user| (user.uid, user.gid));
     spec.env = vec![("LC_ALL".to_owned(), "C".to_owned())];
     spec
 }

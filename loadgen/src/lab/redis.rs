@@ -144,9 +144,9 @@ fn process(program: &Path, settings: &Path, port: u16, logs: &Path, cpus: &[usiz
     let argv = [program.as_os_str().to_owned(), settings.join(SETTINGS).into_os_string()];
     let argv = argv.into_iter().chain(listen).chain(keep_nothing);
     let mut spec = ServiceSpec::new("redis", argv, logs, logs.join("redis.log"));
-    spec.orders.cpus = cpus.to_vec();
+    spec.options.cpus = cpus.to_vec();
     // Read when it is up, and removed then; the guard does it where loadgen can't any more.
-    spec.orders.remove = Some(settings.to_owned());
+    spec.options.remove = Some(settings.to_owned());
     spec
 }
 

@@ -46,7 +46,7 @@ pub struct ServiceSpec {
     /// What people know it by.
     pub name: String,
     /// What the guard runs, and how it ends it.
-    pub orders: GuardOptions,
+    pub options: GuardOptions,
     /// Added to the few variables that are passed on.
     pub env: Vec<(String, String)>,
     /// The folder that it runs in.
@@ -63,7 +63,7 @@ impl ServiceSpec {
         cwd: &Path,
         log: PathBuf,
     ) -> Self {
-        let orders = GuardOptions {
+        let options = GuardOptions {
             argv: argv.into_iter().map(Into::into).collect(),
             cpus: Vec::new(),
             run_as: None,
@@ -73,34 +73,34 @@ impl ServiceSpec {
             remove: None,
             end_by: Vec::new(),
         };
-        Self { name: name.into(), orders, env: Vec::new(), cwd: cwd.to_owned(), log }
+        Self { name: name.into(), options, env: Vec::new(), cwd: cwd.to_owned(), log }
     }
 
     fn guard_command(&self) -> io::Result<Command> {
         let mut command = Command::new(guard_program()?);
         command.arg0("loadgen").arg("guard");
-        let orders = &self.orders;
-        if !orders.cpus.is_empty() {
-            let cpus: Vec<_> = orders.cpus.iter().map(usize::to_string).collect();
+        let options = &self.options;
+        if !options.cpus.is_empty() {
+            let cpus: Vec<_> = options.cpus.iter().map(usize::to_string).collect();
             command.arg(format!("--cpus={}", cpus.join(",")));
         }
-        if let Some((user, group)) = orders.run_as {
+        if let Some((user, group)) = options.run_as {
             command.arg(format!("--uid={user}")).arg(format!("--gid={group}"));
         }
-        if orders.quit {
+        if options.quit {
             command.arg("--quit");
         }
-        if orders.spare_others {
+        if options.spare_others {
             command.arg("--spare-others");
         }
-        if let Some(folder) = &orders.remove {
+        if let Some(folder) = &options.remove {
             command.arg("--remove").arg(folder);
         }
-        for word in &orders.end_by {
+        for word in &options.end_by {
             command.arg("--end-by").arg(word);
         }
-        command.arg(format!("--grace={}", orders.grace.as_secs_f64()));
-        command.arg("--").args(&orders.argv);
+        command.arg(format!("--grace={}", options.grace.as_secs_f64()));
+        command.arg("--").args(&options.argv);
         Ok(command)
     }
 }
@@ -145,10 +145,10 @@ impl Service {
             pipe: guard.stdin.take(),
             guard,
             pid,
-            grace: spec.orders.grace,
+            grace: spec.options.grace,
             log: spec.log.clone(),
-            remove: spec.orders.remove.clone(),
-            is_contained: !spec.orders.end_by.is_empty(),
+            remove: spec.options.remove.clone(),
+            is_contained: !spec.options.end_by.is_empty(),
             container: None,
         })
     }

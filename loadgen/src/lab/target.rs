@@ -135,8 +135,8 @@ impl Lab {
             argv[0] = program.to_string_lossy().into_owned();
             let mut spec = ServiceSpec::new(&target.name, argv, Path::new(&root), log.clone());
             spec.env.clone_from(&env);
-            spec.orders.cpus.clone_from(&cpus);
-            spec.orders.grace = GRACE;
+            spec.options.cpus.clone_from(&cpus);
+            spec.options.grace = GRACE;
             spec
         }))
     }

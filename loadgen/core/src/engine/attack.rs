@@ -13,12 +13,12 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::change::LoadChange;
 use super::check::Check;
 use super::countdown::{Countdown, OneLess};
 use super::error::EngineError;
 use super::gate::Gate;
 use super::load::{Closed, Turn};
+use super::load_change::LoadChange;
 use super::plan::Plan;
 use super::scaling::{follow, may_come};
 use super::senders::Due;
@@ -66,8 +66,8 @@ impl Attack {
         Ok(Self { plan, transport, changes, change })
     }
 
-    /// What takes changes of the load while it runs, each of which [`LoadChange::of`] the whole plan has
-    /// found to be one.
+    /// Gives the sender for changes of the load while it runs, each of which [`LoadChange::of`] has made of the
+    /// whole plan.
     #[must_use]
     pub fn changes(&self) -> mpsc::UnboundedSender<LoadChange> {
         self.change.clone()

@@ -16,7 +16,7 @@ pub enum EngineError {
     #[error("a user's task panicked")]
     #[diagnostic(help("this is a fault of loadgen's: please report it, with what it printed"))]
     UserPanicked,
-    /// Whoever takes the snapshots is gone.
+    /// Nobody receives the snapshots any more.
     #[error("nobody takes the results of this round any more")]
     Abandoned,
 }

@@ -4,9 +4,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use super::alarm::Alarm;
-use super::change::LoadChange;
 use super::latest_value::LatestValue;
 use super::load::{Closed, Open, Turn};
+use super::load_change::LoadChange;
 use super::plan::{Number, Plan};
 use super::round_end::RoundEnd;
 use super::senders::{Due, Senders};

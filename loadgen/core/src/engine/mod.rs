@@ -18,7 +18,6 @@
 mod alarm;
 mod attack;
 mod chance;
-mod change;
 mod check;
 mod countdown;
 mod error;
@@ -27,6 +26,7 @@ mod gate;
 mod happy_eyeballs;
 mod latest_value;
 pub mod load;
+mod load_change;
 mod null_server;
 mod plan;
 mod results;
@@ -43,9 +43,9 @@ mod user;
 mod verify;
 
 pub use attack::{Attack, Finished};
-pub use change::{LoadChange, LoadChangeError, LoadChangeRequest, RoundControl};
 pub use error::EngineError;
 pub use happy_eyeballs::dial;
+pub use load_change::{LoadChange, LoadChangeError, LoadChangeRequest, RoundControl};
 pub use null_server::{NullAnswer, NullServer, WHICH};
 pub use plan::{Plan, Share};
 pub use results::{Host, LostWorker, Results, Seen, StartSkew, WorkerResults};

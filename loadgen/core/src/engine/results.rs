@@ -1,4 +1,4 @@
-//! What a round gives: the same from one process as from many workers.
+//! The results of a round: the same from one process as from many workers.
 
 use std::collections::BTreeSet;
 use std::collections::btree_map::Entry;
@@ -7,15 +7,15 @@ use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use super::attack::Finished;
-use super::change::LoadChange;
+use super::load_change::LoadChange;
 use crate::measure::{Connections, RowsUsed, Series, Snapshot, Strain};
 
-/// What came of a round.
+/// The results of a round.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Results {
     /// Everything that was measured, by all processes together.
     pub series: Series,
-    /// What each process gave, in the order of their numbers: one process is one worker. Those that were lost
+    /// The results of each process, in the order of their numbers: one process is one worker. Those that were lost
     /// gave less.
     pub workers: Vec<WorkerResults>,
     /// The workers that were not there to the end: those lost before the round, then those that were lost in
@@ -30,7 +30,7 @@ pub struct Results {
     pub start_skew: Option<StartSkew>,
 }
 
-/// What one process gave.
+/// The results of one process.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct WorkerResults {
     /// Its number, from 0.
@@ -70,7 +70,7 @@ pub struct LostWorker {
     pub worker: u32,
     /// Seconds from the end of the warm-up, 0 before that; `None` when it was lost before the round.
     pub second: Option<u32>,
-    /// What is known about why.
+    /// The reason, as far as it is known.
     pub why: String,
 }
 
@@ -84,7 +84,7 @@ pub struct StartSkew {
     pub symmetric: Duration,
 }
 
-/// What is seen of a round while it runs.
+/// An event of a round while it runs.
 #[derive(Debug)]
 pub enum Seen<'a> {
     /// All make ready, and start at this moment.
@@ -120,7 +120,7 @@ impl Results {
         self.missing().is_none()
     }
 
-    /// What is missing in the results, in a sentence: lost workers first, then [`Results::gaps`]. `None`
+    /// Tells in a sentence what is missing in the results: lost workers first, then [`Results::gaps`]. `None`
     /// where nothing is.
     #[must_use]
     pub fn missing(&self) -> Option<String> {
@@ -129,7 +129,7 @@ impl Results {
         (!all.is_empty()).then(|| all.join("; "))
     }
 
-    /// What did not arrive although nobody was lost: a sentence for each worker whose snapshots are
+    /// Tells what did not arrive although nobody was lost: a sentence for each worker whose snapshots are
     /// missing, and for each report that was refused.
     #[must_use]
     pub fn gaps(&self) -> Vec<String> {
@@ -141,7 +141,7 @@ impl Results {
         gaps.chain(refused).collect()
     }
 
-    /// What this worker gave, if it was there.
+    /// Gives the results of this worker, if it was there.
     #[must_use]
     pub fn worker(&self, worker: u32) -> Option<&WorkerResults> {
         self.workers.iter().find(|of| of.worker == worker)

@@ -14,7 +14,7 @@ pub struct RoundEnd {
     spent: AtomicBool,
     /// Whether the round was ended early. Users look at it at each request: a flag, and no lock.
     halted: AtomicBool,
-    /// Who is woken when one of these flags is set, or the load is changed.
+    /// Wakes the users that wait, when one of these flags is set or the load is changed.
     users: Mutex<Vec<Waker>>,
 }
 

@@ -12,10 +12,10 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::JoinSet;
 
 use super::alarm::Alarm;
-use super::change::LoadChange;
 use super::countdown::OneLess;
 use super::error::EngineError;
 use super::gate::Gate;
+use super::load_change::LoadChange;
 use super::user::Shared;
 use crate::scenario::LoadLevel;
 

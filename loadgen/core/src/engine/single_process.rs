@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 
 use super::attack::Attack;
-use super::change::RoundControl;
 use super::error::EngineError;
+use super::load_change::RoundControl;
 use super::plan::{Plan, Share};
 use super::results::{Results, Seen, WorkerResults};
 use crate::measure::{Counts, GrowingSeries, Phase, Series};
@@ -23,14 +23,14 @@ const TICK: Duration = Duration::from_millis(100);
 /// Where the load could not be prepared, or was not run to its end.
 pub async fn run_alone(
     plan: Plan,
-    mut orders: RoundControl,
+    mut control: RoundControl,
     mut show: impl FnMut(Seen<'_>, &mut GrowingSeries),
 ) -> Result<Results, EngineError> {
     let users = plan.scenario.load.users;
     let attack = Attack::prepare(plan.part(Share::WHOLE))?;
     let (sender, mut snapshots) = mpsc::channel(16);
     let (mut series, mut changes) = (GrowingSeries::default(), Vec::new());
-    let (stop, change) = (orders.stop.clone(), attack.changes());
+    let (stop, change) = (control.stop.clone(), attack.changes());
     tokio::select! {
         () = attack.connect() => {}
         () = stop.cancelled() => {}
@@ -59,7 +59,7 @@ pub async fn run_alone(
     };
     let changing = async {
         loop {
-            let asked = orders.next().await;
+            let asked = control.next().await;
             let elapsed = Instant::now().saturating_duration_since(start);
             if let Some(decided) = asked.decide(&plan, elapsed) {
                 changes.push(decided);

@@ -35,14 +35,14 @@ pub struct Strain {
 
 impl Strain {
     /// Adds one sample. They come from the network, so their sums stay within bounds.
-    pub fn add(&mut self, pulse: &StrainSample) {
+    pub fn add(&mut self, sample: &StrainSample) {
         self.merge(&Self {
-            available: pulse.elapsed.saturating_mul(pulse.cpus),
-            cpu: pulse.cpu,
-            lag: pulse.lag,
-            lag_max: pulse.lag,
+            available: sample.elapsed.saturating_mul(sample.cpus),
+            cpu: sample.cpu,
+            lag: sample.lag,
+            lag_max: sample.lag,
             seconds: 1,
-            late_seconds: u32::from(pulse.lag >= LATE),
+            late_seconds: u32::from(sample.lag >= LATE),
         });
     }
 
@@ -108,7 +108,7 @@ mod tests {
         assert_eq!((strain.seconds(), strain.late_seconds()), (2, 1));
     }
 
-    fn pulse() -> impl Strategy<Value = StrainSample> {
+    fn sample() -> impl Strategy<Value = StrainSample> {
         let time = any::<Duration>;
         (time(), time(), any::<u32>(), time()).prop_map(|(elapsed, cpu, cpus, lag)| StrainSample {
             elapsed,
@@ -121,18 +121,18 @@ mod tests {
     proptest! {
         #[test]
         fn whatever_workers_claim_is_summed_in_any_order(
-            pulses in prop::collection::vec(pulse(), 0..6),
+            samples in prop::collection::vec(sample(), 0..6),
             at in any::<prop::sample::Index>(),
         ) {
-            let sum = |pulses: &[StrainSample]| {
+            let sum = |samples: &[StrainSample]| {
                 let mut strain = Strain::default();
-                pulses.iter().for_each(|pulse| strain.add(pulse));
+                samples.iter().for_each(|sample| strain.add(sample));
                 strain
             };
-            let (one, other) = pulses.split_at(at.index(pulses.len() + 1));
+            let (one, other) = samples.split_at(at.index(samples.len() + 1));
             let mut merged = sum(other);
             merged.merge(&sum(one));
-            prop_assert_eq!(merged, sum(&pulses));
+            prop_assert_eq!(merged, sum(&samples));
         }
     }
 }

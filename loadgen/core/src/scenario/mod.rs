@@ -14,7 +14,6 @@
 //! would give faults that are not there.
 
 mod backend;
-mod change;
 mod data;
 mod duration;
 mod environment;
@@ -25,6 +24,7 @@ mod file;
 mod http;
 mod limits;
 mod load;
+mod load_level;
 mod model;
 mod nearest;
 mod overrides;
@@ -38,7 +38,6 @@ mod threshold;
 use std::path::Path;
 
 pub use backend::Backend;
-pub use change::{LevelError, LoadLevel};
 pub use data::Data;
 pub use duration::parse_duration;
 pub use environment::{Environment, Secrets, process_environment};
@@ -47,6 +46,7 @@ pub use escape::RenderError;
 pub use http::{Http, HttpFeature, HttpVersion, TransportKind};
 pub use limits::{Cpus, Limits, Memory};
 pub use load::{Arrivals, Load, Model, Open, Stage, ThinkTime, Until};
+pub use load_level::{LoadLevel, LoadLevelError};
 pub use model::{Body, Capture, Counter, Expect, Method, OnError, Scenario, Source, Step, When};
 pub use nearest::nearest;
 pub use overrides::{OverrideError, Overrides};

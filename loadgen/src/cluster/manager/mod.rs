@@ -73,22 +73,22 @@ impl Cluster {
     pub async fn round(
         &mut self,
         plan: Plan,
-        orders: impl Into<RoundControl>,
+        control: impl Into<RoundControl>,
         show: impl FnMut(Seen<'_>, &mut GrowingSeries),
     ) -> Result<Results, ClusterError> {
         self.epoch += 1;
         self.take_note();
         self.check_present()?;
-        let orders = orders.into();
+        let control = control.into();
         let digest = tokio::select! {
             digest = self.prepare(&plan) => digest?,
             // It may take minutes over a slow network.
-            () = orders.stop.cancelled() => return Ok(not_begun(self, plan.scenario.load.users)),
+            () = control.stop.cancelled() => return Ok(not_begun(self, plan.scenario.load.users)),
         };
         let round_trips = self.measure_round_trips().await;
         self.check_present()?;
         let under_way = RoundUnderWay::start(self, &plan, digest, round_trips, show).await;
-        Ok(under_way.collect(orders).await)
+        Ok(under_way.collect(control).await)
     }
 
     /// Has all workers make ready for a round of `plan`, and gives its digest.

@@ -29,8 +29,8 @@ pub(super) fn not_begun(cluster: &Cluster, users: u32) -> Results {
     let schedule = Schedule { measured: Duration::ZERO, end: None, drain: Duration::ZERO };
     let (epoch, lost) = (cluster.epoch, cluster.lost());
     let (workers, on_loss) = (cluster.size, cluster.on_loss);
-    let course = RoundState::new(epoch, workers, &cluster.absent, lost, schedule, on_loss);
-    let results = course.into_results(|_| Duration::ZERO);
+    let state = RoundState::new(epoch, workers, &cluster.absent, lost, schedule, on_loss);
+    let results = state.into_results(|_| Duration::ZERO);
     let start_skew = Some(StartSkew::default());
     Results { start_skew, ..cluster.told_of(results, users, &BTreeMap::new()) }
 }
@@ -45,7 +45,7 @@ pub(super) struct RoundUnderWay<'a, F> {
     began: Instant,
     /// From that command to the common start.
     lead: Duration,
-    course: RoundState,
+    state: RoundState,
     round_trips: BTreeMap<u32, Duration>,
     start_skew: StartSkew,
     /// What became of the commands to stop is not waited for: who doesn't obey misses the deadline.
@@ -75,7 +75,7 @@ impl<'a, F: FnMut(Seen<'_>, &mut GrowingSeries)> RoundUnderWay<'a, F> {
             drain: plan.scenario.load.drain,
         };
         let (workers, lost) = (cluster.size, cluster.lost());
-        let course =
+        let state =
             RoundState::new(epoch, workers, &cluster.absent, lost, schedule, cluster.on_loss);
         let mut round = Self {
             cluster,
@@ -83,7 +83,7 @@ impl<'a, F: FnMut(Seen<'_>, &mut GrowingSeries)> RoundUnderWay<'a, F> {
             digest,
             began,
             lead,
-            course,
+            state,
             round_trips,
             start_skew: StartSkew::default(),
             stopping: JoinSet::new(),
@@ -105,12 +105,12 @@ impl<'a, F: FnMut(Seen<'_>, &mut GrowingSeries)> RoundUnderWay<'a, F> {
     }
 
     /// Collects what workers report until all of them have finished or are lost.
-    pub(super) async fn collect(mut self, mut orders: RoundControl) -> Results {
-        let stop = orders.stop.clone();
+    pub(super) async fn collect(mut self, mut control: RoundControl) -> Results {
+        let stop = control.stop.clone();
         let mut tick = tokio::time::interval(TICK);
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut is_told = false;
-        while !self.course.is_over() {
+        while !self.state.is_over() {
             let input = tokio::select! {
                 event = self.cluster.events.recv() => match event {
                     Some(event) => self.input(event).await,
@@ -122,7 +122,7 @@ impl<'a, F: FnMut(Seen<'_>, &mut GrowingSeries)> RoundUnderWay<'a, F> {
                     Input::Stop
                 }
                 // One after another, so that no worker hears of the later one first.
-                asked = orders.next(), if !is_told && self.changing.is_empty() => {
+                asked = control.next(), if !is_told && self.changing.is_empty() => {
                     // The farthest worker hears of it so much later.
                     let heard = self.since_start() + farthest(&self.round_trips);
                     if let Some(change) = asked.decide(self.plan, heard) {
@@ -132,7 +132,7 @@ impl<'a, F: FnMut(Seen<'_>, &mut GrowingSeries)> RoundUnderWay<'a, F> {
                 }
                 Some(Ok((worker, taken))) = self.changing.join_next() => match taken {
                     // Without it the workers would no longer do the same.
-                    Err(error) if self.course.awaits(worker) => Input::Left(worker, error.to_string()),
+                    Err(error) if self.state.awaits(worker) => Input::Left(worker, error.to_string()),
                     _ => continue,
                 },
                 _ = tick.tick() => {
@@ -143,13 +143,13 @@ impl<'a, F: FnMut(Seen<'_>, &mut GrowingSeries)> RoundUnderWay<'a, F> {
             self.take(input);
         }
         let load = &self.plan.scenario.load;
-        let results = self.course.into_results(|seconds| held(load, seconds));
+        let results = self.state.into_results(|seconds| held(load, seconds));
         let results = self.cluster.told_of(results, load.users, &self.round_trips);
         Results { changes: self.changes, start_skew: Some(self.start_skew), ..results }
     }
 
     fn show(&mut self, seen: Seen<'_>) {
-        (self.show)(seen, self.course.series());
+        (self.show)(seen, self.state.series());
     }
 
     /// From the common start on.
@@ -176,7 +176,7 @@ impl<'a, F: FnMut(Seen<'_>, &mut GrowingSeries)> RoundUnderWay<'a, F> {
             // Who said hello is there once it is alive.
             Event::Hello(_) => Input::Tick,
             Event::Joined(worker) => Input::Joined(worker),
-            Event::Left(worker) if self.course.awaits(worker) => {
+            Event::Left(worker) if self.state.awaits(worker) => {
                 Input::Left(worker, self.autopsy(worker).await)
             }
             Event::Left(worker) => Input::Left(worker, "it left after a round".to_owned()),
@@ -185,9 +185,9 @@ impl<'a, F: FnMut(Seen<'_>, &mut GrowingSeries)> RoundUnderWay<'a, F> {
         }
     }
 
-    /// Tells the course what happened now, and does what follows from it.
+    /// Tells the state what happened now, and does what follows from it.
     fn take(&mut self, input: Input) {
-        for action in self.course.take(self.began.elapsed(), input) {
+        for action in self.state.take(self.began.elapsed(), input) {
             match action {
                 Action::Show(worker, snapshot) => self.show(Seen::Snapshot(worker, &snapshot)),
                 Action::StopAll => {

@@ -34,7 +34,8 @@ async fn dispatch(command: LabCommand) -> Result<Exit, Failure> {
     let home = Home::find()?;
     match command {
         LabCommand::Up(args) if args.detach => {
-            standing::detach(&home, |urls| print(urls, args.format)).await?;
+            let same = std::env::args_os().skip(1).filter(|word| word != "--detach");
+            standing::detach(&home, same, |urls| print(urls, args.format)).await?;
         }
         LabCommand::Up(args) => {
             let (format, wanted) = (args.format, wanted(args)?);

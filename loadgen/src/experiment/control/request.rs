@@ -80,8 +80,8 @@ impl From<LoadChangeError> for ControlError {
 }
 
 impl From<ControlError> for Failure {
-    fn from(refusal: ControlError) -> Self {
-        Self::message(refusal.exit, refusal.message, refusal.help.as_deref().unwrap_or_default())
+    fn from(error: ControlError) -> Self {
+        Self::message(error.exit, error.message, error.help.as_deref().unwrap_or_default())
     }
 }
 
@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn what_is_typed_is_understood_or_told_what_can_be_said() {
-        let said = |line: &str| line.parse::<ControlRequest>().map_err(|refusal| refusal.message);
+        let said = |line: &str| line.parse::<ControlRequest>().map_err(|error| error.message);
         assert_eq!(said("users 200"), Ok(ControlRequest::Users(200)));
         assert_eq!(said("  rate   0.5 "), Ok(ControlRequest::Rate(0.5)));
         assert_eq!(said("stop"), Ok(ControlRequest::Stop));

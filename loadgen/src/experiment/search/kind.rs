@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::autosave::Autosave;
 use super::searched::Searched;
-use super::to_record::{Context, record};
+use super::to_record::record;
 use super::{Quest, search};
 use crate::experiment::folder::RunFolder;
 use crate::experiment::job::Job;
@@ -12,6 +12,7 @@ use crate::experiment::kind::Experiment;
 use crate::experiment::observe::Observe;
 use crate::experiment::session::{OVERHEAD, Session};
 use crate::experiment::site::Site;
+use crate::experiment::to_record::Context;
 use crate::failure::{Exit, Failure};
 use crate::lab::Lab;
 use crate::record::{Bound, CapacityRecord};
@@ -57,7 +58,7 @@ impl Experiment for Quest {
         lab: Option<&Lab>,
         interrupted: bool,
     ) -> CapacityRecord {
-        record(self, searched, Context::of(site, searched, lab, interrupted))
+        record(self, searched, Context::of(site, &searched.backends, lab, interrupted))
     }
 
     fn exit(record: &CapacityRecord, failed: Option<Exit>) -> Exit {

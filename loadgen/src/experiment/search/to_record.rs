@@ -1,44 +1,16 @@
-//! From what was searched to its record.
-
-use std::time::SystemTime;
+//! Makes the record of a search.
 
 use super::Quest;
 use super::searched::{OfTarget, Searched};
 use crate::analysis::{compare_capacities, curve, knee};
 use crate::experiment::sent::{sent, transport};
-use crate::experiment::site::Site;
-use crate::experiment::to_record::{command_line, server};
+use crate::experiment::to_record::{Context, command_line, server};
 use crate::failure::Exit;
 use crate::lab::Lab;
 use crate::record::{
-    CAPACITY_SCHEMA, Capacity, CapacityRecord, CapacityTarget, Degraded, Environment, SearchRecord,
+    CAPACITY_SCHEMA, Capacity, CapacityRecord, CapacityTarget, Degraded, SearchRecord,
 };
 use crate::scenario::Model;
-
-/// What the record tells besides what was found.
-pub struct Context<'a> {
-    /// Where it ran.
-    pub environment: Environment,
-    /// What launched the targets, if a lab did.
-    pub lab: Option<&'a Lab>,
-    /// When it began.
-    pub started: SystemTime,
-    /// Whether it was interrupted.
-    pub interrupted: bool,
-}
-
-impl<'a> Context<'a> {
-    /// Of a search on this site.
-    pub fn of(
-        site: &Site<'_>,
-        searched: &Searched,
-        lab: Option<&'a Lab>,
-        interrupted: bool,
-    ) -> Self {
-        let environment = site.environment(lab, &searched.backends).clone();
-        Self { environment, lab, started: site.started, interrupted }
-    }
-}
 
 /// Sums up a search.
 pub fn record(quest: &Quest, searched: &Searched, context: Context<'_>) -> CapacityRecord {

@@ -1,4 +1,4 @@
-//! From measured rounds to the run record.
+//! Makes the record of a run.
 
 mod comparison;
 mod load;
@@ -8,6 +8,7 @@ mod resources;
 mod round;
 mod worker;
 
+use std::collections::BTreeMap;
 use std::time::SystemTime;
 
 use self::load::load;
@@ -20,9 +21,9 @@ use super::sent::sent;
 use super::site::Site;
 use crate::analysis::verdicts;
 use crate::lab::Lab;
-use crate::record::{Environment, NoiseFloor, RunRecord, SCHEMA, ServerRecord};
+use crate::record::{Environment, RunRecord, SCHEMA, ServerRecord};
 
-/// What the record tells besides what was measured.
+/// What the record of an experiment tells besides what was measured.
 pub struct Context<'a> {
     /// Where it ran.
     pub environment: Environment,
@@ -32,24 +33,21 @@ pub struct Context<'a> {
     pub started: SystemTime,
     /// Whether it was interrupted.
     pub interrupted: bool,
-    /// What an earlier run found of the noise here.
-    pub noise_floor: Option<NoiseFloor>,
 }
 
 impl<'a> Context<'a> {
-    /// Of a run on this site.
+    /// Of an experiment on this site, with backends of these versions.
     pub fn of(
         site: &Site<'_>,
-        measured: &Measured,
+        backends: &BTreeMap<String, String>,
         lab: Option<&'a Lab>,
         interrupted: bool,
     ) -> Self {
         Self {
-            environment: site.environment(lab, &measured.backends).clone(),
+            environment: site.environment(lab, backends).clone(),
             lab,
             started: site.started,
             interrupted,
-            noise_floor: None,
         }
     }
 }
@@ -87,7 +85,7 @@ pub fn build(
         thresholds,
         targets,
         calibration: measured.calibration,
-        noise_floor: context.noise_floor,
+        noise_floor: None,
         verdicts: Vec::new(),
         degraded: losses::degraded(job, measured),
         stopped_early: measured.stopped_early.clone(),

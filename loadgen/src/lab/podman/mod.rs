@@ -150,8 +150,8 @@ impl Project {
         let own = variables.iter().map(|(name, value)| ((*name).to_owned(), value.clone()));
         spec.env.extend(own);
         let end = ["rm", "--force", "--volumes", "--time", STOP_S, &container];
-        spec.orders.end_by = self.podman_command(&end);
-        spec.orders.grace = END;
+        spec.options.end_by = self.podman_command(&end);
+        spec.options.grace = END;
         spec
     }
 
@@ -159,8 +159,8 @@ impl Project {
     fn holder(&self, logs: &Path) -> ServiceSpec {
         let argv = ["sleep", "infinity"].map(OsString::from).to_vec();
         let mut spec = self.service_spec("containers", argv, logs.join("podman.log"));
-        spec.orders.end_by = ["sh", "-c", TAKE_DOWN, &self.name].map(OsString::from).to_vec();
-        spec.orders.grace = DOWN;
+        spec.options.end_by = ["sh", "-c", TAKE_DOWN, &self.name].map(OsString::from).to_vec();
+        spec.options.grace = DOWN;
         spec
     }
 

@@ -1,5 +1,6 @@
 //! A lab in the background.
 
+use std::ffi::OsString;
 use std::io;
 use std::pin::pin;
 use std::process::Stdio;
@@ -14,11 +15,16 @@ use crate::lab::{Home, LabError};
 /// How long a lab may take to end: its services have five seconds until they are killed.
 const DOWN_LIMIT: Duration = Duration::from_secs(15);
 
-/// Starts the same command in the background, without `--detach`, and returns when all is ready there.
+/// Starts loadgen in the background with these arguments, which have it keep a lab up, and returns when all is
+/// ready there.
 ///
 /// # Errors
 /// When a lab of this project is up already, or the background ends before all is ready.
-pub async fn detach(home: &Home, is_up: impl FnOnce(&Urls)) -> Result<(), LabError> {
+pub async fn detach(
+    home: &Home,
+    arguments: impl Iterator<Item = OsString>,
+    is_up: impl FnOnce(&Urls),
+) -> Result<(), LabError> {
     if let Some(State { pid, .. }) = state::find(home)? {
         return Err(LabError::AlreadyUp { pid: Some(pid) });
     }
@@ -26,7 +32,7 @@ pub async fn detach(home: &Home, is_up: impl FnOnce(&Urls)) -> Result<(), LabErr
     let start = || -> io::Result<_> {
         let output = std::fs::File::create(&log)?;
         let mut command = tokio::process::Command::new(std::env::current_exe()?);
-        command.args(std::env::args_os().skip(1).filter(|word| word != "--detach"));
+        command.args(arguments);
         command.stdin(Stdio::null()).stdout(output.try_clone()?).stderr(output);
         command.process_group(0).spawn()
     };

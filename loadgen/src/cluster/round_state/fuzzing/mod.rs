@@ -20,7 +20,7 @@ const WORKERS: u32 = 3;
 /// It must not.
 pub fn take_foreign<'a>(messages: impl IntoIterator<Item = &'a [u8]>) -> Results {
     let schedule = Schedule { measured: ms(100), end: None, drain: ms(3_000) };
-    let mut course =
+    let mut state =
         RoundState::new(1, WORKERS, &BTreeSet::new(), Vec::new(), schedule, OnLoss::Continue);
     let mut now = Duration::ZERO;
     for message in messages {
@@ -32,10 +32,10 @@ pub fn take_foreign<'a>(messages: impl IntoIterator<Item = &'a [u8]>) -> Results
             Ok(report) => Input::Report(report),
             Err(reason) => Input::Noise(reason),
         };
-        let _ = course.take(now, input);
-        let _ = course.take(now, Input::Tick);
+        let _ = state.take(now, input);
+        let _ = state.take(now, Input::Tick);
     }
-    let results = course.into_results(|seconds| Duration::from_secs(seconds.into()));
+    let results = state.into_results(|seconds| Duration::from_secs(seconds.into()));
     show(&results);
     results
 }

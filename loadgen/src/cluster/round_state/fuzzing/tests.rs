@@ -56,15 +56,15 @@ fn snapshot() -> impl Strategy<Value = Snapshot> {
 }
 
 fn news() -> impl Strategy<Value = News> {
-    let pulse = (time(), time(), any::<u32>(), time());
-    let pulse =
-        pulse.prop_map(|(elapsed, cpu, cpus, lag)| StrainSample { elapsed, cpu, cpus, lag });
+    let sample = (time(), time(), any::<u32>(), time());
+    let sample =
+        sample.prop_map(|(elapsed, cpu, cpus, lag)| StrainSample { elapsed, cpu, cpus, lag });
     let ran_out = prop::collection::vec(".{0,9}", 0..3);
     let finished = (small(), time(), ran_out).prop_map(|(snapshots, held, ran_out)| {
         News::Finished(Finished { snapshots, held, ran_out, ..Finished::default() }, String::new())
     });
     prop_oneof![
-        6 => (snapshot(), pulse).prop_map(|(snapshot, pulse)| News::Snapshot(snapshot, pulse)),
+        6 => (snapshot(), sample).prop_map(|(snapshot, sample)| News::Snapshot(snapshot, sample)),
         2 => finished,
         1 => ".{0,9}".prop_map(News::Failed),
     ]

@@ -38,7 +38,7 @@ fn tell(seed: u64) -> (Told, RoundState) {
     let workers = world.fates.len();
     let schedule =
         Schedule { measured: ms(world.measured), end: world.end.map(ms), drain: ms(3_000) };
-    let mut course = RoundState::new(
+    let mut state = RoundState::new(
         world.epoch,
         workers as u32,
         &BTreeSet::new(),
@@ -56,7 +56,7 @@ fn tell(seed: u64) -> (Told, RoundState) {
         shown: BTreeSet::new(),
         ended: 0,
     };
-    while !course.is_over() {
+    while !state.is_over() {
         let (now, happening) = told.world.advance();
         assert!(now < 60_000, "seed {seed}: it hangs: {:?}", told.world.fates);
         let input = match happening {
@@ -70,12 +70,12 @@ fn tell(seed: u64) -> (Told, RoundState) {
             Happening::UserStops => Input::Stop,
             Happening::Tick => Input::Tick,
         };
-        for action in course.take(ms(now), input) {
+        for action in state.take(ms(now), input) {
             told.act(now, action);
         }
         told.ended = now;
     }
-    (told, course)
+    (told, state)
 }
 
 impl Told {
@@ -119,8 +119,8 @@ impl Told {
 fn every_history_ends_and_counts_what_came_first_once() {
     let mut seen = [0_u32; 6];
     for seed in 0..HISTORIES {
-        let (told, course) = tell(seed);
-        let results = course.into_results(|seconds| Duration::from_secs(seconds.into()));
+        let (told, state) = tell(seed);
+        let results = state.into_results(|seconds| Duration::from_secs(seconds.into()));
         check_counts(seed, &told, &results);
         let Results { workers: rounds, lost, .. } = results;
         check_losses(seed, &told, &rounds, &lost);
@@ -216,22 +216,22 @@ fn check_fences(seed: u64, told: &Told) {
 fn a_worker_that_was_lost_before_the_round_takes_no_part_in_it() {
     let before = LostWorker { worker: 1, second: None, why: "it was lost".to_owned() };
     let schedule = Schedule { measured: ms(0), end: Some(ms(1_000)), drain: ms(3_000) };
-    let mut course =
+    let mut state =
         RoundState::new(2, 2, &BTreeSet::new(), vec![before.clone()], schedule, OnLoss::Continue);
-    assert!(course.awaits(0) && !course.awaits(1));
-    assert_eq!(course.take(ms(1), Input::Joined(1)), [Action::Fence(1)]);
+    assert!(state.awaits(0) && !state.awaits(1));
+    assert_eq!(state.take(ms(1), Input::Joined(1)), [Action::Fence(1)]);
     let news = News::Finished(
         Finished { snapshots: 0, held: ms(0), ..Finished::default() },
         String::new(),
     );
     let report = |worker, epoch| Input::Report(Report { epoch, worker, news: news.clone() });
-    assert_eq!(course.take(ms(2), report(1, 2)), [Action::Fence(1)]);
-    assert_eq!(course.take(ms(3), report(0, 1)), [], "of the round before");
-    assert!(!course.is_over());
-    assert_eq!(course.take(ms(4), report(0, 2)), []);
-    assert!(course.is_over());
-    let left = course.take(ms(5), Input::Left(0, "it left".to_owned()));
+    assert_eq!(state.take(ms(2), report(1, 2)), [Action::Fence(1)]);
+    assert_eq!(state.take(ms(3), report(0, 1)), [], "of the round before");
+    assert!(!state.is_over());
+    assert_eq!(state.take(ms(4), report(0, 2)), []);
+    assert!(state.is_over());
+    let left = state.take(ms(5), Input::Left(0, "it left".to_owned()));
     let missed = LostWorker { worker: 0, second: None, why: "it left".to_owned() };
     assert_eq!(left, [Action::Lose(missed), Action::Fence(0)], "for the next round");
-    assert_eq!(course.into_results(|_| ms(0)).lost, [before]);
+    assert_eq!(state.into_results(|_| ms(0)).lost, [before]);
 }

@@ -9,7 +9,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use super::plan::Plan;
-use crate::scenario::{LevelError, LoadLevel};
+use crate::scenario::{LoadLevel, LoadLevelError};
 
 /// The time from a request for a change to its moment: far more than it takes to reach every worker.
 const LEAD: Duration = Duration::from_millis(500);
@@ -29,7 +29,7 @@ pub enum LoadChangeError {
     /// It is no change for this load.
     #[error(transparent)]
     #[diagnostic(transparent)]
-    Change(#[from] LevelError),
+    Change(#[from] LoadLevelError),
     /// There is too little left of it.
     #[error("the round is about to end, and was not changed")]
     #[diagnostic(help("try again when the next one has begun, if there is one"))]

@@ -19,7 +19,7 @@ pub enum LoadLevel {
 
 /// Why a load can't be changed to that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error, Diagnostic)]
-pub enum LevelError {
+pub enum LoadLevelError {
     /// No users, or more than are supported.
     #[error(
         "users must be a whole number from 1 to {}",
@@ -49,11 +49,13 @@ impl LoadLevel {
     /// Whether it is one that a scenario could ask for.
     ///
     /// # Errors
-    /// [`LevelError::Users`] or [`LevelError::Rate`].
-    pub fn check(self) -> Result<(), LevelError> {
+    /// [`LoadLevelError::Users`] or [`LoadLevelError::Rate`].
+    pub fn check(self) -> Result<(), LoadLevelError> {
         match self {
-            Self::Users(users) if !(1..=MOST_USERS).contains(&users) => Err(LevelError::Users),
-            Self::Rate(rate) if !(LEAST_RATE..=MOST_RATE).contains(&rate) => Err(LevelError::Rate),
+            Self::Users(users) if !(1..=MOST_USERS).contains(&users) => Err(LoadLevelError::Users),
+            Self::Rate(rate) if !(LEAST_RATE..=MOST_RATE).contains(&rate) => {
+                Err(LoadLevelError::Rate)
+            }
             _ => Ok(()),
         }
     }
@@ -64,13 +66,13 @@ impl Load {
     ///
     /// # Errors
     /// Where the level is none, or has no meaning for this load.
-    pub fn check_change(&self, level: LoadLevel) -> Result<(), LevelError> {
+    pub fn check_change(&self, level: LoadLevel) -> Result<(), LoadLevelError> {
         level.check()?;
         match (level, self.model, &self.until) {
-            (LoadLevel::Users(_), Model::Open(_), _) => Err(LevelError::IsOpen),
-            (LoadLevel::Rate(_), Model::Closed, _) => Err(LevelError::IsClosed),
+            (LoadLevel::Users(_), Model::Open(_), _) => Err(LoadLevelError::IsOpen),
+            (LoadLevel::Rate(_), Model::Closed, _) => Err(LoadLevelError::IsClosed),
             (LoadLevel::Users(_), _, Until::Iterations(_) | Until::IterationsPerUser(_)) => {
-                Err(LevelError::Iterations)
+                Err(LoadLevelError::Iterations)
             }
             _ => Ok(()),
         }
@@ -101,22 +103,22 @@ mod tests {
         let counted = Until::Iterations(9);
         let cases = [
             (Model::Closed, &timed, LoadLevel::Users(1_000_000), Ok(())),
-            (Model::Closed, &timed, LoadLevel::Users(1_000_001), Err(LevelError::Users)),
-            (Model::Closed, &timed, LoadLevel::Users(0), Err(LevelError::Users)),
-            (Model::Closed, &timed, LoadLevel::Rate(5.0), Err(LevelError::IsClosed)),
-            (Model::Closed, &counted, LoadLevel::Users(5), Err(LevelError::Iterations)),
+            (Model::Closed, &timed, LoadLevel::Users(1_000_001), Err(LoadLevelError::Users)),
+            (Model::Closed, &timed, LoadLevel::Users(0), Err(LoadLevelError::Users)),
+            (Model::Closed, &timed, LoadLevel::Rate(5.0), Err(LoadLevelError::IsClosed)),
+            (Model::Closed, &counted, LoadLevel::Users(5), Err(LoadLevelError::Iterations)),
             (
                 Model::Closed,
                 &Until::IterationsPerUser(1),
                 LoadLevel::Users(5),
-                Err(LevelError::Iterations),
+                Err(LoadLevelError::Iterations),
             ),
             (open, &timed, LoadLevel::Rate(0.001), Ok(())),
             (open, &counted, LoadLevel::Rate(1e7), Ok(())),
-            (open, &timed, LoadLevel::Rate(0.0), Err(LevelError::Rate)),
-            (open, &timed, LoadLevel::Rate(f64::NAN), Err(LevelError::Rate)),
-            (open, &timed, LoadLevel::Rate(f64::INFINITY), Err(LevelError::Rate)),
-            (open, &timed, LoadLevel::Users(5), Err(LevelError::IsOpen)),
+            (open, &timed, LoadLevel::Rate(0.0), Err(LoadLevelError::Rate)),
+            (open, &timed, LoadLevel::Rate(f64::NAN), Err(LoadLevelError::Rate)),
+            (open, &timed, LoadLevel::Rate(f64::INFINITY), Err(LoadLevelError::Rate)),
+            (open, &timed, LoadLevel::Users(5), Err(LoadLevelError::IsOpen)),
         ];
         for (model, until, level, expected) in cases {
             let found = load(model, until.clone()).check_change(level);
