@@ -3,7 +3,8 @@
 //!
 //! # The layers
 //!
-//! Imports flow one way, and no file imports another in a circle: `tests/library/layers.rs` and `circles.rs` keep it so.
+//! Imports flow one way, and no file imports another in a circle: `tests/library/layers.rs` and `circles.rs`
+//! keep it so.
 //!
 //! ```text
 //! commands ──> cli, report, experiment
@@ -35,8 +36,8 @@
 //! # The life of a request
 //!
 //! 1. A load model ([`engine::load`]), pure, says when a user sends its next request.
-//! 2. A Goose user sends the step through a *transport* and reads the whole body: `engine/transport/http1/message.rs` is
-//!    what goes over the wire.
+//! 2. A Goose user sends the step through a *transport* and reads the whole body:
+//!    `engine/transport/http1/message.rs` is what goes over the wire.
 //! 3. The [`measure::Outcome`] goes into the shard of the [`measure::Recorder`] that belongs to the
 //!    thread it ran on: no channel, no contended lock.
 //! 4. Each second the recorder drains into a numbered [`measure::Snapshot`].

@@ -22,8 +22,8 @@
 //!   through. `tunnel`: TLS around it. `join`, `authority`, `challenge`: who is who; `address`: where.
 //! - `collector`: pure; puts reports together, whatever order they come in.
 //! - `round_state`: pure; who is waited for, who is lost, and what is to be done about it.
-//! - `blobs`: the bulk of it, by digest. `gather`, `manager`, `dispatch`, `start`, `round`, `worker_process`: the manager's side. `worker`, `waiting`, `strain_monitor`: the
-//!   other one.
+//! - `blobs`: the bulk of it, by digest.
+//! - `gather`, `manager`, `worker_process`: the manager's side. `worker`, `waiting`, `strain_monitor`: the worker's.
 
 mod address;
 mod allowed_targets;

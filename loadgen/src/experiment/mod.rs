@@ -1,8 +1,9 @@
 //! What is measured, in which order, and what comes of it.
 //!
-//! A [`Job`](job::Job) names contenders and the load on each. A [`Session`](session::Session) brings up what that needs:
-//! backends, workers, and one target at a time. Two kinds of [`Experiment`](kind::Experiment) go over it: a [`run`], whose rounds are all alike, and a
-//! [`search`], each of whose trials holds another rate. What they measure becomes a record: see [`to_record`].
+//! A [`Job`](job::Job) names contenders and the load on each. A [`Session`](session::Session) brings up what
+//! that needs: backends, workers, and one target at a time. Two kinds of [`Experiment`](kind::Experiment) go
+//! over it: a [`run`], whose rounds are all alike, and a [`search`], each of whose trials holds another rate.
+//! What they measure becomes a record: see [`to_record`].
 
 pub mod autosave;
 mod cache;

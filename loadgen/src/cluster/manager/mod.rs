@@ -64,8 +64,8 @@ impl Cluster {
     }
 
     /// Runs one round of `plan`, whose share is set for each worker, until its end or as it is told.
-    /// `show` sees results and losses as they come, and with each of them all results so far. A worker that is lost ends the round on all the
-    /// others, unless they are to go on; its share is not given out again.
+    /// `show` sees results and losses as they come, and with each of them all results so far. A worker that
+    /// is lost ends the round on all the others, unless they are to go on; its share is not given out again.
     ///
     /// # Errors
     /// When the round could not begin. Once it has begun, what came of it is returned, with the
