@@ -14,7 +14,7 @@ use super::error::ClusterError;
 use super::join::Join;
 use super::messages::{Answer, Command, Hello, News, Report};
 use super::strain_monitor::StrainMonitor;
-use crate::engine::{Attack, LoadChange};
+use crate::engine::{GooseRound, LoadChange};
 use crate::measure::Snapshot;
 
 /// How long a manager is looked for.
@@ -97,7 +97,7 @@ struct Worker {
 enum State {
     Idle,
     /// With the digest of its plan.
-    Prepared(Box<Attack>, Digest),
+    Prepared(Box<GooseRound>, Digest),
     /// The round runs, or has run, in a task of its own.
     Started {
         stop: CancellationToken,
@@ -166,25 +166,25 @@ impl Worker {
         let plan = block_in_place(|| self.blobs.plan(&assignment))?;
         self.allowed.check(&plan)?;
         self.newest = epoch;
-        // One attack at a time in a process.
+        // One at a time in a process.
         if !self.end_round().await {
             return Err("its last round has not ended yet".to_owned());
         }
-        let attack = Attack::prepare(plan).map_err(|e| e.to_string())?;
-        attack.connect().await;
-        self.state = State::Prepared(Box::new(attack), assignment.plan);
+        let goose = GooseRound::prepare(plan).map_err(|e| e.to_string())?;
+        goose.connect().await;
+        self.state = State::Prepared(Box::new(goose), assignment.plan);
         Ok(())
     }
 
     fn start(&mut self, epoch: u32, start: Instant) -> Result<(), String> {
         match std::mem::replace(&mut self.state, State::Idle) {
             State::Idle => return Err("it was not prepared".to_owned()),
-            State::Prepared(attack, digest) => {
+            State::Prepared(goose, digest) => {
                 let stop = CancellationToken::new();
-                let changes = attack.changes();
+                let changes = goose.changes();
                 let round =
                     Round { bus: self.bus.clone(), epoch, digest, leave: self.leave.clone() };
-                let task = tokio::spawn(round.run(*attack, start, stop.clone()));
+                let task = tokio::spawn(round.run(*goose, start, stop.clone()));
                 self.state = State::Started { stop, changes, task };
             }
             started @ State::Started { .. } => self.state = started,
@@ -215,12 +215,12 @@ struct Round {
 }
 
 impl Round {
-    async fn run(self, attack: Attack, start: Instant, stop: CancellationToken) {
+    async fn run(self, goose: GooseRound, start: Instant, stop: CancellationToken) {
         let round = Arc::new(self);
         let (drained, waiting) = mpsc::channel(WAITING);
         let publishing = tokio::spawn(round.clone().publish(waiting));
         // In a task of its own, so that a panic is reported as a failure.
-        let running = tokio::spawn(async move { attack.run(start, stop, &drained).await });
+        let running = tokio::spawn(async move { goose.run(start, stop, &drained).await });
         let ran = running.await;
         let published = publishing.await;
         let last_word = match (ran, published) {

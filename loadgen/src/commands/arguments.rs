@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
+use super::servers::servers;
 use super::{runtime, unused};
 use crate::cli::CommonArgs;
 use crate::cluster::{OnLoss, RemoteWorkers};
 use crate::experiment::contender::product;
 use crate::experiment::job::{Job, random_seed};
-use crate::experiment::servers::servers;
 use crate::experiment::subject::Subject;
 use crate::failure::{Exit, Failure};
 use crate::report::Format;

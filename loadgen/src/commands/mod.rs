@@ -17,6 +17,7 @@ mod report;
 mod run;
 mod runtime;
 mod schema;
+mod servers;
 mod terminal_progress;
 mod unused;
 mod worker;

@@ -7,7 +7,7 @@ use crate::cli::{OnWorkerLoss, RunArgs};
 use crate::cluster::{OnLoss, RemoteWorkers};
 use crate::experiment::folder::RunFolder;
 use crate::experiment::run::Run;
-use crate::experiment::{noise, scenarios};
+use crate::experiment::{noise_floor, scenarios};
 use crate::failure::{Exit, Failure};
 use crate::record::RunRecord;
 use crate::report::{hlog, html};
@@ -35,7 +35,7 @@ pub fn run_with(args: RunArgs, remote: Option<RemoteWorkers>) -> Result<Exit, Fa
     }
     let run = Run { job, fail_fast };
     let save = |record: &RunRecord, folder: &RunFolder| {
-        noise::keep(record, run.job.runtime);
+        noise_floor::keep(record, run.job.runtime);
         folder.save(record)?;
         folder.save_latencies(&hlog(record))?;
         folder.save_page(&html::run(record))?;

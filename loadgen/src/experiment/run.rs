@@ -8,7 +8,7 @@ use super::folder::RunFolder;
 use super::job::Job;
 use super::kind::Experiment;
 use super::measured::Measured;
-use super::noise;
+use super::noise_floor;
 use super::observe::Observe;
 use super::session::{OVERHEAD, Session};
 use super::site::Site;
@@ -75,7 +75,7 @@ impl Experiment for Run {
         let context = Context::of(site, &measured.backends, lab, interrupted);
         let record = to_record::build(&self.job, measured, None, context);
         // A run that finds it out has its own.
-        let noise_floor = noise::known(self.job.runtime).filter(|_| !self.job.aa);
+        let noise_floor = noise_floor::known(self.job.runtime).filter(|_| !self.job.aa);
         RunRecord { noise_floor, ..record }
     }
 

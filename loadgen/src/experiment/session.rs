@@ -13,8 +13,8 @@ use super::job::Job;
 use super::measured::{Loaded, Measured, MeasuredRound, held};
 use super::observe::{Begun, Event, Observers, SoFar};
 use super::order::order;
-use super::watch::{Services, Watch};
-use super::{losses, proof, workers};
+use super::service_monitor::{Services, Watch};
+use super::{proof, worker_losses, workers};
 use crate::engine::{self, Plan, RoundControl, Seen, TrialAnswer, Verified};
 use crate::failure::{Exit, Failure};
 use crate::lab::{Lab, Layout, Observed, Target};
@@ -147,9 +147,13 @@ impl<'a> Session<'a> {
                     return Err(Stopped::Interrupted);
                 }
                 if let Some(round) = measured.rounds.last()
-                    && losses::are_too_many(&round.results, self.job.on_loss, &self.generator)
+                    && worker_losses::are_too_many(
+                        &round.results,
+                        self.job.on_loss,
+                        &self.generator,
+                    )
                 {
-                    return Ok(losses::end(round)?);
+                    return Ok(worker_losses::end(round)?);
                 }
                 measured.stopped_early = self.observers.stopped().cloned();
                 if measured.stopped_early.is_some() {

@@ -33,11 +33,11 @@ pub mod redis;
 pub mod redis_client;
 pub mod resources;
 mod runner;
-mod schedule;
+mod schedstat;
 pub mod service;
-pub mod standing;
 pub mod storage;
 mod target;
+pub mod up;
 mod uv;
 
 use std::collections::BTreeMap;

@@ -15,7 +15,7 @@ const ONE_PRESS: Duration = Duration::from_secs(1);
 /// A token that SIGINT, SIGTERM or SIGHUP cancels. A second one exits at once: the guards end
 /// the services, and the workers end themselves; `at_once` is done before that exit.
 ///
-/// It must be called before the first attack, since Goose sets a handler of its own where there
+/// It must be called before the first round, since Goose sets a handler of its own where there
 /// is none.
 pub fn on_signal(at_once: fn()) -> Result<CancellationToken, Failure> {
     let token = CancellationToken::new();

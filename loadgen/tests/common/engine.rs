@@ -2,13 +2,13 @@
 
 use std::time::{Duration, Instant};
 
-use loadgen::engine::{Attack, Finished, Plan, Share};
+use loadgen::engine::{Finished, GooseRound, Plan, Share};
 use loadgen::measure::{Counts, Phase, Series};
 use loadgen::scenario;
 use tokio::sync::{Mutex, mpsc};
 use tokio_util::sync::CancellationToken;
 
-/// Goose allows for one attack at a time in a process.
+/// Goose allows for one round at a time in a process.
 pub static ONE_AT_A_TIME: Mutex<()> = Mutex::const_new(());
 
 /// A plan for `base_url` from a scenario's `[load]` and steps.
@@ -23,17 +23,17 @@ pub fn plan(base_url: &str, text: &str) -> Plan {
 }
 
 /// Runs a plan when no other runs.
-pub async fn attack(plan: Plan, stop: CancellationToken) -> (Series, Finished) {
+pub async fn run_round(plan: Plan, stop: CancellationToken) -> (Series, Finished) {
     let _turn = ONE_AT_A_TIME.lock().await;
-    attack_in_turn(plan, stop).await
+    run_in_turn(plan, stop).await
 }
 
 /// Runs a plan from now on. It is the caller's turn.
-pub async fn attack_in_turn(plan: Plan, stop: CancellationToken) -> (Series, Finished) {
+pub async fn run_in_turn(plan: Plan, stop: CancellationToken) -> (Series, Finished) {
     let (sender, mut receiver) = mpsc::channel(64);
-    let attack = Attack::prepare(plan).unwrap();
-    attack.connect().await;
-    let running = tokio::spawn(async move { attack.run(Instant::now(), stop, &sender).await });
+    let round = GooseRound::prepare(plan).unwrap();
+    round.connect().await;
+    let running = tokio::spawn(async move { round.run(Instant::now(), stop, &sender).await });
     let mut series = Series::default();
     let mut number = 0;
     while let Some(snapshot) = receiver.recv().await {
@@ -48,7 +48,7 @@ pub async fn attack_in_turn(plan: Plan, stop: CancellationToken) -> (Series, Fin
 
 /// Runs a plan to its end.
 pub async fn finish(plan: Plan) -> (Series, Finished) {
-    attack(plan, CancellationToken::new()).await
+    run_round(plan, CancellationToken::new()).await
 }
 
 /// All requests that were planned, wherever they ended, over all phases.

@@ -7,7 +7,7 @@ use std::net::{TcpListener, TcpStream};
 use std::thread;
 use std::time::Instant;
 
-use loadgen::engine::Attack;
+use loadgen::engine::GooseRound;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -61,8 +61,8 @@ fn allocations(url: &str, step: &str, iterations: u64) -> u64 {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             let (sender, mut snapshots) = mpsc::channel(64);
-            let attack = Attack::prepare(plan).unwrap();
-            attack.run(Instant::now(), CancellationToken::new(), &sender).await.unwrap();
+            let round = GooseRound::prepare(plan).unwrap();
+            round.run(Instant::now(), CancellationToken::new(), &sender).await.unwrap();
             drop(sender);
             let mut answered = 0;
             while let Some(snapshot) = snapshots.recv().await {

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use regex::Regex;
 
-const DOCUMENTS: [&str; 4] = ["README.md", "CONTRIBUTING.md", "docs", "compose/README.md"];
+const DOCUMENTS: [&str; 5] =
+    ["README.md", "CONTRIBUTING.md", "docs", "compose/README.md", "loadgen/src/lib.rs"];
 
 fn files(path: &Path, end: &str) -> Vec<PathBuf> {
     if path.is_file() {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use loadgen::measure::Phase;
 use tokio_util::sync::CancellationToken;
 
-use crate::common::engine::{attack, finish, hold, plan, planned};
+use crate::common::engine::{finish, hold, plan, planned, run_round};
 use crate::common::{Counting, stalling};
 
 fn open(load: &str) -> String {
@@ -65,7 +65,7 @@ async fn a_stop_ends_the_plan_where_it_is() {
     let stop = CancellationToken::new();
     let load = open("rate = 200\nduration = \"1m\"");
     let ((series, finished), ()) =
-        tokio::join!(attack(plan(&server.url, &load), stop.clone()), async {
+        tokio::join!(run_round(plan(&server.url, &load), stop.clone()), async {
             while server.requests() < 100 {
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }

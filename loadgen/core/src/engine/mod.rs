@@ -16,13 +16,12 @@
 //! are the measurement.
 
 mod alarm;
-mod attack;
 mod chance;
 mod check;
 mod countdown;
 mod error;
-mod expectations;
 mod gate;
+mod goose_round;
 mod happy_eyeballs;
 mod latest_value;
 pub mod load;
@@ -31,19 +30,18 @@ mod null_server;
 mod plan;
 mod results;
 mod round_end;
+mod rows;
 mod scaling;
 mod senders;
 mod single_process;
-mod starts;
-mod supply;
 mod timer;
 mod transport;
 mod trial;
 mod user;
 mod verify;
 
-pub use attack::{Attack, Finished};
 pub use error::EngineError;
+pub use goose_round::{Finished, GooseRound};
 pub use happy_eyeballs::dial;
 pub use load_change::{LoadChange, LoadChangeError, LoadChangeRequest, RoundControl};
 pub use null_server::{NullAnswer, NullServer, WHICH};

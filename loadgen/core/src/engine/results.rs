@@ -6,7 +6,7 @@ use std::fmt;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-use super::attack::Finished;
+use super::goose_round::Finished;
 use super::load_change::LoadChange;
 use crate::measure::{Connections, RowsUsed, Series, Snapshot, Strain};
 

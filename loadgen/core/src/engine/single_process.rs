@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc;
 
-use super::attack::Attack;
 use super::error::EngineError;
+use super::goose_round::GooseRound;
 use super::load_change::RoundControl;
 use super::plan::{Plan, Share};
 use super::results::{Results, Seen, WorkerResults};
@@ -27,18 +27,18 @@ pub async fn run_alone(
     mut show: impl FnMut(Seen<'_>, &mut GrowingSeries),
 ) -> Result<Results, EngineError> {
     let users = plan.scenario.load.users;
-    let attack = Attack::prepare(plan.part(Share::WHOLE))?;
+    let round = GooseRound::prepare(plan.part(Share::WHOLE))?;
     let (sender, mut snapshots) = mpsc::channel(16);
     let (mut series, mut changes) = (GrowingSeries::default(), Vec::new());
-    let (stop, change) = (control.stop.clone(), attack.changes());
+    let (stop, change) = (control.stop.clone(), round.changes());
     tokio::select! {
-        () = attack.connect() => {}
+        () = round.connect() => {}
         () = stop.cancelled() => {}
     }
     let start = Instant::now() + LEAD;
     show(Seen::Started(start), &mut series);
     let running = async {
-        let finished = attack.run(start, stop, &sender).await;
+        let finished = round.run(start, stop, &sender).await;
         drop(sender);
         finished
     };

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::check::Check;
 use super::plan::{Number, Plan};
-use super::supply::Supply;
+use super::rows::Supply;
 use super::transport::{Answer, Link, Transport};
 use crate::scenario::{Data, Secrets, Source, Step};
 

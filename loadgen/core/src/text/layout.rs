@@ -31,12 +31,6 @@ pub fn paragraphs(sentences: &[String]) -> String {
     sentences.iter().map(|sentence| wrap(" ", sentence)).collect()
 }
 
-/// How far the upper end of an interval lies above its mean, as ` 3 %`; rounded up.
-#[must_use]
-pub fn half_width(mean: f64, high: f64) -> String {
-    format!("{:>2.0} %", ((high / mean - 1.0) * 100.0).ceil())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

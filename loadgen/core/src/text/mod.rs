@@ -7,7 +7,7 @@ mod printable;
 mod table;
 
 pub use error::ShownError;
-pub use layout::{COLUMNS, half_width, paragraphs, wrap};
+pub use layout::{COLUMNS, paragraphs, wrap};
 pub use numbers::{count, duration, megabytes, milliseconds, precise, rate};
 pub use printable::{in_one_line, is_obeyed, printable, printable_json, say};
 pub use table::lay_out;

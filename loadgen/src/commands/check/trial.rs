@@ -4,10 +4,10 @@ use std::fmt::Write;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
+use crate::commands::servers::base_url;
 use crate::engine::{Plan, Share, Tried, try_steps};
 use crate::experiment::job::random_seed;
 use crate::experiment::scenarios;
-use crate::experiment::servers::base_url;
 use crate::failure::{Exit, Failure};
 use crate::process::on_all_cpus;
 use crate::process::print;

@@ -11,7 +11,7 @@ use super::runtime;
 use crate::cli::{LabCommand, LabFormat, LabUpArgs};
 use crate::failure::{Exit, Failure};
 use crate::lab::service::dropped_have_ended;
-use crate::lab::standing::{self, State, Urls, Wanted};
+use crate::lab::up::{self, State, Urls, Wanted};
 use crate::lab::{Home, LabError, Progress};
 use crate::process::{on_all_cpus, write_result};
 use crate::scenario::Backend;
@@ -35,14 +35,14 @@ async fn dispatch(command: LabCommand) -> Result<Exit, Failure> {
     match command {
         LabCommand::Up(args) if args.detach => {
             let same = std::env::args_os().skip(1).filter(|word| word != "--detach");
-            standing::detach(&home, same, |urls| print(urls, args.format)).await?;
+            up::detach(&home, same, |urls| print(urls, args.format)).await?;
         }
         LabCommand::Up(args) => {
             let (format, wanted) = (args.format, wanted(args)?);
             let progress: Progress = Arc::new(|what| say(what));
-            standing::up(home, wanted, progress, |urls| print(urls, format)).await?;
+            up::up(home, wanted, progress, |urls| print(urls, format)).await?;
         }
-        LabCommand::Down => match standing::down(&home).await? {
+        LabCommand::Down => match up::down(&home).await? {
             true => say("the lab is down"),
             false => say("no lab is up"),
         },
@@ -63,7 +63,7 @@ fn wanted(args: LabUpArgs) -> Result<Wanted, Failure> {
 }
 
 async fn status(home: &Home) -> Result<(), LabError> {
-    let urls = match standing::find(home)? {
+    let urls = match up::find(home)? {
         None => {
             say("no lab is up");
             return Ok(());
@@ -75,7 +75,7 @@ async fn status(home: &Home) -> Result<(), LabError> {
         Some(State { urls: Some(urls), .. }) => urls,
     };
     let mut table = table(&["service", "url", "health"]);
-    for (name, url, found) in standing::health(&urls).await? {
+    for (name, url, found) in up::health(&urls).await? {
         let found = found.err().unwrap_or_else(|| "ok".to_owned());
         table.add_row([name, &without_password(url), &found]);
     }

@@ -15,10 +15,10 @@ use self::load::load;
 pub use self::pooled::pool;
 pub use self::round::{Conditions, changed};
 use super::job::Job;
-use super::losses;
 use super::measured::{Measured, MeasuredRound};
 use super::sent::sent;
 use super::site::Site;
+use super::worker_losses;
 use crate::analysis::verdicts;
 use crate::lab::Lab;
 use crate::record::{Environment, RunRecord, SCHEMA, ServerRecord};
@@ -87,7 +87,7 @@ pub fn build(
         calibration: measured.calibration,
         noise_floor: None,
         verdicts: Vec::new(),
-        degraded: losses::degraded(job, measured),
+        degraded: worker_losses::degraded(job, measured),
         stopped_early: measured.stopped_early.clone(),
         interrupted: context.interrupted,
     };

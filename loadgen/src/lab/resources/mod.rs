@@ -9,7 +9,7 @@ use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System};
 use super::error::LabError;
 use super::machine::{Accounts, Machine};
 use super::podman::{Cgroup, Container, Usage};
-use super::schedule::{self, Scheduled};
+use super::schedstat::{self, Scheduled};
 use crate::measure::{ContainerRecord, ResourceRecord, ResourceSamples};
 
 const SAMPLE_EVERY: Duration = Duration::from_secs(1);
@@ -204,7 +204,7 @@ impl Samples {
                 let before = if self.taken == 0 { cpu } else { 0 };
                 let key = (pid, process.start_time());
                 seen.cpu.entry(key).or_insert((before, cpu)).1 = cpu;
-                for (thread, now) in schedule::threads(pid.as_u32()) {
+                for (thread, now) in schedstat::threads(pid.as_u32()) {
                     let before = if self.taken == 0 { now } else { Scheduled::default() };
                     seen.threads.entry((key, thread)).or_insert((before, now)).1 = now;
                 }

@@ -6,7 +6,8 @@ use maud::{Markup, html};
 
 use super::table::{Called, table};
 use crate::record::{RunRecord, TargetRecord};
-use crate::text::{count, half_width, rate};
+use crate::report::words::interval::plus_minus;
+use crate::text::{count, rate};
 
 /// A row for each target and number of server workers, a column for each number of users: the rates
 /// with their intervals. Nothing where there is one number of each.
@@ -55,10 +56,7 @@ fn shown(record: &RunRecord, target: Option<&TargetRecord>) -> String {
     let Some(target) = target else { return "–".to_owned() };
     let comparison = record.comparison.as_ref();
     let placing = comparison.and_then(|c| c.ranking.iter().find(|p| p.target == target.name));
-    match placing.and_then(|placing| Some((placing.rate_per_s, placing.confidence_95_per_s?))) {
-        Some((mean, [_, high])) if mean > 0.0 => {
-            format!("{} ±{}", rate(mean), half_width(mean, high).trim())
-        }
-        _ => rate(placing.map_or(target.total.rate_per_s, |placing| placing.rate_per_s)),
-    }
+    let mean = placing.map_or(target.total.rate_per_s, |placing| placing.rate_per_s);
+    let interval = placing.and_then(|placing| placing.confidence_95_per_s);
+    rate(mean) + &plus_minus(mean, interval)
 }

@@ -5,8 +5,9 @@ use maud::{Markup, html};
 use super::table::{Called, table};
 use crate::measure::Summary;
 use crate::record::{Placing, RunRecord, TargetRecord};
+use crate::report::words::interval::plus_minus;
 use crate::report::words::ranked::{parentheses, placed, ranked};
-use crate::text::{count, half_width, megabytes, milliseconds, rate};
+use crate::text::{count, megabytes, milliseconds, rate};
 
 /// All targets, best first, each with the interval of its rate, drawn and in figures.
 pub fn ranking(record: &RunRecord) -> Markup {
@@ -50,7 +51,7 @@ fn row(
     html! {
         tr {
             th scope="row" { (placed(&target.name, record, target)) }
-            td { (rate(mean)) @if known { " ±" (half_width(mean, high).trim()) } }
+            td { (rate(mean)) (plus_minus(mean, Some([low, high]).filter(|_| known))) }
             td { @if known { (rate(low)) "–" (rate(high)) } @else { "–" } }
             td.drawn aria-hidden="true" { (interval([low, mean, high], scale)) }
             td { (count(target.total.errors)) }

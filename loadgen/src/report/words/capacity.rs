@@ -5,6 +5,7 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use super::conclusion::conclude;
+use super::interval::aligned_plus_minus;
 use crate::analysis::{Loaded, Plateau};
 use crate::record::{
     Bottleneck, Bound, Capacity, CapacityRecord, CapacityTarget, Placing, TrialRecord,
@@ -44,13 +45,10 @@ pub fn what_passes(record: &CapacityRecord) -> String {
 /// `1,210 ±3 %`, or the bound that is known of it.
 pub fn figure(capacity: &Capacity) -> String {
     let Some(per_s) = capacity.rate_per_s else { return "–".to_owned() };
-    match (capacity.bound, capacity.confidence_95_per_s) {
-        (Bound::Found, Some([_, high])) => {
-            format!("{} ±{:>2.0} %", rate(per_s), ((high / per_s - 1.0) * 100.0).ceil())
-        }
-        (Bound::Found, None) => rate(per_s),
-        (Bound::AtLeast | Bound::Unknown, _) => format!("≥ {}", rate(per_s)),
-        (Bound::Below, _) => format!("< {}", rate(per_s)),
+    match capacity.bound {
+        Bound::Found => rate(per_s) + &aligned_plus_minus(per_s, capacity.confidence_95_per_s),
+        Bound::AtLeast | Bound::Unknown => format!("≥ {}", rate(per_s)),
+        Bound::Below => format!("< {}", rate(per_s)),
     }
 }
 

@@ -1,9 +1,10 @@
 //! What saved runs tell together.
 
 use super::capacity::figure;
+use super::interval::aligned_plus_minus;
 use super::ratio::{times, what_it_takes};
 use crate::record::{ComparedTarget, Pair, Placing, RankedBy, RunsRecord, Unlike};
-use crate::text::{count, half_width, milliseconds, precise, rate};
+use crate::text::{count, milliseconds, precise, rate};
 
 /// What all of it rests on.
 const INTERLEAVED: &str = "the runs were not interleaved: whatever else changed between them, such as \
@@ -18,12 +19,10 @@ pub fn headline(record: &RunsRecord) -> String {
 
 pub fn row(record: &RunsRecord, one: &ComparedTarget, name: String) -> Vec<String> {
     let placing = placing(record, one);
-    let answered = match placing.and_then(|p| Some((p.rate_per_s, p.confidence_95_per_s?))) {
-        Some((mean, [_, high])) if mean > 0.0 => {
-            format!("{} ±{}", rate(mean), half_width(mean, high))
-        }
-        _ => placing.map_or("–".to_owned(), |placing| rate(placing.rate_per_s)),
-    };
+    let answered = placing.map_or("–".to_owned(), |placing| {
+        let mean = placing.rate_per_s;
+        rate(mean) + &aligned_plus_minus(mean, placing.confidence_95_per_s)
+    });
     let latency = &one.latency_us;
     let cpu = one.cpu_us_per_request.map_or("–".to_owned(), rate);
     if let Some(capacity) = &one.capacity {

@@ -1,8 +1,9 @@
 //! What an expected answer costs: CPU time and memory, of the target and its backends.
 
+use super::interval::{LEGEND, aligned_plus_minus};
 use super::ranked::ranked;
 use crate::record::{RunRecord, TargetRecord};
-use crate::text::{count, half_width, lay_out, megabytes, precise, rate, wrap};
+use crate::text::{count, lay_out, megabytes, precise, rate, wrap};
 
 const HEADER: [&str; 5] = ["", "CPU-µs/request", "requests/CPU-s", "memory", "at most"];
 
@@ -16,7 +17,7 @@ pub fn efficiency(record: &RunRecord) -> String {
     }
     let mut legend = "CPU is user and system time over expected answers".to_owned();
     if record.targets.iter().any(|t| !t.cpu_us_per_request_over_rounds.is_empty()) {
-        legend += ", ± its 95 % confidence interval";
+        legend += LEGEND;
     }
     legend += "; memory is in MB, its mean and the most";
     lay_out(&HEADER, &rows) + "\n" + &wrap(" ", &legend)
@@ -35,8 +36,7 @@ fn row(target: &TargetRecord, service: &str, label: String) -> Option<Vec<String
     let over_rounds = target.cpu_us_per_request_over_rounds.get(service);
     let (each, per_cpu_s) = match (over_rounds, used.cpu_us_per_request) {
         (Some(over), _) => {
-            let [_, high] = over.confidence_95;
-            let each = format!("{} ±{}", micros(over.mean), half_width(over.mean, high));
+            let each = micros(over.mean) + &aligned_plus_minus(over.mean, Some(over.confidence_95));
             (each, rate(1e6 / over.mean))
         }
         (None, Some(us)) => (micros(us), rate(1e6 / us)),

@@ -1,9 +1,10 @@
 //! Targets with several numbers of server workers or users: the table, and what scales.
 
+use super::interval::{LEGEND, aligned_plus_minus};
 use super::ranked::{parentheses, placed};
 use super::ratio::{times, what_it_takes};
 use crate::record::{Pair, Placing, RunRecord, TargetRecord};
-use crate::text::{count, half_width, lay_out, megabytes, milliseconds, rate, wrap};
+use crate::text::{count, lay_out, megabytes, milliseconds, rate, wrap};
 
 const HEADER: [&str; 8] =
     ["", "requests/s", "errors", "p50", "p99", "CPU", "CPU-µs/request", "memory"];
@@ -19,10 +20,11 @@ pub fn table(record: &RunRecord) -> String {
         before = Some(&target.target);
         rows.push(row(&placed(way(target), record, target), target, placing(record, target)));
     }
-    let legend = "requests/s counts expected answers only, ± its 95 % confidence interval; latencies \
-                  in ms; CPU, in % of one core, CPU time for an expected answer, and the most \
-                  memory, in MB, are the target's; × is its worker processes";
-    let legend = legend.to_owned() + parentheses(record);
+    let legend = format!(
+        "requests/s counts expected answers only{LEGEND}; latencies in ms; CPU, in % of one core, CPU time \
+         for an expected answer, and the most memory, in MB, are the target's; × is its worker processes{}",
+        parentheses(record)
+    );
     lay_out(&HEADER, &rows) + "\n" + &wrap(" ", &legend)
 }
 
@@ -32,12 +34,9 @@ fn placing<'a>(record: &'a RunRecord, target: &TargetRecord) -> Option<&'a Placi
 
 fn row(way: &str, target: &TargetRecord, placing: Option<&Placing>) -> Vec<String> {
     let total = &target.total;
-    let answered = match placing.and_then(|p| Some((p.rate_per_s, p.confidence_95_per_s?))) {
-        Some((mean, [_, high])) if mean > 0.0 => {
-            format!("{} ±{}", rate(mean), half_width(mean, high))
-        }
-        _ => rate(placing.map_or(total.rate_per_s, |placing| placing.rate_per_s)),
-    };
+    let mean = placing.map_or(total.rate_per_s, |placing| placing.rate_per_s);
+    let interval = placing.and_then(|placing| placing.confidence_95_per_s);
+    let answered = rate(mean) + &aligned_plus_minus(mean, interval);
     let mut row = vec![
         format!("  {way}"),
         answered,

@@ -10,6 +10,7 @@ pub mod degraded;
 pub mod differences;
 pub mod efficiency;
 pub mod headline;
+pub mod interval;
 pub mod matrix;
 pub mod proofs;
 pub mod ranked;

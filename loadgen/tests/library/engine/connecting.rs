@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use loadgen::engine::Attack;
+use loadgen::engine::GooseRound;
 use loadgen::measure::Series;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -49,8 +49,8 @@ async fn opens(expected: usize, load_text: &str, warmup: Duration) {
     let (address, accepted) = server(0).await;
     let mut plan = plan(&format!("http://{address}"), &load(load_text));
     plan.warmup = warmup;
-    let attack = Attack::prepare(plan).unwrap();
-    attack.connect().await;
+    let round = GooseRound::prepare(plan).unwrap();
+    round.connect().await;
     // On a busy machine the server takes its time to accept what the system has connected.
     let all = async {
         while accepted.load(Ordering::SeqCst) < expected {
@@ -86,12 +86,12 @@ async fn what_was_opened_is_what_users_send_through() {
 async fn a_connection_that_was_closed_before_its_use_is_no_failure() {
     let (address, accepted) = server(8).await;
     let load = load("users = 8, iterations_per_user = 5");
-    let attack = Attack::prepare(plan(&format!("http://{address}"), &load)).unwrap();
-    attack.connect().await;
+    let round = GooseRound::prepare(plan(&format!("http://{address}"), &load)).unwrap();
+    round.connect().await;
     // Time for their ends to arrive.
     tokio::time::sleep(Duration::from_millis(300)).await;
     let (sender, mut snapshots) = mpsc::channel(64);
-    attack.run(Instant::now(), CancellationToken::new(), &sender).await.unwrap();
+    round.run(Instant::now(), CancellationToken::new(), &sender).await.unwrap();
     drop(sender);
     let mut series = Series::default();
     while let Some(snapshot) = snapshots.recv().await {
@@ -104,9 +104,9 @@ async fn a_connection_that_was_closed_before_its_use_is_no_failure() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_is_not_there_is_left_to_the_users_to_find() {
     let url = format!("http://{}", dead_address());
-    let attack = Attack::prepare(plan(&url, &load("users = 500, iterations = 500"))).unwrap();
+    let round = GooseRound::prepare(plan(&url, &load("users = 500, iterations = 500"))).unwrap();
     let began = Instant::now();
-    attack.connect().await;
+    round.connect().await;
     assert!(began.elapsed() < Duration::from_secs(3), "it stops at the first refusal");
     let (series, _) = finish(plan(&url, &load("users = 5, iterations = 5"))).await;
     assert_eq!(hold(&series).errors.values().sum::<u64>(), 5);

@@ -1,5 +1,5 @@
 //! The engine in the test's own process, against real servers: what is counted is what happened.
 
-mod attack;
 mod connecting;
+mod goose_round;
 mod once;

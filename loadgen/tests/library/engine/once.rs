@@ -13,7 +13,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use crate::common::Counting;
-use crate::common::engine::{attack, finish, plan};
+use crate::common::engine::{finish, plan, run_round};
 use crate::common::program::Project;
 
 /// What was asked for, in order, and how many logins are still to be refused.
@@ -164,7 +164,7 @@ async fn users_stop_also_where_the_round_is_halted() {
         }
         halting.cancel();
     });
-    let (series, _) = attack(plan(&url, &scenario("users = 1\nduration = \"1m\"")), stop).await;
+    let (series, _) = run_round(plan(&url, &scenario("users = 1\nduration = \"1m\"")), stop).await;
     assert_eq!(asked.count("logout"), 1);
     assert_eq!(ended(&step(&series, Phase::Stop, 2)), (1, 0, 0));
 }

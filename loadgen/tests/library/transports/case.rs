@@ -8,7 +8,7 @@ use loadgen::measure::{Counts, ErrorKind, Phase};
 use tokio_util::sync::CancellationToken;
 
 use super::server::Server;
-use crate::common::engine::{attack, plan};
+use crate::common::engine::{plan, run_round};
 
 pub const TRANSPORTS: [&str; 2] = ["http1", "reqwest"];
 
@@ -162,7 +162,7 @@ impl<S: Fn() -> Server> Case<S> {
             "on_error = \"{on_error}\"\nload = {{ {load} }}\nhttp = {{ transport = \"{transport}\" }}\n{steps}"
         );
         let plan = Plan { warmup: self.warmup, ..plan(url, &text) };
-        let (series, _) = attack(plan, CancellationToken::new()).await;
+        let (series, _) = run_round(plan, CancellationToken::new()).await;
         let mut total = Counts::default();
         for phase in [Phase::Warmup, Phase::RampUp, Phase::Hold, Phase::Tail] {
             series.phase(phase).iter().for_each(|step| total.merge(step));

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use loadgen::lab::Home;
 use loadgen::lab::lock::Lock;
-use loadgen::lab::standing::{State, Urls};
+use loadgen::lab::up::{State, Urls};
 use rustix::process::Signal;
 
 use super::support::{Process, assert_gone, below, http, loadgen, project};

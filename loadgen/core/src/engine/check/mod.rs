@@ -1,6 +1,7 @@
 //! Is an answer the expected one?
 
 mod capture;
+pub(super) mod expectations;
 mod json;
 mod known;
 
@@ -8,9 +9,9 @@ use memchr::memmem::Finder;
 use serde_json::Value;
 
 use self::capture::Captures;
+use self::expectations::{checks_body, is_expected, reads_json};
 use self::json::Lookup;
 use self::known::Known;
-use super::expectations::{checks_body, is_expected, reads_json};
 use super::transport::Answer;
 use crate::measure::ErrorKind;
 use crate::scenario::{Data, Step};

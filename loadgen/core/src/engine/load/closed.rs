@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use super::level::Level;
+use super::profile::LoadProfile;
 use crate::scenario::Load;
 
 /// When each user may send. All times count from the common start, the beginning of the warm-up.
 #[derive(Debug, Clone)]
 pub struct Closed {
-    users: Level,
+    users: LoadProfile,
     end: Option<Duration>,
 }
 
@@ -28,7 +28,7 @@ impl Closed {
     #[must_use]
     pub fn new(load: &Load, warmup: Duration) -> Self {
         let end = load.held().map(|held| warmup + load.ramp_up + held);
-        Self { users: Level::new(warmup, &load.stages(), 1.0), end }
+        Self { users: LoadProfile::new(warmup, &load.stages(), 1.0), end }
     }
 
     /// The same until `at`, and `users` users from then on, whatever was planned.

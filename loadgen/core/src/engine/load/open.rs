@@ -5,7 +5,7 @@ use std::time::Duration;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::level::Level;
+use super::profile::LoadProfile;
 use crate::engine::plan::Plan;
 use crate::scenario::{Arrivals, Model, Until};
 
@@ -16,7 +16,7 @@ use crate::scenario::{Arrivals, Model, Until};
 #[derive(Debug, Clone)]
 pub struct Open {
     /// Arrivals per second; the area under it is how many there were.
-    rate: Level,
+    rate: LoadProfile,
     /// Requests of an iteration.
     requests: f64,
     warmup: Duration,
@@ -78,7 +78,7 @@ impl Open {
         let area = chance.as_mut().map_or(0.0, exponential);
         let next = Cursor { left, gone: 0, area, chance };
         Some(Self {
-            rate: Level::new(plan.warmup, &load.stages(), 1.0 / requests),
+            rate: LoadProfile::new(plan.warmup, &load.stages(), 1.0 / requests),
             requests,
             warmup: plan.warmup,
             end: plan.length(),

@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use super::level::Level;
+use super::profile::LoadProfile;
 use crate::engine::Plan;
 use crate::scenario::{LoadLevel, Model};
 
 /// The load of a plan over time, over all processes.
 #[derive(Debug, Clone)]
 pub struct Planned {
-    level: Level,
+    profile: LoadProfile,
     model: Model,
 }
 
@@ -18,13 +18,13 @@ impl Planned {
     #[must_use]
     pub fn of(plan: &Plan) -> Self {
         let load = &plan.scenario.load;
-        Self { level: Level::new(plan.warmup, &load.stages(), 1.0), model: load.model }
+        Self { profile: LoadProfile::new(plan.warmup, &load.stages(), 1.0), model: load.model }
     }
 
     /// What it is at `elapsed` from the common start.
     #[must_use]
     pub fn at(&self, elapsed: Duration) -> LoadLevel {
-        let level = self.level.at(elapsed.as_secs_f64());
+        let level = self.profile.at(elapsed.as_secs_f64());
         match self.model {
             // A user of whom there is a part is there: see `Closed::turn`.
             Model::Closed => LoadLevel::Users(level.ceil() as u32),

@@ -4,10 +4,10 @@
 //! does what it can't.
 
 mod addresses;
+mod connections;
 mod headers;
 mod http1;
 mod reqwest;
-mod tally;
 
 use std::borrow::Cow;
 use std::ops::{Deref, Range};
@@ -15,10 +15,10 @@ use std::ops::{Deref, Range};
 pub use self::headers::Headers;
 use self::http1::Scratch;
 #[cfg(any(test, fuzzing))]
-pub use self::http1::without_socket::read_foreign;
+pub use self::http1::response::fuzzing::read_foreign;
 pub use self::http1::{Progress, Reader};
 use super::plan::{Number, Plan};
-use crate::engine::expectations::{is_expected, reads_body};
+use crate::engine::check::expectations::{is_expected, reads_body};
 use crate::measure::{Connections, ErrorKind};
 use crate::scenario::{Data, Step, TransportKind};
 

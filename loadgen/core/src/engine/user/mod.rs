@@ -14,7 +14,7 @@ use super::check::Check;
 use super::countdown::{Countdown, OneLess};
 use super::gate::{Admitted, Gate, Visitor};
 use super::plan::Plan;
-use super::supply::{Supply, Turn};
+use super::rows::{Supply, Turn};
 use super::transport::{Failure, Link, Transport};
 use crate::measure::{Ending, ErrorKind, Outcome, Recorder};
 use crate::scenario::{Data, OnError, Secrets, Step};

@@ -6,12 +6,13 @@ use crate::report::words::Warning;
 use crate::report::words::bottlenecks::bottlenecks;
 use crate::report::words::conclusion::conclusion;
 use crate::report::words::headline::headline;
+use crate::report::words::interval::plus_minus;
 use crate::report::words::proofs::proofs;
 use crate::report::words::ranked::{placed, ranked};
 use crate::report::words::rows::rows as rows_used;
 use crate::report::words::thresholds::judged;
 use crate::report::words::warnings::warnings;
-use crate::text::{count, half_width, milliseconds, rate};
+use crate::text::{count, milliseconds, rate};
 
 /// What was measured, the ranking, what it means, and what to know before believing it.
 #[must_use]
@@ -43,12 +44,8 @@ pub fn run(record: &RunRecord) -> String {
 
 fn row(record: &RunRecord, target: &TargetRecord, placing: Option<&Placing>) -> Vec<String> {
     let mean = placing.map_or(target.total.rate_per_s, |placing| placing.rate_per_s);
-    let answered = match placing.and_then(|placing| placing.confidence_95_per_s) {
-        Some([_, high]) if mean > 0.0 => {
-            format!("{} ±{}", rate(mean), half_width(mean, high).trim())
-        }
-        _ => rate(mean),
-    };
+    let interval = placing.and_then(|placing| placing.confidence_95_per_s);
+    let answered = rate(mean) + &plus_minus(mean, interval);
     let latency = &target.total.latency_us;
     let used = target.resources.get("target");
     vec![

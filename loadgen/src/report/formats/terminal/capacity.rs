@@ -8,6 +8,7 @@ use crate::report::words::capacity::{
 };
 use crate::report::words::containers::containers;
 use crate::report::words::differences::differences;
+use crate::report::words::interval::LEGEND;
 use crate::text::{count, lay_out, milliseconds, paragraphs, precise, rate, wrap};
 
 /// The capacities, the curves, what both mean, and where the record was saved, unless it could not
@@ -91,7 +92,7 @@ fn legend(record: &CapacityRecord) -> String {
     let targets = &record.targets;
     let mut text = "capacity: the highest rate that passes".to_owned();
     if targets.iter().any(|target| target.capacity.confidence_95_per_s.is_some()) {
-        text += ", ± its 95 % confidence interval";
+        text += LEGEND;
     }
     text += "; knee: where throughput over mean latency is greatest; above, the latencies there, in \
              ms";

@@ -2,6 +2,7 @@
 
 use crate::record::{RankedBy, RunsRecord};
 use crate::report::words::comparison::{conclusion, headline, judgement, row, warnings};
+use crate::report::words::interval::LEGEND;
 use crate::text::{lay_out, paragraphs, wrap};
 
 const HEADER: [&str; 8] =
@@ -24,19 +25,23 @@ pub fn comparison(record: &RunsRecord) -> String {
     let (header, legend) = match record.comparison.ranked_by {
         RankedBy::Capacity => (
             &CAPACITIES[..],
-            "capacity: the highest rate that passes, ± its 95 % confidence interval; knee: where throughput \
-             over mean latency is greatest; above, the latencies there, in ms, and the server's CPU time",
+            format!(
+                "capacity: the highest rate that passes{LEGEND}; knee: where throughput over mean latency is \
+                 greatest; above, the latencies there, in ms, and the server's CPU time"
+            ),
         ),
         _ => (
             &HEADER[..],
-            "requests/s counts expected answers only, ± its 95 % confidence interval; latencies in ms; CPU \
-             time for an expected answer is the server's",
+            format!(
+                "requests/s counts expected answers only{LEGEND}; latencies in ms; CPU time for an expected \
+                 answer is the server's"
+            ),
         ),
     };
     let warnings: String = warnings(record).iter().map(|what| wrap(" ! ", what)).collect();
     let parts = [
         wrap("", &headline(record)),
-        lay_out(header, &rows) + "\n" + &wrap(" ", legend),
+        lay_out(header, &rows) + "\n" + &wrap(" ", &legend),
         paragraphs(&conclusion(record)),
         judgement(record).iter().map(|what| wrap(" ", what)).collect(),
         warnings,

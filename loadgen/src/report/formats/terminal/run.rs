@@ -12,6 +12,7 @@ use crate::report::words::containers::containers;
 use crate::report::words::differences::differences;
 use crate::report::words::efficiency::efficiency;
 use crate::report::words::headline::headline;
+use crate::report::words::interval::{LEGEND, aligned_plus_minus};
 use crate::report::words::matrix;
 use crate::report::words::proofs::proofs;
 use crate::report::words::ranked::{parentheses, placed, ranked, servers};
@@ -19,7 +20,7 @@ use crate::report::words::rows::rows;
 use crate::report::words::thresholds::judged;
 use crate::report::words::warnings::warnings;
 use crate::report::words::workers::workers;
-use crate::text::{count, half_width, lay_out, milliseconds, paragraphs, rate, wrap};
+use crate::text::{count, lay_out, milliseconds, paragraphs, rate, wrap};
 
 /// The table, what it means, where the run was saved, unless it could not be, and what to type
 /// next.
@@ -62,7 +63,7 @@ fn table(record: &RunRecord) -> String {
     let compared = record.comparison.iter().flat_map(|comparison| &comparison.ranking);
     let mut legend = "requests/s counts expected answers only".to_owned();
     if compared.into_iter().any(|placing| placing.confidence_95_per_s.is_some()) {
-        legend += ", ± its 95 % confidence interval";
+        legend += LEGEND;
     }
     legend += match record.load.rate_per_s {
         None => "; latencies in ms",
@@ -92,13 +93,10 @@ fn summary_row(name: &str, placing: Option<&Placing>, summary: &Summary) -> Vec<
     let answered = match placing {
         None if has_none => "–".to_owned(),
         None => rate(summary.rate_per_s),
-        Some(placing) => match placing.confidence_95_per_s {
-            Some([_, high]) if placing.rate_per_s > 0.0 => {
-                let mean = placing.rate_per_s;
-                format!("{} ±{}", rate(mean), half_width(mean, high))
-            }
-            _ => rate(placing.rate_per_s),
-        },
+        Some(placing) => {
+            rate(placing.rate_per_s)
+                + &aligned_plus_minus(placing.rate_per_s, placing.confidence_95_per_s)
+        }
     };
     vec![
         name.to_owned(),

@@ -1,12 +1,8 @@
 //! The `http1` transport: a connection for each user, kept alive (RFC 9112).
 
-mod head;
-mod message;
-mod piece;
-mod response;
+mod request;
+pub mod response;
 mod scratch;
-#[cfg(any(test, fuzzing))]
-pub mod without_socket;
 
 use std::collections::HashMap;
 use std::future::poll_fn;
@@ -20,14 +16,13 @@ use tokio::net::TcpStream;
 use tokio::task::{JoinError, JoinSet};
 use url::Url;
 
-pub use self::head::MOST_HEADERS;
-use self::message::{Buffers, Message};
-pub use self::response::{Progress, Reader};
+use self::request::{Buffers, Message};
+pub use self::response::{MOST_HEADERS, Progress, Reader};
 pub use self::scratch::Scratch;
 use super::addresses::Addresses;
-use super::tally::Tally;
+use super::connections::Tally;
 use super::{Answer, Body, Failure, Headers, Keep};
-use crate::engine::expectations::reads_headers;
+use crate::engine::check::expectations::reads_headers;
 use crate::engine::plan::{Number, Plan, Share};
 use crate::measure::{Connections, ErrorKind};
 use crate::scenario::{Data, Method, RenderError, Step};

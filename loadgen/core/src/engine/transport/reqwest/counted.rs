@@ -9,7 +9,7 @@ use std::task::{Context, Poll};
 use tower_layer::Layer;
 use tower_service::Service;
 
-use crate::engine::transport::tally::Tally;
+use crate::engine::transport::connections::Tally;
 
 /// How many connections one client has opened.
 #[derive(Clone, Default)]

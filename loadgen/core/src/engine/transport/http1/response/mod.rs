@@ -1,13 +1,19 @@
 //! Reads a response from whatever pieces it comes in. No socket and no clock in here, so that
 //! tests and fuzzers can feed it anything.
 
+#[cfg(any(test, fuzzing))]
+pub mod fuzzing;
+mod head;
+mod piece;
+
 use std::mem;
 use std::ops::Range;
 
 use httparse::{EMPTY_HEADER, Status};
 
-use super::head::{self, Framing};
-use super::piece::Piece;
+use self::head::Framing;
+pub use self::head::MOST_HEADERS;
+use self::piece::Piece;
 use crate::engine::transport::{Failure, Keep};
 use crate::measure::ErrorKind;
 

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 
 use super::*;
-use crate::engine::transport::http1::without_socket::{Response, read_foreign, read_pieces};
+use crate::engine::transport::http1::response::fuzzing::{Response, read_foreign, read_pieces};
 use crate::engine::transport::{BEGINNING, LONGEST_KEPT, SAMPLE};
 
 /// A valid response as it is sent, and what must come of it.

@@ -1,6 +1,6 @@
 //! The URLs of servers that run already.
 
-use super::subject::Server;
+use crate::experiment::subject::Server;
 use crate::failure::{Exit, Failure};
 
 /// The servers that `option` names, each `URL` or `NAME=URL`; or what is wrong with one of them.

@@ -20,9 +20,9 @@ use super::gate::Gate;
 use super::load::{Closed, Turn};
 use super::load_change::LoadChange;
 use super::plan::Plan;
+use super::rows::Supply;
 use super::scaling::{follow, may_come};
 use super::senders::Due;
-use super::supply::Supply;
 use super::transport::Transport;
 use super::user::Shared;
 use crate::measure::{Connections, Recorder, RowsUsed, Snapshot};
@@ -51,14 +51,14 @@ pub struct Finished {
 }
 
 /// A round that is ready to start. One at a time in a process: Goose's cancel flag is global.
-pub struct Attack {
+pub struct GooseRound {
     plan: Plan,
     transport: Transport,
     changes: mpsc::UnboundedReceiver<LoadChange>,
     change: mpsc::UnboundedSender<LoadChange>,
 }
 
-impl Attack {
+impl GooseRound {
     /// Makes all ready; nothing is sent.
     pub fn prepare(plan: Plan) -> Result<Self, EngineError> {
         let transport = Transport::new(&plan).map_err(EngineError::Client)?;

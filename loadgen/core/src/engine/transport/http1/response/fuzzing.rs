@@ -1,6 +1,6 @@
 //! A response read from pieces, without a socket: what tests and fuzzers look at.
 
-use super::response::{Progress, Reader};
+use super::{Progress, Reader};
 use crate::engine::transport::{Failure, Keep};
 
 /// A response, as far as the pieces hold it.

@@ -6,7 +6,7 @@ use loadgen::engine::Share;
 use loadgen::measure::{ErrorKind, Phase};
 use tokio_util::sync::CancellationToken;
 
-use crate::common::engine::{ONE_AT_A_TIME, attack, attack_in_turn, finish, hold, plan, planned};
+use crate::common::engine::{ONE_AT_A_TIME, finish, hold, plan, planned, run_in_turn, run_round};
 use crate::common::{Counting, dead_address, ill_behaved};
 
 /// The kernel refuses a connection to a broadcast address before anything is waited for, as it does where
@@ -24,7 +24,7 @@ fn users_that_are_refused_at_once_leave_the_thread_to_others() {
                 tokio::time::sleep(Duration::from_millis(300)).await;
                 stopping.cancel();
             });
-            attack_in_turn(plan("http://127.255.255.255:9", text), stop).await.0
+            run_in_turn(plan("http://127.255.255.255:9", text), stop).await.0
         })
     });
     // Other tests may have their turns before.
@@ -136,7 +136,7 @@ async fn a_stop_cuts_what_is_under_way_at_once() {
     let server = Counting::start().await;
     let text = "load = { users = 5, duration = \"1m\" }\n[[step]]\nget = \"/slow/30000\"";
     let stop = CancellationToken::new();
-    let (result, stopped) = tokio::join!(attack(plan(&server.url, text), stop.clone()), async {
+    let (result, stopped) = tokio::join!(run_round(plan(&server.url, text), stop.clone()), async {
         while server.requests() < 5 {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }

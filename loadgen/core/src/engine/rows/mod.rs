@@ -1,8 +1,10 @@
 //! Which row of a file a user has.
 
+mod starts;
+
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
-use super::starts::Starts;
+use self::starts::Starts;
 use crate::measure::{RowsUsed, Used};
 use crate::scenario::{Data, Order, Rows};
 

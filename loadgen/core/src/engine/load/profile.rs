@@ -6,14 +6,14 @@ use crate::scenario::Stage;
 
 /// Straight lines, one after another, from time zero on.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Level(Vec<Line>);
+pub struct LoadProfile(Vec<Line>);
 
 /// From one moment, in seconds, to another, or for ever where that is infinite.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Line {
     begin: f64,
     end: f64,
-    /// The level at its beginning.
+    /// The value at its beginning.
     from: f64,
     /// What it rises by in a second.
     slope: f64,
@@ -21,8 +21,8 @@ struct Line {
     before: f64,
 }
 
-impl Level {
-    /// The level of a warm-up at what the first stage leads to, and of the stages after it, which
+impl LoadProfile {
+    /// A warm-up at what the first stage leads to, and of the stages after it, which
     /// start from nothing; all of it `scale` times as much.
     #[must_use]
     pub fn new(warmup: Duration, stages: &[Stage], scale: f64) -> Self {
@@ -65,7 +65,7 @@ impl Level {
         Self(lines)
     }
 
-    /// The level at `time`, in s; after the end it is what it was there.
+    /// The value at `time`, in s; after the end it is what it was there.
     #[must_use]
     pub fn at(&self, time: f64) -> f64 {
         let line = self.0.iter().find(|line| time < line.end).or(self.0.last());
@@ -78,7 +78,7 @@ impl Level {
         self.0.iter().find_map(|line| line.when_area_reaches(area - line.before))
     }
 
-    /// The first moment from `time` on, in s, at which the level is above `threshold`, or reaches it
+    /// The first moment from `time` on, in s, at which the value is above `threshold`, or reaches it
     /// from below; `None` where it never does.
     #[must_use]
     pub fn when_above(&self, threshold: f64, time: f64) -> Option<f64> {
@@ -130,7 +130,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    impl Level {
+    impl LoadProfile {
         /// The area under the lines from zero to `time`, in s.
         fn area(&self, time: f64) -> f64 {
             let line = self.0.iter().rev().find(|line| line.begin <= time);
@@ -154,39 +154,43 @@ mod tests {
     fn a_ramp_and_a_hold() {
         let stages =
             [Stage { to: 10.0, over: seconds(2.0) }, Stage { to: 10.0, over: seconds(3.0) }];
-        let level = Level::new(seconds(1.0), &stages, 1.0);
+        let profile = LoadProfile::new(seconds(1.0), &stages, 1.0);
         // 10 in the warm-up, then a triangle of 10, then 30.
-        assert_eq!([0.5, 1.0, 3.0, 6.0, 9.0].map(|t| level.area(t)), [5.0, 10.0, 20.0, 50.0, 50.0]);
-        assert_eq!(level.when_area_reaches(12.5), Some(2.0));
-        assert_eq!(level.when_area_reaches(50.1), None);
-        assert_eq!(level.when_above(5.0, 1.0), Some(2.0));
-        assert_eq!(level.when_above(10.0, 0.0), None);
+        assert_eq!(
+            [0.5, 1.0, 3.0, 6.0, 9.0].map(|t| profile.area(t)),
+            [5.0, 10.0, 20.0, 50.0, 50.0]
+        );
+        assert_eq!(profile.when_area_reaches(12.5), Some(2.0));
+        assert_eq!(profile.when_area_reaches(50.1), None);
+        assert_eq!(profile.when_above(5.0, 1.0), Some(2.0));
+        assert_eq!(profile.when_above(10.0, 0.0), None);
     }
 
     #[test]
     fn without_an_end_it_goes_on_as_it_is() {
-        let level = Level::new(Duration::ZERO, &[Stage { to: 4.0, over: Duration::MAX }], 0.5);
-        assert_eq!(level.when_area_reaches(1e9), Some(5e8));
-        assert_eq!(level.area(10.0), 20.0);
-        assert_eq!(level.when_above(1.0, 7.0), Some(7.0));
+        let profile =
+            LoadProfile::new(Duration::ZERO, &[Stage { to: 4.0, over: Duration::MAX }], 0.5);
+        assert_eq!(profile.when_area_reaches(1e9), Some(5e8));
+        assert_eq!(profile.area(10.0), 20.0);
+        assert_eq!(profile.when_above(1.0, 7.0), Some(7.0));
     }
 
     #[test]
     fn a_jump_takes_no_time() {
         let up = Stage { to: 8.0, over: Duration::ZERO };
         let hold = Stage { to: 8.0, over: seconds(1.0) };
-        let level = Level::new(Duration::ZERO, &[up, hold], 1.0);
-        assert_eq!(level.area(1.0), 8.0);
-        assert_eq!(level.when_above(7.0, 0.0), Some(0.0));
+        let profile = LoadProfile::new(Duration::ZERO, &[up, hold], 1.0);
+        assert_eq!(profile.area(1.0), 8.0);
+        assert_eq!(profile.when_above(7.0, 0.0), Some(0.0));
     }
 
     #[test]
     fn a_change_holds_from_its_moment_to_the_end() {
         let stages =
             [Stage { to: 10.0, over: seconds(2.0) }, Stage { to: 10.0, over: seconds(3.0) }];
-        let level = Level::new(seconds(1.0), &stages, 1.0);
-        // In the midst of the ramp, where the level is 5.
-        let changed = level.changed(seconds(2.0), 30.0);
+        let profile = LoadProfile::new(seconds(1.0), &stages, 1.0);
+        // In the midst of the ramp, where the value is 5.
+        let changed = profile.changed(seconds(2.0), 30.0);
         assert_eq!(
             [1.0, 2.0, 3.0, 6.0, 9.0].map(|t| changed.area(t)),
             [10.0, 12.5, 42.5, 132.5, 132.5]
@@ -198,8 +202,8 @@ mod tests {
         assert_eq!(changed.when_above(30.0, 0.0), None);
         // Again, at once, and too late.
         assert_eq!(changed.changed(seconds(2.0), 1.0).area(6.0), 12.5 + 4.0);
-        assert_eq!(level.changed(Duration::ZERO, 1.0).area(9.0), 6.0);
-        assert_eq!(level.changed(seconds(6.0), 1.0), level);
+        assert_eq!(profile.changed(Duration::ZERO, 1.0).area(9.0), 6.0);
+        assert_eq!(profile.changed(seconds(6.0), 1.0), profile);
     }
 
     proptest! {
@@ -207,12 +211,12 @@ mod tests {
         fn a_change_changes_nothing_before_it(
             stages in stages(), at in 0u64..20_000, to in 0u32..1_000, share in 0.0f64..1.0,
         ) {
-            let level = Level::new(Duration::from_secs(1), &stages, 1.0);
+            let profile = LoadProfile::new(Duration::from_secs(1), &stages, 1.0);
             let at = Duration::from_millis(at);
-            let changed = level.changed(at, to.into());
-            let area = level.area(at.as_secs_f64()) * share;
+            let changed = profile.changed(at, to.into());
+            let area = profile.area(at.as_secs_f64()) * share;
             // To the bit, so that it does not matter who has heard of the change already.
-            let (before, after) = (level.when_area_reaches(area), changed.when_area_reaches(area));
+            let (before, after) = (profile.when_area_reaches(area), changed.when_area_reaches(area));
             if before.is_some_and(|before| before < at.as_secs_f64()) {
                 prop_assert_eq!(before, after);
             }
@@ -220,19 +224,19 @@ mod tests {
 
         #[test]
         fn when_and_area_are_inverse(stages in stages(), warmup in 0u64..3_000, share in 0.001f64..1.0) {
-            let level = Level::new(Duration::from_millis(warmup), &stages, 1.0);
-            let all = level.area(f64::MAX);
+            let profile = LoadProfile::new(Duration::from_millis(warmup), &stages, 1.0);
+            let all = profile.area(f64::MAX);
             prop_assume!(all > 0.0);
             let area = all * share;
-            let time = level.when_area_reaches(area).unwrap();
-            prop_assert!((level.area(time) - area).abs() <= 1e-9 * all, "{} {area}", level.area(time));
+            let time = profile.when_area_reaches(area).unwrap();
+            prop_assert!((profile.area(time) - area).abs() <= 1e-9 * all, "{} {area}", profile.area(time));
         }
 
         #[test]
         fn the_area_never_shrinks(stages in stages(), a in 0.0f64..20.0, b in 0.0f64..20.0) {
-            let level = Level::new(Duration::ZERO, &stages, 1.0);
+            let profile = LoadProfile::new(Duration::ZERO, &stages, 1.0);
             let (early, late) = (a.min(b), a.max(b));
-            prop_assert!(level.area(early) <= level.area(late) + 1e-9);
+            prop_assert!(profile.area(early) <= profile.area(late) + 1e-9);
         }
     }
 }
