@@ -129,6 +129,15 @@ pub enum ClusterError {
         /// Who asked.
         user: String,
     },
+    /// The manager has this worker already, as another process.
+    #[error("{who} has a worker of this join document already")]
+    #[diagnostic(help(
+        "give each worker a join file of its own; one that has lost its connection is missed after its lease"
+    ))]
+    Occupied {
+        /// Who has.
+        who: String,
+    },
     /// A peer refused with a reason.
     #[error("{who} refused {what}: {reason}")]
     Refused {
@@ -181,6 +190,7 @@ impl ClusterError {
             Self::Unreachable { .. }
                 | Self::NotTheManager { .. }
                 | Self::TurnedAway { .. }
+                | Self::Occupied { .. }
                 | Self::ManagerGone
                 | Self::Socket(_)
                 | Self::Bus(_)

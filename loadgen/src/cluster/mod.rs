@@ -34,7 +34,6 @@ mod challenge;
 mod collector;
 mod encoding;
 mod error;
-mod gather;
 mod hex;
 mod join;
 mod lease;
@@ -44,6 +43,7 @@ mod messages;
 mod permissions;
 mod round_state;
 mod settings;
+mod startup;
 mod strain_monitor;
 #[cfg(test)]
 mod testing;
@@ -57,11 +57,11 @@ mod worker_process;
 pub use address::{advertised, only_here};
 pub use allowed_targets::{Allowed, AllowedTarget};
 pub use error::ClusterError;
-pub use gather::{Gathering, LocalWorkers, RemoteWorkers};
 pub use join::Join;
 pub use manager::Cluster;
 pub use messages::Hello;
 pub use round_state::OnLoss;
+pub use startup::{Gathering, LocalWorkers, RemoteWorkers};
 // With tests, so that they fail where a fuzz target would.
 #[cfg(any(test, fuzzing))]
 pub use round_state::fuzzing::{split_foreign, take_foreign};

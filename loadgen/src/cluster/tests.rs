@@ -85,6 +85,23 @@ async fn a_worker_with_a_wrong_password_is_not_let_in() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_second_worker_of_a_join_document_gets_in_when_the_first_has_left() {
+    let (bus, (right, _folder), mut events) = manager().await;
+    let first = join(&right, &Hello::from_worker(0)).await.unwrap();
+    assert!(matches!(next(&mut events).await, Event::Joined(0)));
+    for _ in 0..2 {
+        let error = join(&right, &Hello::from_worker(0)).await.err().unwrap();
+        assert!(matches!(error, ClusterError::Occupied { .. }) && error.may_pass(), "{error}");
+    }
+    assert!(matches!(next(&mut events).await, Event::Occupied(0)), "it is said once");
+    first.bus.close().await;
+    assert!(matches!(next(&mut events).await, Event::Left(0)));
+    assert!(join(&right, &Hello::from_worker(0)).await.is_ok());
+    assert!(matches!(next(&mut events).await, Event::Joined(0)));
+    bus.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_worker_of_another_version_is_refused_on_both_sides() {
     let (bus, (right, _folder), mut events) = manager().await;
     let hello = Hello { protocol: 99, ..Hello::from_worker(0) };

@@ -62,6 +62,10 @@ fn told(gathering: &Gathering, workers: &RemoteWorkers) -> String {
             format!("worker {worker} has joined{}: {joined} of {count}", who.unwrap_or_default())
         }
         Gathering::Left(worker) => format!("worker {worker} has left again"),
+        Gathering::Occupied(worker) => format!(
+            "worker {worker} is here already, and a second one with its join file waits: give each a file of \
+             its own"
+        ),
         Gathering::Refused(why) => format!("refused a worker: {why}"),
         Gathering::Over(joined) => {
             format!(

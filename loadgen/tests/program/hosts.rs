@@ -163,6 +163,30 @@ async fn after_the_wait_those_that_are_there_share_all_of_the_load() {
     }
 }
 
+/// Whichever of them is believed to be worker 0, the server gets no more than was planned.
+#[tokio::test(flavor = "multi_thread")]
+async fn two_workers_with_one_join_file_send_no_more_than_one() {
+    let setting = Setting::new().await;
+    let load = ["--iterations=200", "--users=4", "--warmup=0s", "--wait=30s", "--out=run"];
+    let manager = setting.manager(&load);
+    let twins = [0, 0].map(|number| setting.worker(number, &[]));
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    let other = setting.worker(1, &[]);
+    let finished = setting.finished(manager);
+    assert_eq!(finished.code, Some(0), "{}", finished.said());
+    let said = "worker 0 is here already, and a second one with its join file waits";
+    assert_eq!(finished.stderr.matches(said).count(), 1, "{}", finished.said());
+    assert_eq!((requests(&finished.json()), setting.server.requests()), (200, 201));
+    let said = twins.into_iter().chain([other]).map(|worker| {
+        signal(worker.id(), Signal::TERM);
+        let finished = setting.finished(worker);
+        assert_eq!(finished.code, Some(0), "{}", finished.said());
+        finished.stderr
+    });
+    let waited = "the manager has a worker of this join document already; it is tried again";
+    assert_eq!(said.filter(|said| said.contains(waited)).count(), 1);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_worker_loads_only_what_it_may() {
     let setting = Setting::new().await;

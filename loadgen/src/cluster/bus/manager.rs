@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::path::Path;
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use zenoh::liveliness::LivelinessToken;
@@ -14,6 +14,7 @@ use zenoh::sample::{Sample, SampleKind};
 use zenoh::{Session, Wait};
 use zenoh_ext::{AdvancedSubscriberBuilderExt, HistoryConfig, RecoveryConfig};
 
+use super::places::{Claim, Places};
 use super::{ask, close, config, obeyed, payload};
 use crate::cluster::authority::Identity;
 use crate::cluster::challenge::Challenge;
@@ -35,6 +36,8 @@ pub enum Event {
     Joined(u32),
     /// A worker's link is gone, or it was silent for too long.
     Left(u32),
+    /// A worker was kept waiting, since another process has its place.
+    Occupied(u32),
     /// A worker was refused.
     Refused {
         /// Its number.
@@ -134,7 +137,7 @@ impl ManagerBus {
         let path = folder.path("passwords");
         write_passwords(&path, joins).map_err(|e| ClusterError::socket(&e))?;
         let run = joins.first().map_or("", |join| &join.run);
-        let lease = joins.first().map_or(LEASE, |join| join.lease);
+        let lease = lease(joins);
         let admits = Admits { run, workers: joins.len(), passwords: &path, lease };
         let opened = zenoh::open(config(&settings::manager(&folder.socket(), &admits))?).await;
         std::fs::remove_file(&path).map_err(|e| ClusterError::socket(&e))?;
@@ -150,7 +153,9 @@ impl ManagerBus {
         // Unbounded, since Zenoh's callbacks must not block; workers send some KiB a second, and
         // a round takes them at once.
         let (events, received) = mpsc::unbounded_channel();
-        let alive = declare(&session, run, passwords(joins), &events).await;
+        let places = Mutex::new(Places::new(2 * lease(joins)));
+        let reception = Reception { passwords: passwords(joins), places };
+        let alive = declare(&session, run, Arc::new(reception), &events).await;
         let _alive = Arc::new(alive.map_err(ClusterError::bus)?);
         let (run, addresses) = (run.to_owned(), Vec::new());
         let bus = Self { session, run, _alive, addresses, tunnel: None, _hidden: None };
@@ -184,13 +189,14 @@ impl ManagerBus {
 async fn declare(
     session: &Session,
     run: &str,
-    passwords: Passwords,
+    reception: Arc<Reception>,
     events: &UnboundedSender<Heard>,
 ) -> zenoh::Result<LivelinessToken> {
     let (hellos, alive, reports) = (events.clone(), events.clone(), events.clone());
+    let present = reception.clone();
     session
         .declare_queryable(format!("loadgen/{run}/worker/*/hello"))
-        .callback(move |query| answer_hello(&query, &passwords, &hellos))
+        .callback(move |query| reception.answer(&query, &hellos))
         .background()
         .await?;
     session
@@ -206,7 +212,7 @@ async fn declare(
         .liveliness()
         .declare_subscriber(format!("loadgen/{run}/worker/*/alive"))
         .history(true)
-        .callback(move |sample| send(&alive, presence(&sample)))
+        .callback(move |sample| send(&alive, present.presence(&sample)))
         .background()
         .await?;
     session.liveliness().declare_token(format!("loadgen/{run}/manager/alive")).await
@@ -222,42 +228,84 @@ fn worker_in(key: &str) -> Option<u32> {
     key.split('/').nth(3)?.parse().ok()
 }
 
-fn presence(sample: &Sample) -> Heard {
-    Heard::Event(match (worker_in(sample.key_expr()), sample.kind()) {
-        (Some(worker), SampleKind::Put) => Event::Joined(worker),
-        (Some(worker), SampleKind::Delete) => Event::Left(worker),
-        (None, _) => Event::Foreign(format!("no worker has the key {}", sample.key_expr())),
-    })
-}
-
 fn report(sample: &Sample) -> Heard {
     let key = sample.key_expr().to_string();
     Heard::Report { key, bytes: sample.payload().to_bytes().into_owned() }
 }
 
-/// Answers a worker's hello, with a proof if there is a challenge in it.
-fn answer_hello(query: &Query, passwords: &Passwords, events: &UnboundedSender<Heard>) {
-    let checked = check_hello(query, events);
-    let Ok(answer) = encode(&Answer::from(checked)) else { return };
-    let challenge = query.attachment().and_then(|bytes| Challenge::read(&bytes.to_bytes()));
-    let password = worker_in(query.key_expr()).and_then(|worker| passwords.get(&worker));
-    let proof = challenge.zip(password).map(|(challenge, known)| challenge.prove(known, &answer));
-    let _ = query.reply(query.key_expr(), answer).attachment(proof).wait();
+/// Lets workers in.
+struct Reception {
+    passwords: Passwords,
+    places: Mutex<Places>,
 }
 
-fn check_hello(query: &Query, events: &UnboundedSender<Heard>) -> Result<(), String> {
-    let hello = payload::<Hello>(query)?;
-    if worker_in(query.key_expr()) != Some(hello.worker) {
-        return Err(format!("worker {} says hello under {}", hello.worker, query.key_expr()));
+impl Reception {
+    /// Answers a worker's hello, with a proof if there is a challenge in it.
+    fn answer(&self, query: &Query, events: &UnboundedSender<Heard>) {
+        let attached = query.attachment().map(|bytes| bytes.to_bytes()).unwrap_or_default();
+        let answer = match check_hello(query, events) {
+            Ok(hello) => self.let_in(hello, &attached, events),
+            Err(reason) => Answer::Refused { reason },
+        };
+        let Ok(answer) = encode(&answer) else { return };
+        let password = worker_in(query.key_expr()).and_then(|worker| self.passwords.get(&worker));
+        let challenge = Challenge::read(&attached);
+        let proof =
+            challenge.zip(password).map(|(challenge, known)| challenge.prove(known, &answer));
+        let _ = query.reply(query.key_expr(), answer).attachment(proof).wait();
     }
-    let (protocol, worker) = (hello.protocol, hello.worker);
-    let checked = check_version(protocol, &hello.version);
-    let event = match &checked {
-        Ok(()) => Event::Hello(hello),
-        Err(reason) => Event::Refused { worker, reason: reason.clone() },
+
+    fn let_in(&self, hello: Hello, holder: &[u8], events: &UnboundedSender<Heard>) -> Answer {
+        let worker = hello.worker;
+        match self.places().claim(worker, holder, Instant::now()) {
+            Claim::Held => {
+                send(events, Heard::Event(Event::Hello(hello)));
+                Answer::Done
+            }
+            Claim::Occupied { first } => {
+                if first {
+                    send(events, Heard::Event(Event::Occupied(worker)));
+                }
+                Answer::Occupied
+            }
+        }
+    }
+
+    fn presence(&self, sample: &Sample) -> Heard {
+        Heard::Event(match (worker_in(sample.key_expr()), sample.kind()) {
+            (Some(worker), SampleKind::Put) => {
+                self.places().joined(worker);
+                Event::Joined(worker)
+            }
+            (Some(worker), SampleKind::Delete) => {
+                self.places().left(worker);
+                Event::Left(worker)
+            }
+            (None, _) => Event::Foreign(format!("no worker has the key {}", sample.key_expr())),
+        })
+    }
+
+    fn places(&self) -> MutexGuard<'_, Places> {
+        self.places.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Reads a worker's first words, if they are right.
+fn check_hello(query: &Query, events: &UnboundedSender<Heard>) -> Result<Hello, String> {
+    let hello = payload::<Hello>(query)?;
+    let worker = hello.worker;
+    if worker_in(query.key_expr()) != Some(worker) {
+        return Err(format!("worker {worker} says hello under {}", query.key_expr()));
+    }
+    let refused = |reason: &String| {
+        send(events, Heard::Event(Event::Refused { worker, reason: reason.clone() }));
     };
-    send(events, Heard::Event(event));
-    checked
+    check_version(hello.protocol, &hello.version).inspect_err(refused)?;
+    Ok(hello)
+}
+
+fn lease(joins: &[Join]) -> Duration {
+    joins.first().map_or(LEASE, |join| join.lease)
 }
 
 /// The password of each worker.

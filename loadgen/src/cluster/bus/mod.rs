@@ -6,12 +6,13 @@
 //! | key | who declares it |
 //! |---|---|
 //! | `loadgen/RUN/manager/alive` | liveliness token of the manager |
-//! | `loadgen/RUN/worker/I/hello` | the manager answers a [`Hello`], with its [`proof`](super::challenge) |
+//! | `loadgen/RUN/worker/I/hello` | the manager answers a [`Hello`], with its [`proof`](super::challenge), and lets one in at a time |
 //! | `loadgen/RUN/worker/I/alive` | liveliness token of a worker: it has joined |
 //! | `loadgen/RUN/worker/I/command` | a worker answers a [`Command`], once it has that proof |
 //! | `loadgen/RUN/worker/I/report` | a worker publishes each [`Report`] |
 
 mod manager;
+mod places;
 #[cfg(test)]
 mod tests;
 mod worker;
@@ -74,6 +75,7 @@ async fn ask(
 fn obeyed(answer: &[u8], who: &str, what: &'static str) -> Result<(), ClusterError> {
     match decode(answer).map_err(ClusterError::Bus)? {
         Answer::Done => Ok(()),
+        Answer::Occupied => Err(ClusterError::Occupied { who: who.to_owned() }),
         Answer::Refused { reason } => {
             Err(ClusterError::Refused { who: who.to_owned(), what, reason })
         }

@@ -174,7 +174,7 @@ impl<'a, F: FnMut(Seen<'_>, &mut GrowingSeries)> RoundUnderWay<'a, F> {
             }
             Event::Report(report) => Input::Report(report),
             // Who said hello is there once it is alive.
-            Event::Hello(_) => Input::Tick,
+            Event::Hello(_) | Event::Occupied(_) => Input::Tick,
             Event::Joined(worker) => Input::Joined(worker),
             Event::Left(worker) if self.state.awaits(worker) => {
                 Input::Left(worker, self.autopsy(worker).await)

@@ -14,7 +14,7 @@ use crate::measure::{Snapshot, StrainSample};
 
 /// The number of this protocol. It goes up with every change to a message of this file, or to a
 /// type that travels in one.
-pub const PROTOCOL: u32 = 7;
+pub const PROTOCOL: u32 = 8;
 
 /// This program's version.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -113,6 +113,8 @@ pub enum Command {
 pub enum Answer {
     /// As asked.
     Done,
+    /// To a [`Hello`]: another process has joined as this worker, and is still there.
+    Occupied,
     /// It won't be done.
     Refused {
         /// Why not, in a sentence.

@@ -95,6 +95,8 @@ pub enum Gathering {
     },
     /// A worker that was there is gone.
     Left(u32),
+    /// A second process asked to be this worker.
+    Occupied(u32),
     /// A worker was refused, and why.
     Refused(String),
     /// The time is over; it begins with so many.
@@ -140,7 +142,10 @@ impl Cluster {
                     what: "a worker",
                     reason,
                 }),
-                Gathering::Listening { .. } | Gathering::Left(_) | Gathering::Over(_) => Ok(()),
+                Gathering::Listening { .. }
+                | Gathering::Left(_)
+                | Gathering::Occupied(_)
+                | Gathering::Over(_) => Ok(()),
             })
             .await?;
         Ok(cluster)
@@ -217,6 +222,7 @@ impl Cluster {
                     self.absent.insert(worker);
                     tell(Gathering::Left(worker))?;
                 }
+                Ok(Some(Event::Occupied(worker))) => tell(Gathering::Occupied(worker))?,
                 Ok(Some(Event::Refused { worker, reason })) => {
                     tell(Gathering::Refused(format!("worker {worker}: {reason}")))?;
                 }
