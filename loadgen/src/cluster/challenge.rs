@@ -18,6 +18,7 @@ use super::error::ClusterError;
 const PURPOSE: &[u8] = b"loadgen: the manager answers hello";
 
 /// What the manager has to answer.
+#[derive(Clone, PartialEq, Eq)]
 pub struct Challenge([u8; 32]);
 
 impl Challenge {

@@ -129,14 +129,15 @@ pub enum ClusterError {
         /// Who asked.
         user: String,
     },
-    /// The manager has this worker already, as another process.
-    #[error("{who} has a worker of this join document already")]
-    #[diagnostic(help(
-        "give each worker a join file of its own; one that has lost its connection is missed after its lease"
-    ))]
+    /// The manager has this worker already.
+    #[error(
+        "the manager at {address} has this worker already: another process with the same join document, or \
+         this one before it lost its connection"
+    )]
+    #[diagnostic(help("give each worker a join file of its own"))]
     Occupied {
-        /// Who has.
-        who: String,
+        /// The manager's address.
+        address: String,
     },
     /// A peer refused with a reason.
     #[error("{who} refused {what}: {reason}")]

@@ -134,12 +134,12 @@ impl Handle {
 }
 
 /// A socket at which this process alone is let in, as long as this value is there.
-pub struct Door {
+pub struct OwnListener {
     listener: UnixListener,
     hidden: Hidden,
 }
 
-impl Door {
+impl OwnListener {
     /// A new one, and the handle by which it is reached.
     ///
     /// # Errors
@@ -155,7 +155,7 @@ impl Door {
     ///
     /// # Errors
     /// Where the system has no means for it.
-    pub async fn admit(self) -> io::Result<(UnixStream, Hidden)> {
+    pub async fn accept(self) -> io::Result<(UnixStream, Hidden)> {
         loop {
             let (stream, _) = self.listener.accept().await?;
             if is_own(&stream) {
@@ -180,7 +180,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn nothing_but_the_handle_leads_to_a_door() {
+    async fn nothing_but_the_handle_leads_to_a_socket() {
         let base = tempfile::tempdir().unwrap();
         let folder = Folder::within(base.path()).unwrap();
         let mode = fs::metadata(folder.named.path()).unwrap().permissions().mode();
@@ -193,9 +193,9 @@ mod tests {
         if cfg!(target_os = "linux") {
             assert_eq!(fs::read_dir(base.path()).unwrap().count(), 0, "nothing is left");
         }
-        let door = Door { listener, hidden };
+        let own = OwnListener { listener, hidden };
         let stream = UnixStream::connect(handle.path()).await.unwrap();
-        let (admitted, _hidden) = door.admit().await.unwrap();
+        let (admitted, _hidden) = own.accept().await.unwrap();
         assert!(is_own(&stream) && is_own(&admitted));
         assert!(UnixStream::connect(handle.path()).await.is_err(), "once");
     }
@@ -247,11 +247,11 @@ mod tests {
         let handle = folder.bound().unwrap();
         assert!(!reached_by_nobody(&folder.public_socket()));
         assert!(!reached_by_nobody(handle.path()));
-        // If its permissions did let everybody in, the door would not.
+        // If its permissions did let everybody in, the listener would not.
         fs::set_permissions(folder.socket(), fs::Permissions::from_mode(0o777)).unwrap();
         assert!(reached_by_nobody(handle.path()));
-        let door = Door { listener, hidden: folder.hide() };
-        let waiting = tokio::time::timeout(std::time::Duration::from_millis(200), door.admit());
+        let own = OwnListener { listener, hidden: folder.hide() };
+        let waiting = tokio::time::timeout(std::time::Duration::from_millis(200), own.accept());
         assert!(waiting.await.is_err(), "somebody was let in");
     }
 

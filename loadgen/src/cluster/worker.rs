@@ -96,8 +96,12 @@ struct Worker {
 
 enum State {
     Idle,
-    /// With the digest of its plan.
-    Prepared(Box<GooseRound>, Digest),
+    /// With the digest of its plan. A stop may come before the start does.
+    Prepared {
+        goose: Box<GooseRound>,
+        digest: Digest,
+        stop: CancellationToken,
+    },
     /// The round runs, or has run, in a task of its own.
     Started {
         stop: CancellationToken,
@@ -140,7 +144,7 @@ impl Worker {
             }
             Command::Stop { epoch } => {
                 self.fence(epoch)?;
-                if let State::Started { stop, .. } = &self.state {
+                if let State::Prepared { stop, .. } | State::Started { stop, .. } = &self.state {
                     stop.cancel();
                 }
                 Ok(())
@@ -172,15 +176,15 @@ impl Worker {
         }
         let goose = GooseRound::prepare(plan).map_err(|e| e.to_string())?;
         goose.connect().await;
-        self.state = State::Prepared(Box::new(goose), assignment.plan);
+        let (goose, stop) = (Box::new(goose), CancellationToken::new());
+        self.state = State::Prepared { goose, digest: assignment.plan, stop };
         Ok(())
     }
 
     fn start(&mut self, epoch: u32, start: Instant) -> Result<(), String> {
         match std::mem::replace(&mut self.state, State::Idle) {
             State::Idle => return Err("it was not prepared".to_owned()),
-            State::Prepared(goose, digest) => {
-                let stop = CancellationToken::new();
+            State::Prepared { goose, digest, stop } => {
                 let changes = goose.changes();
                 let round =
                     Round { bus: self.bus.clone(), epoch, digest, leave: self.leave.clone() };

@@ -63,8 +63,8 @@ fn told(gathering: &Gathering, workers: &RemoteWorkers) -> String {
         }
         Gathering::Left(worker) => format!("worker {worker} has left again"),
         Gathering::Occupied(worker) => format!(
-            "worker {worker} is here already, and a second one with its join file waits: give each a file of \
-             its own"
+            "worker {worker} asks to join and is here already: another process has its join file (give each one \
+             of its own), or it has lost its connection and is not missed yet"
         ),
         Gathering::Refused(why) => format!("refused a worker: {why}"),
         Gathering::Over(joined) => {

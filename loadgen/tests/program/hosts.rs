@@ -174,7 +174,7 @@ async fn two_workers_with_one_join_file_send_no_more_than_one() {
     let other = setting.worker(1, &[]);
     let finished = setting.finished(manager);
     assert_eq!(finished.code, Some(0), "{}", finished.said());
-    let said = "worker 0 is here already, and a second one with its join file waits";
+    let said = "worker 0 asks to join and is here already: another process has its join file";
     assert_eq!(finished.stderr.matches(said).count(), 1, "{}", finished.said());
     assert_eq!((requests(&finished.json()), setting.server.requests()), (200, 201));
     let said = twins.into_iter().chain([other]).map(|worker| {
@@ -183,7 +183,7 @@ async fn two_workers_with_one_join_file_send_no_more_than_one() {
         assert_eq!(finished.code, Some(0), "{}", finished.said());
         finished.stderr
     });
-    let waited = "the manager has a worker of this join document already; it is tried again";
+    let waited = "has this worker already: another process with the same join document";
     assert_eq!(said.filter(|said| said.contains(waited)).count(), 1);
 }
 

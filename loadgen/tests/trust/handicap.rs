@@ -1,13 +1,16 @@
-//! Differences that are known: servers that are busy for 1.00, 1.05 and 1.20 ms with each request.
+//! Differences that are known: servers that are busy for 1.00, 1.07 and 1.25 ms with each request. Their event loop
+//! takes some 0.25 ms besides, which leaves differences of 5 and 20 %.
 
 use serde_json::Value;
 
 use crate::common::program::{Finished, Project};
 
 const RUNS: usize = 20;
-const NAMES: [&str; 3] = ["busy100", "busy105", "busy120"];
+const NAMES: [&str; 3] = ["busy100", "busy107", "busy125"];
+/// So many users that a server has the next request when it has answered one, also where the generator is held up
+/// for a moment: what it waited would be in the rates, and not in what it measures itself.
 const SHORT: [&str; 5] =
-    ["--users=4", "--duration=1s", "--warmup=300ms", "--format=json", "-s=busy.toml"];
+    ["--users=32", "--duration=1s", "--warmup=300ms", "--format=json", "-s=busy.toml"];
 
 /// At the number of rounds that a first run asks for, 17 of 20 intervals hold the truth, and 16 of
 /// 20 runs find the slower one: for each handicap.
@@ -16,9 +19,6 @@ const SHORT: [&str; 5] =
 fn known_handicaps_are_found_and_their_intervals_hold_the_truth() {
     let rounds = rounds_asked_for();
     println!("{rounds} rounds");
-    for (name, wanted) in [("busy105", 1.05), ("busy120", 1.20)] {
-        println!("{name}: a ratio of {wanted:.2} without the event loop's share");
-    }
     let mut scores = [(0, 0), (0, 0)];
     for seed in 0..RUNS {
         let (project, finished) = run(rounds, seed);
@@ -44,7 +44,7 @@ fn known_handicaps_are_found_and_their_intervals_hold_the_truth() {
         }
         println!("{line}");
     }
-    println!("of {RUNS}: intervals that hold the truth, and finds, for 1.05 and 1.20: {scores:?}");
+    println!("of {RUNS}: intervals that hold the truth, and finds, for 5 and 20 %: {scores:?}");
     assert!(scores.iter().all(|(held, found)| *held >= 17 && *found >= 16), "{scores:?}");
 }
 

@@ -23,7 +23,7 @@ use crate::cluster::error::ClusterError;
 use crate::cluster::join::Join;
 use crate::cluster::lease::LEASE;
 use crate::cluster::link::{Folder, Hidden};
-use crate::cluster::messages::{Answer, Command, Hello, Report, check_version, decode_report};
+use crate::cluster::messages::{Admission, Command, Hello, Report, check_version, decode_report};
 use crate::cluster::settings::{self, Admits};
 use crate::cluster::tunnel::{self, Tunnel};
 
@@ -36,7 +36,7 @@ pub enum Event {
     Joined(u32),
     /// A worker's link is gone, or it was silent for too long.
     Left(u32),
-    /// A worker was kept waiting, since another process has its place.
+    /// A worker has asked for a second time, and was told to wait.
     Occupied(u32),
     /// A worker was refused.
     Refused {
@@ -212,7 +212,7 @@ async fn declare(
         .liveliness()
         .declare_subscriber(format!("loadgen/{run}/worker/*/alive"))
         .history(true)
-        .callback(move |sample| send(&alive, present.presence(&sample)))
+        .callback(move |sample| present.presence(&sample, &alive))
         .background()
         .await?;
     session.liveliness().declare_token(format!("loadgen/{run}/manager/alive")).await
@@ -242,47 +242,56 @@ struct Reception {
 impl Reception {
     /// Answers a worker's hello, with a proof if there is a challenge in it.
     fn answer(&self, query: &Query, events: &UnboundedSender<Heard>) {
-        let attached = query.attachment().map(|bytes| bytes.to_bytes()).unwrap_or_default();
-        let answer = match check_hello(query, events) {
-            Ok(hello) => self.let_in(hello, &attached, events),
-            Err(reason) => Answer::Refused { reason },
+        let challenge = query.attachment().and_then(|bytes| Challenge::read(&bytes.to_bytes()));
+        let admission = match (check_hello(query, events), &challenge) {
+            (Ok(hello), Some(challenge)) => self.let_in(hello, challenge, events),
+            (Ok(_), None) => Admission::Refused { reason: "its hello has no challenge".to_owned() },
+            (Err(reason), _) => Admission::Refused { reason },
         };
-        let Ok(answer) = encode(&answer) else { return };
+        let Ok(answer) = encode(&admission) else { return };
         let password = worker_in(query.key_expr()).and_then(|worker| self.passwords.get(&worker));
-        let challenge = Challenge::read(&attached);
         let proof =
             challenge.zip(password).map(|(challenge, known)| challenge.prove(known, &answer));
         let _ = query.reply(query.key_expr(), answer).attachment(proof).wait();
     }
 
-    fn let_in(&self, hello: Hello, holder: &[u8], events: &UnboundedSender<Heard>) -> Answer {
+    fn let_in(
+        &self,
+        hello: Hello,
+        challenge: &Challenge,
+        events: &UnboundedSender<Heard>,
+    ) -> Admission {
         let worker = hello.worker;
-        match self.places().claim(worker, holder, Instant::now()) {
+        match self.places().claim(worker, challenge, Instant::now()) {
             Claim::Held => {
                 send(events, Heard::Event(Event::Hello(hello)));
-                Answer::Done
+                Admission::Admitted
             }
             Claim::Occupied { first } => {
                 if first {
                     send(events, Heard::Event(Event::Occupied(worker)));
                 }
-                Answer::Occupied
+                Admission::Occupied
             }
         }
     }
 
-    fn presence(&self, sample: &Sample) -> Heard {
-        Heard::Event(match (worker_in(sample.key_expr()), sample.kind()) {
+    /// Notes that a worker has joined or left.
+    fn presence(&self, sample: &Sample, events: &UnboundedSender<Heard>) {
+        // Held until it is said, so that nobody is said to join a place before its last holder has left.
+        let mut places = self.places();
+        let event = match (worker_in(sample.key_expr()), sample.kind()) {
             (Some(worker), SampleKind::Put) => {
-                self.places().joined(worker);
+                places.joined(worker);
                 Event::Joined(worker)
             }
             (Some(worker), SampleKind::Delete) => {
-                self.places().left(worker);
+                places.left(worker);
                 Event::Left(worker)
             }
             (None, _) => Event::Foreign(format!("no worker has the key {}", sample.key_expr())),
-        })
+        };
+        send(events, Heard::Event(event));
     }
 
     fn places(&self) -> MutexGuard<'_, Places> {

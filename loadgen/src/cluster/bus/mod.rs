@@ -75,7 +75,6 @@ async fn ask(
 fn obeyed(answer: &[u8], who: &str, what: &'static str) -> Result<(), ClusterError> {
     match decode(answer).map_err(ClusterError::Bus)? {
         Answer::Done => Ok(()),
-        Answer::Occupied => Err(ClusterError::Occupied { who: who.to_owned() }),
         Answer::Refused { reason } => {
             Err(ClusterError::Refused { who: who.to_owned(), what, reason })
         }

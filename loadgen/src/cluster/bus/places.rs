@@ -4,22 +4,27 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+use crate::cluster::challenge::Challenge;
+
 /// The places of all workers.
-#[derive(Debug)]
 pub struct Places {
     taken: BTreeMap<u32, Place>,
     /// How long one that was let in may take to join.
     limit: Duration,
 }
 
-#[derive(Debug)]
 struct Place {
-    /// What its holder alone has said: the challenge of its hello.
-    holder: Vec<u8>,
-    since: Instant,
-    has_joined: bool,
-    /// Whether another one was refused.
+    /// By which the holder is known: the challenge of its hello.
+    holder: Challenge,
+    state: State,
+    /// Whether another one has asked for it.
     was_wanted: bool,
+}
+
+enum State {
+    /// It may join until then.
+    LetIn(Instant),
+    Joined,
 }
 
 /// Whether one that says hello has the place.
@@ -40,20 +45,21 @@ impl Places {
         Self { taken: BTreeMap::new(), limit }
     }
 
-    /// Gives the place of `worker` to `holder`, unless another one has it at this moment.
-    pub fn claim(&mut self, worker: u32, holder: &[u8], now: Instant) -> Claim {
-        let limit = self.limit;
-        let is_free = |place: &Place| !place.has_joined && now.duration_since(place.since) > limit;
-        match self.taken.get_mut(&worker).filter(|place| !is_free(place)) {
-            Some(place) if place.holder == holder => Claim::Held,
+    /// Gives the place of `worker` to whoever has this challenge, unless another one has it at this moment.
+    pub fn claim(&mut self, worker: u32, challenge: &Challenge, now: Instant) -> Claim {
+        let is_held = |place: &Place| match place.state {
+            State::LetIn(until) => now <= until,
+            State::Joined => true,
+        };
+        match self.taken.get_mut(&worker).filter(|place| is_held(place)) {
+            Some(place) if place.holder == *challenge => Claim::Held,
             Some(place) => {
                 let first = !std::mem::replace(&mut place.was_wanted, true);
                 Claim::Occupied { first }
             }
             None => {
-                let holder = holder.to_vec();
-                let place = Place { holder, since: now, has_joined: false, was_wanted: false };
-                self.taken.insert(worker, place);
+                let (holder, state) = (challenge.clone(), State::LetIn(now + self.limit));
+                self.taken.insert(worker, Place { holder, state, was_wanted: false });
                 Claim::Held
             }
         }
@@ -62,7 +68,7 @@ impl Places {
     /// Notes that the one that has the place of `worker` has joined.
     pub fn joined(&mut self, worker: u32) {
         if let Some(place) = self.taken.get_mut(&worker) {
-            place.has_joined = true;
+            place.state = State::Joined;
         }
     }
 
@@ -78,26 +84,30 @@ mod tests {
 
     const LIMIT: Duration = Duration::from_secs(6);
 
+    fn setting() -> (Places, [Challenge; 2], Instant) {
+        (Places::new(LIMIT), [(); 2].map(|()| Challenge::new().unwrap()), Instant::now())
+    }
+
     #[test]
     fn a_place_is_of_the_first_until_it_leaves() {
-        let (mut places, now) = (Places::new(LIMIT), Instant::now());
-        assert_eq!(places.claim(0, b"a", now), Claim::Held);
-        assert_eq!(places.claim(0, b"b", now), Claim::Occupied { first: true });
+        let (mut places, [a, b], now) = setting();
+        assert_eq!(places.claim(0, &a, now), Claim::Held);
+        assert_eq!(places.claim(0, &b, now), Claim::Occupied { first: true });
         places.joined(0);
         let later = now + 10 * LIMIT;
-        assert_eq!(places.claim(0, b"b", later), Claim::Occupied { first: false });
-        assert_eq!(places.claim(0, b"a", later), Claim::Held, "a hello may come twice");
-        assert_eq!(places.claim(1, b"b", later), Claim::Held, "of another worker");
+        assert_eq!(places.claim(0, &b, later), Claim::Occupied { first: false });
+        assert_eq!(places.claim(0, &a, later), Claim::Held, "a hello may come twice");
+        assert_eq!(places.claim(1, &b, later), Claim::Held, "of another worker");
         places.left(0);
-        assert_eq!(places.claim(0, b"b", later), Claim::Held);
-        assert_eq!(places.claim(0, b"a", later), Claim::Occupied { first: true });
+        assert_eq!(places.claim(0, &b, later), Claim::Held);
+        assert_eq!(places.claim(0, &a, later), Claim::Occupied { first: true });
     }
 
     #[test]
     fn who_does_not_join_in_time_loses_it() {
-        let (mut places, now) = (Places::new(LIMIT), Instant::now());
-        assert_eq!(places.claim(0, b"a", now), Claim::Held);
-        assert_eq!(places.claim(0, b"b", now + LIMIT), Claim::Occupied { first: true });
-        assert_eq!(places.claim(0, b"b", now + LIMIT + Duration::from_millis(1)), Claim::Held);
+        let (mut places, [a, b], now) = setting();
+        assert_eq!(places.claim(0, &a, now), Claim::Held);
+        assert_eq!(places.claim(0, &b, now + LIMIT), Claim::Occupied { first: true });
+        assert_eq!(places.claim(0, &b, now + LIMIT + Duration::from_millis(1)), Claim::Held);
     }
 }

@@ -14,16 +14,14 @@ use zenoh::sample::SampleKind;
 use zenoh::{Config, Session, Wait};
 use zenoh_ext::{AdvancedPublisher, AdvancedPublisherBuilderExt, CacheConfig, MissDetectionConfig};
 
-use super::{
-    CLOSE_LIMIT, ask, blocking, close, config, encode_within_limit, obeyed, payload, reply,
-};
+use super::{CLOSE_LIMIT, ask, blocking, close, config, encode_within_limit, payload, reply};
 use crate::cluster::challenge::Challenge;
-use crate::cluster::encoding::encode;
+use crate::cluster::encoding::{decode, encode};
 use crate::cluster::error::ClusterError;
 use crate::cluster::join::Join;
 use crate::cluster::lease::LEASE;
 use crate::cluster::link::Handle;
-use crate::cluster::messages::{Answer, Command, Hello, Report};
+use crate::cluster::messages::{Admission, Answer, Command, Hello, Report};
 use crate::cluster::settings;
 use crate::cluster::tunnel::{self, Tunnel, TunnelError};
 
@@ -167,7 +165,15 @@ async fn greet(
         let why = format!("it does not know the password of {}", join.user());
         return Err(not_the_manager(join, why));
     }
-    obeyed(&bytes, "the manager", "this worker")
+    match decode(&bytes).map_err(ClusterError::Bus)? {
+        Admission::Admitted => Ok(()),
+        Admission::Occupied => Err(ClusterError::Occupied { address: join.address.clone() }),
+        Admission::Refused { reason } => Err(ClusterError::Refused {
+            who: "the manager".to_owned(),
+            what: "this worker",
+            reason,
+        }),
+    }
 }
 
 fn unreachable(join: &Join, limit: Duration, why: impl Into<String>) -> ClusterError {

@@ -269,7 +269,7 @@ impl Cluster {
     fn take_note(&mut self) {
         while let Some(event) = self.events.try_recv() {
             match event {
-                Event::Left(worker) if !self.gone.contains_key(&worker) => {
+                Event::Left(worker) if self.present().contains(&worker) => {
                     self.gone.insert(worker, "it was lost between two rounds".to_owned());
                 }
                 Event::Joined(worker) if self.gone.contains_key(&worker) => self.fence(worker),

@@ -174,14 +174,15 @@ impl<'a, F: FnMut(Seen<'_>, &mut GrowingSeries)> RoundUnderWay<'a, F> {
             }
             Event::Report(report) => Input::Report(report),
             // Who said hello is there once it is alive.
-            Event::Hello(_) | Event::Occupied(_) => Input::Tick,
+            Event::Hello(_) => Input::Tick,
+            // Neither is a worker of this round.
+            Event::Occupied(_) | Event::Refused { .. } => Input::Tick,
             Event::Joined(worker) => Input::Joined(worker),
             Event::Left(worker) if self.state.awaits(worker) => {
                 Input::Left(worker, self.autopsy(worker).await)
             }
             Event::Left(worker) => Input::Left(worker, "it left after a round".to_owned()),
             Event::Foreign(reason) => Input::Noise(reason),
-            Event::Refused { worker, reason } => Input::Noise(format!("worker {worker}: {reason}")),
         }
     }
 

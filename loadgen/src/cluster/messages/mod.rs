@@ -23,8 +23,8 @@ pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// bytes. A step has one for each second and kind of outcome.
 const MOST_HISTOGRAMS: usize = 2_000;
 
-/// A worker's first words, to which the manager answers with an [`Answer`]. Other versions read
-/// it too, so it may only ever grow.
+/// A worker's first words, to which the manager answers with an [`Admission`]. Other versions read
+/// both too, so they may only ever grow.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hello {
     /// The worker's [`PROTOCOL`].
@@ -107,14 +107,27 @@ pub enum Command {
     Quit,
 }
 
-/// The answer to a [`Hello`] or a [`Command`].
+/// The answer to a [`Hello`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Admission {
+    /// It is this worker from now on.
+    Admitted,
+    /// Another process is this worker, or this one is, through a connection whose loss was not noticed yet.
+    Occupied,
+    /// It can't be a worker of this manager.
+    Refused {
+        /// Why not, in a sentence.
+        reason: String,
+    },
+}
+
+/// The answer to a [`Command`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
     /// As asked.
     Done,
-    /// To a [`Hello`]: another process has joined as this worker, and is still there.
-    Occupied,
     /// It won't be done.
     Refused {
         /// Why not, in a sentence.

@@ -194,6 +194,9 @@ impl RoundState {
             // It was paused, or cut off, and goes on as if nothing had been.
             return self.fence(worker);
         }
+        if self.is(worker, State::Absent) {
+            return self.refuse(format!("worker {worker} has no share of this round"));
+        }
         if let Err(reason) = check_times(now, &report) {
             return self.refuse(reason);
         }

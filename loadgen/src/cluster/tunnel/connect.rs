@@ -15,7 +15,7 @@ use super::{Tasks, Tunnel, VERSIONS, WELCOME, believed, carry, provider, shown, 
 use crate::cluster::address::host;
 use crate::cluster::authority::Identity;
 use crate::cluster::error::ClusterError;
-use crate::cluster::link::{Door, Handle};
+use crate::cluster::link::{Handle, OwnListener};
 use crate::engine::dial;
 
 /// Between two attempts, at first and at most.
@@ -47,10 +47,13 @@ pub async fn connect(
 ) -> Result<(Tunnel, Handle), TunnelError> {
     let (connector, name) = connector(address, identity).map_err(TunnelError::Failed)?;
     let manager = knock(address, &connector, &name, deadline).await?;
-    let (door, handle) = Door::new().map_err(|e| TunnelError::Failed(ClusterError::socket(&e)))?;
+    let (listener, handle) =
+        OwnListener::new().map_err(|e| TunnelError::Failed(ClusterError::socket(&e)))?;
     let tasks = Tasks::default();
     tasks.spawn(async move {
-        let Ok(Ok((inner, _hidden))) = timeout_at(deadline, door.admit()).await else { return };
+        let Ok(Ok((inner, _hidden))) = timeout_at(deadline, listener.accept()).await else {
+            return;
+        };
         carry(inner, manager).await;
     });
     Ok((Tunnel(tasks), handle))

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::{Input, OnLoss, RoundState, Schedule};
 use crate::cluster::encoding::decode;
-use crate::cluster::messages::{Answer, Command, Hello, Report, decode_report};
+use crate::cluster::messages::{Admission, Answer, Command, Hello, Report, decode_report};
 use crate::engine::Results;
 use crate::measure::{Phase, Summary};
 
@@ -26,6 +26,7 @@ pub fn take_foreign<'a>(messages: impl IntoIterator<Item = &'a [u8]>) -> Results
     for message in messages {
         now += ms(250);
         let _ = decode::<Hello>(message);
+        let _ = decode::<Admission>(message);
         let _ = decode::<Answer>(message);
         let _ = decode::<Command>(message);
         let input = match decode_report(message) {

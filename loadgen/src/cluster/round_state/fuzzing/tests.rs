@@ -75,6 +75,22 @@ fn report() -> impl Strategy<Value = Report> {
     (epoch, small(), news()).prop_map(|(epoch, worker, news)| Report { epoch, worker, news })
 }
 
+/// One that came when shares were given out already, and says that it sent something.
+#[test]
+fn reports_of_a_worker_without_a_share_are_refused() {
+    let schedule = Schedule { measured: ms(100), end: None, drain: ms(3_000) };
+    let absent = BTreeSet::from([2]);
+    let mut state = RoundState::new(1, 3, &absent, Vec::new(), schedule, OnLoss::Continue);
+    let steps = vec![Counts { cancelled: 1, ..Counts::default() }];
+    let intervals = vec![Interval { phase: Phase::Hold, second: 0, steps }];
+    let news = News::Snapshot(Snapshot { number: 0, intervals }, StrainSample::default());
+    let actions = state.take(ms(200), Input::Report(Report { epoch: 1, worker: 2, news }));
+    assert_eq!(actions, []);
+    let results = state.into_results(|seconds| Duration::from_secs(seconds.into()));
+    assert_eq!(results.refused, ["worker 2 has no share of this round"]);
+    assert!(results.series.phase(Phase::Hold).is_empty());
+}
+
 fn take(reports: &[Report]) -> Results {
     let messages: Vec<_> = reports.iter().map(|report| encode(report).unwrap()).collect();
     take_foreign(messages.iter().map(Vec::as_slice))
