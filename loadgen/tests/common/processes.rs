@@ -2,11 +2,50 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
+use std::ops::{Deref, DerefMut};
+use std::process::{Child, Command, Output};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::program::Project;
+
+/// A program that a test has started. It is killed with the test if that has not waited for its end.
+pub struct Started(Option<Child>);
+
+impl Started {
+    pub fn of(command: &mut Command) -> Self {
+        Self(Some(command.spawn().unwrap()))
+    }
+
+    /// Waits for its end, and returns what it has printed.
+    pub fn output(mut self) -> Output {
+        self.0.take().unwrap().wait_with_output().unwrap()
+    }
+}
+
+impl Deref for Started {
+    type Target = Child;
+
+    fn deref(&self) -> &Child {
+        self.0.as_ref().unwrap()
+    }
+}
+
+impl DerefMut for Started {
+    fn deref_mut(&mut self) -> &mut Child {
+        self.0.as_mut().unwrap()
+    }
+}
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        if let Some(child) = &mut self.0 {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
 
 /// All processes below `pid`, found by their parents.
 pub fn tree(pid: u32) -> HashSet<u32> {

@@ -3,10 +3,11 @@
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixListener;
-use std::process::{Child, Stdio};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use crate::common::Counting;
+use crate::common::processes::Started;
 use crate::common::program::{Finished, Project};
 use rexpect::process::WaitStatus;
 use rexpect::session::spawn_command;
@@ -20,7 +21,7 @@ struct Run {
     server: Counting,
     project: Project,
     folder: String,
-    child: Child,
+    started: Started,
 }
 
 impl Run {
@@ -32,8 +33,8 @@ impl Run {
         let out = format!("--out={folder}");
         let fixed = ["-s=slow.toml", "--url", &server.url, "--warmup=0s", "--no-calibrate", &out];
         let mut command = project.command(&[&fixed[..], &["--format=json"], more].concat());
-        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        let run = Self { server, project, folder: folder.to_owned(), child };
+        let started = Started::of(command.stdout(Stdio::piped()).stderr(Stdio::piped()));
+        let run = Self { server, project, folder: folder.to_owned(), started };
         // The first is the verification.
         run.until("the load begins", || run.server.requests() > 3).await;
         run
@@ -84,7 +85,7 @@ impl Run {
 
     /// Waits for its end, and gives what came of it with the folder that it went on in.
     fn finished(self) -> (Finished, Project) {
-        let output = block_in_place(|| self.child.wait_with_output().unwrap());
+        let output = block_in_place(|| self.started.output());
         (Finished::of(output, &self.project.path("")), self.project)
     }
 }
@@ -208,7 +209,7 @@ async fn without_a_round_nothing_is_changed_and_the_run_can_be_stopped() {
     let arguments = ["manager", "-s=direct", "--url=http://127.0.0.1:1", "--expect-workers=1"];
     let listen = [&format!("--listen={free}"), "--out=run"];
     let mut command = project.command(&[&arguments[..], &listen].concat());
-    let manager = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let manager = Started::of(command.stdout(Stdio::piped()).stderr(Stdio::piped()));
     let begin = Instant::now();
     while !project.path("run/ctl.sock").exists() {
         assert!(begin.elapsed() < DEADLINE, "the run has no way in");
@@ -219,7 +220,7 @@ async fn without_a_round_nothing_is_changed_and_the_run_can_be_stopped() {
     insta::assert_snapshot!(ctl(&["users", "5"]).said());
     assert_eq!(ctl(&["stop"]).code, Some(0));
     let finished =
-        Finished::of(block_in_place(|| manager.wait_with_output().unwrap()), &project.path(""));
+        Finished::of(block_in_place(|| manager.output()), &project.path(""));
     assert_eq!(finished.code, Some(130), "{}", finished.said());
     assert!(finished.stderr.contains("interrupted before anything was measured"));
     assert!(!project.path("run").exists(), "an empty folder is not left behind");

@@ -3,11 +3,11 @@
 use std::io::Write;
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
-use std::process::{Child, Stdio};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use crate::common::Counting;
-use crate::common::processes::signal;
+use crate::common::processes::{Started, signal};
 use crate::common::program::{Finished, Project};
 use rustix::process::Signal;
 use serde_json::Value;
@@ -27,20 +27,20 @@ impl Setting {
     }
 
     /// Starts a manager of two workers.
-    fn manager(&self, more: &[&str]) -> Child {
+    fn manager(&self, more: &[&str]) -> Started {
         self.manager_at(&["--expect-workers=2", "--listen", &self.address], more)
     }
 
     /// Starts a manager that listens as these words have it.
-    pub fn manager_at(&self, listen: &[&str], more: &[&str]) -> Child {
+    pub fn manager_at(&self, listen: &[&str], more: &[&str]) -> Started {
         let arguments = ["manager", "--scenario=direct", "--format=json", "--url"];
         let arguments = [&arguments[..], &[&self.server.url], listen, more].concat();
         let mut command = self.project.command(&arguments);
-        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+        Started::of(command.stdout(Stdio::piped()).stderr(Stdio::piped()))
     }
 
     /// Starts the worker of a join file, which the manager has written or will have.
-    pub fn worker(&self, number: u32, more: &[&str]) -> Child {
+    pub fn worker(&self, number: u32, more: &[&str]) -> Started {
         let file = format!("join/{number}");
         let deadline = Instant::now() + Duration::from_secs(10);
         while !self.project.path(&file).is_file() {
@@ -49,7 +49,7 @@ impl Setting {
         }
         let mut command =
             self.project.command(&[&["worker", "--join", file.as_str()], more].concat());
-        command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
+        Started::of(command.stdout(Stdio::null()).stderr(Stdio::piped()))
     }
 
     /// Waits until the load has begun.
@@ -61,8 +61,8 @@ impl Setting {
         }
     }
 
-    pub fn finished(&self, child: Child) -> Finished {
-        let output = tokio::task::block_in_place(|| child.wait_with_output().unwrap());
+    pub fn finished(&self, started: Started) -> Finished {
+        let output = tokio::task::block_in_place(|| started.output());
         Finished::of(output, &self.project.path(""))
     }
 }
@@ -143,7 +143,7 @@ async fn after_the_wait_those_that_are_there_share_all_of_the_load() {
         ]
         .concat(),
     );
-    let manager = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let manager = Started::of(command.stdout(Stdio::piped()).stderr(Stdio::piped()));
     let workers = [0, 2].map(|number| setting.worker(number, &["--once"]));
     let finished = setting.finished(manager);
     assert_eq!(finished.code, Some(0), "{}", finished.said());
