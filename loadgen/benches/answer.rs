@@ -1,5 +1,5 @@
-//! What an answer costs once it has come: reading it from the buffer, and holding it against what
-//! the step expects. The system call that brings it is not in here.
+//! Measures the cost of an answer that has arrived: reading it from the buffer, and comparing it
+//! with the step's expectations. The system call that receives the answer is not included.
 #![allow(clippy::unwrap_used, missing_docs, reason = "a bench is no library")]
 
 use std::hint::black_box;
@@ -8,10 +8,10 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use loadgen::engine::parts::{Answer, Body, Check, Headers, Keep, Progress, Reader};
 use loadgen::scenario::{self, Step};
 
-/// Bytes that come with one read: those of the thread's buffer.
+/// Bytes of one read: the size of the thread's buffer.
 const ONE_READ: usize = 64 << 10;
 
-/// Answers take turns: one that is like the last would not be looked into.
+/// Two bodies in turn: a body equal to the last one would not be checked.
 const JSON: [&[u8]; 2] = [
     br#"{"message":"Hello world","id":7,"values":["a","b"],"ok":true}"#,
     br#"{"message":"Hello world","id":7,"values":["a","b"],"ok":true} "#,
@@ -22,7 +22,7 @@ fn step(keys: &str) -> Step {
     scenario::parse("bench", "bench.toml", &text).unwrap().steps.remove(0)
 }
 
-/// An answer with the headers that nginx sends.
+/// Returns an answer with the headers that nginx sends.
 fn message(framing: &str, body: &str) -> Vec<u8> {
     let date = "Sat, 21 Nov 2026 12:00:00 GMT";
     format!(
@@ -48,7 +48,7 @@ fn read(c: &mut Criterion) {
     ] {
         let mut reader = Reader::default();
         let mut other = message.clone();
-        // The seconds of its date.
+        // The last digit of the date's seconds.
         let seconds = other.windows(4).position(|bytes| bytes == b" GMT").unwrap() - 1;
         other[seconds] = b'1';
         let messages = [message, other];

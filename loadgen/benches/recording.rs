@@ -1,5 +1,5 @@
-//! What counting costs: one request, and what happens once a second to all of them. Read the
-//! figures beside each other, in one run: machines differ, and the same machine from day to day.
+//! Measures the cost of counting: for one request, and for all requests once a second. Compare
+//! figures only within one run: machines differ, and so does the same machine from day to day.
 #![allow(clippy::unwrap_used, missing_docs, reason = "a bench is no library")]
 
 use std::hint::black_box;

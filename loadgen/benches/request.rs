@@ -1,4 +1,5 @@
-//! What making a request costs: nothing where it is constant, and its generated parts otherwise.
+//! Measures the cost of making a request: nothing if the request is constant, otherwise its
+//! generated parts.
 #![allow(clippy::unwrap_used, missing_docs, reason = "a bench is no library")]
 
 use std::hint::black_box;
@@ -40,7 +41,7 @@ fn request(c: &mut Criterion) {
         let mut iteration = 0;
         c.bench_function(&format!("request: {name}"), |b| {
             b.iter(|| {
-                // As a user does: each iteration has a place of its own in the random stream.
+                // Like a user: each iteration has its own place in the random stream.
                 data.set_iteration(black_box(iteration));
                 link.render(0, &mut data).unwrap();
                 iteration += 1;

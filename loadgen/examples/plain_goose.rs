@@ -1,4 +1,5 @@
-//! Goose by itself, as its users write it and with its own options: a peer in `make bench`.
+//! Runs Goose without loadgen, written as Goose's users write it and with Goose's own options: a
+//! peer in `make bench`.
 
 use goose::prelude::*;
 

@@ -1,7 +1,7 @@
-//! Many workers without their load, for `make bench`: they join a manager by their documents, obey it,
-//! and report each second what workers do that are busy.
+//! Simulates many workers without their load, for `make bench`. The workers join a manager by their
+//! join documents, obey its commands, and report each second as busy workers do.
 //!
-//! `simulated_workers DIR FIRST COUNT` takes so many of the documents in DIR.
+//! `simulated_workers DIR FIRST COUNT` takes COUNT of the documents in DIR, from number FIRST on.
 
 use std::error::Error;
 use std::path::Path;
@@ -19,11 +19,11 @@ use tokio_util::sync::CancellationToken;
 
 type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
-/// How long a manager is looked for.
+/// Longest wait for a join document, and for a manager.
 const JOIN_LIMIT: Duration = Duration::from_secs(20);
-/// How often a document is looked for.
+/// Time between two attempts to read a document.
 const LOOK: Duration = Duration::from_millis(50);
-/// What each step of each worker sends in a second.
+/// Requests that each worker reports for each step and second.
 const REQUESTS: u32 = 500;
 
 #[tokio::main]
@@ -45,7 +45,7 @@ async fn main() -> Outcome<()> {
     Ok(())
 }
 
-/// What is in a file that the manager has written, or will have.
+/// Reads a file that the manager has written, or waits until the manager has written it.
 async fn document(path: &Path) -> Outcome<String> {
     let deadline = Instant::now() + JOIN_LIMIT;
     loop {
@@ -56,7 +56,7 @@ async fn document(path: &Path) -> Outcome<String> {
     }
 }
 
-/// Obeys one manager, until it says that there is no more to do.
+/// Obeys one manager until it sends [`Command::Quit`].
 async fn serve(bus: Arc<WorkerBus>, mut requests: UnboundedReceiver<Request>) -> Outcome<()> {
     let (mut prepared, mut blobs) = (None, Blobs::default());
     let mut rounds = JoinSet::new();
@@ -89,7 +89,7 @@ async fn serve(bus: Arc<WorkerBus>, mut requests: UnboundedReceiver<Request>) ->
     Ok(())
 }
 
-/// Reports each second of a round when it is over, and then its end.
+/// Reports each second of a round when the second is over, and then the end of the round.
 async fn run(
     bus: Arc<WorkerBus>,
     epoch: u32,
@@ -112,7 +112,8 @@ async fn run(
     Ok(bus.publish(&Report { epoch, worker, news }).await?)
 }
 
-/// Half of the requests within some ms, and a tail: a log-logistic distribution.
+/// Returns the counts of a second whose latencies have a median of 5 to 8 ms and a tail: a
+/// log-logistic distribution.
 fn busy_second(seed: u32) -> Counts {
     let median = 0.005 * (1.0 + f64::from(seed % 7) / 10.0);
     let mut counts = Counts { bytes: 100 * u64::from(REQUESTS), ..Counts::default() };

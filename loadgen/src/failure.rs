@@ -1,4 +1,4 @@
-//! How a command ends: its exit code, and the error that goes with it.
+//! Defines how a command ends: its exit code, and its error if it fails.
 
 use std::process::ExitCode;
 
@@ -7,21 +7,21 @@ use serde::{Deserialize, Serialize};
 
 use crate::lab::LabError;
 
-/// What loadgen tells its caller. Part of the command line's contract.
+/// Exit codes of loadgen, a part of the command line's contract.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Exit {
-    /// All was done.
+    /// Everything was done.
     Done = 0,
-    /// Something failed that no other code names.
+    /// Something failed that no other code describes.
     Failed = 1,
-    /// The command line or a scenario is wrong.
+    /// The command line or a file of the user's, such as a scenario, is wrong.
     Usage = 2,
     /// A threshold failed.
     Threshold = 3,
     /// A target could not be started or verified.
     Target = 4,
-    /// The result is not what was planned: a worker was lost.
+    /// A worker was lost, so the result is not the planned one.
     Degraded = 5,
     /// Interrupted by Ctrl-C or SIGTERM.
     Interrupted = 130,
@@ -33,27 +33,27 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// An error that ends the command, and the exit code that goes with it.
+/// An error that ends the command, with the exit code.
 #[derive(Debug)]
 pub struct Failure {
-    /// What loadgen exits with.
+    /// Exit code of loadgen.
     pub exit: Exit,
-    /// What it says on stderr.
+    /// Error that loadgen prints on stderr.
     pub report: Report,
 }
 
 impl Failure {
-    /// `error` ends the command with `exit`.
+    /// Creates a failure that ends the command with `exit`.
     pub fn new(exit: Exit, error: impl Diagnostic + Send + Sync + 'static) -> Self {
         Self { exit, report: Report::new(error) }
     }
 
-    /// For `map_err`.
+    /// Returns a function for `map_err` that adds `exit` to an error.
     pub fn with<E: Diagnostic + Send + Sync + 'static>(exit: Exit) -> impl FnOnce(E) -> Self {
         move |error| Self::new(exit, error)
     }
 
-    /// A plain message with its mend.
+    /// Creates a failure from a plain message and its fix.
     pub fn message(exit: Exit, message: String, help: &str) -> Self {
         Self { exit, report: miette::miette!(help = help.to_owned(), "{message}") }
     }

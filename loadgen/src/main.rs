@@ -1,4 +1,4 @@
-//! The binary `loadgen`: parse, call, exit code.
+//! Runs the binary `loadgen`: parses the command line, runs the command, returns the exit code.
 
 use std::process::ExitCode;
 

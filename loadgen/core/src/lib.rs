@@ -1,7 +1,8 @@
-//! The core of loadgen: a scenario, the users who follow it, and what happens to their requests.
+//! The core of loadgen: a scenario, the users that follow it, and the
+//! measurement of their requests.
 //!
-//! All that a request passes is here, in a crate of its own: it is compiled for speed, and all around it,
-//! in the crate `loadgen`, for a short build.
+//! Everything that a request passes through is in this crate, which is compiled for speed.
+//! Everything around it is in the crate `loadgen`, which is compiled for a short build.
 
 pub mod engine;
 pub mod measure;

@@ -1,5 +1,5 @@
-//! Any bytes as what workers say in a round: nothing panics, and nothing takes far more memory than
-//! it has bytes.
+//! Reads arbitrary bytes as the messages of a round's workers. No input may cause a panic, or take
+//! far more memory than the input has bytes.
 
 #![no_main]
 

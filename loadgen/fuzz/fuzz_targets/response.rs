@@ -1,5 +1,5 @@
-//! Any bytes as a response: nothing panics, no more body is counted than bytes came, and a
-//! response that is whole is the same in whatever pieces it comes.
+//! Reads arbitrary bytes as a response. No input may cause a panic, no more of a body may be
+//! counted than came, and a whole response must be the same in whatever pieces it comes.
 
 #![no_main]
 

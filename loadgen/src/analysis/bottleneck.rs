@@ -1,30 +1,32 @@
-//! Who kept the rate from being higher: the first question to ask of a measured rate.
+//! Finds the party that limited the rate: the first question to ask about a measured rate.
 //!
-//! A party is at its limit when it wanted a CPU all the time, whether it had one or waited for it:
-//! so one that is starved by others is found as well as one that has too much to do. The method is
-//! the U and the S, utilisation and saturation, of Gregg's USE (*Thinking Methodically about
-//! Performance*, CACM 56(2), 2013), taken from the scheduler's own accounts.
+//! A party is at its limit when it wanted a CPU all the time, whether it had a CPU or waited for
+//! one. So the module finds a party that others starve as well as one that has too much work. The
+//! method is the U and the S, utilisation and saturation, of Gregg's USE (*Thinking Methodically
+//! about Performance*, CACM 56(2), 2013), taken from the scheduler's accounts.
 
 use crate::measure::ResourceRecord;
 use crate::record::{Bottleneck, Environment, RoundRecord};
 
-/// From this share of the time on, in %, a party is at its limit.
+/// Share of the time, in %, from which a party is at its limit.
 const LIMIT_PERCENT: f64 = 90.0;
 
-/// From this share of the periods on, in %, in which its limit stopped a container, it is at its limit.
+/// Share of the periods with throttling, in %, from which a container is at its limit.
 const THROTTLED_PERCENT: f64 = 50.0;
 
-/// From this share of the time on, in %, for which it waited for a CPU, a backend is starved. It is
-/// less than all of the time, since one that is asked in bursts has nothing to do between them.
+/// Share of the time spent waiting for a CPU, in %, from which a backend is starved. The share is
+/// less than 100 % because a backend that gets its requests in bursts has no work between them.
 const STARVED_PERCENT: f64 = 50.0;
 
 impl Bottleneck {
-    /// The bottleneck of a round that was measured in this environment; `can_send` is the rate
-    /// that the generator was found able to send, in requests/s. `None` where the server is not
-    /// the lab's, so that nobody knows what it did, or where nothing was observed or answered.
+    /// Returns the bottleneck of a round that was measured in this environment. `can_send` is the
+    /// greatest rate of the generator, in requests/s. `None` where nothing was observed, or where
+    /// no party was at its limit and no request was answered as expected. Only the generator or the
+    /// network can be found for a server that the lab did not start, as the load on that server is
+    /// unknown; otherwise the result is `None`.
     ///
-    /// A target at its limit is the bottleneck even where others are at theirs too: it could not
-    /// have done more.
+    /// A target at its limit is the bottleneck even if other parties are at their limits too, as
+    /// the target could not have done more.
     #[must_use]
     pub fn of(
         round: &RoundRecord,
@@ -38,7 +40,7 @@ impl Bottleneck {
         if target.as_ref().is_some_and(Party::is_at_limit) {
             return Some(Self::Target);
         }
-        // Its threads share what there is to do, so that one of them may be busy alone.
+        // The generator's threads share the work, so a single busy thread is not a limit.
         if generator.wants_all_cpus() || can_send.is_some_and(near) {
             return Some(Self::Generator);
         }
@@ -54,13 +56,13 @@ impl Bottleneck {
         };
         let wanted = |name: &String| party(name).map_or(0.0, |party| party.wanted_percent());
         let most = backends.filter(short).max_by(|a, b| wanted(a).total_cmp(&wanted(b)));
-        // Who answers nobody would not answer more users either.
+        // A target that answers nobody would not answer more users either.
         let answers = round.total.requests > round.total.errors;
         most.map(|name| Self::Backend(name.clone())).or(answers.then_some(Self::Nobody))
     }
 
-    /// The bottleneck of most of these rounds; of two that are as frequent, the one that spoils
-    /// more.
+    /// Returns the bottleneck of most of these rounds. Of two equally frequent bottlenecks, the
+    /// function returns the one that spoils the measurement more.
     #[must_use]
     pub fn of_most(rounds: &[RoundRecord]) -> Option<Self> {
         let known = || rounds.iter().filter_map(|round| round.bottleneck.as_ref());
@@ -68,11 +70,11 @@ impl Bottleneck {
     }
 }
 
-/// One part of a test, and the CPUs that it may use.
+/// A part of the test, and the CPUs that the part may use.
 struct Party<'a> {
     used: &'a ResourceRecord,
     cpus: usize,
-    /// How busy these were, with whatever, in %; `None` where that is not known.
+    /// Mean utilization of these CPUs by any program, in %; `None` where unknown.
     busy_percent: Option<f64>,
 }
 
@@ -94,8 +96,8 @@ impl<'a> Party<'a> {
         })
     }
 
-    /// Whether one of its threads, or all of them together, could not have done more, or were not
-    /// allowed to.
+    /// Returns whether a thread of the party, or all threads together, could not have done more, or
+    /// were not allowed to do more.
     fn is_at_limit(&self) -> bool {
         let container = self.used.container.as_ref();
         container.is_some_and(|it| it.throttled_periods_percent >= THROTTLED_PERCENT)
@@ -103,18 +105,19 @@ impl<'a> Party<'a> {
             || self.wants_all_cpus()
     }
 
-    /// The time for which its threads ran or waited for a CPU, summed.
+    /// Returns the time for which the party's threads ran or waited for a CPU, summed over threads,
+    /// in % of the elapsed time.
     fn wanted_percent(&self) -> f64 {
         self.used.cpu_percent + self.used.cpu_wait_percent
     }
 
-    /// Whether one of its threads waited for a CPU for most of the time.
+    /// Returns whether a thread of the party waited for a CPU for most of the time.
     fn is_starved(&self) -> bool {
         self.used.longest_wait_percent.is_some_and(|percent| percent >= STARVED_PERCENT)
     }
 
-    /// Whether it wanted all of its CPUs, and these had no time left. Threads that wait at the same
-    /// time count each, so wanting alone would not tell.
+    /// Returns whether the party wanted all of its CPUs, and these CPUs had no time left. Wanting
+    /// alone is not enough, because each of several threads that wait at the same time counts.
     fn wants_all_cpus(&self) -> bool {
         self.wanted_percent() >= LIMIT_PERCENT * self.cpus as f64
             && self.busy_percent.is_none_or(|busy| busy >= LIMIT_PERCENT)
@@ -135,7 +138,8 @@ mod tests {
         Environment { cores: 2, cpus, ..Environment::default() }
     }
 
-    /// A round in which each service ran, and waited, for so many % of the time, in one thread.
+    /// Returns a round in which each service ran, and waited, for the given % of the time, in one
+    /// thread.
     fn round(busy: [f64; 2], services: &[(&str, f64, f64)]) -> RoundRecord {
         let resources = services.iter().map(|(name, ran, waited)| {
             let used = ResourceRecord {
@@ -163,7 +167,7 @@ mod tests {
     fn a_busy_target_is_what_should_be() {
         let services = [("generator", 20.0, 5.0), ("redis", 25.0, 5.0), ("target", 98.0, 1.0)];
         assert_eq!(found([45.0, 99.0], &services), Some(Bottleneck::Target));
-        // Also where the generator had no time left.
+        // The generator has no time left either.
         let services = [("generator", 90.0, 9.0), ("target", 98.0, 1.0)];
         assert_eq!(found([100.0, 99.0], &services), Some(Bottleneck::Target));
     }
@@ -199,7 +203,7 @@ mod tests {
         ];
         let redis = Some(Bottleneck::Backend("redis".to_owned()));
         assert_eq!(found([100.0, 50.0], &services), redis);
-        // One that runs all the time has too much to do.
+        // A backend that runs all the time has too much work.
         let services = [("generator", 5.0, 20.0), ("redis", 93.0, 1.0), ("target", 49.0, 1.0)];
         assert_eq!(found([100.0, 50.0], &services), redis);
     }

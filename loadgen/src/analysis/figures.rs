@@ -1,37 +1,42 @@
-//! What targets are compared by: a figure of each whole round, by its number.
+//! Extracts the figures by which targets are compared: one for each whole round, by the round's
+//! number.
 
 use super::compare::ByRound;
 use super::offered_rate::OfferedRate;
 use crate::record::{Lack, LoadRecord, RoundRecord};
 
-/// What the ranking goes by.
+/// Returns the rates of expected answers, in 1/s, by which targets are ranked in the closed model.
 #[must_use]
 pub fn rates(rounds: &[RoundRecord]) -> ByRound {
     let whole = rounds.iter().filter(|round| round.whole);
     whole.map(|round| (round.round, round.total.rate_per_s)).collect()
 }
 
-/// How fast the rounds of this load were answered: one over the median latency in s.
+/// Returns the speed of the answers in rounds of this load: one over the median latency in s.
 ///
 /// # Errors
 ///
-/// If there is no such figure of a round, or no round.
+/// Returns an error if no round is whole, or if a whole round did not carry the rate, has too many
+/// failures, or lacks a median.
 pub fn speeds(rounds: &[RoundRecord], load: &LoadRecord) -> Result<ByRound, Lack> {
     at_the_rate(rounds, load, |round| Some(1e6 / round.total.latency_us.p50? as f64))
 }
 
-/// How many expected answers a second of the target's CPU gave; nothing where a round lacks the figure.
+/// Returns the expected answers per second of the target's CPU time. The result is empty if no
+/// round is whole, or if a whole round did not carry the rate, has too many failures, or lacks the
+/// figure.
 #[must_use]
 pub fn requests_per_cpu_s(rounds: &[RoundRecord], load: &LoadRecord) -> ByRound {
     at_the_rate(rounds, load, |round| round.resources.get("target")?.requests_per_cpu_s)
         .unwrap_or_default()
 }
 
-/// The share of requests that may fail, or have no answer, in a round that is compared: the latencies
-/// of the others are not those of the load that was asked for.
+/// Share of requests that may fail or have no answer in a compared round. With more failures, the
+/// latencies of the other requests are not those of the requested load.
 const FAILED: f64 = 0.01;
 
-/// A figure of each whole round.
+/// Returns a figure of each whole round, if all whole rounds carried the rate with few enough
+/// failures.
 fn at_the_rate(
     rounds: &[RoundRecord],
     load: &LoadRecord,

@@ -1,9 +1,10 @@
 //! Turns records into findings and verdicts, by pure functions.
 //!
-//! - [`compare`], [`RunsRecord::of`](crate::record::RunsRecord::of): which target is better, within a run and between
-//!   runs, by [`statistics`].
-//! - [`verdicts`], [`thresholds`]: what a reader must know, and what had to hold.
-//! - [`capacity`](Search): which rate a search tries next, and what it found.
+//! - [`compare`], [`RunsRecord::of`](crate::record::RunsRecord::of): find the better target, within
+//!   a run and between runs, by [`statistics`].
+//! - [`verdicts`], [`thresholds`]: the facts that a reader must know, and the bounds that had to
+//!   hold.
+//! - [`capacity`](Search): chooses the next rate that a search tries, and combines the results.
 
 mod bottleneck;
 mod capacity;

@@ -1,34 +1,35 @@
-//! Whether a target carried the rate of the open model: one rule for runs, comparisons and searches.
+//! Decides whether a target carried the rate of the open model: one rule for runs, comparisons and
+//! searches.
 
 use crate::measure::Summary;
 use crate::record::{LoadRecord, StageRecord};
 
-/// The share of the planned requests by which a rate may be missed and still be kept.
+/// Share of the planned requests by which a target may miss a rate and still keep the rate.
 const MISSED: f64 = 0.01;
 
-/// What the open model asked for while the load was held.
+/// The load that the open model requested during the hold.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct OfferedRate {
-    /// Requests that were planned, on average; infinite where their number ends the round, so that
-    /// none is in flight at the end.
+    /// Mean number of planned requests. Infinite where the number of requests ends the round, so
+    /// that no request is in flight at the end.
     requests: f64,
-    /// Requests per second before the hold, and for how many seconds: how many are in flight when it
-    /// begins follows from these.
+    /// Load before the hold, which determines the number of requests in flight at the beginning of
+    /// the hold.
     before: Before,
-    /// Requests per second at the end of the hold.
+    /// Requested rate at the end of the hold, in requests/s.
     at_end_per_s: f64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Before {
-    /// A constant rate, for so many seconds.
+    /// A constant rate in requests/s, and its duration in s.
     Constant(f64, f64),
-    /// A rate that rose from nothing to this, over so many seconds.
+    /// A rate in requests/s that is reached from zero, and the duration of the rise in s.
     Ramp(f64, f64),
 }
 
 impl OfferedRate {
-    /// A constant rate, held for `held_s` after a warm-up at the same rate.
+    /// Returns a constant rate, held for `held_s` after a warm-up at the same rate.
     #[must_use]
     pub fn constant(rate_per_s: f64, held_s: f64, warmup_s: f64) -> Self {
         Self {
@@ -38,7 +39,8 @@ impl OfferedRate {
         }
     }
 
-    /// What this load asks for in a round that held it for `held_s`; `None` in the closed model.
+    /// Returns the rate that this load requests in a round that held the load for `held_s`; `None`
+    /// in the closed model.
     #[must_use]
     pub fn of(load: &LoadRecord, held_s: f64) -> Option<Self> {
         let rate_per_s = load.rate_per_s?;
@@ -60,9 +62,10 @@ impl OfferedRate {
         Some(Self { before, ..constant })
     }
 
-    /// Whether the rate was kept. One of two things must be seen: hardly anything was left at the end,
-    /// unsent or in flight; or as many requests came to an end as were asked for, but for those that
-    /// were in flight at the end because each takes its time, and not because the target fell behind.
+    /// Returns whether the rate was kept. One of two conditions must hold: hardly any request was
+    /// left at the end, unsent or in flight; or as many requests ended as were requested, less
+    /// those in flight at the end because each takes its time, and not because the target fell
+    /// behind.
     #[must_use]
     pub fn is_kept_by(&self, total: &Summary) -> bool {
         let left = total.cancelled as f64 + total.unsent as f64;
@@ -73,8 +76,9 @@ impl OfferedRate {
         planned > 0.0 && (left <= MISSED * planned || ended >= due)
     }
 
-    /// By how many requests more than at its beginning are in flight at the end of the hold, by Little's
-    /// law, where each takes `latency_s`: as many as it takes until the first are answered.
+    /// Returns the number of requests in flight at the end of the hold beyond those at its
+    /// beginning, by Little's law, for a latency of `latency_s`: as many as arrive before the first
+    /// are answered.
     fn filling(&self, latency_s: f64) -> f64 {
         let at_start = match self.before {
             Before::Constant(rate, seconds) => rate * latency_s.min(seconds),
@@ -87,7 +91,7 @@ impl OfferedRate {
     }
 }
 
-/// The requests of these stages, the first of which begins with nothing.
+/// Returns the number of requests of these stages, of which the first begins at a rate of zero.
 fn area(stages: &[StageRecord]) -> f64 {
     let before = [0.0].into_iter().chain(stages.iter().map(|stage| stage.to));
     before.zip(stages).map(|(from, stage)| (from + stage.to) / 2.0 * stage.over_s).sum()
@@ -98,7 +102,7 @@ mod tests {
     use super::*;
     use crate::measure::LatencySummary;
 
-    /// So many requests that ended, and were left, with this mean latency.
+    /// Returns a summary with this many requests ended and left, and this mean latency.
     fn total(requests: u64, cancelled: u64, unsent: u64, mean_ms: f64) -> Summary {
         let latency_us = LatencySummary { mean: Some(mean_ms * 1e3), ..LatencySummary::default() };
         Summary { requests, cancelled, unsent, latency_us, ..Summary::default() }
@@ -113,7 +117,7 @@ mod tests {
         // 100 requests/s for 3 s, of 50 ms each: five are in flight at any time.
         let warm = OfferedRate::constant(100.0, 3.0, 1.0);
         assert!(kept(warm, 300, 5, 50.0));
-        // Without a warm-up the first five are answered later than they were asked for.
+        // Without a warm-up, the first five answers come later than the requests.
         let cold = OfferedRate::constant(100.0, 3.0, 0.0);
         assert!(kept(cold, 295, 5, 50.0));
         assert!(kept(cold, 200, 100, 1_000.0), "of 1 s each");
@@ -123,10 +127,11 @@ mod tests {
     fn who_falls_behind_does_not_carry_the_rate() {
         let warm = OfferedRate::constant(100.0, 3.0, 1.0);
         assert!(!kept(warm, 294, 20, 50.0));
-        // It carries 95/s: 15 wait at the end of 3 s, and each waited 80 ms more on average.
+        // The target carries 95/s: 15 requests wait at the end of 3 s, each 80 ms longer on
+        // average.
         let cold = OfferedRate::constant(100.0, 3.0, 0.0);
         assert!(!kept(cold, 280, 20, 130.0));
-        // Five in a hundred have no answer, the others are fast.
+        // Five in a hundred requests have no answer; the others are fast.
         assert!(!kept(warm, 285, 20, 50.0));
         assert!(!kept(cold, 280, 20, 50.0));
         assert!(!warm.is_kept_by(&total(200, 0, 100, 1.0)), "unsent");
@@ -149,11 +154,12 @@ mod tests {
             stages: stages.to_vec(),
             ..LoadRecord::default()
         };
-        // Up to 500/s over 10 s: 2,500 requests, of which 250 are in flight at the end, of 0.5 s each.
+        // The rate rises to 500/s over 10 s: 2,500 requests, of which 250 are in flight at the end,
+        // of 0.5 s each.
         let up = OfferedRate::of(&load(&[stage(500.0, 10.0)]), 10.0).unwrap();
         assert!(kept(up, 2_250, 250, 500.0));
         assert!(!kept(up, 2_000, 500, 500.0));
-        // And down again: none should be left.
+        // The rate falls again: no request should be left.
         let down = OfferedRate::of(&load(&[stage(500.0, 10.0), stage(0.0, 10.0)]), 20.0).unwrap();
         assert!(!kept(down, 4_750, 250, 500.0));
     }
@@ -162,7 +168,7 @@ mod tests {
     fn a_ramp_up_leaves_some_in_flight_when_the_hold_begins() {
         let load = LoadRecord { rate_per_s: Some(100.0), ramp_up_s: 1.0, ..LoadRecord::default() };
         let asked = OfferedRate::of(&load, 3.0).unwrap();
-        // Of 1 s each: 50 were in flight at the beginning, and 100 are at the end.
+        // Requests take 1 s each: 50 are in flight at the beginning, and 100 at the end.
         assert!(kept(asked, 250, 100, 1_000.0));
         assert!(!kept(asked, 230, 120, 1_000.0));
         assert_eq!(OfferedRate::of(&LoadRecord::default(), 3.0), None, "the closed model");

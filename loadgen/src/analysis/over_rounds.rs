@@ -1,4 +1,4 @@
-//! Percentiles over rounds: how much they differ from one round to the next.
+//! Computes percentiles over rounds, with their variation from one round to the next.
 
 use crate::record::{LatencyOverRounds, OverRounds};
 
@@ -6,7 +6,7 @@ use crate::analysis::statistics::Sample;
 use crate::measure::LatencySummary;
 
 impl OverRounds {
-    /// Of these figures, one of each round; `None` of fewer than two.
+    /// Summarizes these figures, one for each round; `None` for fewer than two figures.
     #[must_use]
     pub fn of(figures: impl IntoIterator<Item = f64>) -> Option<Self> {
         let sample = Sample::of_figures(figures)?;
@@ -16,7 +16,7 @@ impl OverRounds {
 }
 
 impl LatencyOverRounds {
-    /// Of these rounds.
+    /// Summarizes the latencies of these rounds.
     #[must_use]
     pub fn of(rounds: &[&LatencySummary]) -> Self {
         let over = |percentile: fn(&LatencySummary) -> Option<u64>| {

@@ -1,46 +1,49 @@
-//! Where more load is served no more, and only waits longer: what several loads on one target tell
-//! together, and one alone can't.
+//! Finds loads above which a target serves no more, and requests only wait longer. Several loads on
+//! one target show such a plateau; one load cannot.
 //!
-//! In the closed model all users are in flight at any time, whether the server works for them or lets
-//! them wait, so that throughput times latency (Little 1961) is the number of users either way. It
-//! takes another load to see the difference: below its limit a server gives more answers to more users,
-//! above it as many to all. The throughput there, times how long a request takes while nobody waits, is
-//! how many are being served at a time (Denning and Buzen 1978, the bounds of a closed system).
+//! In the closed model all users are in flight at any time, whether the server works for them or
+//! lets them wait. So throughput times latency (Little 1961) is the number of users in either case.
+//! Another load shows the difference: below its limit a server gives more answers to more users,
+//! and above its limit the same number of answers. The throughput at the limit times the latency of
+//! a request while no request waits is the number of requests being served at a time (Denning and
+//! Buzen 1978, the bounds of a closed system).
 
-/// One load on a target, and what came of it.
+/// One load on a target, and its result.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Loaded {
-    /// Users, or requests per second that were asked for.
+    /// Users, or requested rate in requests/s.
     pub amount: f64,
     /// Expected answers per second.
     pub rate_per_s: f64,
-    /// Their median latency, in s.
+    /// Median latency of the expected answers, in s.
     pub latency_s: f64,
 }
 
-/// More load that was not served.
+/// A higher load that the target did not serve.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Plateau {
-    /// The lesser of the loads.
+    /// The lower load.
     pub from: Loaded,
-    /// The greater.
+    /// The higher load.
     pub to: Loaded,
-    /// The least load of all, where it is less than these: by its latency, which is that of a request
-    /// that waits little.
+    /// The lowest load of all, if its latency is enough below that of `from` to be the latency of a
+    /// request that waits little.
     pub least: Option<Loaded>,
 }
 
-/// A load is another one from so many times as much on.
+/// Factor from which a load counts as a different load.
 const MORE: f64 = 1.3;
 
-/// Rates are alike that differ by no more than this share.
+/// Greatest relative difference of rates that count as equal.
 const ALIKE: f64 = 0.05;
 
-/// A load is lighter, and tells how long a request takes, if it takes this share of the time at most.
+/// Greatest latency of the lowest load, as a share of that of `from`, at which the latency stands
+/// for that of a request that waits little.
 const LIGHTER: f64 = 0.7;
 
 impl Plateau {
-    /// The two greatest of these loads, if they were served alike, and the greater waited as long or longer.
+    /// Returns the greatest load, and the greatest load that is clearly lower, if the target served
+    /// both at the same rate and the greater load waited as long or longer.
     #[must_use]
     pub fn of(loads: &[Loaded]) -> Option<Self> {
         let mut sorted = loads.to_vec();
@@ -57,8 +60,9 @@ impl Plateau {
         })
     }
 
-    /// How many requests were being served at a time, by Little's law: no more than this, since also under
-    /// the least load some may have waited; `None` where no load was light enough to tell.
+    /// Returns the number of requests being served at a time, by Little's law. The number is an
+    /// upper bound, since some requests may have waited under the lowest load too. `None` where no
+    /// load was low enough to tell.
     #[must_use]
     pub fn served(&self) -> Option<f64> {
         self.least.map(|least| self.to.rate_per_s * least.latency_s)
@@ -69,7 +73,7 @@ impl Plateau {
 mod tests {
     use super::*;
 
-    /// A server of ten threads, each of which takes 50 ms for a request.
+    /// Returns a load on a server of ten threads, each of which takes 50 ms for a request.
     fn ten_threads(users: f64) -> Loaded {
         let rate_per_s = 200.0_f64.min(users / 0.05);
         Loaded { amount: users, rate_per_s, latency_s: users / rate_per_s }

@@ -1,18 +1,18 @@
-//! Counts by step, and what they come to.
+//! Combines the counts of steps.
 
 use std::collections::BTreeMap;
 
 use crate::measure::Counts;
 use crate::scenario::Step;
 
-/// A place for each step, also for those of which nothing was seen.
+/// Extends the counts to one element for each step, including steps that nothing was observed of.
 pub fn by_step(mut counts: Vec<Counts>, steps: usize) -> Vec<Counts> {
     counts.resize_with(steps, Counts::default);
     counts
 }
 
-/// The counts of each step with what the end cut off of it: what is told of requests that were in flight,
-/// and how late they were sent.
+/// Adds to the counts of each step those of the requests that the end cut off: the requests in
+/// flight at the end, and the delays of their sending.
 pub fn with_cut(mut counts: Vec<Counts>, cut: &[Counts]) -> Vec<Counts> {
     for (ours, cut) in counts.iter_mut().zip(cut) {
         ours.merge_cut(cut);
@@ -21,7 +21,7 @@ pub fn with_cut(mut counts: Vec<Counts>, cut: &[Counts]) -> Vec<Counts> {
     counts
 }
 
-/// All steps together. Counters belong to their steps and are left out.
+/// Merges all steps. Counters belong to their steps and are left out.
 pub fn together(steps: &[Counts]) -> Counts {
     steps.iter().fold(Counts::default(), |mut all, step| {
         all.merge(&Counts { counters: Vec::new(), ..step.clone() });
@@ -29,7 +29,7 @@ pub fn together(steps: &[Counts]) -> Counts {
     })
 }
 
-/// The counters' sums by name, over all steps that have them.
+/// Sums the counters by name, over all steps that have them.
 pub fn counters(steps: &[Step], counts: &[Counts]) -> BTreeMap<String, u64> {
     let mut sums = BTreeMap::new();
     for (step, counts) in steps.iter().zip(counts) {

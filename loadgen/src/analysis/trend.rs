@@ -1,25 +1,26 @@
-//! Whether the rate still rises or falls while a round measures it.
+//! Detects whether the rate still rises or falls during the measurement of a round.
 
 use crate::analysis::statistics::Sample;
 use crate::measure::SecondRecord;
 use crate::record::{FEWEST_ROUNDS, RoundRecord};
 
-/// Whole seconds of hold without which a round shows no trend.
+/// Least number of whole seconds of hold for which a round shows a trend.
 const FEWEST_SECONDS: usize = 4;
 
-/// How the rate changes from the first half of a round's hold to the second.
+/// Change of the rate from the first half of a round's hold to the second half.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Trend {
-    /// By how much, in %: the geometric mean over rounds.
+    /// Size of the change, in %: the geometric mean over rounds.
     pub percent: f64,
-    /// Its 95 % confidence interval, in %.
+    /// 95 % confidence interval of `percent`, in %.
     pub confidence_95_percent: [f64; 2],
 }
 
 impl Trend {
-    /// The trend within a target's whole rounds, if Student's 95 % interval over rounds leaves out
-    /// that there is none. Only for a load that does not change while it is held, which begins
-    /// `ramp_up_s` after the warm-up. At least five rounds with four whole seconds of hold each.
+    /// Returns the trend within a target's whole rounds, if Student's 95 % interval over rounds
+    /// excludes zero. Valid only for a load that does not change during the hold, which begins
+    /// `ramp_up_s` after the warm-up. Requires at least five rounds, with four whole seconds of
+    /// hold each.
     #[must_use]
     pub fn of(rounds: &[RoundRecord], ramp_up_s: f64) -> Option<Self> {
         let ratios: Option<Vec<f64>> = rounds
@@ -38,10 +39,10 @@ impl Trend {
     }
 }
 
-/// The rate of the second half of the whole seconds of the hold over that of the first; an odd one
-/// between them is in neither.
+/// Returns the rate in the second half of the whole seconds of the hold over that in the first
+/// half; with an odd number of seconds, neither half contains the middle second.
 fn second_half_to_first(seconds: &[SecondRecord], ramp_up_s: f64, held_s: f64) -> Option<f64> {
-    // What a clock lacks to a whole second is no second less.
+    // A second that a clock measures slightly short still counts as whole.
     const CLOCK: f64 = 1e-3;
     let from = (ramp_up_s - CLOCK).ceil().max(0.0) as usize;
     let to = (ramp_up_s + held_s + CLOCK).floor() as usize;
@@ -58,7 +59,7 @@ fn second_half_to_first(seconds: &[SecondRecord], ramp_up_s: f64, held_s: f64) -
 mod tests {
     use super::*;
 
-    /// A round of a ramp-up of 2 s and a hold of as many seconds as there are rates.
+    /// Returns a round with a ramp-up of 2 s and a hold of as many seconds as there are rates.
     fn round(rates: &[u64]) -> RoundRecord {
         let second = |(second, answered): (u32, &u64)| SecondRecord {
             second,

@@ -1,10 +1,11 @@
-//! Where the manager listens, and where workers find it: `HOST:PORT` each, and not always the same.
+//! Handles the manager's two addresses, `HOST:PORT` each: the address at which the manager listens,
+//! and the address at which workers find the manager. The two may differ.
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 use tokio_rustls::rustls::pki_types::ServerName;
 
-/// The host of `HOST:PORT`; an IPv6 address without its brackets.
+/// Returns the host of `HOST:PORT`; an IPv6 address without its brackets.
 pub fn host(address: &str) -> &str {
     let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
     host.trim_start_matches('[').trim_end_matches(']')
@@ -14,11 +15,12 @@ fn port(address: &str) -> &str {
     address.rsplit_once(':').map_or("", |(_, port)| port)
 }
 
-/// Where workers find a manager that listens at `listen`: at `advertise`, which may lack the port; without
-/// it where the manager listens, or at the name of this host where that is everywhere.
+/// Returns the address at which workers find a manager that listens at `listen`. `advertise` takes
+/// precedence; its port defaults to that of `listen`. Without `advertise` the address is `listen`,
+/// with this host's name in place of a wildcard host.
 ///
 /// # Errors
-/// A sentence, where that is nothing that a worker could connect to and hold a certificate against.
+/// A sentence, if a worker could not connect to the address or verify a certificate for its host.
 pub fn advertised(listen: &str, advertise: Option<&str>) -> Result<String, String> {
     let (host, port) = match advertise {
         Some(text) => split(text, port(listen)),
@@ -37,7 +39,7 @@ pub fn advertised(listen: &str, advertise: Option<&str>) -> Result<String, Strin
     Err(format!("{host}:{port} is no HOST:PORT that a worker can connect to"))
 }
 
-/// Host and port, which may be missing.
+/// Splits `text` into host and port; a missing port becomes `port`.
 fn split<'a>(text: &'a str, port: &'a str) -> (String, &'a str) {
     let is_bare = text.parse::<Ipv6Addr>().is_ok() || !text.contains(':') || text.ends_with(']');
     match text.rsplit_once(':') {
@@ -46,7 +48,7 @@ fn split<'a>(text: &'a str, port: &'a str) -> (String, &'a str) {
     }
 }
 
-/// The name of this host.
+/// Returns the name of this host.
 pub fn host_name() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
@@ -55,7 +57,8 @@ fn is_wildcard(host: &str) -> bool {
     host.parse::<IpAddr>().is_ok_and(|address| address.is_unspecified())
 }
 
-/// Whether a name or an address means the host itself, wherever it is looked up (RFC 6761, section 6.3).
+/// Returns whether a name or an address means the host itself on every host that looks
+/// it up (RFC 6761, section 6.3).
 fn means_itself(host: &str) -> bool {
     let name = host.trim_end_matches('.').to_ascii_lowercase();
     match host.parse::<IpAddr>() {
@@ -64,8 +67,8 @@ fn means_itself(host: &str) -> bool {
     }
 }
 
-/// Why none but workers on this host can join a manager that listens at these addresses and is advertised
-/// so, and what to do about it; `None` where others may.
+/// Explains why only workers on this host can join a manager that listens at these addresses and is
+/// advertised as `advertised`, and how to fix it. `None` if workers on other hosts can join.
 #[must_use]
 pub fn only_here(listening: &[SocketAddr], advertised: &str) -> Option<String> {
     let host = host(advertised);

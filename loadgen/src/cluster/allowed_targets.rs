@@ -1,4 +1,5 @@
-//! Which servers a worker may load: a worker is a weapon in the wrong hands.
+//! Restricts the servers that a worker may load: a worker in the wrong
+//! hands could attack any server.
 
 use std::str::FromStr;
 
@@ -7,7 +8,7 @@ use url::Url;
 use crate::engine::Plan;
 use crate::scenario::Scenario;
 
-/// The servers that a worker may load; all of them, where none is named.
+/// Servers that a worker may load. An empty list allows all servers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Allowed(Vec<AllowedTarget>);
 
@@ -27,9 +28,9 @@ impl From<Vec<AllowedTarget>> for Allowed {
 impl FromStr for AllowedTarget {
     type Err = String;
 
-    /// Reads `HOST` or `HOST:PORT`, where the host is a name or an address.
+    /// Parses `HOST` or `HOST:PORT`. The host is a name or an address.
     fn from_str(text: &str) -> Result<Self, String> {
-        // As a URL has them, so that each is written in one way only.
+        // Parsing as a URL normalizes the host, so that each host has one spelling only.
         let url = Url::parse(&format!("http://{text}/"));
         let url = url.map_err(|error| format!("it is no HOST or HOST:PORT: {error}"))?;
         let plain = url.path() == "/"
@@ -38,17 +39,17 @@ impl FromStr for AllowedTarget {
             && url.fragment().is_none();
         let host = url.host_str().filter(|host| plain && !host.is_empty());
         let host = host.ok_or("it is no HOST or HOST:PORT")?.to_owned();
-        // The URL forgets its scheme's own port.
+        // `Url` drops the default port of its scheme, so the text tells whether a port was given.
         let has_port = text.rsplit_once(':').is_some_and(|(_, port)| !port.contains(']'));
         Ok(Self { host, port: url.port_or_known_default().filter(|_| has_port) })
     }
 }
 
 impl Allowed {
-    /// Whether this plan loads nothing but what may be loaded.
+    /// Checks that the plan loads allowed servers only.
     ///
     /// # Errors
-    /// A sentence that says what may not be.
+    /// A sentence that says what is not allowed.
     pub fn check(&self, plan: &Plan) -> Result<(), String> {
         if self.0.is_empty() {
             return Ok(());
@@ -63,14 +64,14 @@ impl Allowed {
                         reach"
                 .to_owned());
         }
-        // Anything else could change the host that it is appended to.
+        // A path without a leading `/` could change the host that it is appended to.
         match steps.iter().find(|step| !step.path.begins_with('/')) {
             Some(step) => Err(format!("the path of {} does not begin with /", step.name)),
             None => Ok(()),
         }
     }
 
-    /// Whether the server at this URL may be loaded.
+    /// Checks that the server at this URL may be loaded.
     fn check_url(&self, base_url: &str) -> Result<(), String> {
         let url = Url::parse(base_url).map_err(|error| format!("{base_url}: {error}"))?;
         let is_it = |target: &AllowedTarget| {
@@ -155,7 +156,7 @@ mod tests {
             assert!(refused.starts_with(reason), "{refused}");
         }
         assert_eq!(check(&some, "http = { proxy = \"http://proxy:3128\" }"), Ok(()));
-        // No file can have such a path; a manager's message can.
+        // No scenario file can contain such a path; a manager's message can.
         for path in ["@victim/", ".victim/", ":80@victim/"] {
             let mut plan = plan("http://app", "");
             plan.scenario.steps[0].path = Template::literal(path);

@@ -1,9 +1,10 @@
-//! Who is who between hosts: an authority of the manager's own, which certifies the manager and its
-//! workers, and nobody else does.
+//! Identifies the manager and its workers to each other across hosts. The manager has an authority,
+//! the only one that certifies the manager and its workers.
 //!
-//! A certificate tells what its holder may be (RFC 5280, section 4.2.1.12): a worker's is no good for
-//! a manager. The manager's also names its address, as TLS wants it. Each worker has a password besides,
-//! which its manager knows again (HMAC, RFC 2104).
+//! A certificate states its holder's role (RFC 5280, section 4.2.1.12): a worker's
+//! certificate is not valid for a manager. The manager's certificate also names the manager's
+//! address, as TLS requires. In addition each worker has a password, which the manager
+//! derives again when needed (HMAC, RFC 2104).
 
 use std::fs;
 use std::io::{self, Read, Write};
@@ -21,31 +22,31 @@ use sha2::Sha256;
 use super::error::ClusterError;
 use super::hex::{hex, random_hex};
 
-/// The file of an authority in its folder.
+/// Name of the authority's file in its folder.
 const FILE: &str = "authority";
 
-/// What proves who somebody is; all in PEM.
+/// A certificate with its private key and the trusted authority; all in PEM.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity {
-    /// The certificate of the authority, the only one that is believed.
+    /// Certificate of the authority, the only one that the holder trusts.
     pub authority: String,
-    /// The certificate of who this is.
+    /// Certificate of the holder.
     pub certificate: String,
-    /// The private key of that certificate: a secret.
+    /// Private key of the holder's certificate: a secret.
     pub key: String,
 }
 
-/// An authority, and the run that it is for.
+/// An authority, and the run that it certifies for.
 pub struct Authority {
-    /// The name of the run: what the keys of all messages begin with.
+    /// Name of the run. The keys of all messages begin with `loadgen/` and this name.
     pub run: String,
     certificate: String,
     issuer: Issuer<'static, KeyPair>,
-    /// What passwords are made of.
+    /// Key from which passwords are derived.
     secret: String,
 }
 
-/// As it is kept in its file.
+/// Contents of the authority's file.
 #[derive(Serialize, Deserialize)]
 struct Kept {
     run: String,
@@ -55,10 +56,11 @@ struct Kept {
 }
 
 impl Authority {
-    /// The authority of this folder, made if there is none.
+    /// Loads the authority of this folder, or creates it if the folder has none.
     ///
     /// # Errors
-    /// Where its file can't be read or written, or is no such file, or others than its owner had access to it.
+    /// If the file can't be read or written, is not an authority's file, or was accessible
+    /// to users other than its owner.
     pub fn of(folder: &Path) -> Result<Self, ClusterError> {
         let path = folder.join(FILE);
         let failed = |why: &dyn std::fmt::Display| ClusterError::File {
@@ -85,24 +87,24 @@ impl Authority {
         Ok(Self { run, certificate, issuer, secret })
     }
 
-    /// What proves the manager at this host, a name or an address.
+    /// Issues an identity to the manager at this host, a name or an address.
     ///
     /// # Errors
-    /// For what can be no host.
+    /// If `host` cannot be the name or address of a host, or the certificate cannot be made.
     pub fn manager(&self, host: &str) -> Result<Identity, ClusterError> {
         let params = CertificateParams::new([host.to_owned()]).map_err(ClusterError::bus)?;
         self.certify(params, "manager", ExtendedKeyUsagePurpose::ServerAuth)
     }
 
-    /// What proves this worker.
+    /// Issues an identity to this worker.
     ///
     /// # Errors
-    /// Where no key can be made.
+    /// If no key or certificate can be made.
     pub fn worker(&self, user: &str) -> Result<Identity, ClusterError> {
         self.certify(CertificateParams::default(), user, ExtendedKeyUsagePurpose::ClientAuth)
     }
 
-    /// The password of this worker, always the same.
+    /// Returns the password of this worker, always the same.
     #[must_use]
     pub fn password(&self, user: &str) -> String {
         #[expect(clippy::expect_used, reason = "HMAC takes a key of any length")]
@@ -138,7 +140,8 @@ impl Kept {
     }
 }
 
-/// What the authority's own certificate says; the same each time, so that its name is.
+/// Returns the parameters of the authority's own certificate. The parameters depend on `run` only,
+/// so that the authority's name never changes.
 fn of_authority(run: &str) -> CertificateParams {
     let mut params = CertificateParams::default();
     params.distinguished_name.push(DnType::CommonName, format!("loadgen {run}"));
@@ -147,8 +150,8 @@ fn of_authority(run: &str) -> CertificateParams {
     params
 }
 
-/// Reads what was written as a secret of this user's. One that another user has made, or may have read, is
-/// none: whoever knows it could command the workers.
+/// Reads a secret file. Rejects a file that is owned by another user than root or this one, or that
+/// others may have read: anyone who knows the secret could command the workers.
 fn read_secret(path: &Path) -> io::Result<String> {
     let mut file = fs::File::open(path)?;
     let found = file.metadata()?;
@@ -166,13 +169,14 @@ fn read_secret(path: &Path) -> io::Result<String> {
     Ok(text)
 }
 
-/// Writes what only the owner may read (0600), whatever was there before.
+/// Writes a file that only its owner may read (0600), and replaces any existing file.
 pub fn write_secret(path: &Path, value: &impl Serialize) -> Result<(), ClusterError> {
     let write = || -> io::Result<()> {
         let folder = path.parent().unwrap_or(Path::new("."));
-        // Where it is new, nobody else has anything to do with it.
+        // A new folder is for its owner alone.
         fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-        // A new file, then a rename: an old one might be readable for others, or be a link.
+        // Write a new file and rename it: an existing file might be
+        // readable by others, or be a link.
         let mut new = tempfile::Builder::new()
             .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o600))
             .tempfile_in(folder)?;

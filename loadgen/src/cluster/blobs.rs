@@ -1,5 +1,5 @@
-//! The bulk of a round, its plan and rows, which travels by digest: a blob goes to each worker once, in
-//! chunks, and commands name it.
+//! Transfers the bulk of a round, its plan and rows, by digest: each blob is sent to each worker
+//! once, in chunks, and commands refer to the blob by its digest.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,29 +12,30 @@ use super::hex::hex;
 use crate::engine::{Plan, Share};
 use crate::scenario::Cells;
 
-/// Bytes of a chunk, at most: far less than the network takes in one message.
+/// Maximum bytes of a chunk: far less than the network accepts in one message.
 pub const CHUNK: usize = 1 << 20;
 
-/// A SHA-256 in hexadecimal.
+/// A SHA-256 digest in hexadecimal.
 pub type Digest = String;
 
-/// Something that is sent, packed.
+/// A value encoded for sending.
 pub struct Blob {
     digest: Digest,
     bytes: Vec<u8>,
 }
 
 impl Blob {
-    /// Packs a value.
+    /// Encodes a value.
     ///
     /// # Errors
-    /// A sentence, for a value that MessagePack can't hold.
+    /// A sentence, if MessagePack can't represent the value.
     pub fn of(value: &impl Serialize) -> Result<Self, String> {
         let bytes = encode(value)?;
         Ok(Self { digest: hex(&Sha256::digest(&bytes)), bytes })
     }
 
-    /// Packs what all workers have in common of a plan: all but the shares, and the cells of its rows.
+    /// Encodes what all workers have in common of a plan: everything except the shares
+    /// and the cells of the plan's rows.
     ///
     /// # Errors
     /// As [`Blob::of`].
@@ -42,13 +43,14 @@ impl Blob {
         Self::of(&Plan { share: Share::WHOLE, ..plan.clone() })
     }
 
-    /// The digest of its bytes.
+    /// Returns the digest of the encoded bytes.
     #[must_use]
     pub fn digest(&self) -> &Digest {
         &self.digest
     }
 
-    /// Its parts, each of which is copied when its turn has come.
+    /// Splits the blob into chunks. The iterator copies each chunk's bytes
+    /// only when it yields the chunk.
     pub fn chunks(&self) -> impl Iterator<Item = Chunk> {
         let size = self.bytes.len();
         self.bytes.chunks(CHUNK).enumerate().map(move |(n, bytes)| Chunk {
@@ -63,13 +65,13 @@ impl Blob {
 /// A part of a blob.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Chunk {
-    /// The blob's digest.
+    /// Digest of the whole blob.
     pub blob: Digest,
-    /// The size of the whole blob.
+    /// Size of the whole blob in bytes.
     pub size: usize,
-    /// Where in it the part begins.
+    /// Position of this part in the blob, in bytes.
     pub offset: usize,
-    /// The part.
+    /// Contents of this part, at most [`CHUNK`] bytes.
     #[serde(with = "serde_bytes")]
     pub bytes: Vec<u8>,
 }
@@ -77,15 +79,15 @@ pub struct Chunk {
 /// One worker's part of a round.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Assignment {
-    /// The blob of the plan.
+    /// Digest of the plan's blob.
     pub plan: Digest,
-    /// The blobs of this worker's rows, in the order of the plan's files.
+    /// Digests of the blobs of this worker's rows, in the order of the plan's files.
     pub rows: Vec<Digest>,
-    /// This worker's share of the load.
+    /// Share of the load that this worker has.
     pub share: Share,
 }
 
-/// The blobs that a worker has received. It keeps those that its newest assignment names.
+/// Blobs that a worker has received. Retains the blobs that the newest assignment names.
 #[derive(Default)]
 pub struct Blobs {
     arriving: Option<Arriving>,
@@ -93,19 +95,21 @@ pub struct Blobs {
     rows: BTreeMap<Digest, Arc<Cells>>,
 }
 
-/// A blob of which some chunks are here.
+/// A blob of which some chunks have arrived.
 struct Arriving {
     blob: Digest,
     bytes: Vec<u8>,
-    /// The digest of these bytes, worked out on the way: all at once would hold up the worker.
+    /// Digest of `bytes`, updated with each chunk: to hash the whole blob
+    /// at once would block the worker.
     so_far: Sha256,
 }
 
 impl Blobs {
-    /// Takes the next chunk. One at offset zero begins a blob, also where another is not complete.
+    /// Takes the next chunk. A chunk at offset zero starts a new blob, even if
+    /// the previous blob is incomplete.
     ///
     /// # Errors
-    /// A sentence, where chunks are missing, or a complete blob is not the one that was sent.
+    /// A sentence, if earlier chunks are missing, or if a complete blob does not match its digest.
     pub fn take(&mut self, chunk: Chunk) -> Result<(), String> {
         let Chunk { blob, size, offset, bytes } = chunk;
         let mut arriving = match self.arriving.take() {
@@ -127,10 +131,11 @@ impl Blobs {
         Ok(())
     }
 
-    /// This worker's part of the plan, with its rows; other blobs are dropped.
+    /// Builds this worker's part of the plan, with its rows, and drops all other blobs.
     ///
     /// # Errors
-    /// A sentence, where a blob that it names has not arrived, or is not what it is named for.
+    /// A sentence, if a blob that the assignment names has not arrived
+    /// or is not of the expected kind.
     pub fn plan(&mut self, assignment: &Assignment) -> Result<Plan, String> {
         let packed = self.packed.get(&assignment.plan).ok_or("its plan has not arrived")?;
         let mut plan: Plan = decode(packed)?;
@@ -148,7 +153,7 @@ impl Blobs {
         Ok(plan)
     }
 
-    /// Unpacks these cells, if they are not unpacked already.
+    /// Decodes these cells unless they are decoded already.
     fn cells(&mut self, digest: &Digest) -> Result<Arc<Cells>, String> {
         if let Some(cells) = self.rows.get(digest) {
             return Ok(cells.clone());
@@ -175,7 +180,7 @@ mod tests {
     use super::*;
     use crate::cluster::testing::{plan, rows};
 
-    /// Passes a blob on as the network does.
+    /// Transfers a blob as the network does.
     fn send(blob: &Blob, to: &mut Blobs) {
         for chunk in blob.chunks() {
             assert!(chunk.bytes.len() <= CHUNK);
@@ -191,7 +196,7 @@ mod tests {
     #[test]
     fn a_plan_and_its_rows_arrive_as_they_were_sent() {
         let mut whole = plan("http://127.0.0.1:1", 3);
-        // More than two chunks, and less than one.
+        // `large` takes more than two chunks, `small` less than one.
         whole.scenario.rows =
             vec![rows("large", "cycle", 30_000, 100), rows("small", "once", 11, 2)];
         let mut worker = Blobs::default();
@@ -207,7 +212,7 @@ mod tests {
             }
             assert!(worker.plan(&assignment).unwrap() == part);
             assert!(worker.plan(&assignment).unwrap() == part, "twice is once");
-            // What is sent again costs nothing but the way.
+            // A blob that is sent again costs its transfer only.
             send(&packed, &mut worker);
             assert_eq!((worker.packed.len(), worker.rows.len()), (1, 2));
         }
@@ -240,7 +245,7 @@ mod tests {
         assert!(worker.packed.is_empty());
         let huge = Chunk { size: usize::MAX, ..chunks[0].clone() };
         assert!(worker.take(huge).unwrap_err().starts_with("there is no memory for"));
-        // It begins anew.
+        // The transfer can start again from the first chunk.
         send(&blob, &mut worker);
         assert_eq!(worker.packed.len(), 1);
     }

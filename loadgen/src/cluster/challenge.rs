@@ -1,11 +1,12 @@
-//! The manager's proof to a worker: that it knows the worker's password. Zenoh checks the other direction, by
-//! a challenge of its own.
+//! Proves to a worker that the manager knows the worker's password. Zenoh checks the other
+//! direction, by a challenge of its own.
 //!
-//! A worker's hello carries a challenge, 32 random bytes; the answer to it carries a code over challenge and
-//! answer (HMAC-SHA256, RFC 2104) with the password as its key. An answer of an earlier hello, of another
-//! worker, or of somebody who was never told the password has the wrong code. A worker takes no command before
-//! an answer had the right one. Commands have none: after the answer nobody but the manager is at the other
-//! end of the link, which is a socket of this user's own, through TLS where the manager is on another host.
+//! A worker's hello carries a challenge, 32 random bytes. The manager's answer carries a code over
+//! challenge and answer (HMAC-SHA256, RFC 2104), with the password as the key. The code is wrong if
+//! the answer is to an earlier hello, for another worker, or from anyone who was never given the
+//! password. A worker accepts no command before an answer had the right code. Commands carry no
+//! code: after the answer only the manager can be at the other end of the link. The link is a
+//! socket of this user, and goes through TLS if the manager is on another host.
 
 use hmac::{Hmac, Mac};
 use rand::TryRng;
@@ -14,18 +15,18 @@ use sha2::Sha256;
 
 use super::error::ClusterError;
 
-/// So that a code is good for nothing else that the password may be used for.
+/// Prefix of each code, so that a code is valid for no other use of the password.
 const PURPOSE: &[u8] = b"loadgen: the manager answers hello";
 
-/// What the manager has to answer.
+/// A challenge that the manager must answer.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Challenge([u8; 32]);
 
 impl Challenge {
-    /// A new one.
+    /// Creates a random challenge.
     ///
     /// # Errors
-    /// Where the system has no random bytes.
+    /// If the system has no random bytes.
     pub fn new() -> Result<Self, ClusterError> {
         let mut bytes = [0; 32];
         let failed = |e| ClusterError::Bus(format!("no random bytes: {e}"));
@@ -33,23 +34,23 @@ impl Challenge {
         Ok(Self(bytes))
     }
 
-    /// Reads one, if these bytes are one.
+    /// Reads a challenge; `None` unless there are exactly 32 bytes.
     pub fn read(bytes: &[u8]) -> Option<Self> {
         bytes.try_into().ok().map(Self)
     }
 
-    /// As it travels.
+    /// Returns the bytes to send.
     pub fn bytes(&self) -> &[u8] {
         &self.0
     }
 
-    /// The proof of who knows this password, and gives this answer.
+    /// Returns the proof that the sender of this answer knows the password.
     pub fn prove(&self, password: &str, answer: &[u8]) -> Vec<u8> {
         self.code(password, answer).finalize().into_bytes().to_vec()
     }
 
-    /// Whether this proof comes with this answer from somebody who knows the password; compared in constant
-    /// time.
+    /// Returns whether the sender of this answer and proof knows the
+    /// password. Compares in constant time.
     pub fn is_met(&self, password: &str, answer: &[u8], proof: &[u8]) -> bool {
         self.code(password, answer).verify_slice(proof).is_ok()
     }
@@ -57,7 +58,7 @@ impl Challenge {
     fn code(&self, password: &str, answer: &[u8]) -> Hmac<Sha256> {
         #[expect(clippy::expect_used, reason = "HMAC takes a key of any length")]
         let mut code = Hmac::<Sha256>::new_from_slice(password.as_bytes()).expect("any length");
-        // The first two have the same length each time.
+        // The first two parts have fixed lengths.
         for part in [PURPOSE, &self.0, answer] {
             code.update(part);
         }

@@ -1,5 +1,5 @@
-//! Puts the results of a round together from reports that may come twice, late, out of order, or
-//! not at all. Pure: no clock, no network.
+//! Assembles the results of a round from reports that may arrive twice, late, out of order, or
+//! never. Pure: no clock, no network.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -9,47 +9,48 @@ use super::messages::{News, Report};
 use crate::engine::{Finished, WorkerResults};
 use crate::measure::{Counts, GrowingSeries, Phase, Series, Snapshot, Strain, StrainSample};
 
-/// The reports of one epoch.
+/// Collects the reports of one epoch.
 pub struct Collector {
     epoch: u32,
-    /// What came of all workers: kept for each of them, it would take a hundred times the memory.
+    /// Results of all workers together: a series per worker would take a hundred times the memory.
     series: GrowingSeries,
     workers: Vec<Collected>,
 }
 
 #[derive(Default)]
 struct Collected {
-    /// The numbers of the snapshots that came.
+    /// Numbers of the snapshots that have arrived.
     numbers: BTreeSet<u32>,
-    /// Requests that came to an end while the load was held.
+    /// Requests that ended while the load was held.
     requests: u64,
-    /// Seconds from the end of the warm-up that the results reach into.
+    /// Seconds from the end of the warm-up to the end of the results.
     seconds: u32,
-    /// What it announced with its last word.
+    /// The worker's final report.
     finished: Option<Finished>,
-    /// How hard pressed it was.
+    /// Strain on the worker in the snapshots that have seconds outside warm-up and stop.
     strain: Strain,
 }
 
-/// What became of a report.
+/// Outcome of taking a report.
 #[derive(Debug, PartialEq)]
 pub enum Taken {
-    /// A snapshot that was not known yet.
+    /// A snapshot that is new.
     New(Snapshot),
-    /// The worker's announcement that it has finished.
+    /// The worker reports that it has finished.
     Finished,
-    /// The worker's announcement that it has failed, and why.
+    /// The worker reports that it has failed, and why.
     Failed(String),
-    /// Known already: the first one won.
+    /// A duplicate: the first report counts.
     Again,
-    /// Of another epoch.
+    /// A report of another epoch.
     OtherEpoch,
-    /// It contradicts an earlier one, or is nobody's; a sentence about it.
+    /// A report that contradicts an earlier one or is from no worker of
+    /// the round; a sentence about it.
     Refused(String),
 }
 
 impl Collector {
-    /// For the reports of `workers` workers in `epoch`.
+    /// Creates a collector for the reports of `workers` workers in `epoch`.
     #[must_use]
     pub fn new(epoch: u32, workers: u32) -> Self {
         Self {
@@ -59,7 +60,7 @@ impl Collector {
         }
     }
 
-    /// Takes a report.
+    /// Takes a report, and returns what became of it.
     pub fn take(&mut self, report: Report) -> Taken {
         let Report { epoch, worker, news } = report;
         if epoch != self.epoch {
@@ -81,32 +82,33 @@ impl Collector {
         }
     }
 
-    /// Whether all of `worker`'s round is here.
+    /// Returns whether all reports of `worker` have arrived.
     #[must_use]
     pub fn is_complete(&self, worker: u32) -> bool {
         self.workers.get(worker as usize).is_some_and(Collected::is_complete)
     }
 
-    /// How many workers there are, whether they gave something or not.
+    /// Number of workers, including those that have reported nothing.
     #[must_use]
     pub fn workers(&self) -> u32 {
-        // It was made for as many numbers of this type.
+        // `new` was given this number as a `u32`.
         self.workers.len() as u32
     }
 
-    /// Whether `worker` has said that its round is over; snapshots may still be missing.
+    /// Returns whether `worker` has reported the end of its round; snapshots may still be missing.
     #[must_use]
     pub fn has_finished(&self, worker: u32) -> bool {
         self.workers.get(worker as usize).is_some_and(|collected| collected.finished.is_some())
     }
 
-    /// All results so far.
+    /// Returns all results so far.
     pub fn series(&mut self) -> &mut GrowingSeries {
         &mut self.series
     }
 
-    /// All results, and what each worker gave. `held` says how long the load was held in that many
-    /// seconds from the end of the warm-up, for workers that could not.
+    /// Returns all results, and each worker's own results. For workers that sent no final
+    /// report, `held` maps a number of seconds after the warm-up to the time for which the
+    /// load was held in these seconds.
     #[must_use]
     pub fn into_results(self, held: impl Fn(u32) -> Duration) -> (Series, Vec<WorkerResults>) {
         let workers = (0..).zip(self.workers).map(|(worker, c)| c.into_results(worker, &held));
@@ -158,27 +160,28 @@ impl Collected {
 
     fn into_results(self, worker: u32, held: impl Fn(u32) -> Duration) -> WorkerResults {
         let gaps = self.gaps();
-        // One for each number of this type at most.
+        // A set of `u32` has at most one entry for each `u32`.
         let snapshots = self.numbers.len() as u32;
         let Self { requests, seconds, finished, strain, .. } = self;
-        // Of a lost worker only its reports are known.
+        // Only the snapshots of a lost worker are known.
         let finished =
             finished.unwrap_or_else(|| Finished { held: held(seconds), ..Finished::default() });
         let of = WorkerResults { worker, requests, snapshots, ..WorkerResults::default() };
         WorkerResults { gaps, finished, strain, ..of }
     }
 
-    /// How many snapshots there are in all, once that is known.
+    /// Returns the total number of snapshots, if the worker has announced it.
     fn announced(&self) -> Option<u32> {
         self.finished.as_ref().map(|finished| finished.snapshots)
     }
 
-    /// No number is at or beyond the announced one, so counting suffices.
+    /// Compares counts only: no snapshot's number is at or beyond the announced total.
     fn is_complete(&self) -> bool {
         self.announced().is_some_and(|total| self.numbers.len() == total as usize)
     }
 
-    /// Runs over what is here, not over what was announced, which anyone may have made up.
+    /// Returns the missing ranges. Iterates over the snapshots that arrived, not over the
+    /// announced total, which may be made up.
     fn gaps(&self) -> Vec<Range<u32>> {
         let end = self.announced();
         let mut gaps = Vec::new();
@@ -203,7 +206,7 @@ mod tests {
 
     const SECONDS: fn(u32) -> Duration = |seconds| Duration::from_secs(seconds.into());
 
-    /// A snapshot that no other worker and number has.
+    /// Returns a snapshot whose content is unique to this worker and number.
     fn snapshot(worker: u32, number: u32) -> Snapshot {
         let counts = Counts {
             cancelled: u64::from(worker) * 1_000 + u64::from(number) + 1,
@@ -301,7 +304,8 @@ mod tests {
                 network.extend((0..*total).filter(arrives).map(|n| sent(7, worker, n)));
                 network.push(finished(7, worker, *total));
             }
-            // Each of `order` delivers one of the reports, maybe again; then the rest arrives.
+            // Each entry of `order` delivers one of the reports, possibly
+            // again; then all reports arrive.
             let mut delivered: Vec<Report> = order.iter().map(|i| i.get(&network).clone()).collect();
             delivered.extend(other_epochs.iter().map(|(e, w, n)| sent(*e, *w, *n)));
             delivered.extend(network.iter().rev().cloned());

@@ -1,4 +1,4 @@
-//! What can go wrong between a manager and its workers.
+//! Errors between a manager and its workers.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -8,86 +8,86 @@ use thiserror::Error;
 
 use crate::engine::LostWorker;
 
-/// Why a cluster, or a worker of one, could not go on.
+/// Reason why a cluster, or one of its workers, could not continue.
 #[derive(Debug, Error, Diagnostic)]
 pub enum ClusterError {
-    /// The network layer could not do what was asked of it.
+    /// The network layer failed.
     #[error("the manager and its workers cannot talk: {0}")]
     Bus(String),
-    /// A message is larger than what a peer takes.
+    /// A message is larger than a peer accepts.
     #[error("a message of {bytes} bytes is too large to send: the limit is {limit}")]
     #[diagnostic(help("make the scenario smaller: fewer steps"))]
     TooLarge {
-        /// The message's size.
+        /// Size of the message in bytes.
         bytes: usize,
-        /// The most a message may have.
+        /// Maximum size of a message in bytes.
         limit: usize,
     },
     /// A worker's process could not be started.
     #[error("cannot start a worker process from {}", program.display())]
     #[diagnostic(help("is there still an executable of loadgen?"))]
     Spawn {
-        /// What was to be run.
+        /// Executable of the worker.
         program: PathBuf,
-        /// Why it could not.
+        /// Error from the operating system.
         source: std::io::Error,
     },
-    /// A worker's process ended before it had joined.
+    /// A worker's process ended before the worker had joined.
     #[error("worker {worker} ended before it had joined ({status}){}", quoted(log))]
     Ended {
-        /// The worker's number.
+        /// Number of the worker.
         worker: u32,
-        /// How its process ended.
+        /// Exit status of the worker's process.
         status: String,
-        /// The last lines that it wrote to stderr, where they were kept.
+        /// End of the worker's log; empty if there is no log file.
         log: String,
     },
     /// Workers did not join in time.
     #[error("only {joined} of {of} workers joined within {}", humantime::format_duration(*limit))]
     #[diagnostic(help("{advice}"))]
     NotJoined {
-        /// How many did.
+        /// Number of workers that joined.
         joined: usize,
-        /// How many were expected.
+        /// Number of workers that were expected.
         of: usize,
-        /// How long they had.
+        /// Time that the workers had.
         limit: Duration,
-        /// Where to look for the others.
+        /// Advice on where to look for the other workers.
         advice: String,
     },
     /// The join document can't be used.
     #[error("the join document cannot be used: {0}")]
     #[diagnostic(help("`loadgen manager` writes one for each worker: copy it as it is"))]
     Join(String),
-    /// A file of the manager's can't be used.
+    /// A file of the manager can't be used.
     #[error("{} cannot be used: {why}", path.display())]
     File {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why not.
+        /// Reason why the file can't be used.
         why: String,
     },
-    /// The manager can't listen where it should.
+    /// The manager can't listen at its address.
     #[error("the manager cannot listen at {address}: {why}")]
     #[diagnostic(help(
         "give an address of this host and a free port: --listen HOST:PORT, or 0.0.0.0:PORT for all; where \
          workers reach it by another name or address, that is --advertise HOST[:PORT]"
     ))]
     Listen {
-        /// Where.
+        /// Address at which the manager should listen.
         address: String,
-        /// Why not.
+        /// Reason why the manager can't listen.
         why: String,
     },
-    /// Nobody listens where the manager should be.
+    /// Nobody listens at the manager's address.
     #[error("no manager was found at {address} within {}: {why}", humantime::format_duration(*limit))]
     #[diagnostic(help("is the manager running, and can its address be reached from here?"))]
     Unreachable {
-        /// The manager's address.
+        /// Address of the manager.
         address: String,
-        /// How long was tried.
+        /// Time for which the worker tried.
         limit: Duration,
-        /// What came of the last attempt.
+        /// Outcome of the last attempt.
         why: String,
     },
     /// A socket that no other user can reach could not be made.
@@ -96,73 +96,73 @@ pub enum ClusterError {
         "a folder for temporary files is needed: set TMPDIR to one that this user may write to"
     ))]
     Socket(String),
-    /// Somebody listens where the manager should be, who is not the manager.
+    /// The peer at the manager's address is not the manager.
     #[error("who listens at {address} is not the manager of this join document: {why}")]
     #[diagnostic(help(
         "take a join file that this manager has written since it was last started: it has the name in it \
          by which the manager is advertised now"
     ))]
     NotTheManager {
-        /// The manager's address.
+        /// Address of the manager.
         address: String,
-        /// What speaks against it.
+        /// Evidence against the peer.
         why: String,
     },
-    /// The manager, which has proved who it is, does not let this worker in.
+    /// The manager has proved its identity and does not admit this worker.
     #[error("the manager at {address} did not let {user} in")]
     #[diagnostic(help("the certificate in the join document is of no worker of this manager's"))]
     NotLetIn {
-        /// The manager's address.
+        /// Address of the manager.
         address: String,
-        /// Who asked.
+        /// User name of the worker.
         user: String,
     },
-    /// The manager closed the connection before the worker had joined; there is no saying why.
+    /// The manager closed the connection before the worker had joined. The reason is unknown.
     #[error("the manager at {address} closed the connection before {user} had joined")]
     #[diagnostic(help(
         "it has ended, or the join document is of no worker that it expects: of another run, or with a number \
          beyond its --expect-workers"
     ))]
     TurnedAway {
-        /// The manager's address.
+        /// Address of the manager.
         address: String,
-        /// Who asked.
+        /// User name of the worker.
         user: String,
     },
-    /// The manager has this worker already.
+    /// The manager already has this worker.
     #[error(
         "the manager at {address} has this worker already: another process with the same join document, or \
          this one before it lost its connection"
     )]
     #[diagnostic(help("give each worker a join file of its own"))]
     Occupied {
-        /// The manager's address.
+        /// Address of the manager.
         address: String,
     },
-    /// A peer refused with a reason.
+    /// A peer refused a request and gave a reason.
     #[error("{who} refused {what}: {reason}")]
     Refused {
-        /// Who refused.
+        /// Peer that refused.
         who: String,
-        /// What it was asked for.
+        /// Request that the peer refused.
         what: &'static str,
-        /// Why.
+        /// Reason that the peer gave.
         reason: String,
     },
-    /// A worker is gone, so that the cluster can't run another round.
+    /// A worker is lost, so the cluster can't run another round.
     #[error("{0}")]
     #[diagnostic(help("start the workers anew for another round"))]
     Lost(LostWorker),
     /// The manager is gone.
     #[error("the manager is gone; the load was stopped")]
     ManagerGone,
-    /// This worker was asked to leave by a signal.
+    /// A signal asked this worker to leave.
     #[error("left on a signal; the load was stopped")]
     Signalled,
 }
 
 impl ClusterError {
-    /// For errors of the network layer, which are only good to be shown.
+    /// Wraps an error of the network layer, which is only good for display.
     pub(super) fn bus(error: impl std::fmt::Display) -> Self {
         Self::Bus(error.to_string())
     }
@@ -171,7 +171,8 @@ impl ClusterError {
         Self::Socket(error.to_string())
     }
 
-    /// The same, where it is of the last of several attempts within this time.
+    /// Sets the time limit in the message, if this is the last error of
+    /// several attempts within `time`.
     #[must_use]
     pub fn within(self, time: Duration) -> Self {
         match self {
@@ -182,8 +183,8 @@ impl ClusterError {
         }
     }
 
-    /// Whether a worker may still get in where this was met, without anybody changing its join document. What
-    /// somebody says who has not proved to be the manager is no reason to leave.
+    /// Returns whether a worker may still join after this error without a change to its join
+    /// document. A peer that has not proved to be the manager gives no reason to leave.
     #[must_use]
     pub fn may_pass(&self) -> bool {
         matches!(

@@ -1,11 +1,11 @@
-//! Bytes as hexadecimal digits.
+//! Formats bytes as hexadecimal digits.
 
 use rand::TryRng;
 use rand::rngs::SysRng;
 
 use super::error::ClusterError;
 
-/// `bytes` random bytes from the operating system, in hexadecimal.
+/// Returns `bytes` random bytes from the operating system, in hexadecimal.
 pub fn random_hex(bytes: usize) -> Result<String, ClusterError> {
     let mut random = vec![0; bytes];
     SysRng
@@ -14,7 +14,7 @@ pub fn random_hex(bytes: usize) -> Result<String, ClusterError> {
     Ok(hex(&random))
 }
 
-/// Bytes in hexadecimal.
+/// Formats bytes in hexadecimal.
 pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

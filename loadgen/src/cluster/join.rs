@@ -1,4 +1,4 @@
-//! The join document: all that a worker needs to find its manager and to be let in.
+//! Defines the join document: everything that a worker needs to find its manager and be admitted.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -12,29 +12,30 @@ use super::hex::random_hex;
 use super::lease::LEASE;
 use super::messages::{PROTOCOL, VERSION, check_version};
 
-/// What a worker is given, as one line of JSON. It holds a secret: never print it.
+/// Document for one worker, as one line of JSON. Contains a secret: never print it.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct Join {
-    /// The manager's protocol number.
+    /// Protocol number of the manager.
     pub protocol: u32,
-    /// The manager's version.
+    /// Version of the manager.
     pub version: String,
-    /// Where workers find the manager: `HOST:PORT`, or the path of a socket if there is no identity.
+    /// Address of the manager: `HOST:PORT`, or the path of a socket if there is no identity.
     pub address: String,
-    /// The run that the worker belongs to.
+    /// Run that the worker belongs to.
     pub run: String,
-    /// The worker's number, from 0.
+    /// Number of the worker, counted from 0.
     pub worker: u32,
-    /// How long each side waits for the other one that is silent.
+    /// Time for which manager and worker each wait for a silent peer.
     pub lease: Duration,
-    /// What proves which worker it is.
+    /// Password that proves which worker this is.
     pub password: String,
-    /// What proves that it is one of this manager's, and who the manager is; not needed by workers that the
-    /// manager starts itself: no other user can reach the socket between them.
+    /// Certificates that prove that the worker belongs to this manager, and who the
+    /// manager is. `None` for workers that the manager starts itself: no other user can
+    /// reach the socket between them.
     pub identity: Option<Identity>,
 }
 
-/// Who has made a document; all versions have this in it.
+/// Protocol and version of a document's maker, which documents of all versions contain.
 #[derive(Deserialize)]
 struct Maker {
     protocol: u32,
@@ -55,17 +56,17 @@ impl Join {
         }
     }
 
-    /// A document for `worker` of `run`, with a new password. The address is filled in when it is
-    /// known.
+    /// Creates a document for `worker` of `run`, with a new password. The caller fills in the
+    /// address as soon as the address is known.
     pub(super) fn on_this_host(run: &str, worker: u32) -> Result<Self, ClusterError> {
         Ok(Self::new(run, worker, random_hex(32)?))
     }
 
-    /// A document for each of `workers` workers, by which they find the manager at `address` and are
-    /// known to it. Earlier ones of this authority stay good.
+    /// Creates a document for each of `workers` workers, with which the worker finds the manager at
+    /// `address` and identifies itself. Earlier documents of this authority stay valid.
     ///
     /// # Errors
-    /// Where no key can be made.
+    /// If no key can be made.
     pub fn of_all(
         authority: &Authority,
         address: &str,
@@ -81,30 +82,30 @@ impl Join {
         (0..workers).map(document).collect()
     }
 
-    /// Writes it into the folder, under the worker's number, and gives the path.
+    /// Writes the document into the folder, under the worker's number, and returns the path.
     ///
     /// # Errors
-    /// Where the file can't be written.
+    /// If the file can't be written.
     pub fn write(&self, folder: &Path) -> Result<PathBuf, ClusterError> {
         let path = folder.join(self.worker.to_string());
         write_secret(&path, self).map(|()| path)
     }
 
-    /// Who the worker is: what its password and its certificate are of.
+    /// Returns the worker's user name, for which its password and its certificate are made.
     #[must_use]
     pub fn user(&self) -> String {
         user(self.worker)
     }
 
-    /// Reads a document, and refuses that of another version.
+    /// Parses a document, and refuses a document of another version.
     ///
     /// # Errors
-    /// For what is no join document, or one for another version.
+    /// If `text` is not a join document, or is a document of another version.
     pub fn parse(text: &str) -> Result<Self, ClusterError> {
-        // The error of serde_json tells a position and the kind of fault, no values that it read
-        // except of the wrong type; a password can't be of one.
+        // An error of serde_json contains a position and the kind of error. It contains a value
+        // only if the value has the wrong type, and a password can't have the wrong type.
         let failed = |e: serde_json::Error| ClusterError::Join(e.to_string());
-        // First, since that of another version may have another shape.
+        // Check the version first: documents of other versions may have other fields.
         let maker: Maker = serde_json::from_str(text).map_err(failed)?;
         check_version(maker.protocol, &maker.version).map_err(|reason| ClusterError::Refused {
             who: "this worker".to_owned(),
@@ -112,7 +113,7 @@ impl Join {
             reason,
         })?;
         let join: Self = serde_json::from_str(text).map_err(failed)?;
-        // What becomes part of a key must not have a meaning there.
+        // The run becomes part of a key, so it must not contain characters with a meaning in keys.
         if join.run.is_empty() || !join.run.bytes().all(|b| b.is_ascii_alphanumeric()) {
             return Err(ClusterError::Join("its run is not letters and digits".to_owned()));
         }

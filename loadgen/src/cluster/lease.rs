@@ -1,6 +1,7 @@
-//! How long a silent peer is believed to be there.
+//! Defines how long a silent peer counts as alive.
 
 use std::time::Duration;
 
-/// A peer that was silent for this long is lost, unless its manager says otherwise.
+/// Default lease: a peer that is silent for this long is lost, unless
+/// its manager sets another lease.
 pub const LEASE: Duration = Duration::from_secs(3);

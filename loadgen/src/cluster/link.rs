@@ -1,10 +1,10 @@
-//! Unix sockets for Zenoh's connections, which no other user of the host can reach.
+//! Provides Unix sockets for Zenoh's connections that no other user of the host can reach.
 //!
-//! A socket lies in a new folder that its owner alone may enter (0700). On Linux both are then used by an open
-//! handle, as `/proc/self/fd/N`, and the folder is removed at once: nothing is left after a `kill -9`, nobody
-//! can put another socket in the place of this one, or take its name when it is gone, and the path is short
-//! enough for the system (108 bytes) whatever `TMPDIR` says. Other systems keep the folder as long as the
-//! socket.
+//! A socket is in a new folder that only its owner may enter (0700). On Linux, folder and socket
+//! are then used through open handles, as `/proc/self/fd/N`, and the folder is removed at once. So
+//! nothing is left after a `kill -9`, nobody can put another socket in place of this socket or take
+//! its name when the socket is gone, and the path is within the system's limit (108 bytes) whatever
+//! `TMPDIR` is. Other systems keep the folder as long as the socket.
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -14,23 +14,24 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 use tokio::net::{UnixListener, UnixStream};
 
-/// The name of a socket in its folder.
+/// Name of a socket in its folder.
 const SOCKET: &str = "link";
-/// Where a folder is made if there is no room for it among the temporary files: containers whose root is
-/// read-only have this one.
+/// Fallback for a folder that can't be made among the temporary files: containers with a
+/// read-only root have this path.
 const SHARED_MEMORY: &str = "/dev/shm";
 
-/// A folder that its owner alone may enter, for a socket. It goes with this value.
+/// A folder for a socket that only the folder's owner may enter.
+/// Dropping the value removes the folder.
 pub struct Folder {
     named: TempDir,
     handle: Handle,
 }
 
 impl Folder {
-    /// A new one.
+    /// Creates a folder.
     ///
     /// # Errors
-    /// What the system says of the folder for temporary files.
+    /// The system's error for the folder of temporary files.
     pub fn new() -> io::Result<Self> {
         let in_memory = |error| Self::within(Path::new(SHARED_MEMORY)).map_err(|_| error);
         Self::within(&std::env::temp_dir()).or_else(in_memory)
@@ -44,66 +45,67 @@ impl Folder {
         Ok(Self { named, handle })
     }
 
-    /// The path of a file in it, for this process.
+    /// Returns the path of a file in the folder, for this process.
     pub fn path(&self, name: &str) -> PathBuf {
         self.handle.path.join(name)
     }
 
-    /// The path of its socket, for this process.
+    /// Returns the path of the folder's socket, for this process.
     pub fn socket(&self) -> PathBuf {
         self.path(SOCKET)
     }
 
-    /// The path of its socket for other processes of this user, as long as the folder is there.
+    /// Returns the path of the folder's socket for other processes of this user. The path is
+    /// valid while the folder exists.
     pub fn public_socket(&self) -> PathBuf {
         self.named.path().join(SOCKET)
     }
 
-    /// The socket that was bound in it.
+    /// Opens the socket that was bound in the folder.
     ///
     /// # Errors
-    /// Where there is none.
+    /// If there is no such socket.
     pub fn bound(&self) -> io::Result<Handle> {
         Handle::open(&self.socket(), Kind::Socket)
     }
 
-    /// Removes it, where a handle is enough to reach its socket.
+    /// Removes the folder if a handle suffices to reach its socket, as on Linux.
     pub fn hide(self) -> Hidden {
         let Self { named, handle } = self;
         Hidden { _named: (!cfg!(target_os = "linux")).then_some(named), _handle: handle }
     }
 }
 
-/// What is left of a folder, which has to live as long as its socket: whoever bound it may remove it by the
-/// path of the handle, and no other handle may get the same number.
+/// Remains of a folder, which must live as long as its socket: the process that bound the socket
+/// may remove it by the handle's path, so no other handle may get the same number.
 pub struct Hidden {
     _named: Option<TempDir>,
     _handle: Handle,
 }
 
-/// What a handle is of.
+/// Type of file that a handle refers to.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Folder,
     Socket,
 }
 
-/// A path that leads to one folder or socket of this user's, and never to another one.
+/// A path that leads to one folder or socket of this user, and on Linux never to another one.
 pub struct Handle {
     path: PathBuf,
     _open: Option<OwnedFd>,
 }
 
 impl Handle {
-    /// Of a socket.
+    /// Opens a socket.
     ///
     /// # Errors
-    /// Where it can't be opened, is no socket, or belongs to another user.
+    /// On Linux: if the path can't be opened, is not a socket, or belongs to another user.
     pub fn of_socket(path: &Path) -> io::Result<Self> {
         Self::open(path, Kind::Socket)
     }
 
-    /// It leads there as long as this value is there.
+    /// Returns the path, which is valid as long as this value exists.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -133,17 +135,17 @@ impl Handle {
     }
 }
 
-/// A socket at which this process alone is let in, as long as this value is there.
+/// A listening socket that admits this process alone, and exists as long as this value.
 pub struct OwnListener {
     listener: UnixListener,
     hidden: Hidden,
 }
 
 impl OwnListener {
-    /// A new one, and the handle by which it is reached.
+    /// Creates a listening socket, and returns it with the handle that leads to it.
     ///
     /// # Errors
-    /// What the system says of its folder.
+    /// The system's error for the folder or the socket.
     pub fn new() -> io::Result<(Self, Handle)> {
         let folder = Folder::new()?;
         let listener = UnixListener::bind(folder.socket())?;
@@ -151,10 +153,10 @@ impl OwnListener {
         Ok((Self { listener, hidden: folder.hide() }, handle))
     }
 
-    /// Lets this process in, once.
+    /// Admits this process, once.
     ///
     /// # Errors
-    /// Where the system has no means for it.
+    /// If the system lacks the resources for a connection.
     pub async fn accept(self) -> io::Result<(UnixStream, Hidden)> {
         loop {
             let (stream, _) = self.listener.accept().await?;
@@ -165,7 +167,7 @@ impl OwnListener {
     }
 }
 
-/// Whether this very process is at the other end.
+/// Returns whether this very process is at the other end.
 fn is_own(stream: &UnixStream) -> bool {
     let own = i32::try_from(std::process::id()).ok();
     stream
@@ -219,7 +221,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o711)).unwrap();
         let kinds = [(folder.path(), Kind::Folder), (folder.path(), Kind::Socket)];
-        // Root's, or its links: where the tests are root's as well, the last two are no sockets.
+        // `/` belongs to root and is not private, and `/proc/self/exe` is a link: both are
+        // refused even if root runs the tests.
         let others = [(Path::new("/"), Kind::Folder), (Path::new("/proc/self/exe"), Kind::Socket)];
         for (path, kind) in kinds.into_iter().chain(others) {
             let error = Handle::open(path, kind).err().unwrap();
@@ -235,7 +238,7 @@ mod tests {
         assert!(Handle::open(&link, Kind::Folder).is_err(), "links are not followed");
     }
 
-    /// Another user at the other end, where these tests may become one.
+    /// Checks that another user is refused; needs root to become another user.
     #[cfg(target_os = "linux")]
     #[tokio::test]
     async fn another_user_is_not_let_in() {
@@ -247,7 +250,7 @@ mod tests {
         let handle = folder.bound().unwrap();
         assert!(!reached_by_nobody(&folder.public_socket()));
         assert!(!reached_by_nobody(handle.path()));
-        // If its permissions did let everybody in, the listener would not.
+        // Even if the permissions admitted everybody, the listener would not.
         fs::set_permissions(folder.socket(), fs::Permissions::from_mode(0o777)).unwrap();
         assert!(reached_by_nobody(handle.path()));
         let own = OwnListener { listener, hidden: folder.hide() };
@@ -255,7 +258,8 @@ mod tests {
         assert!(waiting.await.is_err(), "somebody was let in");
     }
 
-    /// Whether a user without privileges can connect there: a thread of this process, which becomes one.
+    /// Returns whether a user without privileges can connect to the path. A thread of
+    /// this process becomes that user.
     #[cfg(target_os = "linux")]
     fn reached_by_nobody(path: &Path) -> bool {
         let path = path.to_owned();

@@ -1,29 +1,34 @@
-//! A manager and its workers, in processes of their own.
+//! Connects a manager and its workers, each in its own process.
 //!
-//! The manager starts workers, which join it through a Unix socket, and then runs *rounds*
-//! on them: each gets the plan, and its exact share of it, all start together, each sends a numbered
-//! snapshot every second, and a last word that says how many there were. Rounds are numbered
-//! (their *epoch*), and whatever belongs to another one is refused on both sides, so that neither
-//! a late message nor a worker that slept through a round can disturb another.
+//! The manager starts workers on its host, which join through a Unix socket, or waits for workers
+//! on other hosts. It then runs *rounds* on the workers. Each worker gets the plan and its exact
+//! share of the plan. All workers start together. Each worker sends a numbered snapshot every
+//! second, and a final report with the number of snapshots. Rounds are numbered (their *epoch*).
+//! Both sides refuse everything that belongs to another epoch, so that neither a late message nor a
+//! worker that slept through a round can disturb another round.
 //!
-//! Once started, a worker needs nobody. It stops its load when its manager is gone: the pipe that
-//! is its standard input is then closed, and the manager's liveliness token is withdrawn. The
-//! manager in turn sees a dead worker by its closed connection, and a paused one by its lease. It
-//! gives that one up for good: should it come back, it is told to leave.
+//! Once started, a worker needs no further command. A worker stops its load when its manager is
+//! gone: the manager's liveliness token is then withdrawn, and the pipe that is the standard
+//! input of a local worker is closed. The manager detects a dead worker by the closed
+//! connection, and a paused worker by its lease. The manager gives up a paused worker for good:
+//! a worker that comes back is told to leave.
 //!
-//! Kept out are: strangers on the network, by TLS; other users of a host, by a folder and a check of the peer
-//! (`link`), and by the manager's answer to a `challenge`; other workers of the run, by a password of their own and
-//! `permissions`. They may be in the way (take the port of a manager that is away, use up memory), but end
-//! no worker, read nothing, and command nothing. The same user and root are not kept out: they can read the
-//! memory of these processes anyway.
+//! Three parties are kept out. Strangers on the network are kept out by TLS. Other users of a host
+//! are kept out by a folder and a check of the peer (`link`), and by the manager's answer to a
+//! `challenge`. Other workers of the run are kept out by a separate password for each worker and by
+//! `permissions`. These parties may get in the way (take the port of a manager that is away, use up
+//! memory), but they end no worker, read nothing, and command nothing. The same user and root are
+//! not kept out: they can read the memory of these processes anyway.
 //!
-//! - `messages`: what is said; `bus`: how it travels, the only place that names Zenoh;
-//!   `settings`, `permissions`: how that is set up, and who may do what. `link`: the sockets that it goes
-//!   through. `tunnel`: TLS around it. `join`, `authority`, `challenge`: who is who; `address`: where.
-//! - `collector`: pure; puts reports together, whatever order they come in.
-//! - `round_state`: pure; who is waited for, who is lost, and what is to be done about it.
-//! - `blobs`: the bulk of it, by digest.
-//! - `gather`, `manager`, `worker_process`: the manager's side. `worker`, `waiting`, `strain_monitor`: the worker's.
+//! - `messages`: the messages. `bus`: their transport, the only module that names Zenoh.
+//!   `settings`, `permissions`: the transport's configuration and access control. `link`: the
+//!   sockets below. `tunnel`: TLS between hosts. `join`, `authority`, `challenge`: identities.
+//!   `address`: addresses. `allowed_targets`: the servers that a worker may load.
+//! - `collector`: pure; combines reports, in whatever order they arrive.
+//! - `round_state`: pure; tracks which workers are awaited or lost, and decides what to do.
+//! - `blobs`: bulk data, by digest.
+//! - `startup`, `manager`, `worker_process`: the manager's side. `worker`, `waiting`,
+//!   `strain_monitor`: the worker's side.
 
 mod address;
 mod allowed_targets;
@@ -62,14 +67,14 @@ pub use manager::Cluster;
 pub use messages::Hello;
 pub use round_state::OnLoss;
 pub use startup::{Gathering, LocalWorkers, RemoteWorkers};
-// With tests, so that they fail where a fuzz target would.
+// Also compiled for tests, so that tests fail where a fuzz target would.
 #[cfg(any(test, fuzzing))]
 pub use round_state::fuzzing::{split_foreign, take_foreign};
 pub use waiting::serve_managers;
 pub use worker::{Joined, Terms, join};
 
-/// What a worker says and hears, for the bench that plays many of them. No interface of the crate's: it
-/// changes as the protocol does.
+/// Messages and network of a worker, for the bench that simulates many workers. Not a public
+/// interface: it changes with the protocol.
 #[doc(hidden)]
 pub mod parts {
     pub use super::blobs::Blobs;

@@ -1,12 +1,15 @@
-//! Who may do what: Zenoh's access control of a manager. Whatever is not named here is denied, so
-//! that no worker can read, forge or command for another, whatever program it runs.
+//! Restricts what each worker may do, by the access control of the manager's Zenoh session.
+//! Everything that is not named here is denied, so that no worker can read, forge or command for
+//! another worker, whatever program the worker runs.
 //!
-//! A rule allows a message if its keys include all of the message's. `**` does not match what begins
-//! with `@`, which has to be named: there `zenoh_ext` keeps what it recovers missed reports by.
+//! A rule allows a message if the rule's keys include all keys of the message. `**` does not
+//! match key parts that begin with `@`, so rules must name such parts. `zenoh_ext` uses such
+//! parts to recover missed reports.
 
 use serde_json::{Value, json};
 
-/// For `workers` workers of `run`, whose names are `worker-0` and so on.
+/// Returns the access control for `workers` workers of `run`, with the
+/// user names `worker-0` and so on.
 pub fn permissions(run: &str, workers: usize) -> Value {
     let mut rules = vec![to_workers(run), from_workers(run)];
     let (mut who, mut policies) = (Vec::new(), Vec::new());
@@ -40,7 +43,8 @@ fn rule(id: String, flow: &str, messages: &[&str], keys: &[String]) -> Value {
     })
 }
 
-/// What the manager may send to any worker: questions, and what it answers, but no reports.
+/// Returns what the manager may send to any worker: queries and the
+/// answers to queries, but no reports.
 fn to_workers(run: &str) -> Value {
     let messages = [
         "query",
@@ -55,14 +59,14 @@ fn to_workers(run: &str) -> Value {
     rule("to-workers".to_owned(), "egress", &messages, &all)
 }
 
-/// What any worker may send: that it wants to know whether the manager is there.
+/// Returns what any worker may send: a request to watch whether the manager is alive.
 fn from_workers(run: &str) -> Value {
     let watches = ["declare_liveliness_subscriber", "liveliness_query"];
     let alive = [format!("loadgen/{run}/manager/alive")];
     rule("watch-manager".to_owned(), "ingress", &watches, &alive)
 }
 
-/// What this worker alone may send.
+/// Returns what only this worker may send.
 fn from_worker(run: &str, worker: usize) -> [Value; 4] {
     let mine = format!("loadgen/{run}/worker/{worker}");
     let reports = [format!("{mine}/report"), format!("{mine}/report/@adv/**")];

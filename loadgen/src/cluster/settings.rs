@@ -1,6 +1,7 @@
-//! The network's settings, in the schema of Zenoh's configuration. Its defaults listen on every
-//! interface, let everyone in, and look for peers by multicast: none of that here. It can speak at Unix
-//! sockets only, for which it is built; what goes to other hosts goes through a [`tunnel`](super::tunnel).
+//! Builds the network's settings, in the schema of Zenoh's configuration. Zenoh's defaults
+//! listen on every interface, admit everyone, and look for peers by multicast; these settings do
+//! none of that. Zenoh is built with support for Unix sockets only. Traffic to other hosts goes
+//! through a [`tunnel`](super::tunnel).
 
 use std::path::Path;
 use std::time::Duration;
@@ -10,23 +11,24 @@ use serde_json::{Value, json};
 use super::join::Join;
 use super::permissions::permissions;
 
-/// The largest message that a peer takes. A snapshot of ten steps is under 8 MiB even if each of
-/// their histograms is full; nearly all are a few KiB. What is larger goes in chunks (`blobs`).
+/// Maximum bytes of a message that a peer accepts. A snapshot of ten steps is under 8 MiB
+/// even if all of its histograms are full; nearly all snapshots are a few KiB. Larger
+/// data is sent in chunks (`blobs`).
 pub const LARGEST: usize = 24 << 20;
 
-/// Whom a manager lets in.
+/// Workers that a manager admits.
 pub struct Admits<'a> {
-    /// The run that they belong to.
+    /// Run that the workers belong to.
     pub run: &'a str,
-    /// How many workers there are.
+    /// Number of workers.
     pub workers: usize,
-    /// A file of lines `user:password`.
+    /// File with one `user:password` on each line.
     pub passwords: &'a Path,
-    /// How long a worker that is silent is waited for.
+    /// Time for which the manager waits for a silent worker.
     pub lease: Duration,
 }
 
-/// A manager that listens at this socket.
+/// Returns the settings of a manager that listens at this socket.
 pub fn manager(socket: &Path, admits: &Admits<'_>) -> Value {
     let mut settings = with_common(
         admits.lease,
@@ -43,7 +45,8 @@ pub fn manager(socket: &Path, admits: &Admits<'_>) -> Value {
     settings
 }
 
-/// A worker that tries for as long as `limit` to reach its manager at this socket; once, where that is zero.
+/// Returns the settings of a worker that tries for `limit` to reach its manager at this socket.
+/// A zero limit means one attempt.
 pub fn worker(join: &Join, socket: &Path, limit: Duration) -> Value {
     let mut settings = with_common(
         join.lease,
@@ -61,22 +64,23 @@ pub fn worker(join: &Join, socket: &Path, limit: Duration) -> Value {
             },
         }),
     );
-    // How often in a lease it shows that it is there. Under load its reports do, each second; a manager
-    // of hundreds is spared the rest.
+    // Keep-alive messages in each lease. Under load a worker's reports, one each second, show that
+    // the worker is alive. A low number spares a manager of hundreds of workers.
     settings["transport"]["link"]["tx"]["keep_alive"] = json!(2);
     settings
 }
 
-/// The path is always one of `/proc/self/fd` where there is that: others may have characters in them that mean
-/// something here.
+/// Returns the socket's endpoint. On systems with `/proc/self/fd` the path is always there; other
+/// paths may contain characters with a meaning in endpoints.
 fn endpoint(socket: &Path) -> String {
     format!("unixsock-stream/{}", socket.display())
 }
 
-/// A peer says how long it may be silent, and the other one waits for as long.
+/// Adds the settings common to both sides. Each peer announces how long it may be silent, and
+/// the other peer waits that long.
 fn with_common(lease: Duration, mut settings: Value) -> Value {
     settings["scouting"] = json!({
-        // A router sleeps this long when it opens, half a second unless told.
+        // A router sleeps for this time when it opens, half a second by default.
         "delay": 0,
         "multicast": { "enabled": false },
         "gossip": { "enabled": false },

@@ -1,4 +1,4 @@
-//! How a cluster comes about: workers are started on this machine, or waited for from others.
+//! Assembles a cluster: starts workers on this machine, or waits for workers on other hosts.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -18,29 +18,29 @@ use super::messages::Hello;
 use super::round_state::OnLoss;
 use super::worker_process::Process;
 
-/// How long workers on this machine may take to join.
+/// Time in which workers on this machine must join.
 const JOIN_LIMIT: Duration = Duration::from_secs(15);
 
-/// What workers to start on this machine.
+/// Workers to start on this machine.
 #[derive(Debug, Clone)]
 pub struct LocalWorkers {
-    /// How many, at least one.
+    /// Number of workers, at least one.
     pub count: u32,
-    /// The executable of loadgen.
+    /// Path of loadgen's executable.
     pub program: PathBuf,
-    /// The folder for their log files, `worker-0.log` and so on; without one they write to the
-    /// stderr of this process.
+    /// Folder for the workers' log files, `worker-0.log` and so on. Without a folder, workers write
+    /// to the stderr of this process.
     pub logs: Option<PathBuf>,
 }
 
 impl LocalWorkers {
-    /// `count` workers that run this program and write to its stderr.
+    /// Describes `count` workers that run this program and write to its stderr.
     ///
     /// # Errors
-    /// Where the system can't tell which program this is.
+    /// If the system can't tell which program this is.
     pub fn new(count: u32) -> Result<Self, ClusterError> {
         let program = if cfg!(target_os = "linux") {
-            // The very file that runs, also when a build has put a newer one in its place.
+            // The very file that is running, even if a build has replaced it by a newer one.
             PathBuf::from("/proc/self/exe")
         } else {
             std::env::current_exe().map_err(|source| ClusterError::Spawn {
@@ -52,74 +52,76 @@ impl LocalWorkers {
     }
 }
 
-/// What workers to wait for.
+/// Workers on other hosts to wait for.
 #[derive(Debug, Clone)]
 pub struct RemoteWorkers {
-    /// How many, at least one.
+    /// Number of workers, at least one.
     pub count: u32,
-    /// Where the manager listens, `HOST:PORT`: at all addresses of the host, or of this one for `0.0.0.0`
-    /// and `[::]`.
+    /// Address at which the manager listens, `HOST:PORT`: all addresses of the named host, or all
+    /// addresses of this host for `0.0.0.0` and `[::]`.
     pub listen: String,
-    /// Where they find it, `HOST:PORT`: its certificate is for this host.
+    /// Address at which workers find the manager, `HOST:PORT`. The
+    /// manager's certificate is for this host.
     pub address: String,
-    /// The folder of the authority and of the workers' join documents.
+    /// Folder of the authority and of the workers' join documents.
     pub folder: PathBuf,
-    /// How long one that is silent is waited for during a run, and how long each of them waits for a
-    /// manager that is silent before it stops its load.
+    /// Time for which the manager waits for a silent worker during a run, and for which a worker
+    /// waits for a silent manager before the worker stops its load.
     pub lease: Duration,
-    /// How long they may take to join; then it begins with those that are there, one at least. For
-    /// ever, where it is `None`.
+    /// Time in which workers must join. After that the run begins with the workers that have
+    /// joined, at least one. `None` waits forever.
     pub limit: Option<Duration>,
 }
 
-/// What happens while workers are waited for.
+/// Progress while the manager waits for workers.
 #[derive(Debug)]
 pub enum Gathering {
     /// The manager listens.
     Listening {
-        /// At these addresses.
+        /// Addresses at which the manager listens.
         addresses: Vec<SocketAddr>,
-        /// Each worker takes one of these files.
+        /// Join files, one for each worker.
         files: Vec<PathBuf>,
-        /// Where workers found it by these files until now, if that was elsewhere.
+        /// Address at which workers found the manager by the previous
+        /// join files, if it was another one.
         before: Option<String>,
     },
     /// A worker has joined.
     Joined {
-        /// Its number.
+        /// Number of the worker.
         worker: u32,
-        /// What it said of itself.
+        /// First message of the worker.
         hello: Option<Hello>,
-        /// How many there are now.
+        /// Number of workers that have joined by now.
         joined: usize,
     },
-    /// A worker that was there is gone.
+    /// A worker that had joined is gone.
     Left(u32),
     /// A second process asked to be this worker.
     Occupied(u32),
     /// A worker was refused, and why.
     Refused(String),
-    /// The time is over; it begins with so many.
+    /// The time limit has passed; the run begins with this number of workers.
     Over(usize),
 }
 
 impl Cluster {
-    /// Starts workers on this machine, and waits until all have joined; `progress` is told how many
-    /// have.
+    /// Starts workers on this machine, and waits until all have joined. Calls `progress`
+    /// with the number of joined workers.
     ///
     /// # Errors
-    /// When a worker could not be started, ended early, was refused, or did not join in time.
-    /// Those that did start are ended.
+    /// If a worker could not be started, ended early, was refused, or did not join in time. All
+    /// started workers are then ended.
     pub async fn start(
         workers: &LocalWorkers,
         mut progress: impl FnMut(usize),
     ) -> Result<Self, ClusterError> {
-        // Letters and digits, as the join document wants it.
+        // Letters and digits, as the join document requires.
         let run = random_hex(8)?;
         let mut joins = (0..workers.count)
             .map(|worker| Join::on_this_host(&run, worker))
             .collect::<Result<Vec<_>, _>>()?;
-        // Its folder goes when all have joined: nobody else is to come.
+        // The folder is removed when all workers have joined: nobody else may come.
         let (bus, events, _folder) = ManagerBus::listen_here(&mut joins).await?;
         let mut processes = Vec::new();
         for join in &joins {
@@ -151,11 +153,11 @@ impl Cluster {
         Ok(cluster)
     }
 
-    /// Writes join documents, and waits until a worker with each of them has joined; `tell` is told
-    /// of all that happens. One that is refused does no harm to the others.
+    /// Writes join documents, and waits until a worker has joined with each of them. Calls `tell`
+    /// with each event. A refused worker does not disturb the others.
     ///
     /// # Errors
-    /// When the manager can't listen, a document can't be written, or no worker joined in time.
+    /// If the manager can't listen, a document can't be written, or no worker joined in time.
     pub async fn gather(
         workers: &RemoteWorkers,
         mut tell: impl FnMut(Gathering),
@@ -196,12 +198,12 @@ impl Cluster {
         Self { bus, events, size, absent, hellos, processes, held, epoch, gone, on_loss }
     }
 
-    /// How many workers are there.
+    /// Number of workers that have joined.
     fn joined(&self) -> usize {
         self.size as usize - self.absent.len()
     }
 
-    /// Waits until all workers are there at the same time.
+    /// Waits until all workers have joined and are present at the same time.
     async fn wait_for_all(
         &mut self,
         limit: Option<Duration>,
@@ -245,16 +247,16 @@ impl Cluster {
     }
 }
 
-/// Where the manager was found by the join documents that are in this folder already.
+/// Returns the manager's address in the join document of worker 0, if this folder already has one.
 fn address_before(folder: &Path) -> Option<String> {
     let text = std::fs::read_to_string(folder.join("0")).ok()?;
-    // Any version's, whatever else is in it.
+    // The document may be of any version, with any other fields.
     let document: serde_json::Value = serde_json::from_str(&text).ok()?;
     document["address"].as_str().map(str::to_owned)
 }
 
-/// Rounds are numbered from here on, so that what is said of one by an earlier manager of the same
-/// authority, or to it, is of no round of this one.
+/// Returns the epoch from which rounds are numbered: the Unix time in seconds. Messages to or from
+/// an earlier manager of the same authority then belong to no round of this manager.
 fn seconds_now() -> u32 {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     since.map_or(0, |since| u32::try_from(since.as_secs()).unwrap_or(0))

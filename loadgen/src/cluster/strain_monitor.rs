@@ -1,4 +1,4 @@
-//! Monitors the strain on this process: its CPU time, and how late its timers go off.
+//! Monitors the strain on this process: its CPU time, and the lateness of its timers.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,23 +10,23 @@ use tokio::task::JoinSet;
 
 use crate::measure::StrainSample;
 
-/// How often a timer is watched: often enough to see each time that this process is held up for long,
-/// and so seldom that it costs next to nothing.
+/// Interval of the monitored timer: short enough to notice every long delay of this process, and
+/// long enough to cost next to nothing.
 const EVERY: Duration = Duration::from_millis(20);
 
-/// Monitors this process until it is dropped.
+/// Monitor of this process, which stops when dropped.
 pub struct StrainMonitor {
     since: Instant,
-    /// CPU time of this process until then.
+    /// CPU time of this process until `since`.
     cpu: Duration,
-    /// The worst lateness since then, in µs.
+    /// Worst lateness since `since`, in µs.
     latest: Arc<AtomicU64>,
-    /// Ends with this value.
+    /// Task of the timer, which ends with this value.
     _watching: JoinSet<()>,
 }
 
 impl StrainMonitor {
-    /// Starts to monitor. It needs a Tokio runtime.
+    /// Starts to monitor. Requires a Tokio runtime.
     pub fn start() -> Self {
         let latest = Arc::<AtomicU64>::default();
         let mut watching = JoinSet::new();
@@ -34,7 +34,7 @@ impl StrainMonitor {
         Self { since: Instant::now(), cpu: cpu_time(), latest, _watching: watching }
     }
 
-    /// The strain since the last call, or since the start.
+    /// Returns the strain since the last call, or since the start.
     pub fn take(&mut self) -> StrainSample {
         let (now, cpu) = (Instant::now(), cpu_time());
         let sample = StrainSample {
@@ -57,14 +57,15 @@ async fn watch(latest: Arc<AtomicU64>) {
     }
 }
 
-/// User and system time of all threads of this process so far.
+/// Returns the user and system time of all threads of this process so far.
 fn cpu_time() -> Duration {
     let time = clock_gettime(ClockId::ProcessCPUTime);
-    // Never negative, and under a second in nanoseconds.
+    // The seconds are never negative, and the nanoseconds are less than a second.
     Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec as u32)
 }
 
-/// How many CPUs this process may use, by its mask and its control group.
+/// Returns the number of CPUs that this process may use, by its
+/// affinity mask and its control group.
 fn cpus() -> u32 {
     thread::available_parallelism().map_or(1, |n| u32::try_from(n.get()).unwrap_or(u32::MAX))
 }
@@ -78,7 +79,7 @@ mod tests {
         let mut monitor = StrainMonitor::start();
         tokio::time::sleep(3 * EVERY).await;
         let began = Instant::now();
-        // On the one thread of this runtime.
+        // Blocks the only thread of this runtime.
         while began.elapsed() < Duration::from_millis(200) {
             std::hint::spin_loop();
         }

@@ -1,4 +1,4 @@
-//! What several of this module's tests need.
+//! Holds helpers that several tests of this module share.
 
 use std::time::Duration;
 
@@ -7,7 +7,8 @@ use crate::scenario::{
     Expect, Http, Load, Method, Model, OnError, Rows, Scenario, Step, Template, Until, When,
 };
 
-/// A file of so many rows of one column, each cell of so many bytes and unlike the others.
+/// Returns a file of `rows` rows with one column. Each cell has `bytes`
+/// bytes and differs from the others.
 pub(super) fn rows(name: &str, order: &str, rows: usize, bytes: usize) -> Rows {
     let folder = tempfile::tempdir().unwrap();
     let cells: String = (0..rows).map(|row| format!("{row:0bytes$}\n")).collect();
@@ -21,7 +22,7 @@ pub(super) fn rows(name: &str, order: &str, rows: usize, bytes: usize) -> Rows {
     crate::scenario::load(&file).unwrap().rows.remove(0)
 }
 
-/// `GET /` by `users` users for two seconds.
+/// Returns a plan of `GET /` by `users` users for two seconds.
 pub(super) fn plan(base_url: &str, users: u32) -> Plan {
     let step = Step {
         name: "root".to_owned(),

@@ -1,4 +1,4 @@
-//! The network alone: who gets in, and what is believed.
+//! Tests the network alone: which peers are admitted, and which messages are accepted.
 
 use std::time::Duration;
 
@@ -18,10 +18,11 @@ use crate::measure::{Snapshot, StrainSample};
 
 const LIMIT: Duration = Duration::from_secs(2);
 
-/// For what is about to come.
+/// Time limit for an event that must come.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// A manager, the document of its worker, and the folder of the socket between them.
+/// Returns a manager, its worker's join document, the folder of the socket between
+/// them, and the manager's events.
 async fn manager() -> (ManagerBus, (Join, Folder), Events) {
     let mut joins = [Join::on_this_host("a1", 0).unwrap()];
     let (bus, events, folder) = ManagerBus::listen_here(&mut joins).await.unwrap();
@@ -155,7 +156,7 @@ async fn a_worker_speaks_for_itself_alone_and_reports_arrive_in_order() {
 async fn a_chunk_arrives_and_the_managers_end_is_seen() {
     let (bus, (right, _folder), mut events) = manager().await;
     let mut worker = join(&right, &Hello::from_worker(0)).await.unwrap();
-    // Before, the manager may not know where commands for it go.
+    // Until this event the manager may not know the route of commands to this worker.
     assert!(matches!(next(&mut events).await, Event::Joined(0)));
     let blob = Blob::of(&"x".repeat(CHUNK)).unwrap();
     let command = Command::Chunk(blob.chunks().next().unwrap());

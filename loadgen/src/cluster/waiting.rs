@@ -1,4 +1,4 @@
-//! A worker that waits for its manager.
+//! Runs a worker that waits for its manager.
 
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
@@ -9,14 +9,14 @@ use super::error::ClusterError;
 use super::join::Join;
 use super::worker::{Joined, Terms, join};
 
-/// Between two attempts to find a manager.
+/// Pause between two attempts to find a manager.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Serves one manager after another, each with the same join document, or only `once`; until it is to leave.
-/// `say` tells how that goes.
+/// Serves one manager after another with the same join document, or only one if `once`, until the
+/// worker must leave. Calls `say` with messages about the progress.
 ///
 /// # Errors
-/// When no manager was found within the limit of `terms`, or one refuses this worker for good.
+/// If no manager was found within the limit of `terms`, or a manager refuses this worker for good.
 pub async fn serve_managers(
     document: &Join,
     terms: &Terms,
@@ -32,7 +32,8 @@ pub async fn serve_managers(
     }
 }
 
-/// Waits for the manager, for as long as it may, and serves it until it is done or gone.
+/// Waits for the manager up to the limit of `terms`, and serves the
+/// manager until it is done or gone.
 async fn serve_next(
     document: &Join,
     terms: &Terms,
@@ -45,18 +46,19 @@ async fn serve_next(
     match joined.serve().await {
         Ok(()) => say("the manager has done with this worker".to_owned()),
         Err(ClusterError::Signalled) => say("left on a signal; the load was stopped".to_owned()),
-        // It may come back, or another after it.
+        // This manager may come back, or another may follow.
         Err(gone @ ClusterError::ManagerGone) => say(gone.to_string()),
         Err(error) => return Err(error),
     }
     Ok(())
 }
 
-/// Tries to join until it has, or the wait is over, or it is to leave: there is nothing to serve then.
-/// Whatever may pass is tried again, and said once.
+/// Tries to join until that succeeds, the limit passes, or the worker must leave.
+/// Returns `None` if the worker must leave. Retries after every error that may pass,
+/// and reports each such error once.
 ///
 /// # Errors
-/// What won't pass; when the wait is over, what was met last.
+/// An error that won't pass, or the last error when the limit has passed.
 async fn find(
     document: &Join,
     terms: &Terms,

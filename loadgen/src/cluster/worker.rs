@@ -1,4 +1,4 @@
-//! A worker: joins its manager, and does what it is told, round after round.
+//! Runs a worker: joins its manager, and obeys the manager's commands, round after round.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -17,23 +17,25 @@ use super::strain_monitor::StrainMonitor;
 use crate::engine::{GooseRound, LoadChange};
 use crate::measure::Snapshot;
 
-/// How long a manager is looked for.
+/// Maximum time to look for a manager.
 const JOIN_LIMIT: Duration = Duration::from_secs(10);
-/// How long a round may take to end once it was stopped.
+/// Time in which a round must end after a stop.
 const END_LIMIT: Duration = Duration::from_secs(4);
-/// How many snapshots may wait to be sent; drains wait beyond that, users never.
+/// Maximum number of snapshots in the queue for sending. If the queue is full, the task that drains
+/// snapshots waits; users never wait.
 const WAITING: usize = 64;
 
-/// On what terms a worker serves.
+/// Terms on which a worker serves.
 #[derive(Clone, Default)]
 pub struct Terms {
-    /// Cancelled when the manager is lost; by its owner as well as by the network.
+    /// Cancelled when the manager is lost, by the owner of these terms or by the network.
     pub gone: CancellationToken,
-    /// Cancelled when this worker is to leave.
+    /// Cancelled when this worker must leave.
     pub leave: CancellationToken,
-    /// The servers that it may load.
+    /// Servers that the worker may load.
     pub allowed: Allowed,
-    /// How long the manager is looked for at most, where that is less than ten seconds.
+    /// Maximum time to look for the manager. [`join`] looks for at most ten seconds.
+    /// [`serve_managers`](super::serve_managers) looks forever if the limit is `None`.
     pub limit: Option<Duration>,
 }
 
@@ -47,7 +49,7 @@ pub struct Joined {
 /// Joins the manager of `join`.
 ///
 /// # Errors
-/// When it could not, within ten seconds or its limit.
+/// If the worker could not join within ten seconds or its limit, whichever is less.
 pub async fn join(join: &Join, terms: Terms) -> Result<Joined, ClusterError> {
     let hello = Hello::from_worker(join.worker);
     let limit = terms.limit.map_or(JOIN_LIMIT, |limit| limit.min(JOIN_LIMIT));
@@ -64,11 +66,11 @@ pub async fn join(join: &Join, terms: Terms) -> Result<Joined, ClusterError> {
 }
 
 impl Joined {
-    /// Serves the manager's rounds until it says so, until it is gone, or until this worker is to
-    /// leave.
+    /// Serves the manager's rounds until the manager ends this worker or is gone,
+    /// or until the worker must leave.
     ///
     /// # Errors
-    /// When it left without having been told to by the manager. Its load has ended then, too.
+    /// If the worker left without a command of the manager. The worker's load has then ended, too.
     pub async fn serve(self) -> Result<(), ClusterError> {
         let Self { mut worker, requests, terms } = self;
         let outcome = tokio::select! {
@@ -77,7 +79,7 @@ impl Joined {
             () = terms.leave.cancelled() => Err(ClusterError::Signalled),
             () = worker.obey(requests) => Ok(()),
         };
-        // The load ends at once, also where there is nobody to report to.
+        // The load must end at once, even if no manager can receive a report.
         worker.end_round().await;
         worker.bus.close().await;
         outcome
@@ -86,7 +88,7 @@ impl Joined {
 
 struct Worker {
     bus: Arc<WorkerBus>,
-    /// The newest epoch that it heard of; commands of older ones are not obeyed.
+    /// Newest epoch that the worker has heard of. Commands of older epochs are refused.
     newest: u32,
     blobs: Blobs,
     state: State,
@@ -96,13 +98,13 @@ struct Worker {
 
 enum State {
     Idle,
-    /// With the digest of its plan. A stop may come before the start does.
+    /// Ready to start. `digest` is the plan's. A stop may come before the start.
     Prepared {
         goose: Box<GooseRound>,
         digest: Digest,
         stop: CancellationToken,
     },
-    /// The round runs, or has run, in a task of its own.
+    /// The round is running or has ended, in a separate task.
     Started {
         stop: CancellationToken,
         changes: UnboundedSender<LoadChange>,
@@ -111,7 +113,7 @@ enum State {
 }
 
 impl Worker {
-    /// Obeys until it is told to quit.
+    /// Obeys commands until the command to quit.
     async fn obey(&mut self, mut requests: UnboundedReceiver<Request>) {
         while let Some(mut request) = requests.recv().await {
             let received = Instant::now();
@@ -125,7 +127,7 @@ impl Worker {
         }
     }
 
-    /// Commands may come twice: what was done already is done.
+    /// Carries out a command. A command that arrives twice has no further effect.
     async fn carry_out(&mut self, command: Command, received: Instant) -> Result<(), String> {
         match command {
             Command::Chunk(chunk) => block_in_place(|| self.blobs.take(chunk)),
@@ -137,7 +139,7 @@ impl Worker {
             Command::Change { epoch, change } => {
                 self.fence(epoch)?;
                 if let State::Started { changes, .. } = &self.state {
-                    // A round that is over needs none.
+                    // A round that has ended needs no change.
                     let _ = changes.send(change);
                 }
                 Ok(())
@@ -153,8 +155,8 @@ impl Worker {
         }
     }
 
-    /// Only commands of the newest epoch are obeyed: a manager that gave this worker up may have
-    /// begun another round, and late commands of the old one must not disturb it.
+    /// Refuses commands of every epoch but the newest: a manager that gave this worker up may have
+    /// begun another round, and late commands of the old round must not disturb it.
     fn fence(&self, epoch: u32) -> Result<(), String> {
         if epoch == self.newest {
             return Ok(());
@@ -170,7 +172,7 @@ impl Worker {
         let plan = block_in_place(|| self.blobs.plan(&assignment))?;
         self.allowed.check(&plan)?;
         self.newest = epoch;
-        // One at a time in a process.
+        // A process can run only one round at a time.
         if !self.end_round().await {
             return Err("its last round has not ended yet".to_owned());
         }
@@ -196,7 +198,8 @@ impl Worker {
         Ok(())
     }
 
-    /// Stops the round if one runs, waits until its last word is sent, and says whether it is over.
+    /// Stops a running round, waits until the final report is sent, and
+    /// returns whether the round is over.
     async fn end_round(&mut self) -> bool {
         let State::Started { stop, task, .. } = &mut self.state else {
             return true;
@@ -210,7 +213,7 @@ impl Worker {
     }
 }
 
-/// A round on this worker: runs it, and reports.
+/// A round on this worker: runs the load, and reports.
 struct Round {
     bus: Arc<WorkerBus>,
     epoch: u32,
@@ -223,7 +226,7 @@ impl Round {
         let round = Arc::new(self);
         let (drained, waiting) = mpsc::channel(WAITING);
         let publishing = tokio::spawn(round.clone().publish(waiting));
-        // In a task of its own, so that a panic is reported as a failure.
+        // A separate task, so that a panic is reported as a failure.
         let running = tokio::spawn(async move { goose.run(start, stop, &drained).await });
         let ran = running.await;
         let published = publishing.await;
@@ -232,18 +235,19 @@ impl Round {
             (_, Ok(Err(unsent))) => News::Failed(unsent.to_string()),
             (_, Err(panicked)) => News::Failed(panicked.to_string()),
             (Ok(Err(failed)), _) => News::Failed(failed.to_string()),
-            // Its load is missing from here on: that is a loss, however orderly it was.
+            // The worker's load is missing from here on: that counts as a loss, even if
+            // the worker left in good order.
             (Ok(Ok(_)), _) if round.leave.is_cancelled() => {
                 News::Failed("it was told to leave by a signal".to_owned())
             }
             (Ok(Ok(finished)), _) => News::Finished(finished, round.digest.clone()),
         };
-        // Where this can't be sent, the manager notices that the worker says nothing.
+        // If this report can't be sent, the manager notices the worker's silence.
         let _ = round.report(last_word).await;
     }
 
-    /// Sends snapshots until there are no more. After an error nothing more is sent, and whoever
-    /// drains is told by the closed channel.
+    /// Sends snapshots until there are no more. Sends nothing after an error; the closed channel
+    /// then tells the task that drains snapshots.
     async fn publish(
         self: Arc<Self>,
         mut snapshots: mpsc::Receiver<Snapshot>,

@@ -1,4 +1,4 @@
-//! A worker's process on this machine.
+//! Runs a worker's process on this machine.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -11,11 +11,11 @@ use tokio::process::{Child, ChildStdin, Command};
 use super::error::ClusterError;
 use super::join::Join;
 
-/// How much of the end of a worker's log is shown when the worker fails.
+/// Bytes at the end of a worker's log to show if the worker fails.
 const TAIL: u64 = 2_000;
 
-/// A direct child that runs `loadgen worker`. It dies with this value: its standard input is a
-/// pipe that is closed, whatever becomes of this process, and it is killed when it is dropped.
+/// A direct child that runs `loadgen worker` and does not outlive this value. The child's standard
+/// input is a pipe that closes whatever happens to this process, and the child is killed on drop.
 pub struct Process {
     child: Child,
     stdin: Option<ChildStdin>,
@@ -23,8 +23,8 @@ pub struct Process {
 }
 
 impl Process {
-    /// Starts `program` as the worker of `join`. What it writes to stderr goes to a file in
-    /// `logs`, or to the stderr of this process.
+    /// Starts `program` as the worker of `join`. The worker's stderr goes to a file in `logs`, or
+    /// to the stderr of this process.
     pub async fn spawn(
         program: &Path,
         join: &Join,
@@ -50,35 +50,36 @@ impl Process {
         document.push(b'\n');
         let mut stdin = child.stdin.take();
         if let Some(pipe) = &mut stdin {
-            // A worker that ended at once closed its end; that is reported as such, later.
+            // Writing fails if the worker has already ended, which is reported later.
             let _ = pipe.write_all(&document).await;
         }
         Ok(Self { child, stdin, log })
     }
 
-    /// Its process id, while it runs.
+    /// Returns the process id while the process runs.
     pub fn pid(&self) -> Option<u32> {
         self.child.id()
     }
 
-    /// How it ended, if it did.
+    /// Returns the exit status if the process has ended.
     pub fn ended(&mut self) -> Option<ExitStatus> {
         self.child.try_wait().ok().flatten()
     }
 
-    /// The error of a worker that ended before it had joined, if this one did.
+    /// Returns an error if the worker has ended before it joined.
     pub fn early_end(&mut self, worker: u32) -> Option<ClusterError> {
         let status = self.ended()?.to_string();
         let log = self.log.as_deref().map(tail).transpose();
         Some(ClusterError::Ended { worker, status, log: log.ok().flatten().unwrap_or_default() })
     }
 
-    /// Kills it, whatever it does.
+    /// Kills the process, whatever state it is in.
     pub fn kill(&mut self) {
         let _ = self.child.start_kill();
     }
 
-    /// Closes its standard input, which tells it to leave, and waits for its end.
+    /// Closes the process's standard input, which tells the worker to leave,
+    /// and waits for the process to end.
     pub async fn leave(&mut self) {
         self.stdin = None;
         let _ = self.child.wait().await;

@@ -1,4 +1,4 @@
-//! Makes a job of the options that experiments share.
+//! Builds a job from the options that experiments share.
 
 use std::path::PathBuf;
 
@@ -13,27 +13,28 @@ use crate::failure::{Exit, Failure};
 use crate::report::Format;
 use crate::scenario::{Model, Scenario};
 
-/// The contenders, and how often each is measured.
+/// Contenders of an experiment, and the number of rounds for each.
 #[derive(Debug, Default)]
 pub struct Contest {
-    /// Each target with each of these numbers of users; those of the scenario where there is none.
+    /// Numbers of users with which each target is measured; empty for the scenario's number.
     pub users: Vec<u32>,
-    /// And with each of these numbers of worker processes; with one where there is none.
+    /// Numbers of worker processes with which each target is measured; empty for one process.
     pub server_workers: Vec<u32>,
     /// Whether the one target is measured against itself.
     pub aa: bool,
-    /// Rounds for each contender; where nobody says, as many as it takes to tell a difference.
+    /// Number of rounds for each contender; `None` for 5, which are enough to tell a difference, or
+    /// for 1 if the only contender is a server that runs already.
     pub rounds: Option<u32>,
 }
 
-/// Where the results of an experiment go.
+/// Destination of an experiment's results.
 #[derive(Debug)]
 pub struct Output {
     /// Whether to show the live view on a terminal.
     pub live: bool,
-    /// The folder to save it in.
+    /// Folder to save the results in; `None` for a new folder in `runs/`.
     pub folder: Option<PathBuf>,
-    /// The format of the document on stdout.
+    /// Format of the document on stdout.
     pub format: Format,
 }
 
@@ -44,8 +45,8 @@ impl From<&CommonArgs> for Output {
     }
 }
 
-/// The job that the command line asks for, of a manager where workers come from other hosts; whatever is
-/// wrong with it is said here.
+/// Returns the job that the command line asks for. `remote` is set for a manager, whose workers
+/// come from other hosts. Everything that is wrong with the options is an error here.
 pub fn job(
     scenario: Scenario,
     common: &CommonArgs,
@@ -79,13 +80,14 @@ pub fn job(
         seed: common.seed.map_or_else(random_seed, Ok)?,
         contenders,
         runtime,
-        // What workers elsewhere can send can't be found out here.
+        // The maximum rate of workers on other hosts cannot be measured here.
         calibrate: remote.is_none() && !common.no_calibrate,
         remote,
     })
 }
 
-/// Several numbers of server workers or users must have a meaning.
+/// Refuses numbers without a meaning: a number given twice, several numbers of users in the open
+/// model, and several numbers with `--aa`.
 fn check_numbers(
     users: &[u32],
     server_workers: &[u32],

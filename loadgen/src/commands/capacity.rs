@@ -1,7 +1,8 @@
-//! `loadgen capacity`: the highest rate that each target carries, found by search in the open model.
+//! `loadgen capacity`: finds the highest rate that each target
+//! carries, by search in the open model.
 //!
-//! A round is a search over one target, started afresh; a search is a row of trials, each of which
-//! holds a rate and is judged like a run of one round.
+//! A round is a search over one target, which is started afresh. A search is a series of trials.
+//! Each trial holds a rate and is judged like a run of one round.
 
 use std::time::Duration;
 
@@ -17,7 +18,7 @@ use crate::record::CapacityRecord;
 use crate::report::html;
 use crate::scenario::{OverrideError, Overrides};
 
-/// Searches what the command line asks for, saves it, and prints it.
+/// Searches as the command line asks, saves the record, and prints the record.
 pub fn run(args: CapacityArgs) -> Result<Exit, Failure> {
     let output = Output::from(&args.common);
     let CapacityArgs { scenario, common, users, duration, precision, rounds, server_workers } =
@@ -29,7 +30,7 @@ pub fn run(args: CapacityArgs) -> Result<Exit, Failure> {
         ramp_up: Some(Duration::ZERO),
         duration: Some(duration),
         iterations: None,
-        // What each trial sets anew.
+        // A placeholder: each trial sets its own rate.
         rate: Some(criteria.start_per_s()),
         drain: common.drain,
     };

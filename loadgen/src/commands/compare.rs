@@ -1,4 +1,4 @@
-//! `loadgen compare`: saved runs, held against the first of them.
+//! `loadgen compare`: compares saved runs with the first of them.
 
 use std::path::Path;
 
@@ -10,7 +10,8 @@ use crate::process::print;
 use crate::record::RunsRecord;
 use crate::report::Document;
 
-/// Reads the runs, prints what differs, and tells by its exit code whether one lost too much.
+/// Reads the runs, prints the differences, and reports by the exit
+/// code whether a run lost too much.
 pub fn run(args: &CompareArgs) -> Result<Exit, Failure> {
     let runs = names(&args.runs).into_iter().zip(&args.runs);
     let runs: Result<Vec<Comparable>, Failure> = runs.map(|(name, run)| read(&name, run)).collect();
@@ -25,7 +26,8 @@ pub fn run(args: &CompareArgs) -> Result<Exit, Failure> {
     exit(&record)
 }
 
-/// Of several reasons the certain one. Whoever asks for a verdict and can have none is told so.
+/// Returns the exit code. A regression comes first, because it is certain. Runs that cannot be
+/// judged although `--fail-on-regression` is given are an error.
 fn exit(record: &RunsRecord) -> Result<Exit, Failure> {
     if !record.regressions.is_empty() {
         return Ok(Exit::Threshold);
@@ -48,7 +50,8 @@ fn read(name: &str, path: &Path) -> Result<Comparable, Failure> {
     })
 }
 
-/// What runs are called: the names of their folders, or their paths where two have the same.
+/// Returns the names of the runs' folders or, if two folders have the
+/// same name, all paths with numbers.
 fn names(paths: &[std::path::PathBuf]) -> Vec<String> {
     let folder = |path: &Path| {
         let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());

@@ -1,4 +1,4 @@
-//! `loadgen completions`: what a shell needs to complete loadgen's command line.
+//! `loadgen completions`: prints the script with which a shell completes loadgen's command line.
 
 use clap::{Command, CommandFactory};
 use clap_complete::{Shell, generate};
@@ -14,14 +14,14 @@ pub fn run(args: &CompletionsArgs) -> Result<Exit, Failure> {
         ShellName::Zsh => Shell::Zsh,
         ShellName::Fish => Shell::Fish,
     };
-    // Into memory first: the generator panics where its reader has gone.
+    // Writes into memory first: `generate` panics if its reader is gone.
     let mut script = Vec::new();
     generate(shell, &mut offered(), "loadgen", &mut script);
     print(&String::from_utf8_lossy(&script))?;
     Ok(Exit::Done)
 }
 
-/// The command line without what is hidden: the generator would offer that, too.
+/// Returns the command line without hidden commands, which `generate` would offer, too.
 fn offered() -> Command {
     let all = Cli::command();
     Command::new("loadgen")

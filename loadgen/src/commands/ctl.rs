@@ -1,4 +1,4 @@
-//! `loadgen ctl`: has a run that goes on do something.
+//! `loadgen ctl`: sends a request to a run in progress.
 
 use crate::cli::{CtlArgs, CtlCommand};
 use crate::experiment::control::{ControlRequest, ask};
@@ -6,14 +6,14 @@ use crate::failure::{Exit, Failure};
 use crate::process::{on_all_cpus, print};
 use crate::scenario::LoadLevel;
 
-/// Asks the run for it, and prints what it did.
+/// Sends the request to the run, and prints what the run did.
 pub fn run(args: &CtlArgs) -> Result<Exit, Failure> {
     let request = match args.request {
         CtlCommand::Stop => ControlRequest::Stop,
         CtlCommand::Users { number } => ControlRequest::Users(number),
         CtlCommand::Rate { per_s } => ControlRequest::Rate(per_s),
     };
-    // JSON has no way to say some of the numbers that are none.
+    // Checked here, because JSON has no NaN and no infinity.
     if let ControlRequest::Rate(rate) = request {
         LoadLevel::Rate(rate).check().map_err(Failure::with(Exit::Usage))?;
     }

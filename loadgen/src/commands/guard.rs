@@ -1,4 +1,5 @@
-//! `loadgen guard`: hidden; runs one service of the lab and ends it when loadgen goes.
+//! `loadgen guard` (hidden): runs one service of the lab, and ends
+//! the service when loadgen is gone.
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -6,7 +7,7 @@ use std::time::Duration;
 use crate::cli::GuardArgs;
 use crate::lab::guard::{self, GuardOptions};
 
-/// Guards until the service has ended. Needs no runtime, and makes no thread pool.
+/// Guards until the service has ended. Needs no async runtime, and starts no thread pool.
 pub fn run(args: GuardArgs) -> ExitCode {
     crate::process::call_process(c"loadgen guard");
     let options = GuardOptions {

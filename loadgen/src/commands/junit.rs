@@ -1,4 +1,4 @@
-//! The file of `--junit`.
+//! Writes the file of `--junit`.
 
 use std::fs::{self, OpenOptions};
 use std::io;
@@ -8,20 +8,20 @@ use crate::failure::{Exit, Failure};
 use crate::record::RunRecord;
 use crate::report;
 
-/// Makes sure that the file can be written, before anything is measured, and removes what an earlier run
-/// left there: a run that does not finish has no results, neither none nor old ones.
+/// Checks, before anything is measured, that the file is writable, and removes the file of an
+/// earlier run: a run that does not finish must leave no file, neither an empty nor an old one.
 pub fn prepare(path: &Path) -> Result<(), Failure> {
     clear(path).map_err(|e| unwritable(path, &e))
 }
 
-/// Writes the thresholds of a run that has finished.
+/// Writes the thresholds of a finished run.
 pub fn write(path: &Path, record: &RunRecord) -> Result<(), Failure> {
     fs::write(path, report::junit(record)).map_err(|e| unwritable(path, &e))
 }
 
 fn clear(path: &Path) -> io::Result<()> {
     let file = OpenOptions::new().write(true).create(true).truncate(true).open(path)?;
-    // Not a device or a pipe; and not the link by which a file is named.
+    // Removes only regular files, no device or pipe; and removes a link's target, not the link.
     if file.metadata()?.is_file() {
         fs::remove_file(path.canonicalize()?)?;
     }

@@ -1,4 +1,4 @@
-//! `loadgen list`: the scenarios and targets there are.
+//! `loadgen list`: prints all scenarios and targets.
 
 use std::fmt::Write;
 

@@ -5,7 +5,7 @@ use crate::cli::ManagerArgs;
 use crate::cluster::{RemoteWorkers, advertised};
 use crate::failure::{Exit, Failure};
 
-/// Waits for the workers, and measures what the command line asks for with them.
+/// Waits for the workers, and measures with them as the command line says.
 pub fn run(args: ManagerArgs) -> Result<Exit, Failure> {
     let common = &args.run.common;
     let usage =

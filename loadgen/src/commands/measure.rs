@@ -22,11 +22,11 @@ use crate::process::{Stdout, for_load, on_signal, say_failure, unprinted, use_hu
 use crate::report::{Document, Progress, is_in_front, is_live, leave_terminal};
 use crate::text::say;
 
-/// From this many users in one process on, huge pages pay: less than 1 % of CPU at 1,000, 6 % and
-/// more at 5,000.
+/// Number of users in one process from which huge pages pay: they save less than 1 % of CPU at
+/// 1,000 users, and 6 % or more at 5,000.
 const MANY_USERS: u32 = 1_000;
 
-/// Measures, saves what came of it by `save`, and prints it.
+/// Measures, saves the record by `save`, and prints the record.
 pub fn carry_out<E: Experiment>(
     experiment: &E,
     output: &Output,
@@ -44,8 +44,8 @@ where
     })
 }
 
-/// What is needed before anything starts: a folder for the results, the CPUs of each part, of which
-/// this process now keeps to its own, and standard output.
+/// Prepares everything that is needed before the start: a folder for the results, the CPUs of each
+/// part, and standard output. Pins this process to the generator's CPUs.
 fn prepare(job: &Job, output: &Output) -> Result<(RunFolder, Layout, Stdout), Failure> {
     let allowed = Processes::of(job).allow(job.scenario.load.users);
     allowed.map_err(Failure::with(Exit::Usage))?;
@@ -61,7 +61,7 @@ fn prepare(job: &Job, output: &Output) -> Result<(RunFolder, Layout, Stdout), Fa
         let message = format!("loadgen cannot use its standard output: {e}");
         Failure::message(Exit::Failed, message, "let it lead somewhere: a terminal, a file, a pipe")
     })?;
-    // Before the runtime has threads: they would not follow.
+    // Must precede the runtime's threads: existing threads would not be pinned.
     pin_self(&layout.generator).map_err(|e| {
         let message = format!("loadgen cannot keep to its CPUs: {e}");
         Failure::message(Exit::Failed, message, "see `taskset -p $$`")
@@ -87,7 +87,7 @@ where
     let control = Control::new(interrupt.clone(), Processes::of(job), progress.noter());
     let control = if E::CAN_CHANGE { control } else { control.with_fixed_load() };
     terminal::listen(&control, Screen { is_in_front, is_live });
-    // A manager waits for its workers first.
+    // A manager opens the live view later, when its workers are there.
     if output.live && job.remote.is_none() {
         progress.show_live(E::CAN_CHANGE);
     }
@@ -116,7 +116,7 @@ where
     let saved = save(&record, folder);
     session.close().await;
     progress.finish();
-    // Not being able to save is no reason not to show.
+    // The result is shown even if saving failed.
     let saved_in = saved.is_ok().then(|| folder.path());
     let text = Document::from(&record).render(output.format, saved_in);
     let shown = stdout.print(&text).map_err(unprinted);
@@ -126,7 +126,7 @@ where
     Ok(exit)
 }
 
-/// The way in for `loadgen ctl`, open until it is dropped.
+/// Opens the socket for `loadgen ctl`, which closes when dropped.
 fn open_socket(folder: &Path, control: &Control, progress: &Progress) -> Option<ControlSocket> {
     let socket = ControlSocket::open(folder, control);
     if let Err(error) = &socket {

@@ -1,4 +1,4 @@
-//! The subcommands, one file each, and the exit codes that they share.
+//! Runs the subcommands, each of which has a separate file.
 
 mod arguments;
 mod capacity;
@@ -27,7 +27,7 @@ use std::process::ExitCode;
 use crate::cli::{Cli, Command};
 use crate::process::say_failure;
 
-/// Runs the command that the command line names and tells how it went.
+/// Runs the command that the command line names, and returns the exit code.
 #[must_use]
 pub fn run(cli: Cli) -> ExitCode {
     let result = match cli.command {

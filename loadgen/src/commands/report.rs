@@ -1,4 +1,4 @@
-//! `loadgen report`: a saved run, shown again.
+//! `loadgen report`: shows a saved run again.
 
 use crate::cli::ReportArgs;
 use crate::experiment::folder::RunFolder;
@@ -7,7 +7,7 @@ use crate::failure::{Exit, Failure};
 use crate::process::print;
 use crate::report::{Document, html};
 
-/// Prints each run, and writes its page anew. All are read before anything is written.
+/// Prints each run, and writes its page anew. All runs are read before anything is written.
 pub fn run(args: &ReportArgs) -> Result<Exit, Failure> {
     let saved: Result<Vec<Saved>, Failure> = args.runs.iter().map(|run| Saved::read(run)).collect();
     for Saved { folder, record } in saved? {
@@ -16,7 +16,7 @@ pub fn run(args: &ReportArgs) -> Result<Exit, Failure> {
             Record::Capacity(record) => (html::capacity(record), Document::Capacity(record)),
         };
         let text = document.render(args.format, Some(&folder));
-        // Not being able to save is no reason not to show.
+        // The result is shown even if saving failed.
         let written = RunFolder::of_saved(&folder).save_page(&page);
         print(&text)?;
         written?;

@@ -1,4 +1,4 @@
-//! `loadgen run`, the main job: rounds over contenders, and the comparison.
+//! `loadgen run`, the main command: measures rounds over contenders, and compares the contenders.
 
 use super::arguments::{Contest, Output, job};
 use super::measure::carry_out;
@@ -13,12 +13,12 @@ use crate::record::RunRecord;
 use crate::report::{hlog, html};
 use crate::scenario::{OverrideError, Overrides, Scenario};
 
-/// Measures what the command line asks for, saves it, and prints it.
+/// Measures what the command line asks for, saves the record, and prints the record.
 pub fn run(args: RunArgs) -> Result<Exit, Failure> {
     run_with(args, None)
 }
 
-/// The same, with workers that come from other hosts, if any do.
+/// Like `run`, but with workers from other hosts if `remote` is set.
 pub fn run_with(args: RunArgs, remote: Option<RemoteWorkers>) -> Result<Exit, Failure> {
     let output = Output::from(&args.common);
     let scenario = scenario(&args)?;
@@ -44,7 +44,7 @@ pub fn run_with(args: RunArgs, remote: Option<RemoteWorkers>) -> Result<Exit, Fa
     carry_out(&run, &output, save)
 }
 
-/// The scenario, its load overridden by the command line.
+/// Returns the scenario, with its load overridden by the command line.
 fn scenario(args: &RunArgs) -> Result<Scenario, Failure> {
     let mut scenario = scenarios::find_to_run(args.scenario.as_deref().unwrap_or_default())?;
     let overrides = Overrides {

@@ -1,11 +1,11 @@
-//! The options of a runtime, made sense of.
+//! Reads the options of a runtime.
 
 use crate::cli::{RuntimeArgs, RuntimeName};
 use crate::failure::{Exit, Failure};
 use crate::lab::Runtime;
 use crate::scenario::Limits;
 
-/// The runtime that the command line asks for. Only containers have limits.
+/// Returns the runtime that the command line asks for. Limits without containers are an error.
 pub fn runtime(args: RuntimeArgs) -> Result<Runtime, Failure> {
     let RuntimeArgs { runtime, cpus, memory, backend_cpus, backend_memory } = args;
     let targets = Limits { cpus, memory };

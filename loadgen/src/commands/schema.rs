@@ -1,4 +1,4 @@
-//! `loadgen schema`: the JSON Schema of scenario files.
+//! `loadgen schema`: prints the JSON Schema of scenario files.
 
 use crate::failure::{Exit, Failure};
 use crate::process::print;
@@ -10,7 +10,7 @@ pub fn run() -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// The schema, as it stands in a file.
+/// Returns the schema as the text of a file.
 pub fn text() -> String {
     format!("{:#}\n", json_schema())
 }

@@ -1,9 +1,9 @@
-//! The URLs of servers that run already.
+//! Parses the URLs of servers that run already.
 
 use crate::experiment::subject::Server;
 use crate::failure::{Exit, Failure};
 
-/// The servers that `option` names, each `URL` or `NAME=URL`; or what is wrong with one of them.
+/// Returns the servers that `option` names, each as `URL` or `NAME=URL`, or an error.
 pub fn servers(option: &str, words: &[String]) -> Result<Vec<Server>, Failure> {
     let mut servers: Vec<Server> = Vec::new();
     for word in words {
@@ -23,7 +23,7 @@ pub fn servers(option: &str, words: &[String]) -> Result<Vec<Server>, Failure> {
 }
 
 fn server(option: &str, word: &str) -> Result<Server, Failure> {
-    // Whatever has one of these before an equals sign is a URL that has the sign.
+    // A word with one of these characters before the equals sign is a URL that contains the sign.
     let named = word.split_once('=').filter(|(name, _)| !name.contains([':', '/', '?', '#']));
     let Some((name, url)) = named else {
         let url = base_url(option, word)?;
@@ -41,8 +41,8 @@ fn server(option: &str, word: &str) -> Result<Server, Failure> {
     Ok(Server { name: name.to_owned(), url: base_url(option, url.trim())? })
 }
 
-/// Scheme, host and port, and a path if any, without the slash at its end; or what is wrong with the
-/// value of `option`.
+/// Returns scheme, host, port and path of a URL, without a slash at the end. Any other
+/// value of `option` is an error.
 pub fn base_url(option: &str, url: &str) -> Result<String, Failure> {
     let wrong = |what: &str| {
         let message = format!("{option} {url}: {what}");

@@ -1,4 +1,4 @@
-//! What the terminal shows of an experiment.
+//! Shows an experiment on the terminal.
 
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -15,20 +15,20 @@ use crate::report::Progress;
 use crate::scenario::LoadLevel;
 use crate::text::{count, rate};
 
-/// Shows an experiment on the terminal.
+/// Observer that shows an experiment on the terminal.
 pub struct TerminalProgress<'a> {
     progress: &'a mut Progress,
-    /// Who may change the load.
+    /// Control that may change the load, if any.
     control: Option<Control>,
-    /// What becomes of it when a worker is lost.
+    /// Reaction to the loss of a worker.
     on_loss: OnLoss,
-    /// Whether it is shown live once all workers are there: until then what to run on each host is there to
-    /// be copied.
+    /// Whether the live view opens once all workers are there. Until then, plain lines let the user
+    /// copy the command for each host.
     live_with_workers: bool,
     round: Option<Round>,
 }
 
-/// The round that goes on.
+/// The round in progress.
 struct Round {
     planned: Planned,
     warmup: Duration,
@@ -38,17 +38,17 @@ struct Round {
 }
 
 impl<'a> TerminalProgress<'a> {
-    /// Shows an experiment by `progress`.
+    /// Creates an observer that shows an experiment through `progress`.
     pub fn new(progress: &'a mut Progress, on_loss: OnLoss) -> Self {
         Self { progress, control: None, on_loss, live_with_workers: false, round: None }
     }
 
-    /// The same, of rounds that may be changed by `control`.
+    /// Shows the load as changed by `control`.
     pub fn changed_by(self, control: &Control) -> Self {
         Self { control: Some(control.clone()), ..self }
     }
 
-    /// The same, shown live once all workers are there.
+    /// Opens the live view once all workers are there, if `is_live`.
     pub fn live_with_workers(self, is_live: bool) -> Self {
         Self { live_with_workers: is_live, ..self }
     }
@@ -120,7 +120,7 @@ impl Observe for TerminalProgress<'_> {
     }
 }
 
-/// What is said when a worker is lost.
+/// Returns the note about a lost worker.
 fn note(lost: &LostWorker, on_loss: OnLoss) -> String {
     match on_loss {
         OnLoss::Fail => format!("  {lost}; the run ends"),

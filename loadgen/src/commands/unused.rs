@@ -1,15 +1,16 @@
-//! Options that would have no effect beside the others. Each is an error: who gives an option believes
-//! that it does something.
+//! Refuses options that have no effect in combination with other options: a user who
+//! gives an option expects an effect.
 
 use crate::cli::{CommonArgs, OnWorkerLoss, RuntimeName};
 use crate::failure::{Exit, Failure};
 use crate::scenario::Scenario;
 
-/// An option that was given, why it has no effect, and what to do.
+/// An option that was given, the reason why it has no effect, and advice.
 type Unused = (&'static str, &'static str, &'static str);
 
-/// Refuses the first option that has no effect in an experiment with `scenario`. Whether server workers
-/// were asked for is no part of what experiments share.
+/// Refuses the first option that has no effect in an experiment with
+/// `scenario`. `has_server_workers` is separate: the option for server workers
+/// is not one of the common options.
 pub fn refuse(
     common: &CommonArgs,
     has_server_workers: bool,
@@ -18,7 +19,7 @@ pub fn refuse(
     refused(beside_url(common, has_server_workers).or_else(|| limits(common, scenario)))
 }
 
-/// Refuses what is said of lost workers where there are none, or too few.
+/// Refuses an option about lost workers if there are no workers, or too few.
 pub fn refuse_losses(
     on_worker_loss: Option<OnWorkerLoss>,
     workers: Option<u32>,
@@ -56,7 +57,7 @@ fn limits(common: &CommonArgs, scenario: &Scenario) -> Option<Unused> {
         ("--backend-cpus", runtime.backend_cpus.is_some()),
         ("--backend-memory", runtime.backend_memory.is_some()),
     ];
-    // Without containers there is nothing to limit at all, which is said elsewhere.
+    // Without containers there is nothing to limit: `runtime` refuses these options.
     let is_idle = runtime.runtime == Some(RuntimeName::Podman) && scenario.backends.is_empty();
     let (option, _) = given.into_iter().find(|(_, given)| *given && is_idle)?;
     Some((option, "limits backends, and the scenario has none", "leave it out"))

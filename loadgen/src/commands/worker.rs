@@ -7,17 +7,17 @@ use crate::failure::{Exit, Failure};
 use crate::process::{first_line, leave_on_signal, on_all_cpus, use_huge_pages};
 use crate::text::say;
 
-/// Joins, and serves until the manager says so or is gone; with a join file of its own it then waits
-/// for the next run.
+/// Joins, and serves until the manager ends the worker or is gone. With a join file, the worker
+/// then waits for the next run, unless `--once` is given.
 ///
 /// # Errors
-/// When the worker could not join, or left without having been told to by its manager.
+/// Fails if the worker could not join, or left before its manager told the worker to leave.
 pub fn run(args: &WorkerArgs) -> Result<Exit, Failure> {
     if args.once && args.join == "-" {
         let message = "--once has no effect with --join -: such a worker serves one manager anyway";
         return Err(Failure::message(Exit::Usage, message.to_owned(), "leave it out"));
     }
-    // How many users there will be is not known yet.
+    // The number of users is not known yet.
     use_huge_pages();
     let allowed =
         args.allow_target.iter().map(|text| allowed(text)).collect::<Result<Vec<_>, _>>()?;
@@ -33,7 +33,7 @@ fn allowed(text: &str) -> Result<AllowedTarget, Failure> {
 }
 
 async fn serve(args: &WorkerArgs, allowed: Allowed) -> Result<(), Failure> {
-    // Ctrl-C is for the loadgen that started a worker, and ends it in good order, to decide on.
+    // On Ctrl-C, the loadgen that started this worker decides, and ends the worker in good order.
     let is_local = args.join == "-";
     let leave = leave_on_signal(!is_local)?;
     let terms = Terms { leave, allowed, limit: args.wait, ..Terms::default() };
@@ -41,14 +41,14 @@ async fn serve(args: &WorkerArgs, allowed: Allowed) -> Result<(), Failure> {
     served.map_err(Failure::with(Exit::Failed))
 }
 
-/// Serves the process that started this one, and says over standard input where it is.
+/// Serves the process that started this worker, and that sends the join document on standard input.
 async fn serve_parent(terms: Terms) -> Result<(), ClusterError> {
     let line = first_line(&terms.gone).await.map_err(|e| ClusterError::Join(e.to_string()))?;
     let document = line.ok_or(ClusterError::ManagerGone)?;
     join(&Join::parse(&document)?, terms).await?.serve().await
 }
 
-/// Serves one manager after another, each with the same join file.
+/// Serves one manager after another, with the same join file.
 async fn serve_each(args: &WorkerArgs, terms: &Terms) -> Result<(), ClusterError> {
     raise_open_files();
     let document = std::fs::read_to_string(&args.join)

@@ -1,5 +1,6 @@
-//! Keeps what there is of a run in its folder while it goes on: whoever kills loadgen takes no more of it
-//! along than the last second, or, of a very long run, the last few.
+//! Saves a run to its folder during the measurement. If loadgen is killed, only the
+//! round in progress is lost; with load from other hosts, only the last second, or the
+//! last few seconds of a very long run.
 
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -14,54 +15,54 @@ use crate::lab::Lab;
 use crate::measure::GrowingSeries;
 use crate::record::StoppedEarly;
 
-/// How long after the first worker's results of a second those of the others are waited for.
+/// Time to wait for the other workers' results of a second, once the first worker's have arrived.
 const SETTLE: Duration = Duration::from_millis(200);
 
-/// How many times as long as it took to save a run it is left alone: the longer a run is, the longer that
-/// takes, and it shall take a fiftieth of a core at the most.
+/// Waits at least 50 times the last save's duration, so that saving uses at most 2 % of a core. A
+/// save takes longer the longer the run is.
 const REST: u32 = 50;
 
-/// Saves a run: after each round, and, where others make the load, within them. Where this machine makes it,
-/// saving would cost what is being measured.
+/// Saves a run after each round and, when other hosts make the load, within rounds. When this
+/// machine makes the load, saving within a round would disturb the measurement.
 pub struct Autosave<'a> {
     site: &'a Site<'a>,
     folder: &'a RunFolder,
     under_way: Option<UnderWay>,
 }
 
-/// A round that goes on.
+/// The round in progress.
 struct UnderWay {
     contender: usize,
     number: u32,
     url: String,
     users: u32,
-    /// Before its load is held.
+    /// Duration of warm-up and ramp-up, which precede the hold.
     before: Duration,
-    /// How long its load is held, at the most.
+    /// Maximum duration of the hold; `None` if iterations end the round.
     most: Option<Duration>,
-    /// How long it was held so far.
+    /// Duration of the hold so far.
     held: Duration,
-    /// When there will be something to save, if there is.
+    /// Time from which the newest results can be saved; `None` if all are saved.
     due: Option<Instant>,
-    /// When it may be saved again.
+    /// Earliest time of the next save.
     rested: Instant,
 }
 
 impl<'a> Autosave<'a> {
-    /// Saves into this folder.
+    /// Creates an observer that saves into `folder`.
     pub fn new(site: &'a Site<'a>, folder: &'a RunFolder) -> Self {
         Self { site, folder, under_way: None }
     }
 
-    /// Saves what was measured so far, as a run that was interrupted.
+    /// Saves the results so far, as those of an interrupted run.
     fn save(&self, measured: &Measured, under_way: Option<&MeasuredRound>, lab: Option<&Lab>) {
         let context = Context::of(self.site, &measured.backends, lab, true);
         let record = to_record::build(self.site.job, measured, under_way, context);
-        // Why it can't be saved is told at the end.
+        // If saving fails, the save at the end of the run reports the reason.
         let _ = self.folder.save(&record);
     }
 
-    /// Saves all `results`, once all that belongs to the same second can be here.
+    /// Saves all `results`, once all workers' results of the newest second can have arrived.
     fn save_when_due(&mut self, results: &mut GrowingSeries, measured: &Measured) {
         let now = Instant::now();
         let due =
@@ -105,9 +106,9 @@ impl UnderWay {
         }
     }
 
-    /// The snapshot of this number has come from a worker.
+    /// Records that a worker's snapshot of this number has arrived.
     fn reached(&mut self, number: u32) {
-        // Drained at the turn of each second, counted from the end of the warm-up.
+        // Takes snapshots as drained each second, counted from the end of warm-up and ramp-up.
         let part = Duration::from_nanos(self.before.subsec_nanos().into());
         let reaches = Duration::from_secs(u64::from(number) + 1) + part;
         let held = reaches.saturating_sub(self.before);

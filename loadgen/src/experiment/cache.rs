@@ -1,4 +1,4 @@
-//! What runs have found out about a machine, for those that follow: files in the user's cache folder.
+//! Caches what runs find out about a machine for later runs, in files in the user's cache folder.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
@@ -7,21 +7,21 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sysinfo::System;
 
-/// `loadgen/NAME` in the user's cache folder (XDG Base Directory Specification); `None` where there
-/// is no such folder.
+/// Returns `loadgen/NAME` in the user's cache folder (XDG Base Directory Specification), or `None`
+/// if neither `XDG_CACHE_HOME` nor `HOME` is set.
 pub fn path(name: &str) -> Option<PathBuf> {
     let set = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let cache = set("XDG_CACHE_HOME").or_else(|| Some(set("HOME")?.join(".cache")))?;
     Some(cache.join("loadgen").join(name))
 }
 
-/// What the file holds; nothing where there is none, or something else in it.
+/// Returns the file's content, or the default value if the file is missing or holds something else.
 pub fn read<T: DeserializeOwned + Default>(path: &Path) -> T {
     let bytes = fs::read(path).unwrap_or_default();
     serde_json::from_slice(&bytes).unwrap_or_default()
 }
 
-/// Puts this into the file, all at once: another run may be reading it.
+/// Replaces the file atomically: another run may be reading the file.
 pub fn write(path: &Path, value: &impl Serialize) -> io::Result<()> {
     let folder = path.parent().ok_or(io::ErrorKind::NotFound)?;
     fs::create_dir_all(folder)?;
@@ -31,7 +31,7 @@ pub fn write(path: &Path, value: &impl Serialize) -> io::Result<()> {
     Ok(())
 }
 
-/// Tells one machine from another that has the same home.
+/// Identifies this machine among those that share a home folder, by host name and kernel version.
 pub fn machine() -> String {
     let told = [System::host_name(), System::kernel_version()];
     told.into_iter().flatten().collect::<Vec<_>>().join(" ")

@@ -1,28 +1,30 @@
-//! What is measured in each round: every target, with each number of server workers, under each
-//! number of users.
+//! Lists what each round measures: every target, with each number of server
+//! workers, under each number of users.
 
 use crate::text::count;
 
-/// What tells the second measurement of one subject from the first, behind its name.
+/// Suffix of the name of a subject that is measured a second time.
 pub const AGAIN: &str = " (again)";
 
-/// A target, the worker processes that it is started with, and the users that load it.
+/// A target, the number of its worker processes, and the number of users that load it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Contender {
-    /// Its own: the target's, and whatever there are several of: `sanic ×2, 500 users`.
+    /// Name of the contender: the target's name and each number that varies,
+    /// such as `sanic ×2, 500 users`.
     pub name: String,
-    /// The target's name.
+    /// Name of the target, with [`AGAIN`] for the second measurement.
     pub target: String,
-    /// The target's place among those of the job.
+    /// Index of the target among those of the job; a second measurement counts as another target.
     pub index: usize,
-    /// Worker processes of the target.
+    /// Number of worker processes of the target.
     pub server_workers: u32,
-    /// Users of the whole test; in the open model the most that send at the same time.
+    /// Number of users of the whole test; in the open model, the most that send at the same time.
     pub users: u32,
 }
 
 impl Contender {
-    /// What its log of a round is called.
+    /// Returns the name of the log of a round. With `several`, the name includes the
+    /// numbers of server workers and users.
     pub fn log(&self, round: u32, several: bool) -> String {
         let target = self.target.replace(AGAIN, "-again");
         match several {
@@ -32,7 +34,8 @@ impl Contender {
     }
 }
 
-/// The product of all three, target by target.
+/// Returns all combinations of targets, numbers of server workers and
+/// numbers of users, ordered by target.
 pub fn product(targets: &[String], server_workers: &[u32], users: &[u32]) -> Vec<Contender> {
     let workers_of = |n: u32| (server_workers.len() > 1).then(|| format!(" ×{n}"));
     let users_of = |n: u32| (users.len() > 1).then(|| format!(", {} users", count(n.into())));

@@ -1,4 +1,4 @@
-//! Where a run ran: what another person needs to know to repeat it.
+//! Describes where a run ran: what another person needs to know to repeat the run.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::lab::{Lab, Layout, Runtime};
 use crate::record::{Environment, FilesystemRecord, LimitsRecord};
 use crate::scenario::{Limits, Memory};
 
-/// Collects it; what can't be found out stays empty.
+/// Collects the environment; values that cannot be found out stay empty.
 pub fn environment(
     job: &Job,
     lab: Option<&Lab>,
@@ -32,7 +32,7 @@ pub fn environment(
         ("backends", &layout.backends),
         ("generator", &layout.generator),
     ];
-    // Before loadgen kept itself to some of them, these were its own.
+    // The CPUs that loadgen could use before it pinned itself to some of them.
     let own: BTreeSet<usize> = parts.iter().flat_map(|(_, cpus)| cpus.iter().copied()).collect();
     let home = match &job.subject {
         Subject::Lab { home, .. } => Some(home),
@@ -41,7 +41,7 @@ pub fn environment(
     let containers = lab.and_then(Lab::containers);
     Environment {
         loadgen: env!("CARGO_PKG_VERSION").to_owned(),
-        // Whatever repository an installed one lies in is none of loadgen's.
+        // An installed project may lie in a repository that is not loadgen's.
         git_commit: home
             .filter(|home| !home.is_installed())
             .and_then(|home| git_commit(home.root())),
@@ -70,7 +70,7 @@ pub fn environment(
     }
 }
 
-/// What each container might have, where there are any.
+/// Returns the limits of each container; empty without containers.
 fn limits(job: &Job, lab: &Lab) -> BTreeMap<String, LimitsRecord> {
     let (Runtime::Podman { backends, .. }, Subject::Lab { targets, .. }) =
         (lab.runtime(), &job.subject)
@@ -89,7 +89,7 @@ fn record(limits: Limits) -> LimitsRecord {
     }
 }
 
-/// The commit of the checkout, `-dirty` where files differ from it.
+/// Returns the commit of the checkout, with `-dirty` appended if tracked files differ from it.
 fn git_commit(root: &Path) -> Option<String> {
     let git = |args: &[&str]| {
         let output = Command::new("git").arg("-C").arg(root).args(args).output().ok()?;

@@ -1,4 +1,4 @@
-//! `--fail-fast`: ends the run as soon as a threshold can be said to have failed.
+//! Implements `--fail-fast`: ends the run as soon as a threshold is known to have failed.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -11,45 +11,46 @@ use crate::measure::{Counts, Phase, Snapshot};
 use crate::record::{FailedBy, StoppedEarly};
 use crate::scenario::{Metric, Scenario, Step, Threshold};
 
-/// Failures without which a share of them tells little, as ten samples must lie beyond a percentile.
+/// Minimum number of failures for judging an error rate within a round: with fewer, the rate tells
+/// little. A percentile likewise needs ten samples beyond it.
 const FEWEST_FAILURES: u64 = 10;
 
-/// Judges targets while they are measured, each by all that was measured of it so far.
+/// Judges targets during the measurement, each by all of its results so far.
 pub struct FailFast<'a> {
     scenario: &'a Scenario,
-    /// By the target's place in the job.
+    /// Results by the target's index in the job.
     targets: BTreeMap<usize, SoFar>,
-    /// The round under way: its target's place and name, and its number.
+    /// The round in progress: the target's index and name, and the number of the round.
     round: (usize, String, u32),
     failed: Option<&'a Threshold>,
 }
 
-/// What was measured of one target while the load was held.
+/// Results of one target during the hold.
 struct SoFar {
-    /// By step, of the round under way too.
+    /// Counts by step, including the round in progress.
     counts: Vec<Counts>,
-    /// What the ends of rounds cut off, by step.
+    /// Requests that the ends of rounds cut off, by step.
     cut: Vec<Counts>,
-    /// How long it was held in the rounds that are over.
+    /// Duration of the hold in all finished rounds together.
     held: Duration,
 }
 
-/// When a threshold is judged.
+/// Moment at which a threshold is judged.
 #[derive(Clone, Copy, PartialEq)]
 enum Moment {
-    /// Once a second.
+    /// During a round: with each snapshot, one a second from each process.
     Second,
-    /// When a round is over.
+    /// At the end of a round.
     Round,
 }
 
 impl<'a> FailFast<'a> {
-    /// For the thresholds of this scenario.
+    /// Creates an observer for the thresholds of this scenario.
     pub fn new(scenario: &'a Scenario) -> Self {
         Self { scenario, targets: BTreeMap::new(), round: Default::default(), failed: None }
     }
 
-    /// Takes in what one process measured of a target in a second.
+    /// Adds one process's results of a second to those of a target, and judges the thresholds.
     fn snapshot(&mut self, target: usize, snapshot: &Snapshot) {
         let so_far = self.so_far(target);
         for interval in &snapshot.intervals {
@@ -65,13 +66,13 @@ impl<'a> FailFast<'a> {
         self.judge(target, Moment::Second);
     }
 
-    /// A round over this target has ended, in which the load was `held` so long.
+    /// Ends a round over this target, with a hold of length `held`, and judges the thresholds.
     fn round_over(&mut self, target: usize, held: Duration) {
         self.so_far(target).held += held;
         self.judge(target, Moment::Round);
     }
 
-    /// The first threshold that has failed.
+    /// Returns the first threshold that has failed.
     pub fn failed(&self) -> Option<&'a Threshold> {
         self.failed
     }
@@ -89,7 +90,7 @@ impl<'a> FailFast<'a> {
         }
         let scenario = self.scenario;
         let SoFar { counts, cut, held } = self.so_far(target);
-        // What becomes of requests in flight is known when the round is over.
+        // The outcome of in-flight requests is known when the round is over.
         let whole;
         let counts = match moment {
             Moment::Second => &*counts,
@@ -129,14 +130,14 @@ impl Observe for FailFast<'_> {
     }
 }
 
-/// Whether what was measured so far tells of a threshold that it has failed. What only grows is
-/// beyond an upper bound for good, and may still come to a lower one. Rates and means of parts of a
-/// round are not those of the round.
+/// Returns whether the results so far are enough to say that a threshold has failed. A value that
+/// only grows stays beyond an upper bound, but may still reach a lower one. Rates and means of a
+/// part of a round are not those of the round.
 fn can_tell(threshold: &Threshold, moment: Moment, steps: &[Step], counts: &[Counts]) -> bool {
     let is_upper = threshold.comparison.is_upper();
     match threshold.metric {
         Metric::Max | Metric::Unsent | Metric::Counter(_) => is_upper,
-        // There is none before enough samples support it.
+        // A percentile has no value before enough samples support it.
         Metric::Percentile(_) => true,
         Metric::ErrorRate if moment == Moment::Second => {
             let own = counts_of(threshold, steps, counts);
@@ -163,7 +164,8 @@ mod tests {
         scenario::parse("test", "test.toml", &text).unwrap()
     }
 
-    /// A second with so many answers of 1 ms, each of which counted 1, and so many failures.
+    /// Returns a second with `answered` answers of 1 ms, each of which
+    /// counts 1, and `failed` failures.
     fn second(answered: u64, failed: u64) -> Snapshot {
         let mut latencies = Latencies::default();
         (0..answered).for_each(|_| latencies.record(Duration::from_millis(1)));
@@ -178,8 +180,8 @@ mod tests {
         Snapshot { number: 0, intervals }
     }
 
-    /// In which second a threshold has failed, of a round with these answers and failures in each;
-    /// 0 at the end of the round.
+    /// Returns the second in which a threshold fails, in a round with these answers and failures
+    /// per second; 0 stands for the end of the round.
     fn failed(threshold: &str, seconds: &[(u64, u64)]) -> Option<usize> {
         let scenario = scenario(threshold);
         let mut watch = FailFast::new(&scenario);

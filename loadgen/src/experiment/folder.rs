@@ -1,4 +1,4 @@
-//! The folder that a run is saved in.
+//! Creates the folder that a run is saved in, and writes its files.
 
 use std::fs;
 use std::io::{self, Write};
@@ -10,20 +10,20 @@ use serde::Serialize;
 use crate::failure::{Exit, Failure};
 use crate::record::{CapacityRecord, RunRecord, json};
 
-/// The documents that a folder may hold: of a run, and of a search for capacities.
+/// File names of the documents that a folder may hold: of a run, and of a search for capacities.
 pub const RECORDS: [&str; 2] = ["run.json", "capacity.json"];
 
-/// A folder that exists and can be written to.
+/// A folder that exists and is writable.
 #[derive(Debug)]
 pub struct RunFolder {
     path: PathBuf,
-    /// Whether it was not there before.
+    /// Whether the folder did not exist before.
     made: bool,
 }
 
 impl RunFolder {
-    /// Makes `out`, or `runs/TIME-SCENARIO` where none is named, before anything is measured, so
-    /// that no result is lost for the want of a place.
+    /// Creates `out`, or `runs/TIME-SCENARIO` if `out` is `None`. Called before anything is
+    /// measured, so that no result is lost for want of a folder.
     pub fn create(out: Option<&Path>, scenario: &str) -> Result<Self, Failure> {
         let path = out.map_or_else(|| default_path(scenario), Path::to_owned);
         let folder = Self { made: !path.exists(), path };
@@ -39,12 +39,12 @@ impl RunFolder {
         Ok(folder)
     }
 
-    /// Where it is.
+    /// Returns the path of the folder.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// A folder that holds a run already.
+    /// Wraps a folder that holds a run already.
     pub fn of_saved(path: &Path) -> Self {
         Self { path: path.to_owned(), made: false }
     }
@@ -54,17 +54,17 @@ impl RunFolder {
         self.save_record(RECORDS[0], record)
     }
 
-    /// Saves what a search for capacities found.
+    /// Saves the record of a search for capacities.
     pub fn save_capacity(&self, record: &CapacityRecord) -> Result<(), Failure> {
         self.save_record(RECORDS[1], record)
     }
 
-    /// Saves the latencies of a run, as an HdrHistogram log.
+    /// Saves the latencies of a run as an HdrHistogram log.
     pub fn save_latencies(&self, hlog: &str) -> Result<(), Failure> {
         self.save_as("latencies.hlog", hlog).map_err(|e| self.failure("save the run in", &e))
     }
 
-    /// Saves the page of what is saved here.
+    /// Saves the HTML report of the run or search in this folder.
     pub fn save_page(&self, html: &str) -> Result<(), Failure> {
         self.save_as("report.html", html).map_err(|e| self.failure("save the report in", &e))
     }
@@ -76,7 +76,7 @@ impl RunFolder {
             .map_err(|e| self.failure("save the run in", &e))
     }
 
-    /// Under a temporary name first, so that no half of it is ever found.
+    /// Writes to a temporary name first, so that nobody ever finds half a file.
     fn save_as(&self, name: &str, text: &str) -> io::Result<()> {
         let temporary = self.path.join(format!(".{name}"));
         write_new(&temporary, text).and_then(|()| fs::rename(&temporary, self.path.join(name)))
@@ -99,7 +99,8 @@ impl RunFolder {
 }
 
 impl Drop for RunFolder {
-    /// Leaves no empty folder of its own behind: removing one with a record or logs in it fails.
+    /// Removes the folder if it is new and still empty: removing a
+    /// folder with a record or logs fails.
     fn drop(&mut self) {
         if self.made {
             let _ = fs::remove_dir(&self.path);
@@ -107,13 +108,15 @@ impl Drop for RunFolder {
     }
 }
 
-/// Writes a file that was not there before: a link, which others may have put there, is not followed.
+/// Writes a new file in place of an old one. A link at `path`, which others may
+/// have created, is not followed.
 fn write_new(path: &Path, text: &str) -> io::Result<()> {
     let _ = fs::remove_file(path);
     fs::File::create_new(path)?.write_all(text.as_bytes())
 }
 
-/// `runs/2026-11-21T08-30-00Z-redis3`, with a number behind it where that is taken.
+/// Returns a path such as `runs/2026-11-21T08-30-00Z-redis3`, with a
+/// number appended if the path exists.
 fn default_path(scenario: &str) -> PathBuf {
     let now = humantime::format_rfc3339_seconds(SystemTime::now()).to_string().replace(':', "-");
     let name = format!("{now}-{scenario}");

@@ -1,11 +1,11 @@
-//! Where the load of a round comes from: this process, or workers. Both give the same.
+//! Generates the load of a round, in this process or in workers. Both give the same results.
 
 use crate::cluster::{Cluster, ClusterError};
 use crate::engine::{Plan, Results, RoundControl, Seen, run_alone};
 use crate::failure::{Exit, Failure};
 use crate::measure::GrowingSeries;
 
-/// Where the load comes from.
+/// Source of the load.
 pub enum Generator {
     /// This process.
     Process,
@@ -14,8 +14,8 @@ pub enum Generator {
 }
 
 impl Generator {
-    /// Puts the load of `plan` on its target, and shows what comes of it as it comes, with all that came
-    /// so far.
+    /// Puts the load of `plan` on its target. Each event goes to `show`,
+    /// together with all results so far.
     pub async fn round(
         &mut self,
         plan: Plan,
@@ -37,7 +37,7 @@ impl Generator {
         }
     }
 
-    /// Whether there can be another round.
+    /// Returns whether another round is possible.
     pub fn can_go_on(&self) -> bool {
         match self {
             Self::Process => true,
@@ -45,7 +45,7 @@ impl Generator {
         }
     }
 
-    /// How many workers share the load; 0 where it comes from this process.
+    /// Returns the number of workers that share the load; 0 if the load comes from this process.
     pub fn workers(&self) -> u32 {
         match self {
             Self::Process => 0,
@@ -53,7 +53,7 @@ impl Generator {
         }
     }
 
-    /// The processes that make the load besides this one.
+    /// Returns the ids of the processes on this machine that make the load, besides this process.
     pub fn pids(&self) -> Vec<u32> {
         match self {
             Self::Process => Vec::new(),
@@ -61,7 +61,7 @@ impl Generator {
         }
     }
 
-    /// Ends the workers.
+    /// Ends the workers, if any.
     pub async fn close(self) {
         if let Self::Workers(cluster) = self {
             cluster.quit().await;

@@ -1,4 +1,4 @@
-//! What an experiment is to do, checked as far as possible before anything starts.
+//! Defines the job of an experiment. Everything that can be checked before the start is checked.
 
 use std::time::Duration;
 
@@ -13,51 +13,51 @@ use crate::failure::{Exit, Failure};
 use crate::lab::{Runtime, TargetSpec};
 use crate::scenario::Scenario;
 
-/// What is to be done, all options resolved.
+/// The job of an experiment, with all options resolved.
 pub struct Job {
-    /// The scenario, its load overridden by the command line.
+    /// Scenario, with its load overridden by the command line.
     pub scenario: Scenario,
-    /// What is put under load.
+    /// Targets or servers under load.
     pub subject: Subject,
-    /// Worker processes; `None` for load from this process.
+    /// Number of worker processes; `None` for load from this process.
     pub workers: Option<u32>,
-    /// Where these come from, if from other hosts.
+    /// Workers on other hosts, if the load comes from other hosts.
     pub remote: Option<RemoteWorkers>,
-    /// What becomes of the run when one of them is lost.
+    /// Reaction to the loss of a worker.
     pub on_loss: OnLoss,
     /// Whether the one subject is measured twice in each round, against itself.
     pub aa: bool,
-    /// Rounds for each target.
+    /// Number of rounds for each contender.
     pub rounds: u32,
-    /// How long each round runs before it counts.
+    /// Duration of each round before its results count.
     pub warmup: Duration,
-    /// What generated data and the order of the targets are seeded with.
+    /// Seed of generated data and of the order of the contenders.
     pub seed: u64,
-    /// What is measured in each round, targets by the order in which they were named.
+    /// Contenders of each round, with the targets in the order in which they were named.
     pub contenders: Vec<Contender>,
-    /// What targets and backends run in.
+    /// Runtime of targets and backends: processes or containers.
     pub runtime: Runtime,
-    /// Whether to find out what the generator can send at most.
+    /// Whether to measure the generator's maximum rate.
     pub calibrate: bool,
 }
 
 impl Job {
-    /// The names of what is compared.
+    /// Returns the names of the contenders.
     pub fn names(&self) -> Vec<String> {
         self.contenders.iter().map(|contender| contender.name.clone()).collect()
     }
 
-    /// Whether targets are measured with several numbers of server workers or users.
+    /// Returns whether targets are measured with several numbers of server workers or users.
     pub fn is_matrix(&self) -> bool {
         self.contenders.iter().any(|contender| contender.name != contender.target)
     }
 
-    /// The most worker processes that a target is started with.
+    /// Returns the largest number of worker processes that a target is started with.
     pub fn most_server_workers(&self) -> u32 {
         self.contenders.iter().map(|contender| contender.server_workers).max().unwrap_or(1)
     }
 
-    /// The lab's target behind this contender.
+    /// Returns the lab's target of this contender; `None` if servers run already.
     pub fn target(&self, contender: usize) -> Option<&TargetSpec> {
         match &self.subject {
             Subject::Lab { targets, .. } => {
@@ -67,7 +67,7 @@ impl Job {
         }
     }
 
-    /// Where this contender answers, if it runs already.
+    /// Returns the server of this contender if it runs already; `None` for a target of the lab.
     pub fn running(&self, contender: usize) -> Option<&Server> {
         match &self.subject {
             Subject::Lab { .. } => None,
@@ -77,7 +77,7 @@ impl Job {
         }
     }
 
-    /// The whole load of one round over this contender, which answers at `base_url`.
+    /// Returns the whole load of one round over this contender, which answers at `base_url`.
     pub fn plan(&self, contender: usize, base_url: String, round: u32) -> Plan {
         let mut scenario = self.scenario.clone();
         if let Some(contender) = self.contenders.get(contender) {
@@ -93,7 +93,7 @@ impl Job {
     }
 }
 
-/// A seed of 53 bits, which every JSON reader keeps.
+/// Returns a random seed of 53 bits, which every JSON reader keeps exactly.
 pub fn random_seed() -> Result<u64, Failure> {
     let random = SysRng.try_next_u64().map_err(|e| {
         let message = format!("the system gives no random numbers: {e}");

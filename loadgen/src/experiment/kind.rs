@@ -1,4 +1,4 @@
-//! What all kinds of experiment have in common.
+//! Defines what all kinds of experiment have in common.
 
 use std::time::Duration;
 
@@ -10,43 +10,43 @@ use super::site::Site;
 use crate::failure::{Exit, Failure};
 use crate::lab::Lab;
 
-/// An experiment: what it measures over a session, and the record of that.
+/// An experiment: the measurement over a session, and the record of its results.
 pub trait Experiment {
-    /// What measuring gives.
+    /// Results of the measurement.
     type Measured;
-    /// The document that is saved of it.
+    /// Document that is saved of the results.
     type Record;
 
-    /// Whether those who watch it may change its load.
+    /// Whether a user may change the load during the experiment.
     const CAN_CHANGE: bool;
 
-    /// Tells what is to be done.
+    /// Returns the job of the experiment.
     fn job(&self) -> &Job;
 
-    /// Tells how many rounds there are, and how long one takes, if that is known.
+    /// Returns the number of rounds, and the duration of one round if known.
     fn forecast(&self) -> (u32, Option<Duration>);
 
-    /// Makes those who are told what happens, besides the terminal.
+    /// Creates the observers of the experiment, besides the terminal.
     fn observers<'a>(
         &'a self,
         site: &'a Site<'a>,
         folder: &'a RunFolder,
     ) -> Vec<Box<dyn Observe + 'a>>;
 
-    /// Measures all of it, or as much as an interrupt or an error allow.
+    /// Measures all rounds, or as many as an interrupt or an error allows.
     fn measure(
         &self,
         session: &mut Session<'_>,
         site: &Site<'_>,
     ) -> impl Future<Output = Self::Measured>;
 
-    /// Tells whether nothing was measured.
+    /// Returns whether nothing was measured.
     fn is_empty(measured: &Self::Measured) -> bool;
 
-    /// Gives the error that ended it early, if one did.
+    /// Returns the error that ended the experiment early, if any.
     fn failure(measured: Self::Measured) -> Option<Failure>;
 
-    /// Sums up what was measured.
+    /// Sums up the results.
     fn record(
         &self,
         measured: &Self::Measured,
@@ -55,6 +55,7 @@ pub trait Experiment {
         interrupted: bool,
     ) -> Self::Record;
 
-    /// Gives the exit code, the most urgent reason first; `failed` is that of the error that ended it.
+    /// Returns the exit code, for the most urgent reason. `failed` is the exit code of the
+    /// error that ended the experiment.
     fn exit(record: &Self::Record, failed: Option<Exit>) -> Exit;
 }

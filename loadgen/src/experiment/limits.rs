@@ -1,26 +1,26 @@
-//! What the system allows: each user keeps a connection open.
+//! Checks the number of users against the system's limits: each user keeps a connection open.
 
 use miette::Diagnostic;
 use thiserror::Error;
 
 use super::job::Job;
 
-/// Open files that loadgen needs besides the users' connections.
+/// Number of open files that loadgen needs besides the users' connections.
 const RESERVED_FILES: u64 = 100;
 
-/// Why there can't be so many users.
+/// Reason why the system does not allow so many users.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error, Diagnostic)]
 pub enum LimitError {
-    /// Each connection to one server has a port of its own.
+    /// Too few local ports: each connection to one server needs a separate port.
     #[error("{users} users need as many local ports; the system has {ports}")]
     #[diagnostic(help("widen net.ipv4.ip_local_port_range (sysctl), or take fewer --users"))]
     Ports {
-        /// Users in all.
+        /// Number of users in all processes together.
         users: u32,
-        /// Ports in all.
+        /// Number of local ports.
         ports: u32,
     },
-    /// Each connection is an open file.
+    /// Too few open files: each connection is an open file.
     #[error(
         "{users} users in one process need as many open files; the limit is {limit}, \
          {RESERVED_FILES} of them kept for loadgen itself"
@@ -29,27 +29,27 @@ pub enum LimitError {
         "raise the limit (ulimit -n), spread the users over --workers, or take fewer --users"
     ))]
     Files {
-        /// Users in each process.
+        /// Number of users in each process.
         users: u32,
-        /// Open files of a process.
+        /// Maximum number of open files of a process.
         limit: u64,
     },
 }
 
-/// The processes of this machine that have users.
+/// Number of processes on this machine that have users; `None` if all users are on other hosts.
 #[derive(Debug, Clone, Copy)]
 pub struct Processes(Option<u32>);
 
 impl Processes {
-    /// Those of a job. The limits of other hosts are not known here.
+    /// Counts the processes of a job. The limits of other hosts are not known here.
     pub fn of(job: &Job) -> Self {
         Self(job.remote.is_none().then(|| job.workers.unwrap_or(1)))
     }
 
-    /// Whether the limits on files and ports allow for so many users.
+    /// Checks that the limits on files and ports allow this number of users.
     ///
     /// # Errors
-    /// Where they don't.
+    /// Fails if a limit is too low.
     pub fn allow(self, users: u32) -> Result<(), LimitError> {
         let Some(processes) = self.0 else { return Ok(()) };
         if let Some(ports) = local_ports().filter(|ports| users > *ports) {
@@ -63,7 +63,7 @@ impl Processes {
     }
 }
 
-/// Raises the soft limit of open files to the hard one, as servers do, and tells it.
+/// Raises the soft limit on open files to the hard limit, as servers do, and returns the new limit.
 pub fn raise_open_files() -> u64 {
     use rustix::process::{Resource, getrlimit, setrlimit};
     let mut limit = getrlimit(Resource::Nofile);
@@ -73,8 +73,8 @@ pub fn raise_open_files() -> u64 {
     current.unwrap_or(u64::MAX)
 }
 
-/// How many connections from this machine to one server its ports allow; `None` where the system does
-/// not tell.
+/// Returns how many connections to one server the ports of this machine allow;
+/// `None` if the system does not tell.
 pub fn local_ports() -> Option<u32> {
     let range = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").ok()?;
     let mut ends = range.split_ascii_whitespace().map(str::parse::<u32>);

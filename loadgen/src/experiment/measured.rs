@@ -1,4 +1,4 @@
-//! The results of a run, before they are summed up.
+//! Holds the results of a run, before they are summed up.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -9,72 +9,72 @@ use crate::lab::{LabError, Observed};
 use crate::measure::{Counts, Phase, Series};
 use crate::record::{Calibration, StoppedEarly};
 
-/// One round over one contender, as it was measured.
+/// Results of one round over one contender.
 #[derive(Default)]
 pub struct MeasuredRound {
-    /// The place of what was measured among the job's contenders.
+    /// Index of the contender in the job.
     pub contender: usize,
-    /// Its number, from 1.
+    /// Number of the round, counted from 1.
     pub number: u32,
-    /// Where the target answered.
+    /// Base URL of the target.
     pub url: String,
-    /// Users that it should have had.
+    /// Number of users planned.
     pub users: u32,
-    /// How long the load was held.
+    /// Duration of the hold.
     pub held: Duration,
-    /// What the generator gave.
+    /// Results of the generator.
     pub results: Results,
-    /// What each service used while the load was held.
+    /// Resources that each service used during the hold.
     pub observed: Observed,
-    /// What the verification read from the answers, by step and counter.
+    /// Values that the verification read from the answers, by step and counter.
     pub verified: Vec<Vec<u64>>,
-    /// What the backends answered afterwards, by the scenario's proofs; empty where the round is not
-    /// whole.
+    /// Answers of the backends after the round, in the order of the scenario's proofs. Empty if the
+    /// round is not whole, or if there is no lab.
     pub answers: Vec<i64>,
-    /// Whether it went to its planned end with all of its load, and with no other.
+    /// Whether the round reached its planned end with all of its load, and with no other load.
     pub whole: bool,
-    /// How the target or a backend ended, if one ended by itself.
+    /// Description of the end of the target or a backend, if one ended by itself.
     pub ended: Option<String>,
 }
 
 impl MeasuredRound {
-    /// The users that were there to the end: the others were a lost worker's.
+    /// Returns the number of users that were there to the end, without those of lost workers.
     pub fn users_achieved(&self) -> u32 {
         self.users.saturating_sub(self.results.users_lost())
     }
 }
 
-/// The results of the load on one target.
+/// Results of the load on one target.
 pub struct Loaded {
-    /// What the verification read from the answers, by step and counter.
+    /// Values that the verification read from the answers, by step and counter.
     pub verified: Vec<Vec<u64>>,
-    /// What the generator gave.
+    /// Results of the generator.
     pub results: Results,
-    /// What each service used while the load was held.
+    /// Resources that each service used during the hold.
     pub observed: Observed,
-    /// The service that ended by itself meanwhile, if one did: nothing that was measured with it can
-    /// be believed.
+    /// Error of the service that ended by itself during the round, if any. No result measured with
+    /// such a service can be trusted.
     pub ended: Option<LabError>,
 }
 
-/// The results of a run.
+/// Results of a run.
 #[derive(Default)]
 pub struct Measured {
-    /// The rounds, in the order in which they ran.
+    /// Rounds, in the order in which they ran.
     pub rounds: Vec<MeasuredRound>,
-    /// How many workers shared the load; 0 where there were none.
+    /// Number of workers that shared the load; 0 if there were none.
     pub workers: u32,
-    /// The versions of the backends that ran.
+    /// Versions of the backends that ran, by name.
     pub backends: BTreeMap<String, String>,
-    /// What the generator can send at most.
+    /// Maximum rate of the generator, if known.
     pub calibration: Option<Calibration>,
-    /// What ended the run early, if it was an error.
+    /// Error that ended the run early, if any.
     pub failure: Option<Failure>,
-    /// The threshold that ended the run early, if one did.
+    /// Threshold that ended the run early, if any.
     pub stopped_early: Option<StoppedEarly>,
 }
 
-/// Counts the requests of the hold, by step.
+/// Returns the counts of the hold, by step.
 pub fn held(series: &Series) -> Vec<Counts> {
     series.phase(Phase::Hold)
 }

@@ -1,9 +1,10 @@
-//! What is measured, in which order, and what comes of it.
+//! Plans and carries out measurements, and turns their results into records.
 //!
-//! A [`Job`](job::Job) names contenders and the load on each. A [`Session`](session::Session) brings up what
-//! that needs: backends, workers, and one target at a time. Two kinds of [`Experiment`](kind::Experiment) go
-//! over it: a [`run`], whose rounds are all alike, and a [`search`], each of whose trials holds another rate.
-//! What they measure becomes a record: see [`to_record`].
+//! A [`Job`](job::Job) names the contenders and the load on each. A
+//! [`Session`](session::Session) starts what the job needs: backends, workers, and one target
+//! at a time. Two kinds of [`Experiment`](kind::Experiment) use a session: a [`run`], whose
+//! rounds are all alike, and a [`search`], in which each trial holds another rate.
+//! [`to_record`] turns the results into a record.
 
 pub mod autosave;
 mod cache;

@@ -1,4 +1,4 @@
-//! The noise floor of a machine: how much two measurements of one server differ on it.
+//! Caches the noise floor of a machine: the difference between two measurements of one server.
 
 use std::collections::BTreeMap;
 
@@ -8,13 +8,14 @@ use crate::record::{NoiseFloor, RunRecord};
 
 const FILE: &str = "noise.json";
 
-/// What the last `--aa` on this machine found, in the same runtime.
+/// Returns the result of the last `--aa` on this machine in the same runtime.
 pub fn known(runtime: Runtime) -> Option<NoiseFloor> {
     let mut all: BTreeMap<String, NoiseFloor> = cache::read(&cache::path(FILE)?);
     all.remove(&place(runtime))
 }
 
-/// In containers equals may differ by more, or less, than they do without.
+/// Returns the key in the cache. Containers have a separate key: equal servers may differ by
+/// more, or by less, in containers.
 fn place(runtime: Runtime) -> String {
     match runtime {
         Runtime::Process => cache::machine(),
@@ -22,7 +23,7 @@ fn place(runtime: Runtime) -> String {
     }
 }
 
-/// Keeps what this run found, if it measured a server against itself to its end.
+/// Caches the noise floor of a run that measured a server against itself and was not interrupted.
 pub fn keep(record: &RunRecord, runtime: Runtime) {
     let percent = record.comparison.as_ref().and_then(|comparison| comparison.noise_floor_percent);
     let (Some(percent), Some(target), Some(path)) =
@@ -41,6 +42,6 @@ pub fn keep(record: &RunRecord, runtime: Runtime) {
         started: record.started.clone(),
     };
     all.insert(place(runtime), found);
-    // It is in the run's own record too.
+    // If the cache cannot be written, the run's record still has the noise floor.
     let _ = cache::write(&path, &all);
 }

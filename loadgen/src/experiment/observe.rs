@@ -1,4 +1,5 @@
-//! Tells observers what happens in an experiment: they show progress, save results, or end it early.
+//! Tells observers about the events of an experiment. Observers show progress, save
+//! results, or end the experiment early.
 
 use std::ops::ControlFlow;
 use std::time::Instant;
@@ -10,69 +11,70 @@ use crate::lab::{CpuTeller, Lab};
 use crate::measure::{GrowingSeries, Snapshot};
 use crate::record::StoppedEarly;
 
-/// What happens in an experiment: the variants stand in the order in which they come.
+/// An event of an experiment. The variants are in the order in which the events occur.
 pub enum Event<'a> {
-    /// Something has begun that takes a while, such as `starting 4 workers`.
+    /// An operation that takes a while has begun, such as `starting 4 workers`.
     Phase(&'a str),
     /// A part of a round has begun, such as the start of a target.
     Step(&'a str),
-    /// Something that people should know.
+    /// A message for the user.
     Note(&'a str),
-    /// All workers that were waited for are there. Each has its number, and its host where that is another one.
+    /// The wait for workers is over. Holds the number of each worker that joined, and the name of
+    /// the worker's host if it is another host.
     Joined(Vec<(u32, Option<String>)>),
-    /// About so many rounds are still to come, where their number is not known from the start.
+    /// Approximate number of rounds still to come, if their number is not known from the start.
     Expected(u32),
     /// A round begins, with its verification.
     RoundBegan(Begun<'a>),
     /// All users start at this moment.
     LoadStarted(Instant),
-    /// A worker's results, with all that came so far.
+    /// A worker's number and new results, with all results of the round so far.
     Snapshot(u32, &'a Snapshot, &'a mut GrowingSeries),
-    /// Time has passed, some times a second; with all results that came so far, and in a run what was
-    /// measured before the round.
+    /// Time has passed; sent several times a second. Holds all results of the round so far and, in
+    /// a run, the results of earlier rounds.
     Tick(&'a mut GrowingSeries, Option<&'a Measured>),
     /// A worker was lost.
     Lost(&'a LostWorker),
-    /// The load is over, with so many expected answers per second.
+    /// The load is over. Holds the expected answers per second during the hold.
     LoadEnded(f64),
-    /// A round is over, and this is what was measured so far.
+    /// A round is over. Holds all results so far.
     RoundOver(SoFar<'a>, Option<&'a Lab>),
 }
 
 /// A round that begins.
 #[derive(Clone, Copy)]
 pub struct Begun<'a> {
-    /// The place of what it is over among the job's contenders.
+    /// Index of the contender in the job.
     pub contender: usize,
-    /// Its number, from 1.
+    /// Number of the round, counted from 1.
     pub number: u32,
-    /// What it is called.
+    /// Name of the contender; in a search, with the rate of the trial.
     pub name: &'a str,
-    /// Its load.
+    /// Load of the round.
     pub plan: &'a Plan,
 }
 
-/// The results so far.
+/// Results so far.
 #[derive(Clone, Copy)]
 pub enum SoFar<'a> {
-    /// In a run.
+    /// Results of a run.
     Run(&'a Measured),
-    /// In a search.
+    /// Results of a search.
     Search(&'a Searched),
 }
 
 /// An observer of an experiment.
 pub trait Observe {
-    /// Takes in what happens. `Break` ends the experiment: the round that is under way is cut short.
+    /// Handles an event. `Break` ends the experiment: the round in progress is cut short.
     fn observe(&mut self, event: &mut Event<'_>) -> ControlFlow<StoppedEarly>;
 
-    /// Takes what everybody uses of the CPU at the moment, where that is shown.
+    /// Returns a function that takes the services' present CPU use, if the observer shows CPU use.
     fn cpu_teller(&self) -> Option<CpuTeller> {
         None
     }
 }
 
-/// All of them, and why one has ended the experiment, if one has.
+/// All observers, and the reason why one has ended the experiment, if any.
 #[derive(Default)]
 pub struct Observers<'a> {
     all: Vec<Box<dyn Observe + 'a>>,
@@ -86,14 +88,14 @@ impl<'a> From<Vec<Box<dyn Observe + 'a>>> for Observers<'a> {
 }
 
 impl<'a> Observers<'a> {
-    /// The same with one more.
+    /// Adds an observer.
     #[must_use]
     pub fn with(mut self, observer: impl Observe + 'a) -> Self {
         self.all.push(Box::new(observer));
         self
     }
 
-    /// Tells all of them.
+    /// Passes an event to all observers.
     pub fn tell(&mut self, mut event: Event<'_>) {
         for observer in &mut self.all {
             if let ControlFlow::Break(stopped) = observer.observe(&mut event) {
@@ -102,13 +104,14 @@ impl<'a> Observers<'a> {
         }
     }
 
-    /// Why the experiment is to end early, if it is.
+    /// Returns the reason to end the experiment early, if any.
     #[must_use]
     pub fn stopped(&self) -> Option<&StoppedEarly> {
         self.stopped.as_ref()
     }
 
-    /// Takes what everybody uses of the CPU at the moment; none where nobody wants to know.
+    /// Returns a function that takes the services' present CPU use;
+    /// `None` if no observer shows CPU use.
     #[must_use]
     pub fn cpu_teller(&self) -> Option<CpuTeller> {
         self.all.iter().find_map(|observer| observer.cpu_teller())

@@ -1,12 +1,12 @@
-//! In which order the targets of a round are measured.
+//! Draws the order in which the targets of a round are measured.
 
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
-/// The order of one round's targets: drawn anew for each round, so that whatever goes with a place
-/// in it, such as a machine that warms up, is chance like other noise and favours nobody. The same
-/// again for the same seed.
+/// Returns the order of one round's targets. The order is drawn anew for each round: an effect of
+/// the position, such as a machine that warms up, then becomes random noise and favours no target.
+/// The same seed gives the same order.
 pub fn order(targets: usize, seed: u64, round: u32) -> Vec<usize> {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     random.set_stream(u64::from(round));

@@ -1,4 +1,4 @@
-//! Whether backends hold what the scenario says they would.
+//! Checks whether backends hold what the scenario claims.
 
 use crate::analysis::steps::{by_step, counters};
 use crate::experiment::measured::MeasuredRound;
@@ -7,10 +7,10 @@ use crate::measure::{Counts, Phase};
 use crate::record::{Claimed, ProofRecord};
 use crate::scenario::{Claim, Proof, Scenario, Step};
 
-/// What is in no count, and reaches a backend all the same.
+/// Phases whose requests do not count, but reach a backend all the same.
 const UNCOUNTED: [Phase; 4] = [Phase::Warmup, Phase::RampUp, Phase::Tail, Phase::Stop];
 
-/// What the backends answer to all questions of the scenario, in their order.
+/// Asks the backends all questions of the scenario, and returns the answers in the same order.
 pub async fn ask(lab: &Lab, scenario: &Scenario) -> Result<Vec<i64>, LabError> {
     let mut answers = Vec::new();
     for proof in &scenario.proofs {
@@ -19,7 +19,7 @@ pub async fn ask(lab: &Lab, scenario: &Scenario) -> Result<Vec<i64>, LabError> {
     Ok(answers)
 }
 
-/// Holds the answers after a round, if it has any, against what they had to be.
+/// Compares the answers after a round, if any, with the claimed values.
 pub fn proofs(scenario: &Scenario, round: &MeasuredRound) -> Vec<ProofRecord> {
     let unknown = unknown(round);
     let answered = scenario.proofs.iter().zip(&round.answers);
@@ -57,7 +57,7 @@ fn claimed(proof: &Proof, steps: &[Step], round: &MeasuredRound) -> Claimed {
     }
 }
 
-/// Requests that may have had an effect of which no answer told.
+/// Returns the number of requests that may have had an effect which no answer reported.
 fn unknown(round: &MeasuredRound) -> u64 {
     let phases = UNCOUNTED.into_iter().chain([Phase::Hold]);
     let counts = phases.flat_map(|phase| round.results.series.phase(phase));

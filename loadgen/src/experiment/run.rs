@@ -1,4 +1,4 @@
-//! The run: rounds that are all alike, over each contender.
+//! Implements the run: rounds over each contender that are all alike.
 
 use std::time::Duration;
 
@@ -17,11 +17,11 @@ use crate::failure::{Exit, Failure};
 use crate::lab::Lab;
 use crate::record::{RunRecord, VerdictKind};
 
-/// A run as it is asked for.
+/// A run with its options.
 pub struct Run {
-    /// What is measured, and with what.
+    /// Subjects, load and settings of the run.
     pub job: Job,
-    /// Whether the first threshold that fails ends it.
+    /// Whether the first threshold that fails ends the run.
     pub fail_fast: bool,
 }
 
@@ -74,7 +74,7 @@ impl Experiment for Run {
     ) -> RunRecord {
         let context = Context::of(site, &measured.backends, lab, interrupted);
         let record = to_record::build(&self.job, measured, None, context);
-        // A run that finds it out has its own.
+        // A run that measures the noise floor has its own result.
         let noise_floor = noise_floor::known(self.job.runtime).filter(|_| !self.job.aa);
         RunRecord { noise_floor, ..record }
     }

@@ -1,4 +1,4 @@
-//! What earlier commands saved.
+//! Reads the records that earlier commands saved.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,30 +10,30 @@ use crate::experiment::folder::RECORDS;
 use crate::failure::{Exit, Failure};
 use crate::record::{CAPACITY_SCHEMA, CapacityRecord, RunRecord, SCHEMA};
 
-/// A record, and the folder that it is in.
+/// A record and its folder.
 pub struct Saved {
-    /// The folder.
+    /// Folder of the record.
     pub folder: PathBuf,
-    /// What it holds.
+    /// Record of a run or of a search.
     pub record: Record,
 }
 
 /// A record of any kind.
 pub enum Record {
-    /// Of a run.
+    /// Record of a run.
     Run(Box<RunRecord>),
-    /// Of a search for capacities.
+    /// Record of a search for capacities.
     Capacity(Box<CapacityRecord>),
 }
 
-/// What every record begins with.
+/// Fields that every record begins with.
 #[derive(Deserialize)]
 struct Head {
     schema: String,
 }
 
 impl Saved {
-    /// Reads what `path` names: a folder, or the file in it.
+    /// Reads the record that `path` names: a folder, or the file in the folder.
     pub fn read(path: &Path) -> Result<Self, Failure> {
         let file = match path.is_dir() {
             false => path.to_owned(),

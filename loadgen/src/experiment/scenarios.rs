@@ -1,4 +1,4 @@
-//! Finding scenarios by name or path.
+//! Finds scenarios by name or path.
 
 use std::path::{Path, PathBuf};
 
@@ -6,13 +6,13 @@ use crate::failure::{Exit, Failure};
 use crate::lab::Home;
 use crate::scenario::{self, Scenario, process_environment};
 
-/// The scenario that `named` means: a path where it ends in `.toml` or has a folder, a name in the
-/// project's `scenarios/` otherwise.
+/// Loads the scenario that `named` means: a path if `named` ends in `.toml` or contains a `/`,
+/// otherwise a name in the project's `scenarios/`.
 pub fn find(named: &str) -> Result<Scenario, Failure> {
     scenario::load(&path(named)?).map_err(Failure::with(Exit::Usage))
 }
 
-/// The same, to be run: with its variables from the environment.
+/// Like [`find`], but loads the scenario for a run: with its variables from the environment.
 pub fn find_to_run(named: &str) -> Result<Scenario, Failure> {
     let path = path(named)?;
     scenario::load_to_run(&path, &process_environment).map_err(Failure::with(Exit::Usage))
@@ -26,13 +26,13 @@ fn path(named: &str) -> Result<PathBuf, Failure> {
     }
 }
 
-/// The paths of all scenarios of the project, by name.
+/// Returns the paths of all scenarios of the project, sorted by name.
 pub fn all() -> Result<Vec<PathBuf>, Failure> {
     let home = Home::find()?;
     Ok(paths(&home.root().join("scenarios")))
 }
 
-/// A scenario's name, by its path.
+/// Returns the name of the scenario at this path: the file name without its extension.
 pub fn name(path: &Path) -> String {
     path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! Digests of what a scenario sends, for the record.
+//! Computes digests of what a scenario sends, for the record.
 
 use std::collections::BTreeMap;
 
@@ -9,15 +9,15 @@ use url::Url;
 use crate::record::{SENT_FORM, SentRecord};
 use crate::scenario::{Rows, Scenario, Step};
 
-/// Parts of names of headers whose values are secrets as a rule. A digest of a short secret can be
-/// tried out, so these values are in none.
+/// Parts of the names of headers whose values are usually secrets. No digest includes such a value:
+/// a short secret can be found from its digest by trial.
 const SECRET: [&str; 7] = ["auth", "cookie", "key", "password", "secret", "session", "token"];
 
-/// What is sent, whatever the target is.
+/// Returns the digests of what is sent, which do not depend on the target.
 pub fn sent(scenario: &Scenario) -> SentRecord {
     let names: Vec<&str> = scenario.steps.iter().map(|step| step.name.as_str()).collect();
     let mut http = scenario.http.clone();
-    // What carries it is recorded with each target, and who uses the proxy is a secret.
+    // Each target's record has the transport, and the user of a proxy is a secret.
     http.transport = None;
     http.proxy = http.proxy.map(|proxy| without_user(&proxy));
     let mut all_steps = BTreeMap::from(
@@ -34,7 +34,7 @@ pub fn sent(scenario: &Scenario) -> SentRecord {
     SentRecord { form: SENT_FORM, all_steps, steps }
 }
 
-/// What one step sends, and what it takes for the right answer.
+/// Returns the digests of what one step sends, and of the answer that the step expects.
 fn parts(step: &Step) -> BTreeMap<String, String> {
     let mut headers: Vec<(&str, String)> = step
         .headers
@@ -77,7 +77,7 @@ fn of_rows(rows: &Rows) -> String {
 }
 
 fn digest(value: &impl Serialize) -> String {
-    // Values of the model are all valid JSON.
+    // All values of the model are valid JSON.
     format!("{:x}", Sha256::digest(serde_json::to_vec(value).unwrap_or_default()))
 }
 
@@ -91,7 +91,8 @@ fn without_user(url: &str) -> String {
     )
 }
 
-/// What carries requests to this URL, for the record: `http1`, `reqwest`, `reqwest with TLS`.
+/// Returns the transport of requests to this URL, as in the record: `http1`,
+/// `reqwest`, `reqwest with TLS`.
 pub fn transport(scenario: &Scenario, base_url: &str) -> String {
     let kind = scenario.http.transport(base_url);
     match base_url.starts_with("https://") {
@@ -114,7 +115,7 @@ mod tests {
         sent(&parse_to_run("test", "test.toml", text, &environment).unwrap())
     }
 
-    /// The parts in which two scenarios differ.
+    /// Returns the parts in which two scenarios differ.
     fn changed(from: &str, to: &str) -> Vec<String> {
         let [before, after] = [of(from, "x"), of(to, "x")];
         let of_step = after.steps["a"].iter().filter(|(part, it)| before.steps["a"][*part] != **it);

@@ -1,4 +1,4 @@
-//! Watching the services while there is load: what everybody uses, and whether all are still there.
+//! Watches the services under load: the resources they use, and whether all still run.
 
 use std::future::Future;
 use std::pin::pin;
@@ -12,19 +12,19 @@ use super::generator::Generator;
 use crate::engine::Plan;
 use crate::lab::{CpuTeller, Lab, LabError, Observed, Target, Watched, Window};
 
-/// How often services are looked at.
+/// Interval at which services are checked.
 const TICK: Duration = Duration::from_millis(250);
 
-/// The services that a round needs; none where loadgen runs none.
+/// The services that a round needs; empty if loadgen runs none.
 pub struct Services<'a> {
-    /// What the load is for.
+    /// Target under load.
     pub target: Option<&'a mut Target>,
-    /// What has the backends.
+    /// Lab that runs the backends.
     pub lab: Option<&'a mut Lab>,
 }
 
 impl Services<'_> {
-    /// All of them, and the generator with its workers here.
+    /// Returns all services, and the generator with its workers on this machine.
     pub fn watched(&self, generator: &Generator) -> Vec<Watched> {
         let mut watched = vec![Watched::process("generator", std::process::id())];
         watched.extend(generator.pids().iter().map(|pid| Watched::process("generator", *pid)));
@@ -35,13 +35,14 @@ impl Services<'_> {
         watched
     }
 
-    /// One that has ended by itself, if one has; each is told of once.
+    /// Returns the error of a service that has ended by itself, if any. A backend is reported once.
     pub fn ended(&mut self) -> Option<LabError> {
         let target = self.target.as_mut().and_then(|target| target.lost());
         target.or_else(|| self.lab.as_mut()?.lost_backends().into_iter().next())
     }
 
-    /// Waits for `round`, which is stopped when a service ends: there is nothing more to measure.
+    /// Waits for `round`. If a service ends, there is nothing more to measure: the
+    /// round is stopped through `stop`.
     pub async fn during<T>(
         &mut self,
         round: impl Future<Output = T>,
@@ -62,32 +63,35 @@ impl Services<'_> {
     }
 }
 
-/// What everybody is to be watched for: as long as the load is held.
+/// Watches the resources of all services and of the generator, during the hold.
 pub struct Watch {
     watched: Vec<Watched>,
-    /// From the start of the load.
+    /// Start of the hold, counted from the start of the load.
     begin: Duration,
-    /// The same; where the users decide it, it is when `over` is cancelled.
+    /// End of the hold, counted from the start of the load; `None` if the users decide when the
+    /// hold ends: then the watch ends when `over` is cancelled.
     end: Option<Duration>,
     over: CancellationToken,
-    /// Who wants to know from the start what is used now, if anybody does.
+    /// Function that takes the present CPU use from the start of the
+    /// load on, if anybody wants to know.
     tell: Option<CpuTeller>,
 }
 
 impl Watch {
-    /// Of a round of `plan`, until it is `over` at the latest.
+    /// Creates a watch for a round of `plan`. The watch ends when
+    /// `over` is cancelled at the latest.
     pub fn new(watched: Vec<Watched>, plan: &Plan, over: CancellationToken) -> Self {
         let begin = plan.warmup + plan.ramp_up();
         Self { watched, begin, end: plan.length(), over, tell: None }
     }
 
-    /// The same, that tells what is used now.
+    /// Sets the function that takes the present CPU use.
     #[must_use]
     pub fn telling(self, tell: Option<CpuTeller>) -> Self {
         Self { tell, ..self }
     }
 
-    /// Watches a round that starts then.
+    /// Watches a round whose load starts at `start`.
     pub fn from(self, start: Instant) -> JoinHandle<Observed> {
         let Self { watched, begin, end, over, tell } = self;
         tokio::spawn(async move {

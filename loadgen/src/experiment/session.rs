@@ -1,4 +1,4 @@
-//! The measuring: rounds over targets, one target up at a time.
+//! Measures rounds over targets, with one target up at a time.
 
 use std::future::Future;
 use std::path::{Path, PathBuf};
@@ -21,34 +21,36 @@ use crate::lab::{Lab, Layout, Observed, Target};
 use crate::measure::GrowingSeries;
 use crate::record::Calibration;
 
-/// What a round takes besides its warm-up and its load: the target's start, verification and stop.
+/// Estimated duration of a round besides warm-up and load: the
+/// target's start, verification and stop.
 pub const OVERHEAD: Duration = Duration::from_secs(2);
 
-/// What is said of proofs where there is no lab.
+/// Note about proofs if there is no lab.
 const NO_BACKENDS: &str =
     "proofs are left out: loadgen runs no backends beside the server at --url";
 
-/// A run under way.
+/// An experiment in progress.
 pub struct Session<'a> {
     job: &'a Job,
     lab: Option<Lab>,
     generator: Generator,
     observers: Observers<'a>,
     layout: &'a Layout,
-    /// The folder for workers' logs.
+    /// Folder for workers' logs.
     logs: PathBuf,
     interrupt: CancellationToken,
-    /// Who may change the load, while it is on.
+    /// Control that may change the load of a round, if any.
     control: Option<Control>,
-    /// What the generator can send, once that was looked for.
+    /// Maximum rate of the generator. The outer option is `None` before the calibration; the inner
+    /// option is `None` if the calibration gave no rate.
     calibration: Option<Option<Calibration>>,
 }
 
-/// Why a run goes no further.
+/// Reason why an experiment goes no further.
 pub enum Stopped {
-    /// By a signal.
+    /// Interrupted by a signal.
     Interrupted,
-    /// By an error.
+    /// Ended by an error.
     Failed(Failure),
 }
 
@@ -59,8 +61,8 @@ impl From<Failure> for Stopped {
 }
 
 impl<'a> Session<'a> {
-    /// A session whose services are started as they are needed. `lab` is `None` for a server that
-    /// runs already.
+    /// Creates a session whose services are started when needed. `lab` is `None`
+    /// for a server that runs already.
     pub fn new(
         job: &'a Job,
         lab: Option<Lab>,
@@ -82,39 +84,39 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// The same, whose rounds are `control`'s to change.
+    /// Lets `control` change the load of rounds.
     #[must_use]
     pub fn with_control(self, control: Control) -> Self {
         Self { control: Some(control), ..self }
     }
 
-    /// Measures all rounds, or as many as an interrupt or an error allow.
+    /// Measures all rounds, or as many as an interrupt or an error allows.
     pub async fn measure(&mut self) -> Measured {
         let mut measured = Measured::default();
         if let Err(Stopped::Failed(failure)) = self.rounds(&mut measured).await {
             measured.failure = Some(failure);
         }
-        // An interrupt before the load was held leaves nothing to tell.
+        // A round that was interrupted before the hold has no results.
         measured.rounds.retain(|round| !round.held.is_zero());
         measured
     }
 
-    /// Whether a signal has asked for an end.
+    /// Returns whether a signal has asked for the end of the experiment.
     pub fn is_interrupted(&self) -> bool {
         self.interrupt.is_cancelled()
     }
 
-    /// The lab, for what there is to tell about it.
+    /// Returns the lab, if there is one.
     pub fn lab(&self) -> Option<&Lab> {
         self.lab.as_ref()
     }
 
-    /// Tells all who want to know what happens.
+    /// Passes an event to all observers.
     pub fn tell(&mut self, event: Event<'_>) {
         self.observers.tell(event);
     }
 
-    /// A round is over, and this is what was measured so far.
+    /// Tells observers that a round is over, with the results so far.
     pub fn round_over(&mut self, so_far: SoFar<'_>) {
         self.observers.tell(Event::RoundOver(so_far, self.lab.as_ref()));
     }
@@ -183,7 +185,8 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Asks the scenario's questions once, so that one that has no answer takes nobody's time.
+    /// Asks the scenario's questions once, so that a question without
+    /// an answer wastes nobody's time.
     async fn try_proofs(&mut self) -> Result<(), Stopped> {
         let scenario = &self.job.scenario;
         match &self.lab {
@@ -197,18 +200,19 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// What the backends answer to the scenario's questions.
+    /// Returns the backends' answers to the scenario's questions.
     async fn ask(&self, lab: &Lab) -> Result<Vec<i64>, Stopped> {
         let asked = unless(&self.interrupt, proof::ask(lab, &self.job.scenario)).await?;
         Ok(asked.map_err(Failure::from)?)
     }
 
-    /// What the generator can send at most, as far as it is known by now.
+    /// Returns the maximum rate of the generator, if known by now.
     pub fn calibration(&self) -> Option<Calibration> {
         self.calibration.flatten()
     }
 
-    /// Finds that out, after the first verification: a target's answers are needed for it.
+    /// Calibrates the generator after the first verification: the
+    /// calibration needs a target's answers.
     async fn calibrate(&mut self, answers: &[TrialAnswer]) -> Result<(), Stopped> {
         if self.calibration.is_some() || !can_be_told(self.job, self.layout, answers) {
             return Ok(());
@@ -220,8 +224,8 @@ impl<'a> Session<'a> {
         if self.interrupt.is_cancelled() { Err(Stopped::Interrupted) } else { Ok(()) }
     }
 
-    /// One round: fill the backends, start the target, verify it, load it, stop it. What was
-    /// measured is in `measured` even where something fails afterwards.
+    /// Runs one round: fills the backends, then starts, verifies, loads and stops the target. The
+    /// results are in `measured` even if something fails after the load.
     async fn round(
         &mut self,
         contender: usize,
@@ -263,8 +267,8 @@ impl<'a> Session<'a> {
         asked
     }
 
-    /// Fills the backends and starts the target: where it answers, and what runs there unless
-    /// that is a server that ran already.
+    /// Fills the backends and starts the target. Returns the target's base URL and the running
+    /// target, which is `None` for a server that ran already.
     pub async fn up(
         &mut self,
         target: usize,
@@ -288,7 +292,8 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Sends each step once. Where that goes wrong as a service has ended, that is why.
+    /// Sends each step once. If the verification fails because a service has ended,
+    /// the error is that of the service.
     async fn verify(
         &mut self,
         plan: &Plan,
@@ -298,14 +303,14 @@ impl<'a> Session<'a> {
         let verified = unless(&self.interrupt, engine::verify(plan, name)).await?;
         let mut services = Services { target: running, lab: self.lab.as_mut() };
         Ok(verified.map_err(|error| match services.ended() {
-            // It tells more than what was seen of it.
+            // The error of the service explains more than the failed verification.
             Some(ended) => Failure::from(ended),
             None => Failure::with(Exit::Target)(error),
         })?)
     }
 
-    /// Verifies the target and puts the load on it, until its planned end or that of a service. `before` is
-    /// what was measured before, in a run.
+    /// Verifies the target and puts the load on it, until the planned end or the end of a service.
+    /// `before` has the results of earlier rounds, in a run.
     pub async fn load(
         &mut self,
         round: Begun<'_>,
@@ -358,7 +363,7 @@ impl<'a> Session<'a> {
     }
 }
 
-/// `work`, unless it is interrupted first.
+/// Awaits `work`, unless the interrupt comes first.
 async fn unless<T>(
     interrupt: &CancellationToken,
     work: impl Future<Output = T>,

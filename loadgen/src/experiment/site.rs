@@ -1,4 +1,4 @@
-//! Where and when an experiment runs.
+//! Describes where and when an experiment runs.
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
@@ -9,24 +9,25 @@ use super::job::Job;
 use crate::lab::{Lab, Layout};
 use crate::record::Environment;
 
-/// Where and when an experiment runs: what its record tells besides what was measured.
+/// Place and time of an experiment: what the record tells besides the results.
 pub struct Site<'a> {
-    /// What is measured.
+    /// Job of the experiment.
     pub job: &'a Job,
-    /// The CPUs of each part.
+    /// CPUs of each part: target, backends and generator.
     pub layout: &'a Layout,
-    /// When it began.
+    /// Start of the experiment.
     pub started: SystemTime,
     environment: OnceCell<Environment>,
 }
 
 impl<'a> Site<'a> {
-    /// For an experiment that begins now.
+    /// Creates the site of an experiment that begins now.
     pub fn new(job: &'a Job, layout: &'a Layout) -> Self {
         Self { job, layout, started: SystemTime::now(), environment: OnceCell::new() }
     }
 
-    /// The machine and what runs on it, found out once: with these versions of the backends.
+    /// Returns a description of the machine and of what runs there, with these versions of the
+    /// backends. Only the first call collects the description.
     pub fn environment(
         &self,
         lab: Option<&Lab>,

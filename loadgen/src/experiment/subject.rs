@@ -1,17 +1,17 @@
-//! What is put under load.
+//! Selects what is put under load.
 
 use super::contender::AGAIN;
 use crate::failure::{Exit, Failure};
 use crate::lab::{Home, Manifest, TargetSpec};
 use crate::scenario::Scenario;
 
-/// What is put under load.
+/// Targets or servers under load.
 pub enum Subject {
     /// Targets that the lab launches.
     Lab {
-        /// Where they are.
+        /// Project of the targets.
         home: Home,
-        /// Which.
+        /// Selected targets.
         targets: Vec<TargetSpec>,
     },
     /// Servers that run already.
@@ -21,17 +21,18 @@ pub enum Subject {
 /// A server that runs already.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Server {
-    /// What it is called: its URL, unless it was given a name.
+    /// Name of the server: its URL, unless the user gave another name.
     pub name: String,
-    /// Where it answers, without the slash at its end.
+    /// Base URL of the server, without a slash at the end.
     pub url: String,
 }
 
 impl Subject {
-    /// The named targets of the project, or those of the scenario, or those that are measured by default.
+    /// Selects the named targets of the project, else those of the
+    /// scenario, else the default targets.
     ///
     /// # Errors
-    /// When there is no project, or a name is wrong or there twice.
+    /// Fails if there is no project, or if a name is unknown or given twice.
     pub fn of_lab(named: &[String], scenario: &Scenario) -> Result<Self, Failure> {
         let home = Home::find()?;
         let manifest = Manifest::load(&home.manifest())?;
@@ -52,7 +53,8 @@ impl Subject {
         Ok(Self::Lab { home, targets })
     }
 
-    /// The names of its targets, and one more where it is measured again.
+    /// Returns the names of the targets. With `again`, one more name
+    /// stands for the second measurement.
     pub fn names(&self, again: bool) -> Vec<String> {
         let mut names: Vec<String> = match self {
             Self::Lab { targets, .. } => targets.iter().map(|t| t.name.clone()).collect(),
@@ -64,7 +66,7 @@ impl Subject {
         names
     }
 
-    /// Only one can be measured against itself.
+    /// Checks that `--aa` has only one subject, to measure against itself.
     pub fn check_equals(&self, aa: bool) -> Result<(), Failure> {
         let (n, help) = match self {
             Self::Lab { targets, .. } => (targets.len(), "name one: --target NAME"),

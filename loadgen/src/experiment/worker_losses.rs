@@ -1,4 +1,4 @@
-//! What a run does when workers are lost, and what its record tells of it.
+//! Decides what a run does when workers are lost, and what its record tells about the loss.
 
 use super::generator::Generator;
 use super::job::Job;
@@ -8,13 +8,13 @@ use crate::engine::{LostWorker, Results};
 use crate::failure::{Exit, Failure};
 use crate::record::{Degraded, LossRecord};
 
-/// Whether there is to be no round after this one.
+/// Returns whether this round must be the last.
 pub fn are_too_many(round: &Results, on_loss: OnLoss, generator: &Generator) -> bool {
     (!round.is_whole() && on_loss == OnLoss::Fail) || !generator.can_go_on()
 }
 
-/// What ends the run early that lost workers in this round. Where the load was not even held, no record
-/// tells of it, and that is an error.
+/// Returns an error if this round, the last of a run, lacks results of workers and ended before the
+/// hold: no record tells of such a loss.
 pub fn end(round: &MeasuredRound) -> Result<(), Failure> {
     match round.results.missing() {
         Some(missing) if round.held.is_zero() => {
@@ -25,8 +25,8 @@ pub fn end(round: &MeasuredRound) -> Result<(), Failure> {
     }
 }
 
-/// Why the result is not what was planned, if it is not: workers that were lost, each once; what did
-/// not arrive; and what ended the run.
+/// Returns why the result is not what was planned, if so: workers that were lost, each once;
+/// results that did not arrive; and the error that ended the run, if workers caused the error.
 pub fn degraded(job: &Job, measured: &Measured) -> Option<Degraded> {
     let mut lost: Vec<LossRecord> = Vec::new();
     let mut gaps: Vec<String> = Vec::new();

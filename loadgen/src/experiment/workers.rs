@@ -1,4 +1,4 @@
-//! The workers of a run: started here, or waited for from other hosts.
+//! Starts the workers of a run on this machine, or waits for workers on other hosts.
 
 use std::path::Path;
 
@@ -6,7 +6,8 @@ use super::job::Job;
 use super::observe::{Event, Observers};
 use crate::cluster::{Cluster, ClusterError, Gathering, LocalWorkers, RemoteWorkers, only_here};
 
-/// The workers, if the load comes from any. Those of this machine write into the folder `logs`.
+/// Returns the workers, if the load comes from workers. Workers on this
+/// machine log into the folder `logs`.
 pub async fn gather(
     job: &Job,
     logs: &Path,
@@ -14,7 +15,7 @@ pub async fn gather(
 ) -> Result<Option<Cluster>, ClusterError> {
     match (&job.remote, job.workers) {
         (Some(remote), _) => {
-            // On the plain terminal: what to run on each host is there to be copied.
+            // Shown as plain lines, so that the command for each host can be copied.
             let tell = |gathering| observers.tell(Event::Note(&told(&gathering, remote)));
             Cluster::gather(remote, tell).await.map(Some)
         }
@@ -28,7 +29,7 @@ pub async fn gather(
     }
 }
 
-/// What happens while workers of other hosts are waited for, in words.
+/// Describes an event of the wait for workers on other hosts.
 fn told(gathering: &Gathering, workers: &RemoteWorkers) -> String {
     let RemoteWorkers { count, address, .. } = workers;
     match gathering {

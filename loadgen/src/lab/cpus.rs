@@ -1,33 +1,34 @@
-//! Which CPUs the target, the backends and the load generator get, so that none slows another.
+//! Divides the CPUs between the target, the backends and the load generator, so
+//! that none of them slows another.
 
 use std::collections::BTreeSet;
 use std::io;
 
 use serde::{Deserialize, Serialize};
 
-/// The CPUs of each part of a test; an empty list is not pinned.
+/// CPUs of each part of a test. A part with an empty list is not pinned.
 ///
-/// With three CPUs or more the lists are disjoint, and together they are what loadgen was given.
-/// CPUs are taken as equals: that two of them may be threads of one core is not looked at.
+/// With three CPUs or more the lists are disjoint, and together they hold all CPUs that loadgen may
+/// use. All CPUs count as equal: two CPUs may be threads of the same core.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Layout {
-    /// The server under test.
+    /// CPUs of the server under test.
     pub target: Vec<usize>,
-    /// Redis and PostgreSQL.
+    /// CPUs of Redis and PostgreSQL.
     pub backends: Vec<usize>,
-    /// loadgen itself and its workers.
+    /// CPUs of loadgen and its workers.
     pub generator: Vec<usize>,
 }
 
 impl Layout {
-    /// Nobody is pinned.
+    /// Returns a layout in which nothing is pinned.
     pub fn unpinned() -> Self {
         Self::default()
     }
 
-    /// Shares out `mask`, for a target with this many worker processes.
+    /// Divides `mask`, for a target with this number of worker processes.
     ///
-    /// With one CPU there is nothing to share; with two the target has the last one for itself.
+    /// With one CPU nothing is pinned; with two the target has the last CPU for itself.
     pub fn new(mask: &[usize], server_workers: u32) -> Self {
         let cpus = mask.len();
         match cpus {
@@ -46,19 +47,20 @@ impl Layout {
         Self { target: target.to_vec(), backends: backends.to_vec(), generator: generator.to_vec() }
     }
 
-    /// All CPUs that somebody is kept to; none where nobody is pinned.
+    /// Returns all CPUs that a part is pinned to; empty if nothing is pinned.
     #[must_use]
     pub fn all(&self) -> BTreeSet<usize> {
         [&self.target, &self.backends, &self.generator].into_iter().flatten().copied().collect()
     }
 
-    /// [`Layout::new`] for the CPUs that loadgen was given; ask before [`pin_self`].
+    /// Divides the CPUs that loadgen may use, by [`Layout::new`]. Must be called before
+    /// [`pin_self`], which reduces these CPUs.
     pub fn here(server_workers: u32) -> Self {
         Self::new(&available(), server_workers)
     }
 }
 
-/// The CPUs that this process may use, in order; none where the system does not tell.
+/// Returns the CPUs that this process may use, in order; empty if the system does not tell.
 #[cfg(target_os = "linux")]
 pub fn available() -> Vec<usize> {
     use rustix::thread::{CpuSet, sched_getaffinity};
@@ -66,15 +68,16 @@ pub fn available() -> Vec<usize> {
     (0..CpuSet::MAX_CPU).filter(|&cpu| mask.is_set(cpu)).collect()
 }
 
-/// The CPUs that this process may use, in order; none where the system does not tell.
+/// Returns the CPUs that this process may use, in order; empty if the system does not tell.
 #[cfg(not(target_os = "linux"))]
 pub fn available() -> Vec<usize> {
     Vec::new()
 }
 
-/// Keeps this thread, and all that it starts from now on, on these CPUs; an empty list changes nothing.
+/// Pins this thread, and all threads and processes that it starts later, to these CPUs. An empty
+/// list changes nothing.
 ///
-/// Call it before the runtime starts its threads: they would not follow.
+/// Must be called before the runtime starts its threads: threads that already run are not pinned.
 #[cfg(target_os = "linux")]
 pub fn pin_self(cpus: &[usize]) -> io::Result<()> {
     use rustix::thread::{CpuSet, sched_setaffinity};
@@ -91,7 +94,7 @@ pub fn pin_self(cpus: &[usize]) -> io::Result<()> {
     Ok(sched_setaffinity(None, &mask)?)
 }
 
-/// Does nothing: CPUs cannot be pinned on this system.
+/// Does nothing: this system cannot pin threads to CPUs.
 #[cfg(not(target_os = "linux"))]
 pub fn pin_self(_cpus: &[usize]) -> io::Result<()> {
     Ok(())

@@ -1,4 +1,4 @@
-//! What can go wrong in the lab; every error names its mend.
+//! Defines the lab's errors, with a fix where one is known.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -9,14 +9,14 @@ use thiserror::Error;
 
 use crate::scenario::Backend;
 
-/// Why the lab could not do what it was asked to.
+/// Reason why the lab could not carry out a request.
 #[derive(Debug, Error, Diagnostic)]
 pub enum LabError {
     /// No folder with `targets/targets.toml` was found.
     #[error("no loadgen project in {} or above it: there is no targets/targets.toml", start.display())]
     #[diagnostic(help("go to the folder that holds targets/, or name it: LOADGEN_HOME=FOLDER"))]
     NoProject {
-        /// Where the search began.
+        /// Folder where the search began.
         start: PathBuf,
     },
 
@@ -24,58 +24,58 @@ pub enum LabError {
     #[error("LOADGEN_HOME names {}, which is no loadgen project: there is no targets/targets.toml", named.display())]
     #[diagnostic(help("name the folder that holds targets/, or unset LOADGEN_HOME"))]
     NotAProject {
-        /// The folder.
+        /// Folder that `LOADGEN_HOME` names.
         named: PathBuf,
     },
 
-    /// The manifest does not say what it must.
+    /// The manifest is invalid.
     #[error(transparent)]
     #[diagnostic(transparent)]
     Manifest(Box<ManifestFault>),
 
-    /// A target that the manifest does not have.
+    /// The manifest has no target of this name.
     #[error("unknown target \"{name}\"")]
     #[diagnostic(help("{help}"))]
     UnknownTarget {
-        /// The name that was asked for.
+        /// Requested name.
         name: String,
-        /// The nearest known name, or all of them.
+        /// Hint with the nearest known name, or with all names.
         help: String,
     },
 
-    /// The Python environment could not be made.
+    /// The Python environment could not be set up.
     #[error("{what}{}", quoted(output))]
     #[diagnostic(help("{help}"))]
     Python {
-        /// What failed.
+        /// Description of the failure.
         what: String,
-        /// The last lines that the failing program wrote.
+        /// Last lines that the failing program wrote.
         output: Vec<String>,
-        /// The mend.
+        /// Fix for the failure.
         help: String,
     },
 
-    /// podman, or what it needs, is not as it must be.
+    /// podman, or something that podman needs, is missing or does not work.
     #[error("{what}{}", quoted(output))]
     #[diagnostic(help("{help}"))]
     Podman {
-        /// What is wrong.
+        /// Description of the failure.
         what: String,
-        /// The last lines that podman wrote.
+        /// Last lines that podman wrote.
         output: Vec<String>,
-        /// The mend.
+        /// Fix for the failure.
         help: String,
     },
 
-    /// A program that a service needs is not there.
+    /// A program that a service needs is missing, or a user that a service must run as.
     #[error("cannot start {service}: {what}")]
     #[diagnostic(help("{help}"))]
     Missing {
-        /// The service that needs it.
+        /// Service that cannot start.
         service: String,
-        /// What is missing.
+        /// Description of what is missing.
         what: String,
-        /// The mend.
+        /// Fix for the failure.
         help: String,
     },
 
@@ -84,25 +84,25 @@ pub enum LabError {
     #[diagnostic(transparent)]
     Service(Box<ServiceFault>),
 
-    /// A port that was asked for belongs to somebody else.
+    /// Another process uses a port that was requested.
     #[error("cannot start {service}: port {port} is in use")]
     #[diagnostic(help("choose another port, or leave it out: a free one is taken then"))]
     PortInUse {
-        /// The service that was to listen there.
+        /// Service that needs the port.
         service: String,
         /// The port.
         port: u16,
     },
 
-    /// A backend runs but did not do what it was told.
+    /// A backend runs but did not carry out a command.
     #[error("{service}: {what}")]
     #[diagnostic(help("its log is {}", log.display()))]
     Backend {
-        /// The backend's name.
+        /// Name of the backend.
         service: String,
-        /// What it was told, and what came of it.
+        /// Description of the command and its result.
         what: String,
-        /// Where the backend writes its log.
+        /// Log file of the backend.
         log: PathBuf,
     },
 
@@ -110,48 +110,48 @@ pub enum LabError {
     #[error("the proof `{question}` got no whole number from {backend}{}", quoted(said))]
     #[diagnostic(help("a proof's question may only read, and has one whole number for an answer"))]
     Question {
-        /// The backend that was asked.
+        /// Backend that was asked.
         backend: Backend,
-        /// What it was asked.
+        /// Question that the backend was asked.
         question: String,
-        /// What it said instead.
+        /// Last lines of the backend's answer.
         said: Vec<String>,
     },
 
-    /// `lab up` while one runs.
+    /// `lab up` was called while another lab of this project is up.
     #[error("the lab of this project is up already{}", pid.map(|pid| format!(" (process {pid})")).unwrap_or_default())]
     #[diagnostic(help("`loadgen lab status` shows it, `loadgen lab down` stops it"))]
     AlreadyUp {
-        /// The process that holds it.
+        /// Process that holds the lab; `None` if unknown.
         pid: Option<u32>,
     },
 
-    /// `lab down`, and the process that keeps the lab up goes on.
+    /// After `lab down`, the process that keeps the lab up still runs.
     #[error("the lab was told to end, and is still up after {} (process {pid})", humantime::format_duration(*limit))]
     #[diagnostic(help("`kill -9 {pid}` ends it, and its services with it"))]
     StillUp {
-        /// The process that keeps it up.
+        /// Process that keeps the lab up.
         pid: u32,
-        /// How long it was waited for.
+        /// Time that `lab down` waited for the process.
         limit: Duration,
     },
 
-    /// `lab up --detach`, and the process in the background ended early.
+    /// After `lab up --detach`, the background process ended early.
     #[error("the lab did not come up in the background{}", quoted(output))]
     #[diagnostic(help("the whole log is {}", log.display()))]
     Detached {
-        /// The last lines it wrote.
+        /// Last lines that the background process wrote.
         output: Vec<String>,
-        /// Where it writes.
+        /// Log file of the background process.
         log: PathBuf,
     },
 
-    /// A file or a process that the lab needs gave an error.
+    /// A file or a process that the lab needs returned an error.
     #[error("cannot {what}: {source}")]
     Io {
-        /// What was tried, as it reads after "cannot".
+        /// Failed action, as a phrase that follows "cannot".
         what: String,
-        /// What the system said.
+        /// Error of the system.
         source: std::io::Error,
     },
 }
@@ -160,31 +160,31 @@ pub enum LabError {
 #[derive(Debug, Error, Diagnostic)]
 #[error("{message}")]
 pub struct ManifestFault {
-    /// What is wrong.
+    /// Description of the fault.
     pub message: String,
-    /// The file's text.
+    /// Text of the file.
     #[source_code]
     pub text: NamedSource<String>,
-    /// Where it is wrong.
+    /// Position of the fault in the text; `None` if unknown.
     #[label]
     pub span: Option<SourceSpan>,
-    /// The mend, where one is known.
+    /// Fix for the fault; `None` if unknown.
     #[help]
     pub help: Option<String>,
 }
 
-/// A service that ended or did not become ready, with the last lines of its log.
+/// Failure of a service that ended or did not become ready, with the last lines of its log.
 #[derive(Debug, Error, Diagnostic)]
 #[error("{service} {what}{}", quoted(tail))]
 #[diagnostic(help("{help}"))]
 pub struct ServiceFault {
-    /// The service's name.
+    /// Name of the service.
     pub service: String,
-    /// What it did, as it reads after the name.
+    /// Description of the failure, as a phrase that follows the service's name.
     pub what: String,
-    /// The last lines of its log.
+    /// Last lines of the service's log.
     pub tail: Vec<String>,
-    /// The mend.
+    /// Path of the whole log, and advice if the service should run in a container.
     pub help: String,
 }
 
@@ -200,19 +200,19 @@ impl LabError {
         )
     }
 
-    /// For `map_err`: `what` reads after "cannot".
+    /// Returns a function for `map_err`; `what` is a phrase that follows "cannot".
     pub(crate) fn io(what: impl Into<String>) -> impl FnOnce(std::io::Error) -> Self {
         let what = what.into();
         move |source| Self::Io { what, source }
     }
 
-    /// For `map_err`: "cannot `verb` `path`".
+    /// Returns a function for `map_err`, with the message "cannot `verb` `path`".
     pub(super) fn file(verb: &str, path: &Path) -> impl FnOnce(std::io::Error) -> Self {
         Self::io(format!("{verb} {}", path.display()))
     }
 }
 
-/// Lines of somebody else's output, set apart from ours.
+/// Formats lines of another program's output, set apart from loadgen's own text.
 fn quoted(lines: &[String]) -> String {
     lines.iter().fold(String::new(), |mut text, line| {
         let _ = write!(text, "\n  | {line}");

@@ -1,11 +1,12 @@
-//! What a guard does: it runs one service, and ends all of it when loadgen goes or asks for it.
+//! Runs one service under a guard, and ends all of the service when
+//! loadgen ends or requests the end.
 //!
-//! loadgen can be killed in a way that it can't react to (`kill -9`), and services start processes
-//! of their own, some in sessions of their own. So each service runs under a guard: a small process
-//! that holds the read end of a pipe to loadgen. When the pipe closes, for whatever reason, the
-//! guard ends the service and everything that the service has started. On Linux it is the reaper of
-//! its descendants, so orphans come to it instead of leaving its sight. Elsewhere it ends the
-//! process group, which a process in a session of its own leaves.
+//! loadgen can be killed in a way to which it cannot react (`kill -9`), and services start
+//! processes, some of them in separate sessions. Each service therefore runs under a guard: a small
+//! process that holds the read end of a pipe to loadgen. When the pipe closes, for whatever reason,
+//! the guard ends the service and everything that the service has started. On Linux the guard is
+//! the reaper of its descendants, so orphans become children of the guard and do not escape. On
+//! other systems the guard ends the process group, which a process in a separate session leaves.
 
 use std::ffi::OsString;
 use std::io::{self, Read as _, Write as _};
@@ -20,46 +21,51 @@ use tokio::sync::oneshot;
 
 use super::cpus::pin_self;
 
-/// How often a guard looks again while it ends a service.
+/// Interval at which a guard checks again while it ends a service.
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
-/// How often a service is asked by SIGQUIT. Shells have programs in the background ignore it, so one that has
-/// just been started there misses it as long as it has no handler of its own.
+/// Interval at which SIGQUIT is repeated. A shell starts background programs with
+/// SIGQUIT ignored, so a service that has just been started there misses the signal
+/// until the service has its own handler.
 const ASK_AGAIN: Duration = Duration::from_millis(500);
 
-/// What a guard runs, and how it ends it.
+/// Options of a guard: what it runs, and how it ends the service.
 #[derive(Debug, Clone)]
 pub struct GuardOptions {
-    /// The service's command line. Never empty.
+    /// Command line of the service. Never empty.
     pub argv: Vec<OsString>,
-    /// The CPUs it may use; empty leaves all.
+    /// CPUs that the service may use; empty allows all.
     pub cpus: Vec<usize>,
-    /// The user and the group it runs as, if not this one.
+    /// User and group of the service; `None` keeps loadgen's.
     pub run_as: Option<(u32, u32)>,
-    /// Whether the service is asked to end by SIGQUIT instead of SIGTERM.
+    /// Whether SIGQUIT, instead of SIGTERM, asks the service to end.
     pub quit: bool,
-    /// Whether what it has started is left to end by itself, unless it takes too long.
+    /// Whether processes that the service has started are left to end by themselves, unless they
+    /// take too long.
     pub spare_others: bool,
-    /// How long it has from then until it is killed.
+    /// Time from the request to end until the service is killed.
     pub grace: Duration,
-    /// A folder that goes when the service was made to end; one that ends by itself leaves it.
+    /// Folder to remove after the service was made to end. A service that ends
+    /// by itself leaves the folder.
     pub remove: Option<PathBuf>,
-    /// The command that ends it, where its processes are somebody else's: containers are podman's. It is
-    /// run however the service came to its end, and what it leaves is left alone. Empty for others.
+    /// Command that ends the service if its processes belong to another program: containers belong
+    /// to podman. The command runs however the service ended, and processes that the service leaves
+    /// behind are left alone. Empty for other services.
     pub end_by: Vec<OsString>,
 }
 
-/// Runs the service until it ends or standard input closes, then ends what is left of it.
+/// Runs the service until it ends or standard input closes, then ends what is left of the service.
 ///
-/// Returns the exit code of the service, or 128 and the signal's number.
+/// Returns the exit code of the service, or 128 plus the number of the signal that ended it.
 pub fn run(options: &GuardOptions) -> io::Result<u8> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(guard(options))
 }
 
 async fn guard(options: &GuardOptions) -> io::Result<u8> {
-    // When to end is loadgen's to say: a signal sent to everything called loadgen must not end a
-    // service under a measurement. Handled, not ignored: that would be passed on to the service.
+    // Only loadgen decides when to end: a signal sent to every process called loadgen must not end
+    // a service during a measurement. The signals are handled, not ignored, because the service
+    // would inherit ignored signals.
     let _handled =
         [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()].map(signal);
     let mut children = signal(SignalKind::child())?;
@@ -80,7 +86,7 @@ async fn guard(options: &GuardOptions) -> io::Result<u8> {
     service.end(options, &mut children).await?;
     told |= closed.try_recv().is_ok();
     if let (true, Some(folder)) = (told, &options.remove) {
-        // loadgen may have been quicker.
+        // Ignores errors: loadgen may have removed the folder first.
         let _ = std::fs::remove_dir_all(folder);
     }
     Ok(service.ended.map_or(1, exit_code))
@@ -96,7 +102,8 @@ fn adopt_orphans() -> io::Result<()> {
     Ok(())
 }
 
-/// Comes true when standard input closes, on a thread of its own: a read can't be given up.
+/// Resolves when standard input closes. Waits on a separate thread,
+/// because a read cannot be cancelled.
 pub fn pipe_closed() -> oneshot::Receiver<()> {
     let (tell, closed) = oneshot::channel();
     std::thread::spawn(move || {
@@ -120,16 +127,16 @@ fn start(argv: &[OsString], options: &GuardOptions) -> io::Result<Pid> {
     Pid::from_raw(child.id().cast_signed()).ok_or_else(|| io::ErrorKind::InvalidData.into())
 }
 
-/// A service's first process and all that came of it.
+/// First process of a service, with the state of everything that descends from it.
 struct Tree {
     main: Pid,
     ended: Option<WaitStatus>,
-    /// The command that ends it, as long as it runs.
+    /// Command that ends the service, while the command runs.
     ending: Option<Pid>,
 }
 
 impl Tree {
-    /// Takes note of those that have ended; false when none is left.
+    /// Reaps processes that have ended. Returns false if no process is left.
     fn reap(&mut self) -> io::Result<bool> {
         loop {
             match wait(WaitOptions::NOHANG) {
@@ -143,7 +150,8 @@ impl Tree {
         }
     }
 
-    /// Asks the first process to end, then those that outlive it, and kills what stays.
+    /// Asks the first process to end, then the processes that outlive
+    /// it, and kills those that stay.
     async fn end(&mut self, options: &GuardOptions, children: &mut Signals) -> io::Result<()> {
         let deadline = Instant::now() + options.grace;
         if !options.end_by.is_empty() {
@@ -179,7 +187,7 @@ impl Tree {
         // A full disk under the log must not stop a guard: `eprintln` would panic.
         let _ = writeln!(io::stderr(), "loadgen guard: killed what did not end in time");
         while self.reap()? {
-            // Again and again: one may have started another in the meantime.
+            // Repeats the signal: a process may have started another one since.
             send_all(Signal::KILL);
             look_again(children).await;
         }
@@ -198,13 +206,14 @@ fn send_all(what: Signal) {
     }
 }
 
-/// The group is this guard's own: the guard outlives SIGTERM, and goes with the rest by SIGKILL.
+/// Sends a signal to the guard's own process group. The guard outlives SIGTERM, but
+/// SIGKILL ends it with the rest.
 #[cfg(not(target_os = "linux"))]
 fn send_all(what: Signal) {
     let _ = rustix::process::kill_process_group(rustix::process::getpgrp(), what);
 }
 
-/// All processes below `root`, from the parents that `/proc` tells.
+/// Returns all processes below `root`, by the parents that `/proc` reports.
 #[cfg(target_os = "linux")]
 pub(super) fn descendants(root: Pid) -> Vec<Pid> {
     let Ok(entries) = std::fs::read_dir("/proc") else {
@@ -214,7 +223,7 @@ pub(super) fn descendants(root: Pid) -> Vec<Pid> {
         .filter_map(|entry| {
             let pid = entry.ok()?.file_name().to_str()?.parse().ok()?;
             let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-            // "pid (name) state parent …", and the name may hold anything, brackets too.
+            // "pid (name) state parent …": the name may contain anything, brackets included.
             let parent = stat.rsplit_once(") ")?.1.split(' ').nth(1)?.parse().ok()?;
             Some((Pid::from_raw(pid)?, Pid::from_raw(parent)?))
         })

@@ -1,27 +1,28 @@
-//! The project that the targets belong to, and the folder where loadgen keeps what it makes there.
+//! Finds the project that the targets belong to, and the folder where loadgen
+//! keeps its files for the project.
 //!
-//! It is a checkout, or what `pip install` has put beside the program: `share/loadgen/` in the same Python
-//! environment, whose packages are then the targets'.
+//! A project is a checkout, or what `pip install` has put beside the program: `share/loadgen/` in
+//! the same Python environment, whose packages are then the targets' packages.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 use super::error::LabError;
 
-/// Where pip puts a project, from the root of the Python environment on.
+/// Folder in which pip installs a project, from the root of the Python environment.
 const INSTALLED: &str = "share/loadgen";
 
-/// The root of a project: the folder with `targets/targets.toml`.
+/// Root of a project: the folder with `targets/targets.toml`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Home {
     root: PathBuf,
-    /// The Python environment that it was installed in, unless it is a checkout.
+    /// Python environment that the project was installed in; `None` for a checkout.
     installed_in: Option<PathBuf>,
 }
 
 impl Home {
-    /// The project that `LOADGEN_HOME` names, if it is set; else the nearest at the current folder or
-    /// above it, else the one that was installed with this program.
+    /// Finds the project that `LOADGEN_HOME` names, if it is set; else the nearest project at the
+    /// current folder or above it; else the project that was installed with this program.
     pub fn find() -> Result<Self, LabError> {
         let start = env::current_dir().map_err(LabError::io("tell the current folder"))?;
         let named = env::var_os("LOADGEN_HOME").filter(|name| !name.is_empty()).map(PathBuf::from);
@@ -33,7 +34,7 @@ impl Home {
         }
     }
 
-    /// The project that was installed with this program, if it was.
+    /// Returns the project that was installed with this program, if any.
     fn installed_with(program: &Path) -> Option<Self> {
         let environment = program.parent()?.parent()?;
         let home =
@@ -41,7 +42,7 @@ impl Home {
         home.manifest().is_file().then_some(home)
     }
 
-    /// The project in this very folder.
+    /// Returns the project in exactly this folder.
     pub fn at(root: PathBuf) -> Result<Self, LabError> {
         let home = Self { root, installed_in: None };
         if home.manifest().is_file() {
@@ -51,9 +52,9 @@ impl Home {
         }
     }
 
-    /// The project that `LOADGEN_HOME` names.
+    /// Returns the project that `LOADGEN_HOME` names.
     fn named(named: &Path) -> Result<Self, LabError> {
-        // Services are started in other folders.
+        // The path must be absolute, because services are started in other folders.
         let root = std::path::absolute(named).unwrap_or_else(|_| named.to_owned());
         Self::at(root).map_err(|_| LabError::NotAProject { named: named.to_owned() })
     }
@@ -66,37 +67,37 @@ impl Home {
             .ok_or_else(|| LabError::NoProject { start: start.to_owned() })
     }
 
-    /// The project's root; targets run here.
+    /// Root of the project. Targets run here.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// The manifest of the targets.
+    /// Path of the targets' manifest.
     pub fn manifest(&self) -> PathBuf {
         self.root.join("targets/targets.toml")
     }
 
-    /// The tables that the targets use.
+    /// Path of the SQL file that creates the targets' tables.
     pub fn schema(&self) -> PathBuf {
         self.root.join("targets/schema.sql")
     }
 
-    /// The targets and backends as containers.
+    /// Path of the compose file with the targets and backends as containers.
     pub fn compose(&self) -> PathBuf {
         self.root.join("compose/compose.yaml")
     }
 
-    /// The targets' Python environment.
+    /// Folder of the targets' Python environment.
     pub fn venv(&self) -> PathBuf {
         self.installed_in.clone().unwrap_or_else(|| self.root.join(".venv"))
     }
 
-    /// Whether pip has installed it, so that its Python environment is the user's own.
+    /// Whether pip installed the project, so that its Python environment belongs to the user.
     pub fn is_installed(&self) -> bool {
         self.installed_in.is_some()
     }
 
-    /// `.loadgen/`: caches, locks and the state of `lab up`; made where it is missing.
+    /// Folder `.loadgen/` for caches, locks and the state of `lab up`; created if missing.
     pub fn cache(&self) -> Result<PathBuf, LabError> {
         let folder = self.root.join(".loadgen");
         fs::create_dir_all(&folder).map_err(LabError::file("make the folder", &folder))?;

@@ -1,4 +1,4 @@
-//! Programs that install others, and what is said where they fail.
+//! Runs programs that install other programs, and explains their failures.
 
 use std::env;
 use std::path::Path;
@@ -8,13 +8,13 @@ use super::error::LabError;
 use super::home::Home;
 use super::service::{Service, ServiceSpec};
 
-/// Variables that would have uv or Python look elsewhere.
+/// Variables that would make uv or Python look elsewhere.
 const MISLEADING: [&str; 3] = ["VIRTUAL_ENV", "PYTHONHOME", "PYTHONPATH"];
 
-/// The lines of a failed installation that are shown.
+/// Number of lines that are shown of a failed installation.
 const TAIL: usize = 12;
 
-/// Runs a program of the installation to its end. The inner error is the end of its output.
+/// Runs an installing program until it ends. The inner error is the end of its output.
 pub async fn run<A: Into<std::ffi::OsString>>(
     home: &Home,
     name: &str,
@@ -23,7 +23,7 @@ pub async fn run<A: Into<std::ffi::OsString>>(
 ) -> Result<Result<(), Vec<String>>, LabError> {
     let mut spec = ServiceSpec::new(name, argv, home.root(), log.to_owned());
     spec.options.grace = Duration::from_secs(2);
-    // It needs all that the user has set up for the way to PyPI.
+    // The program needs all of the user's settings for access to PyPI.
     let ours = env::vars_os()
         .filter_map(|(key, value)| Some((key.into_string().ok()?, value.into_string().ok()?)));
     spec.env = ours.filter(|(key, _)| !MISLEADING.contains(&key.as_str())).collect();
@@ -34,7 +34,7 @@ pub async fn run<A: Into<std::ffi::OsString>>(
     Ok(if status.success() { Ok(()) } else { Err(program.last_log_lines(TAIL)) })
 }
 
-/// An error about an installation, with the mend that its output suggests.
+/// Returns an error about an installation, with the fix that its output suggests.
 pub fn not_installed(what: &str, output: Vec<String>) -> LabError {
     let said = output.join("\n").to_lowercase();
     let said_any = |words: &[&str]| words.iter().any(|word| said.contains(word));

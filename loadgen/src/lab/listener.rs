@@ -1,7 +1,9 @@
-//! Who listens on a port of loopback: our service, or a stranger that had it first.
+//! Tells which process listens on a port of loopback: the lab's service, or a
+//! stranger that had the port first.
 //!
-//! A free port may be taken between the moment in which it is found and that in which a service binds it.
-//! Whoever took it may well answer as the service would, and must not be taken for it.
+//! Another process may take a free port between the moment when the port is found and the moment
+//! when a service binds it. That process may answer just as the service would, and must not be
+//! mistaken for the service.
 
 use std::collections::HashSet;
 use std::fs;
@@ -12,17 +14,18 @@ use tokio::net::TcpStream;
 
 use super::guard::descendants;
 
-/// The state `LISTEN` in `/proc/net/tcp` (proc_net_tcp(5)).
+/// State `LISTEN` in `/proc/net/tcp` (proc_net_tcp(5)).
 const LISTEN: &str = "0A";
 
-/// Whether anybody listens there.
+/// Returns an error unless a process listens on the port.
 pub async fn listens(port: u16) -> Result<(), String> {
     let connected = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await;
     connected.map(drop).map_err(|_| "did not accept a connection".to_owned())
 }
 
-/// Names a process that is not below `guard` and accepts connections to this port. `None` where there is
-/// none, and where it can't be known: outside Linux, or where processes of other users are hidden.
+/// Names a process that accepts connections to this port and is not a descendant of `guard`.
+/// Returns `None` if no such process exists or if it cannot be known: outside Linux, or where
+/// processes of other users are hidden.
 pub fn stranger(port: u16, guard: u32) -> Option<String> {
     let guard = Pid::from_raw(guard.cast_signed())?;
     let mut sockets = listening(port);
@@ -35,7 +38,7 @@ pub fn stranger(port: u16, guard: u32) -> Option<String> {
     Some(owner(&foreign).unwrap_or_else(|| "another process".to_owned()))
 }
 
-/// The inodes of the sockets that accept connections to 127.0.0.1 and this port.
+/// Returns the inodes of the sockets that accept connections to this port of 127.0.0.1.
 fn listening(port: u16) -> HashSet<String> {
     let tables = ["/proc/net/tcp", "/proc/net/tcp6"].map(fs::read_to_string);
     tables.iter().flatten().flat_map(|table| inodes(table, port)).collect()
@@ -54,7 +57,8 @@ fn inodes(table: &str, port: u16) -> Vec<String> {
     table.lines().skip(1).filter_map(inode).collect()
 }
 
-/// `None` where we may not look; a process that has ended has none.
+/// Returns the inodes of a process's sockets: `None` without permission to read them, and an empty
+/// list for a process that has ended.
 fn sockets_of(pid: i32) -> Option<Vec<String>> {
     let files = match fs::read_dir(format!("/proc/{pid}/fd")) {
         Ok(files) => files,
@@ -69,7 +73,8 @@ fn sockets_of(pid: i32) -> Option<Vec<String>> {
     Some(links.filter_map(socket).collect())
 }
 
-/// "process 77 (redis-server)", where we may look.
+/// Names the owner of a socket, such as "process 77 (redis-server)"; `None`
+/// without permission to see it.
 fn owner(inode: &str) -> Option<String> {
     let processes = fs::read_dir("/proc").ok()?;
     let mut pids = processes.flatten().filter_map(|e| e.file_name().to_str()?.parse().ok());

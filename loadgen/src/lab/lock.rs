@@ -1,4 +1,5 @@
-//! A lock that a process holds through a file, and that goes with the process, however it ends.
+//! Locks files between processes. A lock ends with the process that holds
+//! it, however the process ends.
 
 use std::fs::File;
 use std::io;
@@ -10,22 +11,23 @@ use rustix::fs::{FlockOperation, flock};
 use super::error::LabError;
 
 const TRY_AGAIN: Duration = Duration::from_millis(50);
-/// From here on somebody is told that it waits.
+/// Time after which a caller is told that it waits.
 const LONG: Duration = Duration::from_secs(2);
 
-/// Held as long as this value lives. The file stays.
+/// A lock that is held until this value is dropped. The file stays.
 #[derive(Debug)]
 pub struct Lock {
     _file: File,
 }
 
 impl Lock {
-    /// The lock, or `None` while another holds it.
+    /// Takes the lock, or returns `None` if another process holds it.
     pub fn attempt(path: &Path) -> Result<Option<Self>, LabError> {
         Self::try_lock(path, FlockOperation::NonBlockingLockExclusive)
     }
 
-    /// As [`Lock::attempt`], for any number at a time: to see whether somebody holds it alone.
+    /// Like [`Lock::attempt`], but takes a shared lock, which any number of processes may hold at a
+    /// time. Tells whether a process holds the lock alone.
     pub fn shared(path: &Path) -> Result<Option<Self>, LabError> {
         Self::try_lock(path, FlockOperation::NonBlockingLockShared)
     }
@@ -42,7 +44,7 @@ impl Lock {
         lock().map_err(LabError::file("lock", path))
     }
 
-    /// The lock, as soon as nobody else holds it; `waits` is called once if that takes long.
+    /// Waits until no other process holds the lock, and takes it. Calls `waits` once, after 2 s.
     pub async fn wait(path: &Path, waits: impl FnOnce()) -> Result<Self, LabError> {
         let (since, mut waits) = (Instant::now(), Some(waits));
         loop {

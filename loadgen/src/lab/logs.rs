@@ -1,10 +1,10 @@
-//! The ends of logs.
+//! Reads the ends of logs.
 
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
-/// The last lines of a file that are not empty; none if it cannot be read.
+/// Returns the last non-empty lines of a file's last 16 KiB; no lines if the file cannot be read.
 pub fn last_lines(path: &Path, count: usize) -> Vec<String> {
     const ENOUGH: u64 = 16 * 1024;
     let read = || -> io::Result<Vec<u8>> {
@@ -18,10 +18,11 @@ pub fn last_lines(path: &Path, count: usize) -> Vec<String> {
     tail_of(&String::from_utf8_lossy(&read().unwrap_or_default()), count)
 }
 
-/// As many as PostgreSQL's message has: the error, its line, the place in it, a detail and a hint.
+/// Number of lines of a PostgreSQL message: the error, its line, the place in
+/// the line, a detail and a hint.
 pub const MESSAGE_LINES: usize = 5;
 
-/// The last lines of a text that are not empty.
+/// Returns the last non-empty lines of a text.
 pub fn tail_of(text: &str, count: usize) -> Vec<String> {
     let mut lines: Vec<_> =
         text.lines().rev().filter(|line| !line.trim().is_empty()).take(count).collect();

@@ -1,7 +1,8 @@
-//! What a machine's CPUs did in a window, and what it took from everything that runs on it.
+//! Measures what a machine's CPUs did in a window, and what the machine took
+//! from everything that runs on it.
 //!
-//! From Linux's own accounts: `/proc/stat` and `/proc/vmstat` (proc(5)), and `cpu.stat` of cgroups of
-//! version 2. Elsewhere nothing is known, and nothing is claimed.
+//! The sources are Linux's own accounts: `/proc/stat` and `/proc/vmstat` (proc(5)), and `cpu.stat`
+//! of cgroups of version 2. On other systems nothing is known, and nothing is claimed.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,7 +11,7 @@ use std::time::Duration;
 use super::network::{self, Links};
 use crate::measure::MachineRecord;
 
-/// The accounts at a moment.
+/// Accounts at a moment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Accounts {
     cpus: BTreeMap<usize, Ticks>,
@@ -19,7 +20,7 @@ pub struct Accounts {
     links: Links,
 }
 
-/// How one CPU's time was spent so far, in ticks.
+/// Time of one CPU so far, in ticks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Ticks {
     total: u64,
@@ -28,19 +29,19 @@ struct Ticks {
     stolen: u64,
 }
 
-/// What happened between two moments.
+/// Activity between two moments.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Machine {
-    /// How busy each logical processor was, with whatever, in %.
+    /// Busy time of each logical processor, whatever the cause, in %.
     pub busy_percent: BTreeMap<usize, f64>,
-    /// The part of it that programs took, without interrupts, in %.
+    /// Time of each logical processor that programs took, without interrupts, in %.
     pub programs_percent: BTreeMap<usize, f64>,
-    /// What it took from all that ran.
+    /// Resources that the machine took from everything that ran.
     pub taken: MachineRecord,
 }
 
 impl Accounts {
-    /// As they are now.
+    /// Reads the current accounts.
     #[must_use]
     pub fn now() -> Self {
         let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
@@ -56,7 +57,7 @@ impl Accounts {
         }
     }
 
-    /// What happened since `earlier`, which was so long ago.
+    /// Returns the activity since `earlier`, which was `elapsed` ago.
     #[must_use]
     pub fn since(&self, earlier: &Self, elapsed: Duration) -> Machine {
         let spent = |(cpu, now): (&usize, &Ticks)| Some((*cpu, now.since(earlier.cpus.get(cpu)?)));
@@ -80,7 +81,7 @@ impl Accounts {
 
 impl Ticks {
     fn since(&self, earlier: &Self) -> Self {
-        // The kernel's idle time may go back a little.
+        // The kernel's idle time may decrease slightly.
         let idle = self.idle.saturating_sub(earlier.idle);
         Self {
             total: self.total.saturating_sub(earlier.total).max(idle),
@@ -95,8 +96,8 @@ fn percent(part: u64, of: u64) -> f64 {
     100.0 * part as f64 / of.max(1) as f64
 }
 
-/// A line of `/proc/stat` for one CPU: `cpu0`, then user, nice, system, idle, iowait, irq, softirq and
-/// steal. What follows is in user and nice already.
+/// Parses a line of `/proc/stat` for one CPU: `cpu0`, then user, nice, system, idle, iowait, irq,
+/// softirq and steal. User and nice already include the fields after steal.
 fn cpu(line: &str) -> Option<(usize, Ticks)> {
     let mut words = line.split_ascii_whitespace();
     let number = words.next()?.strip_prefix("cpu")?.parse().ok()?;
@@ -111,7 +112,7 @@ fn cpu(line: &str) -> Option<(usize, Ticks)> {
     Some((number, ticks))
 }
 
-/// The number behind a name; zero where there is none.
+/// Returns the number after a name at the start of a line; zero if there is none.
 fn field(text: &str, name: &str) -> u64 {
     let value = |line: &str| line.strip_prefix(name)?.strip_prefix(' ')?.trim().parse().ok();
     text.lines().find_map(value).unwrap_or(0)

@@ -1,4 +1,5 @@
-//! `targets/targets.toml`: which servers there are, how each is started, and what sets it apart.
+//! Reads `targets/targets.toml`: which servers exist, how each is started, and
+//! how it differs from the others.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -21,12 +22,12 @@ pub struct Manifest {
     targets: Vec<TargetSpec>,
 }
 
-/// One server under test.
+/// A server under test.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct TargetSpec {
-    /// What `--target` calls it.
+    /// Name of the target, as `--target` expects it.
     pub name: String,
-    /// The entry itself.
+    /// Table of the target in the file.
     #[serde(flatten)]
     pub entry: Entry,
 }
@@ -34,33 +35,33 @@ pub struct TargetSpec {
 /// A target's table in the file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
-    /// The web framework, as people call it.
+    /// Name of the web framework, as people write it.
     pub framework: String,
-    /// What serves HTTP under it.
+    /// Name of the HTTP server under the framework.
     pub server: String,
-    /// The distributions whose versions belong in a report.
+    /// Distributions whose versions belong in a report.
     pub packages: Vec<String>,
-    /// The command line; `{host}`, `{port}`, `{workers}` and `{pool_size}` are filled in.
+    /// Command line, in which `{host}`, `{port}`, `{workers}` and `{pool_size}` are filled in.
     pub command: Vec<String>,
-    /// What differs from the other targets besides the framework.
+    /// Differences from the other targets besides the framework.
     #[serde(default)]
     pub differs: Vec<String>,
-    /// What is added to its environment.
+    /// Variables that are added to the target's environment.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
-    /// Whether it is among the targets that are taken when none is named.
+    /// Whether the target is used when no target is named.
     #[serde(default = "yes")]
     pub default: bool,
-    /// The CPU time that its container may have, where the command line says nothing of it.
+    /// CPU time that the target's container may have, unless the command line says otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpus: Option<Cpus>,
-    /// The same for memory.
+    /// Memory that the target's container may have, unless the command line says otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<Memory>,
 }
 
 impl Entry {
-    /// What its container may have.
+    /// Limits of the target's container.
     pub fn limits(&self) -> Limits {
         Limits { cpus: self.cpus, memory: self.memory }
     }
@@ -71,8 +72,8 @@ fn yes() -> bool {
 }
 
 impl TargetSpec {
-    /// The command line for this address, number of worker processes, and connections of each to each
-    /// backend.
+    /// Returns the command line for this address, this number of worker processes, and this number
+    /// of connections of each worker to each backend.
     pub fn argv(&self, host: &str, port: u16, workers: u32, pool_size: u32) -> Vec<String> {
         let numbers = [
             ("{port}", port.to_string()),
@@ -118,17 +119,17 @@ impl Manifest {
         Ok(Self { targets: targets.collect::<Result<_, _>>()? })
     }
 
-    /// All targets.
+    /// All targets, in the order of the file.
     pub fn targets(&self) -> &[TargetSpec] {
         &self.targets
     }
 
-    /// The names of the targets that are taken when none is named.
+    /// Names of the targets that are used when no target is named.
     pub fn default_targets(&self) -> Vec<String> {
         self.targets.iter().filter(|target| target.entry.default).map(|t| t.name.clone()).collect()
     }
 
-    /// The target of this name, or an error that tells the nearest one.
+    /// Returns the target of this name, or an error that suggests the nearest name.
     pub fn target(&self, name: &str) -> Result<&TargetSpec, LabError> {
         let names = || self.targets.iter().map(|target| target.name.as_str());
         self.targets.iter().find(|target| target.name == name).ok_or_else(|| {
@@ -143,7 +144,7 @@ impl Manifest {
     }
 }
 
-/// A fault before it is known which file it is in.
+/// A fault, before its file is known.
 #[derive(Debug)]
 struct Fault {
     message: String,

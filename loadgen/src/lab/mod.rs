@@ -1,13 +1,15 @@
-//! The lab: launches targets and backends, and watches what they use.
+//! Launches targets and backends, and measures the resources that they use.
 //!
-//! Everything runs as plain processes on loopback, from one locked Python environment: the targets,
-//! and real backends too, whose programs come in wheels. Or each runs in a container, with limits, by
-//! [`podman`]. Each has a [guard] above it, so that nothing outlives loadgen, whatever ends loadgen.
+//! Services run as plain processes on loopback, from one locked Python environment: the targets,
+//! and also real backends, whose programs come in wheels. Or each service runs in a container, with
+//! limits: see [`podman`]. Every service runs under a [guard], so that no service outlives loadgen,
+//! however loadgen ends.
 //!
-//! [`Lab`] is what the commands use; below it, from the ground up: [`home`] finds the project,
-//! [`python`] makes the environment, [`service`] runs one program, [`ready`] waits until it answers,
-//! [`redis`] and [`postgres`] are the backends, [`manifest`] knows the targets, `runner` has what both
-//! runtimes are asked for. [`cpus`] and [`resources`] say where things run and what they use.
+//! Commands use [`Lab`]. Below it, from the bottom up: [`home`] finds the project, [`python`]
+//! prepares the environment, [`service`] runs one program, [`ready`] waits until a service answers,
+//! [`redis`] and [`postgres`] are the backends, [`manifest`] knows the targets, `runner` is the
+//! interface of both runtimes. [`cpus`] says where services run, and [`resources`] measures the
+//! resources that services use.
 
 pub mod cpus;
 pub mod error;
@@ -63,28 +65,28 @@ pub use target::{StartingTarget, Target};
 
 use crate::scenario::{Backend, Proof};
 
-/// Gets told what takes a while, as a phrase such as "starting redis".
+/// Callback for steps that take a while, as a phrase such as "starting redis".
 pub type Progress = Arc<dyn Fn(&str) + Send + Sync>;
 
-/// How the lab runs what it runs.
+/// Options of the lab's services.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// The folder for the services' logs; made where it is missing.
     pub logs: PathBuf,
-    /// Who runs on which CPUs.
+    /// CPUs of the target, the backends and the load generator.
     pub cpus: Layout,
-    /// What they run in.
+    /// Runtime of targets and backends.
     pub runtime: Runtime,
 }
 
-/// The launcher of targets and backends. What it started ends with it.
+/// Launcher of targets and backends. Dropping the lab ends the services that it started.
 pub struct Lab {
     home: Home,
     options: Options,
     progress: Progress,
     runner: Runner,
     manifest: Manifest,
-    /// For the targets' health.
+    /// Client for the targets' health checks.
     health: reqwest::Client,
     redis: Option<Redis>,
     postgres: Option<Postgres>,
@@ -92,7 +94,8 @@ pub struct Lab {
 }
 
 impl Lab {
-    /// Reads the manifest and brings what targets run in up to date. Starts none of them.
+    /// Reads the manifest and brings the targets' runtime up to date.
+    /// Starts no target and no backend.
     pub async fn prepare(
         home: Home,
         options: Options,
@@ -107,33 +110,34 @@ impl Lab {
         Ok(Self { home, options, progress, runner, manifest, health, redis, postgres, containers })
     }
 
-    /// The targets there are.
+    /// All targets that exist.
     pub fn manifest(&self) -> &Manifest {
         &self.manifest
     }
 
-    /// The versions of these distributions in the environment that targets run in, without those
+    /// Returns the versions of these distributions in the targets' environment. Omits distributions
     /// that are not installed.
     pub fn versions(&self, packages: &[String]) -> BTreeMap<String, String> {
         self.runner.versions(packages).1
     }
 
-    /// The version of the targets' Python.
+    /// Version of the targets' Python; `None` if unknown.
     pub fn python_version(&self) -> Option<String> {
         self.runner.versions(&[]).0
     }
 
-    /// What targets and backends may have, in containers.
+    /// Runtime of targets and backends, with the limits of containers.
     pub fn runtime(&self) -> Runtime {
         self.options.runtime
     }
 
-    /// What runs the containers, once the backends have been started; `None` where there are none.
+    /// Description of the containers' runtime and images, set once the backends have been started;
+    /// `None` without containers.
     pub fn containers(&self) -> Option<&Containers> {
         self.containers.as_ref()
     }
 
-    /// Starts these backends, those that do not run yet, side by side.
+    /// Starts those of these backends that do not run yet, in parallel.
     pub async fn start_backends(&mut self, backends: &[Backend]) -> Result<(), LabError> {
         let (redis, postgres) = tokio::try_join!(
             self.redis_if(backends.contains(&Backend::Redis) && self.redis.is_none()),
@@ -177,7 +181,7 @@ impl Lab {
         }
     }
 
-    /// Brings the backends that run into the state that every round starts from.
+    /// Brings the running backends into the state that every round starts from.
     pub async fn fill(&self) -> Result<(), LabError> {
         if let Some(redis) = &self.redis {
             redis.fill().await?;
@@ -188,7 +192,8 @@ impl Lab {
         Ok(())
     }
 
-    /// The whole number with which a backend answers a proof's question. It may read, not write.
+    /// Returns the whole number that a backend answers to a proof's question. The question may
+    /// read, not write.
     pub async fn ask(&self, proof: &Proof) -> Result<i64, LabError> {
         let Proof { backend, question, .. } = proof;
         let answer = match (backend, &self.redis, &self.postgres) {
@@ -209,7 +214,7 @@ impl Lab {
         })
     }
 
-    /// The backends that run, and their URLs as targets get them.
+    /// Running backends, with their URLs for targets that are processes.
     pub fn backends(&self) -> Vec<(Backend, String)> {
         let redis = self.redis.iter().map(|redis| (Backend::Redis, redis.url()));
         redis
@@ -217,17 +222,17 @@ impl Lab {
             .collect()
     }
 
-    /// Redis's URL, for those who find it at this address.
+    /// Redis's URL for clients that reach Redis at `address`.
     fn redis_url(&self, address: &str) -> Option<String> {
         self.redis.as_ref().map(|redis| redis.url_at(address))
     }
 
-    /// PostgreSQL's URL, for those who find it at this address.
+    /// PostgreSQL's URL for clients that reach PostgreSQL at `address`.
     fn postgres_url(&self, address: &str) -> Option<String> {
         self.postgres.as_ref().map(|postgres| postgres.url_at(address))
     }
 
-    /// The versions of the backends that run, by name.
+    /// Versions of the running backends, by name.
     pub async fn backend_versions(&self) -> BTreeMap<String, String> {
         let mut versions = BTreeMap::new();
         if let Some(redis) = &self.redis {
@@ -240,18 +245,20 @@ impl Lab {
         versions
     }
 
-    /// What PostgreSQL's data lies on, where it runs and that is known.
+    /// File system of PostgreSQL's data; `None` if PostgreSQL does not run
+    /// or the file system is unknown.
     pub fn postgres_data(&self) -> Option<&Filesystem> {
         self.postgres.as_ref()?.storage.as_ref()
     }
 
-    /// The services of the backends that run, for their resources.
+    /// Services of the running backends, for measuring their resources.
     pub fn backend_services(&self) -> Vec<&Service> {
         let redis = self.redis.iter().map(|redis| &redis.service);
         redis.chain(self.postgres.iter().map(|postgres| &postgres.service)).collect()
     }
 
-    /// The backends that have ended by themselves, as errors that show their logs; each once.
+    /// Returns an error for each backend that has ended by itself, with the end of the backend's
+    /// log. Reports each backend once.
     pub fn lost_backends(&mut self) -> Vec<LabError> {
         let redis = self.redis.as_mut().and_then(|redis| redis.service.lost());
         let postgres = self.postgres.as_mut().and_then(|postgres| postgres.service.lost());
@@ -260,7 +267,7 @@ impl Lab {
         redis.into_iter().chain(postgres).collect()
     }
 
-    /// Ends the backends, and returns when nothing of them is left.
+    /// Ends the backends, and returns when no process of them is left.
     pub async fn stop(self) -> Result<(), LabError> {
         let redis = async {
             if let Some(redis) = self.redis { redis.service.stop().await } else { Ok(()) }
@@ -273,7 +280,7 @@ impl Lab {
             Runner::Process(_) => Ok(()),
             Runner::Podman { podman, .. } => podman.stop().await,
         };
-        // Those that were started when the run was interrupted.
+        // Waits for services that were dropped when the run was interrupted during their start.
         service::dropped_have_ended().await;
         redis.and(postgres).and(containers)
     }

@@ -1,5 +1,6 @@
-//! How full the machine's links to others are: Linux's own counts, and the speed that a network
-//! interface has agreed on. Loopback has none, and no limit but the CPUs; elsewhere nothing is known.
+//! Measures how full the machine's network links are, by Linux's own counters and the speed that a
+//! network interface has negotiated. Loopback has no speed, and no limit but the CPUs. Nothing is
+//! known on other systems.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,10 +9,10 @@ use std::time::Duration;
 
 use crate::measure::LinkRecord;
 
-/// What each interface that has a speed has carried so far, by name.
+/// Counters of each interface that has a speed, by name.
 pub type Links = BTreeMap<String, Carried>;
 
-/// What an interface has carried so far, and can carry.
+/// Bytes that an interface has carried so far, and its speed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Carried {
     received_bytes: u64,
@@ -19,7 +20,8 @@ pub struct Carried {
     megabits_per_s: u64,
 }
 
-/// As they are now: `/sys/class/net` (Documentation/ABI/testing/sysfs-class-net of Linux).
+/// Reads the current counters from `/sys/class/net`
+/// (Documentation/ABI/testing/sysfs-class-net of Linux).
 pub fn links() -> Links {
     let Ok(interfaces) = fs::read_dir("/sys/class/net") else { return Links::new() };
     let named = interfaces.flatten().filter_map(|interface| {
@@ -29,7 +31,8 @@ pub fn links() -> Links {
     named.collect()
 }
 
-/// `None` of an interface that is down, or that says no speed or −1 as virtual ones do.
+/// Returns `None` for an interface that is down, or that reports no speed or,
+/// as virtual interfaces do, −1.
 fn carried(interface: &Path) -> Option<Carried> {
     let number = |file: &str| fs::read_to_string(interface.join(file)).ok()?.trim().parse().ok();
     Some(Carried {
@@ -39,7 +42,7 @@ fn carried(interface: &Path) -> Option<Carried> {
     })
 }
 
-/// The fullest of them between two moments that are `elapsed` apart.
+/// Returns the fullest link between two moments that are `elapsed` apart.
 pub fn fullest(earlier: &Links, now: &Links, elapsed: Duration) -> Option<LinkRecord> {
     let busy = |(name, now): (&String, &Carried)| {
         let earlier = earlier.get(name)?;

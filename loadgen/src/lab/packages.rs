@@ -1,10 +1,10 @@
-//! Versions of the packages that are installed.
+//! Reads the versions of installed packages.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-/// The installed versions of these distributions, under the names that were asked for.
+/// Returns the installed versions of these distributions, under the names in `packages`.
 pub fn versions_in(site_packages: &Path, packages: &[String]) -> BTreeMap<String, String> {
     let installed: BTreeMap<String, String> = fs::read_dir(site_packages)
         .into_iter()
@@ -25,7 +25,7 @@ pub fn versions_in(site_packages: &Path, packages: &[String]) -> BTreeMap<String
     packages.iter().filter_map(version).collect()
 }
 
-/// A distribution's name as all its spellings have it (PEP 503).
+/// Normalizes the name of a distribution, so that all of its spellings become equal (PEP 503).
 pub fn normalized(name: &str) -> String {
     let words = name.split(['-', '_', '.']).filter(|word| !word.is_empty());
     words.collect::<Vec<_>>().join("-").to_lowercase()

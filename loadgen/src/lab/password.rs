@@ -1,8 +1,8 @@
-//! Passwords for backends.
+//! Creates passwords for backends.
 
 use std::{fs, io};
 
-/// 128 random bits.
+/// Returns 128 random bits, in hexadecimal.
 pub fn random_password() -> io::Result<String> {
     use std::io::Read as _;
     let mut bytes = [0; 16];

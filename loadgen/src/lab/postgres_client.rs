@@ -1,4 +1,4 @@
-//! Asking a PostgreSQL server.
+//! Sends queries to a PostgreSQL server.
 
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -11,61 +11,63 @@ use super::listener::listens;
 use super::logs::{MESSAGE_LINES, tail_of};
 use super::podman::Project;
 
-/// The user and the database that targets get.
+/// Name of the user and of the database that targets get.
 pub const NAME: &str = "loadgen";
 
-/// A statement that takes longer does not end any more.
+/// Timeout of a statement. A statement that takes longer is not expected to end.
 pub const STATEMENT_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A transaction that only reads may still run a program (`COPY … TO PROGRAM`); the role may not.
+/// Session settings for read-only access. A read-only transaction may still run a program
+/// (`COPY … TO PROGRAM`); the role may not.
 pub const ONLY_READING: &str =
     "-c default_transaction_read_only=on -c role=pg_read_all_data -c statement_timeout=60s";
 
-/// Where `psql` is.
+/// Location of `psql`.
 #[derive(Debug, Clone)]
 pub enum Psql {
-    /// Here.
+    /// Program on this machine.
     Program(PathBuf),
-    /// In PostgreSQL's own container.
+    /// Program in PostgreSQL's own container.
     Container { project: Arc<Project> },
 }
 
-/// How to ask a PostgreSQL of ours something: through its `psql`.
+/// Client for a PostgreSQL that loadgen started. The client runs `psql`.
 #[derive(Debug, Clone)]
 pub struct Client {
     pub(super) psql: Psql,
     pub(super) password: String,
     pub(super) port: u16,
-    /// Settings of its sessions, as `PGOPTIONS` has them.
+    /// Settings of the client's sessions, in the form of `PGOPTIONS`.
     pub(super) settings: &'static str,
 }
 
 impl Client {
-    /// The same, for a server on this port.
+    /// Returns the same client for a server on this port.
     pub(super) fn on_port(&self, port: u16) -> Self {
         Self { port, ..self.clone() }
     }
 
-    /// The same, as one who may read everything and write nothing.
+    /// Returns the same client with sessions that may read everything and write nothing.
     pub(super) fn only_reading(&self) -> Self {
         Self { settings: ONLY_READING, ..self.clone() }
     }
 
-    /// Whether queries are answered.
+    /// Checks that the server answers queries.
     pub(super) async fn ping(&self) -> Result<(), String> {
-        // Cheaper than a psql for each time that nobody listens yet.
+        // Cheaper than running psql each time while no process listens yet.
         listens(self.port).await?;
         self.psql("postgres", &["-c", "SELECT 1"]).await.map(drop)
     }
 
-    /// psql with its environment and its port.
+    /// Builds the psql command with its environment and, for a program on this machine, the port.
     fn command(&self) -> Command {
         let environment =
             [("PGPASSWORD", self.password.as_str()), ("LC_ALL", "C"), ("PGOPTIONS", self.settings)];
         match &self.psql {
             Psql::Program(program) => {
                 let mut command = Command::new(program);
-                // By SCRAM the server shows, too, that it knows the password. From psql 16 on.
+                // With SCRAM the server, too, proves that it knows the password. psql supports this
+                // variable from version 16.
                 command.env_clear().env("PGREQUIREAUTH", "scram-sha-256").envs(environment);
                 command.arg(format!("--port={}", self.port));
                 command
@@ -73,7 +75,7 @@ impl Client {
             Psql::Container { project } => {
                 let mut command = Command::new("podman");
                 command.envs(environment).arg("exec");
-                // From podman's own environment: others can't see them there.
+                // podman takes the values from its own environment, which other users cannot see.
                 command.args(environment.map(|(name, _)| format!("--env={name}")));
                 command.arg(project.container_name("postgres")).arg("psql");
                 command
@@ -81,7 +83,7 @@ impl Client {
         }
     }
 
-    /// Runs psql: its output, or what it said instead, as it reads after "it" or a name.
+    /// Runs psql. Returns its output, or the error as a phrase that follows "it" or a name.
     pub(super) async fn psql(&self, database: &str, what: &[&str]) -> Result<String, String> {
         let mut command = self.command();
         command.args(["--host=127.0.0.1", "--no-psqlrc", "--no-password", "--quiet", "--no-align"]);

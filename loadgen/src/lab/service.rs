@@ -1,4 +1,4 @@
-//! One program that the lab runs, under a guard, with its output in a log file.
+//! Runs one program of the lab under a guard, with its output in a log file.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -15,17 +15,17 @@ use super::guard::GuardOptions;
 use super::logs::last_lines;
 use super::podman::Container;
 
-/// What a service may know of our environment. Anything else could change what is measured:
-/// `WEB_CONCURRENCY`, `GUNICORN_CMD_ARGS`, `PYTHONPATH`, `PGOPTIONS` and their like.
+/// Variables of loadgen's environment that a service inherits. Any other variable could change what
+/// is measured: `WEB_CONCURRENCY`, `GUNICORN_CMD_ARGS`, `PYTHONPATH`, `PGOPTIONS` and similar ones.
 const PASSED_ON: [&str; 9] =
     ["PATH", "HOME", "USER", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TZ", "LD_LIBRARY_PATH"];
 
-/// Beyond a guard's grace: the time it needs to kill what is left.
+/// Time after a guard's grace period that the guard needs to kill what is left.
 const KILL_TIME: Duration = Duration::from_secs(10);
 
 static GUARD_PROGRAM: OnceLock<PathBuf> = OnceLock::new();
 
-/// Takes this program for guards: for tests, which are not `loadgen` themselves.
+/// Sets the program that is run as a guard: for tests, which are not `loadgen` themselves.
 #[doc(hidden)]
 pub fn use_guard_program(path: &Path) {
     let _ = GUARD_PROGRAM.set(path.to_owned());
@@ -34,29 +34,30 @@ pub fn use_guard_program(path: &Path) {
 fn guard_program() -> io::Result<PathBuf> {
     match GUARD_PROGRAM.get() {
         Some(path) => Ok(path.clone()),
-        // The very file that runs, also when a build has put a newer one in its place.
+        // The executable that runs now, even if a build has since put a newer file in its place.
         None if cfg!(target_os = "linux") => Ok("/proc/self/exe".into()),
         None => std::env::current_exe(),
     }
 }
 
-/// How to run a service.
+/// Specification of a service: what to run, and how.
 #[derive(Debug, Clone)]
 pub struct ServiceSpec {
-    /// What people know it by.
+    /// Name of the service, as shown to people.
     pub name: String,
-    /// What the guard runs, and how it ends it.
+    /// Options of the guard: what it runs, and how it ends the service.
     pub options: GuardOptions,
-    /// Added to the few variables that are passed on.
+    /// Variables that are added to the few inherited ones.
     pub env: Vec<(String, String)>,
-    /// The folder that it runs in.
+    /// Folder that the service runs in.
     pub cwd: PathBuf,
-    /// Where its output goes; an older file is replaced.
+    /// File for the service's output; an older file is replaced.
     pub log: PathBuf,
 }
 
 impl ServiceSpec {
-    /// A service that is asked to end by SIGTERM and killed after 5 s, on any CPU.
+    /// Creates the spec of a service that is asked to end by SIGTERM, is killed
+    /// after 5 s, and may use any CPU.
     pub fn new<A: Into<OsString>>(
         name: impl Into<String>,
         argv: impl IntoIterator<Item = A>,
@@ -105,25 +106,25 @@ impl ServiceSpec {
     }
 }
 
-/// A running service. Dropping it ends the service too, without waiting for that.
+/// A running service. Dropping a `Service` ends the service too, without waiting for the end.
 #[derive(Debug)]
 pub struct Service {
     name: String,
     guard: Child,
     pid: u32,
-    /// The guard watches the other end of this pipe.
+    /// Pipe whose other end the guard watches.
     pipe: Option<ChildStdin>,
     grace: Duration,
     log: PathBuf,
-    /// The folder that goes with it: its guard removes it, or we do where the guard has ended.
+    /// Folder that is removed with the service: by the guard, or by loadgen if the guard has ended.
     remove: Option<PathBuf>,
-    /// Whether it runs in a container, which is known when it is up.
+    /// Whether the service runs in a container; `container` is known only once the service is up.
     is_contained: bool,
     container: Option<Container>,
 }
 
 impl Service {
-    /// Starts the service; whether it is of use is for its readiness probe to say.
+    /// Starts the service. A readiness probe must tell whether the service is usable.
     pub fn start(spec: &ServiceSpec) -> Result<Self, LabError> {
         let log = File::create(&spec.log).map_err(LabError::file("write", &spec.log))?;
         let start = || -> io::Result<(Child, u32)> {
@@ -134,7 +135,7 @@ impl Service {
             command.envs(spec.env.iter().map(|(name, value)| (name, value)));
             command.current_dir(&spec.cwd).stdin(Stdio::piped());
             command.stdout(log.try_clone()?).stderr(log);
-            // A terminal's Ctrl-C is for loadgen alone, which then ends the service in good order.
+            // A terminal's Ctrl-C must reach only loadgen, which then ends the service in order.
             let child = command.process_group(0).spawn()?;
             let pid = child.id().ok_or(io::ErrorKind::NotFound)?;
             Ok((child, pid))
@@ -153,58 +154,58 @@ impl Service {
         })
     }
 
-    /// What people know it by.
+    /// Name of the service, as shown to people.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The guard's process: the service's processes are those below it.
+    /// Process of the guard. The service's processes are those below the guard.
     pub fn guard_pid(&self) -> u32 {
         self.pid
     }
 
-    /// The container that it runs in, if it does.
+    /// Container of the service; `None` for a process, or before the service is up.
     pub fn container(&self) -> Option<&Container> {
         self.container.as_ref()
     }
 
-    /// The same service, of which it is known now where it runs.
+    /// Returns the same service with its container, which is known now.
     pub(super) fn within(mut self, container: Option<Container>) -> Self {
         self.container = container;
         self
     }
 
-    /// From here on the folder that would have gone with it is the caller's: for one that has ended by
-    /// itself.
+    /// Leaves the folder that would have been removed with the service to the caller: for a service
+    /// that has ended by itself.
     pub(super) fn leave_folder(&mut self) {
         self.remove = None;
     }
 
-    /// Where its output goes.
+    /// File for the service's output.
     pub fn log(&self) -> &Path {
         &self.log
     }
 
-    /// How it ended, if it has.
+    /// Returns how the service ended, or `None` while it runs.
     pub fn exited(&mut self) -> Option<ExitStatus> {
         self.guard.try_wait().ok().flatten()
     }
 
-    /// An error that shows its log, if it has ended by itself.
+    /// Returns an error that shows the log, if the service has ended by itself.
     pub fn lost(&mut self) -> Option<LabError> {
         let status = self.exited()?;
         self.end_group_of_lost_guard(Some(&status));
         Some(self.fault(ending(status)))
     }
 
-    /// Waits until it has ended by itself.
+    /// Waits until the service has ended by itself.
     pub async fn wait(&mut self) -> io::Result<ExitStatus> {
         let status = self.guard.wait().await;
         self.end_group_of_lost_guard(status.as_ref().ok());
         status
     }
 
-    /// Ends it, and returns when nothing of it is left.
+    /// Ends the service, and returns when no process of it is left.
     pub async fn stop(mut self) -> Result<(), LabError> {
         self.pipe = None;
         let fault = |what: String| LabError::Io {
@@ -221,7 +222,8 @@ impl Service {
         }
     }
 
-    /// A guard that was killed itself leaves its service behind; its process group still tells whom.
+    /// Kills the process group of a guard that was killed itself: that guard left its service
+    /// behind, in the same group.
     fn end_group_of_lost_guard(&self, status: Option<&ExitStatus>) {
         let killed = status.is_some_and(|status| status.code().is_none());
         let group = rustix::process::Pid::from_raw(self.pid.cast_signed());
@@ -230,19 +232,19 @@ impl Service {
         }
     }
 
-    /// The last lines of its output that are not empty.
+    /// Returns the last non-empty lines of the service's output.
     pub fn last_log_lines(&self, count: usize) -> Vec<String> {
         last_lines(&self.log, count)
     }
 
-    /// An error about this service that shows the end of its log.
+    /// Returns an error about this service that shows the end of its log.
     pub fn fault(&self, what: impl Into<String>) -> LabError {
         LabError::Service(Box::new(ServiceFault {
             service: self.name.clone(),
             what: what.into(),
             tail: self.last_log_lines(15),
             help: match self.container {
-                // Where it never came to run in one, podman may be why.
+                // If no container ever ran, podman may be the reason.
                 None if self.is_contained => format!(
                     "its whole log is {}; `loadgen lab doctor` checks what containers need",
                     self.log.display()
@@ -253,7 +255,7 @@ impl Service {
     }
 }
 
-/// A service that was dropped: its guard ends it, and may need a moment.
+/// A service that was dropped. The guard ends the service, which may take a moment.
 #[derive(Debug)]
 struct Dropped {
     guard: u32,
@@ -268,7 +270,7 @@ impl Drop for Service {
         self.pipe = None;
         let until = Instant::now() + self.grace + KILL_TIME;
         let dropped = Dropped { guard: self.pid, until, folder: self.remove.take() };
-        // Of one that was waited for there is no process any more.
+        // A guard that was waited for has no process any more.
         if self.guard.id().is_some() {
             DROPPED.lock().unwrap_or_else(PoisonError::into_inner).push(dropped);
         } else {
@@ -284,7 +286,7 @@ impl Dropped {
         !runs || Instant::now() >= self.until
     }
 
-    /// Mostly the guard was quicker.
+    /// Removes the folder if the guard has not removed it yet.
     fn remove_folder(&self) {
         if let Some(folder) = &self.folder {
             let _ = std::fs::remove_dir_all(folder);
@@ -292,8 +294,8 @@ impl Dropped {
     }
 }
 
-/// Waits until nothing is left of the services that were dropped: a run that was interrupted while they
-/// started ends after them.
+/// Waits until the guards of dropped services have ended, so that a run that was interrupted while
+/// services started ends after these services. Gives up on a guard 10 s after its grace period.
 pub async fn dropped_have_ended() {
     loop {
         {
@@ -313,10 +315,10 @@ pub async fn dropped_have_ended() {
     }
 }
 
-/// How a process ended, as it reads after a service's name.
+/// Describes how a process ended, as a phrase that follows a service's name.
 pub(super) fn ending(status: ExitStatus) -> String {
     match status.code() {
-        // A guard passes a signal on as a shell does.
+        // A guard reports a signal in its exit code, as a shell does.
         Some(code @ 129..=192) => format!("was ended by signal {}", code - 128),
         Some(code) => format!("exited with code {code}"),
         None => "lost its guard".to_owned(),

@@ -1,5 +1,5 @@
-//! Where a backend keeps its data: on a disk wherever there is one. In memory `fsync` costs nothing, and a
-//! database that commits for nothing is none that anybody runs.
+//! Chooses where a backend keeps its data: on a disk if one exists. In memory `fsync` costs
+//! nothing, and nobody runs a database that commits at no cost.
 
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
@@ -8,22 +8,22 @@ use std::{env, fs, io};
 
 use tempfile::TempDir;
 
-/// A file system, as Linux names its type.
+/// A file system, identified by Linux's name of its type.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Filesystem {
-    /// Such as `ext4`, `overlay` or `tmpfs`.
+    /// Type, such as `ext4`, `overlay` or `tmpfs`.
     pub kind: String,
 }
 
 impl Filesystem {
-    /// That of this path; `None` where it can't be known, as outside Linux.
+    /// Returns the file system of a path; `None` if it cannot be known, as outside Linux.
     pub fn of(path: &Path) -> Option<Self> {
         let path = path.canonicalize().ok()?;
         Self::find(&path, &fs::read_to_string("/proc/self/mountinfo").ok()?)
     }
 
-    /// The last of the mounts that are nearest above the path, of lines such as
-    /// `36 35 98:0 / /mnt rw,noatime shared:1 - ext4 /dev/sda1 rw` (proc_pid_mountinfo(5)).
+    /// Returns the last of the mounts that are nearest above the path. A line of `mounts` is of the
+    /// form `36 35 98:0 / /mnt rw,noatime shared:1 - ext4 /dev/sda1 rw` (proc_pid_mountinfo(5)).
     fn find(path: &Path, mounts: &str) -> Option<Self> {
         let mount = |line: &str| {
             let (mount, source) = line.split_once(" - ")?;
@@ -35,21 +35,21 @@ impl Filesystem {
         nearest.map(|(_, kind)| Self { kind })
     }
 
-    /// Whether what is written there never reaches a disk.
+    /// Returns whether data that is written to the file system never reaches a disk.
     pub fn is_memory(&self) -> bool {
         ["tmpfs", "ramfs"].contains(&self.kind.as_str())
     }
 }
 
-/// Spaces and their like are octal there.
+/// Decodes the octal escapes of spaces and similar characters in a mount point.
 fn unescaped(word: &str) -> String {
     [("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")]
         .iter()
         .fold(word.to_owned(), |word, (code, char)| word.replace(code, char))
 }
 
-/// A new folder on a disk, in the first of the usual places that has one and that `may_be_used`; in memory
-/// where none has.
+/// Creates a folder on a disk, in the first of the usual places that is on a disk and that
+/// `may_be_used` accepts. Creates the folder in memory if no place is on a disk.
 pub fn folder(
     prefix: &str,
     cache: Option<PathBuf>,
@@ -67,7 +67,7 @@ fn folder_in(prefix: &str, mut places: Vec<PathBuf>) -> io::Result<TempDir> {
     let mut made = Err(io::ErrorKind::NotFound.into());
     for place in places {
         let builder = &mut tempfile::Builder::new();
-        // What is in it, a password among it, is nobody else's to read.
+        // The folder will hold a password, so only its owner may read it.
         let builder = builder.prefix(prefix).permissions(Permissions::from_mode(0o700));
         made = builder.tempdir_in(place);
         if made.is_ok() {

@@ -1,4 +1,4 @@
-//! A target: its command line or its container, and the wait until it answers.
+//! Starts a target, from its command line or in its container, and waits until it answers.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,18 +14,19 @@ use super::service::{Service, ServiceSpec};
 use super::{Lab, postgres};
 use crate::scenario::{Backend, Limits};
 
-/// From the start of a target to its first good answer.
+/// Maximum time from the start of a target to its first good answer.
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// How long a target may take to end. Each is told to give open requests one second; Sanic's
-/// manager never ends when it is asked to in the moment in which it becomes ready.
+/// Time in which a target must end. Each target is configured to give open requests one
+/// second. Sanic's manager never ends if the request to end arrives at the moment in
+/// which the manager becomes ready.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// Connections to each backend, for each worker process of a target: so many, and fewer where all of
-/// them together would be more than PostgreSQL lets in.
+/// Returns the number of connections to each backend for each worker process of a target: 10, or
+/// fewer if all of them together would be more than PostgreSQL accepts.
 fn pool_size(server_workers: u32) -> u32 {
     const EACH: u32 = 10;
-    // The rest is for who looks whether it is up, and fills and counts its tables.
+    // The remaining connections serve readiness probes, and the filling and counting of tables.
     const ALL: u32 = postgres::CONNECTIONS - 20;
     (ALL / server_workers.max(1)).clamp(1, EACH)
 }
@@ -33,25 +34,25 @@ fn pool_size(server_workers: u32) -> u32 {
 /// A target that is up.
 #[derive(Debug)]
 pub struct Target {
-    /// Its name in the manifest.
+    /// Name of the target in the manifest.
     pub name: String,
-    /// Where it serves, without a slash at the end.
+    /// Base URL of the target, without a slash at the end.
     pub url: String,
     service: Service,
 }
 
 impl Target {
-    /// The service, for its log and its resources.
+    /// Service of the target, for its log and its resources.
     pub fn service(&self) -> &Service {
         &self.service
     }
 
-    /// An error that shows its log, if it has ended by itself.
+    /// Returns an error that shows the log, if the target has ended by itself.
     pub fn lost(&mut self) -> Option<LabError> {
         self.service.lost()
     }
 
-    /// Ends it, and returns when nothing of it is left.
+    /// Ends the target, and returns when no process of it is left.
     pub async fn stop(self) -> Result<(), LabError> {
         self.service.stop().await
     }
@@ -59,7 +60,8 @@ impl Target {
 
 type Spec = Box<dyn Fn(u16) -> ServiceSpec + Send + Sync>;
 
-/// A target whose process has been started; [`StartingTarget::ready`] waits for its answer.
+/// A target whose process has been started. [`StartingTarget::ready`]
+/// waits until the target answers.
 pub struct StartingTarget {
     name: String,
     project: Option<Arc<Project>>,
@@ -76,8 +78,8 @@ impl StartingTarget {
 }
 
 impl Lab {
-    /// Starts a target with so many worker processes on a free port, and waits until it and its
-    /// backends answer. `log` names the file for its output.
+    /// Starts a target with this number of worker processes on a free port, and waits until the
+    /// target and its backends answer. `log` names the file for the target's output.
     pub async fn start_target(
         &self,
         name: &str,
@@ -88,7 +90,8 @@ impl Lab {
         self.launch_target(name, log, None, workers)?.ready().await
     }
 
-    /// Starts a target's processes, on this port or a free one, without waiting for its answer.
+    /// Starts a target's processes, on this port or a free one, without
+    /// waiting until the target answers.
     pub fn launch_target(
         &self,
         name: &str,
@@ -161,7 +164,8 @@ impl Lab {
             .collect()
     }
 
-    /// Its command and its own variables are in the image. In there, backends have their names.
+    /// Builds the spec of a target in a container. The target's command and its own variables are
+    /// in the image. Containers reach backends by name.
     fn container(
         &self,
         project: Arc<Project>,
@@ -193,7 +197,7 @@ impl Lab {
         })
     }
 
-    /// What a target may have, in a container: what was asked for, else what the manifest says.
+    /// Limits of a target in a container: the requested limits, else the manifest's.
     pub fn target_limits(&self, target: &TargetSpec) -> Limits {
         match self.options.runtime {
             Runtime::Process => Limits::default(),
@@ -202,7 +206,7 @@ impl Lab {
     }
 }
 
-/// The variable of compose.yaml for the port at which a target is found on this machine.
+/// Variable of compose.yaml for the port of a target on this machine.
 fn port_variable(name: &str) -> String {
     format!("{}_PORT", name.to_uppercase().replace('-', "_"))
 }

@@ -1,4 +1,4 @@
-//! uv: the user's own, else one that is installed from PyPI into a folder of ours.
+//! Finds or installs uv: the user's own, else one from PyPI in loadgen's own folder.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,16 +10,16 @@ use super::home::Home;
 use super::install::{not_installed, run};
 use super::programs::on_path;
 
-/// The version that the lock file was made with.
+/// Version that the lock file was made with.
 const VERSION: &str = "0.13.8";
 
-/// The interpreters that uv can be installed with, the user's default first.
+/// Names of interpreters that can install uv, the user's default first.
 const INTERPRETERS: [&str; 5] = ["python3", "python3.13", "python3.12", "python3.11", "python"];
 
-/// The oldest Python that all targets support.
+/// Oldest Python that all targets support.
 const OLDEST: (u32, u32) = (3, 11);
 
-/// The path of uv, which is installed first if there is none. The caller holds the lock.
+/// Returns the path of uv, which is installed first if it is missing. The caller holds the lock.
 pub async fn find_or_install(
     home: &Home,
     progress: &(dyn Fn(&str) + Send + Sync),
@@ -36,12 +36,13 @@ pub async fn find_or_install(
     Ok(uv)
 }
 
-/// Installs a distribution from PyPI, such as `uv==0.13.8`, with a Python environment for it alone in
-/// `folder`. The caller holds the lock.
+/// Installs a distribution from PyPI, such as `uv==0.13.8`, in `folder`, with a Python environment
+/// for this distribution alone. The caller holds the lock.
 pub(super) async fn install(home: &Home, package: &str, folder: &Path) -> Result<(), LabError> {
     let python = interpreter().await?;
     let log = home.cache()?.join("install.log");
-    // Under another name until it is whole. uv is one program, and modules may be moved.
+    // Uses another name until the installation is complete. Moving the folder is safe: uv is a
+    // single program, and modules may be moved.
     let part = folder.with_extension("part");
     let venv = [python.as_path(), "-m".as_ref(), "venv".as_ref(), "--clear".as_ref(), &part];
     if let Err(output) = run(home, "python", venv, &log).await? {
@@ -57,7 +58,7 @@ pub(super) async fn install(home: &Home, package: &str, folder: &Path) -> Result
     fs::rename(&part, folder).map_err(LabError::file("make the folder", folder))
 }
 
-/// The first interpreter that is new enough.
+/// Finds the first interpreter that is new enough.
 async fn interpreter() -> Result<PathBuf, LabError> {
     let mut too_old = Vec::new();
     for name in INTERPRETERS {
@@ -80,7 +81,7 @@ async fn interpreter() -> Result<PathBuf, LabError> {
     })
 }
 
-/// Asks the interpreter itself: a name on the PATH may be a wrapper around none.
+/// Asks the interpreter itself: a name on the PATH may be a wrapper without an interpreter.
 async fn version(python: &Path) -> Option<(u32, u32)> {
     let mut command = Command::new(python);
     command.args(["-c", "import sys; print('%d.%d' % sys.version_info[:2])"]);

@@ -1,10 +1,11 @@
-//! The pages under the heap of this process.
+//! Chooses the size of the pages under the heap of this process.
 
-/// Begins this program anew, in this process, with huge pages under its heap: what thousands of
-/// users keep there is more than a CPU's TLB covers with small ones. glibc (2.35 and newer) reads
-/// the wish before `main`, from the environment alone. Returns where that is done, or cannot be.
+/// Restarts this program in the same process with huge pages under its heap: the heap data of
+/// thousands of users exceeds what a CPU's TLB covers with small pages. glibc (2.35 and newer)
+/// reads the setting only from the environment, before `main`. Returns if the setting is already
+/// made or cannot be made.
 ///
-/// Call it before anything is started, read or written.
+/// Must be called before anything is started, read or written.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 pub fn use_huge_pages() {
     use std::env;
@@ -13,16 +14,16 @@ pub fn use_huge_pages() {
 
     const TUNABLES: &str = "GLIBC_TUNABLES";
     let mut args = env::args_os();
-    // Where it is set, by this function or by the user, that stands.
+    // Keeps a value that this function or the user has already set.
     let (None, Ok(program), Some(arg0)) = (env::var_os(TUNABLES), env::current_exe(), args.next())
     else {
         return;
     };
-    // This returns only where it fails, and then all goes on as it was.
+    // `exec` returns only if it fails; the program then continues unchanged.
     let _ =
         Command::new(program).arg0(arg0).args(args).env(TUNABLES, "glibc.malloc.hugetlb=1").exec();
 }
 
-/// Does nothing: this allocator can't be asked.
+/// Does nothing: this system's allocator has no such setting.
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
 pub fn use_huge_pages() {}

@@ -1,4 +1,5 @@
-//! This process, as the system and its users meet it: name, memory, threads, signals, standard streams.
+//! Manages this process as the system and its users see it: name, memory, threads, signals,
+//! standard streams.
 
 mod memory;
 mod output;
@@ -16,9 +17,9 @@ pub use self::stdin::first_line;
 pub use self::stdout::Stdout;
 pub use self::threads::{for_load, on_all_cpus};
 
-/// What `ps` and `top` call this process; at most 15 bytes of it.
+/// Sets the name that `ps` and `top` show for this process: at most 15 bytes of `name`.
 pub fn call_process(name: &CStr) {
-    // A name is a convenience: nothing depends on it.
+    // Ignores errors: nothing depends on the name.
     #[cfg(target_os = "linux")]
     let _ = rustix::thread::set_name(name);
     #[cfg(not(target_os = "linux"))]

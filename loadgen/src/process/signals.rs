@@ -1,4 +1,4 @@
-//! Ctrl-C and SIGTERM.
+//! Handles SIGINT (Ctrl-C), SIGTERM and SIGHUP.
 
 use std::fmt::Display;
 use std::sync::OnceLock;
@@ -9,14 +9,13 @@ use tokio_util::sync::CancellationToken;
 
 use crate::failure::{Exit, Failure};
 
-/// Signals within this time are one request to end: a terminal that closes sends several.
+/// Signals within this time count as a single request to end: a terminal that closes sends several.
 const ONE_PRESS: Duration = Duration::from_secs(1);
 
-/// A token that SIGINT, SIGTERM or SIGHUP cancels. A second one exits at once: the guards end
-/// the services, and the workers end themselves; `at_once` is done before that exit.
+/// Returns a token that SIGINT, SIGTERM or SIGHUP cancels. A second request to end calls `at_once`
+/// and exits immediately: the guards then end the services, and the workers end themselves.
 ///
-/// It must be called before the first round, since Goose sets a handler of its own where there
-/// is none.
+/// Must be called before the first round, because Goose sets its own handler if no handler is set.
 pub fn on_signal(at_once: fn()) -> Result<CancellationToken, Failure> {
     let token = CancellationToken::new();
     let cancel = token.clone();
@@ -32,10 +31,10 @@ pub fn on_signal(at_once: fn()) -> Result<CancellationToken, Failure> {
     Ok(token)
 }
 
-/// A token that SIGTERM cancels, and SIGINT where that is to be heeded.
+/// Returns a token that SIGTERM cancels, and that SIGINT also cancels if `by_interrupt` is true.
 pub fn leave_on_signal(by_interrupt: bool) -> Result<CancellationToken, Failure> {
-    // The first handler stays: without this one Goose would set its own, which ends the process.
-    // It takes both signals; Tokio's handlers, set after it, are called beside it.
+    // The first handler stays: without this one, Goose would set its own, which ends the process.
+    // The empty handler takes both signals; Tokio's handlers, set later, are called in addition.
     ctrlc::set_handler(|| {}).map_err(unwatched)?;
     let mut terminations = signal(SignalKind::terminate()).map_err(unwatched)?;
     let mut interrupts = signal(SignalKind::interrupt()).map_err(unwatched)?;

@@ -1,13 +1,15 @@
-//! Standard input, as one process leads another by it.
+//! Reads standard input, through which one process controls another.
 
 use std::io::{self, BufRead, Read};
 use std::thread;
 
 use tokio_util::sync::CancellationToken;
 
-/// The first line of standard input; `gone` is cancelled when the input ends.
+/// Returns the first line of standard input, or `None` if there is no line.
+/// Cancels `gone` when the input ends.
 ///
-/// In a thread of its own and not in Tokio's, which would wait for it at the end of the process.
+/// Reads on a separate thread, not on one of Tokio's, which Tokio would wait
+/// for at the end of the process.
 pub async fn first_line(gone: &CancellationToken) -> io::Result<Option<String>> {
     let (line, first) = tokio::sync::oneshot::channel();
     let gone = gone.clone();
@@ -16,7 +18,7 @@ pub async fn first_line(gone: &CancellationToken) -> io::Result<Option<String>> 
         let mut text = String::new();
         if stdin.read_line(&mut text).is_ok_and(|bytes| bytes > 0) {
             let _ = line.send(text);
-            // Nothing more is said; the end of it is what matters.
+            // The rest of the input is ignored: only its end matters.
             let mut ignored = [0; 64];
             while stdin.read(&mut ignored).is_ok_and(|bytes| bytes > 0) {}
         }

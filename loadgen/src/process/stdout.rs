@@ -1,16 +1,17 @@
-//! Standard output, kept for the result.
+//! Reserves standard output for the result.
 
 use std::fs::{File, OpenOptions};
 use std::io;
 
 use super::output::write_result;
 
-/// Standard output, out of everybody else's reach: Goose prints how many users it has launched,
-/// whatever its configuration says, and that must not end up in a JSON document.
+/// Standard output, out of reach of the rest of the process. Goose prints how many users it has
+/// launched, whatever its configuration says, and such lines must not end up in a JSON document.
 pub struct Stdout(File);
 
 impl Stdout {
-    /// Takes standard output away from the rest of the process.
+    /// Takes standard output away from the rest of the process, whose
+    /// output then goes to `/dev/null`.
     pub fn reserve() -> io::Result<Self> {
         let own = rustix::io::dup(io::stdout())?;
         let nowhere = OpenOptions::new().write(true).open("/dev/null")?;
@@ -18,7 +19,7 @@ impl Stdout {
         Ok(Self(own.into()))
     }
 
-    /// Writes the result. That its reader has gone is no fault.
+    /// Writes the result. A reader that has gone is no error.
     pub fn print(&mut self, text: &str) -> io::Result<()> {
         write_result(&mut self.0, text)
     }

@@ -1,4 +1,4 @@
-//! The threads that a command runs on.
+//! Creates the threads that a command runs on.
 
 use std::num::NonZero;
 use std::thread::available_parallelism;
@@ -7,20 +7,21 @@ use tokio::runtime::{Builder, Runtime};
 
 use crate::failure::{Exit, Failure};
 
-/// Of all connections that something has come over, so many are looked at before the system is asked
-/// again: with 5,000 users that keeps what is touched together in the caches, and the tasks that it
-/// wakes in the queue of their thread, which holds 256; others go through a queue of all threads, with
-/// a lock.
+/// Number of I/O events that are handled before the system is asked for more. With 5,000 users, a
+/// small number keeps the data that the events touch in the caches. It also keeps the tasks that
+/// the events wake in the queue of their thread, which holds 256 tasks; further tasks go through a
+/// queue of all threads, with a lock.
 const EVENTS_AT_ONCE: usize = 128;
 
-/// A thread for each CPU that this process may use.
+/// Creates a runtime with one thread for each CPU that this process may use.
 pub fn on_all_cpus() -> Result<Runtime, Failure> {
     started(Builder::new_multi_thread())
 }
 
-/// The same; but where that is one CPU, the scheduler of a single thread, which does without what keeps
-/// threads apart: with 5,000 users a request takes a tenth less CPU. Not with workers: Zenoh, which
-/// leads to them, takes no such scheduler.
+/// Like [`on_all_cpus`], but uses the single-threaded scheduler if the process may use only one
+/// CPU. That scheduler needs no synchronization between threads: with 5,000 users a request takes a
+/// tenth less CPU. Zenoh, which connects to workers, does not support the single-threaded
+/// scheduler, so a process with workers does not use it.
 pub fn for_load(has_workers: bool) -> Result<Runtime, Failure> {
     let is_alone = available_parallelism().is_ok_and(|cpus| cpus == NonZero::<usize>::MIN);
     match is_alone && !has_workers {

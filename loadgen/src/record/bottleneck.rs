@@ -1,17 +1,18 @@
-//! Who kept a rate from being higher.
+//! Names the party that limited a rate.
 
 use serde::{Deserialize, Serialize};
 
-/// Who kept the rate from being higher. Of those that follow each other, the later spoils more.
+/// The party that limited a rate. Each variant spoils the measurement more than the variants
+/// before; this order decides between two bottlenecks that are equally frequent.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Bottleneck {
-    /// Nobody that was seen: no CPU and no link was at its limit. Something else may have been, such as a
-    /// number of threads, or a lock.
+    /// No party that loadgen observes: no CPU and no link was at its limit. Something else may have
+    /// been at its limit, such as a number of threads, or a lock.
     Nobody,
-    /// The server under test, as it should be.
+    /// The server under test, as intended.
     Target,
-    /// This backend.
+    /// The backend of this name.
     Backend(String),
     /// The link between loadgen's machine and the server.
     Network,
@@ -20,7 +21,8 @@ pub enum Bottleneck {
 }
 
 impl Bottleneck {
-    /// Whether a rate says something of the target: what somebody else limits does not.
+    /// Returns whether the rate says something about the target, which is false where another party
+    /// limited the rate.
     #[must_use]
     pub fn is_of_target(&self) -> bool {
         matches!(self, Self::Nobody | Self::Target)

@@ -1,4 +1,4 @@
-//! What a search for capacities found: the document that `capacity.json` keeps.
+//! Holds the result of a capacity search: the document that `capacity.json` keeps.
 
 use std::collections::BTreeMap;
 
@@ -13,191 +13,205 @@ use super::sent::SentRecord;
 use super::target::ServerRecord;
 use crate::measure::{Connections, LatencySummary, ResourceRecord, Summary};
 
-/// What the document calls itself.
+/// Value of [`CapacityRecord::schema`].
 pub const CAPACITY_SCHEMA: &str = "loadgen.capacity/1";
 
-/// What each target carries.
+/// The saved result of a capacity search: the rate that each target carries.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CapacityRecord {
-    /// [`CAPACITY_SCHEMA`].
+    /// Always [`CAPACITY_SCHEMA`].
     pub schema: String,
-    /// The scenario's name.
+    /// Name of the scenario.
     pub scenario: String,
-    /// When it began, in UTC (RFC 3339).
+    /// Start of the search, in UTC (RFC 3339).
     pub started: String,
-    /// What generated data, the order of the targets and the first rate of each search were seeded
-    /// with.
+    /// Seed of the generated data, of the order of the targets, and of the first rate of each
+    /// search.
     pub seed: u64,
-    /// The command line, program and all.
+    /// Command line, including the program. Empty in records of earlier versions.
     #[serde(default)]
     pub command: Vec<String>,
-    /// Where it ran.
+    /// Machine, software and limits under which the search ran.
     pub environment: Environment,
-    /// How it was searched.
+    /// Settings of the search.
     pub search: SearchRecord,
-    /// Digests of what was sent; `None` in records of earlier versions.
+    /// Digests of the requests; `None` in records of earlier versions.
     #[serde(default)]
     pub sent: Option<SentRecord>,
-    /// The targets, in the order in which they were named; those of which there is anything.
+    /// Targets with at least one trial, in the order in which the user named the targets.
     pub targets: Vec<CapacityTarget>,
-    /// The targets whose capacity was found, in order; `None` where there are not two of them.
+    /// Comparison of the targets whose capacity was found; `None` for fewer than two such targets.
     pub comparison: Option<Comparison>,
-    /// Why the result is not what was planned, if so.
+    /// Reason why the result differs from the plan; `None` where the search went as planned.
     pub degraded: Option<Degraded>,
-    /// Whether it was interrupted before its planned end.
+    /// Whether the search was interrupted before its planned end.
     pub interrupted: bool,
 }
 
-/// How capacities were searched.
+/// Settings of a capacity search.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SearchRecord {
-    /// What had to hold for a rate to count as carried, besides that it was kept.
+    /// Thresholds that had to hold for a rate to count as carried. In addition, the rate itself had
+    /// to be kept.
     pub criteria: Vec<String>,
-    /// Thresholds of the scenario that were not asked for, because they speak of the rate itself.
+    /// Thresholds of the scenario that were left out, because they are about the rate itself.
     pub left_out: Vec<String>,
-    /// How arrivals are spread over time: `evenly spaced` or `Poisson`.
+    /// Distribution of arrivals over time: `evenly spaced` or `Poisson`.
     pub arrivals: String,
-    /// The most requests under way at the same time.
+    /// Greatest number of requests in flight at the same time.
     pub users: u32,
-    /// How long a trial counts at the least; longer where its rate is too low for enough samples.
+    /// Shortest hold of a trial, in s. A trial holds longer where its rate is too low for enough
+    /// samples.
     pub duration_s: f64,
-    /// How long each trial runs before it counts.
+    /// Time for which each trial runs before it counts, in s.
     pub warmup_s: f64,
-    /// How long after each trial the answers to requests in flight were waited for.
+    /// Time after each trial in which answers to requests in flight were awaited, in s; 3 in
+    /// records of earlier versions.
     #[serde(default = "drain_s")]
     pub drain_s: f64,
-    /// How far apart the highest rate that passed and the lowest that did not may be.
+    /// Greatest distance between the highest rate that passed and the lowest rate that did not, in
+    /// % of the former.
     pub precision_percent: f64,
-    /// The lowest rate that could be judged.
+    /// Lowest rate that could be judged, in requests/s.
     pub lowest_per_s: f64,
-    /// The names of what was to be loaded.
+    /// Names of the targets to be loaded.
     pub targets: Vec<String>,
     /// Searches for each target.
     pub rounds: u32,
-    /// Worker processes; 0 where the load came from the process itself.
+    /// Number of worker processes; 0 where loadgen's own process made the load.
     pub workers: u32,
 }
 
-/// What one target carries.
+/// The rate that one target carries.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CapacityTarget {
-    /// Its name.
+    /// Name of the target.
     pub name: String,
-    /// Where it answered.
+    /// URL at which the target answered.
     pub url: String,
-    /// What carried the requests, as in a run.
+    /// Transport of the requests, as in
+    /// [`TargetRecord::transport`](super::TargetRecord::transport); `None` in records of earlier
+    /// versions.
     #[serde(default)]
     pub transport: Option<String>,
-    /// The connections that were opened, all trials together; `None` in records of earlier versions.
+    /// Connections that were opened, over all trials; `None` in records of earlier versions.
     #[serde(default)]
     pub connections: Option<Connections>,
-    /// What it is, and how it differs from the others.
+    /// Software of the target, and its differences from the other targets.
     pub server: ServerRecord,
-    /// All rounds together.
+    /// Result over all rounds.
     pub capacity: Capacity,
-    /// The point of the curve with the greatest power: throughput over mean latency.
+    /// Point of the curve with the greatest power, which is throughput over mean latency; `None`
+    /// where no point has a mean latency above 0.
     pub knee: Option<CurvePoint>,
-    /// Latency over throughput, by rate.
+    /// Latency over throughput, in ascending order of the rate.
     pub curve: Vec<CurvePoint>,
-    /// One search each.
+    /// Results of the rounds, each of which is one search.
     pub rounds: Vec<CapacityRound>,
-    /// All trials, in the order in which they ran.
+    /// All trials, in the order in which they ran, including those that were only made for the
+    /// curve.
     pub trials: Vec<TrialRecord>,
 }
 
-/// What all rounds of a target tell.
+/// Result of all rounds over one target.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Capacity {
-    /// What is known of it.
+    /// Kind of result.
     pub bound: Bound,
-    /// Requests per second. Where it was found, the geometric mean of the rounds; a lower bound is
-    /// the least of them, and an upper bound the greatest.
+    /// Capacity in requests/s. [`Bound::Found`]: geometric mean of the rounds. [`Bound::AtLeast`],
+    /// a lower bound: the least of the rounds' `passed_per_s`. [`Bound::Below`], an upper bound:
+    /// the greatest of the rounds' `failed_per_s`. [`Bound::Unknown`]: the least of the rounds'
+    /// `passed_per_s`, or `None` if no rate passed.
     pub rate_per_s: Option<f64>,
-    /// Student's 95 % confidence interval of the geometric mean, where it was found in at least two
-    /// rounds.
+    /// Student's 95 % confidence interval of the geometric mean, in requests/s; `None` unless the
+    /// capacity was found in at least two rounds.
     pub confidence_95_per_s: Option<[f64; 2]>,
 }
 
-/// What is known of a capacity.
+/// Kind of a capacity's result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Bound {
-    /// Between a rate that passed and one that did not.
+    /// The capacity lies between a rate that passed and a rate that did not.
     Found,
-    /// Not less than the highest rate that passed: above it the generator was the limit.
+    /// The capacity is not less than the highest rate that passed. Above that rate the generator, a
+    /// backend or the network was the limit, or the search tried no rate.
     AtLeast,
-    /// Less than the lowest rate that could be judged.
+    /// The capacity is less than the lowest rate that could be judged.
     Below,
-    /// The search did not come to its end.
+    /// The search did not end.
     Unknown,
 }
 
-/// One search.
+/// Result of one round, which is one search.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CapacityRound {
-    /// Its number, from 1.
+    /// Number of the round, from 1.
     pub round: u32,
-    /// What it found.
+    /// Kind of result.
     pub bound: Bound,
-    /// The geometric mean of the next two, where the capacity is between them.
+    /// Geometric mean of `passed_per_s` and `failed_per_s`, in requests/s; `None` unless `bound` is
+    /// [`Bound::Found`].
     pub capacity_per_s: Option<f64>,
-    /// The highest rate that passed.
+    /// Highest rate that passed, in requests/s; `None` if no rate passed.
     pub passed_per_s: Option<f64>,
-    /// The lowest rate at which it did not.
+    /// Lowest rate that did not pass, in requests/s; `None` if all rates passed.
     pub failed_per_s: Option<f64>,
-    /// The trials of the search.
+    /// Number of trials that the search took, without those that were only made for the curve.
     pub trials: u32,
 }
 
-/// One trial: a rate, held for some time.
+/// One trial: a rate that was held for some time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TrialRecord {
-    /// Its round, from 1.
+    /// Number of the round, from 1.
     pub round: u32,
-    /// The rate that was asked for, in requests per second.
+    /// Requested rate, in requests/s.
     pub rate_per_s: f64,
-    /// How long the load was held.
+    /// Duration of the hold, in s.
     pub held_s: f64,
-    /// Whether all held that is asked for.
+    /// Whether the rate was kept and all criteria held.
     pub passed: bool,
-    /// Whether it did not, and the generator may have been why.
+    /// Whether the trial did not pass, and the generator may be the reason.
     pub generator_limited: bool,
-    /// Why it did not.
+    /// Reasons why the trial did not pass; empty if the trial passed.
     pub reasons: Vec<String>,
-    /// Who was the bottleneck; `None` where that could not be seen.
+    /// Bottleneck of the trial; `None` where the bottleneck could not be observed, and in records
+    /// of earlier versions.
     #[serde(default)]
     pub bottleneck: Option<Bottleneck>,
-    /// All steps together, while the load was held.
+    /// Results of the hold, all steps together.
     pub total: Summary,
-    /// CPU and memory while it was held, by service.
+    /// CPU and memory used during the hold, by service: `target`, the backends, `generator`.
     pub resources: BTreeMap<String, ResourceRecord>,
 }
 
-/// What was measured at about one rate: a point of the curve of latency over throughput.
+/// Results at about one rate: a point of the curve of latency over throughput.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CurvePoint {
-    /// The rate that was asked for, in requests per second: the geometric mean of the trials'.
+    /// Requested rate, in requests/s: the geometric mean over the trials.
     pub rate_per_s: f64,
-    /// The trials, all rounds together.
+    /// Number of trials, over all rounds.
     pub trials: u32,
-    /// Those of them that passed.
+    /// Number of these trials that passed.
     pub passed: u32,
     /// Expected answers per second.
     pub answered_per_s: f64,
-    /// The share of requests that failed, 0 to 1.
+    /// Share of requests that failed, from 0 to 1.
     pub error_rate: f64,
     /// Latency of the expected answers, from their planned send, in µs.
     pub latency_us: LatencySummary,
-    /// The target's CPU time over elapsed time: 100 is one core. `None` for a server that is not
-    /// the lab's.
+    /// CPU time of the target over elapsed time, in %: 100 is one core. `None` for a server that
+    /// the lab did not start.
     pub target_cpu_percent: Option<f64>,
-    /// The target's CPU time for each request that came to an end, in µs.
+    /// CPU time of the target per request that ended, failed requests included, in µs. `None` for a
+    /// server that the lab did not start, and where no request ended.
     pub target_cpu_us_per_request: Option<f64>,
 }
 
 impl CapacityTarget {
-    /// What each round found, in requests per second, by its number; nothing if the capacity of all of
-    /// them is a bound.
+    /// Returns the capacity that each round found, in requests/s, by the number of the round; empty
+    /// unless the result over all rounds is [`Bound::Found`].
     #[must_use]
     pub fn found_per_s(&self) -> BTreeMap<u32, f64> {
         let is_found = self.capacity.bound == Bound::Found;

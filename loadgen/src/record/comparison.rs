@@ -1,157 +1,170 @@
-//! Which target was better, and how sure that is.
+//! Holds the comparison of targets: which one is better, and how certain the difference is.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// Rounds without which no difference is claimed. Student's t holds from two on if the noise is
-/// normal; with fewer than five nobody could tell that it is not, and the intervals are so wide
-/// that they say little.
+/// Least number of rounds for which a difference is claimed. Student's t holds from two rounds on
+/// if the noise is normal. With fewer than five rounds nobody can tell whether the noise is normal,
+/// and the intervals are so wide that they say little.
 pub const FEWEST_ROUNDS: u32 = 5;
 
-/// What the comparison of all targets concludes.
+/// Conclusions of the comparison of all targets.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
-    /// What the targets were ranked by.
+    /// Quantity by which the targets are ranked.
     pub ranked_by: RankedBy,
-    /// How two of them were held against each other.
+    /// Test that compares two targets; [`Test::Paired`] in records of earlier versions.
     #[serde(default)]
     pub test: Test,
-    /// The targets, best first.
+    /// Ranked targets, best first.
     pub ranking: Vec<Placing>,
-    /// Each target held against each other.
+    /// Compared pairs of targets. With several numbers of server workers or users, only different
+    /// targets with equal numbers form a pair. Between runs, only a target and the same target in
+    /// the first run form a pair.
     pub pairs: Vec<Pair>,
-    /// The same by what an expected answer took of the target's CPU, which can be compared where all
-    /// were asked for one rate: empty in the closed model.
+    /// Pairs compared by the target's CPU time per expected answer, which is comparable only at an
+    /// equal rate. Empty in the closed model and for capacities.
     pub cpu_pairs: Vec<Pair>,
-    /// Each target with the most server workers against the fewest, and under the most users against
-    /// the fewest; empty where there is one number of each.
+    /// Pairs of one target with itself: most server workers with fewest, and most users with
+    /// fewest. Empty where the run has only one number of each.
     pub scaling: Vec<Pair>,
-    /// By how much two measurements of the same server may differ: half the width of the 95 %
-    /// confidence interval of their ratio. `None` where different servers were compared.
+    /// Difference to expect between two measurements of the same server, in %: half the width of
+    /// the 95 % confidence interval of their ratio. `None` where different servers were compared,
+    /// and with fewer than five rounds.
     pub noise_floor_percent: Option<f64>,
-    /// Targets that were measured and are in no place: because the rate was that of somebody else, or
-    /// their capacity no more than a bound, or none of their rounds whole.
+    /// Targets that were measured but have no place in the ranking: another party limited the rate,
+    /// the capacity is only a bound, or no round is whole.
     pub unranked: Vec<String>,
-    /// The targets that have no figure to be compared by, and why.
+    /// Reason why a target has no figure to compare, by the target's name. Empty in records of
+    /// earlier versions.
     #[serde(default)]
     pub lacking: BTreeMap<String, Lack>,
 }
 
-/// Why a target has no figure to be compared by.
+/// Reason why a target has no figure to compare.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(rename_all = "snake_case")]
 pub enum Lack {
-    /// All of its rounds were cut short, or had less load than planned.
+    /// All rounds were cut short, or had less load than planned.
     #[error("has no round of full length and load")]
     NoWholeRound,
-    /// It fell behind by more than a hundredth of what it was asked for in a round of the open model.
+    /// In a round of the open model, the target fell behind by more than 1 % of the requested load.
     #[error("did not carry the rate")]
     RateNotCarried,
-    /// More than a hundredth of a round's requests failed, or had no answer.
+    /// More than 1 % of a round's requests failed or had no answer.
     #[error("has a round in which more than 1 % of the requests failed or had no answer")]
     TooManyErrors,
-    /// loadgen itself limited its rate, or may have.
+    /// loadgen itself limited the rate, or may have limited the rate.
     #[error("has a rate that loadgen itself limited")]
     LimitedByLoadgen,
-    /// A backend limited its rate.
+    /// A backend limited the rate.
     #[error("has a rate that a backend limited")]
     LimitedByBackend,
-    /// The network limited its rate.
+    /// The network limited the rate.
     #[error("has a rate that the network limited")]
     LimitedByNetwork,
-    /// One of its rounds has no median.
+    /// A round has too few expected answers for a median.
     #[error("has a round with too few answers for a median")]
     TooFewAnswers,
-    /// Its capacity was not found.
+    /// The capacity was not found.
     #[error("has only a bound of its capacity")]
     OnlyABound,
 }
 
-/// What tells which target is better.
+/// Quantity that decides which target is better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RankedBy {
-    /// How much they answered to users that wait for it.
+    /// Number of expected answers per second, for users that wait for each answer.
     #[serde(rename = "expected answers per second")]
     Answers,
-    /// How fast they answered at one rate.
+    /// Speed of the answers at a common rate.
     #[serde(rename = "median latency")]
     Speed,
-    /// The highest rate that they carry.
+    /// Highest rate that the target carries.
     #[serde(rename = "capacity")]
     Capacity,
 }
 
-/// A test of whether two targets differ.
+/// Statistical test of whether two targets differ.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Test {
-    /// Student's, of the differences within rounds: what slows or speeds a whole round cancels out.
+    /// Student's test of the differences within rounds. An influence on a whole round cancels out.
     #[default]
     Paired,
-    /// Welch's, of rounds that have nothing in common.
+    /// Welch's test, for rounds that have nothing in common.
     Welch,
 }
 
-/// One target's place.
+/// Place of one target in the ranking.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Placing {
-    /// The target.
+    /// Name of the target.
     pub target: String,
-    /// Expected answers per second: the geometric mean of its rounds; where a round has none at
-    /// all, their arithmetic mean.
+    /// Expected answers per second: the geometric mean over rounds, or the arithmetic mean where a
+    /// round has no expected answer. Ranked by capacity: the geometric mean of the rounds'
+    /// capacities, in requests/s.
     pub rate_per_s: f64,
-    /// The 95 % confidence interval of the geometric mean; `None` with fewer than two rounds, or
-    /// where a round has no expected answer.
+    /// 95 % confidence interval of the geometric mean, in the same unit as `rate_per_s`. `None`
+    /// with fewer than two rounds, or where a round has no expected answer.
     pub confidence_95_per_s: Option<[f64; 2]>,
-    /// This rate over that of the best target.
+    /// `rate_per_s` over the highest `rate_per_s` of any target, from 0 to 1.
     pub relative_to_best: f64,
 }
 
-/// Two targets, held against each other.
+/// Comparison of two targets.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Pair {
-    /// The one that answered more in these rounds, in the open model faster, or with less CPU, whether
-    /// or not that is more than chance.
+    /// Name of the target with more expected answers, or a higher capacity, in these rounds; in the
+    /// open model, of the faster target; in `cpu_pairs`, of the target that needs less CPU. The
+    /// difference may be chance: see `shown`.
     pub better: String,
-    /// The other.
+    /// Name of the other target.
     pub worse: String,
-    /// The rounds that both have; by Welch's test those of the one that has fewer.
+    /// Number of rounds that both targets have. With Welch's test: number of rounds of the target
+    /// that has fewer.
     pub rounds: u32,
-    /// The better's rate over the worse's; or the worse's median latency, or its CPU time for an
-    /// expected answer, over the better's: by the geometric means of these rounds; `None` without any,
-    /// or where one of them has no expected answer in a round.
+    /// Better target's rate over the worse target's. By latency or CPU time: the worse target's
+    /// median latency, or CPU time per expected answer, over the better target's. Each is the
+    /// geometric mean over these rounds, so the ratio is at least 1. `None` without a round, or
+    /// where one of the targets has no expected answer in a round.
     pub ratio: Option<f64>,
-    /// The test's degrees of freedom; `None` with fewer than five rounds, as all that follows.
+    /// Degrees of freedom of the test; `None` with fewer than five rounds, without a ratio, and in
+    /// records of earlier versions.
     #[serde(default)]
     pub freedom: Option<f64>,
-    /// The ratio's 95 % confidence interval, for this pair on its own.
+    /// 95 % confidence interval of the ratio, for this pair alone; `None` with fewer than five
+    /// rounds or without a ratio.
     pub confidence_95: Option<[f64; 2]>,
-    /// The p-value of the test, for this pair on its own.
+    /// p-value of the test, for this pair alone; `None` with fewer than five rounds or without a
+    /// ratio.
     pub p_value: Option<f64>,
-    /// That value after Holm's correction for all pairs.
+    /// p-value after Holm's correction over all pairs of the comparison; `None` where `p_value` is
+    /// `None`.
     pub p_holm: Option<f64>,
-    /// Whether a difference was shown: `p_holm` is below 0.05. The interval then excludes 1.
+    /// Whether a difference is shown: `p_holm` is below 0.05. The interval then excludes 1.
     pub shown: bool,
-    /// How many more rounds than these it takes to find a difference of 5 % with 90 % power;
-    /// `None` also where it takes more than a thousand in all.
+    /// Number of further rounds needed to find a difference of 5 % with 90 % power; 0 where these
+    /// rounds suffice. `None` where `p_value` is `None`, and where more than 1,000 rounds are
+    /// needed in all.
     pub more_rounds_for_5_percent: Option<u32>,
 }
 
 impl Comparison {
-    /// Which of these two has no figure to be compared by, and why.
+    /// Returns which of these two targets has no figure to compare, and the reason.
     #[must_use]
     pub fn lack<'a>(&self, two: [&'a str; 2]) -> Option<(&'a str, Lack)> {
         two.into_iter().find_map(|name| Some((name, *self.lacking.get(name)?)))
     }
 
-    /// What was found of these two targets.
+    /// Returns the pair of these two targets, in either order.
     #[must_use]
     pub fn pair(&self, one: &str, other: &str) -> Option<&Pair> {
         find(&self.pairs, one, other)
     }
 
-    /// What was found of the CPU that these two targets need.
+    /// Returns the pair of these two targets compared by CPU time, in either order.
     #[must_use]
     pub fn cpu_pair(&self, one: &str, other: &str) -> Option<&Pair> {
         find(&self.cpu_pairs, one, other)

@@ -1,36 +1,36 @@
-//! Why a result is not what was planned.
+//! Holds the reasons why a result differs from the plan.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Why a result is not what was planned.
+/// Reason why a result differs from the plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Degraded {
-    /// What happened.
+    /// Events that degraded the result, in one text.
     pub reason: String,
-    /// The workers that were lost, in the order in which they were.
+    /// Lost workers, in the order in which they were lost.
     pub lost: Vec<LossRecord>,
 }
 
-/// A worker that was lost, and from when on the load was less than planned.
+/// A lost worker, and the time from which the load was less than planned.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LossRecord {
-    /// Its number, from 0.
+    /// Number of the worker, from 0.
     pub worker: u32,
-    /// Its host, where it came from elsewhere.
+    /// Host of the worker; absent for a process that loadgen started itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
-    /// What was measured meanwhile, or afterwards.
+    /// Target that was being measured when the worker was lost, or that was measured next.
     pub target: String,
-    /// The first round that it was missing in, from 1.
+    /// First round that lacks the worker, from 1.
     pub round: u32,
-    /// Seconds from the end of this round's warm-up, 0 before that; `None` where it was lost before
-    /// the round.
+    /// Seconds from the end of this round's warm-up; 0 before that moment. `None` where the worker
+    /// was lost before the round.
     pub second: Option<u32>,
-    /// Its share of the users, which nobody took over.
+    /// Number of users that the worker had, which no other worker took over.
     pub users: u32,
-    /// What is known about why.
+    /// Reason for the loss, if known.
     pub why: String,
 }
 

@@ -1,48 +1,53 @@
-//! Where a run ran.
+//! Holds the machine, the software and the limits of a run.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Where a run ran.
+/// Machine, software and limits of a run. A value that loadgen cannot find out is empty, 0 or
+/// `None`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Environment {
-    /// loadgen's version.
+    /// Version of loadgen.
     pub loadgen: String,
-    /// The commit of the project's checkout, with `-dirty` where it was changed.
+    /// Commit of the project's checkout, with the suffix `-dirty` where files were changed. `None`
+    /// without a checkout.
     pub git_commit: Option<String>,
-    /// The operating system and its version.
+    /// Operating system and its version.
     pub os: String,
-    /// The kernel's version.
+    /// Version of the kernel.
     pub kernel: String,
-    /// The processor's model.
+    /// Model of the processor.
     pub cpu_model: String,
-    /// Logical processors that loadgen may use.
+    /// Number of logical processors that loadgen may use.
     pub cores: usize,
-    /// Physical memory in bytes.
+    /// Physical memory, in bytes.
     pub memory_bytes: u64,
-    /// Which logical processors the target, the backends and the generator were kept to; empty
-    /// where they were not.
+    /// Logical processors that a part was pinned to, by part: `target`, `backends`, `generator`. A
+    /// list is empty where its part was not pinned.
     pub cpus: BTreeMap<String, Vec<usize>>,
-    /// Python's version, where the lab was used.
+    /// Version of Python; `None` without a lab.
     pub python: Option<String>,
-    /// SHA-256 of the lock file of the targets' packages.
+    /// SHA-256 of the lock file of the targets' packages; `None` without a lab.
     pub lock_sha256: Option<String>,
-    /// Versions of the backends that ran.
+    /// Versions of the backends that ran, by name.
     pub backends: BTreeMap<String, String>,
-    /// What PostgreSQL's data lay on, where it ran and that is known.
+    /// File system of PostgreSQL's data; `None` where PostgreSQL did not run or the file system is
+    /// unknown.
     #[serde(default)]
     pub postgres_data: Option<FilesystemRecord>,
-    /// How targets were run: `process`, `podman`, or `url` for a server that ran already.
+    /// Runtime of the targets: `process`, `podman`, or `url` for a server that was already running.
     pub runtime: String,
-    /// What containers were run by, such as `podman 4.3.1, runc, cgroup v1`, where there were any.
+    /// Software that ran the containers, such as `podman 4.3.1, runc, cgroup v1`; `None` without
+    /// containers.
     #[serde(default)]
     pub podman: Option<String>,
-    /// The images of the targets, by the name `target`, and of each backend, with their digests.
+    /// Container images with their digests: the targets' image under `target`, and that of each
+    /// backend under the backend's name. Empty without containers.
     #[serde(default)]
     pub images: BTreeMap<String, String>,
-    /// What the containers of each target and of each backend might have.
+    /// Limits of the containers, by the name of the target or backend. Empty without containers.
     #[serde(default)]
     pub limits: BTreeMap<String, LimitsRecord>,
 }
@@ -50,29 +55,29 @@ pub struct Environment {
 /// A file system.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FilesystemRecord {
-    /// Its type, such as `ext4`, `overlay` or `tmpfs`.
+    /// Type of the file system, such as `ext4`, `overlay` or `tmpfs`.
     pub filesystem: String,
-    /// Whether what is written there never reaches a disk.
+    /// Whether written data never reaches a disk.
     pub in_memory: bool,
 }
 
-/// The most that a container may have; `None` where that is not limited.
+/// Upper limits of a container.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct LimitsRecord {
-    /// CPU time for each second: 1 is one core.
+    /// CPU time per second, in s: 1 is one core. `None` without a limit.
     pub cpus: Option<f64>,
-    /// Memory.
+    /// Memory in bytes; `None` without a limit.
     pub memory_bytes: Option<u64>,
 }
 
 impl fmt::Display for LimitsRecord {
-    /// Such as `0.5 CPUs, 256 MiB`.
+    /// Writes the limits, such as `0.5 CPUs, 256 MiB`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let cpus = self.cpus.map(|cpus| match cpus {
             1.0 => "1 CPU".to_owned(),
             _ => format!("{cpus} CPUs"),
         });
-        // As the limit was given: in units of 1,024.
+        // The user gives the limit in units of 1,024.
         let memory = self.memory_bytes.map(|bytes| match bytes {
             bytes if bytes % (1 << 30) == 0 => format!("{} GiB", bytes >> 30),
             bytes => format!("{} MiB", bytes >> 20),

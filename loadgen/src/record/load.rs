@@ -1,4 +1,4 @@
-//! The load of each round, and how it was changed.
+//! Holds the load of each round, and changes of the load.
 
 use std::fmt;
 
@@ -9,65 +9,70 @@ use crate::text::{count, precise};
 /// The load of each round.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct LoadRecord {
-    /// The load model: `closed` or `open`.
+    /// Load model: `closed` or `open`.
     pub model: String,
-    /// Users of the whole test, the most where there are several numbers; in the open model the most
-    /// that send at the same time.
+    /// Users of the whole test; the greatest number where the run has several. In the open model:
+    /// the greatest number of users that send at the same time.
     pub users: u32,
-    /// Requests per second that arrive in the open model; the most of any stage.
+    /// Rate of arrivals in the open model, in requests/s; the highest rate of any stage. `None` in
+    /// the closed model.
     pub rate_per_s: Option<f64>,
-    /// How they are spread over time: `evenly spaced` or `Poisson`.
+    /// Distribution of arrivals over time: `evenly spaced` or `Poisson`. `None` in the closed
+    /// model.
     pub arrivals: Option<String>,
-    /// How the load changes, where it does.
+    /// Planned changes of the load, in order; empty for a constant load.
     pub stages: Vec<StageRecord>,
-    /// The time over which they start.
+    /// Time over which the load rises from nothing, in s; 0 without a ramp-up.
     pub ramp_up_s: f64,
-    /// How long users wait between an answer and their next request, if they do: in words.
+    /// Time that users wait between an answer and their next request, in words; `None` for users
+    /// that do not wait.
     pub think_time: Option<String>,
-    /// How long each round holds the load; `None` where iterations end it.
+    /// Duration of the hold in each round, in s; `None` where iterations end the round.
     pub duration_s: Option<f64>,
-    /// Iterations of each round, over all users.
+    /// Number of iterations in each round, over all users; `None` where time ends the round.
     pub iterations: Option<u64>,
-    /// The time for which each round runs before it counts.
+    /// Time for which each round runs before it counts, in s.
     pub warmup_s: f64,
-    /// How long after an end by time the answers to requests in flight were waited for.
+    /// Time after an end by time in which answers to requests in flight were awaited, in s; 3 in
+    /// records of earlier versions.
     #[serde(default = "drain_s")]
     pub drain_s: f64,
-    /// The names of what was to be loaded, with whatever there are several numbers of.
+    /// Names of the targets to be loaded, each with its number of server workers or users where the
+    /// run has several numbers.
     pub targets: Vec<String>,
     /// Rounds for each target.
     pub rounds: u32,
-    /// Worker processes; 0 where the load came from the process itself.
+    /// Number of worker processes; 0 where loadgen's own process made the load.
     pub workers: u32,
 }
 
-/// What it was before it could be chosen.
+/// Returns the drain of versions in which users could not choose the drain, in s.
 pub(super) fn drain_s() -> f64 {
     3.0
 }
 
-/// A change of the load in a straight line, from what it was before.
+/// A linear change of the load, from the level before the stage.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct StageRecord {
-    /// Users, or requests per second, at its end.
+    /// Users, or requests/s in the open model, at the end of the stage.
     pub to: f64,
-    /// How long it takes.
+    /// Duration of the stage, in s.
     pub over_s: f64,
 }
 
-/// A change of the load that was not planned, to the end of the round or the next change.
+/// An unplanned change of the load, which lasts until the end of the round or the next change.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LoadChangeRecord {
-    /// When: seconds from the end of the warm-up, 0 before that.
+    /// Time of the change, in seconds from the end of the warm-up; 0 before that moment.
     pub second: u32,
-    /// Users of the whole test, in the closed model.
+    /// Users of the whole test from now on; `None` in the open model.
     pub users: Option<u32>,
-    /// Requests per second of the whole test, in the open model.
+    /// Rate of the whole test from now on, in requests/s; `None` in the closed model.
     pub rate_per_s: Option<f64>,
 }
 
 impl fmt::Display for LoadChangeRecord {
-    /// A change, and since when: `200 users from second 12`.
+    /// Writes the change and its time: `200 users from second 12`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.users, self.rate_per_s) {
             (Some(1), _) => f.write_str("1 user")?,

@@ -1,5 +1,5 @@
-//! The documents that are saved and printed: plain data, written by `experiment`, read by `analysis` and
-//! `report`. Field names carry their unit.
+//! Holds the documents that are saved and printed, as plain data. `experiment` writes the
+//! documents; `analysis` and `report` read them. Field names carry their unit.
 
 mod bottleneck;
 mod capacity;

@@ -1,9 +1,9 @@
-//! Figures over rounds: how much they differ from one round to the next.
+//! Holds figures over rounds, with their variation from one round to the next.
 
 use serde::{Deserialize, Serialize};
 
-/// Percentiles of the rounds' latencies, each over all whole rounds; `None` where there are fewer
-/// than two, or where one has too few samples for the percentile.
+/// Percentiles of the rounds' latencies, each over all whole rounds. A percentile is `None` with
+/// fewer than two whole rounds, or where a round has too few samples for the percentile.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the names are the field's own")]
 pub struct LatencyOverRounds {
@@ -16,8 +16,8 @@ pub struct LatencyOverRounds {
 /// One figure over rounds, in µs.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct OverRounds {
-    /// The geometric mean of the rounds.
+    /// Geometric mean of the rounds.
     pub mean: f64,
-    /// Its 95 % confidence interval, by Student's t of the logarithms.
+    /// 95 % confidence interval of the mean, by Student's t of the logarithms.
     pub confidence_95: [f64; 2],
 }

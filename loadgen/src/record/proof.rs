@@ -1,42 +1,44 @@
-//! What a backend held after a round, and what it had to hold.
+//! Holds the content of a backend after a round, and the content that the backend had to have.
 
 use serde::{Deserialize, Serialize};
 
 /// One proof of the scenario, after one round.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProofRecord {
-    /// The round, from 1.
+    /// Number of the round, from 1.
     pub round: u32,
-    /// Who was asked.
+    /// Name of the backend that was queried.
     pub backend: String,
-    /// What it was asked, as the scenario has it.
+    /// Query sent to the backend, as written in the scenario.
     pub question: String,
-    /// What the answer was held against: `counter`, `counted` and `uncounted`, or `value`.
+    /// Expected content, flattened into the fields `counter`, `counted` and `uncounted`, or into
+    /// the field `value`.
     #[serde(flatten)]
     pub claimed: Claimed,
-    /// The answer.
+    /// Answer of the backend.
     pub held: i64,
-    /// Requests whose effect is not known: they failed, or were cut off without an answer.
+    /// Number of requests with an unknown effect: those that failed, or were cut off without an
+    /// answer.
     pub unknown: u64,
-    /// Whether `held` is what was claimed.
+    /// Whether `held` equals the expected number.
     pub agrees: bool,
 }
 
-/// What a backend's answer was held against.
+/// Content that a backend is expected to have.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Claimed {
-    /// What the target's answers said.
+    /// The sum that the target's answers reported.
     Answers {
-        /// The counter that was read from them.
+        /// Name of the counter that was read from the answers.
         counter: String,
-        /// Its sum over the measured requests.
+        /// Sum of the counter over the measured requests.
         counted: u64,
-        /// Its sum over requests that are in no count: verification, warm-up, ramp-up, what users
-        /// send when they stop, and answers that came after the end.
+        /// Sum of the counter over requests in no count: verification, warm-up, ramp-up, requests
+        /// that users send when they stop, and requests answered after the end.
         uncounted: u64,
     },
-    /// What the scenario says.
+    /// The number that the scenario states.
     Scenario {
         /// The number.
         value: u64,
@@ -44,7 +46,7 @@ pub enum Claimed {
 }
 
 impl ProofRecord {
-    /// Its question in one line, cut where it is long.
+    /// Returns the query in one line, cut after 60 characters.
     #[must_use]
     pub fn in_short(&self) -> String {
         const LONGEST: usize = 60;
@@ -55,7 +57,7 @@ impl ProofRecord {
         }
     }
 
-    /// Whether both are of the same proof of the scenario, after whatever rounds.
+    /// Returns whether both records are of the same proof of the scenario, regardless of the round.
     #[must_use]
     pub fn is_again(&self, other: &Self) -> bool {
         let claimed = |of: &Self| match &of.claimed {
@@ -68,7 +70,8 @@ impl ProofRecord {
 }
 
 impl Claimed {
-    /// The counter that the number comes from, if one.
+    /// Returns the counter that the expected number comes from; `None` for a number that the
+    /// scenario states.
     #[must_use]
     pub fn counter(&self) -> Option<&String> {
         match self {
@@ -77,7 +80,7 @@ impl Claimed {
         }
     }
 
-    /// The number that the backend must hold.
+    /// Returns the number that the backend must hold.
     #[must_use]
     pub fn number(&self) -> u64 {
         match self {
@@ -86,7 +89,7 @@ impl Claimed {
         }
     }
 
-    /// Whether this is the number.
+    /// Returns whether `held` is the expected number.
     #[must_use]
     pub fn is(&self, held: i64) -> bool {
         u64::try_from(held) == Ok(self.number())

@@ -1,4 +1,4 @@
-//! The results of one round.
+//! Holds the results of one round.
 
 use std::collections::BTreeMap;
 
@@ -13,95 +13,105 @@ use crate::measure::{
 /// One measured pass over one target.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct RoundRecord {
-    /// Its number, from 1.
+    /// Number of the round, from 1.
     pub round: u32,
-    /// How long the load was held.
+    /// Duration of the hold, in s.
     pub held_s: f64,
-    /// By step, while the load was held.
+    /// Results of the hold, by step.
     pub steps: Vec<Summary>,
-    /// All steps together.
+    /// Results of the hold, all steps together.
     pub total: Summary,
-    /// By step, while users were starting; empty without a ramp-up.
+    /// Results of the ramp-up, by step; empty without a ramp-up.
     pub ramp_up: Vec<Summary>,
-    /// Whether it went to its planned end with all of its load; others are in no ranking.
+    /// Whether the round ran to its planned end with all of its planned load. Rounds that did not
+    /// are in no ranking.
     pub whole: bool,
-    /// The users that it should have had; in the open model the most that send at the same time.
+    /// Number of planned users; in the open model, the greatest number that send at the same time.
     pub users_planned: u32,
-    /// Those of them that were there to the end: the others were a lost worker's.
+    /// Number of planned users that stayed to the end; the others belonged to a lost worker.
     pub users_achieved: u32,
-    /// How far apart the moments were at which workers had to start, at most, in ms, whatever the paths
-    /// between them and the manager are like; `None` where there were none.
+    /// Greatest possible difference between the moments at which two workers had to start, in ms,
+    /// for any delays of the paths between workers and manager. `None` without workers.
     pub start_skew_ms: Option<f64>,
-    /// The same if each of these paths takes as long in one direction as in the other.
+    /// Like `start_skew_ms`, but if each path takes as long in one direction as in the other.
     pub start_skew_symmetric_ms: Option<f64>,
-    /// The connections that were opened, those of the warm-up among them; `None` in records of
-    /// earlier versions.
+    /// Connections that were opened, including those of the warm-up; `None` in records of earlier
+    /// versions.
     #[serde(default)]
     pub connections: Option<Connections>,
-    /// What the load was changed to while the round ran, by whoever watched it.
+    /// Changes of the load that an observer of the run made during the round.
     pub changes: Vec<LoadChangeRecord>,
-    /// How the target ended, where it ended by itself.
+    /// Description of how the target or a backend ended; `None` unless one ended by itself.
     pub target_ended: Option<String>,
-    /// The files of rows that ran out, so that users stopped.
+    /// Names of the files of rows that ran out, so that users stopped.
     pub rows_ran_out: Vec<String>,
-    /// How much of each file of rows was used, by the file's name in the scenario.
+    /// Use of each file of rows, by the file's name in the scenario. A file is absent where the use
+    /// is unknown; empty in records of earlier versions.
     #[serde(default)]
     pub rows_used: BTreeMap<String, RowsRecord>,
-    /// Second by second, all steps together, from the end of the warm-up.
+    /// Results by second, all steps together, from the end of the warm-up.
     pub seconds: Vec<SecondRecord>,
-    /// The same by step, where there are several: figures of the seconds that `seconds` names.
+    /// Results by second of each step, by the step's name; element *i* belongs to the second in
+    /// element *i* of `seconds`. Empty for a scenario with one step, and in records of earlier
+    /// versions.
     #[serde(default)]
     pub steps_seconds: BTreeMap<String, StepSeconds>,
-    /// CPU and memory while it was measured, by service.
+    /// CPU and memory used during the hold, by service: `target`, the backends, `generator`.
     pub resources: BTreeMap<String, ResourceRecord>,
-    /// How busy each logical processor was meanwhile, with whatever, in %.
+    /// Utilization of each logical processor during the hold by any program, in %, by the
+    /// processor's number.
     pub cpus_busy_percent: BTreeMap<usize, f64>,
-    /// What the machine took from all that ran on it meanwhile.
+    /// Resources that the machine withheld from all programs during the hold.
     pub machine: MachineRecord,
-    /// What programs that are none of the lab's used of the CPUs of the test, in % of one core; `None`
-    /// where no CPUs were set aside.
+    /// CPU time that programs outside the lab used on the CPUs of the test, in % of one core;
+    /// `None` where no CPUs were reserved, or the use by programs is unknown.
     pub others_percent: Option<f64>,
-    /// Who kept the rate from being higher; `None` where that could not be seen.
+    /// Party that limited the rate; `None` where the party could not be observed.
     pub bottleneck: Option<Bottleneck>,
 }
 
-/// How much of a file was used, as the record has it.
+/// Use of a file of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RowsRecord {
-    /// Rows that were used at least once by what counts; those of the warm-up alone are not among them.
+    /// Number of rows used at least once by requests that count; rows used only in the warm-up are
+    /// excluded.
     pub used: u64,
-    /// Rows of the file.
+    /// Number of rows in the file.
     pub of: u64,
 }
 
-/// What one worker did.
+/// Activity of one worker over all rounds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WorkerRecord {
-    /// Its number, from 0.
+    /// Number of the worker, from 0.
     pub worker: u32,
-    /// The name of its host; `None` for a process that loadgen started itself.
+    /// Name of the worker's host; `None` for a process that loadgen started itself.
     pub host: Option<String>,
-    /// The CPUs that it may use there.
+    /// Number of CPUs that the worker may use on its host; `None` for a process that loadgen
+    /// started itself.
     pub cpus: Option<usize>,
-    /// Its share of the users.
+    /// Number of users of the worker.
     pub users: u32,
-    /// Its round trip to the manager, in ms: the shortest of several before each round, and of these the
-    /// longest.
+    /// Round-trip time to the manager, in ms: the shortest of several pings before each round, and
+    /// the longest of these over the rounds. `None` where the worker was lost before the pings, and
+    /// in records of earlier versions.
     #[serde(default)]
     pub rtt_ms: Option<f64>,
-    /// Requests that came to an end while the load was held.
+    /// Number of requests that ended during the hold.
     pub requests: u64,
-    /// Snapshots that came of it.
+    /// Number of the worker's snapshots that arrived.
     pub snapshots: u32,
-    /// The CPU time that it used of what it could have had while there was load that counts, in %: at
-    /// 100 it had all CPUs that it may use to itself, and was busy on each. `None` where it told nothing.
+    /// CPU time that the worker used, in % of the available CPU time, during load that counts. At
+    /// 100 the worker had all CPUs that it may use to itself, and was busy on each. `None` where
+    /// the worker reported nothing.
     pub cpu_percent: Option<f64>,
-    /// How late the latest of its timers went off in a second, on the mean, in ms.
+    /// Mean over seconds of the greatest timer delay in each second, in ms; `None` where the worker
+    /// reported nothing.
     pub lag_mean_ms: Option<f64>,
-    /// The latest of all, in ms.
+    /// Greatest timer delay of all, in ms; `None` where the worker reported nothing.
     pub lag_max_ms: Option<f64>,
-    /// The seconds that these are of.
+    /// Number of seconds that the CPU and timer figures cover.
     pub seconds: u32,
-    /// In how many of them a timer was 50 ms late or more.
+    /// Number of these seconds in which a timer was at least 50 ms late.
     pub late_seconds: u32,
 }

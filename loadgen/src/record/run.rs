@@ -1,6 +1,6 @@
-//! The run record: the document that `--format json` prints and `run.json` keeps.
+//! Holds the run record: the document that `--format json` prints and `run.json` keeps.
 //!
-//! Field names carry their unit. The number in [`SCHEMA`] goes up when a field changes meaning.
+//! Field names carry their unit. The number in [`SCHEMA`] increases when a field changes meaning.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,93 +13,97 @@ use super::target::TargetRecord;
 use super::threshold::ThresholdRecord;
 use super::verdict::Verdict;
 
-/// What the document calls itself.
+/// Value of [`RunRecord::schema`].
 pub const SCHEMA: &str = "loadgen.run/1";
 
 /// The saved result of one run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunRecord {
-    /// [`SCHEMA`].
+    /// Always [`SCHEMA`].
     pub schema: String,
-    /// The scenario's name.
+    /// Name of the scenario.
     pub scenario: String,
-    /// When the run began, in UTC (RFC 3339).
+    /// Start of the run, in UTC (RFC 3339).
     pub started: String,
-    /// What generated data and the order of the targets in each round were seeded with.
+    /// Seed of the generated data and of the order of the targets in each round.
     pub seed: u64,
-    /// The command line, program and all.
+    /// Command line, including the program. Empty in records of earlier versions.
     #[serde(default)]
     pub command: Vec<String>,
-    /// Where it ran.
+    /// Machine, software and limits of the run.
     pub environment: Environment,
     /// The load that each round put on its target.
     pub load: LoadRecord,
-    /// Digests of what was sent; `None` in records of earlier versions.
+    /// Digests of the requests; `None` in records of earlier versions.
     #[serde(default)]
     pub sent: Option<SentRecord>,
-    /// The targets, in the order in which they were named.
+    /// Targets with at least one round, in the order in which the user named the targets.
     pub targets: Vec<TargetRecord>,
-    /// The targets in order; `None` for a server that was running already, unless it was measured
-    /// against itself.
+    /// Ranking and comparison of the targets; `None` for a single server that was already running,
+    /// unless the server was compared with itself, and for a run without a whole round.
     pub comparison: Option<Comparison>,
-    /// What had to hold, and whether it did.
+    /// Verdict on each threshold for each target.
     pub thresholds: Vec<ThresholdRecord>,
-    /// What the generator can send here at most; `None` where that was not looked for.
+    /// Greatest rate of the generator on this machine; `None` where the rate was not measured, or
+    /// the measurement was disturbed.
     pub calibration: Option<Calibration>,
-    /// What the last run before this one found on this machine that measured a server against
-    /// itself.
+    /// Noise floor found by the last earlier run that compared a server with itself on this
+    /// machine, in the same runtime. `None` without such a run, and if this run compares a server
+    /// with itself.
     pub noise_floor: Option<NoiseFloor>,
-    /// What a reader must know before believing the figures.
+    /// Facts that a reader must know before believing the figures.
     pub verdicts: Vec<Verdict>,
-    /// Why the result is not what was planned, if so.
+    /// Reason why the result differs from the plan; `None` where the run went as planned.
     pub degraded: Option<Degraded>,
-    /// The threshold that ended the run before its planned end, where that was asked for.
+    /// Threshold that ended the run before its planned end; `None` unless `--fail-fast` ended the
+    /// run.
     pub stopped_early: Option<StoppedEarly>,
     /// Whether the run was interrupted before its planned end.
     pub interrupted: bool,
 }
 
 impl RunRecord {
-    /// Whether targets were measured with several numbers of server workers or users.
+    /// Returns whether targets were measured with several numbers of server workers or users.
     #[must_use]
     pub fn is_matrix(&self) -> bool {
         self.targets.iter().any(|target| target.name != target.target)
     }
 }
 
-/// What the generator can send: what it sent to a server that does nothing.
+/// Greatest rate of the generator, measured against a server that does no work.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Calibration {
-    /// Answers per second, to as many users and workers as in the run.
+    /// Answers per second, to as many workers as in the run and as many users, but to no more than
+    /// 1,000 users in the closed model and 100 in the open model.
     pub rate_per_s: f64,
-    /// Whether they were sent the scenario's own steps; before records had this, it was `GET /`, whatever
-    /// the scenario.
+    /// Whether the generator sent the scenario's own steps. In records of earlier versions, where
+    /// the field is absent, the generator sent `GET /` for any scenario.
     #[serde(default)]
     pub own_steps: bool,
-    /// Whether it was measured by an earlier run on this machine, with this build.
+    /// Whether an earlier run with this build on this machine measured the rate.
     pub earlier: bool,
 }
 
-/// How much two measurements of one server differ on a machine.
+/// Difference between two measurements of one server on a machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct NoiseFloor {
-    /// Half the width of the 95 % confidence interval of their ratio.
+    /// Half the width of the 95 % confidence interval of the ratio of both measurements, in %.
     pub percent: f64,
-    /// What was asked of the server.
+    /// Name of the scenario.
     pub scenario: String,
-    /// The server.
+    /// Name of the server.
     pub target: String,
-    /// When that run began, in UTC (RFC 3339).
+    /// Start of the run that found the noise floor, in UTC (RFC 3339).
     pub started: String,
 }
 
-/// What ended a run early that was to end with the first threshold that fails.
+/// The first failed threshold, which ended a run with `--fail-fast`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoppedEarly {
-    /// The target that it failed on.
+    /// Name of the target on which the threshold failed.
     pub target: String,
-    /// In which round, from 1.
+    /// Number of the round in which the threshold failed, from 1.
     pub round: u32,
-    /// The threshold, as the scenario has it.
+    /// The threshold, as written in the scenario.
     pub threshold: String,
 }

@@ -1,4 +1,4 @@
-//! Saved runs, or searches for capacities, held against each other.
+//! Holds the comparison of saved runs, or of saved capacity searches.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,57 +7,60 @@ use super::comparison::{Comparison, FEWEST_ROUNDS, Pair, RankedBy};
 use super::verdict::Verdict;
 use crate::measure::LatencySummary;
 
-/// What the document calls itself.
+/// Value of [`RunsRecord::schema`].
 pub const COMPARE_SCHEMA: &str = "loadgen.compare/1";
 
-/// Runs, held against the first of them, target by target.
+/// Comparison of runs with the first run, target by target.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunsRecord {
-    /// [`COMPARE_SCHEMA`].
+    /// Always [`COMPARE_SCHEMA`].
     pub schema: String,
-    /// The runs; the first is what the others are compared with.
+    /// The runs; the first run is the baseline of the others.
     pub runs: Vec<ComparedRun>,
     /// Each target in each run, target by target.
     pub targets: Vec<ComparedTarget>,
-    /// Each target's later runs held against its first, by Welch's test: their rounds have nothing in
-    /// common.
+    /// Comparison of each target's later runs with its first run by Welch's test, as rounds of
+    /// different runs have nothing in common.
     pub comparison: Comparison,
-    /// Targets of the first run that a later one lacks, and those of later ones that the first lacks.
+    /// Targets of the first run that a later run lacks, and targets of later runs that the first
+    /// run lacks.
     #[serde(default)]
     pub absent: Vec<Absent>,
-    /// What differs between the runs besides what was measured.
+    /// Differences between the runs other than in the results.
     pub unlike: Vec<Unlike>,
-    /// The targets that were not sent in a later run what they were in the first: these are not
+    /// Targets to which a later run sent other requests than the first run; these targets are not
     /// compared.
     #[serde(default)]
     pub sent_unlike: Vec<SentUnlike>,
-    /// The later runs of which it is not known whether they sent the same, as they or the first were
-    /// saved by an earlier version.
+    /// Names of the later runs for which loadgen does not know whether they sent the same requests,
+    /// because an earlier version saved the later run or the first run.
     #[serde(default)]
     pub sent_unknown: Vec<String>,
-    /// The greatest loss that is no regression, in %, where one was named.
+    /// Greatest loss that is not a regression, in %; `None` if the user named no limit.
     pub limit_percent: Option<f64>,
-    /// The targets that lost more than that.
+    /// Targets that lost more than `limit_percent`; empty without a limit.
     pub regressions: Vec<Regression>,
-    /// Of whom it can't be told whether they did, and why.
+    /// Targets that cannot be judged by `limit_percent`, a sentence each with the reason; empty
+    /// without a limit.
     pub unjudged: Vec<String>,
 }
 
 /// One of the runs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ComparedRun {
-    /// What it is called here: the name of its folder.
+    /// Name of the run: the name of its folder.
     pub name: String,
-    /// When it began, in UTC (RFC 3339).
+    /// Start of the run, in UTC (RFC 3339).
     pub started: String,
-    /// The scenario's name.
+    /// Name of the scenario.
     pub scenario: String,
-    /// What its own reader had to know, but for percentiles that are missing.
+    /// Verdicts of the run, except those on missing percentiles and on interruption. Empty for a
+    /// capacity search.
     pub verdicts: Vec<Verdict>,
-    /// Why it is not what was planned, if so.
+    /// Reason why the result differs from the plan; `None` where the run went as planned.
     #[serde(default)]
     pub degraded: Option<String>,
-    /// Whether it was interrupted before its planned end.
+    /// Whether the run was interrupted before its planned end.
     #[serde(default)]
     pub interrupted: bool,
 }
@@ -65,91 +68,96 @@ pub struct ComparedRun {
 /// A target in one of the runs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ComparedTarget {
-    /// What the comparison calls it: `sanic (before)`.
+    /// Name in the comparison, such as `sanic (before)`.
     pub name: String,
-    /// The target.
+    /// Name of the target.
     pub target: String,
-    /// The run.
+    /// Name of the run.
     pub run: String,
-    /// Requests that came to an end; of a search those of all trials.
+    /// Number of requests that ended; in a search, of all trials.
     pub requests: u64,
-    /// Those of them that failed.
+    /// Number of these requests that failed.
     pub errors: u64,
-    /// Latency of the expected answers, from their planned send, in µs; of a search at the knee.
+    /// Latency of the expected answers, from their planned send, in µs; in a search, at the knee.
     pub latency_us: LatencySummary,
-    /// The server's CPU time for an expected answer, in µs; of a search for any, at the knee.
+    /// CPU time of the server per expected answer, in µs; in a search, per request that ended, at
+    /// the knee. `None` where the CPU time is unknown.
     pub cpu_us_per_request: Option<f64>,
-    /// What a search found of its capacity.
+    /// Capacity that a search found; absent for a run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capacity: Option<Capacity>,
-    /// Where a search found its knee, in requests per second.
+    /// Rate at the knee that a search found, in requests/s; absent for a run, and for a search
+    /// without a knee.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub knee_per_s: Option<f64>,
-    /// Why its run was a failure by its own account: thresholds and proofs that failed, or silence.
+    /// Reasons why the run itself is a failure: failed thresholds, failed proofs, no answers, or
+    /// silence. Absent if none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failed: Vec<String>,
 }
 
-/// A target that is not in all runs.
+/// A target that some run lacks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Absent {
-    /// The target.
+    /// Name of the target.
     pub target: String,
-    /// The run that lacks it.
+    /// Name of the run that lacks the target.
     pub run: String,
 }
 
-/// A target that lost more than it may.
+/// A target that lost more than the limit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Regression {
-    /// The target.
+    /// Name of the target.
     pub target: String,
-    /// The run in which it is worse than in the first.
+    /// Name of the later run, in which the target is worse than in the first run.
     pub run: String,
-    /// By how much fewer requests it serves, or carries; in the open model by how much longer its median
-    /// latency is: in %.
+    /// Size of the loss, in %: by how much fewer requests the target serves or carries; in the open
+    /// model, by how much longer its median latency is.
     pub percent: f64,
 }
 
-/// A target that was not sent in a run what it was sent in the first: its figures are not compared.
+/// A target to which a later run sent other requests than the first run, so that its figures are
+/// not compared.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SentUnlike {
-    /// The target.
+    /// Name of the target.
     pub target: String,
-    /// The later run.
+    /// Name of the later run.
     pub run: String,
-    /// What differs, a phrase each: `another body of step "insert"`.
+    /// Differences, a phrase each: `another body of step "insert"`.
     pub what: Vec<String>,
 }
 
-/// Something that is not the same in all runs.
+/// A value that is not the same in all runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unlike {
-    /// Its place in the record: `environment.kernel`.
+    /// Path of the value in the record: `environment.kernel`.
     pub what: String,
-    /// What it is in each run, in their order; `None` where a run doesn't tell.
+    /// Value in each run, in the order of the runs; `None` where a run lacks the value.
     pub values: Vec<Option<String>>,
 }
 
 impl RunsRecord {
-    /// Whether this one is of another run than the first, so that it is held against that.
+    /// Returns whether the target is of a later run than the first, so that the target is compared
+    /// with the first run.
     #[must_use]
     pub fn is_later(&self, one: &ComparedTarget) -> bool {
         self.runs.first().is_some_and(|first| first.name != one.run)
     }
 
-    /// What was found of a later run's target and the same in the first run.
+    /// Returns the pair of a later run's target and the same target in the first run.
     #[must_use]
     pub fn against_first(&self, later: &ComparedTarget) -> Option<&Pair> {
         self.comparison.pair(&self.in_first(later)?.name, &later.name)
     }
 
-    /// The same target in the first run.
+    /// Returns the same target in the first run.
     fn in_first(&self, later: &ComparedTarget) -> Option<&ComparedTarget> {
         self.targets.iter().find(|one| one.target == later.target && !self.is_later(one))
     }
 
-    /// What the worse of a pair lost, in %; `None` where there are too few rounds to tell.
+    /// Returns the loss of the worse target of a pair, in %; `None` for too few rounds.
     #[must_use]
     pub fn lost_percent(&self, pair: &Pair) -> Option<f64> {
         let ratio = pair.ratio.filter(|_| pair.confidence_95.is_some())?;
@@ -157,7 +165,7 @@ impl RunsRecord {
         Some(100.0 * if is_by_latency { ratio - 1.0 } else { 1.0 - 1.0 / ratio })
     }
 
-    /// Why a later run's target is not compared with that of the first.
+    /// Returns the reason why a later run's target is not compared with that of the first run.
     #[must_use]
     pub fn why_not(&self, later: &ComparedTarget) -> String {
         if let Some(unlike) = self.sent_unlike.iter().find(|it| it.is_of(later)) {
@@ -179,7 +187,7 @@ impl RunsRecord {
 }
 
 impl SentUnlike {
-    /// Whether it is this target, in this run.
+    /// Returns whether the difference concerns this target in this run.
     pub fn is_of(&self, one: &ComparedTarget) -> bool {
         self.target == one.target && self.run == one.run
     }

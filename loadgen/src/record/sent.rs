@@ -1,23 +1,23 @@
-//! What a run sent: as digests, so that two runs can be told apart without showing what they sent.
+//! Holds digests of the requests that a run sent, so that two runs can be told apart without
+//! disclosing the requests.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// The number of the way in which parts are made into digests. It goes up when the same scenario
-/// gives others.
+/// Version of the digests' format. The number increases when the same scenario gives other digests.
 pub const SENT_FORM: u32 = 1;
 
-/// What a scenario sends: the SHA-256 of each part of it, in hexadecimal.
+/// Digests of the requests that a scenario sends: the SHA-256 of each part, in hexadecimal.
 ///
-/// Parts are taken as the scenario has them written, with placeholders: no value of `{{ env }}` is in
-/// them, nor that of a header that authorizes.
+/// Parts are digested as written in the scenario, with placeholders: they contain neither a value
+/// of `{{ env }}` nor the value of a header that authorizes.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SentRecord {
-    /// [`SENT_FORM`]; others are not compared with it.
+    /// Format of the digests: [`SENT_FORM`]. Digests of different formats are not compared.
     pub form: u32,
-    /// What concerns all steps, such as `rows.accounts`.
+    /// Digests of the parts that concern all steps, by the part's name, such as `rows.accounts`.
     pub all_steps: BTreeMap<String, String>,
-    /// By the step's name, its parts, such as `path`.
+    /// Digests of the parts of each step, by the step's name and the part's name, such as `path`.
     pub steps: BTreeMap<String, BTreeMap<String, String>>,
 }

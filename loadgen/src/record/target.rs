@@ -1,4 +1,4 @@
-//! The results of one target.
+//! Holds the results of one target.
 
 use std::collections::BTreeMap;
 
@@ -10,64 +10,71 @@ use super::proof::ProofRecord;
 use super::round::{RoundRecord, WorkerRecord};
 use crate::measure::{Distribution, LatencySummary, ResourceRecord, Summary};
 
-/// The results of one target.
+/// Results of one target, under one number of server workers and users.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct TargetRecord {
-    /// Its name; where there are several numbers of server workers or users, these too:
+    /// Name of the target, with the number of server workers or users where the run has several:
     /// `sanic ×2, 500 users`.
     pub name: String,
-    /// The target's own name, by which all that is of the same target belongs together.
+    /// Name of the target alone, common to all records of the same target.
     pub target: String,
-    /// The users that loaded it; in the open model the most that send at the same time.
+    /// Number of users that loaded the target; in the open model, the greatest number that send at
+    /// the same time.
     pub users: u32,
-    /// Where it answered.
+    /// URL at which the target answered.
     pub url: String,
-    /// What carried the requests: `http1`, `reqwest` or `reqwest with TLS`; `None` in records of earlier
-    /// versions.
+    /// Transport of the requests: `http1`, `reqwest` or `reqwest with TLS`. `None` in records of
+    /// earlier versions.
     #[serde(default)]
     pub transport: Option<String>,
-    /// What it is, and how it differs from the others.
+    /// Software of the target, and its differences from the other targets.
     pub server: ServerRecord,
-    /// All rounds together, by step. What users send when they stop comes after the hold: it is in
-    /// the rows of these steps, without a rate, and not in the total.
+    /// Results of the hold in all rounds, by step. Requests that users send when they stop come
+    /// after the hold: the rows of their steps contain them, without a rate, but `total` does not.
     pub steps: Vec<Summary>,
-    /// All rounds and all steps together.
+    /// Results of the hold in all rounds, all steps together.
     pub total: Summary,
-    /// The latencies of the expected answers of each step, by its name: all that is in `steps`.
+    /// Latencies of the expected answers of each step, by the step's name: the same requests as in
+    /// `steps`. Empty in records of earlier versions.
     #[serde(default)]
     pub latency_histograms: BTreeMap<String, Distribution>,
-    /// In the closed model, an estimate of the latencies that requests would have had that came at
-    /// the same rate and waited for nobody, in µs.
+    /// Estimate of the latencies, in µs, of requests that arrive at the rate of the closed model
+    /// but wait for no other request. `None` in the open model, under a load that changed, and
+    /// without an expected answer.
     pub uncoordinated_us: Option<LatencySummary>,
-    /// Latencies of all steps together, from round to round, in µs.
+    /// Variation of the latencies from round to round, all steps together, in µs.
     pub latency_over_rounds_us: LatencyOverRounds,
-    /// Sums that were read from the answers.
+    /// Sums over the hold of the numbers read from answers, by the counter's name.
     pub counters: BTreeMap<String, u64>,
-    /// What backends held after each whole round, held against what the scenario claims.
+    /// Content of the backends after each whole round, compared with the content that the scenario
+    /// claims.
     pub proofs: Vec<ProofRecord>,
-    /// The rounds, in the order in which they ran.
+    /// Rounds, in the order in which they ran.
     pub rounds: Vec<RoundRecord>,
-    /// CPU and memory while it was measured, by service: `target`, the backends, `generator`.
+    /// CPU and memory used during the hold of all rounds, by service: `target`, the backends,
+    /// `generator`.
     pub resources: BTreeMap<String, ResourceRecord>,
-    /// The bottleneck of most rounds; `None` where that could not be seen.
+    /// Bottleneck of most rounds; `None` where no bottleneck could be observed.
     pub bottleneck: Option<Bottleneck>,
-    /// What an expected answer took of each service's CPU, from round to round, in µs.
+    /// CPU time of a service per expected answer over the whole rounds, in µs, by service. A
+    /// service is absent unless its CPU time is known in all whole rounds, and in at least two.
     pub cpu_us_per_request_over_rounds: BTreeMap<String, OverRounds>,
-    /// What each worker did, all rounds together.
+    /// Activity of each worker, all rounds together; empty where loadgen's own process made the
+    /// load.
     pub workers: Vec<WorkerRecord>,
 }
 
-/// What a target is.
+/// Software of a target. All fields are empty or 0 for a server that the lab did not start.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ServerRecord {
-    /// Its framework.
+    /// Name of the framework.
     pub framework: String,
-    /// Its server.
+    /// Name of the server.
     pub server: String,
-    /// Its worker processes.
+    /// Number of server worker processes.
     pub workers: u32,
-    /// Versions of its packages.
+    /// Versions of the packages, by name.
     pub packages: BTreeMap<String, String>,
-    /// What else differs from the other targets.
+    /// Other differences from the other targets.
     pub differs: Vec<String>,
 }

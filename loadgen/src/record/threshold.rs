@@ -1,50 +1,55 @@
-//! What had to hold, and whether it did.
+//! Holds thresholds, and whether they held.
 
 use serde::{Deserialize, Serialize};
 
 use crate::text::{count, precise};
 
-/// One threshold, judged on one target.
+/// Verdict on one threshold for one target.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ThresholdRecord {
-    /// The target.
+    /// Name of the target.
     pub target: String,
-    /// As the scenario has it.
+    /// The threshold, as written in the scenario.
     pub threshold: String,
-    /// What was measured, in the threshold's unit; `None` where samples are too few.
+    /// Measured value in the unit of the metric: latencies in µs, error rates from 0 to 1, rates
+    /// per second, and other metrics as a number. `None` for too few samples.
     pub measured: Option<f64>,
-    /// Whether it held.
+    /// Whether the threshold held.
     pub passed: bool,
-    /// Why it did not.
+    /// Reason why the threshold failed; `None` where the threshold held, and in records of earlier
+    /// versions.
     #[serde(default)]
     pub failed_by: Option<FailedBy>,
-    /// What an upper bound is held against besides: the same value if requests without an answer had
-    /// failed, or had been answered only at their timeout; `None` where there were none, or where they
-    /// make no difference.
+    /// Second value that an upper bound is compared with, in the unit of `measured`: the measured
+    /// value if requests without an answer had failed, or had been answered only at their timeout.
+    /// `None` without such requests, or where such requests make no difference.
     #[serde(default)]
     pub worst_case: Option<f64>,
-    /// Requests in flight at the end that failed after it.
+    /// Number of requests in flight at the end that failed after the end; 0 in records of earlier
+    /// versions.
     #[serde(default)]
     pub failed_late: u64,
-    /// Requests in flight at the end to which no answer came.
+    /// Number of requests in flight at the end that had no answer; 0 in records of earlier
+    /// versions.
     #[serde(default)]
     pub unanswered: u64,
 }
 
-/// Why a threshold failed.
+/// Reason why a threshold failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FailedBy {
-    /// By what was measured.
+    /// The measured value fails.
     Measured,
-    /// By requests that were in flight at the end: what was measured would have held.
+    /// Requests in flight at the end fail the threshold, which the measured value alone would pass.
     InFlight,
-    /// Because there was too little to judge it by.
+    /// The samples are too few for a judgement.
     TooFewSamples,
 }
 
 impl ThresholdRecord {
-    /// What was measured, and what requests in flight at the end make of it where these decided.
+    /// Returns the measured value in words. If requests in flight at the end failed the threshold,
+    /// the text includes the worst case and the fate of these requests.
     #[must_use]
     pub fn found(&self) -> String {
         let ThresholdRecord { threshold, measured, worst_case, failed_late, unanswered, .. } = self;
@@ -67,8 +72,8 @@ fn fates(failed_late: u64, unanswered: u64) -> String {
     failed.into_iter().chain(none).collect::<Vec<_>>().join(", ")
 }
 
-/// A threshold's value in the unit that people use for its metric: `error_rate`, `rate`, `unsent`, a
-/// counter, or else a latency.
+/// Formats a value of a threshold in the customary unit of its metric: `error_rate`, `rate`,
+/// `unsent`, a counter, or else a latency.
 fn quantity(threshold: &str, value: f64) -> String {
     let (metric, bound) = threshold.rsplit_once(['<', '>']).unwrap_or_default();
     let is_count = bound.ends_with(|last: char| last.is_ascii_digit());

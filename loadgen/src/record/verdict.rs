@@ -1,53 +1,53 @@
-//! What must be known before figures are believed.
+//! Holds the facts that a reader must know before believing the figures.
 
 use serde::{Deserialize, Serialize};
 
-/// Something that a reader must know before believing the figures.
+/// A fact that a reader must know before believing the figures.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
-    /// What it is about, in words that programs can match.
+    /// Kind of the fact, as an identifier that programs can match.
     pub kind: VerdictKind,
-    /// The target that it concerns, if one.
+    /// Name of the target concerned; `None` if the verdict concerns the whole run.
     pub target: Option<String>,
-    /// What was seen.
+    /// Description of the observation.
     pub message: String,
-    /// What to do about it.
+    /// Recommended action.
     pub advice: String,
 }
 
 impl VerdictKind {
-    /// Whether a run with such a verdict has failed, whatever its thresholds say.
+    /// Returns whether a run with such a verdict has failed, even if all thresholds hold.
     #[must_use]
     pub fn is_failure(self) -> bool {
         matches!(self, Self::NothingAnswered | Self::WentSilent | Self::ProofFailed)
     }
 }
 
-/// What a verdict is about.
+/// Kind of a verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum VerdictKind {
     /// Some requests failed.
     Errors,
-    /// Nothing was answered as expected.
+    /// No request was answered as expected.
     NothingAnswered,
-    /// From some moment on nothing was answered any more.
+    /// From some moment on, the target answered no request.
     WentSilent,
-    /// Some requests had no answer when the drain after their round was over, nor by their timeout.
+    /// Some requests had no answer by their timeout, or by the end of the drain after their round.
     Unanswered,
     /// A file had too few rows, so that users stopped.
     RowsRanOut,
-    /// What users send when they stop failed, or was cut off.
+    /// The final requests of users that stop failed, or were cut off.
     StopFailed,
-    /// The generator was the bottleneck: the rate is its own, and the target is not ranked.
+    /// The generator was the bottleneck and determined the rate, so the target is not ranked.
     GeneratorBound,
-    /// A backend was the bottleneck: the rate is its own, and the target is not ranked.
+    /// A backend was the bottleneck and determined the rate, so the target is not ranked.
     BackendBound,
-    /// The network was the bottleneck: the rate is its own, and the target is not ranked.
+    /// The network was the bottleneck and determined the rate, so the target is not ranked.
     NetworkBound,
-    /// The generator was short of CPU too, beside the target.
+    /// The generator was short of CPU, although the generator was not found to be the bottleneck.
     GeneratorBusy,
-    /// Other programs used the CPUs that were measured on.
+    /// Other programs used the CPUs of the test.
     Disturbed,
     /// The hypervisor gave the CPUs to other machines.
     Stolen,
@@ -57,41 +57,41 @@ pub enum VerdictKind {
     UnlikeLimits,
     /// Memory was swapped.
     Swapped,
-    /// Users spent much of their time otherwise than waiting for answers.
+    /// Users spent much of their time on something other than waiting for answers.
     LittlesLaw,
-    /// More users only waited longer, though no CPU and no link was at its limit.
+    /// More users only waited longer, although no CPU and no link was at its limit.
     UsersQueue,
-    /// Requests of the open model could not be sent, or not when they should have been.
+    /// Requests of the open model were not sent, or were sent late.
     RateNotKept,
-    /// Users of the closed model waited while a server stalled: its latencies don't show that.
+    /// Users of the closed model waited while a server stalled, which the latencies do not show.
     StallHidden,
-    /// More connections were opened than there were users.
+    /// More connections were opened than the round had users.
     MoreConnections,
-    /// Another version of HTTP was spoken than the scenario asks for.
+    /// Server and loadgen used another version of HTTP than the scenario requests.
     OtherVersion,
-    /// Addresses of the server's name did not get as many connections as others.
+    /// Some addresses of the server's name got fewer connections than others.
     UnevenAddresses,
-    /// To a request that is always the same, a target gave answers of several sizes.
+    /// A target gave answers of several sizes to a request that is always the same.
     AnswersVary,
     /// Targets gave answers of different sizes to the same request.
     AnswersDiffer,
-    /// A worker had too little CPU, or was held up: its results are not the server's alone.
+    /// A worker had too little CPU, or was delayed, so that its results are not the server's alone.
     SlowWorker,
     /// Some of a target's server workers did much less than others.
     UnequalWorkers,
-    /// A process had nearly as many files open as it may.
+    /// A process had nearly as many files open as its limit allows.
     OpenFiles,
-    /// The rate rose or fell while it was measured.
+    /// The rate rose or fell during the measurement.
     Drift,
-    /// More server workers were asked for than the target has cores.
+    /// Targets had more server workers than cores.
     FewCores,
     /// PostgreSQL's data lay in memory, where `fsync` costs nothing.
     DataInMemory,
     /// Too few samples for a percentile.
     TooFewSamples,
-    /// A backend does not hold what the scenario says it must.
+    /// A backend does not hold the content that the scenario requires.
     ProofFailed,
-    /// A target ended while it was measured.
+    /// A target or a backend ended during the measurement.
     TargetEnded,
     /// The run was interrupted.
     Interrupted,

@@ -1,4 +1,4 @@
-//! The documents that there are, each in every format.
+//! Renders each document in each format.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use clap::ValueEnum;
 use super::formats::{csv, markdown, terminal};
 use crate::record::{CapacityRecord, RunRecord, RunsRecord, json};
 
-/// What goes to standard output.
+/// Format of the document on standard output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Format {
     /// For people.
@@ -20,14 +20,14 @@ pub enum Format {
     Markdown,
 }
 
-/// What can be printed.
+/// A document to print.
 #[derive(Debug, Clone, Copy)]
 pub enum Document<'a> {
     /// A run.
     Run(&'a RunRecord),
     /// A search for capacities.
     Capacity(&'a CapacityRecord),
-    /// Saved runs held against each other.
+    /// A comparison of saved runs.
     Comparison(&'a RunsRecord),
 }
 
@@ -44,7 +44,8 @@ impl<'a> From<&'a CapacityRecord> for Document<'a> {
 }
 
 impl Document<'_> {
-    /// The document in this format; for people it names the `folder` that it was saved in.
+    /// Returns the document in `format`. The table names the `folder` that the document was saved
+    /// in.
     #[must_use]
     pub fn render(self, format: Format, folder: Option<&Path>) -> String {
         match (format, self) {

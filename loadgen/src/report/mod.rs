@@ -1,9 +1,10 @@
-//! What a person or a program reads: documents in each [`Format`], and, in `progress` and `live`, what goes on.
-//! Nothing here measures or decides.
+//! Output for people and programs: documents in each [`Format`], and the progress of a command.
+//! This module neither measures nor decides.
 //!
-//! - `document`: every document in every format. `formats`: how each is laid out; `html`: the page.
+//! - `document`: every document in every format. `formats`: the layout of each; `html`: the page.
 //! - `words`: sentences that all formats share.
-//! - `progress`: what is being done, in lines; `live`: the same on a terminal, as it changes.
+//! - `progress`: the current activity in plain lines; `live`: the same on a terminal, as it
+//!   changes.
 
 mod document;
 mod formats;

@@ -1,4 +1,4 @@
-//! What a user leaves to chance besides its data: how long it thinks, and which step it takes.
+//! Draws a user's random choices besides its data: think times and weighted steps.
 
 use std::time::Duration;
 
@@ -7,36 +7,38 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::scenario::ThinkTime;
 
-/// One user's dice: the same throws for the same seed and user, whatever its templates draw.
+/// One user's random choices. They are the same for the same seed and user, whatever
+/// the user's templates draw.
 pub struct Chance {
     seed: u64,
     user: u32,
-    /// Made when it is needed: most scenarios leave nothing to chance.
+    /// Created at the first draw: most scenarios leave nothing to chance.
     stream: Option<Box<ChaCha8Rng>>,
 }
 
-/// Users' data is drawn from the streams of their numbers; these lie beyond.
+/// Lowest stream for choices. Users' data is drawn from the streams below, one per user number.
 const STREAMS: u64 = 1 << 32;
 
 impl Chance {
-    /// The dice of one user, numbered over the whole test.
+    /// Creates the choices of `user`, numbered over the whole test.
     pub fn new(seed: u64, user: u32) -> Self {
         Self { seed, user, stream: None }
     }
 
-    /// How long the user thinks before its next request.
+    /// Draws the user's think time before its next request.
     pub fn think(&mut self, time: &ThinkTime) -> Duration {
         match time {
             ThinkTime::Fixed(time) => *time,
             ThinkTime::Uniform { min, max } => self.stream().random_range(*min..=*max),
-            // The inverse of its distribution function (Devroye 1986, chapter 2.2).
+            // The inverse of the distribution function (Devroye 1986, chapter 2.2).
             ThinkTime::Exponential { mean } => {
                 mean.mul_f64(-(1.0 - self.stream().random::<f64>()).ln())
             }
         }
     }
 
-    /// One of `weights`, each as often as its share of their sum, which is not zero.
+    /// Picks the index of one of `weights`, each with the probability of its share of the
+    /// sum, which must not be zero.
     pub fn pick(&mut self, weights: impl Iterator<Item = u32> + Clone) -> usize {
         let sum: u64 = weights.clone().map(u64::from).sum();
         let mut left = self.stream().random_range(0..sum.max(1));

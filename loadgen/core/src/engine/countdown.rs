@@ -1,4 +1,4 @@
-//! Counts users down as they come to an end.
+//! Counts down users as they end.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -6,17 +6,17 @@ use std::time::Instant;
 
 use tokio_util::sync::CancellationToken;
 
-/// How many users are still at it, however they end.
+/// Number of users that have not ended yet. A user counts down however it ends.
 pub struct Countdown {
     left: AtomicU32,
-    /// Set when nobody is left.
+    /// Cancelled when no user is left.
     over: CancellationToken,
     over_at: OnceLock<Instant>,
     panicked: AtomicBool,
 }
 
 impl Countdown {
-    /// Of `users` users.
+    /// Counts down from `users`.
     #[must_use]
     pub fn new(users: u32) -> Self {
         Self {
@@ -27,30 +27,31 @@ impl Countdown {
         }
     }
 
-    /// Takes in `more` users. Only who is counted itself may call it, so that it is not over yet.
+    /// Adds `more` users. Only a caller that is counted itself may add users: the
+    /// count is then not zero yet.
     pub fn add(&self, more: u32) {
         self.left.fetch_add(more, Ordering::AcqRel);
     }
 
-    /// Waits until nobody is left.
+    /// Waits until no user is left.
     pub async fn wait(&self) {
         self.over.cancelled().await;
     }
 
-    /// When the last one ended; `None` as long as one is left, or where there was none.
+    /// Returns when the last user ended; `None` while a user is left, or if there were no users.
     #[must_use]
     pub fn over_at(&self) -> Option<Instant> {
         self.over_at.get().copied()
     }
 
-    /// Whether one ended in a panic.
+    /// Whether a user's task panicked.
     #[must_use]
     pub fn has_panicked(&self) -> bool {
         self.panicked.load(Ordering::Relaxed)
     }
 }
 
-/// One user less when it is dropped, so that it counts also where a user's task panics.
+/// Counts one user down when dropped, so that a user whose task panics counts too.
 pub struct OneLess<'a>(pub &'a Countdown);
 
 impl Drop for OneLess<'_> {
@@ -59,7 +60,7 @@ impl Drop for OneLess<'_> {
             self.0.panicked.store(true, Ordering::Relaxed);
         }
         if self.0.left.fetch_sub(1, Ordering::AcqRel) == 1 {
-            // Only one is the last, so nobody has set it before.
+            // Only one user is the last, so `over_at` is not set yet.
             let _ = self.0.over_at.set(Instant::now());
             self.0.over.cancel();
         }

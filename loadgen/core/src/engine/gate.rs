@@ -1,4 +1,4 @@
-//! The gate that each user passes before each iteration.
+//! Holds the gate that each user passes before each iteration.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -13,20 +13,20 @@ use super::senders::{Due, Senders};
 use crate::measure::Timeline;
 use crate::scenario::{LoadLevel, Until};
 
-/// Lets users through: at the common start, in the order of the ramp, until the end.
+/// Admits users: from the common start, in the order of the ramp, until the end of the round.
 pub struct Gate {
     start: Instant,
     timeline: Timeline,
-    /// When and how the round ends.
     end: RoundEnd,
     model: Model,
-    /// Iterations that users may still begin together; `None` where time ends the test.
+    /// Number of iterations that users may still begin together; `None` unless
+    /// shared iterations end the test.
     shared: Option<AtomicU64>,
-    /// Iterations of each user.
+    /// Number of iterations of each user; `None` unless iterations per user end the test.
     per_user: Option<u64>,
 }
 
-/// Who decides when a user begins an iteration.
+/// Decides when a user begins an iteration.
 enum Model {
     Closed(LatestValue<Closed>),
     Open(Box<Senders>),
@@ -34,33 +34,33 @@ enum Model {
 
 /// A user at the gate.
 pub struct Visitor<'a> {
-    /// Which one.
+    /// Number of the user, in its process and in the whole test.
     pub number: Number,
-    /// The newest version of the closed model that it has seen.
+    /// Newest version of the closed model that the user has seen.
     seen: Option<&'a LatestValue<Closed>>,
 }
 
 impl Visitor<'_> {
-    /// One that has not been at the gate yet.
+    /// Creates a visitor that has not been at the gate yet.
     #[must_use]
     pub fn new(number: Number) -> Self {
         Self { number, seen: None }
     }
 }
 
-/// Leave to begin an iteration.
+/// Permission to begin an iteration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Admitted {
-    /// Whether it counts; those of the warm-up don't.
+    /// Whether the iteration counts; iterations of the warm-up do not.
     pub counted: bool,
-    /// The arrival that it is, in the open model: its first request should be sent at another time
-    /// than now.
+    /// Arrival that the iteration serves; `None` in the closed model. The first request of the
+    /// iteration is planned for the arrival's time, not for the time at which it is sent.
     pub due: Option<Due>,
 }
 
 impl Gate {
-    /// A gate that opens at `start` and closes as `plan` says, or when it is halted; within a Tokio
-    /// runtime.
+    /// Creates a gate that opens at `start`, and closes as `plan` says or when it is halted. Must
+    /// be called within a Tokio runtime.
     #[must_use]
     pub fn new(plan: &Plan, start: Instant) -> Self {
         let load = &plan.scenario.load;
@@ -92,13 +92,13 @@ impl Gate {
         }
     }
 
-    /// The marks of the round.
+    /// Returns when the round begins to count, when the ramp-up ends, and when the round ends.
     #[must_use]
     pub fn timeline(&self) -> Timeline {
         self.timeline
     }
 
-    /// The end of the round.
+    /// Returns the end of the round, by which waiting users are woken.
     #[must_use]
     pub fn round_end(&self) -> &RoundEnd {
         &self.end
@@ -109,7 +109,7 @@ impl Gate {
         self.end.halt();
     }
 
-    /// Changes the load. The round's plan was asked whether that has a meaning.
+    /// Changes the load. [`LoadChange::of`] has checked the change against the round's plan.
     pub fn change(&self, change: LoadChange) {
         match (&self.model, change.to) {
             (Model::Closed(closed), LoadLevel::Users(users)) => {
@@ -127,14 +127,15 @@ impl Gate {
         self.end.is_halted()
     }
 
-    /// Whether no iteration is left to begin, so that nobody need wait for its turn.
+    /// Whether no iteration is left to begin, so that no user has to wait for its turn.
     #[must_use]
     pub fn is_spent(&self) -> bool {
         self.end.is_spent()
     }
 
-    /// Waits until `user` may begin another iteration, of which it has begun `begun` that count;
-    /// `None` when there is none for it. `now` is what its clock showed last.
+    /// Waits until `user` may begin another iteration; `None` if none is left for the
+    /// user. `begun` is the number of counted iterations that the user has begun, `now`
+    /// the last reading of its clock.
     pub async fn admit<'a>(
         &'a self,
         user: &mut Visitor<'a>,
@@ -149,16 +150,16 @@ impl Gate {
                 taken.then_some(Admitted { counted, due: None })
             }
             Model::Open(senders) => {
-                // Apart, so that users of the closed model don't carry the memory for it.
+                // Boxed, so that users of the closed model do not carry the memory of this future.
                 let due = Box::pin(senders.next(user.number.local, alarm)).await?;
                 Some(Admitted { counted: due.counted, due: Some(due) })
             }
         }
     }
 
-    /// Waits until this user may send what it sends before its first iteration: in the open model from
-    /// the beginning on, so that it is ready when it is needed. Whether that counts; `None` where it
-    /// is too late.
+    /// Waits until `user` may send its start steps: in the open model from the start of the round
+    /// on, so that the user is ready when it is needed. Returns whether these steps count, or
+    /// `None` if it is too late for them.
     pub async fn turn_to_start<'a>(
         &'a self,
         user: &mut Visitor<'a>,
@@ -175,8 +176,8 @@ impl Gate {
         }
     }
 
-    /// Waits until it is the turn of `user` in the closed model, and says whether what it sends
-    /// counts.
+    /// Waits until it is the turn of `user` in the closed model. Returns whether the requests of
+    /// this turn count, or `None` if the user gets no more turns.
     async fn turn<'a>(
         &'a self,
         first: &'a LatestValue<Closed>,
@@ -207,8 +208,8 @@ impl Gate {
         }
     }
 
-    /// Ends the iterations of all users: there is no row for the one that was `admitted`, nor for
-    /// any after it.
+    /// Ends the iterations of all users, because no row is left for the `admitted`
+    /// iteration or any later one.
     pub fn run_out(&self, admitted: Admitted) {
         if let (Model::Open(senders), Some(due)) = (&self.model, admitted.due) {
             senders.give_back(due);
@@ -216,14 +217,14 @@ impl Gate {
         self.end.spend();
     }
 
-    /// Whether requests are planned by the clock, and may be sent later than that.
+    /// Whether requests are planned by the clock, and may be sent later than planned.
     #[must_use]
     pub fn is_open(&self) -> bool {
         matches!(self.model, Model::Open(_))
     }
 
-    /// The requests whose time came until `now`, or the end of the round, and which nobody was free
-    /// to send. The round has ended.
+    /// Returns the requests that no user was free to send, of those planned until `now` and before
+    /// the end of the round. Call this method only after the round has ended.
     pub fn unsent(&self, now: Instant) -> Vec<Due> {
         match &self.model {
             Model::Closed(_) => Vec::new(),
@@ -231,20 +232,21 @@ impl Gate {
         }
     }
 
-    /// Whether the round is over at `now`, so that nothing more is sent.
+    /// Whether the round is over at `now`, so that no more requests are sent.
     #[must_use]
     pub fn is_closed(&self, now: Instant) -> bool {
         self.is_halted() || self.timeline.end.is_some_and(|end| now >= end)
     }
 
-    /// When nothing more is sent, where time ends the round.
+    /// Returns when the sending of requests ends; `None` unless time ends the round.
     #[must_use]
     pub fn end(&self) -> Option<Instant> {
         self.timeline.end
     }
 
-    /// When the load ended, of which the last user left at `left`. In the open model users leave
-    /// when no request is to come any more before the end, which is a little earlier.
+    /// Returns when the load ended, given that the last user left at `left`. In the open
+    /// model users leave when no request is due any more, a little before the end: the load
+    /// then lasts until the end.
     #[must_use]
     pub fn ended(&self, left: Instant) -> Instant {
         let to_its_end = self.is_open() && !self.is_halted() && !self.is_spent();

@@ -1,4 +1,4 @@
-//! One round: Goose's users, a snapshot each second, and the end.
+//! Runs one round: Goose's users, a snapshot each second, and the end.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -28,29 +28,30 @@ use super::user::Shared;
 use crate::measure::{Connections, Recorder, RowsUsed, Snapshot};
 use crate::scenario::{Model, Secrets};
 
-/// How long after the turn of a second its snapshot is drained, so that requests that ended in
-/// its last moment are in it.
+/// Delay from the end of a second to the drain of its snapshot, so that the snapshot includes
+/// requests that ended in the last moment of the second.
 const SETTLE: Duration = Duration::from_millis(10);
 
-/// How long users' first connections are waited for.
+/// Timeout for opening the users' first connections.
 const CONNECT_LIMIT: Duration = Duration::from_secs(3);
 
-/// How a round ended.
+/// Final report of one process on its round.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finished {
-    /// How many snapshots it gave.
+    /// Number of snapshots that the process sent.
     pub snapshots: u32,
-    /// How long the load was held.
+    /// Time for which the load was held.
     pub held: Duration,
-    /// The files of rows of which users took the last one and wanted more.
+    /// Names of the files whose rows ran out: users took the last row and needed more.
     pub ran_out: Vec<String>,
-    /// The rows that its requests used.
+    /// Rows that counted iterations and users' starts have used.
     pub rows: RowsUsed,
-    /// The connections that were opened.
+    /// Connections that were opened.
     pub connections: Connections,
 }
 
-/// A round that is ready to start. One at a time in a process: Goose's cancel flag is global.
+/// A round that is ready to start. A process runs only one at a time, because
+/// Goose's cancel flag is global.
 pub struct GooseRound {
     plan: Plan,
     transport: Transport,
@@ -59,23 +60,23 @@ pub struct GooseRound {
 }
 
 impl GooseRound {
-    /// Makes all ready; nothing is sent.
+    /// Prepares the round; sends nothing.
     pub fn prepare(plan: Plan) -> Result<Self, EngineError> {
         let transport = Transport::new(&plan).map_err(EngineError::Client)?;
         let (change, changes) = mpsc::unbounded_channel();
         Ok(Self { plan, transport, changes, change })
     }
 
-    /// Gives the sender for changes of the load while it runs, each of which [`LoadChange::of`] has made of the
-    /// whole plan.
+    /// Returns the sender for load changes during the round. [`LoadChange::of`] must have made each
+    /// change from the whole plan.
     #[must_use]
     pub fn changes(&self) -> mpsc::UnboundedSender<LoadChange> {
         self.change.clone()
     }
 
-    /// Opens the connections of those users that will send at the very start: while some connect,
-    /// others would send already, and neither be what a round is to measure. What takes longer than
-    /// three seconds, users do for themselves.
+    /// Opens the connections of the users that send at the very start. Otherwise some users would
+    /// already send while others connect, and a round must measure neither. After three seconds,
+    /// users open the remaining connections themselves.
     pub async fn connect(&self) {
         let Plan { scenario, share, warmup, .. } = &self.plan;
         let closed = Closed::new(&scenario.load, *warmup);
@@ -83,17 +84,17 @@ impl GooseRound {
             |local: &u32| closed.turn(share.number(*local).global, Duration::ZERO) == Turn::Now;
         let users = match scenario.load.model {
             Model::Closed => share.users(scenario.load.users),
-            // Connections are opened as arrivals need them.
+            // The open model opens connections when arrivals need them.
             Model::Open(_) => 0,
         };
         let users = (0..users).filter(at_once).map(|local| share.number(local));
         let open = self.transport.open(users);
-        // What was opened until then is kept.
+        // Connections opened before the timeout are kept.
         let _ = tokio::time::timeout(CONNECT_LIMIT, open).await;
     }
 
-    /// Runs this process's share of the round from `start` to its end, or until `stop`, and sends
-    /// a snapshot each second and a last one.
+    /// Runs this process's share of the round from `start` to its end, or until `stop`. Sends a
+    /// snapshot each second, and a last one.
     pub async fn run(
         mut self,
         start: Instant,
@@ -103,7 +104,7 @@ impl GooseRound {
         let gate = Gate::new(&self.plan, start);
         let threads = tokio::runtime::Handle::current().metrics().num_workers();
         let recorder = Recorder::new(gate.timeline(), self.plan.scenario.steps.len(), threads);
-        // The first turn of a second: these count from the end of the warm-up.
+        // First second boundary with a snapshot: seconds count from the end of the warm-up.
         let part = Duration::from_nanos(self.plan.warmup.subsec_nanos().into());
         let first = start + part + Duration::from_secs(1);
         let users = self.plan.share.users(self.plan.scenario.load.users);
@@ -120,7 +121,7 @@ impl GooseRound {
             recorder,
             transport: self.transport,
         });
-        // However this function is left, no user goes on.
+        // Ends all users, however this function is left.
         let halt = HaltOnDrop(&shared.gate);
         let all_end = async {
             tokio::try_join!(run_planned(&shared, users), follow(self.changes, &shared, users))
@@ -131,7 +132,7 @@ impl GooseRound {
             result = send_each_second(first, &shared.recorder, snapshots) => result.map(|()| 0)?,
             () = halt.when(&stop) => 0,
         };
-        // What users send at their stop comes after it. Where there were none, nothing was held.
+        // Stop steps come after `over_at`. A process without users held no load.
         let left = shared.iterating.over_at().filter(|_| here > 0).unwrap_or(start);
         let ended = shared.gate.ended(left);
         let first = shared.plan.scenario.start_steps().end;
@@ -159,8 +160,8 @@ async fn run_planned(shared: &Arc<Shared>, users: u32) -> Result<(), EngineError
     }
     let ended = Arc::new(Countdown::new(users));
     let attack = goose_attack(shared, users, &ended)?;
-    // Goose looks for the end of its users only twice a second; theirs is enough for us, and its
-    // tasks end with it.
+    // Goose checks only twice a second whether its users have ended. The end of our users suffices
+    // here, and Goose's tasks end with our users.
     tokio::select! {
         biased;
         () = ended.wait() => {}
@@ -174,11 +175,12 @@ async fn run_planned(shared: &Arc<Shared>, users: u32) -> Result<(), EngineError
     if ended.has_panicked() { Err(EngineError::UserPanicked) } else { Ok(()) }
 }
 
-/// Halts the round, at the latest when it is dropped.
+/// Halts the round, at the latest when dropped.
 struct HaltOnDrop<'a>(&'a Gate);
 
 impl HaltOnDrop<'_> {
-    /// Halts when `stop` is cancelled. Never completes: users still have to end.
+    /// Halts the round when `stop` is cancelled. Never completes, because
+    /// the users still have to end.
     async fn when(&self, stop: &CancellationToken) {
         stop.cancelled().await;
         self.0.halt();
@@ -192,7 +194,7 @@ impl Drop for HaltOnDrop<'_> {
     }
 }
 
-/// Drains a snapshot soon after each turn of a second; ends only where nobody takes them.
+/// Drains a snapshot soon after the end of each second. Returns only if the receiver is gone.
 async fn send_each_second(
     first: Instant,
     recorder: &Recorder,
@@ -201,19 +203,20 @@ async fn send_each_second(
     let mut due = first + SETTLE;
     loop {
         tokio::time::sleep_until(due.into()).await;
-        // A place first: what has been drained must not be lost when the round ends meanwhile.
+        // Reserves a place first: a drained snapshot must not be lost if the
+        // round ends during the wait.
         let place = snapshots.reserve().await.map_err(|_| EngineError::Abandoned)?;
         place.send(recorder.drain(Instant::now()));
         due += Duration::from_secs(1);
     }
 }
 
-/// Users that a Goose user carries, at most. A Goose user takes 7 KB of memory, and time to start;
-/// one of ours takes 2 KB. docs/measuring.md tells what this saves.
+/// Maximum number of our users that one Goose user carries. A Goose user takes 7 KB of memory and
+/// time to start; one of our users takes 2 KB. docs/measuring.md tells what this limit saves.
 const USERS_PER_GOOSE_USER: u32 = 32;
 
-/// A Goose attack of one scenario with one transaction, which each Goose user runs once: it starts
-/// some of our users, and ends with them.
+/// Builds a Goose attack of one scenario with one transaction. Each Goose user runs the transaction
+/// once: it starts some of our users, and ends with them.
 fn goose_attack(
     shared: &Arc<Shared>,
     users: u32,
@@ -225,8 +228,8 @@ fn goose_attack(
     let some_users: TransactionFunction = Arc::new(move |_| {
         let first = next.fetch_add(USERS_PER_GOOSE_USER, Ordering::Relaxed);
         let numbers = first..users.min(first.saturating_add(USERS_PER_GOOSE_USER));
-        // In tasks of their own: Goose's would be passed through each time that an answer wakes a
-        // user, and is larger than all of ours.
+        // Our users run in separate tasks. In Goose's task, each answer that wakes a user would
+        // poll through Goose's future, which is larger than all of ours.
         let started: Vec<JoinHandle<()>> = numbers
             .map(|local| {
                 let (shared, ended) = (shared.clone(), ended.clone());
@@ -238,7 +241,7 @@ fn goose_attack(
             .collect();
         Box::pin(async move {
             for user in started {
-                // That it panicked is known from the countdown.
+                // The countdown records a panic.
                 let _ = user.await;
             }
             Ok(())
@@ -255,8 +258,8 @@ fn goose_attack(
         .map_err(|e| EngineError::Goose(format!("{e:?}")))
 }
 
-/// All users at once (the gate admits them), one iteration each, and everything off that prints,
-/// listens or measures.
+/// Configures Goose to start all users at once (the gate admits them), to run one iteration each,
+/// and to print, listen and measure nothing.
 fn configuration(host: String, users: u32) -> GooseConfiguration {
     let mut configuration = GooseConfiguration::default();
     configuration.host = Some(host);

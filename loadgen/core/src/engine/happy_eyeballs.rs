@@ -1,4 +1,4 @@
-//! Connecting to one of several addresses (Happy Eyeballs, RFC 8305).
+//! Connects to one of several addresses (Happy Eyeballs, RFC 8305).
 
 use std::io;
 use std::net::SocketAddr;
@@ -8,18 +8,19 @@ use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
-/// How long an address is waited for before the next one is tried as well: the Connection Attempt
-/// Delay of section 5.
+/// Wait for an address before the next one is tried as well: the Connection Attempt
+/// Delay of RFC 8305, section 5.
 pub const ATTEMPT_DELAY: Duration = Duration::from_millis(250);
 
-/// What is told of an attempt that another one overtook.
+/// Reason given for an attempt that another one overtook.
 pub const TOO_LATE: &str = "no connection within 250 ms of another address's";
 
-/// Connects to the first of these addresses that answers. Each is tried when the one before it has failed, or
-/// has not answered within [`ATTEMPT_DELAY`]. `tell` hears why an address gave no connection.
+/// Connects to the first of `addresses` that answers. Tries the next address when an attempt has
+/// failed, or when [`ATTEMPT_DELAY`] has passed since the latest attempt began. Calls `tell` with
+/// the reason for each address that failed, and for each that a later address overtook.
 ///
 /// # Errors
-/// What came of the attempt that failed last, when all have.
+/// The error of the attempt that failed last, if all have failed.
 pub async fn dial(
     addresses: Vec<SocketAddr>,
     tell: &(dyn Fn(SocketAddr, &str) + Sync),
@@ -37,7 +38,7 @@ pub async fn dial(
             ended = attempts.join_next() => ended,
             () = sleep(ATTEMPT_DELAY), if untried.len() > 0 => continue,
         };
-        // No attempt panics, and none is cancelled.
+        // No attempt panics or is cancelled, so all attempts have failed here.
         let Some(Ok((address, connected))) = ended else { return Err(failed) };
         let at = waiting.iter().position(|waits| *waits == address).unwrap_or(waiting.len());
         match connected {
@@ -62,7 +63,7 @@ mod tests {
 
     #[tokio::test]
     async fn an_address_that_is_silent_or_refuses_keeps_nobody_from_the_next() {
-        // Its queue is full: whoever knocks is not heard.
+        // The queue of this listener is filled below: further connection attempts get no answer.
         let silent = TcpSocket::new_v4().unwrap();
         silent.bind("127.0.0.1:0".parse().unwrap()).unwrap();
         let silent = silent.listen(1).unwrap();

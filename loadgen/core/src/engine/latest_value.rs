@@ -2,35 +2,35 @@
 
 use std::sync::OnceLock;
 
-/// One version of a value, and the way to the next.
+/// One version of a value, with a link to the next version.
 ///
-/// Who reads keeps its place, and looks whether there is a next one: no lock, and nothing that
-/// readers write to.
+/// A reader keeps its place and checks whether a next version exists. Readers take no lock and
+/// write to no shared memory.
 pub struct LatestValue<T> {
     value: T,
     next: OnceLock<Box<Self>>,
 }
 
 impl<T> LatestValue<T> {
-    /// The first version.
+    /// Creates the first version.
     #[must_use]
     pub fn new(value: T) -> Self {
         Self { value, next: OnceLock::new() }
     }
 
-    /// The value.
+    /// Returns the value of this version.
     #[must_use]
     pub fn value(&self) -> &T {
         &self.value
     }
 
-    /// Whether there is a newer one.
+    /// Whether a newer version exists.
     #[must_use]
     pub fn is_old(&self) -> bool {
         self.next.get().is_some()
     }
 
-    /// The newest one.
+    /// Returns the newest version.
     #[must_use]
     pub fn newest(&self) -> &Self {
         let mut newest = self;
@@ -40,7 +40,7 @@ impl<T> LatestValue<T> {
         newest
     }
 
-    /// Makes another one of the newest.
+    /// Appends a version made from the newest one. Calls `make` again if another caller was first.
     pub fn update(&self, make: impl Fn(&T) -> T) {
         loop {
             let newest = self.newest();
@@ -52,7 +52,7 @@ impl<T> LatestValue<T> {
 }
 
 impl<T> Drop for LatestValue<T> {
-    /// One after another: there may be more of them than calls fit on a stack.
+    /// Drops the versions in a loop: there may be more of them than a stack has room for calls.
     fn drop(&mut self) {
         let mut next = self.next.take();
         while let Some(mut version) = next {

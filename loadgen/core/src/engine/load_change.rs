@@ -11,26 +11,27 @@ use tokio_util::sync::CancellationToken;
 use super::plan::Plan;
 use crate::scenario::{LoadLevel, LoadLevelError};
 
-/// The time from a request for a change to its moment: far more than it takes to reach every worker.
+/// Time from a request for a change to the moment of the change: far more than a change
+/// takes to reach every worker.
 const LEAD: Duration = Duration::from_millis(500);
 
-/// Another level of load, from a moment on to the end of the round.
+/// Another load level, from a given moment to the end of the round.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct LoadChange {
-    /// Counted from the common start, so that it is the same on all workers.
+    /// Moment of the change, from the common start, so that it is the same on all workers.
     pub at: Duration,
-    /// How much there is to be, over all workers.
+    /// New load level, over all workers.
     pub to: LoadLevel,
 }
 
-/// Why a round goes on as it was.
+/// Reason why a round goes on unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error, Diagnostic)]
 pub enum LoadChangeError {
-    /// It is no change for this load.
+    /// The level is no valid change for this load.
     #[error(transparent)]
     #[diagnostic(transparent)]
     Change(#[from] LoadLevelError),
-    /// There is too little left of it.
+    /// Too little of the round is left.
     #[error("the round is about to end, and was not changed")]
     #[diagnostic(help("try again when the next one has begun, if there is one"))]
     TooLate,
@@ -40,7 +41,7 @@ impl LoadChange {
     /// Decides on the change to the level `to` in a round of `plan`, `elapsed` from its start.
     ///
     /// # Errors
-    /// When the load can't be changed like that, or the round is about to end.
+    /// The load cannot be changed to `to`, or the round is about to end.
     pub fn of(plan: &Plan, elapsed: Duration, to: LoadLevel) -> Result<Self, LoadChangeError> {
         plan.scenario.load.check_change(to)?;
         let at = elapsed + LEAD;
@@ -50,27 +51,29 @@ impl LoadChange {
         Ok(Self { at, to })
     }
 
-    /// The second in which it is, from the end of a warm-up of this length; 0 before that.
+    /// Returns the second in which the change happens, from the end of a warm-up of this
+    /// length; 0 before that end.
     #[must_use]
     pub fn second(&self, warmup: Duration) -> u32 {
         u32::try_from(self.at.saturating_sub(warmup).as_secs()).unwrap_or(u32::MAX)
     }
 }
 
-/// A request for another level of load, and who waits for the decision.
+/// A request for another load level, with a channel for the decision.
 #[derive(Debug)]
 pub struct LoadChangeRequest {
-    /// How much there is to be.
+    /// Requested load level, over all workers.
     pub to: LoadLevel,
-    /// Is told, unless the round ends first.
+    /// Channel for the decision; unused if the round ends first.
     pub answer: oneshot::Sender<Result<LoadChange, LoadChangeError>>,
 }
 
 impl LoadChangeRequest {
-    /// Decides for a round of `plan`, `elapsed` from its start, and sends the decision to who waits for it.
+    /// Decides for a round of `plan`, `elapsed` from its start, and sends the decision to the
+    /// requester. Returns the change if it is accepted.
     pub fn decide(self, plan: &Plan, elapsed: Duration) -> Option<LoadChange> {
         let change = LoadChange::of(plan, elapsed, self.to);
-        // Who has gone meanwhile wanted it all the same.
+        // The change applies even if the requester has stopped waiting.
         let _ = self.answer.send(change);
         change.ok()
     }
@@ -79,21 +82,21 @@ impl LoadChangeRequest {
 /// Controls one round.
 #[derive(Debug)]
 pub struct RoundControl {
-    /// Cancelled to end it.
+    /// Cancelled to end the round.
     pub stop: CancellationToken,
-    /// Requests for another level of load.
+    /// Requests for another load level.
     pub changes: mpsc::UnboundedReceiver<LoadChangeRequest>,
 }
 
 impl From<CancellationToken> for RoundControl {
-    /// To end, and nothing else.
+    /// Creates a control that can end the round, and nothing else.
     fn from(stop: CancellationToken) -> Self {
         Self { stop, changes: mpsc::unbounded_channel().1 }
     }
 }
 
 impl RoundControl {
-    /// Waits for the next request; for ever where there can be none any more.
+    /// Waits for the next request; forever if no more requests can come.
     pub async fn next(&mut self) -> LoadChangeRequest {
         match self.changes.recv().await {
             Some(asked) => asked,

@@ -1,19 +1,19 @@
-//! The engine: users that send a scenario's steps, and the gate that each of them passes.
+//! Holds the engine: users that send a scenario's steps, and the gate that each user passes.
 //!
-//! This is the only place that names Goose. Goose runs the users: it builds them, spawns them and
-//! waits for them. Everything it can't do lives in the gate: the common start, the ramp, the end,
-//! the shared iterations, and changes of the load; the users that such a change brings are tasks of
-//! our own. So that users obey the gate and nothing else, a scenario is *one* Goose transaction
-//! that starts our own user loop, run once, rather than a transaction for each step: Goose looks at
-//! its exit command and at its test plan only between transactions, in whole seconds, and draws
-//! weights from a generator without a seed, none of which can then affect a measurement. A Goose
-//! user carries some of our users, since each of its own holds a copy of the whole configuration,
-//! statistics and a client: thousands of them take more memory than all else, and a second to
-//! start.
+//! This module is the only place that names Goose. Goose runs the users: it builds them, spawns
+//! them and waits for them. The gate does everything that Goose cannot: the common start, the ramp,
+//! the end, the shared iterations, and load changes. Users that a load change brings are our own
+//! tasks. So that users obey the gate and nothing else, a scenario is *one* Goose transaction that
+//! starts our own user loop, run once, rather than a transaction for each step. Goose checks its
+//! exit command and its test plan only between transactions, in whole seconds, and draws weights
+//! from a generator without a seed. With a single transaction, the exit command, the test plan and
+//! the weights cannot affect a measurement. A Goose user carries several of our users, because each
+//! Goose user holds a copy of the whole configuration, statistics and a client: thousands of Goose
+//! users take more memory than everything else, and a second to start.
 //!
-//! A request costs the generator little more than its two system calls, one to send and one to
-//! read: no allocation, no lock that anyone else wants, no timer, and two reads of the clock, which
-//! are the measurement.
+//! A request costs the generator little more than its two system calls, one to send and
+//! one to read: no allocation, no contended lock, no timer, and two reads of the clock,
+//! which are the measurement.
 
 mod alarm;
 mod chance;
@@ -53,8 +53,8 @@ pub use transport::read_foreign;
 pub use trial::{TrialAnswer, Tried, try_steps};
 pub use verify::{Mismatch, Verified, VerifyError, verify};
 
-/// What a request passes through, for the benches, which time it part by part. No interface of the
-/// crate's: it changes as these parts do.
+/// The parts that a request passes through, for the benches, which time each part. This module is
+/// no public interface: it changes as the parts do.
 #[doc(hidden)]
 pub mod parts {
     pub use super::check::Check;

@@ -1,5 +1,4 @@
-//! A server that does nothing but give answers that were given before: it shows what the generator can
-//! send at most.
+//! Serves prepared answers and does nothing else, to show how much the generator can send at most.
 
 use std::net::Ipv4Addr;
 use std::sync::Arc;
@@ -11,28 +10,29 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::{Builder, Runtime};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-/// The header by which a request says which of the answers it wants. The one without it gets the first.
+/// Header in which a request gives the index of the answer that it wants. A request without this
+/// header gets the first answer.
 pub const WHICH: &str = "x-loadgen-answer";
 
-/// What ends the head of a request.
+/// End of a request's head.
 const END: &[u8] = b"\r\n\r\n";
 
-/// What a connection reads at once.
+/// Initial size of a connection's read buffer, in bytes.
 const READ: usize = 16 << 10;
 
-/// The longest head of a request.
+/// Size of the longest head of a request, in bytes.
 const LONGEST_HEAD: usize = 1 << 20;
 
-/// An answer to give.
+/// An answer of the server.
 #[derive(Debug, Clone, Default)]
 pub struct NullAnswer {
-    /// Its status.
+    /// HTTP status code.
     pub status: u16,
-    /// Its headers, but for the length of its body.
+    /// All headers except `content-length`.
     pub headers: Vec<(String, Vec<u8>)>,
-    /// The length that it says its body has.
+    /// Value of `content-length`; not sent with status 204 or 304.
     pub length: u64,
-    /// Its body; nothing in an answer to HEAD.
+    /// Body; empty in an answer to HEAD.
     pub body: Vec<u8>,
 }
 
@@ -42,7 +42,7 @@ impl NullAnswer {
         for (name, value) in &self.headers {
             bytes.extend([name.as_bytes(), b": ", value, b"\r\n"].concat());
         }
-        // These have no body, and say nothing of one (RFC 9110, section 8.6).
+        // These answers have no body, and do not mention one (RFC 9110, section 8.6).
         if !matches!(self.status, 204 | 304) {
             bytes.extend(format!("content-length: {}\r\n", self.length).into_bytes());
         }
@@ -52,21 +52,22 @@ impl NullAnswer {
     }
 }
 
-/// The server, on threads of its own, until it is dropped.
+/// The server, which runs on separate threads until it is dropped.
 #[derive(Debug)]
 pub struct NullServer {
-    /// Where it serves, without a slash at the end.
+    /// Base URL, without a slash at the end.
     pub url: String,
     _until: DropGuard,
     _thread: JoinHandle<()>,
 }
 
 impl NullServer {
-    /// Serves on a free port of loopback, with so many threads, one at the least. `begin` is called in the
-    /// first of them, from which the others inherit what it sets: the CPUs that they are kept to.
+    /// Serves on a free port of the loopback interface, with `threads` threads, at least one.
+    /// Calls `begin` in the first thread. The other threads inherit what `begin` sets: the CPUs
+    /// to which they are pinned.
     ///
     /// # Errors
-    /// When there is no port or no thread.
+    /// No port or no thread is available.
     pub fn start(
         threads: usize,
         answers: &[NullAnswer],
@@ -80,7 +81,7 @@ impl NullServer {
         let ended = until.clone();
         let thread = thread::Builder::new().name("null".to_owned()).spawn(move || {
             begin();
-            // Without one, the run goes without this figure.
+            // Without a runtime, the run does without this figure.
             let Ok(runtime) = runtime(threads) else { return };
             runtime.block_on(async {
                 tokio::select! {
@@ -104,7 +105,7 @@ fn runtime(threads: usize) -> std::io::Result<Runtime> {
     }
 }
 
-/// Its connections end with the runtime.
+/// Accepts connections, which end with the runtime.
 async fn accept(listener: std::net::TcpListener, answers: Arc<[Vec<u8>]>) {
     let Ok(listener) = TcpListener::from_std(listener) else { return };
     while let Ok((stream, _)) = listener.accept().await {
@@ -139,24 +140,24 @@ async fn serve(mut stream: TcpStream, answers: Arc<[Vec<u8>]>) {
     }
 }
 
-/// Where in a stream of requests a connection is.
+/// Position of a connection in its stream of requests.
 #[derive(Default)]
 struct Requests {
-    /// The answer that the request wants whose body is being read.
+    /// Index of the answer to the request whose body is being read.
     which: usize,
-    /// How much of it is still to come; `None` within a head.
+    /// Bytes of the body that are still to come; `None` within a head.
     body: Option<u64>,
 }
 
-/// A part of a request.
+/// The next piece of a request: a whole head, a piece of a body, or both.
 struct Part {
     length: usize,
-    /// The answer that is wanted, where the request has ended.
+    /// Index of the answer, if the request has ended.
     ended: Option<usize>,
 }
 
 impl Requests {
-    /// The next whole head, or what there is of a body; `None` where more has to come.
+    /// Returns the next piece that has arrived; `None` if more bytes must arrive first.
     fn next(&mut self, bytes: &[u8]) -> Option<Part> {
         let (head, left) = match self.body {
             Some(left) => (0, left),
@@ -174,7 +175,7 @@ impl Requests {
     }
 }
 
-/// The number in a header, whose name all transports write in lower case.
+/// Returns the number in the header `name`, which all transports write in lower case.
 fn number(head: &[u8], name: &str) -> Option<u64> {
     let name = format!("\r\n{name}: ");
     let value = &head[memmem::find(head, name.as_bytes())? + name.len()..];

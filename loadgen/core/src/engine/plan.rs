@@ -1,4 +1,4 @@
-//! What one process has to do in one round.
+//! Describes the work of one process in one round.
 
 use std::time::Duration;
 
@@ -6,24 +6,25 @@ use serde::{Deserialize, Serialize};
 
 use crate::scenario::{Order, Scenario};
 
-/// All that a process needs to know to put its share of the load on a target.
+/// Everything that a process needs to know to put its share of the load on a target.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
-    /// What to send, and how much of it in the whole test.
+    /// Requests to send, and the load of the whole test.
     pub scenario: Scenario,
-    /// Scheme, host and port; steps' paths are appended.
+    /// Scheme, host and port; the paths of the steps are appended.
     pub base_url: String,
-    /// How long to run before anything counts.
+    /// Time for which the round runs before anything counts.
     pub warmup: Duration,
-    /// What generated data is seeded with: the run's seed, and the round's number.
+    /// Seed of generated data: the sum of the run's seed and the round's number.
     pub seed: u64,
-    /// This process's part.
+    /// This process's share of the test.
     pub share: Share,
 }
 
 impl Plan {
-    /// The same for one of several processes. Rows that are used once are dealt to them; the last
-    /// one of a file is nobody's, since the verification sends it.
+    /// Returns the plan for one of several processes. Rows that are used once are
+    /// dealt to the processes. The last such row of a file goes to no process, because
+    /// the verification sends it.
     #[must_use]
     pub fn part(&self, share: Share) -> Self {
         let mut part = Self { share, ..self.clone() };
@@ -34,13 +35,15 @@ impl Plan {
         part
     }
 
-    /// The time over which users start before the load is held; iterations count from the first.
+    /// Returns the time over which users start before the load is held. Zero if iterations end the
+    /// round, because iterations count from the first one.
     #[must_use]
     pub fn ramp_up(&self) -> Duration {
         self.scenario.load.before_hold()
     }
 
-    /// How long the round lasts from the common start, where time and not iterations end it.
+    /// Returns the length of the round from the common start; `None` if
+    /// iterations, not time, end the round.
     #[must_use]
     pub fn length(&self) -> Option<Duration> {
         let load = &self.scenario.load;
@@ -48,51 +51,53 @@ impl Plan {
     }
 }
 
-/// Which user it is.
+/// Numbers of a user, from 0.
 #[derive(Debug, Clone, Copy)]
 pub struct Number {
-    /// Among those of its process.
+    /// Number among the users of the process.
     pub local: u32,
-    /// Over the whole test.
+    /// Number among the users of the whole test.
     pub global: u32,
 }
 
-/// One of `of` equal parts of a test. Each process computes its own; together they are the whole.
+/// One of `of` equal parts of a test. Each process computes its own part; together the
+/// parts are the whole test.
 ///
-/// Users are dealt like cards, so that a ramp rises evenly on every worker. Where there are fewer
-/// users than workers, the workers without a user take no iterations either.
+/// Users are dealt in turn, like cards, so that a ramp rises evenly on every worker. If there are
+/// fewer users than workers, the workers without a user take no iterations either.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Share {
-    /// Which part, from 0.
+    /// Number of this part, from 0.
     pub index: u32,
-    /// Of how many, at least 1.
+    /// Number of parts, at least 1.
     pub of: u32,
 }
 
 impl Share {
-    /// All of it.
+    /// The whole test as one part.
     pub const WHOLE: Self = Self { index: 0, of: 1 };
 
-    /// How many of `users` are this part's.
+    /// Returns how many of `users` users belong to this part.
     #[must_use]
     pub fn users(&self, users: u32) -> u32 {
-        // Never more than `users`, so it fits.
+        // The result is never more than `users`, so it fits.
         self.deal(users.into(), self.of) as u32
     }
 
-    /// This part's user `local`.
+    /// Returns the numbers of this part's user `local`.
     #[must_use]
     pub fn number(&self, local: u32) -> Number {
         Number { local, global: local * self.of + self.index }
     }
 
-    /// How many of `iterations`, which `users` share, are this part's.
+    /// Returns how many of `iterations` iterations, shared by `users` users, belong to this part.
     #[must_use]
     pub fn iterations(&self, iterations: u64, users: u32) -> u64 {
         self.deal(iterations, self.of.min(users))
     }
 
-    /// Which of `count` rows, each to be used once by one of `users`, are this part's.
+    /// Returns which of `count` rows belong to this part. Each row is to be used
+    /// once, by one of `users` users.
     pub fn rows(&self, count: usize, users: u32) -> impl Iterator<Item = usize> + use<> {
         let hands = self.of.min(users);
         let first = if self.index < hands { self.index as usize } else { count };

@@ -1,4 +1,4 @@
-//! The results of a round: the same from one process as from many workers.
+//! Holds the results of a round, in the same form for one process and for many workers.
 
 use std::collections::BTreeSet;
 use std::collections::btree_map::Entry;
@@ -10,95 +10,98 @@ use super::goose_round::Finished;
 use super::load_change::LoadChange;
 use crate::measure::{Connections, RowsUsed, Series, Snapshot, Strain};
 
-/// The results of a round.
+/// Results of a round.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Results {
     /// Everything that was measured, by all processes together.
     pub series: Series,
-    /// The results of each process, in the order of their numbers: one process is one worker. Those that were lost
-    /// gave less.
+    /// Results of each process, in the order of worker numbers; a single process counts as one
+    /// worker. Lost workers have given less.
     pub workers: Vec<WorkerResults>,
-    /// The workers that were not there to the end: those lost before the round, then those that were lost in
-    /// it, in the order in which they were.
+    /// Workers that did not stay to the end: those lost before the round, then those lost during
+    /// the round, in the order of the losses.
     pub lost: Vec<LostWorker>,
-    /// Sentences about reports that were not understood or contradicted others; none of those is in the
-    /// results.
+    /// Sentences about reports that were not understood or that contradicted others. The results
+    /// contain none of these reports.
     pub refused: Vec<String>,
-    /// How the load was changed, in the order in which it was.
+    /// Load changes, in the order in which they happened.
     pub changes: Vec<LoadChange>,
-    /// How far apart the workers had to start, at most; `None` for load from one process.
+    /// Skew of the workers' starts; `None` for load from one process.
     pub start_skew: Option<StartSkew>,
 }
 
-/// The results of one process.
+/// Results of one process.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct WorkerResults {
-    /// Its number, from 0.
+    /// Number of the worker, from 0.
     pub worker: u32,
-    /// Its host, where that is another one.
+    /// Host of the worker; `None` if the manager started the worker, and for load from one process.
     pub host: Option<Host>,
-    /// Its share of the users.
+    /// The worker's share of the users.
     pub users: u32,
-    /// Its round trip to the manager, shortly before the start; `None` where it was lost before that was
-    /// measured, and for load from one process.
+    /// Round trip between worker and manager, measured shortly before the start. `None` if the
+    /// worker was lost before this measurement, and for load from one process.
     pub round_trip: Option<Duration>,
-    /// Requests that came to an end while the load was held.
+    /// Number of requests that ended while the load was held.
     pub requests: u64,
-    /// Snapshots that came of it.
+    /// Number of snapshots that arrived.
     pub snapshots: u32,
-    /// The numbers of the snapshots that are missing, as far as it is known.
+    /// Numbers of the snapshots that are known to be missing.
     pub gaps: Vec<Range<u32>>,
-    /// Its last word. Of a worker that was lost before that only `held` is known, as far as its results go.
+    /// Final report of the worker. If the worker was lost before this report, only `held` is known,
+    /// up to where the worker's results reach.
     pub finished: Finished,
-    /// How hard pressed it was while there was load that counts.
+    /// Strain on the worker while there was load that counts.
     pub strain: Strain,
 }
 
-/// A host with a worker on it.
+/// A host on which a worker runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Host {
-    /// Its name.
+    /// Name of the host.
     pub name: String,
-    /// The CPUs that the worker may use.
+    /// Number of CPUs that the worker may use.
     pub cpus: usize,
 }
 
-/// A worker that went before its time.
+/// A worker that was lost before the end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LostWorker {
-    /// Its number.
+    /// Number of the worker.
     pub worker: u32,
-    /// Seconds from the end of the warm-up, 0 before that; `None` when it was lost before the round.
+    /// Seconds from the end of the warm-up to the loss, 0 before that end; `None` if the worker
+    /// was lost before the round.
     pub second: Option<u32>,
-    /// The reason, as far as it is known.
+    /// Reason for the loss, if known.
     pub why: String,
 }
 
-/// How far apart the moments were at which the workers of a round had to start, at most. How late a busy
-/// one then was is in its strain.
+/// Upper bound of the time between the moments at which the workers of a round had to start. The
+/// strain of a busy worker tells how late it then was.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct StartSkew {
-    /// Whatever the paths between the manager and its workers are like.
+    /// Upper bound for any paths between the manager and its workers.
     pub any_path: Duration,
-    /// Where each of them takes as long in one direction as in the other.
+    /// Upper bound if each path takes equally long in both directions.
     pub symmetric: Duration,
 }
 
-/// An event of a round while it runs.
+/// An event of a running round.
 #[derive(Debug)]
 pub enum Seen<'a> {
-    /// All make ready, and start at this moment.
+    /// All processes prepare, and start at this moment.
     Started(Instant),
-    /// Results of a worker, each once, as they arrive.
+    /// A worker sent results. Each snapshot is shown once, as it arrives.
     Snapshot(u32, &'a Snapshot),
     /// A worker was lost.
     Lost(&'a LostWorker),
-    /// Time has passed; some times a second.
+    /// Time has passed. Occurs several times a second.
     Tick,
 }
 
 impl WorkerResults {
-    /// Adds what the same worker did in another round, as far as it is told of all rounds together.
+    /// Adds the same worker's results of another round, in the fields that are
+    /// reported for all rounds together.
     pub fn add(&mut self, other: &Self) {
         self.round_trip = self.round_trip.max(other.round_trip);
         self.requests += other.requests;
@@ -108,20 +111,20 @@ impl WorkerResults {
 }
 
 impl Results {
-    /// How long the load was held: by the worker that held it longest.
+    /// Returns how long the load was held, by the worker that held it longest.
     #[must_use]
     pub fn held(&self) -> Duration {
         self.workers.iter().map(|worker| worker.finished.held).max().unwrap_or_default()
     }
 
-    /// Whether all of the load was there to the end, and all that came of it is here.
+    /// Whether the whole load lasted to the end and all of its results arrived.
     #[must_use]
     pub fn is_whole(&self) -> bool {
         self.missing().is_none()
     }
 
-    /// Tells in a sentence what is missing in the results: lost workers first, then [`Results::gaps`]. `None`
-    /// where nothing is.
+    /// Describes in a sentence what is missing in the results: lost workers first, then
+    /// [`Results::gaps`]. Returns `None` if nothing is missing.
     #[must_use]
     pub fn missing(&self) -> Option<String> {
         let lost = self.lost.iter().map(ToString::to_string);
@@ -129,8 +132,8 @@ impl Results {
         (!all.is_empty()).then(|| all.join("; "))
     }
 
-    /// Tells what did not arrive although nobody was lost: a sentence for each worker whose snapshots are
-    /// missing, and for each report that was refused.
+    /// Describes what did not arrive, apart from lost workers: one sentence for each worker with
+    /// missing snapshots, and one for each refused report.
     #[must_use]
     pub fn gaps(&self) -> Vec<String> {
         let gaps = self.workers.iter().filter(|worker| !worker.gaps.is_empty()).map(|worker| {
@@ -141,27 +144,28 @@ impl Results {
         gaps.chain(refused).collect()
     }
 
-    /// Gives the results of this worker, if it was there.
+    /// Returns the results of `worker`, if the worker took part.
     #[must_use]
     pub fn worker(&self, worker: u32) -> Option<&WorkerResults> {
         self.workers.iter().find(|of| of.worker == worker)
     }
 
-    /// The users of the workers that were lost.
+    /// Returns the number of users of the lost workers.
     #[must_use]
     pub fn users_lost(&self) -> u32 {
         let lost = self.lost.iter().filter_map(|lost| self.worker(lost.worker));
         lost.map(|worker| worker.users).sum()
     }
 
-    /// The files of rows that ran out on some process.
+    /// Returns the names of the files whose rows ran out in a process.
     #[must_use]
     pub fn ran_out(&self) -> BTreeSet<&str> {
         let files = self.workers.iter().flat_map(|worker| &worker.finished.ran_out);
         files.map(String::as_str).collect()
     }
 
-    /// The rows that its requests used; none where a lost worker can't tell.
+    /// Returns the rows that counted iterations and users' starts have used. Empty if a worker was
+    /// lost, because a lost worker cannot report its rows.
     #[must_use]
     pub fn rows(&self) -> RowsUsed {
         let mut all = RowsUsed::new();
@@ -177,7 +181,7 @@ impl Results {
         all
     }
 
-    /// The connections that were opened; of workers that were lost none is known.
+    /// Returns the connections that were opened. Those of lost workers are unknown and missing.
     #[must_use]
     pub fn connections(&self) -> Connections {
         let mut all = Connections::default();
@@ -186,7 +190,7 @@ impl Results {
     }
 }
 
-/// "4" or "4 to 7".
+/// Formats a gap as "4" or "4 to 7".
 fn numbers(gap: &Range<u32>) -> String {
     match gap.end.saturating_sub(1) {
         last if last <= gap.start => gap.start.to_string(),

@@ -1,25 +1,26 @@
-//! The end of a round, as each user sees it: whether it was ended early, and who is to be woken then.
+//! Tells each user whether the round was ended early, and wakes the users that wait.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 use std::time::Instant;
 
-/// The end of a round.
+/// The end of a round, shared by the users of a process.
 #[derive(Default)]
 pub struct RoundEnd {
-    /// When requests that are still in flight are given up.
+    /// Moment at which requests still in flight are given up; `None` unless time ends the round.
     cut_at: Option<Instant>,
-    /// Whether no shared iteration, or no row, is left: nobody need wait for its turn any more.
+    /// Whether no shared iteration, or no row, is left, so that no user has to wait for its turn.
     spent: AtomicBool,
-    /// Whether the round was ended early. Users look at it at each request: a flag, and no lock.
+    /// Whether the round was ended early. Users read this flag at each request, without a lock.
     halted: AtomicBool,
-    /// Wakes the users that wait, when one of these flags is set or the load is changed.
+    /// Wakers of the waiting users, for when one of these flags is set or the load is changed.
     users: Mutex<Vec<Waker>>,
 }
 
 impl RoundEnd {
-    /// Of a round whose requests are given up then, where time ends it.
+    /// Creates the end of a round. `cut_at` is the moment at which requests still in flight are
+    /// given up, if time ends the round.
     #[must_use]
     pub fn new(cut_at: Option<Instant>) -> Self {
         Self { cut_at, ..Self::default() }
@@ -41,25 +42,26 @@ impl RoundEnd {
         self.halted.load(Ordering::Acquire)
     }
 
-    /// Whether no iteration is left to begin, so that nobody need wait for its turn.
+    /// Whether no iteration is left to begin, so that no user has to wait for its turn.
     #[must_use]
     pub fn is_spent(&self) -> bool {
         self.spent.load(Ordering::Acquire)
     }
 
-    /// When requests that are still in flight are given up: when the drain is over.
+    /// Returns when requests still in flight are given up: at the end of the drain.
     #[must_use]
     pub fn cut_at(&self) -> Option<Instant> {
         self.cut_at
     }
 
-    /// Has a user woken when the round is halted, its iterations are spent, or the load is changed. It
-    /// looks whether that has happened already after this, not before.
+    /// Registers a user to be woken when the round is halted, its iterations are spent, or the
+    /// load is changed. The user must check for these events after the registration, not
+    /// before, or it may miss one.
     pub fn register(&self, user: Waker) {
         self.users().push(user);
     }
 
-    /// Wakes all users.
+    /// Wakes all registered users.
     pub fn wake(&self) {
         self.users().iter().for_each(Waker::wake_by_ref);
     }

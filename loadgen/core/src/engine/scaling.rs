@@ -1,8 +1,7 @@
-//! Changes of the load while a round runs, and the users that come with them.
+//! Changes the load while a round runs, and starts the users that a change brings.
 //!
-//! Goose starts the users that were planned, and has no way to start more of them later. Those that a
-//! change brings are tasks of our own, and no different otherwise. Users that are too many wait at
-//! the gate.
+//! Goose starts the planned users, and cannot start more of them later. Users that a change brings
+//! are tasks of ours, and otherwise no different. Surplus users wait at the gate.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -19,15 +18,15 @@ use super::load_change::LoadChange;
 use super::user::Shared;
 use crate::scenario::LoadLevel;
 
-/// Whether more users may come to a round with this gate: where time ends it. [`follow`] is then
-/// counted among those that have iterations before them.
+/// Whether more users may come to a round with this gate: only if time ends the round. [`follow`]
+/// then counts itself among the users in [`Shared::iterating`].
 #[must_use]
 pub fn may_come(gate: &Gate) -> bool {
     gate.end().is_some()
 }
 
-/// Carries out changes until the round is over, and completes when all users have ended that came
-/// with them. Tells how many users there were here in all, of which so many were `planned`.
+/// Carries out changes until the round is over, and completes when all users that the changes
+/// brought have ended. Returns the number of users of this process, including the `planned` ones.
 pub async fn follow(
     mut changes: UnboundedReceiver<LoadChange>,
     shared: &Arc<Shared>,

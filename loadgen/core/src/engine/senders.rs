@@ -1,9 +1,10 @@
-//! Who sends the next request of the open model.
+//! Chooses the user that sends the next request of the open model.
 //!
-//! Leader and followers (Schmidt et al. 2000): of the users that have nothing to do, one waits for
-//! the next arrival's time. When it comes, it wakes another to lead and sends. The one that came
-//! last leads first, so that no more users send, and hold connections, than the rate needs. Where
-//! all are busy, the first to be free finds arrivals whose time is past, and sends at once.
+//! Leader and followers (Schmidt et al. 2000): of the idle users, one leads and waits for the
+//! time of the next arrival. At that time, the leader wakes another idle user to lead, and sends.
+//! The user that became idle last leads first, so that no more users send, and hold connections,
+//! than the rate needs. If all users are busy, the first that becomes free finds arrivals whose
+//! time is past, and sends at once.
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -18,52 +19,53 @@ use super::alarm::Alarm;
 use super::load::{Arrival, Open};
 use super::timer::Timer;
 
-/// The users of one process, and the arrivals that they send.
+/// Users of one process, and the arrivals that they send.
 pub struct Senders {
     start: Instant,
     end: Option<Instant>,
     timer: Timer,
     state: Mutex<State>,
-    /// How often the rate was changed.
+    /// Number of changes of the rate so far.
     changes: AtomicU32,
-    /// By the user's number within the process; rung to let it lead, or to tell that all is over.
+    /// Bell of each user, by its number within the process. Rings when the user must lead, or
+    /// when nothing is left to send.
     bells: Box<[Notify]>,
 }
 
 struct State {
-    /// What is still to come. Only who leads takes from it.
+    /// Arrivals that are still to come. Only the leader takes from them.
     arrivals: Open,
     idle: Vec<u32>,
     is_led: bool,
-    /// Nothing is left to come, or the round has ended.
+    /// Whether nothing is left to send, or the round has ended.
     is_over: bool,
-    /// Arrivals that nobody could send before the end.
+    /// Arrivals that no user could send before the end.
     unsent: Vec<Arrival>,
 }
 
-/// What there is for who leads.
+/// Result of the leader's attempt to take an arrival.
 enum Taken {
-    /// The next arrival.
     Arrival(Arrival),
-    /// None, as the rate is now.
+    /// No arrival, at the present rate.
     None,
-    /// None, for the round has ended.
+    /// No arrival, because the round has ended.
     Over,
 }
 
 /// A request whose time has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Due {
-    /// When it should be sent.
+    /// Moment at which the request should be sent.
     pub planned: Instant,
-    /// Whether it counts; those of the warm-up don't.
+    /// Whether the request counts; requests of the warm-up do not.
     pub counted: bool,
-    /// Its number among the arrivals of the whole test, from 0.
+    /// Number among the arrivals of the whole test, from 0.
     pub number: u64,
 }
 
 impl Senders {
-    /// For `users` users and a round from `start` to `end`; within a Tokio runtime.
+    /// Creates the senders for `users` users and a round from `start` to `end`. Must be
+    /// called within a Tokio runtime.
     pub fn new(arrivals: Open, users: u32, start: Instant, end: Option<Instant>) -> Self {
         let state = State {
             arrivals,
@@ -82,8 +84,8 @@ impl Senders {
         }
     }
 
-    /// Waits until there is a request for the user number `local` of this process; `None` when
-    /// there is none any more.
+    /// Waits until the user with the number `local` in this process has a request to send. Returns
+    /// `None` if no request is left.
     pub async fn next(&self, local: u32, alarm: &mut Alarm<'_>) -> Option<Due> {
         if !self.leads_at_once(local)? {
             alarm.unless_halted(self.bells[local as usize].notified()).await?;
@@ -92,7 +94,7 @@ impl Senders {
             let changes = self.changes.load(Ordering::Acquire);
             let (arrival, then) = match (self.take(), self.end) {
                 (Taken::Arrival(arrival), _) => (Some(arrival), self.start + arrival.due),
-                // Until then the rate may be changed.
+                // The rate may be changed before the end.
                 (Taken::None, Some(end)) if Instant::now() < end => (None, end),
                 _ => {
                     self.finish();
@@ -107,7 +109,7 @@ impl Senders {
                 (Some(true), None) => {}
                 (Some(false), _) => self.state().arrivals.take_back(),
                 (None, arrival) => {
-                    // Nobody leads from here on: the others are halted as well.
+                    // No user leads from here on: all others are halted as well.
                     self.state().unsent.extend(arrival);
                     return None;
                 }
@@ -115,8 +117,8 @@ impl Senders {
         }
     }
 
-    /// Waits until `then`; `false` when the rate was changed first, which was done so many times
-    /// before.
+    /// Waits until `then`. Returns `false` if the rate changes first. `changes` is the number of
+    /// changes that the caller knows of.
     async fn unless_changed(&self, then: Instant, changes: u32) -> bool {
         let mut timer = pin!(self.timer.sleep_until(then));
         poll_fn(|context| {
@@ -128,15 +130,15 @@ impl Senders {
         .await
     }
 
-    /// From `at` on requests arrive at `rate` a second, whatever was planned. Who leads is to be woken
-    /// after this.
+    /// Lets requests arrive at `rate` per second from `at` on, in place of what was planned. The
+    /// caller must wake the leader afterwards.
     pub fn change(&self, at: Duration, rate: f64) {
         self.state().arrivals.change(at, rate);
         self.changes.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// Whether nobody leads, so that this user does from now on; if not, it is noted as idle. `None`
-    /// when all is over.
+    /// Makes the user lead if no other user leads; otherwise registers it as idle. Returns whether
+    /// the user leads, or `None` if nothing is left to send.
     fn leads_at_once(&self, local: u32) -> Option<bool> {
         let mut state = self.state();
         if state.is_over {
@@ -150,7 +152,7 @@ impl Senders {
         Some(true)
     }
 
-    /// The next arrival, unless the round has ended; what is left then will not be sent.
+    /// Takes the next arrival, unless the round has ended. Arrivals left at the end are not sent.
     fn take(&self) -> Taken {
         let mut state = self.state();
         if state.is_over {
@@ -164,7 +166,7 @@ impl Senders {
         Taken::Arrival(arrival)
     }
 
-    /// Lets another user lead, if one is idle.
+    /// Makes another user lead, if one is idle.
     fn pass_on(&self) {
         let mut state = self.state();
         match state.idle.pop() {
@@ -184,7 +186,7 @@ impl Senders {
         self.finish();
     }
 
-    /// Tells all who wait that nothing is left to send.
+    /// Tells all idle users that nothing is left to send.
     fn finish(&self) {
         let mut state = self.state();
         state.is_over = true;
@@ -193,7 +195,8 @@ impl Senders {
         }
     }
 
-    /// The arrivals whose time came before `now`, and which nobody was free to send. Ends the round.
+    /// Returns the arrivals whose time came by `now`, and which no user was
+    /// free to send. Ends the round.
     pub fn unsent(&self, now: Instant) -> Vec<Due> {
         self.finish();
         let mut state = self.state();
@@ -204,7 +207,7 @@ impl Senders {
         all.take_while(|due| due.planned <= now).collect()
     }
 
-    /// Each change of it is whole.
+    /// Ignores poisoning, because no panic leaves a change of the state half done.
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

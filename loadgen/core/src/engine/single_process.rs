@@ -1,4 +1,4 @@
-//! A round whose load comes from this process alone.
+//! Runs a round whose load comes from this process alone.
 
 use std::time::{Duration, Instant};
 
@@ -11,16 +11,16 @@ use super::plan::{Plan, Share};
 use super::results::{Results, Seen, WorkerResults};
 use crate::measure::{Counts, GrowingSeries, Phase, Series};
 
-/// How far ahead of its start a round is planned, so that its users are there.
+/// Lead time before a round's start, so that the round's users are ready by then.
 const LEAD: Duration = Duration::from_millis(50);
-/// How often it is shown that time passes.
+/// Interval between two [`Seen::Tick`] events.
 const TICK: Duration = Duration::from_millis(100);
 
-/// Puts the load of `plan` on its target, until its end or as it is told, and shows what comes of it as it
-/// comes, with all that came so far.
+/// Puts the load of `plan` on its target, until the plan's end or as `control` says. Shows each
+/// event as it happens, with all results so far.
 ///
 /// # Errors
-/// Where the load could not be prepared, or was not run to its end.
+/// The load could not be prepared, or did not run to its end.
 pub async fn run_alone(
     plan: Plan,
     mut control: RoundControl,
@@ -63,7 +63,7 @@ pub async fn run_alone(
             let elapsed = Instant::now().saturating_duration_since(start);
             if let Some(decided) = asked.decide(&plan, elapsed) {
                 changes.push(decided);
-                // A round that is over needs none.
+                // A round that is over needs no change.
                 let _ = change.send(decided);
             }
         }

@@ -1,12 +1,12 @@
-//! A timer of microseconds: Tokio's own counts in milliseconds, and would send each request of the
-//! open model up to one too late.
+//! Provides a timer with a resolution of microseconds. Tokio's own timer counts milliseconds, and
+//! would send each request of the open model up to one millisecond too late.
 
 use std::time::Instant;
 
-/// Goes off at a moment; for one waiter at a time.
+/// A timer that fires at a given moment, for one waiter at a time.
 ///
-/// On Linux a timer of the kernel's (`timerfd_create(2)`), which Tokio waits for as for a socket.
-/// Elsewhere Tokio's own.
+/// On Linux, a kernel timer (`timerfd_create(2)`) that Tokio awaits like a socket.
+/// Elsewhere, Tokio's own timer.
 pub struct Timer {
     #[cfg(target_os = "linux")]
     kernel: Option<linux::Descriptor>,
@@ -42,11 +42,11 @@ mod linux {
 
         pub async fn sleep(&self, time: Duration) -> io::Result<()> {
             let never = Timespec { tv_sec: 0, tv_nsec: 0 };
-            // Setting it takes back what it has told before.
+            // Setting the timer discards an earlier expiry.
             let once =
                 Itimerspec { it_interval: never, it_value: time.try_into().unwrap_or(never) };
             timerfd_settime(self.0.get_ref(), TimerfdTimerFlags::empty(), &once)?;
-            // Polled by hand: each user carries the memory of this future.
+            // Polled by hand, to keep this future small: each user carries its memory.
             poll_fn(|context| {
                 loop {
                     let mut ready = ready!(self.0.poll_read_ready(context))?;
@@ -64,8 +64,8 @@ mod linux {
 }
 
 impl Timer {
-    /// A timer that nobody has set. Only within a Tokio runtime. Where the kernel has no timer to
-    /// give, it is Tokio's.
+    /// Creates a timer that is not set. Must be called within a Tokio runtime. Falls back to
+    /// Tokio's timer if the kernel has none available.
     pub fn new() -> Self {
         Self {
             #[cfg(target_os = "linux")]
@@ -73,7 +73,7 @@ impl Timer {
         }
     }
 
-    /// Completes at `then`, or at once where that is past.
+    /// Completes at `then`, or at once if `then` is past.
     pub async fn sleep_until(&self, then: Instant) {
         let left = then.saturating_duration_since(Instant::now());
         if left.is_zero() {
@@ -111,7 +111,7 @@ mod tests {
         let short = Duration::from_millis(1);
         let given_up = timer.sleep_until(Instant::now() + 20 * short);
         assert!(tokio::time::timeout(short, given_up).await.is_err());
-        // What it was set for before is long past when it is looked at again.
+        // The earlier moment is long past when the timer is used again.
         tokio::time::sleep(50 * short).await;
         let then = Instant::now() + 20 * short;
         timer.sleep_until(then).await;

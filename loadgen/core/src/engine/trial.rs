@@ -1,4 +1,4 @@
-//! Each step once, in order, as one user would send it; nothing of this is in any count.
+//! Sends each step once, in order, as one user would. These requests are in no count.
 
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -9,53 +9,55 @@ use super::rows::Supply;
 use super::transport::{Answer, Link, Transport};
 use crate::scenario::{Data, Secrets, Source, Step};
 
-/// A step that was sent once. Nowhere in it is a value of the environment.
+/// A step that was sent once. Values of the environment are hidden in all fields except the headers
+/// and the body of `answer`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tried {
-    /// Method and URL.
+    /// Method and URL of the request.
     pub request: String,
-    /// The headers that the step sets, and the type of its body.
+    /// Headers that the step sets, and the content type of its body.
     pub headers: Vec<(String, String)>,
-    /// The body, if it has one.
+    /// Body of the request, if the step has one.
     pub body: Option<String>,
-    /// What came back; `None` where no whole answer did.
+    /// The answer; `None` if no whole answer came.
     pub answer: Option<TrialAnswer>,
-    /// What was captured from it, by name.
+    /// Values captured from the answer, by name.
     pub captured: Vec<(String, String)>,
-    /// What the step's counters read from it, in their order.
+    /// Values that the step's counters read from the answer, in the counters' order.
     pub counters: Vec<u64>,
-    /// What was expected and what came instead, where that is not the same.
+    /// The expectation and what came instead, in words, if the two differ.
     pub wrong: Option<(String, String)>,
 }
 
-/// An answer.
+/// A whole answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TrialAnswer {
-    /// Its status.
+    /// HTTP status code.
     pub status: u16,
-    /// From the send to its last byte.
+    /// Time from the send to the last byte of the answer.
     pub took: Duration,
-    /// Bytes of its body.
+    /// Length of the body, in bytes.
     pub bytes: u64,
-    /// The first of them as text, up to a KiB.
+    /// Beginning of the body as text, up to 1 KiB.
     pub beginning: String,
-    /// The headers that the step captures, as they came.
+    /// Headers that the step captures, as received.
     pub headers: Vec<(String, Vec<u8>)>,
-    /// The body as it came, up to a MiB. Values of the environment that the server sends back are in
-    /// it: it is shown to nobody.
+    /// The body as received: up to 1 MiB, or up to 16 MiB if the step inspects the body. Never
+    /// shown, because the body may contain values of the environment that the server sends back.
     pub body: Vec<u8>,
 }
 
-/// Sends each step of the plan once, in order, and shows what came of it, unless that breaks off.
+/// Sends each step of the plan once, in order, and passes each result to `show`, until `show`
+/// returns [`ControlFlow::Break`].
 ///
 /// # Errors
-/// A sentence, where the client could not be made.
+/// A sentence, if the HTTP client could not be created.
 pub async fn try_steps(
     plan: &Plan,
     mut show: impl FnMut(&Step, Tried) -> ControlFlow<()>,
 ) -> Result<(), String> {
     let transport = Transport::new(plan)?;
-    // One past the last user of the test, so that it sends data of its own.
+    // The number after that of the test's last user, so that this user sends separate data.
     let user = plan.scenario.load.users;
     let mut link = transport.link(Number { local: user, global: user });
     link.keep_samples();
@@ -63,7 +65,7 @@ pub async fn try_steps(
     Supply::new(plan.scenario.rows.clone(), user).take_for_verification(&mut data);
     let secrets = Secrets::of(&plan.scenario);
     for (index, step) in plan.scenario.steps.iter().enumerate() {
-        // What will be sent: rendering is repeatable.
+        // Shows what will be sent: rendering is repeatable.
         let mut tried = Tried::shown(step, &plan.base_url, &mut data.clone());
         tried.send(index, step, &mut link, &mut data).await;
         tried.hide(&secrets);
@@ -76,7 +78,7 @@ pub async fn try_steps(
 
 impl Tried {
     fn shown(step: &Step, base_url: &str, data: &mut Data) -> Self {
-        // In the order in which transports render them.
+        // Rendered in the same order as in transports.
         let request = format!("{} {base_url}{}", step.method, step.path.shown(data));
         let headers = step.headers.iter().map(|(name, value)| (name.clone(), value.shown(data)));
         let mut headers: Vec<_> = headers.collect();
@@ -125,7 +127,7 @@ impl Tried {
         }
     }
 
-    /// Whatever a server has sent back of the environment's values is hidden.
+    /// Hides values of the environment that a server has sent back.
     fn hide(&mut self, secrets: &Secrets) {
         let texts = [&mut self.request].into_iter().chain(&mut self.body);
         let texts = texts.chain(self.headers.iter_mut().map(|(_, value)| value));
@@ -138,7 +140,7 @@ impl Tried {
     }
 }
 
-/// The headers of an answer that the step captures.
+/// Returns the headers of an answer that the step captures.
 fn captured(answer: &Answer<'_>, step: &Step) -> Vec<(String, Vec<u8>)> {
     let names = step.captures.iter().filter_map(|capture| match &capture.source {
         Source::Header(name) => Some(name),
@@ -147,7 +149,7 @@ fn captured(answer: &Answer<'_>, step: &Step) -> Vec<(String, Vec<u8>)> {
     names.filter_map(|name| Some((name.clone(), answer.headers.first(name)?.to_vec()))).collect()
 }
 
-/// The beginning of a body, as text.
+/// Returns the beginning of a body, as text.
 fn beginning(body: &[u8]) -> String {
     const LONGEST: usize = 1 << 10;
     let text = String::from_utf8_lossy(&body[..body.len().min(LONGEST)]);

@@ -1,4 +1,5 @@
-//! One request for each step before anything is measured: does the server answer as expected?
+//! Verifies, before anything is measured, that the server answers as expected: with
+//! one request for each step.
 
 use std::ops::ControlFlow;
 
@@ -9,49 +10,50 @@ use super::plan::Plan;
 use super::trial::{TrialAnswer, Tried, try_steps};
 use crate::scenario::Step;
 
-/// What a server answered in place of what a step expects.
+/// Difference between a server's answer and a step's expectation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mismatch {
-    /// The step's name.
+    /// Name of the step.
     pub step: String,
     /// Method and URL of the request.
     pub request: String,
-    /// What the step expects.
+    /// The step's expectation, in words.
     pub expected: String,
-    /// What came.
+    /// The answer that came instead, or the error, in words.
     pub got: String,
 }
 
-/// A server is not what the scenario takes it for.
+/// Reason why a verification failed.
 #[derive(Debug, Error, Diagnostic)]
 pub enum VerifyError {
-    /// It answered otherwise than expected, or not at all.
+    /// The server answered otherwise than expected, or not at all.
     #[error(
         "{who} does not answer as the scenario expects\n  step      {}\n  request   {}\n  expected  {}\n  got       {}",
         mismatch.step, mismatch.request, mismatch.expected, mismatch.got
     )]
     #[diagnostic(help("nothing was measured: mend the server, or the step's `expect`"))]
     Mismatch {
-        /// The target, or the URL.
+        /// Name of the target, or its URL.
         who: String,
-        /// What was wrong.
+        /// The first difference that was found.
         mismatch: Box<Mismatch>,
     },
-    /// The client could not be made.
+    /// The HTTP client could not be created.
     #[error("cannot make an HTTP client: {0}")]
     Client(String),
 }
 
-/// What a server answered that is what the scenario takes it for.
+/// Answers of a server that passed the verification.
 #[derive(Debug, Clone, Default)]
 pub struct Verified {
-    /// The counters that were read, by step.
+    /// Values of the counters, by step.
     pub counters: Vec<Vec<u64>>,
-    /// The answers, by step.
+    /// Answers, by step.
     pub answers: Vec<TrialAnswer>,
 }
 
-/// Sends each step of the plan once, in order, to `who`. Nothing of this is in any count.
+/// Sends each step of the plan once, in order. `who` names the server in an error. These
+/// requests are in no count.
 pub async fn verify(plan: &Plan, who: &str) -> Result<Verified, VerifyError> {
     let mut verified = Verified::default();
     let mut wrong = None;

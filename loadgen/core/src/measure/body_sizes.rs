@@ -1,8 +1,8 @@
-//! How large answers' bodies are.
+//! Tracks the range of answers' body sizes.
 
 use serde::{Deserialize, Serialize};
 
-/// The smallest and the largest of some answers' bodies, in bytes.
+/// The smallest and the largest body of some answers, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the names say it")]
 pub struct BodySizes {
@@ -11,13 +11,13 @@ pub struct BodySizes {
 }
 
 impl BodySizes {
-    /// Those of `sizes` and of one more body.
+    /// Extends `sizes` by one more body.
     #[must_use]
     pub fn with(sizes: Option<Self>, bytes: u64) -> Self {
         Self::both(sizes, Self { smallest: bytes, largest: bytes })
     }
 
-    /// Those of two sets of bodies.
+    /// Combines the sizes of two sets of bodies.
     #[must_use]
     pub fn both(one: Option<Self>, other: Self) -> Self {
         one.map_or(other, |one| Self {

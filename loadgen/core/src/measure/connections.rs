@@ -1,18 +1,18 @@
-//! The connections over which a round's requests went.
+//! Records the connections of a round's requests.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 use serde::{Deserialize, Serialize};
 
-/// The connections of one round, from the first user's start to the last one's end.
+/// The connections of one round, including those opened before its start.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Connections {
-    /// All that were opened.
+    /// Number of connections opened.
     pub opened: u64,
-    /// Those over which an answer came, by the HTTP version of the first one: `HTTP/1.1`.
+    /// Connections over which an answer came, by the HTTP version of the first answer: `HTTP/1.1`.
     pub versions: BTreeMap<String, u64>,
-    /// The addresses of the server's name; empty where a proxy looks it up.
+    /// The addresses of the server's name; empty if a proxy looks the name up.
     pub addresses: Vec<AddressRecord>,
 }
 
@@ -21,17 +21,17 @@ pub struct Connections {
 pub struct AddressRecord {
     /// The address and the port.
     pub address: String,
-    /// The connections to it over which requests went.
+    /// Number of connections made to the address for requests, without reachability checks.
     pub connections: u64,
-    /// How often it could not be connected to.
+    /// Number of failed attempts to connect to the address.
     pub failed: u64,
-    /// Why not, the first time.
+    /// Reason of the first failure; `None` if no attempt failed.
     pub error: Option<String>,
 }
 
 impl Connections {
-    /// Adds those of another process, or round. Sums end at the largest number: they may come from
-    /// the network.
+    /// Adds the connections of another process or round. Sums saturate, because the numbers
+    /// may come from the network.
     pub fn merge(&mut self, other: &Self) {
         self.opened = self.opened.saturating_add(other.opened);
         for (version, n) in &other.versions {

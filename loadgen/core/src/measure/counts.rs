@@ -1,4 +1,4 @@
-//! What happened to the requests of one step.
+//! Counts the results of one step's requests.
 
 use std::collections::BTreeMap;
 
@@ -8,38 +8,37 @@ use super::body_sizes::BodySizes;
 use super::latencies::Latencies;
 use super::outcome::{Ending, ErrorKind, Outcome};
 
-/// What happened to the requests of one step, over any part of a run. Each request is in exactly
-/// one of `answered`, `errors`, `cancelled` and `unsent`.
+/// The results of one step's requests, over any part of a run. Each request is in exactly one of
+/// `answered`, `errors`, `cancelled` and `unsent`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Counts {
-    /// Latencies of the requests whose answer was the expected one, from their planned send.
+    /// Latencies of requests with the expected answer, from their planned send.
     pub answered: Latencies,
-    /// The same from their actual send, in the open model.
+    /// Latencies of the same requests from their actual send, in the open model.
     pub service: Latencies,
-    /// How much later than planned requests were sent, in the open model.
+    /// Delays of requests from their planned to their actual send, in the open model.
     pub delay: Latencies,
-    /// Latencies of the failed ones.
+    /// Latencies of the failed requests, from their planned send.
     pub failed: Latencies,
     /// Failed requests by kind.
     pub errors: BTreeMap<ErrorKind, u64>,
-    /// One sentence about a failed request of each kind.
+    /// A sentence about one failed request of each kind.
     pub examples: BTreeMap<ErrorKind, String>,
-    /// Requests that the end of the run cut off.
+    /// Requests cut off by the end of the round.
     pub cancelled: u64,
-    /// Requests of the open model whose time came and which nobody was free to send.
+    /// Planned requests of the open model that no user was free to send.
     pub unsent: u64,
-    /// Those of the cancelled ones to which the expected answer came after the end, in the drain.
+    /// Cancelled requests whose expected answer came after the end of the round, in the drain.
     pub answered_late: u64,
-    /// Those of the cancelled ones that failed after the end, but for their timeout.
+    /// Cancelled requests that failed after the end of the round, other than by timeout.
     pub failed_late: u64,
-    /// Those of the cancelled ones to which no answer came: until their timeout, or the end of the
-    /// drain.
+    /// Cancelled requests without an answer until their timeout, or until the end of the drain.
     pub unanswered: u64,
     /// Bytes of all answers' bodies.
     pub bytes: u64,
-    /// The sizes of the expected answers' bodies; `None` where there was none.
+    /// Sizes of the expected answers' bodies; `None` if there are no expected answers.
     pub bodies: Option<BodySizes>,
-    /// Sums of the step's counters, in their order; empty until one is read.
+    /// Sums of the step's counters, in the step's order; empty until one is read.
     pub counters: Vec<u64>,
 }
 
@@ -79,8 +78,9 @@ impl Counts {
         self.add_counters(outcome.counters);
     }
 
-    /// Adds all of `other`. Of two examples of a kind the lesser text stays, so that the order of
-    /// merging doesn't matter. Sums end at the largest number: they may come from the network.
+    /// Adds all counts of `other`. Of two examples of a kind, keeps the lesser text,
+    /// so that the order of merging doesn't matter. Sums saturate, because the counts
+    /// may come from the network.
     pub fn merge(&mut self, other: &Self) {
         self.answered.merge(&other.answered);
         self.service.merge(&other.service);
@@ -105,7 +105,7 @@ impl Counts {
         self.add_counters(&other.counters);
     }
 
-    /// Adds only what `other` tells of cancelled requests.
+    /// Adds only the counts of cancelled requests.
     pub fn merge_cut(&mut self, other: &Self) {
         self.cancelled = self.cancelled.saturating_add(other.cancelled);
         self.answered_late = self.answered_late.saturating_add(other.answered_late);
@@ -113,26 +113,27 @@ impl Counts {
         self.unanswered = self.unanswered.saturating_add(other.unanswered);
     }
 
-    /// Requests that came to an end, the failed ones among them, the cancelled ones not.
+    /// Number of requests that ended: answered or failed, but not cancelled.
     #[must_use]
     pub fn requests(&self) -> u64 {
         self.answered.len().saturating_add(self.failures())
     }
 
-    /// Requests that failed.
+    /// Number of requests that failed.
     #[must_use]
     pub fn failures(&self) -> u64 {
         self.errors.values().fold(0, |sum, n| sum.saturating_add(*n))
     }
 
-    /// The share of requests that failed, 0 to 1.
+    /// The share of requests that failed, 0 to 1; 0 if there are no requests.
     #[must_use]
     pub fn error_rate(&self) -> f64 {
         if self.requests() == 0 { 0.0 } else { self.failures() as f64 / self.requests() as f64 }
     }
 
-    /// The same with the requests that were in flight at the end: those that were answered or failed in
-    /// the drain by what became of them, and those without an answer as failed ones.
+    /// Like [`Self::error_rate`], but includes the requests in flight at the end.
+    /// Requests that were answered or failed in the drain count by their result, those
+    /// without an answer as failed.
     #[must_use]
     pub fn error_rate_with_in_flight(&self) -> f64 {
         share_with_in_flight(
@@ -151,7 +152,8 @@ impl Counts {
     }
 }
 
-/// The share of `failed` in all, 0 to 1. Sums may come from the network, so they are taken as floats.
+/// The share of `failed` in all, 0 to 1. Sums as floats: the counts may come from the network and
+/// exceed 64 bits together.
 pub(super) fn share_with_in_flight(answered: [u64; 2], failed: [u64; 3]) -> f64 {
     let sum = |all: &[u64]| all.iter().map(|n| *n as f64).sum::<f64>();
     let (answered, failed) = (sum(&answered), sum(&failed));

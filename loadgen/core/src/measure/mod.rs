@@ -1,10 +1,10 @@
-//! Measuring: from the end of one request to what happened in a round.
+//! Measures requests: turns the end of each request into the results of a round.
 //!
-//! An [`Outcome`] goes into a [`Recorder`], which drains each second into a [`Snapshot`];
-//! snapshots merge into a [`Series`], from which each [`Summary`] is made.
-//! Merging is associative and commutative, so it matters neither on how many threads, processes
-//! or hosts a request ran, nor in which order their snapshots arrive. (Only the percentiles of a single
-//! second leave out what comes more than a minute late.)
+//! An [`Outcome`] goes into a [`Recorder`], which drains each second into a [`Snapshot`].
+//! Snapshots merge into a [`Series`], from which each [`Summary`] is made. Merging is associative
+//! and commutative, so results depend neither on the number of threads, processes or hosts nor on
+//! the order in which snapshots arrive. (Only the percentiles of a single second omit what arrives
+//! more than a minute late.)
 
 mod body_sizes;
 mod connections;

@@ -1,60 +1,62 @@
-//! How one request ended.
+//! Describes how one request ended.
 
 use std::fmt;
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
-/// What became of one request, from its planned send to the last byte of its answer.
+/// The result of one request, from its planned send to the last byte of its answer.
 #[derive(Debug, Clone)]
 pub struct Outcome<'a> {
-    /// The step's place in the scenario.
+    /// Index of the step in the scenario.
     pub step: usize,
-    /// Whether it belongs to an iteration that counts, rather than to the warm-up.
+    /// Whether the request belongs to an iteration that counts, rather than to the warm-up.
     pub counted: bool,
-    /// When it should have been sent; latency counts from here.
+    /// Planned time of the send; latency counts from here.
     pub planned: Instant,
-    /// When it was sent, in the open model; in the closed model that is when it was planned.
+    /// Actual time of the send; `None` in the closed model, where `planned` is that time.
     pub sent: Option<Instant>,
-    /// When the last byte of the answer's body was read, or the failure was noticed.
+    /// The time when the last byte of the body was read, or the failure was noticed.
     pub done: Instant,
-    /// Bytes of the answer's body.
+    /// Number of bytes of the answer's body.
     pub bytes: u64,
-    /// The one place where this request is counted.
+    /// The one category in which this request is counted.
     pub ending: Ending<'a>,
-    /// What the step's counters read from the answer, in their order; empty unless answered.
+    /// Values that the step's counters read, in the step's order; empty unless answered.
     pub counters: &'a [u64],
 }
 
-/// The one place where a request is counted.
+/// The one category in which a request is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ending<'a> {
-    /// The answer was what the step expects.
+    /// The answer was as the step expects.
     Answered,
-    /// It failed, with one kind of error and a sentence that says more.
+    /// The request failed with this kind of error; the sentence says more.
     Failed(ErrorKind, &'a str),
-    /// Whoever ended the round before its planned end cut it off.
+    /// The round was ended early and cut the request off. Also a stop step that was not sent,
+    /// because an earlier stop step was cut off.
     Cancelled,
-    /// It was in flight at the end of the round, and still had no answer when the drain was over.
+    /// The request was in flight at the end of the round, without an answer until the end of the
+    /// drain. For a stop step: until the end of the grace period.
     Unanswered,
 }
 
-/// Why a request failed. Each failed request has exactly one kind.
+/// The reason why a request failed. Each failed request has exactly one kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorKind {
-    /// No connection could be made.
+    /// No connection could be opened.
     Connect,
-    /// The answer was not complete within the step's timeout.
+    /// The answer was incomplete at the step's timeout.
     Timeout,
     /// The connection broke before the answer was complete.
     Reset,
-    /// What came back was not HTTP.
+    /// The response was not valid HTTP.
     Protocol,
     /// The status was not the expected one.
     Status,
-    /// The status was right, and something else of the answer was not; or the request could not be
-    /// made of what answers before it had.
+    /// The status was as expected, but another part of the answer was not. Or the request could not
+    /// be rendered from the answers before it.
     Expectation,
 }
 

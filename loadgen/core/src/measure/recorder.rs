@@ -1,4 +1,4 @@
-//! Where requests are counted while they run.
+//! Counts requests while a round runs.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -11,8 +11,8 @@ use super::outcome::{Ending, Outcome};
 use super::series::{Interval, Snapshot, merge_steps};
 use super::timeline::{Phase, Timeline};
 
-/// Counts requests without contention: each thread has a shard of its own, whose lock nobody
-/// else wants but the drain, once a second.
+/// Counts requests without contention: each thread has its own shard, whose lock only the drain
+/// also takes, once a second.
 pub struct Recorder {
     timeline: Timeline,
     steps: usize,
@@ -21,22 +21,23 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// For `steps` steps, recorded from up to `threads` threads without contention (more than
-    /// that share a shard).
+    /// Creates a recorder for `steps` steps. Up to `threads` threads record without contention;
+    /// more threads share shards.
     #[must_use]
     pub fn new(timeline: Timeline, steps: usize, threads: usize) -> Self {
         let shards = (0..threads.max(1)).map(|_| Mutex::default()).collect();
         Self { timeline, steps, shards, drained: AtomicUsize::new(0) }
     }
 
-    /// The marks that requests are placed by.
+    /// Returns the marks that place requests in phases and seconds.
     #[must_use]
     pub fn timeline(&self) -> &Timeline {
         &self.timeline
     }
 
-    /// Counts one request. What ended after the end of the round was cut off by it, whatever came
-    /// of it: its counters are kept, since they tell what the server did.
+    /// Counts one request. A request that ended after the end of the round counts as
+    /// cancelled, whatever the result. The request's counters are kept, because counters
+    /// show what the server did.
     pub fn record(&self, outcome: &Outcome<'_>) {
         let (phase, second) = self.timeline.place(outcome.counted, outcome.done);
         let ending = if phase == Phase::Tail { Ending::Cancelled } else { outcome.ending };
@@ -44,32 +45,32 @@ impl Recorder {
             .record(outcome, ending);
     }
 
-    /// Counts a request that a user sent when it stopped: apart, whenever that was.
+    /// Counts a request of a stop step, separately from all others, whenever the request ended.
     pub fn record_stop(&self, outcome: &Outcome<'_>) {
         let second = self.timeline.second(outcome.done);
         interval(&mut self.shard(), Phase::Stop, second, self.steps).steps[outcome.step]
             .record(outcome, outcome.ending);
     }
 
-    /// Counts a request of `step` that was planned, and that nobody was free to send.
+    /// Counts a planned request of `step` that no user was free to send.
     pub fn unsent(&self, step: usize, counted: bool, planned: Instant) {
         let (phase, second) = self.timeline.place(counted, planned);
         interval(&mut self.shard(), phase, second, self.steps).steps[step].unsent += 1;
     }
 
-    /// That of the thread.
+    /// Locks the thread's shard.
     fn shard(&self) -> MutexGuard<'_, Vec<Interval>> {
         lock(&self.shards[thread_number() % self.shards.len()])
     }
 
-    /// Takes out what belongs to seconds that were over at `now`, and all of the warm-up: the next
-    /// snapshot. Whatever is late for its second comes with a later one.
+    /// Takes all of the warm-up, and the seconds that were over at `now`, as the next snapshot.
+    /// Requests recorded too late for their second come with a later snapshot.
     pub fn drain(&self, now: Instant) -> Snapshot {
         let current = self.timeline.second(now);
         self.take(|interval| interval.phase == Phase::Warmup || interval.second < current)
     }
 
-    /// Takes out everything: the last snapshot.
+    /// Takes everything that is left, as the last snapshot.
     pub fn finish(&self) -> Snapshot {
         self.take(|_| true)
     }
@@ -94,7 +95,7 @@ impl Recorder {
     }
 }
 
-/// The interval to record into: nearly always the last one.
+/// Returns the interval to record into, nearly always the last one.
 fn interval(shard: &mut Vec<Interval>, phase: Phase, second: u32, steps: usize) -> &mut Interval {
     let at = shard.iter().rposition(|i| (i.phase, i.second) == (phase, second));
     let at = at.unwrap_or_else(|| {
@@ -104,13 +105,13 @@ fn interval(shard: &mut Vec<Interval>, phase: Phase, second: u32, steps: usize) 
     &mut shard[at]
 }
 
-/// Counts are whole after every step of the recording, so a panic elsewhere in a holder of the
-/// lock doesn't spoil them.
+/// Ignores poisoning: the counts are complete after each step of recording, so a panic elsewhere
+/// while the lock is held doesn't corrupt them.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A small number for each thread, given at its first request.
+/// Returns a small number for each thread, assigned at the thread's first request.
 fn thread_number() -> usize {
     static NEXT: AtomicUsize = AtomicUsize::new(0);
     thread_local!(static NUMBER: Cell<Option<usize>> = const { Cell::new(None) });

@@ -1,76 +1,76 @@
-//! What services used, and what the machine took from all, as the run record has it.
+//! Run record entries on resources: what services used, and what the machine took from all of them.
 
 use serde::{Deserialize, Serialize};
 
-/// What a service and all processes under it used while it was measured.
+/// Resources that a service and all processes under it used while measured.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ResourceRecord {
-    /// CPU time, user and system.
+    /// CPU time in s, user and system.
     pub cpu_s: f64,
-    /// CPU time over elapsed time: 100 is one core.
+    /// CPU time in % of elapsed time: 100 is one core.
     pub cpu_percent: f64,
-    /// The time for which its threads were ready to run and had no CPU, summed, over elapsed time.
+    /// Total time of threads ready to run but without a CPU, in % of elapsed time.
     pub cpu_wait_percent: f64,
-    /// The thread that wanted a CPU most, running or waiting for one, over elapsed time; `None`
-    /// where the system does not tell.
+    /// Time in which the busiest thread ran or waited for a CPU, in % of elapsed time; `None` if
+    /// the system does not report times of threads.
     pub busiest_thread_percent: Option<f64>,
-    /// The thread that waited longest for a CPU, over elapsed time; `None` where the system does not
-    /// tell.
+    /// Time for which the longest waiting thread waited for a CPU, in % of elapsed time; `None` if
+    /// the system does not report times of threads.
     pub longest_wait_percent: Option<f64>,
-    /// How often a second one of its threads was given a CPU; `None` where the system does not tell.
+    /// Times per second that a thread was given a CPU; `None` if the system does not report them.
     pub context_switches_per_s: Option<f64>,
-    /// In a round: the CPU time over elapsed time of each of its processes, the busiest first.
+    /// In a round: CPU time of each process in % of elapsed time, in descending order.
     pub processes_percent: Vec<f64>,
-    /// The most files that were open at the same time, sockets among them; `None` where the system
-    /// does not tell.
+    /// Maximum number of files open at the same time, including sockets; `None` if the system
+    /// does not report the number.
     pub open_files_max: Option<u64>,
-    /// The most that one process had open, in % of the number that it may.
+    /// Maximum number of files that one process had open, in % of the process's limit.
     pub open_files_of_limit_percent: f64,
-    /// The greatest sum of resident memory; pages that processes share count for each of them.
+    /// Maximum total of resident memory; shared pages count once for each process that shares them.
     pub memory_max_bytes: u64,
-    /// The mean of the same, sampled once a second.
+    /// Mean total of resident memory, sampled once a second.
     pub memory_mean_bytes: u64,
-    /// CPU time over expected answers, in µs; what failed requests took is in it. `None` where
-    /// nothing was answered, or no CPU time was seen.
+    /// CPU time per expected answer, in µs, including the CPU time of failed requests. `None`
+    /// without expected answers or without CPU time.
     pub cpu_us_per_request: Option<f64>,
-    /// Expected answers over CPU time: how many a second of one core gives.
+    /// Expected answers per second of one core's CPU time; `None` like `cpu_us_per_request`.
     pub requests_per_cpu_s: Option<f64>,
-    /// In a round: the same while it went on, about once a second.
+    /// In a round: usage over time, sampled about once a second.
     #[serde(default)]
     pub samples: ResourceSamples,
-    /// What its container's accounts tell besides; `None` where it ran in none.
+    /// Further values from the accounts of the service's container; `None` without a container.
     pub container: Option<ContainerRecord>,
 }
 
-/// What a service used, sample by sample.
+/// Resources that a service used, sample by sample.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ResourceSamples {
-    /// When each was taken, in s from the end of the ramp-up.
+    /// Time of each sample, in s from the end of the ramp-up.
     pub at_s: Vec<f64>,
-    /// CPU time since the sample before, over the time since: 100 is one core.
+    /// CPU time since the previous sample, in % of the time since: 100 is one core.
     pub cpu_percent: Vec<f64>,
-    /// Resident memory then.
+    /// Resident memory at each sample.
     pub memory_bytes: Vec<u64>,
 }
 
-/// What the kernel denied a container, and what it read and wrote. The CPU time and memory of a
-/// container are those of its accounts too: all that ran in it counts, and memory is without what is
-/// cached of files and not in use.
+/// CPU time that the kernel denied a container, and the container's block I/O. The container's CPU
+/// time and memory in [`ResourceRecord`] come from its accounts, too: all that ran in the container
+/// counts, and memory excludes cached files that are not in use.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct ContainerRecord {
-    /// For how long it was denied CPUs because it had used up its limit, in ms, summed over CPUs.
+    /// Time without CPUs because the limit was used up, in ms, summed over CPUs.
     pub throttled_ms: f64,
-    /// The share of the periods (of 100 ms, as a rule) in which it was, of those in which it wanted a
-    /// CPU, in %.
+    /// Share of periods in which the container was denied CPUs, in % of the periods in which the
+    /// container wanted a CPU. A period is usually 100 ms.
     pub throttled_periods_percent: f64,
-    /// Bytes that were read from block devices.
+    /// Bytes read from block devices.
     pub block_read_bytes: u64,
-    /// Bytes that were written to block devices.
+    /// Bytes written to block devices.
     pub block_written_bytes: u64,
 }
 
 impl ContainerRecord {
-    /// Of several rounds: amounts add up, shares are averaged. `None` if one round has none.
+    /// Combines rounds: sums amounts and averages shares. `None` if one of the rounds has none.
     #[must_use]
     pub fn over_rounds(rounds: &[Option<Self>]) -> Option<Self> {
         let all: Vec<Self> = rounds.iter().copied().collect::<Option<_>>()?;
@@ -87,7 +87,7 @@ impl ContainerRecord {
 }
 
 impl ResourceRecord {
-    /// The same, held against the expected answers of its time.
+    /// Adds the figures per expected answer, for `answered` answers in the measured time.
     #[must_use]
     pub fn over(self, answered: u64) -> Self {
         let requests_per_cpu_s =
@@ -97,25 +97,25 @@ impl ResourceRecord {
     }
 }
 
-/// What a machine took from all that ran on it.
+/// Resources that a machine took from everything that ran on it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct MachineRecord {
-    /// CPU time that the hypervisor gave to other machines, in % of all.
+    /// CPU time that the hypervisor gave to other machines, in % of all CPU time.
     pub stolen_percent: f64,
-    /// For how long loadgen's control group was denied CPUs because it had used up its share, summed
-    /// over CPUs.
+    /// Time in which loadgen's control group was denied CPUs because its limit was used up,
+    /// in ms, summed over CPUs.
     pub throttled_ms: f64,
-    /// Pages of memory that were written to swap or read from it.
+    /// Number of memory pages written to swap or read from swap.
     pub swapped_pages: u64,
-    /// The fullest of the links to other machines; `None` where none has a known speed.
+    /// The fullest of the links to other machines; `None` if no link has a known speed.
     pub fullest_link: Option<LinkRecord>,
 }
 
 /// A network interface.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LinkRecord {
-    /// Its name, such as `eth0`.
+    /// Name of the interface, such as `eth0`.
     pub name: String,
-    /// How full it was in its fuller direction, in % of its speed.
+    /// Traffic in the fuller direction, in % of the interface's speed.
     pub busy_percent: f64,
 }

@@ -1,24 +1,24 @@
-//! Which rows of a file the requests of a round used.
+//! Records which rows of a file the requests of a round used.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// The rows that were used of each file, by the file's name in the scenario.
+/// The used rows of each file, by the file's name in the scenario.
 pub type RowsUsed = BTreeMap<String, Used>;
 
-/// The rows that were used of one file. Merging is associative and commutative, and exact.
+/// The used rows of one file. Merging is associative, commutative and exact.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Used {
-    /// So many, each by one process alone.
+    /// Number of used rows, if each row is used by one process alone.
     Number(u64),
-    /// A bit for each row of the file, the lowest of the first word for its first row.
+    /// One bit for each row of the file; the lowest bit of the first word is the first row.
     Bits(Vec<u64>),
 }
 
 impl Used {
-    /// Adds what another process used of the same file.
+    /// Adds the rows of the same file that another process used.
     pub fn merge(&mut self, other: &Self) {
         match (self, other) {
             (Self::Number(here), Self::Number(there)) => *here = here.saturating_add(*there),
@@ -26,13 +26,13 @@ impl Used {
                 here.resize(here.len().max(there.len()), 0);
                 here.iter_mut().zip(there).for_each(|(here, there)| *here |= there);
             }
-            // The file's order says which it is, and is the same for all: a worker that reports the
-            // other is ignored.
+            // The file's order determines the variant, which is the same for all processes: a
+            // worker that reports the other variant is ignored.
             _ => {}
         }
     }
 
-    /// How many of a file of `rows` rows; what a worker claims beyond its end doesn't count.
+    /// Counts the used rows in a file of `rows` rows. Rows claimed beyond the end don't count.
     #[must_use]
     pub fn count(&self, rows: u64) -> u64 {
         match self {

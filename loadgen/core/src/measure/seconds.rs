@@ -1,4 +1,4 @@
-//! A round second by second, as the run record has it.
+//! Run record entries on a round, second by second.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,49 +8,49 @@ use super::latencies::Latencies;
 /// One second of a round.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SecondRecord {
-    /// From the end of the warm-up.
+    /// Number of the second, counted from the end of the warm-up.
     pub second: u32,
-    /// Expected answers that ended in it.
+    /// Expected answers that ended in the second.
     pub answered: u64,
-    /// Requests that failed in it.
+    /// Requests that failed in the second.
     pub errors: u64,
-    /// The median latency of the expected answers, in µs.
+    /// Median latency of the expected answers, in µs; `None` if they are too few.
     pub p50_us: Option<u64>,
-    /// Their 99th percentile, in µs.
+    /// 99th percentile latency of the expected answers, in µs; `None` if they are too few.
     pub p99_us: Option<u64>,
 }
 
-/// A step second by second: one figure for each of the round's seconds.
+/// A step second by second: each list has one value per second of the round.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct StepSeconds {
-    /// Expected answers that ended in it.
+    /// Expected answers that ended in each second.
     pub answered: Vec<u64>,
-    /// Requests that failed in it.
+    /// Requests that failed in each second.
     pub errors: Vec<u64>,
-    /// The median latency of the expected answers, in µs.
+    /// Median latency of the expected answers, in µs; `None` if they are too few.
     pub p50_us: Vec<Option<u64>>,
-    /// Their 99th percentile, in µs.
+    /// 99th percentile latency of the expected answers, in µs; `None` if they are too few.
     pub p99_us: Vec<Option<u64>>,
 }
 
-/// What is told of one second.
+/// The record of one second, for all steps and for each.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Told {
     /// All steps together.
     pub all: SecondRecord,
-    /// Each step.
+    /// Each step, in the order of the scenario.
     pub steps: Vec<SecondRecord>,
 }
 
 impl Told {
-    /// Of what happened in it, by step.
+    /// Creates the records of a second from its counts by step.
     #[must_use]
     pub fn of(second: u32, steps: &[Counts]) -> Self {
         let each = steps.iter().map(|step| SecondRecord::of(second, std::slice::from_ref(step)));
         Self { all: SecondRecord::of(second, steps), steps: each.collect() }
     }
 
-    /// Adds what came afterwards: it is counted, but tells of percentiles only where there were none.
+    /// Adds requests that came late. Late requests set a percentile only if it was `None`.
     pub fn add_late(&mut self, late: &Self) {
         self.all.add_late(&late.all);
         for (index, late) in late.steps.iter().enumerate() {
@@ -63,7 +63,7 @@ impl Told {
 }
 
 impl SecondRecord {
-    /// Of all these together.
+    /// Creates the record of all these counts together.
     fn of(second: u32, counts: &[Counts]) -> Self {
         let mut answered = Latencies::default();
         counts.iter().for_each(|counts| answered.merge(&counts.answered));
@@ -85,7 +85,7 @@ impl SecondRecord {
 }
 
 impl StepSeconds {
-    /// Adds a second; nothing happened where it is `None`.
+    /// Appends a second; `None` means that nothing happened in the second.
     pub fn push(&mut self, second: Option<&SecondRecord>) {
         self.answered.push(second.map_or(0, |it| it.answered));
         self.errors.push(second.map_or(0, |it| it.errors));
@@ -93,7 +93,7 @@ impl StepSeconds {
         self.p99_us.push(second.and_then(|it| it.p99_us));
     }
 
-    /// The one at `index`, which is this `second`; nothing happened in it where there is none.
+    /// Returns the values at `index` as the record of `second`, or an empty record past the end.
     #[must_use]
     pub fn at(&self, index: usize, second: u32) -> SecondRecord {
         SecondRecord {

@@ -1,30 +1,30 @@
-//! How hard pressed a worker was: whether its results are still the server's alone.
+//! Sums up the strain on a worker, which shows whether its latencies are still the server's alone.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// From this lateness of a timer on, a second is late. Whoever is held up for a twentieth of a second
-/// sees one answer in twenty of that second later than it came: its p95 is no longer the server's.
+/// Timer lateness from which a second is late. If a worker is held up for a twentieth of a second,
+/// one in twenty answers of that second is seen late: the p95 is no longer the server's.
 pub const LATE: Duration = Duration::from_millis(50);
 
-/// The strain on a worker in the time of one snapshot, about a second.
+/// The strain on a worker during one snapshot, about a second.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StrainSample {
-    /// How long that was.
+    /// Time that the sample covers.
     pub elapsed: Duration,
-    /// The CPU time of its process, user and system.
+    /// CPU time of the worker's process, user and system.
     pub cpu: Duration,
-    /// How many CPUs it may use.
+    /// Number of CPUs that the process may use.
     pub cpus: u32,
-    /// How late the latest of its timers went off.
+    /// The greatest lateness of a timer in that process.
     pub lag: Duration,
 }
 
-/// Samples, summed up; the order in which they came does not matter.
+/// The sum of samples, independent of their order.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Strain {
-    /// The CPU time that it could have had.
+    /// CPU time that the process could have used.
     available: Duration,
     cpu: Duration,
     lag: Duration,
@@ -34,7 +34,7 @@ pub struct Strain {
 }
 
 impl Strain {
-    /// Adds one sample. They come from the network, so their sums stay within bounds.
+    /// Adds one sample. Sums saturate, because samples come from the network.
     pub fn add(&mut self, sample: &StrainSample) {
         self.merge(&Self {
             available: sample.elapsed.saturating_mul(sample.cpus),
@@ -46,7 +46,7 @@ impl Strain {
         });
     }
 
-    /// Adds all of `other`.
+    /// Adds all samples of `other`.
     pub fn merge(&mut self, other: &Self) {
         self.available = self.available.saturating_add(other.available);
         self.cpu = self.cpu.saturating_add(other.cpu);
@@ -56,32 +56,32 @@ impl Strain {
         self.late_seconds = self.late_seconds.saturating_add(other.late_seconds);
     }
 
-    /// The CPU time that it used of what it could have had, in %; `None` where nothing is known.
+    /// Returns the CPU time used, in % of the available CPU time; `None` if no CPU was available.
     #[must_use]
     pub fn cpu_percent(&self) -> Option<f64> {
         let available = self.available.as_secs_f64();
         (available > 0.0).then(|| self.cpu.as_secs_f64() / available * 100.0)
     }
 
-    /// The worst lateness of each second, on the mean, in ms; `None` where nothing is known.
+    /// Returns the mean of each sample's greatest lateness, in ms; `None` without samples.
     #[must_use]
     pub fn lag_mean_ms(&self) -> Option<f64> {
         (self.seconds > 0).then(|| self.lag.as_secs_f64() * 1e3 / f64::from(self.seconds))
     }
 
-    /// The worst lateness of all, in ms; `None` where nothing is known.
+    /// Returns the greatest lateness of all samples, in ms; `None` without samples.
     #[must_use]
     pub fn lag_max_ms(&self) -> Option<f64> {
         (self.seconds > 0).then_some(self.lag_max.as_secs_f64() * 1e3)
     }
 
-    /// How many seconds there are.
+    /// Number of samples, each of about a second.
     #[must_use]
     pub fn seconds(&self) -> u32 {
         self.seconds
     }
 
-    /// In how many of them it was late: see [`LATE`].
+    /// Number of late seconds: see [`LATE`].
     #[must_use]
     pub fn late_seconds(&self) -> u32 {
         self.late_seconds

@@ -1,4 +1,4 @@
-//! What a set of counts amounts to, as the result document gives it.
+//! Summarizes counts for the result document.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -13,25 +13,24 @@ use super::outcome::ErrorKind;
 /// The results of one step, or of all steps together.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
-    /// The step's name.
+    /// Name of the step, or `all` for all steps together.
     pub name: String,
-    /// Requests that came to an end, the failed ones among them.
+    /// Requests that ended: answered or failed, but not cancelled.
     pub requests: u64,
     /// Requests that failed.
     pub errors: u64,
-    /// Requests that the end of the run cut off; in no other count.
+    /// Requests cut off by the end of the round; not included in `requests`, `errors` or `unsent`.
     pub cancelled: u64,
-    /// Those of the cancelled ones to which the expected answer came after the end, in the drain.
+    /// Cancelled requests whose expected answer came after the end of the round, in the drain.
     #[serde(default)]
     pub answered_late: u64,
-    /// Those of the cancelled ones that failed after the end, but for their timeout.
+    /// Cancelled requests that failed after the end of the round, other than by timeout.
     #[serde(default)]
     pub failed_late: u64,
-    /// Those of the cancelled ones to which no answer came: until their timeout, or the end of the
-    /// drain.
+    /// Cancelled requests without an answer until their timeout, or until the end of the drain.
     #[serde(default)]
     pub unanswered: u64,
-    /// Requests whose time came and which nobody was free to send; zero in the closed model.
+    /// Planned requests that no user was free to send; zero in the closed model.
     pub unsent: u64,
     /// Failed requests by kind.
     pub errors_by_kind: BTreeMap<ErrorKind, u64>,
@@ -43,19 +42,19 @@ pub struct Summary {
     pub failed_per_s: f64,
     /// Bytes of answers' bodies per second.
     pub bytes_per_s: f64,
-    /// The sizes of the expected answers' bodies; `None` where there was none.
+    /// Sizes of the expected answers' bodies; `None` if there are no expected answers.
     pub body_bytes: Option<BodySizes>,
-    /// Latency of the expected answers, from their planned send, in µs.
+    /// Latency of the expected answers from their planned send, in µs.
     pub latency_us: LatencySummary,
-    /// The same from their actual send, in µs.
+    /// Latency of the expected answers from their actual send, in µs.
     pub service_us: LatencySummary,
-    /// How much later than planned requests were sent, in µs; nothing in the closed model.
+    /// Delay of requests from their planned to their actual send, in µs; empty in the closed model.
     pub delay_us: LatencySummary,
     /// Latency of the failed requests, in µs.
     pub failed_us: LatencySummary,
 }
 
-/// A distribution of latencies in µs; a value that too few samples support is `None`.
+/// A distribution of latencies in µs. A value is `None` if too few samples support it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the names are the field's own")]
 pub struct LatencySummary {
@@ -71,7 +70,7 @@ pub struct LatencySummary {
 }
 
 impl Summary {
-    /// Sums up the `counts` of a window of `seconds`. `cut` is what the end of the round cut off.
+    /// Summarizes `counts` over a `window`. `cut` holds the requests cut off by the round's end.
     #[must_use]
     pub fn new(name: &str, counts: &Counts, cut: &Counts, window: Duration) -> Self {
         let per_second = |n: u64| {
@@ -95,7 +94,7 @@ impl Summary {
             failed_per_s: per_second(counts.failures()),
             bytes_per_s: per_second(counts.bytes),
             body_bytes: counts.bodies,
-            // In the closed model a request is planned for the moment in which it is sent.
+            // In the closed model, a request is planned for the moment of its send.
             service_us: if counts.service.is_empty() {
                 latency.clone()
             } else {
@@ -107,14 +106,14 @@ impl Summary {
         }
     }
 
-    /// The share of requests that failed, 0 to 1.
+    /// The share of requests that failed, 0 to 1; 0 if there are no requests.
     #[must_use]
     pub fn error_rate(&self) -> f64 {
         if self.requests == 0 { 0.0 } else { self.errors as f64 / self.requests as f64 }
     }
 
-    /// The share of failures among all requests of which it is known what became, those in flight at
-    /// the end among them, and those without an answer as failures: see
+    /// The share of failures in all requests with a known result, including those in flight at the
+    /// end. Requests without an answer count as failures: see
     /// [`Counts::error_rate_with_in_flight`].
     #[must_use]
     pub fn error_rate_with_in_flight(&self) -> f64 {

@@ -1,17 +1,18 @@
-//! Which part of a round a request belongs to.
+//! Assigns each request to a part of a round.
 
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-/// The marks of one round: when it starts to count, when all users are there, and when it ends.
+/// The marks of one round: the start of counting, the time when all users are present, and the end.
 #[derive(Debug, Clone, Copy)]
 pub struct Timeline {
-    /// The end of the warm-up: what is sent from here on is counted.
+    /// The end of the warm-up: requests that end from here on count. See [`Timeline::place`].
     pub measured: Instant,
-    /// The end of the ramp-up; where iterations end the round, they count from the start.
+    /// The end of the ramp-up. Equals `measured` if iterations end the round: iterations
+    /// count from the first one on.
     pub full: Instant,
-    /// The end of the round; `None` where iterations end it.
+    /// The end of the round; `None` if iterations end the round.
     pub end: Option<Instant>,
 }
 
@@ -21,9 +22,9 @@ pub struct Timeline {
 pub enum Phase {
     /// Before the round began to count.
     Warmup,
-    /// Ended while users were still starting: measured, and reported apart.
+    /// Ended while users were still starting: measured, and reported separately.
     RampUp,
-    /// What results speak of.
+    /// The load is held: results describe this phase.
     Hold,
     /// Cut off by the end of the round.
     Tail,
@@ -32,18 +33,18 @@ pub enum Phase {
 }
 
 impl Phase {
-    /// While there is load that is measured: what is told second by second.
+    /// The phases with load that is measured, and reported second by second.
     pub const MEASURED: [Self; 2] = [Self::RampUp, Self::Hold];
 }
 
 impl Timeline {
-    /// The phase and the second of a request that ended at `done`: the second, from the end of the
-    /// warm-up, in which it ended.
+    /// Returns the phase of a request that ended at `done`, and the second in which it ended,
+    /// counted from the end of the warm-up.
     ///
-    /// Where time ends the round, the phase follows from `done` alone: each mark cuts through
-    /// requests that are under way, and placing all of them by their end, at the first mark as at
-    /// the last, loses as many as it gains. Where iterations end it, there are so many to count
-    /// and no others: `counted` tells whether this request belongs to one of them.
+    /// If time ends the round, the phase follows from `done` alone. Each mark cuts through requests
+    /// in flight. Placing all requests by their end, at the first mark as at the last, loses as
+    /// many as it gains. If iterations end the round, exactly the requests of these iterations
+    /// count: `counted` says whether this request is one of them.
     #[must_use]
     pub fn place(&self, counted: bool, done: Instant) -> (Phase, u32) {
         let second = self.second(done);
@@ -56,13 +57,13 @@ impl Timeline {
         }
     }
 
-    /// Whole seconds from the end of the warm-up to `at`; zero before.
+    /// Returns the whole seconds from the end of the warm-up to `at`; zero before.
     #[must_use]
     pub fn second(&self, at: Instant) -> u32 {
         u32::try_from(at.saturating_duration_since(self.measured).as_secs()).unwrap_or(u32::MAX)
     }
 
-    /// How long the hold has lasted at `at`, up to its end.
+    /// Returns how long the hold has lasted at `at`, up to its end.
     #[must_use]
     pub fn held(&self, at: Instant) -> Duration {
         self.end.map_or(at, |end| at.min(end)).saturating_duration_since(self.full)

@@ -1,59 +1,62 @@
-//! Generated data: random to look at, and the same again for the same seed.
+//! Generates random-looking data that is the same for the same seed.
 
 use std::fmt::Write;
 
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-/// What one user's templates are rendered from.
+/// Source of the generated values in one user's templates.
 ///
-/// Each user has a ChaCha stream of its own, and each of its iterations a place of its own in that
-/// stream. So what is sent follows from the seed, the user's number and the iteration alone: it is
-/// the same on any number of workers, and a failed step does not change what later iterations send.
-/// What was captured from answers is beside it, and is as the server has it; so are cells of rows.
+/// Each user has a separate ChaCha stream, and each iteration of the user a separate position
+/// in the stream. So the generated data depends only on the seed, the user's number and the
+/// iteration: the data is the same on any number of workers, and a failed step does not
+/// change the data of later iterations. Captured values and cells of rows are kept
+/// separately, as the server and the file provide them.
 #[derive(Debug, Clone)]
 pub struct Data {
     seed: u64,
     user: u32,
     iteration: u64,
-    /// Made and moved to the iteration only when something is drawn from it: a scenario without
-    /// random data pays nothing for it.
+    /// Created and moved to the iteration only at the first
+    /// draw: a scenario without random data pays nothing.
     stream: Option<Box<ChaCha8Rng>>,
     moved: bool,
-    /// Captured values and cells of rows, by name; few, so that looking through them is cheapest.
+    /// Captured values and cells of rows, by name; so few that a linear search is cheapest.
     captured: Vec<(String, String)>,
 }
 
-/// Words of 32 bits between the starts of two iterations, as a power of two. The stream has 2^68,
-/// so that there is room for 2^40 iterations of a gigabyte of random bits each.
+/// Binary logarithm of the number of 32-bit words between the starts of two iterations. The stream
+/// has 2^68 words: enough for 2^40 iterations with 1 GiB of random bits each.
 const WORDS_PER_ITERATION: u32 = 28;
 
 impl Data {
-    /// The data of one user, at its first iteration. Users and iterations are counted from 0.
-    // rustc 1.95 and 1.96 take two values that are made alike, and dropped one after the other, for
-    // one where they see both being made (rust-lang/rust#158830; mended in 1.97).
+    /// Creates the data of one user, at its first
+    /// iteration. Users and iterations are counted from 0.
+    // Not inlined: rustc 1.95 and 1.96 treat two equally made values, of which one
+    // is dropped after the other, as one value where the construction of both is
+    // visible (rust-lang/rust#158830; fixed in 1.97).
     #[inline(never)]
     pub fn new(seed: u64, user: u32) -> Self {
         Self { seed, user, iteration: 0, stream: None, moved: false, captured: Vec::new() }
     }
 
-    /// The user's number.
+    /// Returns the user's number, counted from 0.
     pub fn user(&self) -> u32 {
         self.user
     }
 
-    /// The number of the user's iteration.
+    /// Returns the number of the user's current iteration.
     pub fn iteration(&self) -> u64 {
         self.iteration
     }
 
-    /// Goes to the start of an iteration.
+    /// Moves to the start of an iteration.
     pub fn set_iteration(&mut self, iteration: u64) {
         self.iteration = iteration;
         self.moved = true;
     }
 
-    /// Keeps a value that was taken from an answer, in place of the one before it.
+    /// Stores a captured value and replaces the previous value of the same name.
     pub fn capture(&mut self, name: &str, value: String) {
         match self.captured.iter_mut().find(|(known, _)| known == name) {
             Some((_, kept)) => *kept = value,
@@ -61,7 +64,7 @@ impl Data {
         }
     }
 
-    /// Keeps the cells of a row, each in place of the one before it.
+    /// Stores the cells of a row and replaces the previous cells of the same names.
     pub fn keep<'a>(&mut self, cells: impl Iterator<Item = (&'a str, &'a str)>) {
         for (name, cell) in cells {
             match self.captured.iter_mut().find(|(known, _)| known == name) {
@@ -74,12 +77,12 @@ impl Data {
         }
     }
 
-    /// A whole number below `count`, which is not zero, drawn as the iteration's other data.
+    /// Draws an integer below `count` from the iteration's data. `count` must not be zero.
     pub fn draw(&mut self, count: usize) -> usize {
         self.stream().random_range(0..count.max(1))
     }
 
-    /// The value of this name, if one was captured.
+    /// Returns the captured value or cell of this name, if one exists.
     pub fn captured(&self, name: &str) -> Option<&str> {
         let found = self.captured.iter().find(|(known, _)| known == name);
         found.map(|(_, value)| value.as_str())
@@ -141,7 +144,7 @@ fn push(out: &mut String, number: std::fmt::Arguments<'_>) {
     let _ = out.write_fmt(number);
 }
 
-// ASCII letters alone, so that a name needs no escaping in JSON, in a header or in a path.
+// Only ASCII letters, so that a name needs no escaping in JSON, in a header or in a path.
 const FIRST_NAMES: [&str; 32] = [
     "Ada", "Alan", "Amina", "Barbara", "Carlos", "Chen", "Dennis", "Edsger", "Elena", "Fatima",
     "Grace", "Hiroshi", "Ingrid", "Ivan", "Joan", "Ken", "Kofi", "Lena", "Linus", "Margaret",
@@ -172,7 +175,7 @@ mod tests {
     fn a_uuid_is_one_of_version_4() {
         let mut out = String::new();
         Data::new(1, 2).push_uuid(&mut out);
-        // The value itself is pinned: a saved run must be repeatable by a later version.
+        // Pinned: a later version must be able to repeat a saved run.
         assert_eq!(out, "36753291-7e5d-4be0-9510-71ebe71ac8ae");
     }
 

@@ -1,17 +1,18 @@
-//! Durations as people write them: `500ms`, `3s`, `1.5s`, `2m30s`.
+//! Parses durations as people write them: `500ms`, `3s`, `1.5s`, `2m30s`.
 
 use std::time::Duration;
 
 use humantime::DurationError;
 
-/// The longest duration that a scenario or an option may ask for.
+/// Longest duration that a scenario or an option can set.
 pub(super) const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// More digits than 24 hours need in any unit; also keeps [`humantime`] away from the ends of `u64`,
-/// where the sum of two parts can panic.
+/// Largest number of digits in a duration: more than 24 hours need in
+/// microseconds or larger units. The limit also keeps [`humantime`] away from the
+/// ends of `u64`, where the sum of two parts can panic.
 const MOST_DIGITS: usize = 12;
 
-/// Reads a duration of at most 24 hours; the error is a sentence for people.
+/// Parses a duration of at most 24 hours. The error is a sentence for people.
 ///
 /// ```
 /// use loadgen_core::scenario::parse_duration;

@@ -1,4 +1,4 @@
-//! Values from the environment: they are sent, and never shown.
+//! Values from the environment, which are sent but never shown.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -9,16 +9,16 @@ use super::model::{Scenario, Step};
 use super::secret::Secret;
 use super::template::{Piece, Template};
 
-/// Reads a variable, where it is set.
+/// Reads an environment variable; returns `None` if the variable is not set.
 pub type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-/// The environment of this process.
+/// Reads a variable of this process; returns `None` if the variable is not set or not Unicode.
 pub fn process_environment(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
 
 impl Scenario {
-    /// The names of the environment's variables that its requests have in them.
+    /// Returns the names of the environment variables in the scenario's requests.
     #[must_use]
     pub fn variables(&self) -> BTreeSet<&str> {
         self.environment().map(|(name, _)| name).collect()
@@ -30,7 +30,7 @@ impl Scenario {
 }
 
 impl Template {
-    /// The variables in it, and their values where they were read.
+    /// Returns the variables in the template, with their values if the environment was read.
     fn variables(&self) -> Vec<(&str, Option<&Secret>)> {
         let pieces = self.pieces.iter().flat_map(|piece| match piece {
             Piece::Variable { name, value, .. } => vec![(name.as_str(), value.as_ref())],
@@ -40,8 +40,9 @@ impl Template {
         pieces.collect()
     }
 
-    /// The text for the next request as far as it may be shown: a variable of the environment, and
-    /// what has no value, stay as they were written.
+    /// Returns the text of the next request in a form that can be shown. Environment variables and
+    /// placeholders without a value stay as written. A repeated part shows the values of its
+    /// variables, so the caller must still pass the text to [`Secrets::hidden`].
     pub fn shown(&self, data: &mut Data) -> String {
         let mut out = String::new();
         for piece in &self.pieces {
@@ -55,7 +56,7 @@ impl Template {
         out
     }
 
-    /// A variable whose value cannot stand where it is written.
+    /// Returns a variable whose value is not allowed at its position.
     pub(super) fn misplaced_variable(&self) -> Option<&str> {
         self.pieces.iter().find_map(|piece| match piece {
             Piece::Variable { name, value: Some(value), place } => place
@@ -66,8 +67,8 @@ impl Template {
         })
     }
 
-    /// This template with the values of variables as part of its text: for what is sent over and
-    /// over, and never shown.
+    /// Returns this template with variables replaced by their values, for requests that are sent
+    /// many times. The result must never be shown.
     pub(crate) fn revealed(self) -> Self {
         let mut revealed = Self::default();
         for piece in self.pieces {
@@ -89,21 +90,21 @@ impl Template {
     }
 }
 
-/// What must not be shown, however a server sends it back.
+/// Secret values to hide in text, in every form in which a server may send them back.
 #[derive(Default)]
 pub struct Secrets(Vec<Form>);
 
-/// One way to write a value, and what is shown for it.
+/// One written form of a value, and its replacement.
 struct Form {
     text: String,
     shown: String,
 }
 
-/// Bytes of a value that is looked for: a shorter one is no secret, and is found everywhere.
+/// Shortest value to hide, in bytes: a shorter value is no secret, and matches everywhere.
 const SHORTEST: usize = 4;
 
 impl Secrets {
-    /// The values of a scenario's variables.
+    /// Collects the values of a scenario's variables.
     #[must_use]
     pub fn of(scenario: &Scenario) -> Self {
         let mut forms = Vec::new();
@@ -122,13 +123,13 @@ impl Secrets {
                 forms.push(Form { text, shown: format!("{{{{ env {name} }}}}") });
             }
         }
-        // One may be a part of another.
+        // Longest first, because a form may be part of another form.
         forms.sort_by_key(|form| std::cmp::Reverse(form.text.len()));
         forms.dedup_by(|a, b| a.text == b.text);
         Self(forms)
     }
 
-    /// A text that may quote a server, fit to be shown and saved.
+    /// Replaces secrets in a text that may quote a server, so that the text can be shown and saved.
     #[must_use]
     pub fn hidden<'a>(&self, text: impl Into<Cow<'a, str>>) -> Cow<'a, str> {
         let text = text.into();
@@ -141,7 +142,7 @@ impl Secrets {
         whole.split_inclusive(CUT).map(|part| self.without_beginning(part)).collect()
     }
 
-    /// A quote that was cut short may end in the beginning of a value.
+    /// Replaces the beginning of a value at the end of a quote that was cut short.
     fn without_beginning(&self, part: &str) -> String {
         let Some(quote) = part.strip_suffix(CUT) else { return part.to_owned() };
         for Form { text, shown } in &self.0 {
@@ -155,7 +156,7 @@ impl Secrets {
     }
 }
 
-/// What a quote that goes on ends in.
+/// Last character of a quote that was cut short.
 const CUT: char = '…';
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What is wrong with a scenario, shown where it is wrong.
+//! Faults of a scenario, shown at their position in the file.
 
 use std::ops::Range;
 use std::path::PathBuf;
@@ -7,26 +7,26 @@ use std::{fmt, io};
 use miette::{Diagnostic, LabeledSpan, NamedSource, SourceCode};
 use thiserror::Error;
 
-/// Why there is no scenario to run.
+/// Reason why a scenario cannot be used.
 #[derive(Debug, Error)]
 pub enum ScenarioError {
-    /// The file could not be read at all.
+    /// The file could not be read.
     #[error("cannot read the scenario {}", path.display())]
     Unreadable {
-        /// The file, as it was asked for.
+        /// The file's path, as given by the caller.
         path: PathBuf,
-        /// What the operating system said.
+        /// Error of the operating system.
         #[source]
         reason: io::Error,
     },
-    /// The file was read and has at least one fault.
+    /// The file was read, but contains at least one fault.
     #[error("{file} has {}", count(faults))]
     Invalid {
-        /// The file's name, as it is shown.
+        /// The file's name for display.
         file: String,
-        /// The file's text, which the faults point into.
+        /// The file's text, into which the faults point.
         text: NamedSource<String>,
-        /// Every fault, in the order of the file.
+        /// All faults, ordered by their position in the file.
         faults: Vec<Fault>,
     },
 }
@@ -56,7 +56,7 @@ fn count(faults: &[Fault]) -> String {
     }
 }
 
-/// One fault of a scenario: what is wrong, where, and how to mend it.
+/// One fault of a scenario: description, position and help to fix the fault.
 #[derive(Debug, Error)]
 #[error("{message}")]
 pub struct Fault {
@@ -80,19 +80,19 @@ impl Fault {
         Self { message: message.into(), labels: Vec::new(), help: None }
     }
 
-    /// Points at a place of the file.
+    /// Points at a range of bytes in the file.
     pub(super) fn at(mut self, place: Range<usize>, label: impl Into<String>) -> Self {
         self.labels.push(LabeledSpan::new_with_span(Some(label.into()), place));
         self
     }
 
-    /// Says how to mend it.
+    /// Adds help to fix the fault.
     pub(super) fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
     }
 
-    /// Where the fault is first shown; faults of the whole file come first.
+    /// Returns the offset of the first label; 0 for a fault of the whole file.
     pub(super) fn offset(&self) -> usize {
         self.labels.first().map_or(0, LabeledSpan::offset)
     }

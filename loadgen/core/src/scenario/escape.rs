@@ -1,5 +1,5 @@
-//! Escapes a value for its position in a request: no value can end what it stands in and begin something
-//! else.
+//! Escapes a value for its position in a request, so
+//! that no value can end its context and begin another.
 
 use std::fmt::Write;
 
@@ -21,18 +21,18 @@ pub(super) enum Position {
 }
 
 impl Position {
-    /// Appends the value called `name` as this position needs it.
+    /// Appends `value`, escaped for this position. Errors contain `name`.
     pub(super) fn push(self, value: &str, name: &str, out: &mut String) -> Result<(), RenderError> {
         match self {
             Self::Text => out.push_str(value),
-            // Nothing encodes it: `%2E` is a dot to whoever reads URLs (WHATWG URL, section 4.4).
+            // Encoding cannot help: URL parsers read `%2E` as a dot (WHATWG URL, section 4.4).
             Self::Path if [".", ".."].contains(&value) && begins_segment(out) => {
                 let (name, value) = (name.to_owned(), value.to_owned());
                 return Err(RenderError::NotForPath { name, value });
             }
             Self::Path => push_encoded(value, out),
             Self::Json => {
-                // A string's JSON is in quotes, which the template has already.
+                // `to_string` adds quotes, which the template already has.
                 let json = serde_json::Value::from(value).to_string();
                 out.push_str(&json[1..json.len() - 1]);
             }
@@ -48,53 +48,55 @@ impl Position {
     }
 }
 
-/// Why a request cannot be made.
+/// Reason why a request cannot be rendered.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum RenderError {
-    /// A value is used that the user has not captured: each step that does so failed until now.
+    /// The user has not captured the value yet: no step
+    /// that captures the value has succeeded so far.
     #[error("not sent: nothing was captured for {{{{ {name} }}}}")]
     NotCaptured {
-        /// What the value is called.
+        /// Name of the value.
         name: String,
     },
-    /// The scenario was read to be looked at, without the environment.
+    /// The scenario was loaded for inspection, without the environment.
     #[error("not sent: the environment variable `{name}` was not read")]
     NotRead {
-        /// The variable.
+        /// Name of the variable.
         name: String,
     },
-    /// A path would lead elsewhere.
+    /// A value of `.` or `..` at the start of a path segment would lead to another path.
     #[error(
         "not sent: {{{{ {name} }}}} is `{value}`, which a path cannot have between two slashes"
     )]
     NotForPath {
-        /// What the value is called.
+        /// Name of the value.
         name: String,
-        /// The value.
+        /// The value, `.` or `..`.
         value: String,
     },
-    /// A header would have a character that ends it, or that has no agreed encoding.
+    /// A header's value has a character that ends the header or that has no agreed encoding.
     #[error("not sent: {{{{ {name} }}}} has {character:?}, which a header cannot have")]
     NotForHeader {
-        /// What the value is called.
+        /// Name of the value.
         name: String,
-        /// The first such character.
+        /// First character that is not allowed.
         character: char,
     },
 }
 
-/// Whether what comes next begins a segment of the path; a query has none.
+/// Returns whether the next text begins a segment of the path; a query has no segments.
 fn begins_segment(before: &str) -> bool {
     before.ends_with('/') && !before.contains('?')
 }
 
-/// Whether a header's value may have it: no line can be ended, and no encoding be guessed.
+/// Returns whether a header's value may have this character. Allowed characters can neither end a
+/// line nor depend on an encoding.
 pub(super) fn may_be_in_header(c: char) -> bool {
     c == '\t' || c == ' ' || c.is_ascii_graphic()
 }
 
-/// Encodes all but what is unreserved (RFC 3986, section 2.3): a `/`, `?` or `&` in a value is a
-/// part of it.
+/// Encodes all bytes except unreserved characters (RFC 3986, section 2.3),
+/// so that a `/`, `?` or `&` stays part of the value.
 fn push_encoded(value: &str, out: &mut String) {
     for byte in value.bytes() {
         if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {

@@ -1,11 +1,11 @@
-//! A scenario in words: what its users would send, and what must come back.
+//! Explains a scenario in words: its requests and the expected answers.
 
 use std::fmt::Write;
 
 use crate::scenario::{Http, Load, Model, Open, Scenario, Stage, Step, Until, process_environment};
 use crate::text::{count, duration};
 
-/// All of it: a line for each part.
+/// Returns the explanation of the whole scenario, with a line for each part.
 #[must_use]
 pub fn explain(scenario: &Scenario) -> String {
     let mut out = format!("{}: ok\n", scenario.name);
@@ -90,7 +90,7 @@ fn explain_load(load: &Load) -> String {
     }
 }
 
-/// `to 100 in 1m, to 100 in 2m 30s`
+/// Formats stages as `to 100 in 1m, to 100 in 2m 30s`.
 fn explain_stages(stages: &[Stage]) -> String {
     let one = |stage: &Stage| match stage.over {
         d if d.is_zero() => format!("at once to {}", stage.to),
@@ -99,7 +99,8 @@ fn explain_stages(stages: &[Stage]) -> String {
     stages.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
-/// `API_TOKEN, API_USER (not set)`: a file can be right where it cannot be run.
+/// Formats variables as `API_TOKEN, API_USER (not set)`. An unset variable is no fault, because a
+/// file can be valid on a machine that cannot run the scenario.
 fn explain_variables(scenario: &Scenario) -> String {
     let one = |name: &str| match process_environment(name) {
         Some(_) => name.to_owned(),
@@ -108,7 +109,7 @@ fn explain_variables(scenario: &Scenario) -> String {
     scenario.variables().into_iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
-/// The transport, and why it is that one.
+/// Formats the transport and the reason for its choice.
 fn explain_transport(http: &Http) -> String {
     let features: Vec<String> = http.beyond_http1().iter().map(ToString::to_string).collect();
     match (http.transport, features.split_last()) {
@@ -119,7 +120,7 @@ fn explain_transport(http: &Http) -> String {
     }
 }
 
-/// What is sent, and what must come back: one line for the step, others for headers and body.
+/// Formats request and expected answer: one line for the step, more lines for headers and body.
 fn explain_step(when: &str, step: &Step, share: &str) -> String {
     let mut text = format!("  {when}       {}: {} {}", step.name, step.method, step.path);
     let expect = &step.expect;
@@ -147,14 +148,14 @@ fn explain_step(when: &str, step: &Step, share: &str) -> String {
     text
 }
 
-/// The body's type and the beginning of its text, each in a line.
+/// Returns the body's media type and the beginning of its text, each as a line.
 fn body_of(step: &Step) -> Vec<String> {
     step.body.as_ref().map_or_else(Vec::new, |body| {
         vec![format!("content-type: {}", body.content_type), shortened(&body.text.to_string())]
     })
 }
 
-/// One line of a text, however long it is.
+/// Returns a text as one line, cut after 160 characters.
 #[must_use]
 pub fn shortened(text: &str) -> String {
     const LONGEST: usize = 160;

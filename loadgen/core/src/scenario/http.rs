@@ -1,22 +1,22 @@
-//! How a scenario's requests travel, and what carries them.
+//! HTTP options and the transport of a scenario's requests.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// What a scenario asks of HTTP beside its requests. The default is plain HTTP/1.1, in which a
-/// redirect is an answer like any other, and nothing is kept from one request to the next.
+/// HTTP options of a scenario. The default is plain HTTP/1.1: a redirect is an answer like any
+/// other, and no state is kept between requests.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Http {
-    /// The version that is spoken.
+    /// HTTP version to use.
     pub version: HttpVersion,
-    /// How many redirects in a row a request follows.
+    /// Largest number of consecutive redirects that a request follows.
     pub redirects: u32,
-    /// Whether each user keeps the cookies that it is given.
+    /// Whether each user keeps the cookies that it receives.
     pub cookies: bool,
-    /// The `http://` or `https://` URL of a proxy that all requests go through.
+    /// URL (`http://` or `https://`) of a proxy for all requests.
     pub proxy: Option<String>,
-    /// The transport that the file insists on; the one that fits where `None`.
+    /// Transport that the file requires; `None` chooses a suitable transport.
     pub transport: Option<TransportKind>,
 }
 
@@ -27,17 +27,17 @@ pub enum HttpVersion {
     /// HTTP/1.1.
     #[default]
     Http11,
-    /// HTTP/2: with prior knowledge for `http://`, where the server agrees for `https://`.
+    /// HTTP/2: with prior knowledge for `http://`, and for `https://` if the server agrees.
     Http2,
 }
 
-/// What carries requests to the server and answers back.
+/// Implementation that sends requests and receives answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TransportKind {
-    /// Our own, for HTTP/1.1 without TLS: the cheapest for the machine that makes the load.
+    /// Built-in implementation for HTTP/1.1 without TLS, which costs the load generator least.
     Http1,
-    /// The `reqwest` crate, which can do everything.
+    /// The `reqwest` crate, which supports all options.
     Reqwest,
 }
 
@@ -50,7 +50,7 @@ impl fmt::Display for TransportKind {
     }
 }
 
-/// What a scenario may ask for that only [`TransportKind::Reqwest`] can do.
+/// HTTP options that only [`TransportKind::Reqwest`] supports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names are the fields' of `Http`")]
 pub enum HttpFeature {
@@ -61,7 +61,7 @@ pub enum HttpFeature {
 }
 
 impl HttpFeature {
-    /// The key of `[http]` that asks for it.
+    /// Returns the key of `[http]` that sets this option.
     pub(super) fn key(self) -> &'static str {
         match self {
             Self::Version2 => "version",
@@ -84,7 +84,7 @@ impl fmt::Display for HttpFeature {
 }
 
 impl Http {
-    /// Everything asked for that only [`TransportKind::Reqwest`] can do.
+    /// Returns the options in use that only [`TransportKind::Reqwest`] supports.
     pub fn beyond_http1(&self) -> Vec<HttpFeature> {
         let asked = [
             (HttpFeature::Version2, self.version == HttpVersion::Http2),
@@ -95,8 +95,8 @@ impl Http {
         asked.into_iter().filter_map(|(feature, asked)| asked.then_some(feature)).collect()
     }
 
-    /// What carries the requests to `base_url`: what the file insists on, or else the cheapest that
-    /// can do all that is asked for.
+    /// Returns the transport for requests to `base_url`: the one that the file requires, or else
+    /// the cheapest one that supports all options in use.
     ///
     /// ```
     /// use loadgen_core::scenario::{Http, TransportKind};

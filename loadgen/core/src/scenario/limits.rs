@@ -1,44 +1,44 @@
-//! How much of the machine a container may have.
+//! Limits for a container's share of the machine.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// The least memory that podman gives a container.
+/// Smallest memory limit that podman accepts for a container, in bytes.
 const LEAST_MEMORY: u64 = 6 << 20;
 
-/// What one container may have; nothing is limited where there is `None`.
+/// Resource limits of one container; `None` means unlimited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Limits {
-    /// CPU time for each second.
+    /// CPU time, in CPU seconds per second.
     pub cpus: Option<Cpus>,
-    /// The most memory, in bytes: who wants more is killed.
+    /// Largest amount of memory, in bytes: a container that needs more is killed.
     pub memory: Option<Memory>,
 }
 
 impl Limits {
-    /// These limits, and those of `other` where there are none.
+    /// Returns these limits, with each missing limit taken from `other`.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
         Self { cpus: self.cpus.or(other.cpus), memory: self.memory.or(other.memory) }
     }
 
-    /// Whether there are none.
+    /// Returns whether no resource is limited.
     #[must_use]
     pub fn is_none(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// Seconds of CPU time for each second: 1.5 is one CPU and a half, whichever CPUs these are.
+/// CPU seconds per second: 1.5 is the time of one and a half CPUs, on any CPUs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "f64", into = "f64")]
 pub struct Cpus {
     thousandths: u32,
 }
 
-/// Bytes of memory, written as podman has them: `256m`, `1g`.
+/// Bytes of memory, in podman's notation: `256m`, `1g`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Memory {
@@ -49,7 +49,7 @@ impl TryFrom<f64> for Cpus {
     type Error = String;
 
     fn try_from(cpus: f64) -> Result<Self, String> {
-        // Below a hundredth, Linux gives no slice of time that is long enough.
+        // Below 0.01 CPUs, Linux grants no time slice that is long enough.
         if (0.01..=1024.0).contains(&cpus) {
             #[expect(
                 clippy::cast_possible_truncation,
@@ -63,7 +63,7 @@ impl TryFrom<f64> for Cpus {
 }
 
 impl Memory {
-    /// As a number.
+    /// Returns the amount in bytes.
     #[must_use]
     pub fn bytes(self) -> u64 {
         self.bytes

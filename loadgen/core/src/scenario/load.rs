@@ -1,110 +1,111 @@
-//! How much load, for how long, and who decides when a request is sent.
+//! Amount and duration of the load, and the load model.
 
 use std::fmt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// How much load, and for how long.
+/// Amount and duration of the load.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Load {
-    /// Who decides when a request is sent.
+    /// Model that decides when a request is sent.
     pub model: Model,
-    /// Users of the whole test, over all workers: in the closed model all of them send, in the open
-    /// model they are the most that have a request under way at the same time. At least 1. Where
-    /// there are stages, the most users of any.
+    /// Users of the whole test, over all workers; at least 1. In the closed model, all users send.
+    /// In the open model, at most this many users have a request in flight at the same time. With
+    /// stages in the closed model, the largest number of users of any stage.
     pub users: u32,
-    /// The time over which the load rises from nothing; zero starts with all of it.
+    /// Time over which the load rises from zero; zero starts with the full load.
     pub ramp_up: Duration,
-    /// How long a user waits between an answer and its next request.
+    /// Time that a user waits between an answer and its next request.
     pub think_time: Option<ThinkTime>,
-    /// When the test ends.
+    /// Condition that ends the test.
     pub until: Until,
-    /// How long after an end by time the answers to requests in flight are waited for.
+    /// Longest wait for the answers to in-flight requests after an end by time.
     pub drain: Duration,
 }
 
-/// How long is waited at the end of a test by time, if nobody says otherwise.
+/// Default of [`Load::drain`].
 pub const DRAIN: Duration = Duration::from_secs(3);
 
-/// How long a user waits between an answer and its next request; in the open model only between
-/// the requests of an iteration.
+/// Time that a user waits between an answer and its next request. In the open model, users wait
+/// only between the requests of an iteration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ThinkTime {
-    /// Always as long.
+    /// Always the same time.
     Fixed(Duration),
-    /// Any time from the one to the other, each as likely.
+    /// Any time from `min` to `max`, uniformly distributed.
     Uniform {
-        /// The shortest.
+        /// Shortest time.
         min: Duration,
-        /// The longest; not shorter than that.
+        /// Longest time; not shorter than `min`.
         max: Duration,
     },
     /// Mostly short, sometimes long: exponentially distributed.
     Exponential {
-        /// The mean.
+        /// Mean of the distribution.
         mean: Duration,
     },
 }
 
-/// Who decides when a request is sent.
+/// Model that decides when a request is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Model {
-    /// The user that waits for its answer: a slow server is asked less.
+    /// Each user waits for an answer before its next
+    /// request, so a slow server receives fewer requests.
     Closed,
-    /// The clock: requests arrive at a rate, however the server does.
+    /// The clock decides: requests arrive at a rate, regardless of the server's speed.
     Open(Open),
 }
 
-/// The open model.
+/// Parameters of the open model.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Open {
-    /// Requests per second over all workers; where there are stages, the highest rate of any.
-    /// Greater than 0.
+    /// Requests per second over all workers; greater than
+    /// 0. With stages, the highest rate of any stage.
     pub rate: f64,
-    /// How they are spread over time.
+    /// Distribution of requests over time.
     pub arrivals: Arrivals,
 }
 
-/// How requests are spread over time.
+/// Distribution of requests over time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Arrivals {
-    /// At even distances.
+    /// At even intervals.
     #[default]
     Even,
-    /// Each by chance, whenever the others come: a Poisson process, as of many people who know
-    /// nothing of each other.
+    /// At random times, independent of each other: a Poisson process, like the requests of many
+    /// people who know nothing of each other.
     Poisson,
 }
 
-/// When a test ends.
+/// Condition that ends a test.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Until {
-    /// This long after the ramp-up has ended.
+    /// Ends the test this long after the end of the ramp-up.
     Duration(Duration),
-    /// When the users together have begun and ended this many iterations.
+    /// Ends the test when all users together have begun and ended this many iterations.
     Iterations(u64),
-    /// When each user has ended this many iterations.
+    /// Ends the test when each user has ended this many iterations.
     IterationsPerUser(u64),
-    /// When these are over, one after another. There is no ramp-up beside them. Never empty.
+    /// Ends the test after these consecutive stages. Stages exclude a ramp-up. Never empty.
     Stages(Vec<Stage>),
 }
 
-/// A change of the load in a straight line, from what it was before: nothing, before the first.
+/// A linear change of the load from its previous level; the first stage starts from zero.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Stage {
-    /// Users, or requests per second, at its end.
+    /// Users or requests per second at the end of the stage.
     pub to: f64,
-    /// How long it takes; zero for a jump.
+    /// Duration of the stage; zero for a jump.
     pub over: Duration,
 }
 
 impl Load {
-    /// How long the load is held after the ramp-up; `None` where iterations end the test.
+    /// Returns how long the load is held after the ramp-up; `None` where iterations end the test.
     #[must_use]
     pub fn held(&self) -> Option<Duration> {
         match &self.until {
@@ -114,13 +115,14 @@ impl Load {
         }
     }
 
-    /// The time over which users start before the load is held; iterations count from the first.
+    /// Returns the ramp-up time before the load is held. Zero where iterations end the test,
+    /// because iterations count from the first one.
     #[must_use]
     pub fn before_hold(&self) -> Duration {
         self.held().map_or(Duration::ZERO, |_| self.ramp_up)
     }
 
-    /// What the load is counted in, and the most of it: users, or requests per second.
+    /// Returns the highest load: users in the closed model, requests per second in the open model.
     #[must_use]
     pub fn most(&self) -> f64 {
         match self.model {
@@ -129,9 +131,9 @@ impl Load {
         }
     }
 
-    /// The load after the warm-up as straight lines, one after another. The last one has no end
-    /// where iterations end the test; these count from the first one that is begun, so that there
-    /// is no ramp-up apart.
+    /// Returns the load after the warm-up as consecutive linear stages. Where iterations end the
+    /// test, the last stage has no end ([`Duration::MAX`]). The ramp-up of such a test is no
+    /// separate phase, because iterations count from the first one begun.
     #[must_use]
     pub fn stages(&self) -> Vec<Stage> {
         if let Until::Stages(stages) = &self.until {

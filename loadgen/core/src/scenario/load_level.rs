@@ -1,4 +1,4 @@
-//! What a load may be changed to while it is on.
+//! Load levels to which a running load can change.
 
 use miette::Diagnostic;
 use serde::{Deserialize, Serialize};
@@ -7,7 +7,7 @@ use thiserror::Error;
 use super::load::{Load, Model, Until};
 use super::overrides::{LEAST_RATE, MOST_RATE, MOST_USERS};
 
-/// How much load there is to be.
+/// A level of load to change to.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LoadLevel {
@@ -17,7 +17,7 @@ pub enum LoadLevel {
     Rate(f64),
 }
 
-/// Why a load can't be changed to that.
+/// Reason why a load cannot change to a level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error, Diagnostic)]
 pub enum LoadLevelError {
     /// No users, or more than are supported.
@@ -27,26 +27,26 @@ pub enum LoadLevelError {
     )]
     #[diagnostic(help("to send nothing any more: `loadgen ctl --run DIR stop`"))]
     Users,
-    /// A rate that is none, or too high.
+    /// A rate outside the supported range, or NaN.
     #[error("rate must be a number from {LEAST_RATE} to {}", super::file::thousands(MOST_RATE as u64))]
     #[diagnostic(help("to send nothing any more: `loadgen ctl --run DIR stop`"))]
     Rate,
-    /// Users in the open model.
+    /// A number of users for the open model.
     #[error("this load is of the open model, where users only limit how many send at once")]
     #[diagnostic(help("change its rate instead: `rate R`, in requests per second"))]
     IsOpen,
-    /// A rate in the closed model.
+    /// A rate for the closed model.
     #[error("this load is of the closed model, which has no rate: users wait for their answers")]
     #[diagnostic(help("change its users instead: `users N`"))]
     IsClosed,
-    /// Users where iterations end the round.
+    /// A number of users where iterations end the round.
     #[error("iterations end this round, and they are shared out among its users already")]
     #[diagnostic(help("users can be changed where time ends a round: give it a duration"))]
     Iterations,
 }
 
 impl LoadLevel {
-    /// Whether it is one that a scenario could ask for.
+    /// Checks that a scenario could set this level.
     ///
     /// # Errors
     /// [`LoadLevelError::Users`] or [`LoadLevelError::Rate`].
@@ -62,10 +62,10 @@ impl LoadLevel {
 }
 
 impl Load {
-    /// Whether this load can be changed to `level` while it is on.
+    /// Checks that this load can change to `level` while running.
     ///
     /// # Errors
-    /// Where the level is none, or has no meaning for this load.
+    /// If the level is out of range or has no meaning for this load.
     pub fn check_change(&self, level: LoadLevel) -> Result<(), LoadLevelError> {
         level.check()?;
         match (level, self.model, &self.until) {

@@ -1,17 +1,17 @@
-//! Scenarios: TOML as written, to a validated model.
+//! Scenarios: reads a TOML file into a validated model.
 //!
-//! [`load`] reads a file, checks all of it, and gives either a [`Scenario`] that the rest of the
-//! program can trust or one [`ScenarioError`] that shows every fault at its line.
+//! [`load`] reads and checks a whole file. The result is either a valid [`Scenario`] or one
+//! [`ScenarioError`] that shows every fault at its line.
 //!
 //! # Why the file is not read with `derive(Deserialize)`
 //!
-//! A derived reader stops at the first fault, and whoever has made five mistakes meets them one
-//! after another. So the `toml` crate gives the tree of the file with the place of every key and
-//! value, and the `file` module walks it, taking out key after key and noting every fault. Serde
-//! serves where data travels: the model goes to workers as it is.
+//! A derived reader stops at the first fault, so an author with five mistakes would see them one at
+//! a time. Instead, the `toml` crate parses the file into a tree with the position of every key and
+//! value. The `file` module walks the tree, takes out key after key and records every fault. Serde
+//! only serializes data for transfer: workers receive the model as it is.
 //!
-//! A file that is not TOML at all is not looked at further: what a parser guesses after an error
-//! would give faults that are not there.
+//! The `file` module does not check a file that is not valid TOML: a parser's guesses after a
+//! syntax error would produce false faults.
 
 mod backend;
 mod data;
@@ -56,13 +56,13 @@ pub use rows::{Cells, Order, Rows};
 pub use template::Template;
 pub use threshold::{Comparison, Metric, Threshold};
 
-/// Reads and checks a scenario file. The scenario is called after the file's stem. Variables of the
-/// environment are not read: it is a scenario to look at.
+/// Reads and checks a scenario file for inspection, without environment
+/// variables. The scenario's name is the file's stem.
 pub fn load(path: &Path) -> Result<Scenario, ScenarioError> {
     read(path, None)
 }
 
-/// Reads and checks a scenario file that is to be run, with its variables from `environment`.
+/// Reads and checks a scenario file for a run, with variables from `environment`.
 pub fn load_to_run(path: &Path, environment: Environment<'_>) -> Result<Scenario, ScenarioError> {
     read(path, Some(environment))
 }
@@ -76,13 +76,13 @@ fn read(path: &Path, environment: Option<Environment<'_>>) -> Result<Scenario, S
     check(&name.to_string_lossy(), &path.to_string_lossy(), &text, environment)
 }
 
-/// Checks the text of a scenario called `name`; faults are shown as being in `file_name`. Variables
-/// of the environment are not read.
+/// Checks the text of a scenario called `name` for inspection, without environment variables.
+/// Faults name `file_name` as their file.
 pub fn parse(name: &str, file_name: &str, text: &str) -> Result<Scenario, ScenarioError> {
     check(name, file_name, text, None)
 }
 
-/// Checks the text of a scenario that is to be run, with its variables from `environment`.
+/// Checks the text of a scenario for a run, with variables from `environment`.
 pub fn parse_to_run(
     name: &str,
     file_name: &str,
@@ -92,8 +92,8 @@ pub fn parse_to_run(
     check(name, file_name, text, Some(environment))
 }
 
-/// The JSON Schema (draft 7) of a scenario file, for editors. It tells what the form of a file alone can
-/// tell; [`parse`] finds more.
+/// Returns the JSON Schema (draft 7) of a scenario file, for editors. The schema covers only what
+/// the form of a file shows; [`parse`] finds more faults.
 pub fn json_schema() -> serde_json::Value {
     file::schema()
 }

@@ -1,4 +1,4 @@
-//! The validated model: what a scenario means once every check has passed.
+//! The validated model of a scenario, after every check has passed.
 
 use std::fmt;
 use std::ops::Range;
@@ -14,53 +14,53 @@ use super::rows::Rows;
 use super::template::Template;
 use super::threshold::Threshold;
 
-/// A scenario that has been validated: what is sent, how much of it, and what counts as right.
+/// A validated scenario: the requests, the load and the expected answers.
 ///
-/// It travels to workers as it is, so that no worker reads a file of its own.
+/// Workers receive the validated scenario, so that no worker reads a scenario file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Scenario {
-    /// The file's stem: `redis3` for `scenarios/redis3.toml`.
+    /// Stem of the file's name: `redis3` for `scenarios/redis3.toml`.
     pub name: String,
-    /// One line for people, if the file has one.
+    /// One line for people; `None` if the file has no description.
     pub description: Option<String>,
-    /// The names of the targets that are compared unless others are asked for.
+    /// Names of the targets to compare, unless the user names others.
     pub targets: Vec<String>,
-    /// What must run beside the target.
+    /// Backends that must run beside the target.
     pub backends: Vec<Backend>,
-    /// How requests travel.
+    /// HTTP version, options and transport of all requests.
     pub http: Http,
-    /// How much load, and for how long.
+    /// Amount and duration of the load.
     pub load: Load,
     /// Files whose rows users send.
     pub rows: Vec<Rows>,
-    /// What each user does, in this order: first what it sends once at its start, then what it sends
-    /// in each iteration, of which there is at least one, last what it sends once when it stops. Of
-    /// those with weights that stand one after another, an iteration has one.
+    /// Steps of each user, in order: those sent once at the user's start, those sent in each
+    /// iteration (at least one), those sent once at the user's stop. Of consecutive steps with
+    /// weights, an iteration sends one.
     pub steps: Vec<Step>,
-    /// What a user does after a failed step.
+    /// Reaction of a user to a failed step.
     pub on_error: OnError,
-    /// What must hold for the run to pass.
+    /// Conditions that the run must meet to pass.
     pub thresholds: Vec<Threshold>,
-    /// What backends must hold after each round.
+    /// Checks of the backends' contents after each round.
     pub proofs: Vec<Proof>,
 }
 
 impl Scenario {
-    /// The places of the steps that each user sends once, before its first iteration.
+    /// Returns the indices of the steps that each user sends once, before its first iteration.
     #[must_use]
     pub fn start_steps(&self) -> Range<usize> {
         0..self.steps.iter().take_while(|step| step.when == When::Start).count()
     }
 
-    /// The places of the steps that each user sends once, after its last iteration.
+    /// Returns the indices of the steps that each user sends once, after its last iteration.
     #[must_use]
     pub fn stop_steps(&self) -> Range<usize> {
         let count = self.steps.iter().rev().take_while(|step| step.when == When::Stop).count();
         self.steps.len() - count..self.steps.len()
     }
 
-    /// The steps of an iteration by their places, in groups: it takes one of each group. A step
-    /// without a weight is a group of its own.
+    /// Returns the steps of an iteration as index ranges, one per group. An iteration sends one
+    /// step of each group. A step without a weight is a separate group.
     pub fn groups(&self) -> impl Iterator<Item = Range<usize>> {
         let weighted = |index: usize| self.steps[index].weight.is_some();
         let mut begin = self.start_steps().end;
@@ -79,66 +79,66 @@ impl Scenario {
     }
 }
 
-/// What a user does after a failed step.
+/// Reaction of a user to a failed step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OnError {
-    /// Goes on with the next iteration: later steps often need what the failed one did.
+    /// Continues with the next iteration, because later steps often need the failed step's effect.
     #[default]
     NextIteration,
-    /// Goes on with the next step.
+    /// Continues with the next step.
     Continue,
 }
 
-/// When a user sends a step.
+/// Time at which a user sends a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum When {
-    /// Once, before its first iteration.
+    /// Once, before the user's first iteration.
     Start,
     /// In each iteration.
     #[default]
     Iteration,
-    /// Once, after its last iteration.
+    /// Once, after the user's last iteration.
     Stop,
 }
 
-/// One request, and what its answer must be.
+/// One request and its expected answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Step {
-    /// Unique within the scenario; what results are filed under.
+    /// Unique within the scenario; results are filed under this name.
     pub name: String,
     /// In each iteration, or once at the user's start or stop.
     pub when: When,
-    /// The request's method.
+    /// Method of the request.
     pub method: Method,
     /// Path and query, beginning with `/`.
     pub path: Template,
     /// Header names in lower case, and their values.
     pub headers: Vec<(String, Template)>,
-    /// The request's body, if it has one.
+    /// Body of the request; `None` if the request has no body.
     pub body: Option<Body>,
-    /// Where steps that stand one after another have weights, an iteration takes one of them: this
-    /// one as often as its share of the sum.
+    /// Relative frequency of this step among consecutive steps with weights. An iteration sends one
+    /// of these steps, each as often as its share of the sum of weights.
     pub weight: Option<u32>,
-    /// From the send to the last byte of the answer's body.
+    /// Longest time from the send to the last byte of the answer's body.
     pub timeout: Duration,
-    /// What the answer must be.
+    /// Conditions for an expected answer.
     pub expect: Expect,
-    /// Numbers that are read from each right answer and added up.
+    /// Numbers to read from each expected answer and add up.
     pub counters: Vec<Counter>,
-    /// Values that are taken from each right answer, for later requests of the same user.
+    /// Values to take from each expected answer, for later requests of the same user.
     pub captures: Vec<Capture>,
 }
 
 impl Step {
-    /// Whether its request is the same each time.
+    /// Returns whether the request is the same each time.
     #[must_use]
     pub fn is_constant(&self) -> bool {
         self.templates().all(|template| template.as_constant().is_some())
     }
 
-    /// All of its request that may have generated parts.
+    /// Returns all parts of the request that may contain generated text.
     pub(super) fn templates(&self) -> impl Iterator<Item = &Template> {
         let headers = self.headers.iter().map(|(_, value)| value);
         headers.chain(self.body.as_ref().map(|body| &body.text)).chain([&self.path])
@@ -174,50 +174,51 @@ impl fmt::Display for Method {
 /// A request's body and its media type.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Body {
-    /// The value of `content-type`.
+    /// Value of the `content-type` header.
     pub content_type: String,
-    /// The text, made anew for each request where it has generated parts.
+    /// Text of the body, rendered for each request if the text has generated parts.
     pub text: Template,
 }
 
-/// What the answer must be for a request to count as answered.
+/// Conditions that an answer must meet for its request to count as answered.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Expect {
-    /// The status; any 2xx or 3xx where `None`.
+    /// Expected status; `None` accepts any 2xx or 3xx.
     pub status: Option<u16>,
-    /// JSON pointers (RFC 6901) into the body, and the value each must find.
+    /// JSON pointers (RFC 6901) into the body, each with the expected value.
     pub json: Vec<(String, serde_json::Value)>,
-    /// A text that the body must contain.
+    /// Text that the body must contain.
     pub body: Option<String>,
 }
 
-/// A number read from each right answer and added up over the run.
+/// A number that is read from each expected answer and added up over the run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counter {
-    /// What the sum is called in the results.
+    /// Name of the sum in the results.
     pub name: String,
-    /// A JSON pointer (RFC 6901) to an unsigned integer in the body.
+    /// JSON pointer (RFC 6901) to an unsigned integer in the body.
     pub pointer: String,
 }
 
-/// A value that a user takes from an answer and keeps until it takes it anew.
+/// A value that a user takes from an answer and keeps until the next capture of the same name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Capture {
-    /// What placeholders call it.
+    /// Name of the value in placeholders.
     pub name: String,
-    /// Where it is taken from.
+    /// Source of the value in the answer.
     pub source: Source,
 }
 
-/// Where in an answer a value is taken from. An answer without it is not the expected one.
+/// Source of a captured value in an answer. An answer without the value is not an expected answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
-    /// What a JSON pointer (RFC 6901) finds in the body: the content of a string, the JSON text of
-    /// anything else but `null`.
+    /// JSON pointer (RFC 6901) into the body. The value is a string's content, or the JSON text of
+    /// any other type except `null`, which counts as missing.
     Json(String),
-    /// The first header of this name, which is in lower case.
+    /// Name of a header, in lower case. The first header of this name counts.
     Header(String),
-    /// The first match in the body's text: its first group, or all of it where there is none.
+    /// Regular expression for the body's text. The value is the first group of the first match, or
+    /// the whole match if the expression has no group.
     Regex(String),
 }

@@ -1,9 +1,10 @@
-//! "Did you mean …?": the known name that is nearest to one that is not known.
+//! Finds the known name nearest to an unknown name, for "did you mean …?".
 
-/// The candidate nearest to `name`, if it is near enough to have been meant.
+/// Returns the candidate nearest to `name`, if the candidate is near enough to be meant.
 ///
-/// Near is one edit for every three letters, so that `reddis` finds `redis` and nothing finds
-/// `flask`; a difference in case alone is always near. Of equals the first wins.
+/// A near candidate differs by at most one edit per three letters of `name`; names of fewer than
+/// six letters allow one edit. So `redis` is near `reddis`, but not near `mysql`. Case does not
+/// count as a difference. Among equally near candidates, the first wins.
 ///
 /// ```
 /// use loadgen_core::scenario::nearest;
@@ -20,13 +21,13 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
             let distance = strsim::damerau_levenshtein(&name, &candidate.to_lowercase());
             (distance, candidate)
         })
-        // A name of one or two letters is one edit away from much that it does not mean.
+        // A name of one or two letters is one edit away from many unrelated names.
         .filter(|(distance, candidate)| *distance <= allowed && *distance < candidate.len())
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, candidate)| candidate)
 }
 
-/// "did you mean `users`?", or else the list of all there is.
+/// Formats "did you mean `users`?" or, without a near candidate, the list of all candidates.
 pub(super) fn suggestion<'a>(
     name: &str,
     candidates: impl IntoIterator<Item = &'a str> + Clone,
@@ -37,7 +38,7 @@ pub(super) fn suggestion<'a>(
     }
 }
 
-/// `a`, `b`, `c`
+/// Formats names as `a`, `b`, `c`.
 pub(super) fn list<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     let quoted: Vec<String> = names.into_iter().map(|name| format!("`{name}`")).collect();
     quoted.join(", ")

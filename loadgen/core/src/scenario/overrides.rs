@@ -1,4 +1,4 @@
-//! What the command line changes in a scenario's load.
+//! Changes of a scenario's load by the command line.
 
 use std::time::Duration;
 
@@ -7,38 +7,39 @@ use thiserror::Error;
 use super::duration::LONGEST;
 use super::load::{Arrivals, Load, Model, Open, Until};
 
-/// The most users of a test.
+/// Largest number of users of a test.
 pub(super) const MOST_USERS: u32 = 1_000_000;
-/// The most iterations, shared or per user. With [`MOST_USERS`] the product stays within `u64`.
+/// Largest number of iterations, shared or per user.
+/// The product with [`MOST_USERS`] stays within `u64`.
 pub(super) const MOST_ITERATIONS: u64 = 1_000_000_000_000;
 
-/// The least rate: one request in a quarter of an hour.
+/// Lowest rate, in requests per second: one request every 1000 s.
 pub(super) const LEAST_RATE: f64 = 0.001;
-/// The highest rate, in requests per second.
+/// Highest rate, in requests per second.
 pub(super) const MOST_RATE: f64 = 10_000_000.0;
-/// The longest wait for answers at the end of a test: as long as the longest timeout of a step.
+/// Longest wait for answers at the end of a test: the longest timeout of a step.
 pub(super) const LONGEST_DRAIN: Duration = Duration::from_secs(600);
-/// Users of the open model where nobody says how many: the most that send at the same time.
+/// Default number of users in the open model: the most that send at the same time.
 pub(super) const SENDERS: u32 = 1_000;
 
-/// What the command line asks for instead of what the scenario's `[load]` says.
+/// Options of the command line that replace values of the scenario's `[load]`.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Overrides {
-    /// `--users`
+    /// `--users`, over all workers.
     pub users: Option<u32>,
-    /// `--ramp-up`
+    /// `--ramp-up`; zero starts with the full load.
     pub ramp_up: Option<Duration>,
-    /// `--duration`; replaces any iterations.
+    /// `--duration`; replaces any other end of the test.
     pub duration: Option<Duration>,
-    /// `--iterations`, shared by all users; replaces the duration.
+    /// `--iterations`, shared by all users; replaces any other end of the test.
     pub iterations: Option<u64>,
-    /// `--rate`, in requests per second; makes it the open model.
+    /// `--rate`, in requests per second; selects the open model.
     pub rate: Option<f64>,
-    /// `--drain`
+    /// `--drain`, the longest wait for answers after an end by time.
     pub drain: Option<Duration>,
 }
 
-/// Why the command line's wishes make no load.
+/// Reason why the options of the command line do not give a valid load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum OverrideError {
     /// Zero users.
@@ -56,37 +57,37 @@ pub enum OverrideError {
     /// A duration of zero.
     #[error("--duration must be longer than zero")]
     NoDuration,
-    /// A rate that is none, or too high.
+    /// A rate outside the supported range, or NaN.
     #[error(
         "--rate must be a number from {LEAST_RATE} to {}",
         super::file::thousands(MOST_RATE as u64)
     )]
     NoRate,
-    /// Only a part of what stages say.
+    /// An option that replaces only a part of the stages.
     #[error(
         "the scenario has stages: {0} alone can't take their place, only together with --duration"
     )]
     Stages(&'static str),
-    /// A limit of each user where users are only senders.
+    /// Iterations per user in the open model, where users are only senders.
     #[error("--rate makes it the open model, which has no iterations per user")]
     PerUser,
-    /// Two ends for one test.
+    /// Two conditions that end the test.
     #[error("--duration and --iterations exclude each other: a test ends by one of them")]
     TwoEnds,
-    /// The whole test would take more than a day.
+    /// A ramp-up and a duration that together exceed 24 hours.
     #[error("--ramp-up and --duration together must be at most 24h")]
     TooLong,
-    /// Answers would be waited for longer than any request may take.
+    /// A wait for answers longer than any request may take.
     #[error("--drain must be at most 10m, as the timeout of a step")]
     TooLongDrain,
-    /// Nothing is in flight at an end by iterations.
+    /// A drain time although iterations end the test: no request is in flight at such an end.
     #[error("--drain has no meaning where iterations end the test: all answers are waited for")]
     NoDrain,
 }
 
 impl Load {
-    /// The load with the command line's wishes in place of the scenario's, checked like the
-    /// scenario itself.
+    /// Returns the load with the command line's options in place of the scenario's values, after
+    /// the same checks as for the scenario.
     pub fn with_overrides(self, overrides: Overrides) -> Result<Self, OverrideError> {
         let until = match (overrides.duration, overrides.iterations) {
             (Some(_), Some(_)) => return Err(OverrideError::TwoEnds),
@@ -98,7 +99,7 @@ impl Load {
             (model, None) => (model, self.users),
             (Model::Open(open), Some(rate)) => (Model::Open(Open { rate, ..open }), self.users),
             (Model::Closed, Some(rate)) => {
-                // What were users become senders, of which there should be enough.
+                // Former users become senders, which must be numerous enough for the rate.
                 (Model::Open(Open { rate, arrivals: Arrivals::default() }), self.users.max(SENDERS))
             }
         };
@@ -118,7 +119,7 @@ impl Load {
             Model::Closed => None,
             Model::Open(open) => Some(open),
         };
-        // In the open model users are senders, of which stages say nothing.
+        // In the open model users are senders, which stages do not define.
         let parts = [
             ("--ramp-up", overrides.ramp_up.is_some()),
             ("--rate", overrides.rate.is_some()),
@@ -151,7 +152,7 @@ impl Load {
         }
     }
 
-    /// Whether ramp-up and duration together exceed the longest test.
+    /// Returns whether ramp-up and duration together exceed the longest test.
     pub(super) fn is_too_long(&self) -> bool {
         self.ramp_up.saturating_add(self.held().unwrap_or_default()) > LONGEST
     }

@@ -1,8 +1,8 @@
-//! The syntax of templates: `{{ name }}` between literal text, `{{{{` for a literal `{{`.
+//! Parses templates: `{{ name }}` between literal text, `{{{{` for a literal `{{`.
 //!
-//! A name that is none of the built-in ones is that of a captured value.
+//! A name that is not built in is the name of a captured value or of a column of rows.
 //!
-//! A lone `}}` is literal: JSON written as text ends in it often.
+//! A lone `}}` is literal, because JSON text often ends in `}}`.
 
 use std::ops::Range;
 
@@ -14,20 +14,20 @@ use super::nearest::{list, nearest, suggestion};
 use super::secret::Secret;
 use super::template::{Piece, Template};
 
-/// What is built in.
+/// Names of the built-in placeholders.
 pub(super) const PLACEHOLDERS: [&str; 6] = ["uuid", "int", "name", "user", "iteration", "env"];
 
-/// What templates may name at one place of a scenario, beside what is built in.
+/// Names that templates can use at one point of a scenario, besides the built-in names.
 pub(super) struct Scope<'a> {
-    /// Whether what is read belongs to an iteration.
+    /// Whether the current step belongs to an iteration.
     pub(super) in_iteration: bool,
-    /// What the steps before have captured.
+    /// Names that earlier steps capture.
     captured: Vec<String>,
-    /// What any step captures.
+    /// Names that any step of the file captures.
     anywhere: Vec<String>,
-    /// The columns of each file of rows, unless it has a fault.
+    /// Files of rows by name, each with its columns; `None` for a file with a fault.
     rows: Vec<(String, Option<Vec<String>>)>,
-    /// Where variables are read, if the scenario is to be run.
+    /// Source of environment variables; `None` if the scenario is loaded for inspection.
     pub(super) environment: Option<Environment<'a>>,
 }
 
@@ -44,22 +44,23 @@ impl Default for Scope<'_> {
 }
 
 impl Scope<'_> {
-    /// All names that steps capture, here or further down.
+    /// Sets the names that any step captures, at any point of the file.
     pub(super) fn expect(&mut self, names: Vec<String>) {
         self.anywhere = names;
     }
 
-    /// From here on these can be used.
+    /// Allows these names from this point on.
     pub(super) fn captured(&mut self, names: Vec<String>) {
         self.captured.extend(names);
     }
 
-    /// Columns can be named as `name.column`, or whatever stands there, where they are not known.
+    /// Allows columns as `name.column`; any column of `name` if `columns` is `None`.
     pub(super) fn has_rows(&mut self, name: &str, columns: Option<&[String]>) {
         self.rows.push((name.to_owned(), columns.map(<[String]>::to_vec)));
     }
 
-    /// Whether `name` is that of a column; or what is wrong with it, and its mend.
+    /// Returns whether `name` is a column. The error, for an unknown column of known rows, is the
+    /// message and help of a fault.
     fn has_column(&self, name: &str) -> Result<bool, (String, String)> {
         let rows = |rows: &str| self.rows.iter().find(|(known, _)| known == rows);
         let Some((rows, columns)) = name.split_once('.').and_then(|(name, _)| rows(name)) else {
@@ -78,7 +79,7 @@ impl Scope<'_> {
         }
     }
 
-    /// What may have been meant by a name that is none.
+    /// Returns a suggestion for an unknown name.
     fn suggestion(&self, name: &str) -> String {
         let columns = self.rows.iter().filter_map(|(_, columns)| columns.as_ref()).flatten();
         let others = self.captured.iter().chain(columns).map(String::as_str);
@@ -86,25 +87,25 @@ impl Scope<'_> {
     }
 }
 
-/// Why a text is not a template.
+/// Reason why a text is not a valid template.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{message}")]
 pub struct TemplateError {
-    /// What is wrong.
+    /// Description of the fault.
     pub message: String,
-    /// The bytes of the text that are at fault.
+    /// Byte range of the fault in the text.
     pub place: Range<usize>,
-    /// How to mend it.
+    /// Help to fix the fault.
     pub help: String,
 }
 
 impl Template {
-    /// Reads a text with placeholders, where nothing was captured.
+    /// Parses a text with placeholders where no captured values and no rows exist.
     pub fn parse(text: &str) -> Result<Self, TemplateError> {
         Self::parse_in(text, &Scope::default())
     }
 
-    /// Reads a text with placeholders.
+    /// Parses a text with placeholders.
     pub(super) fn parse_in(text: &str, scope: &Scope<'_>) -> Result<Self, TemplateError> {
         let mut template = Self::default();
         let mut at = 0;
@@ -126,7 +127,7 @@ impl Template {
         Ok(template)
     }
 
-    /// Reads a path with placeholders; what is generated in it needs no further encoding.
+    /// Parses a path with placeholders. The generated parts need no further encoding.
     pub(super) fn parse_path(text: &str, scope: &Scope<'_>) -> Result<Self, TemplateError> {
         let mut template = Self::parse_in(text, scope)?.standing_in(Position::Path);
         for piece in &mut template.pieces {
@@ -138,7 +139,8 @@ impl Template {
     }
 }
 
-/// Where the placeholder that begins before `from` is closed; not beyond the next opening.
+/// Returns the offset of the `}}` that closes the placeholder opened before `from`; `None` if no
+/// `}}` follows or another `{{` comes first.
 fn find_close(text: &str, from: usize) -> Option<usize> {
     let rest = &text[from..];
     let close = rest.find("}}")?;
@@ -202,7 +204,7 @@ fn parse_placeholder(
     Err(fault(format!("`{name}` takes no arguments"), &help))
 }
 
-/// A fault is its message and its mend.
+/// Parses the arguments of `env`. The error is a fault's message and help.
 fn parse_variable(arguments: &[&str], scope: &Scope<'_>) -> Result<Piece, (String, String)> {
     let [name] = arguments else {
         let given = arguments.len();

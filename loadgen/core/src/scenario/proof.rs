@@ -1,4 +1,4 @@
-//! `[[proof]]`: what a backend must hold after a round for the answers to be believed.
+//! `[[proof]]`: checks of a backend's contents after a round, which confirm the answers.
 
 use std::fmt;
 
@@ -6,23 +6,24 @@ use serde::{Deserialize, Serialize};
 
 use super::backend::Backend;
 
-/// A question to a backend, asked after each round, and what its answer must be.
+/// A question to a backend after each round, and the expected answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Proof {
-    /// Whom to ask: one of the scenario's backends.
+    /// Backend to ask; one of the scenario's backends.
     pub backend: Backend,
-    /// One SQL query, or a Redis command with white space between its words. Its answer is one whole
-    /// number.
+    /// One SQL query, or a Redis command with white space
+    /// between its words. The answer is a single integer.
     pub question: String,
-    /// What that number must be.
+    /// Expected answer.
     pub claim: Claim,
 }
 
-/// What a proof's answer must be.
+/// Expected answer of a proof.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Claim {
-    /// The sum that the answers gave this counter, those outside of the count too. A step reads it.
+    /// Sum of this counter over all answers, including answers that are not counted, such as those
+    /// of the warm-up. At least one step reads the counter.
     Counter(String),
     /// This number, at most [`i64::MAX`].
     Value(u64),

@@ -1,29 +1,29 @@
-//! Rows from a file: values that nobody can generate, such as the accounts that a server knows.
+//! Rows from a file: values that cannot be generated, such as the accounts that a server knows.
 
 use std::fmt;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-/// The rows of one file, as far as the scenario names its columns.
+/// Rows of one file, with only the columns that the scenario names.
 ///
-/// A clone shares the cells, which may be many. They travel to workers on their own: the scenario that
-/// does has none of them.
+/// A clone shares the cells, which may be many. Workers receive the cells
+/// separately: a serialized scenario contains no cells.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rows {
-    /// What the scenario calls them.
+    /// Name of the rows in the scenario.
     pub name: String,
-    /// The file, as the scenario has it.
+    /// Path of the file, as written in the scenario.
     pub file: String,
-    /// Which row comes next.
+    /// Order in which rows are used.
     pub order: Order,
-    /// Whether users take a row before what they send at their start.
+    /// Whether each user takes a row before the steps of its start.
     pub at_start: bool,
-    /// Whether users take a row for each iteration.
+    /// Whether each user takes a row for each iteration.
     pub in_iterations: bool,
-    /// The columns as placeholders call them: `accounts.email`.
+    /// Columns in the notation of placeholders: `accounts.email`.
     columns: Vec<String>,
-    /// What is in the rows.
+    /// Cells of all rows.
     #[serde(skip)]
     pub cells: Arc<Cells>,
 }
@@ -32,7 +32,7 @@ pub struct Rows {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cells {
     text: String,
-    /// Where in the text each cell ends.
+    /// Byte offset in `text` at which each cell ends.
     #[serde(with = "lengths")]
     ends: Vec<u32>,
 }
@@ -50,8 +50,8 @@ impl Cells {
     }
 }
 
-/// Ends travel as the lengths of what is between them: most take a byte, and no file of rows becomes
-/// larger by it.
+/// Serializes ends as the lengths of the cells: most lengths take one byte, so that serialized
+/// cells are no larger than their file.
 mod lengths {
     use serde::{Deserialize, Deserializer, Serializer};
 
@@ -73,16 +73,18 @@ mod lengths {
     }
 }
 
-/// Which row an iteration has.
+/// Order in which rows are used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Order {
     /// Each row at most once in a round, over all workers.
     Once,
-    /// Each user begins at the row of its number, and goes round and round.
+    /// Rows in the order of the file, again and again. In the closed model, the users' first rows
+    /// are spread over the file. In the open model, the arrival's number selects the row. At a
+    /// user's start, the user's number selects the row.
     #[default]
     Cycle,
-    /// Any row, drawn from the seed.
+    /// A random row, drawn from the seed.
     Random,
 }
 
@@ -97,7 +99,7 @@ impl fmt::Display for Order {
 }
 
 impl Rows {
-    /// No row yet, of these columns.
+    /// Creates rows with these columns and no cells.
     pub(super) fn new(name: &str, file: &str, order: Order, columns: &[String]) -> Self {
         Self {
             name: name.to_owned(),
@@ -110,29 +112,30 @@ impl Rows {
         }
     }
 
-    /// Appends the next cell. The cells of all rows together are less than 4 GiB.
+    /// Appends the next cell. All cells together must be smaller than 4 GiB.
     pub(super) fn push(&mut self, cell: &str) {
         Arc::make_mut(&mut self.cells).push(cell);
     }
 
-    /// How many rows there are.
+    /// Returns the number of rows.
     #[must_use]
     pub fn len(&self) -> usize {
         self.cells.ends.len() / self.columns.len().max(1)
     }
 
-    /// Whether there is none.
+    /// Returns whether there are no rows.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.cells.ends.is_empty()
     }
 
-    /// The columns as placeholders call them: `accounts.email`.
+    /// Returns the columns in the notation of placeholders: `accounts.email`.
     pub(super) fn columns(&self) -> &[String] {
         &self.columns
     }
 
-    /// The cells of a row, each with what placeholders call it; nothing where there is no such row.
+    /// Returns the cells of a row, each with its name in
+    /// placeholders; nothing if the row does not exist.
     pub fn row(&self, index: usize) -> impl Iterator<Item = (&str, &str)> {
         let columns = self.columns.iter().enumerate();
         columns.filter_map(move |(column, name)| Some((name.as_str(), self.cell(index, column)?)))
@@ -142,13 +145,13 @@ impl Rows {
         self.cells.get(row * self.columns.len() + column)
     }
 
-    /// Some of the rows, with all of their columns.
+    /// Returns a copy with the given rows and all columns.
     #[must_use]
     pub fn dealt(&self, rows: impl Iterator<Item = usize>) -> Self {
         self.select(rows, |_| true)
     }
 
-    /// All rows, with some of their columns.
+    /// Returns a copy with all rows and the columns that `keep` selects.
     pub(super) fn of_columns(&self, keep: impl Fn(&str) -> bool) -> Self {
         self.select(0..self.len(), keep)
     }
@@ -205,7 +208,7 @@ mod tests {
         let mut many = Rows::new("ids", "ids.csv", Order::Cycle, &["id".to_owned()]);
         (0..100_000).for_each(|id| many.push(&format!("{id:08}")));
         let bytes = rmp_serde::to_vec_named(&*many.cells).unwrap();
-        // A file has as many ends of lines.
+        // The file needs as many bytes: eight digits and a line end per row.
         assert!(bytes.len() < 100_000 * 9 + 200, "{}", bytes.len());
         assert_eq!(rmp_serde::from_slice::<Cells>(&bytes).unwrap(), *many.cells);
     }

@@ -1,10 +1,10 @@
-//! A value that is written nowhere.
+//! A secret value that is never shown.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// A value that is sent to servers and to workers, and shown to nobody.
+/// A value that is sent to servers and to workers, but never shown.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Secret(String);
@@ -14,7 +14,7 @@ impl Secret {
         Self(value)
     }
 
-    /// For whoever sends it.
+    /// Returns the value, only for sending.
     pub(super) fn reveal(&self) -> &str {
         &self.0
     }

@@ -10,7 +10,8 @@ use super::secret::Secret;
 
 /// Text with generated parts, parsed once and rendered for each request.
 ///
-/// `Display` gives the text as it was written, apart from the spaces in placeholders.
+/// `Display` shows the text as written, except for spaces in placeholders and for repeated parts,
+/// which are shown once with their count.
 ///
 /// ```
 /// use loadgen_core::scenario::{Data, Template};
@@ -25,7 +26,7 @@ pub struct Template {
     pub(super) pieces: Vec<Piece>,
 }
 
-/// A part of a template. Neighbouring literals are always joined into one.
+/// A part of a template. Adjacent literals are always joined.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Piece {
@@ -33,31 +34,31 @@ pub(super) enum Piece {
     Literal(String),
     /// A random UUID (RFC 9562, version 4).
     Uuid,
-    /// A random integer, both ends included.
+    /// A random integer from `min` to `max`, both included.
     Int { min: i64, max: i64 },
-    /// A first and a last name with this between them.
+    /// A first and a last name, separated by `between`.
     Name { between: String },
-    /// The user's number.
+    /// Number of the user.
     User,
-    /// The number of the user's iteration.
+    /// Number of the user's iteration.
     Iteration,
-    /// A value that an earlier request's answer had, or a column of the user's row.
+    /// A value captured from an earlier answer, or a cell of the user's row.
     Captured { name: String, place: Position },
-    /// A value from the environment, where it was read.
+    /// A value from the environment; `None` if the environment was not read.
     Variable { name: String, value: Option<Secret>, place: Position },
-    /// The inner template so many times, rendered anew each time.
+    /// The inner template `count` times, rendered anew each time.
     Repeat { count: u32, separator: String, inner: Template },
 }
 
 impl Template {
-    /// Text without generated parts; braces have no meaning in it.
+    /// Creates a template without generated parts; braces have no meaning in `text`.
     pub fn literal(text: impl Into<String>) -> Self {
         let mut template = Self::default();
         template.push(Piece::Literal(text.into()));
         template
     }
 
-    /// The whole text, where nothing in it is generated.
+    /// Returns the whole text if no part is generated.
     pub fn as_constant(&self) -> Option<&str> {
         match self.pieces.as_slice() {
             [] => Some(""),
@@ -66,19 +67,19 @@ impl Template {
         }
     }
 
-    /// Whether the text begins with this character, whatever is generated.
+    /// Returns whether the text begins with this literal character, whatever is generated.
     #[must_use]
     pub fn begins_with(&self, first: char) -> bool {
         matches!(self.pieces.first(), Some(Piece::Literal(text)) if text.starts_with(first))
     }
 
-    /// Appends the text for the next request. Allocates nothing but what `out` grows by. After an
-    /// error, `out` has the text up to there.
+    /// Appends the text of the next request. Allocates only to grow `out`. After an error, `out`
+    /// contains the text before the error.
     pub fn render(&self, data: &mut Data, out: &mut String) -> Result<(), RenderError> {
         self.pieces.iter().try_for_each(|piece| piece.render(data, out))
     }
 
-    /// Appends a piece, joining literals and leaving out empty ones.
+    /// Appends a piece; joins adjacent literals and skips empty literals.
     pub(super) fn push(&mut self, piece: Piece) {
         match (self.pieces.last_mut(), piece) {
             (_, Piece::Literal(text)) if text.is_empty() => {}
@@ -87,14 +88,14 @@ impl Template {
         }
     }
 
-    /// Appends another template's pieces.
+    /// Appends the pieces of another template.
     pub(crate) fn append(&mut self, other: Template) {
         for piece in other.pieces {
             self.push(piece);
         }
     }
 
-    /// This template with other texts between its generated parts. What is repeated stays as it is.
+    /// Returns this template with each literal replaced by `map`. Repeated parts stay unchanged.
     pub(crate) fn map_literals(self, mut map: impl FnMut(&str) -> String) -> Self {
         let pieces = self.pieces.into_iter().map(|piece| match piece {
             Piece::Literal(text) => Piece::Literal(map(&text)),
@@ -103,7 +104,7 @@ impl Template {
         Self { pieces: pieces.collect() }
     }
 
-    /// This template where values from outside stand in such a position.
+    /// Returns this template with captured values and variables in position `here`.
     pub(super) fn standing_in(mut self, here: Position) -> Self {
         for piece in &mut self.pieces {
             if let Piece::Captured { place, .. } | Piece::Variable { place, .. } = piece {
@@ -113,7 +114,7 @@ impl Template {
         self
     }
 
-    /// The texts between the generated parts.
+    /// Returns the literal texts between the generated parts.
     pub(super) fn literals(&self) -> impl Iterator<Item = &str> {
         self.pieces.iter().filter_map(|piece| match piece {
             Piece::Literal(text) => Some(text.as_str()),
@@ -121,7 +122,7 @@ impl Template {
         })
     }
 
-    /// The names of the captured values and the columns in it.
+    /// Returns the names of the captured values and of the columns in the template.
     pub(super) fn taken(&self) -> Vec<&str> {
         let pieces = self.pieces.iter().flat_map(|piece| match piece {
             Piece::Captured { name, .. } => vec![name.as_str()],
@@ -131,7 +132,7 @@ impl Template {
         pieces.collect()
     }
 
-    /// This template so many times; where nothing is generated, written out at once.
+    /// Returns this template repeated `count` times. A constant template is repeated as a literal.
     pub(super) fn repeated(self, count: u32, separator: &str) -> Self {
         if let Some(text) = self.as_constant() {
             let copies = vec![text; count as usize];
@@ -170,7 +171,7 @@ impl Piece {
         Ok(())
     }
 
-    /// Whether it always renders as a JSON number.
+    /// Returns whether the piece always renders as a JSON number.
     pub(super) fn is_numeric(&self) -> bool {
         matches!(self, Self::Int { .. } | Self::User | Self::Iteration)
     }

@@ -1,4 +1,4 @@
-//! What must hold for a run to pass.
+//! Thresholds: conditions that a run must meet to pass.
 
 use std::fmt;
 
@@ -6,45 +6,45 @@ use serde::{Deserialize, Serialize};
 
 use super::duration::parse_duration;
 
-/// What must hold for a run to pass: `redis3.p99.9 < 100ms`.
+/// A condition that a run must meet to pass, such as `redis3.p99.9 < 100ms`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Threshold {
-    /// The step it is about; all steps together where `None`.
+    /// Step of the threshold; `None` for all steps together.
     pub step: Option<String>,
-    /// What is looked at.
+    /// Metric to compare with the bound.
     pub metric: Metric,
-    /// How the value must compare with the bound.
+    /// Comparison that the value and the bound must fulfil.
     pub comparison: Comparison,
-    /// In the metric's unit, see [`Metric`].
+    /// Bound in the metric's unit, see [`Metric`].
     pub bound: f64,
-    /// As it was written, for people.
+    /// The threshold as written in the file, for people.
     pub text: String,
 }
 
-/// What a threshold looks at, and the unit of its value.
+/// Metric of a threshold, and the unit of its value.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Metric {
-    /// A percentile of the latency of expected answers, in microseconds. The number is the
+    /// Percentile of the latency of expected answers, in microseconds. The number is the
     /// percentage, strictly between 0 and 100.
     Percentile(f64),
-    /// The arithmetic mean of that latency, in microseconds.
+    /// Arithmetic mean of the latency of expected answers, in microseconds.
     Mean,
-    /// The longest of them, in microseconds.
+    /// Longest latency of expected answers, in microseconds.
     Max,
-    /// Failed requests divided by all that came to an end, from 0 to 1.
+    /// Failed requests divided by all ended requests, from 0 to 1.
     ErrorRate,
-    /// Expected answers in a second.
+    /// Expected answers per second.
     Rate,
-    /// Requests of the open model that nobody was free to send.
+    /// Requests of the open model that no user was free to send.
     Unsent,
-    /// The sum of the counter of this name, over all steps that have it.
+    /// Sum of the counter of this name, over all steps that have the counter.
     Counter(String),
-    /// The same for each second.
+    /// Sum of the counter of this name per second, over all steps that have the counter.
     CounterRate(String),
 }
 
-/// How a value must compare with a bound.
+/// Comparison that a value and a bound must fulfil.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Comparison {
     /// `<`
@@ -61,7 +61,7 @@ pub enum Comparison {
     AtLeast,
 }
 
-/// The metrics, as they are offered for one that is not known.
+/// Metrics to suggest for an unknown metric.
 pub(super) const METRICS: [&str; 11] = [
     "p50",
     "p90",
@@ -77,8 +77,8 @@ pub(super) const METRICS: [&str; 11] = [
 ];
 
 impl Threshold {
-    /// Whether it holds for this value, which is in the metric's unit. A value that is not a
-    /// number holds nothing.
+    /// Returns whether the threshold holds for `value`, in
+    /// the metric's unit. No threshold holds for NaN.
     pub fn holds(&self, value: f64) -> bool {
         match self.comparison {
             Comparison::Less => value < self.bound,
@@ -90,7 +90,7 @@ impl Threshold {
 }
 
 impl Comparison {
-    /// Whether it bounds a value from above.
+    /// Returns whether the comparison bounds a value from above.
     #[must_use]
     pub fn is_upper(self) -> bool {
         matches!(self, Self::Less | Self::AtMost)
@@ -104,8 +104,8 @@ impl fmt::Display for Threshold {
 }
 
 impl Metric {
-    /// Reads `p99.9`, `max`, `error_rate` and the like. `None` for anything else; a percentile may still be
-    /// out of its range.
+    /// Parses a metric such as `p99.9`, `max` or `error_rate`; `None` if `text` is no metric. The
+    /// percentage of a percentile may be out of range.
     pub(super) fn parse(text: &str) -> Option<Self> {
         match text {
             "error_rate" => Some(Self::ErrorRate),
@@ -121,8 +121,8 @@ impl Metric {
         }
     }
 
-    /// Splits `STEP.METRIC` or `METRIC`. Names of steps and metrics may both hold dots, but no
-    /// metric ends in another after a dot, so at most one split gives a metric.
+    /// Splits `STEP.METRIC` or `METRIC`. Names of steps and metrics can contain dots, but no metric
+    /// ends in a dot and another metric, so at most one split gives a metric.
     pub(super) fn split(key: &str) -> Option<(Option<&str>, Self)> {
         if let Some(metric) = Self::parse(key) {
             return Some((None, metric));
@@ -133,7 +133,7 @@ impl Metric {
         })
     }
 
-    /// A threshold as it might be written, for help texts.
+    /// Returns an example of a condition, for help texts.
     pub(super) fn example(&self) -> &'static str {
         match self {
             Self::Percentile(_) | Self::Mean | Self::Max => "\"< 100ms\"",
@@ -145,8 +145,8 @@ impl Metric {
         }
     }
 
-    /// The metric that a condition of this text speaks of: a counter is held against a sum, or
-    /// against what comes each second.
+    /// Returns the metric that a condition with this text is about. A counter's condition is about
+    /// the counter's sum or, with `/s`, about the counter's sum per second.
     pub(super) fn in_unit_of(self, text: &str) -> Self {
         match self {
             Self::Counter(name) if text.trim_end().ends_with("/s") => Self::CounterRate(name),
@@ -154,7 +154,7 @@ impl Metric {
         }
     }
 
-    /// Reads a bound in the metric's unit.
+    /// Parses a bound in the metric's unit.
     fn bound(&self, text: &str) -> Result<f64, String> {
         match self {
             Self::Percentile(_) | Self::Mean | Self::Max => {
@@ -186,9 +186,9 @@ impl fmt::Display for Metric {
     }
 }
 
-/// Reads `< 100ms` for this metric.
+/// Parses a condition such as `< 100ms` for this metric.
 pub(super) fn parse_condition(metric: &Metric, text: &str) -> Result<(Comparison, f64), String> {
-    // The longer operators first: `<` begins `<=` too.
+    // Longer operators first, because `<=` begins with `<`.
     let operators = [
         ("<=", Comparison::AtMost),
         (">=", Comparison::AtLeast),

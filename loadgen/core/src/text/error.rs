@@ -1,5 +1,5 @@
-//! Errors as people see them. Their colours are ours; what they quote is not, and is made printable
-//! before it is drawn.
+//! Draws errors for people. The colours are ours; quoted text is foreign, and is made
+//! printable before it is drawn.
 
 use std::error::Error;
 use std::fmt;
@@ -10,11 +10,11 @@ use miette::{
 
 use super::printable::{is_obeyed, printable};
 
-/// An error with everything that it quotes printable. Its `Debug` is how miette draws it.
+/// An error in which all quoted text is printable. `Display` draws the error with miette.
 pub struct ShownError(Clean);
 
 impl ShownError {
-    /// Shows this error.
+    /// Prepares an error for display.
     pub fn new(error: &dyn Diagnostic) -> Self {
         Self(Clean::of(error))
     }
@@ -83,8 +83,8 @@ fn clean_label(label: &LabeledSpan) -> LabeledSpan {
     }
 }
 
-/// The whole text with its name. Labels point into its bytes, so that each character has a substitute of
-/// as many.
+/// Returns the whole text with its name. Labels point at bytes of the text, so each character is
+/// replaced by one with as many bytes.
 fn clean_source(source: &dyn SourceCode) -> Option<NamedSource<String>> {
     let all = source.read_span(&(0, 0).into(), 0, usize::MAX).ok()?;
     let text = String::from_utf8_lossy(all.data());
@@ -95,7 +95,7 @@ fn clean_source(source: &dyn SourceCode) -> Option<NamedSource<String>> {
             ['?', '¿', '\u{fffd}'].into_iter().find(|s| s.len_utf8() == c.len_utf8()).unwrap_or('?')
         }
     };
-    // Without the line feed behind it, a carriage return would have the next text written over the line.
+    // A carriage return that is drawn without a line feed lets the next text overwrite the line.
     let text: String = text.chars().map(substitute).collect();
     let text = text.replace("\r\n", " \n").replace('\r', "?");
     Some(NamedSource::new(printable(all.name().unwrap_or_default()), text))
@@ -175,7 +175,7 @@ mod tests {
         let text = "name = \"a\u{9b}\u{202e}\"\r\n# \x1b[31m \u{9b} \u{202e}\nload = { users = 0 }\n\u{1b} = 3\n";
         let error = parse("test", "te\x1b[2Jst.toml", text).unwrap_err();
         let shown = ShownError::new(&error).to_string();
-        // miette's own colours, where the tests have a terminal.
+        // miette adds its own colours if the tests have a terminal.
         let ours = shown.replace("\x1b[0m", "");
         assert!(ours.contains("te\\u{1b}[2Jst.toml"), "{shown:?}");
         assert!(

@@ -1,10 +1,10 @@
-//! Lines and columns of the reports in text.
+//! Breaks the text of reports into lines.
 
-/// The columns that a report keeps to.
+/// Maximum width of reports in text, in columns.
 pub const COLUMNS: usize = 80;
 
-/// `text` behind `lead`, broken between words where it would exceed [`COLUMNS`]; what follows is
-/// set in by three.
+/// Puts `text` behind `lead`, and breaks lines between words before they exceed [`COLUMNS`].
+/// Indents further lines by three columns.
 #[must_use]
 pub fn wrap(lead: &str, text: &str) -> String {
     let mut out = lead.to_owned();
@@ -25,7 +25,7 @@ pub fn wrap(lead: &str, text: &str) -> String {
     out
 }
 
-/// Each sentence on lines of its own, set in by one.
+/// Starts each sentence on a new line, indented by one column.
 #[must_use]
 pub fn paragraphs(sentences: &[String]) -> String {
     sentences.iter().map(|sentence| wrap(" ", sentence)).collect()

@@ -1,4 +1,4 @@
-//! Text for people: numbers, lines and columns, errors, and what a terminal must not obey.
+//! Formats text for people: numbers, lines, tables and errors. Escapes what a terminal would obey.
 
 mod error;
 mod layout;

@@ -1,8 +1,8 @@
-//! Numbers as people read them.
+//! Formats numbers for people.
 
 use std::time::Duration;
 
-/// A count with its thousands set apart: `1,234,567`.
+/// Formats a count with thousands separators: `1,234,567`.
 #[must_use]
 pub fn count(n: u64) -> String {
     let digits = n.to_string();
@@ -16,13 +16,13 @@ pub fn count(n: u64) -> String {
     text
 }
 
-/// A rate: whole from 100, with one digit below.
+/// Formats a rate: whole from 100 on, with one decimal below.
 #[must_use]
 pub fn rate(per_s: f64) -> String {
     if per_s >= 100.0 { count(per_s.round() as u64) } else { format!("{per_s:.1}") }
 }
 
-/// Microseconds in milliseconds, to three digits or so; a dash for what is not known.
+/// Formats microseconds as milliseconds, to about three digits; a dash for `None`.
 #[must_use]
 pub fn milliseconds(us: Option<u64>) -> String {
     match us {
@@ -33,13 +33,14 @@ pub fn milliseconds(us: Option<u64>) -> String {
     }
 }
 
-/// Bytes in megabytes (10⁶).
+/// Formats bytes as megabytes (10⁶), rounded up.
 #[must_use]
 pub fn megabytes(n: u64) -> String {
     count(n.div_ceil(1_000_000))
 }
 
-/// To four significant digits, at most four of them decimals: what is held against a bound.
+/// Formats a value that is compared with a bound: to four significant digits, with at most four
+/// decimals. Values from 1,000 on are rounded to whole numbers.
 #[must_use]
 pub fn precise(value: f64) -> String {
     if value >= 1_000.0 {
@@ -55,7 +56,7 @@ pub fn precise(value: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// A duration in seconds or minutes, without false precision: `900ms`, `12s`, `1m 30s`.
+/// Formats a duration without false precision: `900ms`, `12s`, `1m 30s`.
 #[must_use]
 pub fn duration(duration: Duration) -> String {
     if duration < Duration::from_secs(1) {

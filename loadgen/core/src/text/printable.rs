@@ -1,27 +1,28 @@
-//! Text that a terminal shows, and does not obey.
+//! Escapes text so that a terminal shows it and does not obey it.
 //!
-//! Records, servers, workers and files hold any characters. Those that move the cursor, set colours or
-//! titles, or turn the order of letters around are shown as Rust escapes them: `\u{1b}`. All text passes
-//! here on its way to standard output or standard error; `tests/library/layers.rs` keeps it so.
+//! Records, servers, workers and files may hold any characters. Characters that move the cursor,
+//! set colours or titles, or reverse the order of letters are shown as Rust escapes them: `\u{1b}`.
+//! All text passes this module on its way to standard output or standard error;
+//! `tests/library/layers.rs` checks this rule.
 
 use std::borrow::Cow;
 use std::fmt::Display;
 use std::io::{self, Write};
 
-/// Whether a terminal, or an editor, would obey this character: control characters (C0, DEL, C1), and
-/// those that embed, override or isolate a direction of writing.
+/// Whether a terminal or an editor would obey this character: a control character (C0, DEL, C1), or
+/// a character that embeds, overrides or isolates a direction of writing.
 #[must_use]
 pub fn is_obeyed(c: char) -> bool {
     c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// The same text with all such characters escaped, but line feeds and tabs.
+/// Escapes all characters that a terminal would obey, except line feeds and tabs.
 #[must_use]
 pub fn printable(text: &str) -> Cow<'_, str> {
     escaped(text, |c| is_obeyed(c) && !matches!(c, '\n' | '\t'))
 }
 
-/// The same in one line: line feeds and tabs are escaped, too.
+/// Like [`printable`], but returns one line: line feeds and tabs are escaped, too.
 #[must_use]
 pub fn in_one_line(text: &str) -> Cow<'_, str> {
     escaped(text, is_obeyed)
@@ -41,8 +42,8 @@ fn escaped(text: &str, is_bad: impl Fn(char) -> bool) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// JSON of the same meaning, in which strings have such characters escaped: JSON itself escapes those of
-/// C0 alone, and has them nowhere but in strings.
+/// Escapes the characters of JSON that a terminal would obey, without changing the meaning. JSON
+/// itself escapes only C0 characters. Apart from line feeds, such characters occur only in strings.
 #[must_use]
 pub fn printable_json(json: String) -> String {
     if !json.contains(|c| is_obeyed(c) && c != '\n') {
@@ -58,7 +59,7 @@ pub fn printable_json(json: String) -> String {
     out
 }
 
-/// Says something on standard error. Unlike with `eprintln!`, nobody needs to listen.
+/// Writes to standard error. Unlike `eprintln!`, does not panic if nobody reads.
 pub fn say(what: impl Display) {
     let text = what.to_string();
     let _ = writeln!(io::stderr(), "{}", printable(&text));

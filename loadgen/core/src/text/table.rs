@@ -1,12 +1,13 @@
-//! Tables as a person reads them.
+//! Lays out tables for people.
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
 use super::layout::COLUMNS;
 use super::printable::in_one_line;
 
-/// Rows under their header, the first column to the left and all others to the right. Columns stand
-/// apart as far as there is room; trailing ones that no row has are left out. One line for each row.
+/// Lays out rows under their header, one line per row. The first column is left-aligned, all others
+/// are right-aligned. Columns are two spaces apart, or one space if a line would exceed
+/// [`COLUMNS`]. Trailing columns that no row has are left out.
 pub fn lay_out(header: &[&str], rows: &[Vec<String>]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(header.len());
     let header = &header[..columns.min(header.len())];

@@ -1,21 +1,23 @@
-//! The curve of latency over throughput, and its knee.
+//! Computes the curve of latency over throughput, and its knee.
 
 use crate::record::CurvePoint;
 
 use crate::measure::{Latencies, LatencySummary};
 use crate::record::TrialRecord;
 
-/// A trial with all of its latencies, which are pooled with those of others at about its rate.
+/// A trial with all of its latencies, so that they can be merged with those of trials at about the
+/// same rate.
 #[derive(Debug, Clone)]
 pub struct Tried {
-    /// What is recorded of it.
+    /// Record of the trial.
     pub record: TrialRecord,
-    /// The latencies of its expected answers.
+    /// Latencies of the expected answers.
     pub answered: Latencies,
 }
 
-/// The points of the curve, by rate. Trials whose rates differ by no more than a share of
-/// `precision` make one point; their latencies are merged, so that no percentile is an average.
+/// Returns the points of the curve, in ascending order of the rate. Trials whose rates differ by no
+/// more than a share of `precision` form one point. Their latencies are merged, so that no
+/// percentile is an average.
 #[must_use]
 pub fn curve(trials: &[Tried], precision: f64) -> Vec<CurvePoint> {
     let mut sorted: Vec<&Tried> = trials.iter().collect();
@@ -57,16 +59,18 @@ fn count(n: usize) -> u32 {
     u32::try_from(n).unwrap_or(u32::MAX)
 }
 
-/// The knee of a curve: the point of the greatest power, which is throughput over mean latency
-/// (L. Kleinrock, "Power and Deterministic Rules of Thumb for Probabilistic Problems in Computer
-/// Communications", ICC 1979). Below it more load costs little latency, above it mostly latency.
+/// Returns the knee of a curve: the point of the greatest power, which is throughput over mean
+/// latency (L. Kleinrock, "Power and Deterministic Rules of Thumb for Probabilistic Problems in
+/// Computer Communications", ICC 1979). Below the knee more load costs little latency; above the
+/// knee, mostly latency.
 #[must_use]
 pub fn knee(curve: &[CurvePoint]) -> Option<&CurvePoint> {
     let power = |point: &CurvePoint| {
         point.latency_us.mean.filter(|us| *us > 0.0).map(|us| point.answered_per_s / us)
     };
     let powered = curve.iter().filter_map(|point| Some((point, power(point)?)));
-    // Of several the last is taken: here the one of the lowest rate.
+    // `max_by` returns the last of several equal points, which is the point of the lowest rate
+    // here.
     powered.rev().max_by(|(_, a), (_, b)| a.total_cmp(b)).map(|(point, _)| point)
 }
 
@@ -78,7 +82,7 @@ mod tests {
     use super::*;
     use crate::measure::{Counts, Summary};
 
-    /// A trial of one second in which `n` answers took so long.
+    /// Returns a trial of one second with `n` answers of this latency.
     fn tried(rate_per_s: f64, held: bool, latency: Duration, n: u32) -> Tried {
         let mut counts = Counts::default();
         (0..n).for_each(|_| counts.answered.record(latency));
@@ -110,7 +114,8 @@ mod tests {
             [(2, 2), (1, 0)]
         );
         assert!((101.0..102.0).contains(&curve[0].rate_per_s), "{}", curve[0].rate_per_s);
-        // Of forty answers in two seconds thirty took 10 ms: merged, and not a mean of 20 ms.
+        // Thirty of forty answers in two seconds took 10 ms: the median is that of merged
+        // latencies, and not a mean of 20 ms.
         assert_eq!(curve[0].answered_per_s, 20.0);
         assert!((9_990..=10_010).contains(&curve[0].latency_us.p50.unwrap()));
         assert_eq!(curve[0].target_cpu_percent, None);

@@ -1,5 +1,5 @@
-//! How much a target carries: the search for the highest rate at which all that is asked for holds, and the
-//! curve of latency over throughput with its knee.
+//! Finds the load that a target carries: searches for the highest rate at which all criteria hold,
+//! and computes the curve of latency over throughput with its knee.
 
 mod criteria;
 mod curve;

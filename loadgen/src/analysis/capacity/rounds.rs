@@ -8,8 +8,8 @@ use crate::record::Comparison;
 use crate::record::{Bound, Capacity, CapacityRound, CapacityTarget};
 
 impl Capacity {
-    /// Combines these rounds. A round that did not come to its end tells nothing, if
-    /// another did.
+    /// Combines these rounds. If any round ended, rounds that did not end contribute only their
+    /// highest passed rate to a lower bound.
     #[must_use]
     pub fn of(rounds: &[CapacityRound]) -> Self {
         let ended: Vec<_> = rounds.iter().filter(|r| r.bound != Bound::Unknown).collect();
@@ -31,8 +31,8 @@ impl Capacity {
     }
 }
 
-/// Holds the targets whose capacity was found against each other, paired by round; `None` where
-/// there are fewer than two.
+/// Compares the targets whose capacity was found, paired by round; `None` for fewer than two such
+/// targets.
 #[must_use]
 pub fn compare_capacities(targets: &[CapacityTarget]) -> Option<Comparison> {
     let found = targets.iter().filter(|target| target.capacity.bound == Bound::Found);

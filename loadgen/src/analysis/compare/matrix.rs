@@ -1,30 +1,32 @@
-//! Targets with several numbers of server workers or users: who is held against whom.
+//! Selects the pairs to compare where targets have several numbers of server workers or users.
 
 use crate::record::{Comparison, Pair};
 
-/// One of the ways in which a target was measured.
+/// One combination of target, number of server workers and number of users.
 #[derive(Debug, Clone, Copy)]
 pub struct Cell<'a> {
-    /// What it is called in the comparison.
+    /// Name of the cell in the comparison.
     pub name: &'a str,
-    /// The target.
+    /// Name of the target.
     pub target: &'a str,
-    /// Its worker processes.
+    /// Number of server worker processes.
     pub server_workers: u32,
-    /// The users that loaded it.
+    /// Number of users that loaded the target.
     pub users: u32,
 }
 
 impl Comparison {
-    /// The same where targets were measured in several ways: they are compared with each other
-    /// under the same load and with as many workers, and each with itself, most with fewest.
+    /// Restricts the comparison of targets that were measured in several cells: different targets
+    /// are compared under the same load and with as many workers, and each target with itself, most
+    /// with fewest.
     #[must_use]
     pub fn of_matrix(mut self, cells: &[Cell<'_>]) -> Self {
         let cell = |name: &str| cells.iter().find(|cell| cell.name == name);
         let both = |pair: &Pair| Some((cell(&pair.better)?, cell(&pair.worse)?));
         let are_rivals = |pair: &Pair| both(pair).is_some_and(|(a, b)| a.is_rival_of(b));
         let scales = |pair: &&Pair| both(pair).is_some_and(|(a, b)| a.scales_to(b, cells));
-        // Target by target, and of each those by workers first, whoever is better.
+        // Sorts by target, and within a target puts pairs that differ in workers first, whichever
+        // cell is better.
         let place = |pair: &Pair| {
             let (one, other) = both(pair)?;
             let nth = |cell: &Cell<'_>| cells.iter().position(|known| known.name == cell.name);
@@ -48,8 +50,9 @@ impl Cell<'_> {
         (self.server_workers, self.users) == (other.server_workers, other.users)
     }
 
-    /// Whether these are the ends of a line: the same target with the fewest and the most workers
-    /// under the same load, or under the least and the greatest with as many.
+    /// Returns whether the cells are the ends of a line: the same target with the fewest and the
+    /// most workers under the same load, or under the least and the greatest load with as many
+    /// workers.
     fn scales_to(&self, other: &Self, cells: &[Self]) -> bool {
         let are_ends = |of: fn(&Self) -> u32| {
             let all = || cells.iter().map(of);
@@ -72,7 +75,8 @@ mod tests {
     use super::super::compare;
     use super::*;
 
-    /// Two targets with 1, 2 and 4 workers under 10 and 50 users; only one gains by workers.
+    /// Returns two targets with 1, 2 and 4 workers under 10 and 50 users; only target `a` gains by
+    /// workers.
     fn matrix() -> Comparison {
         let mut ways = Vec::new();
         for target in ["a", "b"] {

@@ -1,4 +1,4 @@
-//! Which target was better, and how sure that is.
+//! Compares targets: ranks them, and tests the difference of each two of them.
 
 mod matrix;
 
@@ -11,19 +11,19 @@ use crate::analysis::statistics::{Sample, holm, rounds_needed};
 use crate::record::FEWEST_ROUNDS;
 use crate::record::{Comparison, Lack, Pair, Placing, RankedBy, Test};
 
-/// A figure of each round, by the round's number.
+/// A figure of each round, by the number of the round.
 pub type ByRound = BTreeMap<u32, f64>;
 
-/// Ranks targets by their rounds' rates of expected answers, and holds each against each other.
+/// Ranks targets by their rounds' rates of expected answers, and compares all pairs of targets.
 ///
-/// The rates are by the round's number: a difference is that of the same rounds, so what slows or
-/// speeds a whole round cancels out of it. Who has none is in no place.
+/// The rates are by the number of the round. A difference is that of the same rounds, so that an
+/// influence on a whole round cancels out. A target without a rate has no place in the ranking.
 #[must_use]
 pub fn compare(rates: &[(String, ByRound)]) -> Comparison {
     compare_by(Test::Paired, rates)
 }
 
-/// The same by this test.
+/// Like [`compare`], but with this test.
 #[must_use]
 pub fn compare_by(test: Test, rates: &[(String, ByRound)]) -> Comparison {
     let mut ranked: Vec<(Placing, &ByRound)> =
@@ -57,13 +57,14 @@ fn named<'a>(ranked: &'a [(Placing, &'a ByRound)]) -> Vec<(&'a str, &'a ByRound)
     ranked.iter().map(|(placing, rounds)| (placing.target.as_str(), *rounds)).collect()
 }
 
-/// The geometric mean of the rounds; zero where there is none.
+/// Returns the geometric mean of the rounds; zero without a round, or where a figure is zero.
 fn mean(rounds: &ByRound) -> f64 {
     Sample::of_figures(rounds.values().copied()).map_or(0.0, |sample| sample.geometric_mean())
 }
 
 impl Comparison {
-    /// The same, of targets that are one server, measured several times.
+    /// Adds the noise floor to a comparison of targets that are all one server, measured several
+    /// times.
     #[must_use]
     pub fn of_one_server(self) -> Self {
         let half_width = |[low, high]: [f64; 2]| ((high / low).sqrt() - 1.0) * 100.0;
@@ -72,8 +73,8 @@ impl Comparison {
         Self { noise_floor_percent, ..self }
     }
 
-    /// The same of targets that were all asked for one rate, by how fast they answered: by one over
-    /// their rounds' median latencies. Who has none comes last.
+    /// Ranks targets by speed instead, where all targets got the same requested rate: by one over
+    /// the median latencies of their rounds. A target without a figure comes last.
     #[must_use]
     pub fn by_speed(mut self, speeds: &[(String, Result<ByRound, Lack>)]) -> Self {
         let none = BTreeMap::new();
@@ -102,14 +103,15 @@ impl Comparison {
         comparison.corrected()
     }
 
-    /// The same of capacities: who has none has only a bound.
+    /// Turns a comparison of rates into one of capacities: a target without a figure has only a
+    /// bound.
     #[must_use]
     pub fn by_capacity(mut self) -> Self {
         self.lacking.values_mut().for_each(|lack| *lack = Lack::OnlyABound);
         Self { ranked_by: RankedBy::Capacity, ..self }
     }
 
-    /// The same with only those pairs that `are_compared`.
+    /// Keeps only those pairs that `are_compared`.
     #[must_use]
     pub fn only(mut self, are_compared: impl Fn(&Pair) -> bool) -> Self {
         self.pairs.retain(&are_compared);
@@ -117,8 +119,8 @@ impl Comparison {
         self.corrected()
     }
 
-    /// With the targets held against each other by their expected answers per CPU-second, too, but
-    /// for those that have no such figures.
+    /// Adds pairs of targets compared by expected answers per CPU-second. Targets without such
+    /// figures are left out.
     #[must_use]
     pub fn with_cpu(self, per_cpu_s: &[(String, ByRound)]) -> Self {
         let mut thriftiest: Vec<(&str, &ByRound)> =
@@ -128,13 +130,13 @@ impl Comparison {
         Self { cpu_pairs: self.test.pairs(&thriftiest), ..self }.corrected()
     }
 
-    /// Holm's correction for all pairs of the run together, whatever they are compared by.
+    /// Applies Holm's correction to all pairs of the run together, by any figure.
     fn corrected(mut self) -> Self {
         let all = self.pairs.iter_mut().chain(&mut self.cpu_pairs).chain(&mut self.scaling);
         let mut tested: Vec<(f64, &mut Pair)> =
             all.filter_map(|pair| Some((pair.p_value?, pair))).collect();
         let adjusted = holm(&tested.iter().map(|(p, _)| *p).collect::<Vec<_>>());
-        // What the first claim has to pass.
+        // The smallest p-value has to pass this level.
         let level = LEVEL / tested.len().max(1) as f64;
         for ((_, pair), p_holm) in tested.iter_mut().zip(adjusted) {
             pair.p_holm = Some(p_holm);
@@ -158,24 +160,24 @@ fn placing(target: &str, rounds: &ByRound) -> Placing {
 }
 
 impl Pair {
-    /// The logarithms of the ratios, as far as their interval tells them.
+    /// Returns the sample of the ratios' logarithms that has the pair's confidence interval.
     fn sample(&self) -> Option<Sample> {
         Sample::of_interval(self.rounds, self.freedom?, self.confidence_95?)
     }
 }
 
 impl Test {
-    /// Each two of these, best first, each pair on its own.
+    /// Returns all pairs of these targets, which come best first, before Holm's correction.
     fn pairs(self, ranked: &[(&str, &ByRound)]) -> Vec<Pair> {
         let after = |i: usize| ranked[i + 1..].iter();
         let all = ranked.iter().enumerate();
         all.flat_map(|(i, one)| after(i).map(move |other| self.pair(*one, *other))).collect()
     }
 
-    /// What the rounds of two targets tell on their own.
+    /// Compares two targets by their rounds, before Holm's correction.
     fn pair(self, (one, rates): (&str, &ByRound), (other, others): (&str, &ByRound)) -> Pair {
         let (rounds, sample) = self.difference(rates, others);
-        // Ranks are those of all rounds, so the common ones alone may tell otherwise.
+        // The ranking is by all rounds, so the common rounds alone may give the opposite order.
         let swapped = sample.is_some_and(|sample| sample.mean < 0.0);
         let sample = match sample {
             Some(sample) if swapped => Some(Sample { mean: -sample.mean, ..sample }),
@@ -197,7 +199,8 @@ impl Test {
         }
     }
 
-    /// The logarithm of one target's figures over another's, and of how many rounds it is.
+    /// Returns the number of rounds compared, and the sample of the logarithms of one target's
+    /// figures over another's.
     fn difference(self, figures: &ByRound, others: &ByRound) -> (usize, Option<Sample>) {
         match self {
             Self::Paired => {

@@ -12,7 +12,8 @@ fn compared_by(test: Test, rates: &[(&str, &[f64])]) -> Comparison {
     compare_by(test, &rates)
 }
 
-/// Noise of about this size, which is neither a trend nor the same in all.
+/// Returns rates with noise of about this size, which is neither a trend nor the same for all
+/// `turn`s.
 fn noisy(rate: f64, noise: f64, turn: usize) -> [f64; 5] {
     let waves = [0.3, -1.2, 0.9, 0.6, -0.6];
     std::array::from_fn(|round| rate * (noise * waves[(round * (turn + 1) + turn) % 5]).exp())
@@ -32,7 +33,7 @@ fn best_first_with_students_interval_of_the_logarithms() {
 
 #[test]
 fn a_difference_is_that_of_the_same_rounds() {
-    // The machine halves its speed, and one is 4 to 6 % better all the same.
+    // The machine halves its speed, and one target is 4 to 6 % better nevertheless.
     let better = [1_050.0, 832.0, 636.0, 520.0, 525.0];
     let worse = [1_000.0, 800.0, 600.0, 500.0, 500.0];
     let comparison = compared(&[("worse", &worse), ("better", &better)]);
@@ -49,7 +50,7 @@ fn a_difference_is_that_of_the_same_rounds() {
 
 #[test]
 fn rounds_that_have_nothing_in_common_are_not_paired() {
-    // By their numbers they go up and down together.
+    // The figures of both go up and down together by the rounds' numbers.
     let better = [104.0, 105.0, 103.5, 104.5, 103.0];
     let worse = [100.0, 101.0, 99.5, 100.5, 99.0];
     let mut reversed = worse;

@@ -1,4 +1,4 @@
-//! What runs and searches for capacities have in common, as far as they are held against others.
+//! Extracts from runs and capacity searches the data that a comparison needs, in a common form.
 
 use std::collections::BTreeSet;
 
@@ -13,38 +13,40 @@ use crate::record::{
     RankedBy, RunRecord, SearchRecord, SentRecord, TargetRecord, Verdict, VerdictKind,
 };
 
-/// A saved result, by a name of its own.
+/// A saved result, under a separate name.
 #[derive(Debug, Clone)]
 pub struct Comparable {
     pub(super) run: ComparedRun,
     pub(super) ranked_by: RankedBy,
     pub(super) targets: Vec<Measured>,
-    /// All that should be the same in others.
+    /// All values that should be the same in other results.
     pub(super) leaves: Leaves,
-    /// What was sent, where it tells.
+    /// Digests of the requests; `None` where the record lacks them.
     pub(super) sent: Option<SentRecord>,
 }
 
-/// One of its targets.
+/// A target of the result.
 #[derive(Debug, Clone)]
 pub(super) struct Measured {
     pub target: ComparedTarget,
-    /// Its expected answers per second, by the round's number; of a search what the rounds found.
+    /// Expected answers per second, by the number of the round; in a search, the capacities that
+    /// the rounds found.
     pub rates: ByRound,
-    /// How fast it answered, in the open model.
+    /// Speed of the answers, in the open model.
     pub speeds: Result<ByRound, Lack>,
-    /// The expected answers for a second of its CPU, in the open model.
+    /// Expected answers per second of the target's CPU, in the open model.
     pub per_cpu_s: ByRound,
-    /// Who limited it, where that was not the target: such figures are compared with nothing.
+    /// Reason why the rate is not the target's own; `None` where no other party limited the rate. A
+    /// rate that another party limited is not compared.
     pub limited: Option<Lack>,
-    /// What carried the requests, where the record tells.
+    /// Transport of the requests; `None` where the record lacks the transport.
     pub transport: Option<String>,
-    /// The versions of HTTP that were spoken, where the record tells.
+    /// HTTP versions of the connections; `None` where the record lacks them.
     pub versions: Option<BTreeSet<String>>,
 }
 
 impl Comparable {
-    /// A run.
+    /// Converts the record of a run.
     #[must_use]
     pub fn run(name: &str, record: &RunRecord) -> Self {
         let is_open = record.load.rate_per_s.is_some();
@@ -55,7 +57,7 @@ impl Comparable {
         }
         let steps = record.targets.iter().flat_map(|target| &target.steps);
         leaves.add("steps", &steps.map(|step| step.name.as_str()).collect::<BTreeSet<_>>());
-        // That it was interrupted is told by a field of its own, as it is of searches.
+        // The field `interrupted` reports an interruption, as for searches.
         let is_told = |it: &&Verdict| {
             !matches!(it.kind, VerdictKind::TooFewSamples | VerdictKind::Interrupted)
         };
@@ -75,11 +77,11 @@ impl Comparable {
         }
     }
 
-    /// A search for capacities.
+    /// Converts the record of a capacity search.
     #[must_use]
     pub fn search(name: &str, record: &CapacityRecord) -> Self {
         let mut leaves = leaves(&record.scenario, &record.environment);
-        // Which targets there are is seen from the targets.
+        // The list of targets is left out, because the targets themselves show which ones exist.
         leaves.add("search", &SearchRecord { targets: Vec::new(), ..record.search.clone() });
         for target in &record.targets {
             leaves.add(&target.name, &target.server);
@@ -102,12 +104,12 @@ impl Comparable {
 }
 
 impl Comparable {
-    /// What was measured of the target of this name.
+    /// Returns the results of the target of this name.
     pub(super) fn target(&self, name: &str) -> Option<&Measured> {
         self.targets.iter().find(|measured| measured.target.target == name)
     }
 
-    /// Whether anything was.
+    /// Returns whether the result has a target of this name.
     pub(super) fn has(&self, name: &str) -> bool {
         self.target(name).is_some()
     }
@@ -171,7 +173,8 @@ impl Measured {
     }
 }
 
-/// Who limited the rate of a target, or may have, if that was not the target itself.
+/// Returns the party that limited the rate of a target, or may have done so; `None` for the target
+/// itself.
 fn limited(target: &TargetRecord, run: &RunRecord) -> Option<Lack> {
     match &target.bottleneck {
         Some(Bottleneck::Target) => None,
@@ -184,7 +187,7 @@ fn limited(target: &TargetRecord, run: &RunRecord) -> Option<Lack> {
     }
 }
 
-/// Why a target's run was a failure by its own account.
+/// Returns the reasons why the run counts as a failure of this target.
 fn failed(target: &TargetRecord, run: &RunRecord) -> Vec<String> {
     let of_target = run.thresholds.iter().filter(|it| it.target == target.name && !it.passed);
     let thresholds = of_target.map(|it| {
@@ -203,7 +206,8 @@ fn verdicts<'a>(target: &'a TargetRecord, run: &'a RunRecord) -> impl Iterator<I
     run.verdicts.iter().filter(|it| it.target.as_ref() == Some(&target.name))
 }
 
-/// The versions of HTTP that were spoken; `None` where a round doesn't tell, or nothing was answered.
+/// Returns the HTTP versions of the connections; `None` where a round lacks them, or nothing was
+/// answered.
 fn versions<'a>(rounds: impl Iterator<Item = Option<&'a Connections>>) -> Option<BTreeSet<String>> {
     let mut all = BTreeSet::new();
     for round in rounds {

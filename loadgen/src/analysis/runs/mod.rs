@@ -1,5 +1,4 @@
-//! Saved runs, or searches for capacities, held against each other: before and after a change, on two
-//! machines.
+//! Compares saved runs, or capacity searches: before and after a change, or on two machines.
 
 mod comparable;
 mod sent;
@@ -16,26 +15,27 @@ use crate::record::{
 };
 use crate::record::{Comparison, Lack, Pair, RankedBy, Test};
 
-/// Why runs can't be held against each other.
+/// Reason why runs cannot be compared.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NotComparable {
-    /// There is one of them.
+    /// There is only one run, or none.
     #[error("it takes two runs to compare")]
     One,
-    /// One waits for answers, the other for the clock, or searches.
+    /// The runs are of different kinds: closed model, open model, or capacity search.
     #[error("{0} is {1} and {2} is {3}: their figures mean different things")]
     Kinds(String, &'static str, String, &'static str),
-    /// No target is in the first and in another.
+    /// No target is both in the first run and in another.
     #[error("no target is in {0} and in another run, too")]
     NothingInCommon(String),
 }
 
 impl RunsRecord {
-    /// Holds these results against the first of them.
+    /// Compares these results with the first of them.
     ///
     /// # Errors
     ///
-    /// If they are not of one kind and load model, or have no target in common.
+    /// Returns an error for fewer than two results, or if the results are not of one kind and load
+    /// model, or have no target in common with the first result.
     pub fn of(runs: &[Comparable]) -> Result<Self, NotComparable> {
         let [first, others @ ..] = runs else { return Err(NotComparable::One) };
         if others.is_empty() {
@@ -72,7 +72,8 @@ impl RunsRecord {
         })
     }
 
-    /// The same with the targets that lost more than `limit` %, and are shown to have lost anything.
+    /// Adds the targets that lost more than `limit` %, and are shown to have lost anything, and the
+    /// targets that cannot be judged.
     #[must_use]
     pub fn judged(self, limit: f64) -> Self {
         let (mut regressions, mut unjudged) = (Vec::new(), Vec::new());
@@ -86,7 +87,7 @@ impl RunsRecord {
                     let (target, run) = (one.target.clone(), one.run.clone());
                     regressions.push(Regression { target, run, percent });
                 }
-                // What fails by its own account passes no gate.
+                // A target of a run that failed by its own account passes no gate.
                 Some(_) if !one.failed.is_empty() => {
                     let why = one.failed.join("; ");
                     unjudged.push(format!("{} in {}: {why}", one.target, one.run));
@@ -114,7 +115,7 @@ fn kind(ranked_by: RankedBy) -> &'static str {
     }
 }
 
-/// What differs, but for targets that not all runs have.
+/// Returns the differences between the runs, except those in targets that some run lacks.
 fn unlike(runs: &[Comparable], names: &[&str]) -> Vec<Unlike> {
     let missing = names.iter().filter(|name| runs.iter().any(|run| !run.has(name)));
     let missing: Vec<String> = missing.map(|name| format!("{name}.")).collect();
@@ -123,7 +124,8 @@ fn unlike(runs: &[Comparable], names: &[&str]) -> Vec<Unlike> {
     unlike
 }
 
-/// The later runs that lack a target of the first; or the first, if it lacks one of theirs.
+/// Returns the later runs that lack a target of the first run; or the first run, if the first run
+/// lacks the target.
 fn absent(name: &str, first: &Comparable, others: &[Comparable]) -> Vec<Absent> {
     let lacks: Vec<&Comparable> = match first.has(name) {
         true => others.iter().filter(|other| !other.has(name)).collect(),
@@ -133,7 +135,7 @@ fn absent(name: &str, first: &Comparable, others: &[Comparable]) -> Vec<Absent> 
     lacks.iter().map(absent).collect()
 }
 
-/// The targets' names, in the order in which the first run that has one names it.
+/// Returns the targets' names, in the order of their first appearance in the runs.
 fn names(runs: &[Comparable]) -> Vec<&str> {
     let mut names: Vec<&str> = Vec::new();
     for measured in runs.iter().flat_map(|run| &run.targets) {
@@ -144,7 +146,7 @@ fn names(runs: &[Comparable]) -> Vec<&str> {
     names
 }
 
-/// The targets of later runs that were not sent what they were in the first.
+/// Returns the targets to which a later run sent other requests than the first run.
 fn sent_unlike(names: &[&str], first: &Comparable, others: &[Comparable]) -> Vec<SentUnlike> {
     let mut all = Vec::new();
     for (name, other) in names.iter().flat_map(|name| others.iter().map(move |it| (name, it))) {
@@ -160,7 +162,8 @@ fn sent_unlike(names: &[&str], first: &Comparable, others: &[Comparable]) -> Vec
     all
 }
 
-/// Each with the same target in the first run, if it was sent the same, and with nobody else.
+/// Compares each target with the same target in the first run, if both runs sent the same requests,
+/// and with no other target.
 fn comparison(all: &[&Measured], first: &Comparable, sent_unlike: &[SentUnlike]) -> Comparison {
     let place = |name: &str| all.iter().map(|it| &it.target).find(|it| it.name == name);
     let are_compared = |pair: &Pair| match (place(&pair.better), place(&pair.worse)) {
@@ -190,7 +193,7 @@ fn comparison(all: &[&Measured], first: &Comparable, sent_unlike: &[SentUnlike])
     comparison.only(|pair| are_compared(pair) && is_its_own(pair))
 }
 
-/// What each has of something, by its name in the comparison.
+/// Returns a figure of each target, by the target's name in the comparison.
 fn each<T>(all: &[&Measured], figures: fn(&Measured) -> T) -> Vec<(String, T)> {
     all.iter().map(|it| (it.target.name.clone(), figures(it))).collect()
 }

@@ -1,11 +1,12 @@
-//! Whether two runs sent the same.
+//! Compares the requests of two runs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::comparable::{Comparable, Measured};
 use crate::record::SentRecord;
 
-/// What differs between what a target was sent in the `later` run and in the `first`.
+/// Returns the differences between the requests to a target in the `later` run and in the `first`
+/// run.
 pub fn unlike(first: (&Comparable, &Measured), later: (&Comparable, &Measured)) -> Vec<String> {
     let mut what = Vec::new();
     if let (Some(before), Some(after)) = (&first.0.sent, &later.0.sent)
@@ -31,7 +32,7 @@ pub fn unlike(first: (&Comparable, &Measured), later: (&Comparable, &Measured)) 
     what
 }
 
-/// Whether a run tells what it sent in a way that can be compared with the first's.
+/// Returns whether the later run has digests of its requests in the same format as the first run.
 pub fn is_known(first: &Comparable, later: &Comparable) -> bool {
     let form = |run: &Comparable| run.sent.as_ref().map(|sent| sent.form);
     form(first).is_some() && form(first) == form(later)
@@ -49,7 +50,7 @@ fn steps(before: &SentRecord, after: &SentRecord, runs: [&str; 2]) -> Vec<String
     names.into_iter().flat_map(of_step).collect()
 }
 
-/// The parts that are not the same: `another path of step "list"`.
+/// Returns the parts that differ: `another path of step "list"`.
 fn parts(
     of: &str,
     before: &BTreeMap<String, String>,

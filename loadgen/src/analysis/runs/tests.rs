@@ -65,7 +65,7 @@ fn a_regression_is_shown_and_beyond_the_limit() {
         [run("before", vec![target("a", &RATES)]), run("after", vec![target("a", &after)])]
     };
     let judged = |after, limit| compare(&runs(after)).unwrap().judged(limit);
-    // A ninth of a percent more or less in each round, so that differences have an interval.
+    // Rounds differ from 0.9 × `RATES` by up to 0.3 %, so that differences have an interval.
     let slower = [898.0, 911.0, 890.0, 906.0, 895.0];
     let record = judged(slower, 5.0);
     let [regression] = &record.regressions[..] else { panic!("{record:?}") };
@@ -125,7 +125,7 @@ fn what_was_not_measured_again_passes_no_gate() {
         judged.unjudged,
         ["a in later", "b in after", "b in later"].map(|it| format!("{it}: it was not measured"))
     );
-    // What only later runs have in common is nothing to hold against the first.
+    // A target that only later runs have in common has no baseline.
     let runs = [
         run("before", vec![target("a", &RATES)]),
         run("after", vec![c.clone()]),
@@ -134,7 +134,8 @@ fn what_was_not_measured_again_passes_no_gate() {
     assert_eq!(compare(&runs), Err(NotComparable::NothingInCommon("before".to_owned())));
 }
 
-/// A run at 500 requests/s in which each round has so many of the answers and this median, in µs.
+/// Returns a run at 500 requests/s in which each round has this many answers and this median, in
+/// µs.
 fn at_a_rate(name: &str, answered: u64, p50: Option<u64>) -> (String, RunRecord) {
     let mut measured = target("a", &RATES);
     for round in &mut measured.rounds {
@@ -143,7 +144,7 @@ fn at_a_rate(name: &str, answered: u64, p50: Option<u64>) -> (String, RunRecord)
         round.total.latency_us.p50 = p50.map(|us| us + u64::from(round.round));
     }
     let (name, mut record) = run(name, vec![measured]);
-    // Two seconds without a warm-up, of rounds that answered at once.
+    // Each round holds for two seconds without a warm-up, and gets its answers at once.
     record.load.rate_per_s = Some(500.0);
     record.targets[0].rounds.iter_mut().for_each(|round| round.held_s = 2.0);
     (name, record)

@@ -1,4 +1,4 @@
-//! What differs between runs besides what was measured.
+//! Finds differences between runs other than in the results.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::record::Unlike;
 
 impl Unlike {
-    /// Between what these runs tell of themselves.
+    /// Returns the values in which these runs differ.
     pub(super) fn between(all: &[&Leaves]) -> Vec<Self> {
         let places: BTreeSet<&String> = all.iter().flat_map(|leaves| leaves.0.keys()).collect();
         let unlike = places.into_iter().map(|place| Self {
@@ -19,14 +19,14 @@ impl Unlike {
     }
 }
 
-/// What a run tells of itself, by its place.
+/// Values of a run's description, by their paths in the record.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Leaves(BTreeMap<String, String>);
 
 impl Leaves {
-    /// Adds all that `value` has, below `place`.
+    /// Adds all parts of `value`, under the path `place`.
     pub fn add<T: Serialize + ?Sized>(&mut self, place: &str, value: &T) {
-        // Records of ours are all valid JSON.
+        // Records of loadgen are valid JSON.
         self.collect(place, &serde_json::to_value(value).unwrap_or_default());
     }
 

@@ -1,10 +1,10 @@
-//! Holm's correction: so many comparisons, and still one chance in twenty for a false claim among
-//! them.
+//! Applies Holm's correction, which keeps the chance of any false claim among many comparisons at
+//! one in twenty.
 
-/// The p-values adjusted for all of them being looked at (Holm, "A Simple Sequentially Rejective
-/// Multiple Test Procedure", 1979): the smallest of m times m, the next times m − 1, and so on,
-/// none below the one before it. Holds whether or not the comparisons depend on each other, as
-/// those of the same targets do.
+/// Returns the p-values adjusted for the number of comparisons (Holm, "A Simple Sequentially
+/// Rejective Multiple Test Procedure", 1979): the smallest of m p-values times m, the next times m
+/// − 1, and so on, none below the one before. The method holds whether or not the comparisons
+/// depend on each other, as comparisons of the same targets do.
 #[must_use]
 pub fn holm(p_values: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..p_values.len()).collect();

@@ -1,4 +1,4 @@
-//! How many rounds a difference takes to be found.
+//! Computes the number of rounds needed to find a difference.
 
 use statrs::distribution::{ChiSquared, Continuous, ContinuousCDF};
 use statrs::function::erf::erfc;
@@ -6,33 +6,34 @@ use statrs::function::erf::erfc;
 use super::sample::{Sample, t_quantile};
 use crate::record::FEWEST_ROUNDS;
 
-/// The difference that the rounds are to find: 5 %.
+/// Difference that the rounds are to find: 5 %.
 const DIFFERENCE: f64 = 1.05;
-/// How surely they are to find it.
+/// Probability with which the rounds are to find the difference.
 const POWER: f64 = 0.9;
-/// How surely the noise is no greater than what is reckoned with.
+/// Confidence that the noise is no greater than the assumed noise.
 const CONFIDENCE: f64 = 0.8;
-/// More are not asked for.
+/// Greatest number of rounds to propose.
 const MOST_ROUNDS: u32 = 1_000;
 
-/// The fewest rounds that find a true difference of 5 % in nine of ten runs, by Student's paired
-/// test at this level, or by Welch's with so many rounds of both; `None` where that is more than a
-/// thousand.
+/// Returns the least number of rounds that find a true difference of 5 % in nine of ten runs, by
+/// Student's paired test at this level, or by Welch's test with this number of rounds of both;
+/// `None` where more than 1,000 rounds are needed.
 ///
-/// A few rounds tell their own noise badly: half of all samples of five show less than 92 % of it,
-/// and rounds planned from them fall short. So the noise is taken at an upper 80 % confidence bound
-/// (Browne, "On the Use of a Pilot Sample for Sample Size Determination", 1995): in four of five
-/// cases the true noise is smaller, and the rounds suffice.
+/// A few rounds estimate their own noise badly: half of all samples of five show less than 92 % of
+/// the noise, and rounds planned from such samples are too few. So the noise is taken at an upper
+/// 80 % confidence bound (Browne, "On the Use of a Pilot Sample for Sample Size Determination",
+/// 1995): in four of five cases the true noise is smaller, and the rounds suffice.
 #[must_use]
 pub fn rounds_needed(sample: &Sample, level: f64) -> Option<u32> {
     let noise = upper_deviation(sample)?;
-    // A difference of two samples that are equally noisy and long has twice the freedom of a paired
-    // one; more than that is owed to one that is longer, and not to be counted on.
+    // A difference of two samples that are equally noisy and long has twice the degrees of freedom
+    // of a paired difference. More freedom comes from one sample being longer, which a new run need
+    // not repeat.
     let each = (sample.freedom / (f64::from(sample.rounds) - 1.0)).min(2.0);
     let freedom = |rounds: u32| each * f64::from(rounds - 1);
     let effect = DIFFERENCE.ln() / noise;
     let enough = |rounds: u32| power(effect, rounds, freedom(rounds), level) >= Some(POWER);
-    // The fewest that are enough lie in (short, long]: more rounds never find less.
+    // The least sufficient number lies in (short, long]: more rounds never find less.
     let (mut short, mut long) = (FEWEST_ROUNDS - 1, MOST_ROUNDS);
     if !enough(long) {
         return None;
@@ -44,22 +45,23 @@ pub fn rounds_needed(sample: &Sample, level: f64) -> Option<u32> {
     Some(long)
 }
 
-/// The bound that the true standard deviation is below with a probability of [`CONFIDENCE`].
+/// Returns the upper bound of the true standard deviation, at the confidence level [`CONFIDENCE`].
 fn upper_deviation(sample: &Sample) -> Option<f64> {
     let chi_squared = ChiSquared::new(sample.freedom).ok()?;
     Some(sample.deviation * (sample.freedom / chi_squared.inverse_cdf(1.0 - CONFIDENCE)).sqrt())
 }
 
-/// The probability that Student's two-sided test at this level, with so many degrees of freedom,
-/// finds a true mean of so many standard deviations.
+/// Returns the probability that Student's two-sided test at this level, with these degrees of
+/// freedom, finds a true mean of `effect` standard deviations.
 ///
-/// The statistic is then distributed by the noncentral t. Given the ratio s of the sample's
-/// standard deviation to the true one, its tails are the normal's; what is left is to integrate
-/// over s, whose square times the degrees of freedom is distributed by chi-squared.
+/// The statistic then has the noncentral t distribution. Given the ratio s of the sample's standard
+/// deviation to the true one, the tails are those of the normal distribution. What remains is to
+/// integrate over s, whose square times the degrees of freedom has a chi-squared distribution.
 fn power(effect: f64, rounds: u32, freedom: f64, level: f64) -> Option<f64> {
-    /// Steps of Simpson's rule: twice as many change no digit that is tested.
+    /// Number of steps of Simpson's rule; twice as many change no digit that the tests check.
     const STEPS: u32 = 200;
-    /// Standard deviations of s to integrate over, which is about normal with 1 / √(2 · freedom).
+    /// Range of the integral in standard deviations of s. s is about normal, with a standard
+    /// deviation of 1 / √(2 · freedom).
     const REACH: f64 = 8.0;
 
     let critical = t_quantile(1.0 - level / 2.0, freedom)?;
@@ -67,7 +69,7 @@ fn power(effect: f64, rounds: u32, freedom: f64, level: f64) -> Option<f64> {
     let shift = effect * f64::from(rounds).sqrt();
     let found = |s: f64| {
         let tails = normal(shift - critical * s) + normal(-shift - critical * s);
-        // Not `pdf`, which overflows from about 250 degrees of freedom on.
+        // `pdf` overflows from about 250 degrees of freedom on, so the code uses `ln_pdf`.
         tails * chi_squared.ln_pdf(freedom * s * s).exp() * 2.0 * freedom * s
     };
     let reach = REACH / (2.0 * freedom).sqrt();
@@ -86,7 +88,7 @@ fn power(effect: f64, rounds: u32, freedom: f64, level: f64) -> Option<f64> {
     Some(sum * step / 3.0)
 }
 
-/// The share of the standard normal distribution below `x`.
+/// Returns the share of the standard normal distribution below `x`.
 fn normal(x: f64) -> f64 {
     0.5 * erfc(-x / std::f64::consts::SQRT_2)
 }
@@ -113,8 +115,9 @@ mod tests {
         }
     }
 
-    // The same with v = 2 * (n - 1), and by statsmodels.stats.power.TTestIndPower().power(
-    // effect * math.sqrt(2), n, level); the last with v = 7.3
+    // The same with v = 2 * (n - 1), and by
+    // statsmodels.stats.power.TTestIndPower().power(effect * math.sqrt(2), n, level);
+    // the last with v = 7.3
     #[test]
     fn power_with_more_freedom_is_scipys() {
         for (effect, rounds, freedom, level, expected) in [
@@ -145,7 +148,8 @@ mod tests {
     }
 
     // TTestPower().solve_power(effect_size=math.log(1.05) / noise, alpha=level, power=0.9),
-    // rounded up, and at least 5: 2.4, 3.9, 4.1, 6.2, 6.2, 9.4, 13.1, 19.7, 46.1, 68.1, 399.2, 584.6
+    // rounded up, and at least 5:
+    // 2.4, 3.9, 4.1, 6.2, 6.2, 9.4, 13.1, 19.7, 46.1, 68.1, 399.2, 584.6
     #[test]
     fn rounds_are_those_of_statsmodels() {
         for (noise, for_one_pair, for_six) in [
@@ -161,7 +165,8 @@ mod tests {
     }
 
     // TTestIndPower().solve_power(effect_size=math.log(1.05) / noise * math.sqrt(2), alpha=level,
-    // power=0.9), rounded up, and at least 5: (does not converge), 2.4, 3.1, 4.6, 5.2, 7.7, 12.1, 18.0, 45.1, 66.3, 398.2, 582.7
+    // power=0.9), rounded up, and at least 5:
+    // (does not converge), 2.4, 3.1, 4.6, 5.2, 7.7, 12.1, 18.0, 45.1, 66.3, 398.2, 582.7
     #[test]
     fn rounds_of_both_are_those_of_statsmodels() {
         for (noise, for_one_pair, for_six) in [
@@ -186,7 +191,7 @@ mod tests {
         assert_eq!(of(0.03, longer), of(0.03, apart(5, 1.0)));
     }
 
-    /// With the noise that these rounds may have at most.
+    /// Asserts the number of rounds for a sample whose noise has the upper bound `noise`.
     #[track_caller]
     fn assert_asked(of: fn(u32, f64) -> Sample, noise: f64, for_one_pair: u32, for_six: u32) {
         let unit = upper_deviation(&of(5, 1.0)).unwrap();
@@ -199,7 +204,7 @@ mod tests {
         Sample { rounds, mean: 0.0, deviation, freedom: f64::from(rounds.saturating_sub(1)) }
     }
 
-    /// Of two runs that are equally noisy and long.
+    /// Returns the difference of two runs that are equally noisy and long.
     fn apart(rounds: u32, deviation: f64) -> Sample {
         let one = paired(rounds, deviation / std::f64::consts::SQRT_2);
         one.less(&one)

@@ -1,26 +1,27 @@
-//! A sample of logarithms, one for each round, and Student's t for its mean; Welch's for the difference
-//! of two.
+//! Provides a sample of logarithms, one for each round, with Student's t for its mean, and Welch's
+//! test for the difference of two samples.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use super::LEVEL;
 
-/// The logarithms of a figure, or of a ratio of two figures, over rounds.
+/// Logarithms of a figure, or of a ratio of two figures, over rounds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sample {
-    /// The number of rounds.
+    /// Number of rounds.
     pub rounds: u32,
-    /// Their mean.
+    /// Mean of the logarithms.
     pub mean: f64,
-    /// Their standard deviation, over n − 1; zero for one round.
+    /// Standard deviation of the logarithms, with divisor n − 1; zero for one round.
     pub deviation: f64,
-    /// The degrees of freedom of their mean's t: one fewer than the rounds, unless they are those of
-    /// a difference.
+    /// Degrees of freedom of the mean's t: one fewer than the rounds, except in a difference of two
+    /// samples.
     pub freedom: f64,
 }
 
 impl Sample {
-    /// The sample of these logarithms; `None` where there is none, or one that is no number.
+    /// Returns the sample of these logarithms; `None` for no logarithm, or where one is not a
+    /// finite number.
     #[must_use]
     pub fn of(logarithms: &[f64]) -> Option<Self> {
         let rounds = u32::try_from(logarithms.len()).ok()?;
@@ -28,17 +29,19 @@ impl Sample {
         let mean = logarithms.iter().sum::<f64>() / n;
         let squares = logarithms.iter().map(|x| (x - mean).powi(2)).sum::<f64>();
         let deviation = if n > 1.0 { (squares / (n - 1.0)).sqrt() } else { 0.0 };
-        // A zero among the figures, which has no logarithm, or no figure at all.
+        // The mean is not finite where a figure is zero, which has no logarithm, or without any
+        // figure.
         mean.is_finite().then_some(Self { rounds, mean, deviation, freedom: n - 1.0 })
     }
 
-    /// The sample of the logarithms of these figures.
+    /// Returns the sample of the logarithms of these figures.
     #[must_use]
     pub fn of_figures(figures: impl IntoIterator<Item = f64>) -> Option<Self> {
         Self::of(&figures.into_iter().map(f64::ln).collect::<Vec<_>>())
     }
 
-    /// The sample of so many rounds and degrees of freedom that has this [`Self::geometric_95`].
+    /// Returns the sample with this number of rounds, these degrees of freedom, and this
+    /// [`Self::geometric_95`].
     #[must_use]
     pub fn of_interval(rounds: u32, freedom: f64, [low, high]: [f64; 2]) -> Option<Self> {
         let half_width = (high / low).ln() / 2.0;
@@ -47,10 +50,10 @@ impl Sample {
         Some(Self { rounds, mean: (low * high).ln() / 2.0, deviation, freedom })
     }
 
-    /// What this mean is more than that of another sample, whose rounds have nothing to do with
-    /// these: the difference and its error as Welch's t-test takes them, as a sample of as many
-    /// rounds as the smaller of both has (B. L. Welch, "The Generalization of 'Student's' Problem when
-    /// Several Different Population Variances are Involved", Biometrika 34, 1947).
+    /// Returns the difference of this mean and that of another sample with unrelated rounds, with
+    /// the error that Welch's t-test computes. The result is a sample with the number of rounds of
+    /// the smaller sample (B. L. Welch, "The Generalization of 'Student's' Problem when Several
+    /// Different Population Variances are Involved", Biometrika 34, 1947).
     #[must_use]
     pub fn less(&self, other: &Self) -> Self {
         let [one, two] = [self, other].map(|sample| sample.error().powi(2));
@@ -61,32 +64,34 @@ impl Sample {
             rounds,
             mean: self.mean - other.mean,
             deviation: (variance * f64::from(rounds)).sqrt(),
-            // Without any noise, or with one round only, it is no number.
+            // The quotient is not a number without any noise, or for a single round.
             freedom: if freedom.is_nan() { self.freedom.min(other.freedom) } else { freedom },
         }
     }
 
-    /// The geometric mean of the figures.
+    /// Returns the geometric mean of the figures.
     #[must_use]
     pub fn geometric_mean(&self) -> f64 {
         self.mean.exp()
     }
 
-    /// Student's 95 % confidence interval of the mean of the logarithms; `None` for one round.
+    /// Returns Student's 95 % confidence interval of the mean of the logarithms; `None` for one
+    /// round.
     #[must_use]
     pub fn confidence_95(&self) -> Option<[f64; 2]> {
         let half_width = t_quantile(1.0 - LEVEL / 2.0, self.freedom)? * self.error();
         Some([self.mean - half_width, self.mean + half_width])
     }
 
-    /// The same interval for the geometric mean of the figures.
+    /// Returns the 95 % confidence interval of the geometric mean of the figures; `None` for one
+    /// round.
     #[must_use]
     pub fn geometric_95(&self) -> Option<[f64; 2]> {
         self.confidence_95().map(|ends| ends.map(f64::exp))
     }
 
-    /// How probable a mean at least this far from zero would be, were the true one zero:
-    /// Student's two-sided test. `None` for one round.
+    /// Returns the probability of a mean at least this far from zero if the true mean were zero, by
+    /// Student's two-sided test; `None` for one round.
     #[must_use]
     pub fn p_value(&self) -> Option<f64> {
         let student = student(self.freedom)?;
@@ -96,14 +101,14 @@ impl Sample {
         }
     }
 
-    /// The standard error of the mean.
+    /// Returns the standard error of the mean.
     fn error(&self) -> f64 {
         self.deviation / f64::from(self.rounds).sqrt()
     }
 }
 
-/// The value below which Student's t of so many degrees of freedom lies with this probability;
-/// `None` where there are none.
+/// Returns the quantile of Student's t with these degrees of freedom; `None` where `freedom` is not
+/// greater than 0.
 pub(super) fn t_quantile(probability: f64, freedom: f64) -> Option<f64> {
     Some(student(freedom)?.inverse_cdf(probability))
 }
@@ -124,7 +129,7 @@ mod tests {
     }
 
     // scipy.stats.t.ppf(q, n - 1), SciPy 1.17.1, for q = 0.975 and 1 - 0.05 / 12: an interval's
-    // end, and the first step of Holm's for the six pairs of four targets.
+    // end, and the first step of Holm's correction for the six pairs of four targets.
     #[test]
     fn quantiles_are_scipys() {
         for (rounds, end, first_of_six) in [
@@ -172,8 +177,10 @@ mod tests {
         }
     }
 
-    // r = scipy.stats.ttest_ind(np.log(a), np.log(b), equal_var=False); ci = r.confidence_interval(0.95)
-    // np.exp(np.mean(np.log(a)) - np.mean(np.log(b))), r.df, r.pvalue, np.exp(ci.low), np.exp(ci.high)
+    // r = scipy.stats.ttest_ind(np.log(a), np.log(b), equal_var=False)
+    // ci = r.confidence_interval(0.95)
+    // np.exp(np.mean(np.log(a)) - np.mean(np.log(b))), r.df, r.pvalue,
+    // np.exp(ci.low), np.exp(ci.high)
     #[test]
     fn a_test_of_two_samples_is_scipys() {
         let eight = [1190.4, 1233.8, 1164.2, 1207.5, 1199.9, 1246.3, 1181.1, 1215.0];
@@ -232,7 +239,7 @@ mod tests {
         assert_eq!(noisy.less(&one).confidence_95(), None);
         assert_eq!(one.less(&one).confidence_95(), None);
         assert_eq!(quiet.less(&quiet).confidence_95(), Some([0.0, 0.0]));
-        // All the noise is that of one of them.
+        // All of the noise comes from one sample.
         let difference = noisy.less(&quiet);
         assert_eq!((difference.rounds, difference.freedom), (3, 2.0));
     }

@@ -1,5 +1,5 @@
-//! How often the method claims what is not so, and finds what is: simulated, as truth is known
-//! only there.
+//! Simulates how often the method claims a difference that does not exist, and how often the method
+//! finds one that does. Only in a simulation is the truth known.
 
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
@@ -8,22 +8,24 @@ use rand_chacha::ChaCha8Rng;
 use super::*;
 use crate::record::FEWEST_ROUNDS;
 
-/// The noise of a round's rate, as a share of it.
+/// Noise of a round's rate, as a share of the rate.
 ///
-/// The sizes are those of real runs: five rounds of 3 s over four targets on a machine of two
-/// cores that others use as well. In two such runs the targets' own standard deviations were 0.4
-/// to 6 %, and 2.6 to 7 % for the differences within a round; two or three of the forty rounds lay
-/// some 10 % aside of their target's others. In a third run a neighbour took up to half of the
-/// machine for some of the rounds: such a drift is common to all.
+/// The sizes are those of real runs: five rounds of 3 s over four targets on a machine of two cores
+/// that others use as well. In two such runs the targets' own standard deviations were 0.4 to 6 %,
+/// and those of the differences within a round 2.6 to 7 %; two or three of the forty rounds lay
+/// some 10 % aside of the other rounds of their target. In a third run a neighbour took up to half
+/// of the machine for some of the rounds: such a drift is common to all targets.
 #[derive(Debug, Clone, Copy)]
 struct Noise {
-    /// The standard deviation of each round's own noise, lognormal.
+    /// Standard deviation of each round's own noise, which is lognormal.
     own: f64,
-    /// That of the steps that the machine's speed takes from one measurement to the next.
+    /// Standard deviation of the steps that the machine's speed takes from one measurement to the
+    /// next.
     drift: f64,
-    /// The share of measurements that something disturbs.
+    /// Share of measurements that a disturbance slows.
     outliers: f64,
-    /// By how much, on the mean: they are slower by exponentially distributed logarithms.
+    /// Mean logarithm of the slowdown of a disturbed measurement; the logarithms are exponentially
+    /// distributed.
     outlier: f64,
 }
 
@@ -39,14 +41,14 @@ impl Machine {
         Self { random: ChaCha8Rng::seed_from_u64(seed), noise }
     }
 
-    /// Normally distributed (Box and Muller 1958).
+    /// Returns a standard normal random number (Box and Muller 1958).
     fn normal(&mut self) -> f64 {
         let (radius, angle) = (1.0 - self.random.random::<f64>(), self.random.random::<f64>());
         (-2.0 * radius.ln()).sqrt() * (std::f64::consts::TAU * angle).cos()
     }
 
-    /// The logarithms of the rates of equal targets, by round: measured one after another, in a
-    /// new order in each round.
+    /// Returns the logarithms of the rates of equal targets, by round. The targets are measured one
+    /// after another, in a new order in each round.
     fn rounds(&mut self, targets: usize, rounds: u32) -> Vec<Vec<f64>> {
         let mut speed = 0.0;
         let mut order: Vec<usize> = (0..targets).collect();
@@ -68,12 +70,12 @@ impl Machine {
     }
 }
 
-/// One target's logarithms less another's.
+/// Returns the differences of two targets' logarithms.
 fn paired(rounds: &[Vec<f64>], one: usize, other: usize) -> Sample {
     Sample::of(&rounds.iter().map(|round| round[one] - round[other]).collect::<Vec<_>>()).unwrap()
 }
 
-/// The share of runs over equal targets in which any difference is claimed.
+/// Returns the share of runs over equal targets that claim any difference.
 fn false_claims(seed: u64, noise: Noise, targets: usize, rounds: u32) -> f64 {
     const RUNS: u32 = 10_000;
     let mut machine = Machine::new(seed, noise);
@@ -90,8 +92,8 @@ fn false_claims(seed: u64, noise: Noise, targets: usize, rounds: u32) -> f64 {
     claimed as f64 / f64::from(RUNS)
 }
 
-/// The share of comparisons of one target's two runs, of its own speed each, in which a difference is
-/// claimed.
+/// Returns the share of comparisons between two runs of one target that claim a difference, where
+/// each run has its own speed.
 fn false_claims_between_runs(seed: u64, noise: Noise, rounds: u32) -> f64 {
     const RUNS: u32 = 10_000;
     let mut machine = Machine::new(seed, noise);
@@ -100,9 +102,9 @@ fn false_claims_between_runs(seed: u64, noise: Noise, rounds: u32) -> f64 {
     claimed as f64 / f64::from(RUNS)
 }
 
-/// The share of runs that find a true difference of 5 % in as many rounds as five rounds before
-/// them have asked for, and how many that were on the mean. A run that asks for more than a
-/// thousand is repeated.
+/// Returns the share of runs that find a true difference of 5 % with the number of rounds that a
+/// first run of five rounds proposed, and the mean of that number. A first run that proposes more
+/// than 1,000 rounds is repeated.
 fn found(seed: u64, noise: Noise) -> (f64, f64) {
     const RUNS: u32 = 2_000;
     let mut machine = Machine::new(seed, noise);
@@ -143,7 +145,8 @@ fn two_runs_on_a_steady_machine_claim_no_more() {
     }
 }
 
-/// Why targets are measured in interleaved rounds, and what docs/measuring.md says of saved runs.
+/// Shows why targets are measured in interleaved rounds, and confirms the statement of
+/// docs/measuring.md about saved runs.
 #[test]
 fn two_runs_on_a_machine_that_drifts_claim_what_is_not_so() {
     let claims = false_claims_between_runs(1, REAL, 5);
@@ -156,7 +159,7 @@ fn the_rounds_that_are_asked_for_suffice() {
     assert!(found >= 0.8, "{found} in {rounds} rounds");
 }
 
-/// The table of docs/measuring.md: cargo test --release --lib -- --ignored --nocapture table
+/// Prints the table of docs/measuring.md: cargo test --release --lib -- --ignored --nocapture table
 #[test]
 #[ignore = "prints a table"]
 #[expect(clippy::print_stdout, reason = "for whoever writes the documentation")]

@@ -1,4 +1,4 @@
-//! What was measured, held against the thresholds.
+//! Compares measurements with the thresholds.
 
 use std::time::Duration;
 
@@ -7,14 +7,14 @@ use crate::measure::{Counts, Latencies};
 use crate::record::{FailedBy, ThresholdRecord};
 use crate::scenario::{Metric, Step, Threshold};
 
-/// What one target is judged by. Each step's counts tell of the requests that were in flight at the end,
-/// too: see [`super::steps::with_cut`].
+/// Counts by which one target is judged. Each step's counts include requests that were in flight at
+/// the end: see [`super::steps::with_cut`].
 pub struct Scored<'a> {
-    /// What counts for all steps together, by step.
+    /// Counts for thresholds on all steps together, by step.
     pub all: &'a [Counts],
-    /// What each step is judged by on its own: it may have been sent after the hold.
+    /// Counts for thresholds on a single step, by step. A step may have been sent after the hold.
     pub by_row: &'a [Counts],
-    /// How long the load was held.
+    /// Duration of the hold.
     pub held: Duration,
 }
 
@@ -43,16 +43,16 @@ pub fn judge(
     thresholds.iter().map(record).collect()
 }
 
-/// How a threshold did. Where requests were in flight at the end it holds only if it would hold in the
-/// worst case of them, too.
+/// Verdict on a threshold. Where requests were in flight at the end, a threshold holds only if the
+/// threshold would also hold in the worst case of these requests.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Judged {
-    /// The value that it speaks of, in its metric's unit; `None` where samples are too few, and where
-    /// there are errors of nothing.
+    /// Value of the metric, in the metric's unit; `None` for too few samples, and for an error rate
+    /// without requests.
     pub measured: Option<f64>,
-    /// The same in the worst case; `None` where that is no other.
+    /// Value of the metric in the worst case; `None` where the worst case is no different.
     pub worst_case: Option<f64>,
-    /// Why it failed, if it did.
+    /// Reason why the threshold failed; `None` where the threshold held.
     pub failed_by: Option<FailedBy>,
 }
 
@@ -72,7 +72,7 @@ impl Judged {
     }
 }
 
-/// The counts of the step that a threshold is about, or of all together.
+/// Returns the counts of the step that a threshold is about, or of all steps together.
 pub fn counts_of(threshold: &Threshold, steps: &[Step], counts: &[Counts]) -> Option<Counts> {
     match &threshold.step {
         Some(name) => counts.get(steps.iter().position(|step| step.name == *name)?).cloned(),
@@ -110,10 +110,10 @@ fn latency(metric: &Metric, answered: &Latencies) -> Option<f64> {
     }
 }
 
-/// What an upper bound has to stand at the worst: requests without an answer are failures, or answers
-/// that took until their timeout, whichever is worse for it. Rates, unsent requests and counters are of
-/// what came within the hold, so there is nothing about them that is not known; and no lower bound is
-/// missed by what is slow or fails.
+/// Returns the value that an upper bound must allow in the worst case: requests without an answer
+/// are failures, or answers that took until their timeout, whichever is worse. Rates, unsent
+/// requests and counters cover only the hold, so nothing about them is unknown. Slow or failed
+/// requests cannot break a lower bound.
 fn worst_case(threshold: &Threshold, steps: &[Step], counts: &[Counts]) -> Option<f64> {
     if !threshold.comparison.is_upper() {
         return None;
@@ -128,7 +128,8 @@ fn worst_case(threshold: &Threshold, steps: &[Step], counts: &[Counts]) -> Optio
             let mut answered = of.answered;
             let is_meant = |step: &Step| threshold.step.as_ref().is_none_or(|it| *it == step.name);
             for (step, counts) in steps.iter().zip(counts).filter(|(step, _)| is_meant(step)) {
-                // It counts from the planned send, and the timeout from the actual one.
+                // Latency counts from the planned send, and the timeout counts from the actual
+                // send.
                 let delay = Duration::from_micros(counts.delay.max().unwrap_or(0));
                 if counts.unanswered > 0 {
                     answered.record_n(step.timeout + delay, counts.unanswered);

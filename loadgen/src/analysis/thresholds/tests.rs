@@ -6,8 +6,8 @@ use crate::scenario;
 
 const MS: Duration = Duration::from_millis(1);
 
-/// So many answers of 1 ms, failures, and requests in flight at the end that were answered later, failed
-/// later and had no answer.
+/// Returns counts of answers of 1 ms, of failures, and of requests in flight at the end that were
+/// answered later, failed later, and had no answer.
 fn counts(answered: u64, failed: u64, late: [u64; 3]) -> Counts {
     let [answered_late, failed_late, unanswered] = late;
     let mut counts = Counts {
@@ -22,7 +22,7 @@ fn counts(answered: u64, failed: u64, late: [u64; 3]) -> Counts {
     counts
 }
 
-/// How a threshold does, where steps `a` (timeout 2 s) and `b` (timeout 10 s) had this.
+/// Judges a threshold on steps `a` (timeout 2 s) and `b` (timeout 10 s) with these counts.
 fn judged(threshold: &str, a: Counts, b: Counts) -> ThresholdRecord {
     let text = format!(
         "[[step]]\nname = \"a\"\nget = \"/\"\ntimeout = \"2s\"\n\

@@ -1,21 +1,22 @@
-//! Whether answers were of one size, as those to one request should be.
+//! Checks whether the answers to one request have one size, as they should.
 
 use super::verdict;
 use crate::measure::{BodySizes, Summary};
 use crate::record::{RunRecord, TargetRecord, Verdict, VerdictKind};
 use crate::scenario::{Scenario, Step};
 
-/// From this share of the smaller on, the larger of two bodies says something else.
+/// Ratio of sizes from which two bodies differ in content.
 const LARGER: f64 = 1.1;
 
-/// Fewer bytes than this are digits of a number, or blanks.
+/// Least difference of sizes, in bytes, that counts: a smaller difference is the digits of a
+/// number, or blanks.
 const BYTES: u64 = 64;
 
 fn differ(smaller: u64, larger: u64) -> bool {
     larger.saturating_sub(smaller) >= BYTES && larger as f64 >= LARGER * smaller as f64
 }
 
-/// Whether a request that is always the same had answers of several sizes.
+/// Returns a verdict if a request that is always the same had answers of several sizes.
 pub fn answers_vary(target: &TargetRecord, scenario: &Scenario) -> Option<Verdict> {
     let same = scenario.steps.iter().zip(&target.steps).filter(|(step, _)| step.is_constant());
     let vary: Vec<String> = same
@@ -34,8 +35,8 @@ pub fn answers_vary(target: &TargetRecord, scenario: &Scenario) -> Option<Verdic
     Some(verdict(target, VerdictKind::AnswersVary, message, advice))
 }
 
-/// Whether targets answered the same request with bodies of different sizes. Those of one target lie
-/// apart from those of the other: what only varies is no difference.
+/// Returns a verdict if targets answered the same request with bodies of different sizes. The sizes
+/// of one target must be apart from those of the other: sizes that only vary are no difference.
 pub fn answers_differ(record: &RunRecord, scenario: &Scenario) -> Option<Verdict> {
     let message: Vec<String> = scenario
         .steps

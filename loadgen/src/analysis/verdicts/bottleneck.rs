@@ -1,4 +1,4 @@
-//! Whether it was the target that limited the rate.
+//! Checks whether the target limited the rate.
 
 use std::collections::BTreeSet;
 
@@ -7,10 +7,11 @@ use crate::record::{
     Bottleneck, Environment, RoundRecord, RunRecord, TargetRecord, Verdict, VerdictKind,
 };
 
-/// From this share of its cores on, the generator may have held the target back.
+/// Share of the generator's cores, in %, from which the generator may have held the target back.
 const BUSY_PERCENT: f64 = 90.0;
 
-/// Who was the bottleneck, where the target should have been it.
+/// Returns a verdict that names the bottleneck if a party other than the target limited the rate,
+/// or else a verdict on a busy generator, if the generator was busy.
 pub fn bottleneck(target: &TargetRecord, environment: &Environment) -> Option<Verdict> {
     let bound = target.bottleneck.as_ref().filter(|bottleneck| !bottleneck.is_of_target());
     let (kind, who, advice) = match bound {
@@ -45,7 +46,8 @@ pub fn bottleneck(target: &TargetRecord, environment: &Environment) -> Option<Ve
     Some(verdict(target, kind, message, advice))
 }
 
-/// The link that was full in most of the rounds.
+/// Returns a verdict that names the fullest link of the rounds in which the network was the
+/// bottleneck.
 fn network(target: &TargetRecord) -> Verdict {
     let full = || {
         let full = |round: &&RoundRecord| round.bottleneck == Some(Bottleneck::Network);
@@ -65,15 +67,17 @@ fn network(target: &TargetRecord) -> Verdict {
     verdict(target, VerdictKind::NetworkBound, message, advice)
 }
 
-/// From this share of one core on, in %, others disturb; on many cores, from this share of each.
+/// Share of CPU time from which other programs disturb, in % of one core: the first number for all
+/// cores together, the second for each core. The larger total applies.
 const OTHERS_PERCENT: (f64, f64) = (10.0, 3.0);
 
-/// Whether programs that are none of the lab's used this much of so many CPUs, in % of one.
+/// Returns whether programs outside the lab that used `others_percent` % of one core disturb a test
+/// on this many CPUs.
 pub fn is_disturbed(others_percent: f64, cpus: usize) -> bool {
     others_percent >= OTHERS_PERCENT.0.max(OTHERS_PERCENT.1 * cpus as f64)
 }
 
-/// Whether something ran on the CPUs of a lab that was none of it.
+/// Returns a verdict if programs outside the lab ran on the CPUs of the test.
 pub fn disturbed(record: &RunRecord) -> Option<Verdict> {
     let cpus = record.environment.cpus.values().flatten().collect::<BTreeSet<_>>().len();
     let rounds = || record.targets.iter().flat_map(|target| &target.rounds);
@@ -93,7 +97,8 @@ pub fn disturbed(record: &RunRecord) -> Option<Verdict> {
     })
 }
 
-/// Whether whoever shares the generator's CPUs left it little: on two CPUs the backends are there.
+/// Returns a verdict if the users of the generator's CPUs left the generator little CPU time. On
+/// two CPUs the backends share these CPUs.
 fn generator_busy(target: &TargetRecord, environment: &Environment) -> Option<Verdict> {
     let cpus = |part: &str| environment.cpus.get(part).filter(|cpus| !cpus.is_empty());
     let shares_with_backends = cpus("generator").is_some() && cpus("generator") == cpus("backends");

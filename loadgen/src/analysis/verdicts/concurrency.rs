@@ -1,16 +1,19 @@
-//! Little's law: users in a closed system are its throughput times the time that each request takes.
+//! Applies Little's law: the users in a closed system are its throughput times the time that each
+//! request takes.
 
 use super::verdict;
 use crate::record::{RoundRecord, RunRecord, TargetRecord, Verdict, VerdictKind};
 
-/// From this share of their time on, in %, users did something else than to wait.
+/// Share of the users' time, in %, from which time spent on anything but waiting counts.
 const ELSEWHERE_PERCENT: f64 = 20.0;
 
-/// Requests that the ends of a round cut would weigh too much in one shorter than this many.
+/// Least length of a round, in mean latencies: in a shorter round, requests that the ends cut would
+/// weigh too much.
 const LATENCIES: f64 = 20.0;
 
-/// Whether users of the closed model were waiting for answers all the time, as they should. If not,
-/// the time between an answer and the next request was loadgen's own, and limits the rate.
+/// Returns a verdict if users of the closed model were not waiting for answers all the time, as
+/// they should. Then the time between an answer and the next request was loadgen's own, and limits
+/// the rate.
 ///
 /// J. D. C. Little, "A Proof for the Queuing Formula: L = λW", Operations Research 9(3), 1961.
 pub fn littles_law(target: &TargetRecord, record: &RunRecord) -> Option<Verdict> {
@@ -36,8 +39,9 @@ pub fn littles_law(target: &TargetRecord, record: &RunRecord) -> Option<Verdict>
     Some(verdict(target, VerdictKind::LittlesLaw, message, advice))
 }
 
-/// How many requests were under way in a round, on the mean; `None` where it is too short to tell. For
-/// how long those were that never had an answer is not known: the whole round at the most.
+/// Returns the mean number of requests in flight in a round; `None` for a round that is too short
+/// to tell. The duration of requests that never had an answer is unknown, so they count as in
+/// flight for the whole round, which is an upper bound.
 fn waiting(round: &RoundRecord) -> Option<f64> {
     let total = &round.total;
     let answered = (total.requests - total.errors) as f64;

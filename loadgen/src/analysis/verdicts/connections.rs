@@ -1,11 +1,11 @@
-//! Whether connections were those that the scenario asks for.
+//! Checks whether connections are as the scenario requests.
 
 use super::verdict;
 use crate::measure::{AddressRecord, Connections};
 use crate::record::{RoundRecord, RunRecord, TargetRecord, Verdict, VerdictKind};
 use crate::scenario::{HttpVersion, Scenario};
 
-/// All that there is to say about a target's connections.
+/// Returns all verdicts on a target's connections.
 pub fn connections(
     target: &TargetRecord,
     record: &RunRecord,
@@ -18,7 +18,7 @@ pub fn connections(
     more.into_iter().chain(other_version(target, &all, scenario)).chain(addresses(target, &all))
 }
 
-/// Whether users opened more than one connection each.
+/// Returns a verdict if users opened more than one connection each.
 fn more_than_users(target: &TargetRecord, record: &RunRecord) -> Option<Verdict> {
     let most_users = |round: &RoundRecord| {
         let changed = round.changes.iter().filter_map(|change| change.users);
@@ -40,7 +40,7 @@ fn more_than_users(target: &TargetRecord, record: &RunRecord) -> Option<Verdict>
     Some(verdict(target, VerdictKind::MoreConnections, message, advice))
 }
 
-/// Whether another version of HTTP was spoken than the scenario asks for.
+/// Returns a verdict if connections used another HTTP version than the scenario requests.
 fn other_version(target: &TargetRecord, all: &Connections, scenario: &Scenario) -> Option<Verdict> {
     let asked = match scenario.http.version {
         HttpVersion::Http11 => "HTTP/1.1",
@@ -60,14 +60,14 @@ fn other_version(target: &TargetRecord, all: &Connections, scenario: &Scenario) 
     Some(verdict(target, VerdictKind::OtherVersion, message, advice))
 }
 
-/// Whether each address of the server's name got its part of the users.
+/// Returns a verdict if the addresses of the server's name did not get equal shares of the users.
 fn addresses(target: &TargetRecord, all: &Connections) -> Option<Verdict> {
     if all.addresses.len() < 2 {
         return None;
     }
     let each = || all.addresses.iter().map(|address| address.connections);
     let (least, most) = (each().min()?, each().max()?);
-    // Users can't be divided by all numbers, and each round and worker begins anew.
+    // An address count need not divide the users evenly, and each round and worker begins anew.
     let uneven =
         most > 1 && (most - least) * 10 > most && most - least > target.rounds.len() as u64;
     let failed = |address: &AddressRecord| address.failed > 0;

@@ -1,14 +1,15 @@
-//! What limits did to those who have them.
+//! Checks the effects of containers' limits.
 
 use std::collections::BTreeMap;
 
 use super::verdict;
 use crate::record::{LimitsRecord, RunRecord, TargetRecord, Verdict, VerdictKind};
 
-/// From this share of the periods on, in %, in which a limit stopped a container, it shaped its latencies.
+/// Share of the periods with throttling, in %, from which a limit shapes a container's latencies.
 const THROTTLED_PERCENT: f64 = 1.0;
 
-/// Which of the containers of a target's rounds were stopped, as they had used up their CPU time.
+/// Returns a verdict that names the containers of the target's rounds that were stopped, because
+/// they had used up their CPU time.
 pub fn throttled(target: &TargetRecord) -> Option<Verdict> {
     let stopped = target.resources.iter().filter_map(|(name, used)| {
         let percent = used.container?.throttled_periods_percent;
@@ -24,7 +25,7 @@ pub fn throttled(target: &TargetRecord) -> Option<Verdict> {
     Some(verdict(target, VerdictKind::Throttled, message, advice))
 }
 
-/// Whether targets are ranked that might not have the same.
+/// Returns a verdict if ranked targets had different limits.
 pub fn unlike_limits(record: &RunRecord) -> Option<Verdict> {
     let limits = |target: &TargetRecord| {
         record.environment.limits.get(&target.target).copied().unwrap_or_default()

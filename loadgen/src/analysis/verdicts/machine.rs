@@ -1,17 +1,18 @@
-//! What the machine took from everybody, and what it gave for nothing.
+//! Checks what the machine withheld from all programs, and what the machine gave at no cost.
 
 use crate::record::{RoundRecord, RunRecord, Verdict, VerdictKind};
 
-/// From this share of all CPU time on, in %, the hypervisor disturbs.
+/// Share of all CPU time, in %, from which the hypervisor disturbs.
 const STOLEN_PERCENT: f64 = 2.0;
 
-/// From this share of the time on, in %, a limit on CPU time was in the way.
+/// Share of the time, in %, from which a limit on CPU time disturbs.
 const THROTTLED_PERCENT: f64 = 1.0;
 
-/// Fewer swapped pages, 400 KB as a rule, are those of programs that sleep.
+/// Least number of swapped pages for a verdict. Fewer pages, 400 KB as a rule, belong to programs
+/// that sleep.
 const SWAPPED_PAGES: u64 = 100;
 
-/// What befell any of the rounds, each with the worst of it.
+/// Returns a verdict for each event that affected any round, with the worst value of all rounds.
 pub fn machine(record: &RunRecord) -> Vec<Verdict> {
     let rounds: Vec<&RoundRecord> =
         record.targets.iter().flat_map(|target| &target.rounds).collect();
@@ -53,7 +54,7 @@ pub fn machine(record: &RunRecord) -> Vec<Verdict> {
     stolen.into_iter().chain(throttled).chain(swapped).collect()
 }
 
-/// Whether PostgreSQL wrote to memory, where a disk would have made each commit wait.
+/// Returns a verdict if PostgreSQL wrote to memory, where a disk would have made each commit wait.
 pub fn data_in_memory(record: &RunRecord) -> Option<Verdict> {
     let data = record.environment.postgres_data.as_ref().filter(|data| data.in_memory)?;
     Some(Verdict {
@@ -73,7 +74,7 @@ mod tests {
     use crate::measure::MachineRecord;
     use crate::record::{Environment, FilesystemRecord, TargetRecord};
 
-    /// What is said of two rounds of two seconds, the second of them on such a machine.
+    /// Returns the verdicts on two rounds of two seconds, of which the second ran on this machine.
     fn said(machine: MachineRecord) -> Vec<(VerdictKind, String)> {
         let calm = RoundRecord { held_s: 2.0, ..RoundRecord::default() };
         let rounds = vec![calm.clone(), RoundRecord { machine, ..calm }];

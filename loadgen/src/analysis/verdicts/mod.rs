@@ -1,4 +1,4 @@
-//! What a reader must know before believing the figures.
+//! Finds the facts that a reader must know before believing the figures.
 
 mod answers;
 mod bottleneck;
@@ -28,7 +28,8 @@ use crate::record::{
 };
 use crate::scenario::{Scenario, When};
 
-/// Judges the record of a run of `scenario`, which is complete but for its verdicts.
+/// Returns the verdicts on the record of a run of `scenario`, in which only the verdicts are
+/// missing.
 pub fn judge(record: &RunRecord, scenario: &Scenario) -> Vec<Verdict> {
     let mut verdicts: Vec<Verdict> = record
         .targets
@@ -80,7 +81,8 @@ fn verdict(target: &TargetRecord, kind: VerdictKind, message: String, advice: &s
     Verdict { kind, target: Some(target.name.clone()), message, advice: advice.to_owned() }
 }
 
-/// Whether some of several numbers of server workers are more than the target has cores.
+/// Returns a verdict if the highest of several numbers of server workers exceeds the target's
+/// cores.
 fn few_cores(record: &RunRecord) -> Option<Verdict> {
     let numbers = || record.targets.iter().map(|target| target.server.workers);
     let most = numbers().max().filter(|most| numbers().any(|n| n < *most))?;
@@ -166,7 +168,8 @@ fn rows_ran_out(target: &TargetRecord) -> Option<Verdict> {
     Some(verdict(target, VerdictKind::RowsRanOut, message, advice))
 }
 
-/// Whether users could not stop as they should: that is after the hold, and in no other verdict.
+/// Returns a verdict if the final requests of users that stop failed or were cut off. Such requests
+/// come after the hold, so no other verdict covers them.
 fn stop_failed(target: &TargetRecord, scenario: &Scenario) -> Option<Verdict> {
     let at_stop = scenario.steps.iter().zip(&target.steps).filter(|(s, _)| s.when == When::Stop);
     let failed: Vec<String> = at_stop
@@ -191,13 +194,13 @@ fn stop_failed(target: &TargetRecord, scenario: &Scenario) -> Option<Verdict> {
     Some(verdict(target, VerdictKind::StopFailed, message, advice))
 }
 
-/// From this share of unsent requests on, the rate was not the one that was asked for.
+/// Share of unsent requests from which the rate was not the requested rate.
 const UNSENT: f64 = 0.001;
 
-/// From this lateness of one request in a hundred on, in µs.
+/// Delay of one request in a hundred, in µs, from which the rate was not the requested rate.
 const LATE_US: u64 = 10_000;
 
-/// Whether the open model could not do what it is there for.
+/// Returns a verdict if the open model could not send the requests, or sent them late.
 fn rate_not_kept(target: &TargetRecord, record: &RunRecord) -> Option<Verdict> {
     record.load.rate_per_s?;
     let (total, users) = (&target.total, record.load.users);
@@ -210,7 +213,7 @@ fn rate_not_kept(target: &TargetRecord, record: &RunRecord) -> Option<Verdict> {
     let message = match late {
         _ if share >= UNSENT => {
             let unsent = target.rounds.iter().filter(|round| round.total.unsent > 0);
-            // Who waits for an answer at the end has it cut off.
+            // A user that waits for an answer at the end has its request cut off.
             let all_waited =
                 unsent.map(|round| round.total.cancelled).all(|n| n >= u64::from(users));
             let why = match all_waited {
@@ -226,10 +229,12 @@ fn rate_not_kept(target: &TargetRecord, record: &RunRecord) -> Option<Verdict> {
     Some(verdict(target, VerdictKind::RateNotKept, message, advice))
 }
 
-/// How much worse than shown latencies must be before it is said, and by how many µs.
+/// Least ratio of the estimated latencies to the shown ones, and least difference in µs, for a
+/// verdict.
 const HIDDEN: (u64, u64) = (2, 5_000);
 
-/// Whether users that waited for a stalled server sent nothing that would have shown it.
+/// Returns a verdict if users that waited for a stalled server sent no requests that would have
+/// shown the stall.
 fn stall_hidden(target: &TargetRecord) -> Option<Verdict> {
     let (shown, all) = (&target.total.latency_us, target.uncoordinated_us.as_ref()?);
     let percentiles = [
@@ -255,11 +260,11 @@ fn stall_hidden(target: &TargetRecord) -> Option<Verdict> {
     Some(verdict(target, VerdictKind::StallHidden, message, advice))
 }
 
-/// From this trend within a round on, in %, its rate is not that of one state.
+/// Trend within a round, in %, from which the rate is not that of a single state.
 const DRIFT_PERCENT: f64 = 2.0;
 
-/// Whether the rate rose or fell while it was measured. A rate that is meant to change, or that
-/// iterations end, shows nothing by that.
+/// Returns a verdict if the rate rose or fell during the measurement. A rate that is meant to
+/// change, or a round that iterations end, shows nothing.
 fn drift(target: &TargetRecord, record: &RunRecord) -> Option<Verdict> {
     record.load.duration_s?;
     if record.load.rate_per_s.is_some() || !record.load.stages.is_empty() {
@@ -282,7 +287,8 @@ fn drift(target: &TargetRecord, record: &RunRecord) -> Option<Verdict> {
     Some(verdict(target, VerdictKind::Drift, message, advice))
 }
 
-/// Percentiles that are null, of all steps together; those of single steps have fewer samples.
+/// Returns a verdict that lists the missing percentiles of all steps together; single steps have
+/// fewer samples.
 fn too_few_samples(target: &TargetRecord) -> Option<Verdict> {
     let (total, latency) = (&target.total, &target.total.latency_us);
     let missing: Vec<&str> = [

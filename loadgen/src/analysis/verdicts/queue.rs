@@ -1,4 +1,4 @@
-//! Whether more users only waited longer.
+//! Checks whether more users only waited longer.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,8 @@ use crate::analysis::plateau::{Loaded, Plateau};
 use crate::record::{Bottleneck, RunRecord, TargetRecord, Verdict, VerdictKind};
 use crate::text::{milliseconds, rate};
 
-/// What several numbers of users tell together: one number can't tell whether more would be served.
+/// Returns the verdicts from several numbers of users. One number cannot tell whether more users
+/// would be served.
 pub fn users_queue(record: &RunRecord) -> Vec<Verdict> {
     let load = &record.load;
     let waits = load.rate_per_s.is_none() && load.think_time.is_none() && load.stages.is_empty();
@@ -22,7 +23,7 @@ pub fn users_queue(record: &RunRecord) -> Vec<Verdict> {
     lines.values().filter_map(|line| of_line(line, record)).collect()
 }
 
-/// One target with as many server workers, under several numbers of users.
+/// Judges one target with one number of server workers, under several numbers of users.
 fn of_line(line: &[&TargetRecord], record: &RunRecord) -> Option<Verdict> {
     let most = line.iter().max_by_key(|target| target.users)?;
     let clear = line.iter().filter(|target| is_clear(target, record));
@@ -52,8 +53,8 @@ fn of_line(line: &[&TargetRecord], record: &RunRecord) -> Option<Verdict> {
     Some(verdict(most, VerdictKind::UsersQueue, message, advice))
 }
 
-/// Whether users waited for nothing but the target, all of them for answers that came, and nobody was at
-/// a limit that is seen.
+/// Returns whether all users waited only for the target, all answers came, and no party was at an
+/// observable limit.
 fn is_clear(target: &TargetRecord, record: &RunRecord) -> bool {
     let total = &target.total;
     target.bottleneck == Some(Bottleneck::Nobody)
@@ -77,7 +78,8 @@ mod tests {
     use crate::measure::{LatencySummary, Summary};
     use crate::record::{LoadRecord, RoundRecord};
 
-    /// Ten threads of 50 ms each, under so many users, with this bottleneck.
+    /// Returns a target with ten threads of 50 ms each, under this many users, with this
+    /// bottleneck.
     fn target(users: u32, bottleneck: Bottleneck) -> TargetRecord {
         let rate_per_s = 200.0_f64.min(f64::from(users) / 0.05);
         let us = f64::from(users) / rate_per_s * 1e6;

@@ -1,19 +1,21 @@
-//! Whether a target's processes shared its work, and had what they needed.
+//! Checks whether a target's processes shared its work and had the resources that they needed.
 
 use super::verdict;
 use crate::measure::ResourceRecord;
 use crate::record::{RoundRecord, TargetRecord, Verdict, VerdictKind};
 
-/// A server worker that used less than this share of what the busiest used had too little to do.
+/// Share of the busiest server worker's CPU time below which a server worker had too little to do.
 const SHARE: f64 = 0.5;
 
-/// Of workers that used less than this, in % of a core, shares say nothing.
+/// CPU time of the busiest server worker, in % of a core, below which shares say nothing.
 const BUSY_PERCENT: f64 = 10.0;
 
-/// From this share of the open files that a process may have, in %, it will soon accept no more.
+/// Share of a process's limit of open files, in %, from which the process will soon accept no
+/// connection.
 const OPEN_FILES_PERCENT: f64 = 95.0;
 
-/// Whether some of a target's server workers did much less than others, in most of the rounds.
+/// Returns a verdict if some of a target's server workers did much less than others, in most
+/// rounds.
 pub fn unequal_workers(target: &TargetRecord) -> Option<Verdict> {
     let workers = usize::try_from(target.server.workers).ok().filter(|workers| *workers > 1)?;
     let rounds = target.rounds.iter().filter_map(|round| extremes(round, workers));
@@ -37,14 +39,14 @@ pub fn unequal_workers(target: &TargetRecord) -> Option<Verdict> {
     Some(verdict(target, VerdictKind::UnequalWorkers, message, advice))
 }
 
-/// The CPU of the busiest and of the least busy server worker, in % of a core. What starts them, and
-/// what helps them, has less to do than any of them.
+/// Returns the CPU time of the busiest and of the least busy server worker, in % of a core. The
+/// processes that start and help the server workers have less to do than any server worker.
 fn extremes(round: &RoundRecord, workers: usize) -> Option<(f64, f64)> {
     let processes = &round.resources.get("target")?.processes_percent;
     Some((*processes.first()?, *processes.get(workers - 1)?))
 }
 
-/// Whether a service had nearly as many files open as it may.
+/// Returns a verdict if a service had nearly as many files open as its limit allows.
 pub fn open_files(target: &TargetRecord) -> Option<Verdict> {
     let short = |(_, used): &(&String, &ResourceRecord)| {
         used.open_files_of_limit_percent >= OPEN_FILES_PERCENT

@@ -1,5 +1,5 @@
-//! Requests that had no answer when their round was over, nor soon after it: whether they would have
-//! failed nobody knows, and they are in no rate, latency or share of errors.
+//! Finds requests without an answer at the end of their round, or soon after. Whether these
+//! requests would have failed is unknown, so they are in no rate, latency or error rate.
 
 use std::time::Duration;
 
@@ -7,8 +7,8 @@ use super::verdict;
 use crate::record::{RoundRecord, RunRecord, TargetRecord, Verdict, VerdictKind};
 use crate::text::{count, duration};
 
-/// Whether the target stopped answering, or left some requests without an answer. Only in whole rounds:
-/// what cuts another, cuts requests off as well.
+/// Returns a verdict if the target stopped answering, or left some requests without an answer. Only
+/// whole rounds count, because an interruption of a round also cuts requests off.
 pub fn silence(target: &TargetRecord, record: &RunRecord) -> Option<Verdict> {
     let whole = || target.rounds.iter().filter(|round| round.whole);
     let ramp_up_s = if record.load.duration_s.is_some() { record.load.ramp_up_s } else { 0.0 };
@@ -36,11 +36,13 @@ pub fn silence(target: &TargetRecord, record: &RunRecord) -> Option<Verdict> {
     })
 }
 
-/// How many times as long as the longest request a silence has to be: before that, the target may be slow.
+/// Least length of a silence including the drain, as a multiple of the longest request. In a
+/// shorter silence the target may be just slow.
 const LONGER: f64 = 2.0;
 
-/// For how many whole seconds before the end of a round nothing came to an end, if none of the requests
-/// that were then under way had an answer either, and they waited for longer than any before them.
+/// Returns the number of whole seconds before the end of a round in which no request ended; `None`
+/// if there was no such second, if a request then in flight had an answer, or if the silence was
+/// too short by [`LONGER`].
 fn silent_s(round: &RoundRecord, ramp_up_s: f64, drain_s: f64) -> Option<u32> {
     let total = &round.total;
     let all_are_stuck = total.unanswered > 0 && total.unanswered == total.cancelled;

@@ -1,17 +1,19 @@
-//! Whether each worker kept up with its share of the load.
+//! Checks whether each worker kept up with its share of the load.
 
 use super::verdict;
 use crate::measure::LATE;
 use crate::record::{TargetRecord, Verdict, VerdictKind, WorkerRecord};
 
-/// From this share of its CPUs on, in %, a worker was as busy as it could be.
+/// Share of a worker's CPUs, in %, from which the worker was fully busy.
 const BUSY_PERCENT: f64 = 90.0;
 
-/// A worker must have been late in so many seconds, and in this share of all, before it is said.
+/// Number of late seconds, and their share of all seconds, from which a worker counts as late. Both
+/// must be reached.
 const LATE_SECONDS: u32 = 3;
 const LATE_SHARE: f64 = 0.1;
 
-/// Names the workers that could not keep up: the latencies that they saw are their own too.
+/// Returns a verdict that names the workers that could not keep up: the latencies that such workers
+/// measured include their own delays.
 pub fn slow_worker(target: &TargetRecord) -> Option<Verdict> {
     let slow: Vec<String> = target.workers.iter().filter_map(why_slow).collect();
     if slow.is_empty() {
@@ -22,7 +24,7 @@ pub fn slow_worker(target: &TargetRecord) -> Option<Verdict> {
     Some(verdict(target, VerdictKind::SlowWorker, slow.join("; "), advice))
 }
 
-/// What kept a worker from keeping up, if it did not.
+/// Returns what kept a worker from keeping up; `None` if the worker kept up.
 fn why_slow(record: &WorkerRecord) -> Option<String> {
     let WorkerRecord { worker, cpu_percent, late_seconds, seconds, .. } = record;
     let busy = cpu_percent.filter(|percent| *percent >= BUSY_PERCENT);

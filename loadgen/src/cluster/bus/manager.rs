@@ -1,4 +1,4 @@
-//! The manager's end of the network.
+//! Implements the manager's end of the network.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -27,31 +27,32 @@ use crate::cluster::messages::{Admission, Command, Hello, Report, check_version,
 use crate::cluster::settings::{self, Admits};
 use crate::cluster::tunnel::{self, Tunnel};
 
-/// What the manager hears from its workers, in the order in which it came.
+/// Event from the workers, in order of arrival.
 #[derive(Debug)]
 pub enum Event {
-    /// A worker's first words, which were right.
+    /// Valid first message of a worker.
     Hello(Hello),
     /// A worker has joined.
     Joined(u32),
-    /// A worker's link is gone, or it was silent for too long.
+    /// A worker's link is gone, or the worker was silent for too long.
     Left(u32),
-    /// A worker has asked for a second time, and was told to wait.
+    /// A second process asked for this worker's place and was refused for now. Sent once
+    /// under each holder of the place.
     Occupied(u32),
     /// A worker was refused.
     Refused {
-        /// Its number.
+        /// Number of the worker.
         worker: u32,
-        /// Why.
+        /// Reason for the refusal.
         reason: String,
     },
-    /// A worker reports.
+    /// Report of a worker.
     Report(Report),
-    /// Bytes that are no message of ours; a sentence about them.
+    /// Bytes that are not a valid message; a sentence about them.
     Foreign(String),
 }
 
-/// The events as they come. Reports wait packed: unpacked they take a hundred times the memory, and all
+/// Queue of events. Reports wait encoded: decoded they take a hundred times the memory, and all
 /// workers report at the same moment.
 pub struct Events(UnboundedReceiver<Heard>);
 
@@ -61,12 +62,12 @@ enum Heard {
 }
 
 impl Events {
-    /// The next one; `None` when the bus is gone.
+    /// Waits for the next event; `None` when the bus is gone.
     pub async fn recv(&mut self) -> Option<Event> {
         self.0.recv().await.map(Event::from)
     }
 
-    /// The next one, if one has come.
+    /// Returns the next event if one has arrived.
     pub fn try_recv(&mut self) -> Option<Event> {
         self.0.try_recv().ok().map(Event::from)
     }
@@ -86,24 +87,26 @@ impl From<Heard> for Event {
     }
 }
 
-/// The manager's end.
+/// The manager's end of the network.
 #[derive(Clone)]
 pub struct ManagerBus {
     session: Session,
     run: String,
-    /// Tells workers that the manager is there, until it is dropped.
+    /// Token that tells workers that the manager is alive, until it is dropped.
     _alive: Arc<LivelinessToken>,
-    /// Where it listens for workers on other hosts; nowhere where they are all on this one.
+    /// Addresses at which the manager listens for workers on other hosts; empty
+    /// if all workers are on this host.
     pub addresses: Vec<SocketAddr>,
-    /// What workers on other hosts come through.
+    /// Tunnel through which workers on other hosts connect.
     tunnel: Option<Arc<Tunnel>>,
-    /// Where the session listens.
+    /// Folder of the socket at which the session listens.
     _hidden: Option<Arc<Hidden>>,
 }
 
 impl ManagerBus {
-    /// Listens at a socket for the workers of `joins`, which run on this host as the same user; its path is
-    /// filled in. The folder of that path is for as long as workers are to come.
+    /// Listens at a socket for the workers of `joins`, which run on this host as the same
+    /// user, and sets the address of `joins` to the socket's path. Workers can join as long
+    /// as the returned folder exists.
     pub async fn listen_here(joins: &mut [Join]) -> Result<(Self, Events, Folder), ClusterError> {
         let (bus, events, folder) = Self::open(joins).await?;
         for join in joins {
@@ -112,7 +115,8 @@ impl ManagerBus {
         Ok((bus, events, folder))
     }
 
-    /// Listens at `address` for the workers of `joins`, who are to know it by this identity.
+    /// Listens at `address` for the workers of `joins`, to which
+    /// `identity` proves who the manager is.
     pub async fn listen(
         address: &str,
         identity: &Identity,
@@ -130,10 +134,10 @@ impl ManagerBus {
         Ok((bus, events))
     }
 
-    /// Opens a session that listens for the workers of `joins` at the socket of a new folder.
+    /// Opens a session that listens for the workers of `joins` at a socket in a new folder.
     async fn open(joins: &[Join]) -> Result<(Self, Events, Folder), ClusterError> {
         let folder = Folder::new().map_err(|e| ClusterError::socket(&e))?;
-        // Zenoh reads it once, when it opens.
+        // Zenoh reads the file once, when the session opens.
         let path = folder.path("passwords");
         write_passwords(&path, joins).map_err(|e| ClusterError::socket(&e))?;
         let run = joins.first().map_or("", |join| &join.run);
@@ -150,8 +154,8 @@ impl ManagerBus {
         run: &str,
         joins: &[Join],
     ) -> Result<(Self, Events), ClusterError> {
-        // Unbounded, since Zenoh's callbacks must not block; workers send some KiB a second, and
-        // a round takes them at once.
+        // Unbounded, since Zenoh's callbacks must not block. Workers send some KiB per second,
+        // and a round takes events at once.
         let (events, received) = mpsc::unbounded_channel();
         let places = Mutex::new(Places::new(2 * lease(joins)));
         let reception = Reception { passwords: passwords(joins), places };
@@ -162,7 +166,7 @@ impl ManagerBus {
         Ok((bus, Events(received)))
     }
 
-    /// Gives `worker` a command, and waits until it has obeyed.
+    /// Sends a command to `worker`, and waits until the worker has obeyed.
     pub async fn command(
         &self,
         worker: u32,
@@ -176,7 +180,7 @@ impl ManagerBus {
         obeyed(&answer.payload().to_bytes(), &who, what)
     }
 
-    /// Leaves, and takes no longer than a second.
+    /// Closes the session, in at most a second, then the tunnel.
     pub async fn close(&self) {
         close(&self.session).await;
         if let Some(tunnel) = &self.tunnel {
@@ -185,7 +189,8 @@ impl ManagerBus {
     }
 }
 
-/// All that the manager listens to, and last, when it is ready, the token that says so.
+/// Declares all that the manager listens to. Declares the manager's token
+/// last, when the manager is ready.
 async fn declare(
     session: &Session,
     run: &str,
@@ -218,12 +223,13 @@ async fn declare(
     session.liveliness().declare_token(format!("loadgen/{run}/manager/alive")).await
 }
 
-/// The receiver is gone only when the cluster is being dropped: nobody wants the event then.
+/// Sends an event. The receiver is gone only while the cluster is being
+/// dropped: nobody needs the event then.
 fn send(events: &UnboundedSender<Heard>, heard: Heard) {
     let _ = events.send(heard);
 }
 
-/// The worker's number in a key `loadgen/RUN/worker/I/…`.
+/// Returns the worker's number in a key `loadgen/RUN/worker/I/…`.
 fn worker_in(key: &str) -> Option<u32> {
     key.split('/').nth(3)?.parse().ok()
 }
@@ -233,14 +239,14 @@ fn report(sample: &Sample) -> Heard {
     Heard::Report { key, bytes: sample.payload().to_bytes().into_owned() }
 }
 
-/// Lets workers in.
+/// Admits workers.
 struct Reception {
     passwords: Passwords,
     places: Mutex<Places>,
 }
 
 impl Reception {
-    /// Answers a worker's hello, with a proof if there is a challenge in it.
+    /// Answers a worker's hello, with a proof if the hello carries a challenge.
     fn answer(&self, query: &Query, events: &UnboundedSender<Heard>) {
         let challenge = query.attachment().and_then(|bytes| Challenge::read(&bytes.to_bytes()));
         let admission = match (check_hello(query, events), &challenge) {
@@ -276,9 +282,10 @@ impl Reception {
         }
     }
 
-    /// Notes that a worker has joined or left.
+    /// Records that a worker has joined or left.
     fn presence(&self, sample: &Sample, events: &UnboundedSender<Heard>) {
-        // Held until it is said, so that nobody is said to join a place before its last holder has left.
+        // Hold the lock until the event is sent, so that no process is reported to join a place
+        // before the last holder is reported to leave.
         let mut places = self.places();
         let event = match (worker_in(sample.key_expr()), sample.kind()) {
             (Some(worker), SampleKind::Put) => {
@@ -299,7 +306,7 @@ impl Reception {
     }
 }
 
-/// Reads a worker's first words, if they are right.
+/// Reads and checks a worker's first message.
 fn check_hello(query: &Query, events: &UnboundedSender<Heard>) -> Result<Hello, String> {
     let hello = payload::<Hello>(query)?;
     let worker = hello.worker;
@@ -317,14 +324,14 @@ fn lease(joins: &[Join]) -> Duration {
     joins.first().map_or(LEASE, |join| join.lease)
 }
 
-/// The password of each worker.
+/// Password of each worker, by number.
 type Passwords = BTreeMap<u32, String>;
 
 fn passwords(joins: &[Join]) -> Passwords {
     joins.iter().map(|join| (join.worker, join.password.clone())).collect()
 }
 
-/// A file for Zenoh, in a folder that nobody else can enter.
+/// Writes the passwords to a file for Zenoh, in a folder that nobody else can enter.
 fn write_passwords(path: &Path, joins: &[Join]) -> io::Result<()> {
     let mut file = std::fs::File::create_new(path)?;
     joins.iter().try_for_each(|join| writeln!(file, "{}:{}", join.user(), join.password))

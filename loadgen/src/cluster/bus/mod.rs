@@ -1,15 +1,20 @@
-//! The network: the only place that names Zenoh, one file for each side. Everything here is typed; bytes that are no
-//! message of ours become an [`Event::Foreign`] or a refusal.
+//! Connects manager and workers over the network. Only this module names Zenoh; each side has a
+//! file. All messages are typed; bytes that are not one of these messages become an
+//! [`Event::Foreign`] or a refusal.
 //!
-//! Keys, where `RUN` is random and `I` a worker's number:
+//! Keys, where `RUN` is random and `I` is a worker's number:
 //!
-//! | key | who declares it |
+//! | key | use |
 //! |---|---|
 //! | `loadgen/RUN/manager/alive` | liveliness token of the manager |
-//! | `loadgen/RUN/worker/I/hello` | the manager answers a [`Hello`], with its [`proof`](super::challenge), and lets one in at a time |
+//! | `loadgen/RUN/worker/I/hello` | the manager answers a [`Hello`] with its [proof] |
 //! | `loadgen/RUN/worker/I/alive` | liveliness token of a worker: it has joined |
 //! | `loadgen/RUN/worker/I/command` | a worker answers a [`Command`], once it has that proof |
 //! | `loadgen/RUN/worker/I/report` | a worker publishes each [`Report`] |
+//!
+//! The manager admits one process at a time as worker `I`.
+//!
+//! [proof]: super::challenge
 
 mod manager;
 mod places;
@@ -34,16 +39,18 @@ use super::messages::Answer;
 use super::settings::LARGEST;
 use crate::cluster::encoding::{decode, encode};
 
-/// How long a session may take to close.
+/// Time in which a session must close.
 const CLOSE_LIMIT: Duration = Duration::from_secs(1);
 
-/// Runs what may block. Zenoh's futures do all of their work when they are first polled, so that
-/// awaiting one that sends would hold a thread of users for as long as the network is congested.
+/// Runs work that may block. Zenoh's futures do all of their work when first polled.
+/// To await a future that sends would therefore block a thread that runs users for as
+/// long as the network is congested.
 fn blocking<T>(work: impl FnOnce() -> T) -> T {
     tokio::task::block_in_place(work)
 }
 
-/// Asks whoever answers at `key`, and gives the answer. A challenge may go with the question.
+/// Sends a query to the peer that answers at `key`, and returns the answer.
+/// The query may carry a challenge.
 async fn ask(
     session: &Session,
     key: &str,
@@ -71,7 +78,7 @@ async fn ask(
     reply.into_result().map_err(|_| silent())
 }
 
-/// What came of `what`, as `who` has answered.
+/// Returns the outcome of the request `what`, as `who` has answered.
 fn obeyed(answer: &[u8], who: &str, what: &'static str) -> Result<(), ClusterError> {
     match decode(answer).map_err(ClusterError::Bus)? {
         Answer::Done => Ok(()),
@@ -83,7 +90,7 @@ fn obeyed(answer: &[u8], who: &str, what: &'static str) -> Result<(), ClusterErr
 
 fn encode_within_limit(message: &impl Serialize) -> Result<Vec<u8>, ClusterError> {
     let bytes = encode(message).map_err(ClusterError::Bus)?;
-    // The rest is for what Zenoh adds.
+    // The remaining bytes are for what Zenoh adds.
     let limit = LARGEST - 4096;
     if bytes.len() > limit {
         return Err(ClusterError::TooLarge { bytes: bytes.len(), limit });

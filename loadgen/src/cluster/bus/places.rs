@@ -1,51 +1,54 @@
-//! Who has the place of each worker: one process at a time, however many have its join document. Two that obeyed
-//! the same commands would send a share of the load twice, and it would be counted once.
+//! Assigns each worker's place to one process at a time, even if several hold the same join
+//! document. Two processes that obeyed the same commands would send one share of the load
+//! twice, and it would be counted once.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use crate::cluster::challenge::Challenge;
 
-/// The places of all workers.
+/// Places of all workers.
 pub struct Places {
     taken: BTreeMap<u32, Place>,
-    /// How long one that was let in may take to join.
+    /// Time in which an admitted process must join.
     limit: Duration,
 }
 
 struct Place {
-    /// By which the holder is known: the challenge of its hello.
+    /// Challenge of the holder's hello, which identifies the holder.
     holder: Challenge,
     state: State,
-    /// Whether another one has asked for it.
+    /// Whether another process has asked for the place.
     was_wanted: bool,
 }
 
 enum State {
-    /// It may join until then.
+    /// The holder may join until this time.
     LetIn(Instant),
     Joined,
 }
 
-/// Whether one that says hello has the place.
+/// Answer to a process that claims a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Claim {
-    /// It has.
+    /// The process has the place.
     Held,
-    /// Another one has it.
+    /// Another process has the place.
     Occupied {
-        /// Whether this is the first that is told so.
+        /// Whether this is the first refusal under the current holder.
         first: bool,
     },
 }
 
 impl Places {
-    /// With all places free. One that has claimed its place and has not joined within `limit` loses it.
+    /// Creates free places. A process that has claimed a place loses it if
+    /// it does not join within `limit`.
     pub fn new(limit: Duration) -> Self {
         Self { taken: BTreeMap::new(), limit }
     }
 
-    /// Gives the place of `worker` to whoever has this challenge, unless another one has it at this moment.
+    /// Gives the place of `worker` to the process with this challenge, unless
+    /// another process holds the place now.
     pub fn claim(&mut self, worker: u32, challenge: &Challenge, now: Instant) -> Claim {
         let is_held = |place: &Place| match place.state {
             State::LetIn(until) => now <= until,
@@ -65,7 +68,7 @@ impl Places {
         }
     }
 
-    /// Notes that the one that has the place of `worker` has joined.
+    /// Records that the holder of `worker`'s place has joined.
     pub fn joined(&mut self, worker: u32) {
         if let Some(place) = self.taken.get_mut(&worker) {
             place.state = State::Joined;

@@ -1,5 +1,5 @@
-//! What a worker can do that speaks Zenoh by itself, with a join document of its own: nothing that is
-//! another's.
+//! Tests what a worker can do that speaks Zenoh directly, with its own join document: nothing
+//! that belongs to another worker.
 
 use std::path::Path;
 use std::time::Duration;
@@ -23,10 +23,10 @@ use crate::cluster::tunnel::{self, Tunnel};
 use crate::measure::{Snapshot, StrainSample};
 
 const LIMIT: Duration = Duration::from_secs(3);
-/// Long enough for what is let through to arrive.
+/// Long enough for a permitted message to arrive.
 const A_WHILE: Duration = Duration::from_millis(700);
 
-/// A manager of two workers on loopback, with TLS, and what each of them has.
+/// A manager of two workers on loopback with TLS, and the workers' join documents.
 struct Setting {
     bus: ManagerBus,
     events: Events,
@@ -59,7 +59,7 @@ async fn worker(join: &Join) -> (WorkerBus, UnboundedReceiver<super::Request>) {
     WorkerBus::join(join, &hello, LIMIT, &Default::default()).await.unwrap()
 }
 
-/// A session of whatever program, with what a worker was given.
+/// Opens a session of an arbitrary program with a worker's join document.
 async fn session(join: &Join) -> (Tunnel, Handle, zenoh::Result<Session>) {
     let deadline = tokio::time::Instant::now() + LIMIT;
     let identity = join.identity.as_ref().unwrap();
@@ -69,7 +69,7 @@ async fn session(join: &Join) -> (Tunnel, Handle, zenoh::Result<Session>) {
     (tunnel, socket, opened)
 }
 
-/// All events that come within a while.
+/// Returns all events until none arrives for a while.
 async fn heard(events: &mut Events) -> Vec<Event> {
     let mut heard = Vec::new();
     while let Ok(Some(event)) = tokio::time::timeout(A_WHILE, events.recv()).await {
@@ -89,7 +89,7 @@ async fn a_worker_can_neither_forge_nor_command_nor_read_for_another() {
     let Setting { bus, mut events, joins, _folder } = setting().await;
     let (honest, mut commands) = worker(&joins[0]).await;
     assert!(matches!(heard(&mut events).await[..], [Event::Hello(_), Event::Joined(0)]));
-    // Worker 1 speaks for itself, with what it was given, and says whatever it wants.
+    // Worker 1 speaks Zenoh directly, with its own join document, and sends whatever it wants.
     let run = &joins[1].run;
     let (_tunnel, _socket, rogue) = session(&joins[1]).await;
     let rogue = rogue.unwrap();
@@ -98,7 +98,7 @@ async fn a_worker_can_neither_forge_nor_command_nor_read_for_another() {
         let told = told.clone();
         let listen =
             move |sample: zenoh::sample::Sample| drop(told.send(sample.key_expr().to_string()));
-        // What it says itself, it may hear.
+        // The worker may hear its own messages.
         let subscriber = rogue.declare_subscriber(key).allowed_origin(Locality::Remote);
         subscriber.callback(listen).background().await.unwrap();
     }
@@ -114,7 +114,7 @@ async fn a_worker_can_neither_forge_nor_command_nor_read_for_another() {
         let key = format!("loadgen/{run}/worker/{under}/hello");
         rogue.get(key).payload(hello.clone()).timeout(A_WHILE).await.unwrap();
     }
-    // What the honest one says meanwhile arrives, and nothing else does.
+    // The report of the honest worker arrives, and nothing else does.
     honest.publish(&report_of(0)).await.unwrap();
     let heard = heard(&mut events).await;
     assert!(matches!(&heard[..], [Event::Report(report)] if *report == report_of(0)), "{heard:?}");
@@ -128,7 +128,7 @@ async fn a_worker_can_neither_forge_nor_command_nor_read_for_another() {
     bus.close().await;
 }
 
-/// A link over which both sides begin to speak at once did not always last.
+/// Opens many links in a row: a link over which both sides begin to speak at once must last.
 #[tokio::test(flavor = "multi_thread")]
 async fn whoever_may_get_in_gets_in_each_time() {
     let Setting { bus, mut events, joins, _folder } = setting().await;
@@ -171,10 +171,10 @@ async fn nobody_gets_in_with_another_authority_or_with_none() {
     let other = tempfile::tempdir().unwrap();
     let foreign = self::joins(other.path(), &right.address).remove(0);
     let claims_to_be_of_it = Join { run: right.run.clone(), ..foreign.clone() };
-    // It knows the manager by the right authority, and has a certificate of another one.
+    // This worker trusts the right authority, but has a certificate of another one.
     let mut half = claims_to_be_of_it.clone();
     half.identity.as_mut().unwrap().authority = right.identity.clone().unwrap().authority;
-    // And one that has a worker's password, but not its certificate.
+    // This worker has a worker's password, but not its certificate.
     let known = Join { identity: half.identity.clone(), ..right.clone() };
     let plain = Join { identity: None, ..right.clone() };
     let not_the_manager = "is not the manager of this join document: invalid peer certificate";
@@ -194,7 +194,7 @@ async fn nobody_gets_in_with_another_authority_or_with_none() {
     bus.close().await;
 }
 
-/// Why a worker with this document does not get in.
+/// Returns why a worker with this document is not admitted.
 async fn refusal(join: &Join) -> String {
     let (hello, limit) = (Hello::from_worker(0), Duration::from_secs(1));
     let joined = WorkerBus::join(join, &hello, limit, &Default::default()).await;
@@ -204,7 +204,7 @@ async fn refusal(join: &Join) -> String {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_worker_gets_in_as_nobody_but_itself() {
     let Setting { bus, mut events, joins, _folder } = setting().await;
-    // Its own certificate, and the name of another worker: the password is not of that one.
+    // Worker 1's certificate and password with the name of worker 0: the password is wrong.
     let another = Join { worker: 0, ..joins[1].clone() };
     assert!(session(&another).await.2.is_err());
     let closed = "closed the connection before worker-0 had joined";
@@ -218,8 +218,8 @@ async fn a_worker_obeys_no_manager_but_its_own() {
     let right = tempfile::tempdir().unwrap();
     let address = free_address();
     let joins = joins(right.path(), &address);
-    // On the manager's address listens one of another authority, then a worker that takes itself for
-    // the manager: its certificate is of the right authority.
+    // First a manager of another authority listens at the manager's address. Then a worker of the
+    // right authority pretends to be the manager.
     let rogue =
         Authority::of(tempfile::tempdir().unwrap().path()).unwrap().manager("127.0.0.1").unwrap();
     let worker = Authority::of(right.path()).unwrap().worker("worker-1").unwrap();
@@ -232,8 +232,8 @@ async fn a_worker_obeys_no_manager_but_its_own() {
     }
 }
 
-/// Somebody at the other end of a worker's link, who says to be its manager. It has the
-/// password, in place of a router that lets every password pass.
+/// Starts a peer at the other end of a worker's link that claims to be its manager. The peer knows
+/// the password, to stand in for a router that accepts every password.
 async fn impostor(join: &Join, answer: Vec<u8>, proof: Option<Vec<u8>>) -> (Session, Folder) {
     let (run, folder) = (&join.run, Folder::new().unwrap());
     let passwords = folder.path("passwords");
@@ -264,7 +264,8 @@ async fn a_worker_takes_no_command_from_who_does_not_know_its_password() {
     let (of_manager, of_worker) = ("loadgen/a1/manager/alive", "loadgen/a1/worker/0");
     let done = encode(&Answer::Done).unwrap();
     let refused = encode(&Answer::Refused { reason: "leave".to_owned() }).unwrap();
-    // An answer without a proof; one with another's; a refusal; and one that was recorded.
+    // An answer without a proof, with a proof for another password, a refusal without a proof, and
+    // an answer with a recorded proof.
     let guess = Challenge::new().unwrap().prove("another", &done);
     let recorded = Challenge::new().unwrap().prove(&join.password, &done);
     for (answer, proof) in
@@ -273,7 +274,7 @@ async fn a_worker_takes_no_command_from_who_does_not_know_its_password() {
         let (impostor, folder) = impostor(&join, answer.clone(), proof).await;
         let _alive = impostor.liveliness().declare_token(of_manager).await.unwrap();
         join.address = folder.public_socket().display().to_string();
-        // It would command as soon as somebody listens to commands.
+        // The impostor would send a command as soon as the worker listens for commands.
         let (listened, listens) = (CancellationToken::new(), format!("{of_worker}/command"));
         let (heard, querier) = (listened.clone(), impostor.declare_querier(listens).await.unwrap());
         let listener = querier.matching_listener();

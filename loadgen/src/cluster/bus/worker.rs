@@ -1,4 +1,4 @@
-//! A worker's end of the network.
+//! Implements a worker's end of the network.
 
 use std::path::Path;
 use std::time::Duration;
@@ -25,35 +25,36 @@ use crate::cluster::messages::{Admission, Answer, Command, Hello, Report};
 use crate::cluster::settings;
 use crate::cluster::tunnel::{self, Tunnel, TunnelError};
 
-/// How many reports a worker keeps for a manager that missed some: the lease ends before more.
+/// Reports that a worker retains for a manager that missed some: the lease
+/// expires before a worker sends more.
 const KEPT: usize = 64;
-/// How soon after a report a worker tells its number, so that the loss of a last one shows. The next one,
-/// a second later, shows that of any other.
+/// Time after a report until the worker sends the report's number, so that the manager notices the
+/// loss of a last report. The loss of any other report shows by the next report, a second later.
 const HEARTBEAT: Duration = Duration::from_secs(2);
 
-/// A worker's end.
+/// A worker's end of the network.
 pub struct WorkerBus {
     session: Session,
     worker: u32,
     publisher: AdvancedPublisher<'static>,
     _alive: LivelinessToken,
-    /// The socket that the session goes through; with it a path may lead elsewhere.
+    /// Socket that the session uses. Without this handle the socket's path may lead elsewhere.
     _socket: Handle,
-    /// What it goes through to another host.
+    /// Tunnel to a manager on another host.
     _tunnel: Option<Tunnel>,
 }
 
 /// A command that waits for its answer.
 pub struct Request {
-    /// The command.
+    /// Command of the manager.
     pub command: Command,
     query: Query,
 }
 
 impl WorkerBus {
-    /// Joins the manager of `join` within `limit`, which may not be there yet. `gone` is
-    /// cancelled when the manager is lost later. Its first words are `hello`; it takes commands from then on,
-    /// when the manager has proved who it is.
+    /// Joins the manager of `join` within `limit`; the manager may start later than the worker.
+    /// Cancels `gone` when the manager is lost later. Sends `hello` first. Accepts commands as soon
+    /// as the manager has proved its identity.
     pub async fn join(
         join: &Join,
         hello: &Hello,
@@ -62,13 +63,15 @@ impl WorkerBus {
     ) -> Result<(Self, UnboundedReceiver<Request>), ClusterError> {
         let deadline = Instant::now() + limit;
         let (tunnel, socket) = way(join, limit, deadline).await?;
-        // A tunnel is for one connection. The manager's own socket may be busy.
+        // A tunnel is for one connection, so there is one attempt only. The manager's own socket
+        // may be busy, so the session tries until the deadline.
         let left = if tunnel.is_some() { Duration::ZERO } else { deadline - Instant::now() };
         let opening = open_aside(config(&settings::worker(join, socket.path(), left))?)?;
         let deadline = deadline + CLOSE_LIMIT;
         let session = match tokio::time::timeout_at(deadline, opening).await {
             Ok(Ok(Ok(session))) => session,
-            // Zenoh doesn't tell a wrong password from a manager that goes away meanwhile.
+            // Zenoh does not distinguish a wrong password from a manager
+            // that goes away during the attempt.
             Ok(_) => return Err(turned_away(join)),
             Err(_) => return Err(unreachable(join, limit, "it does not answer")),
         };
@@ -100,27 +103,27 @@ impl WorkerBus {
         Ok((Self { session, worker, publisher, _alive, _socket, _tunnel }, received))
     }
 
-    /// The number of this worker.
+    /// Number of this worker.
     #[must_use]
     pub fn worker(&self) -> u32 {
         self.worker
     }
 
-    /// Sends a report. Waits for seconds when the network does, so never call it from a user's
-    /// task.
+    /// Sends a report. Blocks for seconds if the network does, so never call
+    /// this function from a user's task.
     pub async fn publish(&self, report: &Report) -> Result<(), ClusterError> {
         let bytes = encode_within_limit(report)?;
         blocking(|| self.publisher.put(bytes).wait()).map_err(ClusterError::bus)
     }
 
-    /// Leaves, and takes no longer than a second.
+    /// Closes the session within a second.
     pub async fn close(&self) {
         close(&self.session).await;
     }
 }
 
 impl Request {
-    /// Answers the command. Whoever asked may have gone, so there is no error.
+    /// Answers the command. Ignores errors, since the manager may be gone.
     pub async fn answer(self, answer: &Answer) {
         if let Ok(bytes) = encode(answer) {
             let _ = self.query.reply(self.query.key_expr(), bytes).await;
@@ -128,7 +131,8 @@ impl Request {
     }
 }
 
-/// The way to the manager: through a tunnel if it is on another host, and the socket where it begins here.
+/// Returns the socket that leads to the manager, and the tunnel behind the socket if
+/// the manager is on another host.
 async fn way(
     join: &Join,
     limit: Duration,
@@ -150,7 +154,7 @@ async fn way(
     Ok((Some(tunnel), socket))
 }
 
-/// Says hello, and believes the answer if it comes with a proof.
+/// Says hello, and accepts the answer only with a valid proof.
 async fn greet(
     session: &Session,
     key: &str,
@@ -188,8 +192,9 @@ fn turned_away(join: &Join) -> ClusterError {
     ClusterError::TurnedAway { address: join.address.clone(), user: join.user() }
 }
 
-/// Opens a session in a thread of its own. Zenoh's future for it blocks until there is one: no
-/// time limit of ours could end it, and a task of Tokio's would hold up the end of the process.
+/// Opens a session in a separate thread. Zenoh's future for a session blocks until the session
+/// is open: no time limit in this process could end the future, and in a Tokio task the future
+/// would delay the end of the process.
 fn open_aside(config: Config) -> Result<oneshot::Receiver<zenoh::Result<Session>>, ClusterError> {
     let (session, opened) = oneshot::channel();
     std::thread::Builder::new()
@@ -199,7 +204,7 @@ fn open_aside(config: Config) -> Result<oneshot::Receiver<zenoh::Result<Session>
     Ok(opened)
 }
 
-/// Waits until the manager is there, and cancels `gone` when it goes.
+/// Waits until the manager is alive, and cancels `gone` when the manager goes.
 async fn watch_manager(
     session: &Session,
     alive: &str,

@@ -1,5 +1,5 @@
-//! How a plan and its rows get to the workers: each blob once to each worker, however many rounds need it,
-//! and few chunks at the same time, however many workers there are.
+//! Sends a plan and its rows to the workers: each blob once to each worker for any number of
+//! rounds, and few chunks at the same time for any number of workers.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -15,20 +15,21 @@ use crate::cluster::error::ClusterError;
 use crate::cluster::messages::Command;
 use crate::engine::Plan;
 
-/// Bytes that are on their way to workers at the same time, at most. The network holds them more than once.
+/// Maximum bytes in flight to workers at the same time. The network holds
+/// more than one copy of these bytes.
 const ON_THE_WAY: usize = 8 * CHUNK;
-/// How long a worker may take to acknowledge a chunk: on a link of 280 kbit/s it still does.
+/// Time in which a worker must acknowledge a chunk; long enough on a link of 280 kbit/s.
 const CHUNK_LIMIT: Duration = Duration::from_secs(30);
 
-/// What has become of a plan that was sent.
+/// Outcome of sending a plan.
 pub struct Dispatched {
-    /// Its digest.
+    /// Digest of the plan.
     pub digest: Digest,
-    /// What each worker is to prepare, or why it could not be sent.
+    /// Assignment of each worker, or the reason why it could not be sent.
     pub workers: Vec<(u32, Result<Assignment, ClusterError>)>,
 }
 
-/// What one worker is to be sent.
+/// Blobs and assignment for one worker.
 struct Parcel {
     worker: u32,
     assignment: Assignment,
@@ -36,14 +37,15 @@ struct Parcel {
 }
 
 impl Cluster {
-    /// Sends each worker that is there what it needs for its part of the plan and does not have.
+    /// Sends to each present worker the blobs that its part of the plan
+    /// needs and that the worker lacks.
     ///
     /// # Errors
-    /// For a plan that can't be sent to anybody.
+    /// If the plan can't be encoded.
     pub(super) async fn dispatch(&mut self, plan: &Plan) -> Result<Dispatched, ClusterError> {
         let on_the_way = Arc::new(Semaphore::new(ON_THE_WAY));
         let mut sending = JoinSet::new();
-        // Large files take a while, and events go on coming meanwhile.
+        // Large files take a while, and events must continue to arrive in that time.
         let packed = block_in_place(|| self.parcels(plan)).map_err(ClusterError::Bus)?;
         let (digest, parcels) = packed;
         for parcel in parcels {
@@ -59,7 +61,7 @@ impl Cluster {
         let workers = sending.join_all().await;
         for (worker, sent) in &workers {
             if let Ok(Assignment { plan, rows, .. }) = sent {
-                // It drops all others when it prepares.
+                // The worker drops all other blobs when it prepares.
                 let named = [plan].into_iter().chain(rows).cloned();
                 self.held.insert(*worker, named.collect());
             }
@@ -67,8 +69,9 @@ impl Cluster {
         Ok(Dispatched { digest, workers })
     }
 
-    /// Packs the plan, whose digest it gives, and its rows. Rows that all workers have are packed once;
-    /// those that are dealt are packed in as many parts as there are workers, which together are as large.
+    /// Encodes the plan and its rows, and returns the plan's digest. Rows that all workers share
+    /// are encoded once. Rows that are dealt out are encoded in one part for each worker; together
+    /// the parts are as large as the rows.
     fn parcels(&self, plan: &Plan) -> Result<(Digest, Vec<Parcel>), String> {
         let common = Arc::new(Blob::of_plan(plan)?);
         let whole = &plan.scenario.rows;
@@ -103,7 +106,7 @@ async fn send(
     let mut sent: BTreeSet<&Digest> = BTreeSet::new();
     for blob in blobs.iter().filter(|blob| sent.insert(blob.digest())) {
         for chunk in blob.chunks() {
-            // A chunk has less than 4 GiB.
+            // A chunk is smaller than 4 GiB.
             let bytes = chunk.bytes.len() as u32;
             let _turn = on_the_way.acquire_many(bytes).await.map_err(ClusterError::bus)?;
             let chunk = Command::Chunk(chunk);

@@ -1,4 +1,4 @@
-//! The manager of workers that have joined: gives them rounds, and ends them.
+//! Manages workers that have joined: runs rounds on them, and ends them.
 
 mod dispatch;
 mod round;
@@ -20,56 +20,58 @@ use super::worker_process::Process;
 use crate::engine::{Host, LostWorker, Plan, Results, RoundControl, Seen, Share};
 use crate::measure::GrowingSeries;
 
-/// How often processes are looked at while nothing else happens.
+/// Interval of the time-driven checks: of worker processes while workers join, and
+/// of time limits during a round.
 pub(super) const TICK: Duration = Duration::from_millis(100);
-/// How long a worker may take to make ready.
+/// Time in which a worker must prepare a round.
 const PREPARE_LIMIT: Duration = Duration::from_secs(10);
-/// How long workers may take to end by themselves.
+/// Time in which workers must end by themselves.
 const QUIT_LIMIT: Duration = Duration::from_secs(2);
 
-/// Workers that have joined and wait for rounds. They end when it is dropped; [`Cluster::quit`]
-/// is kinder.
+/// Workers that have joined and wait for rounds. Dropping the cluster ends the workers;
+/// [`Cluster::quit`] ends them in good order.
 ///
-/// It needs a multi-threaded Tokio runtime: sending a command may block a thread of it.
+/// Requires a multi-threaded Tokio runtime: sending a command may block one of its threads.
 pub struct Cluster {
     pub(super) bus: ManagerBus,
     pub(super) events: Events,
-    /// How many workers there are, the lost and the absent ones among them.
+    /// Number of workers, including lost and absent ones.
     pub(super) size: u32,
-    /// The workers that did not come in time, and have no share of the load.
+    /// Workers that did not join in time and have no share of the load.
     pub(super) absent: BTreeSet<u32>,
-    /// What each of the others said of itself.
+    /// First message of each other worker, by number.
     pub(super) hellos: BTreeMap<u32, Hello>,
-    /// The processes of workers on this machine, by number; none of workers on others.
+    /// Processes of workers on this machine, by number; empty if workers are on other hosts.
     pub(super) processes: Vec<Process>,
-    /// The blobs that each of them has.
+    /// Digests of the blobs that each worker holds.
     pub(super) held: BTreeMap<u32, BTreeSet<Digest>>,
     pub(super) epoch: u32,
-    /// The workers that are gone, and why.
+    /// Lost workers, each with the reason.
     pub(super) gone: BTreeMap<u32, String>,
     pub(super) on_loss: OnLoss,
 }
 
 impl Cluster {
-    /// The process ids of the workers that run.
+    /// Returns the process ids of the workers that run on this machine.
     #[must_use]
     pub fn pids(&self) -> Vec<u32> {
         self.processes.iter().filter_map(Process::pid).collect()
     }
 
-    /// The same cluster, which does this from now on when it loses a worker.
+    /// Sets what the cluster does when it loses a worker.
     #[must_use]
     pub fn on_loss(self, on_loss: OnLoss) -> Self {
         Self { on_loss, ..self }
     }
 
-    /// Runs one round of `plan`, whose share is set for each worker, until its end or as it is told.
-    /// `show` sees results and losses as they come, and with each of them all results so far. A worker that
-    /// is lost ends the round on all the others, unless they are to go on; its share is not given out again.
+    /// Runs one round of `plan` until its end, or as `control` decides. Each worker gets its own
+    /// share of the plan. Calls `show` with results and losses as they arrive, together with all
+    /// results so far. A lost worker ends the round on all other workers, unless they are to
+    /// continue; its share is not redistributed.
     ///
     /// # Errors
-    /// When the round could not begin. Once it has begun, what came of it is returned, with the
-    /// workers that were lost.
+    /// If the round could not begin. After the beginning the results are always returned,
+    /// with the workers that were lost.
     pub async fn round(
         &mut self,
         plan: Plan,
@@ -82,7 +84,7 @@ impl Cluster {
         let control = control.into();
         let digest = tokio::select! {
             digest = self.prepare(&plan) => digest?,
-            // It may take minutes over a slow network.
+            // The preparation may take minutes over a slow network.
             () = control.stop.cancelled() => return Ok(not_begun(self, plan.scenario.load.users)),
         };
         let round_trips = self.measure_round_trips().await;
@@ -91,7 +93,7 @@ impl Cluster {
         Ok(under_way.collect(control).await)
     }
 
-    /// Has all workers make ready for a round of `plan`, and gives its digest.
+    /// Prepares all workers for a round of `plan`, and returns the plan's digest.
     async fn prepare(&mut self, plan: &Plan) -> Result<Digest, ClusterError> {
         let mut preparing = JoinSet::new();
         let Dispatched { digest, workers } = self.dispatch(plan).await?;
@@ -116,7 +118,7 @@ impl Cluster {
         Ok(digest)
     }
 
-    /// The round trips of the workers that are there, without those who don't answer.
+    /// Returns the round trips of the present workers, and gives up those that don't answer.
     async fn measure_round_trips(&mut self) -> BTreeMap<u32, Duration> {
         let mut round_trips = BTreeMap::new();
         for (worker, round_trip) in self.round_trips().await {
@@ -128,7 +130,7 @@ impl Cluster {
         round_trips
     }
 
-    /// Ends the workers: asks them to leave, and kills those that don't.
+    /// Ends the workers: asks them to leave, and kills the processes that don't end.
     pub async fn quit(mut self) {
         self.command_all("leaving", |_| Command::Quit, QUIT_LIMIT).await;
         let leaving = async {
@@ -142,54 +144,54 @@ impl Cluster {
         self.bus.close().await;
     }
 
-    /// Goes on without this worker, for good.
+    /// Continues without this worker, for good.
     fn give_up(&mut self, worker: u32, why: &str) {
         self.gone.insert(worker, why.to_owned());
         self.fence(worker);
     }
 
-    /// Ends a worker's process, if that is on this machine, whatever it does.
+    /// Kills a worker's process, if it is on this machine, whatever state it is in.
     pub(super) fn kill(&mut self, worker: u32) {
         if let Some(process) = self.processes.get_mut(worker as usize) {
             process.kill();
         }
     }
 
-    /// The numbers of the workers that are there.
+    /// Returns the numbers of the workers that are neither lost nor absent.
     pub(super) fn present(&self) -> Vec<u32> {
         let is_there = |worker: &u32| !self.gone.contains_key(worker);
         (0..self.size).filter(is_there).filter(|worker| !self.absent.contains(worker)).collect()
     }
 
-    /// How many workers share the load, the lost ones among them.
+    /// Number of workers that share the load, including lost ones.
     #[must_use]
     pub fn workers(&self) -> u32 {
         self.size - self.absent.len() as u32
     }
 
-    /// The part of a plan that this worker has, or had until it was lost.
+    /// Returns the share of a plan that this worker has, or had before it was lost.
     #[must_use]
     pub fn share(&self, worker: u32) -> Share {
         let before = self.absent.range(..worker).count() as u32;
         Share { index: worker - before, of: self.workers() }
     }
 
-    /// The numbers of the workers that are there, and their hosts.
+    /// Returns the numbers of the present workers, and their hosts' names.
     #[must_use]
     pub fn roster(&self) -> Vec<(u32, Option<String>)> {
         let host = |worker| self.host(worker).map(|host| host.name);
         self.present().into_iter().map(|worker| (worker, host(worker))).collect()
     }
 
-    /// The name of the host that this worker runs on, and how many CPUs it may use there; `None` for
-    /// workers that were started here.
+    /// Returns the name of the worker's host, and the number of CPUs that the worker may use there.
+    /// `None` for workers that this process started.
     #[must_use]
     pub fn host(&self, worker: u32) -> Option<Host> {
         let hello = self.hellos.get(&worker).filter(|_| self.processes.is_empty())?;
         Some(Host { name: hello.host.clone(), cpus: hello.cpus })
     }
 
-    /// Gives a command to all workers at once, and gathers what became of it.
+    /// Sends a command to all workers at once, and collects the outcomes.
     async fn command_all(
         &self,
         what: &'static str,
@@ -199,7 +201,7 @@ impl Cluster {
         self.send_all(what, command, limit).join_all().await
     }
 
-    /// Gives a command to all workers at once, without waiting.
+    /// Sends a command to all workers at once, without waiting.
     pub(super) fn send_all(
         &self,
         what: &'static str,
@@ -211,7 +213,7 @@ impl Cluster {
         asked
     }
 
-    /// The same, with what becomes of it added to those that were `asked` before.
+    /// Like [`Self::send_all`], but adds the outcomes to the existing set `asked`.
     pub(super) fn send_to_all(
         &self,
         asked: &mut JoinSet<(u32, Result<(), ClusterError>)>,
@@ -224,7 +226,7 @@ impl Cluster {
         }
     }
 
-    /// Gives a command to one worker, without waiting.
+    /// Sends a command to one worker, without waiting.
     fn send_to(
         &self,
         asked: &mut JoinSet<(u32, Result<(), ClusterError>)>,
@@ -240,7 +242,7 @@ impl Cluster {
         });
     }
 
-    /// The workers that are gone, as those that a round begins without.
+    /// Returns the lost workers, each as lost before the next round.
     pub(super) fn lost(&self) -> Vec<LostWorker> {
         let lost = |(worker, why): (&u32, &String)| LostWorker {
             worker: *worker,
@@ -250,8 +252,8 @@ impl Cluster {
         self.gone.iter().map(lost).collect()
     }
 
-    /// Whether another round can be run: all workers are there, or enough that those that are left
-    /// are to go on.
+    /// Returns whether another round can run: no worker is lost, or the remaining workers are to
+    /// continue and there is at least one.
     #[must_use]
     pub fn can_go_on(&self) -> bool {
         self.check_present().is_ok()
@@ -265,7 +267,7 @@ impl Cluster {
         }
     }
 
-    /// Takes note of what happened between rounds.
+    /// Processes the events between two rounds.
     fn take_note(&mut self) {
         while let Some(event) = self.events.try_recv() {
             match event {

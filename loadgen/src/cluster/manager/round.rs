@@ -1,4 +1,4 @@
-//! One round, from the common start to the last report.
+//! Runs one round, from the common start to the last report.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -16,15 +16,15 @@ use crate::engine::{LoadChange, Plan, Results, RoundControl, Seen, StartSkew};
 use crate::measure::GrowingSeries;
 use crate::scenario::Load;
 
-/// From the command to the common start, besides the round trip of the farthest worker: far more than a
-/// command waits anywhere on its way.
+/// Time from the command to the common start, in addition to the round trip of the farthest worker:
+/// far longer than a command waits anywhere on its way.
 const LEAD: Duration = Duration::from_millis(100);
-/// How long a worker may take to acknowledge a command.
+/// Time in which a worker must acknowledge a command.
 const COMMAND_LIMIT: Duration = Duration::from_secs(3);
-/// How long the end of a lost worker's process is waited for, to say how it ended.
+/// Maximum wait for the end of a lost worker's process, to report its exit status.
 const AUTOPSY_LIMIT: Duration = Duration::from_millis(200);
 
-/// One that was ended before it began.
+/// Returns the results of a round that was ended before it began.
 pub(super) fn not_begun(cluster: &Cluster, users: u32) -> Results {
     let schedule = Schedule { measured: Duration::ZERO, end: None, drain: Duration::ZERO };
     let (epoch, lost) = (cluster.epoch, cluster.lost());
@@ -39,18 +39,19 @@ pub(super) fn not_begun(cluster: &Cluster, users: u32) -> Results {
 pub(super) struct RoundUnderWay<'a, F> {
     cluster: &'a mut Cluster,
     plan: &'a Plan,
-    /// The plan's.
+    /// Digest of the plan.
     digest: String,
-    /// When the command to start was given.
+    /// Time of the command to start.
     began: Instant,
-    /// From that command to the common start.
+    /// Time from the command to start to the common start.
     lead: Duration,
     state: RoundState,
     round_trips: BTreeMap<u32, Duration>,
     start_skew: StartSkew,
-    /// What became of the commands to stop is not waited for: who doesn't obey misses the deadline.
+    /// Commands to stop that are in flight. Nobody awaits their outcome: a worker that
+    /// doesn't obey misses the deadline.
     stopping: JoinSet<(u32, Result<(), ClusterError>)>,
-    /// Who has not taken a change yet.
+    /// Commands to change the load that workers have not acknowledged yet.
     changing: JoinSet<(u32, Result<(), ClusterError>)>,
     changes: Vec<LoadChange>,
     show: F,
@@ -93,7 +94,7 @@ impl<'a, F: FnMut(Seen<'_>, &mut GrowingSeries)> RoundUnderWay<'a, F> {
         };
         round.show(Seen::Started((began + lead).into_std()));
         let mut acknowledged = Vec::new();
-        // No task of these panics, and none is cancelled.
+        // None of these tasks panics or is cancelled.
         while let Some(Ok((worker, started))) = starting.join_next().await {
             match started {
                 Ok(worker) => acknowledged.push(worker),
@@ -104,7 +105,7 @@ impl<'a, F: FnMut(Seen<'_>, &mut GrowingSeries)> RoundUnderWay<'a, F> {
         round
     }
 
-    /// Collects what workers report until all of them have finished or are lost.
+    /// Collects the workers' reports until all workers have finished or are lost.
     pub(super) async fn collect(mut self, mut control: RoundControl) -> Results {
         let stop = control.stop.clone();
         let mut tick = tokio::time::interval(TICK);
@@ -114,16 +115,16 @@ impl<'a, F: FnMut(Seen<'_>, &mut GrowingSeries)> RoundUnderWay<'a, F> {
             let input = tokio::select! {
                 event = self.cluster.events.recv() => match event {
                     Some(event) => self.input(event).await,
-                    // The session, which this cluster owns, holds the other end.
+                    // Never happens: this cluster owns the session, which holds the sender.
                     None => break,
                 },
                 () = stop.cancelled(), if !is_told => {
                     is_told = true;
                     Input::Stop
                 }
-                // One after another, so that no worker hears of the later one first.
+                // One change at a time, so that no worker receives the later change first.
                 asked = control.next(), if !is_told && self.changing.is_empty() => {
-                    // The farthest worker hears of it so much later.
+                    // The farthest worker receives the change later by its round trip.
                     let heard = self.since_start() + farthest(&self.round_trips);
                     if let Some(change) = asked.decide(self.plan, heard) {
                         self.change(change);
@@ -131,7 +132,8 @@ impl<'a, F: FnMut(Seen<'_>, &mut GrowingSeries)> RoundUnderWay<'a, F> {
                     continue;
                 }
                 Some(Ok((worker, taken))) = self.changing.join_next() => match taken {
-                    // Without it the workers would no longer do the same.
+                    // Without the change this worker would no longer
+                    // run the same load as the others.
                     Err(error) if self.state.awaits(worker) => Input::Left(worker, error.to_string()),
                     _ => continue,
                 },
@@ -152,12 +154,12 @@ impl<'a, F: FnMut(Seen<'_>, &mut GrowingSeries)> RoundUnderWay<'a, F> {
         (self.show)(seen, self.state.series());
     }
 
-    /// From the common start on.
+    /// Time since the common start.
     fn since_start(&self) -> Duration {
         self.began.elapsed().saturating_sub(self.lead)
     }
 
-    /// Has all workers change the load.
+    /// Tells all workers to change the load.
     fn change(&mut self, change: LoadChange) {
         self.changes.push(change);
         let epoch = self.cluster.epoch;
@@ -173,9 +175,9 @@ impl<'a, F: FnMut(Seen<'_>, &mut GrowingSeries)> RoundUnderWay<'a, F> {
                 Input::Left(worker, "it ran another scenario than it was given".to_owned())
             }
             Event::Report(report) => Input::Report(report),
-            // Who said hello is there once it is alive.
+            // A worker counts as present when its liveliness token appears.
             Event::Hello(_) => Input::Tick,
-            // Neither is a worker of this round.
+            // Neither process is a worker of this round.
             Event::Occupied(_) | Event::Refused { .. } => Input::Tick,
             Event::Joined(worker) => Input::Joined(worker),
             Event::Left(worker) if self.state.awaits(worker) => {
@@ -186,7 +188,7 @@ impl<'a, F: FnMut(Seen<'_>, &mut GrowingSeries)> RoundUnderWay<'a, F> {
         }
     }
 
-    /// Tells the state what happened now, and does what follows from it.
+    /// Passes an event of this moment to the state, and carries out the resulting actions.
     fn take(&mut self, input: Input) {
         for action in self.state.take(self.began.elapsed(), input) {
             match action {
@@ -205,7 +207,7 @@ impl<'a, F: FnMut(Seen<'_>, &mut GrowingSeries)> RoundUnderWay<'a, F> {
         }
     }
 
-    /// Why a worker's link is gone.
+    /// Returns why a worker's link is gone.
     async fn autopsy(&mut self, worker: u32) -> String {
         let deadline = Instant::now() + AUTOPSY_LIMIT;
         while let Some(process) = self.cluster.processes.get_mut(worker as usize) {
@@ -224,13 +226,13 @@ impl<'a, F: FnMut(Seen<'_>, &mut GrowingSeries)> RoundUnderWay<'a, F> {
     }
 }
 
-/// The longest of all round trips.
+/// Returns the longest of all round trips.
 fn farthest(round_trips: &BTreeMap<u32, Duration>) -> Duration {
     round_trips.values().max().copied().unwrap_or_default()
 }
 
 impl Cluster {
-    /// The same with what is known of each worker besides what it reported.
+    /// Adds the manager's knowledge of each worker to the worker's reported results.
     fn told_of(
         &self,
         mut results: Results,
@@ -256,7 +258,7 @@ impl Cluster {
             let bus = self.bus.clone();
             let round_trip = round_trips.get(&worker).copied().unwrap_or_default();
             starting.spawn(async move {
-                // The commands of some workers wait for those of others: the delay is worked out last.
+                // Commands wait for commands to other workers, so compute the delay last.
                 let sent = Instant::now();
                 let after = start.saturating_duration_since(sent).saturating_sub(round_trip / 2);
                 let start = Command::Start { epoch, after };
@@ -267,20 +269,21 @@ impl Cluster {
         starting
     }
 
-    /// Sees to it that a worker that was given up puts no load on the target any more, also if it was
-    /// only paused: its process is killed where there is one, and wherever it is, it is told to leave.
+    /// Ensures that a worker that was given up puts no more load on the target, even if the
+    /// worker was only paused. Kills the worker's process if it is on this machine, and in any
+    /// case tells the worker to leave.
     pub(super) fn fence(&mut self, worker: u32) {
         self.kill(worker);
         let bus = self.bus.clone();
         tokio::spawn(async move {
-            // One that is paused hears nothing; it is told again when it comes back, and finds its
-            // manager gone.
+            // A paused worker receives nothing. When the worker comes back, the manager tells the
+            // worker again, and the worker finds its manager gone.
             let _ = bus.command(worker, "leaving", &Command::Quit, COMMAND_LIMIT).await;
         });
     }
 }
 
-/// How long the load was held in the first `seconds` after the warm-up.
+/// Returns the time for which the load was held in the first `seconds` after the warm-up.
 fn held(load: &Load, seconds: u32) -> Duration {
     let held = Duration::from_secs(seconds.into()).saturating_sub(load.ramp_up);
     load.held().map_or(held, |most| held.min(most))

@@ -1,10 +1,12 @@
-//! The common start of a round: how far away each worker is, and what is left of that in the result.
+//! Computes the common start of a round: the distance of each worker, and the start
+//! skew that remains in the result.
 //!
-//! Clocks are not compared. A worker starts a delay after the command reaches it, and the manager takes
-//! from that delay the time that the command travels: half of the worker's round trip (F. Cristian,
-//! "Probabilistic clock synchronization", Distributed Computing 3, 1989). Of several round trips the
-//! shortest counts, since queues only lengthen them (RFC 5905, section 10). A path that takes longer in
-//! one direction than in the other leaves an error of at most half of its round trip.
+//! Clocks are not compared. A worker starts a delay after the command reaches it. The manager
+//! subtracts from this delay the travel time of the command: half of the worker's round trip
+//! (F. Cristian, "Probabilistic clock synchronization", Distributed Computing 3, 1989). Of
+//! several round trips the shortest counts, since queues only lengthen round trips (RFC 5905,
+//! section 10). A path that takes longer in one direction than in the other leaves an error of
+//! at most half of its round trip.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -17,24 +19,24 @@ use crate::cluster::error::ClusterError;
 use crate::cluster::messages::Command;
 use crate::engine::StartSkew;
 
-/// How often each worker is pinged before a round, and the time from one ping to the next.
+/// Number of pings to each worker before a round; `SPACING` is the time from one ping to the next.
 const PINGS: u32 = 8;
 const SPACING: Duration = Duration::from_millis(10);
-/// How long a worker may take to answer a ping.
+/// Time in which a worker must answer a ping.
 const PING_LIMIT: Duration = Duration::from_secs(3);
 
 /// A worker that has acknowledged the command to start.
 #[derive(Debug, Clone, Copy)]
 pub struct Acknowledged {
-    /// Its round trip, half of which its delay was shortened by.
+    /// Round trip of the worker; the delay in the command was shortened by half of it.
     pub round_trip: Duration,
-    /// From the moment when its command was sent to that when its acknowledgement was here.
+    /// Time from sending the command to receiving the acknowledgement.
     pub took: Duration,
 }
 
 impl Acknowledged {
-    /// How much later than planned it had to start, in seconds: at least and at most, if either direction
-    /// of its path takes at least as long as `each_way`.
+    /// Returns how much later than planned the worker had to start, in seconds: a lower and an
+    /// upper bound, if each direction of its path takes at least `each_way`.
     fn late(&self, each_way: Duration) -> (f64, f64) {
         let half = self.round_trip.as_secs_f64() / 2.0;
         let (took, each_way) = (self.took.as_secs_f64(), each_way.as_secs_f64());
@@ -42,10 +44,11 @@ impl Acknowledged {
     }
 }
 
-/// How far apart workers start that have acknowledged the start.
+/// Returns the start skew of the workers that have acknowledged the start.
 #[must_use]
 pub fn start_skew(workers: &[Acknowledged]) -> StartSkew {
-    // What both the shortest round trip and the command itself have needed, the path needs.
+    // Both the shortest round trip and the command took at least this long each way, so the
+    // path is taken to need this time.
     let shortest = |worker: &Acknowledged| worker.round_trip.min(worker.took) / 2;
     StartSkew {
         any_path: apart(workers.iter().map(|worker| worker.late(Duration::ZERO))),
@@ -53,7 +56,7 @@ pub fn start_skew(workers: &[Acknowledged]) -> StartSkew {
     }
 }
 
-/// How far apart two of these can be at most, each of which is somewhere between two bounds.
+/// Returns the maximum distance of two values, each of which is anywhere between its two bounds.
 fn apart(bounds: impl Iterator<Item = (f64, f64)>) -> Duration {
     let mut bounds: Vec<(f64, f64)> = bounds.collect();
     bounds.sort_by(|one, other| one.0.total_cmp(&other.0));
@@ -63,13 +66,14 @@ fn apart(bounds: impl Iterator<Item = (f64, f64)>) -> Duration {
 }
 
 impl Cluster {
-    /// Measures the round trip of each worker that is there; an error for one that does not answer.
+    /// Measures the round trip of each present worker; an error for a worker that does not answer.
     pub(super) async fn round_trips(&self) -> BTreeMap<u32, Result<Duration, ClusterError>> {
         let present = self.present();
         let mut pings = JoinSet::new();
         for (place, worker) in (0..).zip(&present) {
             for ping in 0..PINGS {
-                // Spread over the time between two: pings that wait for each other measure the manager.
+                // Spread the pings over the interval: pings that wait for
+                // each other measure the manager.
                 let due = SPACING * ping + SPACING * place / present.len().max(1) as u32;
                 let (bus, worker) = (self.bus.clone(), *worker);
                 pings.spawn(async move {
@@ -81,7 +85,7 @@ impl Cluster {
             }
         }
         let mut shortest = BTreeMap::new();
-        // No task of these panics, and none is cancelled.
+        // None of these tasks panics or is cancelled.
         while let Some(Ok((worker, trip))) = pings.join_next().await {
             let trip = match (shortest.remove(&worker), trip) {
                 (Some(Ok(known)), Ok(trip)) => Ok(trip.min(known)),
@@ -111,7 +115,7 @@ mod tests {
     fn a_far_worker_is_as_far_off_as_its_path_may_be_lopsided_and_no_more() {
         let skew = start_skew(&[worker(0, 0), worker(400, 400)]);
         assert_eq!(skew, StartSkew { any_path: ms(200), symmetric: ms(0) });
-        // The command waited somewhere, or its acknowledgement did.
+        // The command or its acknowledgement was delayed.
         let skew = start_skew(&[worker(2, 5), worker(400, 430)]);
         assert_eq!(skew, StartSkew { any_path: ms(231), symmetric: ms(30) });
         assert_eq!(start_skew(&[worker(400, 450)]), StartSkew::default(), "one is not apart");
@@ -119,11 +123,11 @@ mod tests {
     }
 
     proptest! {
-        /// Workers start when their command has come and their delay is over, whatever each direction
-        /// takes.
+        /// A worker starts when its command has arrived and its delay has passed,
+        /// whatever the time in each direction.
         #[test]
         fn no_two_workers_are_further_apart_than_that(
-            // For the ping and the command: µs there and back.
+            // For the ping and the command: times there and back in µs.
             paths in prop::collection::vec((0u64..9_000, 0u64..9_000, 0u64..9_000, 0u64..9_000), 2..6),
         ) {
             let us = Duration::from_micros;
@@ -139,10 +143,11 @@ mod tests {
             prop_assert!(skew.symmetric <= skew.any_path);
         }
 
-        /// Where queues alone make a difference.
+        /// Checks paths on which only queues make a difference.
         #[test]
         fn on_symmetric_paths_they_are_as_close_as_queues_let_them(
-            // The path each way, and in µs what the command and its acknowledgement waited besides.
+            // In µs: the path each way, and the queueing times of the
+            // command and of its acknowledgement.
             paths in prop::collection::vec((0u64..9_000, 0u64..900, 0u64..900), 2..6),
         ) {
             let us = Duration::from_micros;

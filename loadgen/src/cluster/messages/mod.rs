@@ -1,4 +1,4 @@
-//! What a manager and its workers say to each other.
+//! Defines the messages between a manager and its workers.
 
 mod outline;
 
@@ -12,37 +12,37 @@ use super::encoding::decode;
 use crate::engine::{Finished, LoadChange};
 use crate::measure::{Snapshot, StrainSample};
 
-/// The number of this protocol. It goes up with every change to a message of this file, or to a
-/// type that travels in one.
+/// Version number of this protocol. Increase it with every change to a message in this file, or to
+/// a type that is part of such a message.
 pub const PROTOCOL: u32 = 8;
 
-/// This program's version.
+/// Version of this program.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// How many histograms a report may have: in memory each takes 172 KB, and on the way as little as 41
-/// bytes. A step has one for each second and kind of outcome.
+/// Maximum number of histograms in a report. A histogram takes 172 KB in memory, but may take as
+/// little as 41 bytes in the message. A step has one histogram for each second and kind of latency.
 const MOST_HISTOGRAMS: usize = 2_000;
 
-/// A worker's first words, to which the manager answers with an [`Admission`]. Other versions read
-/// both too, so they may only ever grow.
+/// First message of a worker, which the manager answers with an [`Admission`]. Other versions must
+/// be able to read both messages, so both may only grow.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hello {
-    /// The worker's [`PROTOCOL`].
+    /// [`PROTOCOL`] of the worker.
     pub protocol: u32,
-    /// The worker's [`VERSION`].
+    /// [`VERSION`] of the worker.
     pub version: String,
-    /// The worker's number.
+    /// Number of the worker.
     pub worker: u32,
-    /// The name of its host; empty where it does not say.
+    /// Name of the worker's host; empty if the worker sends none.
     #[serde(default)]
     pub host: String,
-    /// How many CPUs it may use; zero where it does not say.
+    /// Number of CPUs that the worker may use; zero if unknown.
     #[serde(default)]
     pub cpus: usize,
 }
 
 impl Hello {
-    /// What this program's worker `worker` says.
+    /// Returns the first message of this program as worker `worker`.
     #[must_use]
     pub fn from_worker(worker: u32) -> Self {
         Self {
@@ -55,7 +55,7 @@ impl Hello {
     }
 }
 
-/// Why a peer that speaks `protocol` in `version` can't be worked with, if it can't.
+/// Checks that a peer has the same protocol and version as this program.
 ///
 /// # Errors
 /// A sentence that names both versions.
@@ -68,69 +68,71 @@ pub fn check_version(protocol: u32, version: &str) -> Result<(), String> {
     ))
 }
 
-/// What a manager tells a worker. A worker obeys no command of an epoch before its newest.
+/// Command of a manager to a worker. A worker refuses every command of an epoch before its newest.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Command {
-    /// Keep a part of what a later [`Command::Prepare`] names.
+    /// Keep a part of a blob that a later [`Command::Prepare`] names.
     Chunk(Chunk),
-    /// Make ready for a round.
+    /// Prepare a round.
     Prepare {
-        /// The round's number in this cluster, from 1.
+        /// Epoch of the round: the manager's start time, in seconds of Unix time, plus
+        /// the number of rounds since then.
         epoch: u32,
-        /// What to do in it.
+        /// Worker's part of the round.
         assignment: Assignment,
     },
-    /// Answer at once: how long that takes is measured.
+    /// Answer at once: the manager measures the round trip.
     Ping,
     /// Start the round.
     Start {
-        /// The round's number.
+        /// Epoch of the round.
         epoch: u32,
-        /// From the receipt of this command to the common start: for each worker so much less as the
-        /// command takes to it.
+        /// Time from the receipt of this command to the common start. The manager subtracts the
+        /// command's travel time to each worker.
         after: Duration,
     },
     /// Change the load of the round.
     Change {
-        /// The round's number.
+        /// Epoch of the round.
         epoch: u32,
-        /// How, and when: not before it has reached every worker.
+        /// New load and its time, which is after the change has reached every worker.
         change: LoadChange,
     },
-    /// End the round now, and report what there is.
+    /// End the round now, and report the results so far.
     Stop {
-        /// The round's number.
+        /// Epoch of the round.
         epoch: u32,
     },
     /// Leave: there is no further round.
     Quit,
 }
 
-/// The answer to a [`Hello`].
+/// Answer to a [`Hello`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Admission {
-    /// It is this worker from now on.
+    /// The sender is this worker from now on.
     Admitted,
-    /// Another process is this worker, or this one is, through a connection whose loss was not noticed yet.
+    /// Another process is this worker, or the sender is, through a connection whose
+    /// loss has not been noticed yet.
     Occupied,
-    /// It can't be a worker of this manager.
+    /// The sender can't be a worker of this manager.
     Refused {
-        /// Why not, in a sentence.
+        /// Reason for the refusal, in a sentence.
         reason: String,
     },
 }
 
-/// The answer to a [`Command`].
+/// Answer to a [`Command`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
-    /// As asked.
+    /// The command was carried out.
     Done,
-    /// It won't be done.
+    /// The command was refused.
     Refused {
-        /// Why not, in a sentence.
+        /// Reason for the refusal, in a sentence.
         reason: String,
     },
 }
@@ -144,33 +146,34 @@ impl From<Result<(), String>> for Answer {
     }
 }
 
-/// What a worker tells its manager during a round.
+/// Report of a worker to its manager during a round.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Report {
-    /// The round's number.
+    /// Epoch of the round.
     pub epoch: u32,
-    /// The worker's number.
+    /// Number of the worker.
     pub worker: u32,
-    /// What it has to tell.
+    /// Content of the report.
     pub news: News,
 }
 
-/// A part of what a worker has to tell about a round.
+/// Content of a worker's report about a round.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum News {
-    /// Results, and how this process did meanwhile.
+    /// Results, and the strain on the worker's process in the same time.
     Snapshot(Snapshot, StrainSample),
-    /// The last word: the round is over on this worker, and the digest of the plan that it ran.
+    /// Final report: the round is over on this worker. Contains the digest
+    /// of the plan that the worker ran.
     Finished(Finished, Digest),
-    /// The last word: the round could not be run to its end.
+    /// Final report: the round failed on this worker, and why.
     Failed(String),
 }
 
-/// Reads a report, unless it would take far more memory than it has bytes.
+/// Decodes a report, unless it would take far more memory than it has bytes.
 ///
 /// # Errors
-/// A sentence, for what is no report, or too much of one.
+/// A sentence, if the bytes are not a report or contain too many histograms.
 pub fn decode_report(bytes: &[u8]) -> Result<Report, String> {
     let histograms = outline::histograms(bytes)?;
     if histograms > MOST_HISTOGRAMS {

@@ -1,14 +1,15 @@
-//! What a report will take when it is read, told from its outline: the same shape, without what is in it.
+//! Estimates the memory of a decoded report from its outline: types of the
+//! same shape, without the contents.
 
 use std::fmt;
 
 use serde::de::{IgnoredAny, Visitor};
 use serde::{Deserialize, Deserializer};
 
-/// How many histograms there are in a report that have something in them.
+/// Counts the histograms in a report that are not empty.
 ///
 /// # Errors
-/// A sentence, for what is no report.
+/// A sentence, if the bytes are not a report.
 pub fn histograms(bytes: &[u8]) -> Result<usize, String> {
     let Report { news } = super::decode(bytes)?;
     let News::Snapshot(Snapshot { intervals }, _) = news else { return Ok(0) };
@@ -38,7 +39,7 @@ struct Interval {
     steps: Histograms,
 }
 
-/// How many histograms the steps of an interval have.
+/// Number of histograms in the steps of an interval.
 struct Histograms(usize);
 
 #[derive(Deserialize)]

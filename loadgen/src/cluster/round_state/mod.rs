@@ -1,5 +1,6 @@
-//! The state of a round as its manager sees it. Pure: what happens and when goes in, what is to be
-//! done comes out. `round` carries it out; a simulation drives thousands of histories through it.
+//! Holds the state of a round as its manager sees it. Pure: timed events go in, and
+//! actions come out. `round` carries the actions out; a simulation drives the state
+//! through thousands of histories.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -9,70 +10,71 @@ use super::messages::{News, Report};
 use crate::engine::{LostWorker, Results};
 use crate::measure::{GrowingSeries, Snapshot};
 
-/// How long a worker that runs may say nothing. It reports each second.
+/// Maximum silence of a running worker. A worker reports each second.
 const SILENCE_LIMIT: Duration = Duration::from_secs(10);
-/// How long a round may last after its planned end and its drain: users have three seconds for what
-/// they send when they stop.
+/// Maximum duration of a round after its planned end and its drain: users have three seconds for
+/// the requests that are in flight when they stop.
 const END_LIMIT: Duration = Duration::from_secs(5);
-/// How long a worker may take to end and to report the last of it, once it was told to.
+/// Time in which a worker must end and send its final report after a stop.
 const STOP_LIMIT: Duration = Duration::from_secs(5);
-/// How far a worker's account may reach beyond the time that has passed here: clocks are not compared.
+/// Maximum lead of the times in a worker's report over the manager's time: clocks are not compared.
 const AHEAD_LIMIT: Duration = Duration::from_secs(10);
-/// How many sentences about refused reports are kept.
+/// Maximum number of retained sentences about refused reports.
 const REFUSED: usize = 20;
 
-/// What becomes of a test that loses a worker.
+/// Effect of a lost worker on a test.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum OnLoss {
-    /// The round ends on all workers, and there is no other.
+    /// The round ends on all workers, and no other round follows.
     #[default]
     Fail,
-    /// The others go on, each with the share that it has, for as long as one is left.
+    /// The other workers continue, each with its own share, as long as one is left.
     Continue,
 }
 
-/// When what is planned; all times are counted from the command to start.
+/// Planned times of a round, counted from the command to start.
 #[derive(Debug, Clone, Copy)]
 pub struct Schedule {
-    /// When the warm-up ends.
+    /// End of the warm-up.
     pub measured: Duration,
-    /// When the load ends, where time ends it.
+    /// End of the load; `None` if time does not end the load.
     pub end: Option<Duration>,
-    /// How long after that users wait for answers.
+    /// Time after `end` for which users wait for answers.
     pub drain: Duration,
 }
 
-/// What happens.
+/// Event of a round.
 #[derive(Debug)]
 pub enum Input {
-    /// A worker reports.
+    /// Report of a worker.
     Report(Report),
-    /// A worker is gone, or could not be reached; why, in a sentence.
+    /// A worker is gone, or could not be reached; the reason in a sentence.
     Left(u32, String),
-    /// A worker is there.
+    /// A worker has joined.
     Joined(u32),
-    /// Something was said that nobody understands; a sentence about it.
+    /// Bytes that are not a valid message arrived; a sentence about them.
     Noise(String),
-    /// The round is to end now.
+    /// The round must end now.
     Stop,
     /// Time has passed.
     Tick,
 }
 
-/// What is to be done.
+/// Action for the manager.
 #[derive(Debug, PartialEq)]
 pub enum Action {
-    /// Show a worker's results, which are new.
+    /// Show new results of a worker.
     Show(u32, Snapshot),
     /// Tell all workers that are not lost to end the round now.
     StopAll,
-    /// Take note that this worker is lost: it takes part in nothing any more.
+    /// Record that this worker is lost: it takes part in nothing from now on.
     Lose(LostWorker),
-    /// See to it that this worker puts no load on the target: it was lost, and may still be there.
+    /// Ensure that this worker puts no load on the target: the worker was
+    /// lost, and may still be running.
     Fence(u32),
 }
 
-/// A round under way.
+/// State of a round that has started.
 pub struct RoundState {
     collector: Collector,
     schedule: Schedule,
@@ -81,31 +83,31 @@ pub struct RoundState {
     lost: Vec<LostWorker>,
     refused: Vec<String>,
     is_stopping: bool,
-    /// When the round must be over.
+    /// Time at which the round must be over.
     deadline: Option<Duration>,
-    /// What the input at hand leads to.
+    /// Actions that result from the current event.
     actions: Vec<Action>,
 }
 
 struct Member {
     state: State,
-    /// When it was last heard of.
+    /// Time of the last report. At first the end of the warm-up.
     heard: Duration,
 }
 
 #[derive(Clone, Copy, PartialEq)]
 enum State {
-    /// It was not there when the shares were given out, and has none.
+    /// The worker was not present when the shares were given out, and has none.
     Absent,
     Awaited,
-    /// All of its round is here, or all that will ever come.
+    /// All of the worker's reports have arrived, or no more will come.
     Over,
     Lost,
 }
 
 impl RoundState {
-    /// A round of `workers` workers, of which some were `lost` before it, and some have been `absent`
-    /// from the beginning.
+    /// Creates the state of a round of `workers` workers. The `lost` workers were lost before the
+    /// round; the `absent` ones were never present.
     pub fn new(
         epoch: u32,
         workers: u32,
@@ -137,7 +139,8 @@ impl RoundState {
         }
     }
 
-    /// Takes what happened at `now`, and gives what is to be done, in this order.
+    /// Processes an event at `now`, and returns the actions in the
+    /// order in which to carry them out.
     #[must_use]
     pub fn take(&mut self, now: Duration, input: Input) -> Vec<Action> {
         match input {
@@ -152,24 +155,24 @@ impl RoundState {
         std::mem::take(&mut self.actions)
     }
 
-    /// Whether nobody is waited for any more.
+    /// Returns whether no worker is awaited any more.
     #[must_use]
     pub fn is_over(&self) -> bool {
         self.members.iter().all(|member| member.state != State::Awaited)
     }
 
-    /// Whether this worker's part of the round is not over.
+    /// Returns whether this worker's part of the round is not over.
     #[must_use]
     pub fn awaits(&self, worker: u32) -> bool {
         self.is(worker, State::Awaited)
     }
 
-    /// All results so far.
+    /// Returns all results so far.
     pub fn series(&mut self) -> &mut GrowingSeries {
         self.collector.series()
     }
 
-    /// What came of it. `held`: see [`Collector::into_results`].
+    /// Returns the results of the round. For `held` see [`Collector::into_results`].
     #[must_use]
     pub fn into_results(self, held: impl Fn(u32) -> Duration) -> Results {
         let Self { collector, members, lost, refused, .. } = self;
@@ -191,7 +194,7 @@ impl RoundState {
     fn take_report(&mut self, now: Duration, report: Report) {
         let worker = report.worker;
         if self.is(worker, State::Lost) {
-            // It was paused, or cut off, and goes on as if nothing had been.
+            // The worker was paused or cut off, and continues as if nothing had happened.
             return self.fence(worker);
         }
         if self.is(worker, State::Absent) {
@@ -229,8 +232,7 @@ impl RoundState {
         }
     }
 
-    /// Gives a worker up. One whose part is over owes nothing to this round, but will be missed in the
-    /// next.
+    /// Gives a worker up. A worker whose part is over is not lost for this round, but for the next.
     fn lose(&mut self, now: Duration, worker: u32, why: String) {
         let was_awaited = self.awaits(worker);
         if !was_awaited && !self.is(worker, State::Over) {
@@ -254,11 +256,11 @@ impl RoundState {
         self.actions.push(Action::Fence(worker));
     }
 
-    /// Nothing hangs for ever: gives up those who are silent or late.
+    /// Gives up silent and late workers, so that no round hangs.
     fn check_limits(&mut self, now: Duration) {
         let is_late = self.deadline.is_some_and(|deadline| now > deadline);
         if is_late && !self.is_stopping {
-            // It should have ended by itself; it may yet when it is told to.
+            // The round should have ended by itself; it may still end when told to.
             return self.stop(now);
         }
         for worker in 0..self.collector.workers() {
@@ -267,7 +269,7 @@ impl RoundState {
                 continue;
             }
             if self.collector.has_finished(worker) {
-                // It did all that it should; what is missing of its reports shows as gaps.
+                // The worker has done its part; its missing reports show as gaps.
                 self.set(worker, State::Over);
             } else if is_late {
                 self.lose(now, worker, "it did not end when it was told to".to_owned());
@@ -279,8 +281,8 @@ impl RoundState {
     }
 }
 
-/// Whether a report speaks of a time that has passed: anything may stand in it, and what comes after
-/// reckons with it.
+/// Checks that a report's times are at most [`AHEAD_LIMIT`] in the future: a report may contain
+/// anything, and later code relies on its times.
 fn check_times(now: Duration, report: &Report) -> Result<(), String> {
     let reached = match &report.news {
         News::Snapshot(snapshot, _) => {

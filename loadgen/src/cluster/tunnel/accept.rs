@@ -1,4 +1,4 @@
-//! The manager's end.
+//! Implements the manager's end of the tunnel.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -18,19 +18,20 @@ use crate::cluster::authority::Identity;
 use crate::cluster::error::ClusterError;
 use crate::cluster::link::Handle;
 
-/// How long somebody may take to show a certificate.
+/// Time in which a peer must present a certificate.
 const HANDSHAKE_LIMIT: Duration = Duration::from_secs(10);
-/// How many may do so at the same time: where there are more, the oldest is sent away. A worker takes
-/// milliseconds; who takes longer is in nobody's way, however many they are.
+/// Maximum number of handshakes at the same time: beyond that the oldest is dropped. A worker's
+/// handshake takes milliseconds. Slow peers block nobody, however many there are.
 const MOST_HANDSHAKES: usize = 1_000;
-/// Before another connection is taken when the system had no means for one.
+/// Pause before the next attempt to accept a connection after the
+/// system lacked the resources for one.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Lets those in who show a certificate of the manager's authority, and passes what they say on to what
-/// listens at the socket `inner`.
+/// Admits peers that present a certificate of the manager's authority, and forwards
+/// their bytes to the socket `inner`.
 ///
 /// # Errors
-/// Where the identity is none.
+/// If the identity is not valid.
 pub fn accept(
     listeners: impl Into<Listeners>,
     identity: &Identity,
@@ -59,7 +60,7 @@ async fn accept_all(listener: Listeners, acceptor: TlsAcceptor, inner: Arc<Handl
         if newest.len() == MOST_HANDSHAKES
             && let Some(oldest) = newest.pop_front()
         {
-            // Nothing happens to one that was let in.
+            // Has no effect on an admitted peer.
             CancellationToken::cancel(&oldest);
         }
         let sent_away = CancellationToken::new();

@@ -1,4 +1,4 @@
-//! A worker's end.
+//! Implements a worker's end of the tunnel.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,28 +18,28 @@ use crate::cluster::error::ClusterError;
 use crate::cluster::link::{Handle, OwnListener};
 use crate::engine::dial;
 
-/// Between two attempts, at first and at most.
+/// First and maximum pause between two attempts.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(1));
 
-/// Why there is no tunnel.
+/// Reason why there is no tunnel.
 #[derive(Debug)]
 pub enum TunnelError {
-    /// Nobody was there in time; what came of the last attempt.
+    /// Nobody answered in time; the outcome of the last attempt.
     Silence(String),
-    /// Somebody listens there who has not proved to be the manager; what was met. Anyone may take the port
-    /// of a manager that is away, so this may pass.
+    /// The peer has not proved to be the manager; the evidence. Anyone may take the port of a
+    /// manager that is away, so this error may pass.
     NotTheManager(String),
-    /// The manager has proved who it is, and did not let this worker in.
+    /// The manager has proved its identity, and did not admit this worker.
     NotLetIn,
-    /// Nothing could be tried.
+    /// No attempt could be made.
     Failed(ClusterError),
 }
 
-/// Waits until the manager at `address`, `HOST:PORT`, lets this worker in, or until the deadline. Gives the
-/// socket behind which the manager is, for one connection of this process.
+/// Waits until the manager at `address`, `HOST:PORT`, admits this worker, or until the deadline.
+/// Returns the socket that leads to the manager, for one connection of this process.
 ///
 /// # Errors
-/// When nobody was there in time, and as soon as somebody is there who is not the right one.
+/// If nobody answered in time, or as soon as a peer answers that is not the manager.
 pub async fn connect(
     address: &str,
     identity: &Identity,
@@ -75,7 +75,7 @@ fn connector(
     Ok((TlsConnector::from(Arc::new(config)), name))
 }
 
-/// Tries until somebody answers.
+/// Tries until a peer answers.
 async fn knock(
     address: &str,
     connector: &TlsConnector,
@@ -108,26 +108,27 @@ async fn try_once(
     let addresses = lookup_host(address).await.map_err(silence)?.collect();
     let (stream, _) = dial(addresses, &|_, _| {}).await.map_err(silence)?;
     stream.set_nodelay(true).map_err(silence)?;
-    // Up to here anybody may be at the other end, and say anything.
+    // Until here anyone may be at the other end, and send anything.
     let mut manager =
         connector.connect(name, stream).await.map_err(|error| match of_tls(&error) {
             Some(why) => TunnelError::NotTheManager(why.to_string()),
             None => silence(error),
         })?;
-    // From here on it is the manager: it has the key of its certificate, and what it says is authentic.
+    // From here on the peer is the manager: it has the key of its
+    // certificate, and its bytes are authentic.
     match manager.read_u8().await {
         Ok(WELCOME) => Ok(manager),
         Ok(other) => Err(TunnelError::NotTheManager(format!("it began with the byte {other}"))),
         Err(error) => match of_tls(&error) {
             Some(Error::AlertReceived(_)) => Err(TunnelError::NotLetIn),
-            // Somebody has changed what it said.
+            // Somebody has altered the manager's bytes.
             Some(why) => Err(TunnelError::NotTheManager(why.to_string())),
             None => Err(silence(error)),
         },
     }
 }
 
-/// What TLS says of an error, if it is one of TLS.
+/// Returns the TLS error in an I/O error, if there is one.
 fn of_tls(error: &io::Error) -> Option<&Error> {
     error.get_ref()?.downcast_ref()
 }

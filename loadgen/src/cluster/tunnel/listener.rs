@@ -1,4 +1,4 @@
-//! Where the manager listens: at all addresses of a name.
+//! Listens for the manager at all addresses of a name.
 
 use std::future::poll_fn;
 use std::io;
@@ -9,21 +9,22 @@ use std::task::{Context, Poll};
 use rustix::io::Errno;
 use tokio::net::{TcpListener, TcpSocket, TcpStream, lookup_host};
 
-/// How many connections may wait to be taken, at each address: with fewer, a burst of strangers would have
-/// the system drop those of workers, who come again after a second.
+/// Maximum number of connections that wait to be accepted at each address. With fewer, a burst of
+/// strangers would make the system drop workers' connections, which retry after a second.
 const BACKLOG: u32 = 4_096;
 
-/// What listens at some addresses.
+/// Listening sockets at several addresses.
 pub struct Listeners {
     all: Vec<TcpListener>,
-    /// Which of them is looked at first: many connections to one keep nobody from another.
+    /// Counter that selects the listener to poll first, so that many connections to one address
+    /// don't keep others from another address.
     first: AtomicUsize,
 }
 
 /// Listens at all addresses of `HOST:PORT` that this host has.
 ///
 /// # Errors
-/// What the system says, of the last address where it has none of them.
+/// The system's error; that of the last address if this host has none of the addresses.
 pub async fn listen(address: &str) -> io::Result<Listeners> {
     let mut addresses: Vec<SocketAddr> = lookup_host(address).await?.collect();
     addresses.sort();
@@ -47,29 +48,30 @@ fn listen_at(addresses: &[SocketAddr]) -> io::Result<Listeners> {
 
 fn listen_at_one(address: SocketAddr) -> io::Result<TcpListener> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
-    // Connections of an earlier manager may still be on their way out.
+    // Connections of an earlier manager may still be closing.
     socket.set_reuseaddr(true)?;
     socket.bind(address)?;
     socket.listen(BACKLOG)
 }
 
-/// A name may have addresses that this host has not, such as one of IPv6 where that is off.
+/// Returns whether this host lacks the address. A name may have such addresses, for example an
+/// IPv6 address where IPv6 is off.
 fn is_not_here(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::AddrNotAvailable
         || error.raw_os_error() == Some(Errno::AFNOSUPPORT.raw_os_error())
 }
 
 impl Listeners {
-    /// The addresses.
+    /// Returns the addresses at which the sockets listen.
     #[must_use]
     pub fn addresses(&self) -> Vec<SocketAddr> {
         self.all.iter().filter_map(|listener| listener.local_addr().ok()).collect()
     }
 
-    /// The next connection to any of the addresses.
+    /// Accepts the next connection to any of the addresses.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     pub async fn accept(&self) -> io::Result<(TcpStream, SocketAddr)> {
         poll_fn(|context| self.poll_accept(context)).await
     }
@@ -108,7 +110,7 @@ mod tests {
         text.parse().unwrap()
     }
 
-    /// A port that is free on all loopback addresses.
+    /// Returns a port that is free on all loopback addresses.
     fn free_port() -> u16 {
         std::net::TcpListener::bind("0.0.0.0:0").unwrap().local_addr().unwrap().port()
     }
@@ -117,7 +119,7 @@ mod tests {
     async fn all_addresses_are_listened_at_and_a_flood_of_one_keeps_nobody_from_another() {
         let port = free_port();
         let addresses = ["127.0.0.1", "127.0.1.1"].map(|host| at(&format!("{host}:{port}")));
-        // The one between them is nobody's: see RFC 5737.
+        // The second address belongs to nobody (RFC 5737).
         let named = [addresses[0], at(&format!("192.0.2.1:{port}")), addresses[1]];
         let listeners = listen_at(&named).unwrap();
         assert_eq!(listeners.addresses(), addresses);

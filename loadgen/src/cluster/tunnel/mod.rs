@@ -1,12 +1,14 @@
-//! TLS between the manager and its workers: a tunnel for each worker, in which Zenoh's connection runs.
-//! Zenoh itself speaks and listens at Unix sockets that no other user can reach ([`link`](super::link)).
+//! Provides TLS between the manager and its workers: a tunnel for each worker, which carries
+//! Zenoh's connection. Zenoh itself connects and listens at Unix sockets that no other user can
+//! reach ([`link`](super::link)).
 //!
-//! Zenoh has TLS of its own, but reads and writes one connection of rustls from two threads without a
-//! lock (eclipse-zenoh/zenoh#2557, open in 1.10): some one link in twenty breaks with "handshake not
-//! complete", and memory is not safe. Here one thread at a time has it.
+//! Zenoh has its own TLS, but reads and writes one rustls connection from two threads without a
+//! lock (eclipse-zenoh/zenoh#2557, open in 1.10): about one link in twenty breaks with "handshake
+//! not complete", and memory is not safe. Here one thread at a time uses a connection.
 //!
-//! Both sides show a certificate of the manager's authority and believe no other: TLS 1.3 (RFC 8446).
-//! That is who may speak at all; which worker it is that speaks, Zenoh knows by its password.
+//! Both sides present a certificate of the manager's authority and trust no other: TLS
+//! 1.3 (RFC 8446). The certificate decides who may speak at all. Zenoh identifies the
+//! speaking worker by its password.
 
 mod accept;
 mod connect;
@@ -31,18 +33,19 @@ use tokio_util::task::TaskTracker;
 use super::authority::Identity;
 use super::error::ClusterError;
 
-/// Older versions are not spoken.
+/// Only TLS 1.3 is allowed.
 const VERSIONS: &[&SupportedProtocolVersion] = &[&version::TLS13];
-/// What the manager says first: that it has let a worker in. A worker can't tell otherwise, since its
-/// handshake is over before the manager looks at its certificate (RFC 8446, appendix E.1.2).
+/// First byte of the manager, which tells a worker that it is admitted. A worker can't
+/// tell otherwise: its handshake is over before the manager checks the worker's
+/// certificate (RFC 8446, appendix E.1.2).
 const WELCOME: u8 = b'+';
-/// How long the other direction may go on when one has ended.
+/// Time for which the other direction may continue when one has ended.
 const LINGER: Duration = Duration::from_secs(1);
 
-/// What carries bytes for as long as this value is there.
+/// A tunnel that carries bytes as long as this value exists.
 pub struct Tunnel(Tasks);
 
-/// Its tasks.
+/// Tasks of a tunnel.
 #[derive(Clone, Default)]
 struct Tasks {
     end: CancellationToken,
@@ -50,7 +53,7 @@ struct Tasks {
 }
 
 impl Tasks {
-    /// Runs one more until it is done or the tunnel ends.
+    /// Runs a task until the task is done or the tunnel ends.
     fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
         let end = self.end.clone();
         self.tracker.spawn(async move {
@@ -60,7 +63,7 @@ impl Tasks {
 }
 
 impl Tunnel {
-    /// Ends it, and waits until its sockets are closed.
+    /// Ends the tunnel, and waits until its sockets are closed.
     pub async fn close(&self) {
         let Self(tasks) = self;
         tasks.end.cancel();
@@ -75,7 +78,7 @@ impl Drop for Tunnel {
     }
 }
 
-/// Passes on what both say until one of them has ended.
+/// Forwards bytes in both directions until one side has ended.
 async fn carry<A, B>(a: A, b: B)
 where
     A: AsyncRead + AsyncWrite,
@@ -84,8 +87,8 @@ where
     let ((from_a, to_a), (from_b, to_b)) = (split(a), split(b));
     let (up, down) = (pass(from_a, to_b), pass(from_b, to_a));
     tokio::pin!(up, down);
-    // Not at once: what is still to be read when a socket is closed takes away what was sent (RFC 1122,
-    // section 4.2.2.13).
+    // Let the other direction finish: a socket that is closed with unread data discards the data
+    // that it has sent (RFC 1122, section 4.2.2.13).
     tokio::select! {
         () = &mut up => drop(tokio::time::timeout(LINGER, down).await),
         () = &mut down => drop(tokio::time::timeout(LINGER, up).await),
@@ -93,17 +96,17 @@ where
 }
 
 async fn pass(mut from: impl AsyncRead + Unpin, mut to: impl AsyncWrite + Unpin) {
-    // However it ended, it has ended; the other side is told.
+    // Errors need no handling: the direction has ended, and the other side is told.
     let _ = copy(&mut from, &mut to).await;
     let _ = to.shutdown().await;
 }
 
-/// Not the process's default, which other libraries set.
+/// Returns ring's provider rather than the process's default, which other libraries set.
 fn provider() -> Arc<CryptoProvider> {
     Arc::new(ring::default_provider())
 }
 
-/// The one authority that is believed.
+/// Returns the only authority that is trusted.
 fn believed(identity: &Identity) -> Result<Arc<RootCertStore>, ClusterError> {
     let mut roots = RootCertStore::empty();
     let authority = CertificateDer::from_pem_slice(identity.authority.as_bytes());
@@ -111,7 +114,7 @@ fn believed(identity: &Identity) -> Result<Arc<RootCertStore>, ClusterError> {
     Ok(Arc::new(roots))
 }
 
-/// The certificate that is shown, and its key.
+/// Returns the certificate to present, and its key.
 fn shown(
     identity: &Identity,
 ) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>), ClusterError> {
@@ -120,7 +123,7 @@ fn shown(
     Ok((vec![certificate.map_err(unusable)?], key.map_err(unusable)?))
 }
 
-/// None of these errors has anything of the key in it.
+/// Converts an error. None of these errors contains any part of the key.
 fn unusable(error: impl std::fmt::Display) -> ClusterError {
     ClusterError::Join(format!("its certificates: {error}"))
 }

@@ -1,4 +1,4 @@
-//! What goes in comes out, and ends when it ends.
+//! Tests that a tunnel delivers all bytes, and ends when one of its sides ends.
 
 use std::io;
 use std::net::SocketAddr;
@@ -13,7 +13,7 @@ use super::{Tunnel, TunnelError, accept, connect};
 use crate::cluster::authority::Authority;
 use crate::cluster::link::Folder;
 
-/// More than all buffers on the way can hold.
+/// More bytes than all buffers on the way can hold.
 const MUCH: usize = 32 << 20;
 const LIMIT: Duration = Duration::from_secs(5);
 
@@ -23,7 +23,7 @@ async fn listener() -> (TcpListener, SocketAddr) {
     (listener, address)
 }
 
-/// Both ends of a connection through a tunnel, and what carries it.
+/// Returns both ends of a connection through a tunnel, and the tunnel's two sides.
 async fn pair() -> (UnixStream, UnixStream, [Tunnel; 2]) {
     let folder = tempfile::tempdir().unwrap();
     let authority = Authority::of(folder.path()).unwrap();
@@ -40,7 +40,7 @@ async fn pair() -> (UnixStream, UnixStream, [Tunnel; 2]) {
     (near, far, [manager, tunnel])
 }
 
-/// Says `MUCH`, and hears as much of the other one's, at the same time.
+/// Sends `MUCH` bytes and receives as many from the other side, at the same time.
 async fn talk(stream: UnixStream, mine: u8, other: u8) {
     let (mut from, mut to) = stream.into_split();
     let saying = async {
@@ -100,12 +100,12 @@ async fn nobody_is_waited_for_no_longer_than_that() {
     assert!(refusal().await.contains("refused"));
 }
 
-/// Bytes that anyone can send who has the port of a manager that is away.
+/// Sends bytes that anyone can send who has the port of a manager that is away.
 #[tokio::test]
 async fn what_a_stranger_says_is_no_refusal_of_the_managers() {
     let folder = tempfile::tempdir().unwrap();
     let worker = Authority::of(folder.path()).unwrap().worker("worker-0").unwrap();
-    // An alert: handshake failure. A web server. Nothing but an end.
+    // A handshake-failure alert, a web server's response, and an end without data.
     let alert: &[u8] = &[0x15, 3, 3, 0, 2, 2, 0x28];
     for (says, expected) in [
         (alert, "NotTheManager(\"received fatal alert: HandshakeFailure"),

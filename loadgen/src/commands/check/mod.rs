@@ -1,5 +1,5 @@
-//! `loadgen check`: validates scenarios and explains what they would do. Sends nothing, unless it is
-//! told to try them.
+//! `loadgen check`: validates scenarios and explains what they would do.
+//! Sends requests only with `--try`.
 
 mod trial;
 
@@ -12,7 +12,7 @@ use crate::lab::{Home, LabError, Manifest};
 use crate::process::{print, say_failure};
 use crate::scenario::Scenario;
 
-/// Explains each scenario, or shows what is wrong with it.
+/// Explains each scenario, or shows the scenario's errors.
 pub fn run(args: &CheckArgs) -> Result<Exit, Failure> {
     let named = if args.scenarios.is_empty() {
         scenarios::all()?.iter().map(|path| path.display().to_string()).collect()
@@ -42,8 +42,8 @@ fn explained(name: &str) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// A scenario's targets must be in the manifest, where there is one: a scenario for `--url` needs
-/// no project.
+/// Checks that the targets of a scenario are in the manifest, if there is a project: a
+/// scenario for `--url` needs no project.
 fn known_targets(scenario: Scenario) -> Result<Scenario, Failure> {
     let home = match Home::find() {
         Err(LabError::NoProject { .. }) => return Ok(scenario),

@@ -1,4 +1,4 @@
-//! `loadgen check --try`: what is sent, and what comes back.
+//! `loadgen check --try`: shows what is sent, and what comes back.
 
 use std::fmt::Write;
 use std::ops::ControlFlow;
@@ -15,7 +15,7 @@ use crate::scenario::explain::shortened;
 use crate::scenario::{Step, When};
 use crate::text::count;
 
-/// Sends each step of a scenario once to `url`, whatever came of those before it.
+/// Sends each step of a scenario once to `url`, even if earlier steps have failed.
 pub fn run(name: &str, url: &str) -> Result<Exit, Failure> {
     let base_url = base_url("--try", url)?;
     let scenario = scenarios::find_to_run(name)?;

@@ -1,8 +1,10 @@
-//! `loadgen init`: a first scenario, with comments, and the schema with which editors complete it.
+//! `loadgen init`: writes a first scenario, with comments, and the schema with which
+//! editors complete the scenario.
 //!
-//! An editor finds a schema by the scenario's first line. No address on the web would do: there is none
-//! of this very version, and a machine for load tests may see no web. So the schema lies beside the
-//! scenario, and is written anew each time: it is loadgen's own.
+//! An editor finds a schema by the scenario's first line. An address on the web would not
+//! do: no address exists for this very version, and a machine for load tests may have no
+//! access to the web. So the schema lies beside the scenario. The schema is loadgen's own
+//! file, and is overwritten each time.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
@@ -13,12 +15,12 @@ use crate::cli::InitArgs;
 use crate::failure::{Exit, Failure};
 use crate::text::say;
 
-/// The schema's file; the first line of [`SCENARIO`] and of each in `scenarios/` names it.
+/// File name of the schema, as in the first line of [`SCENARIO`] and of each file in `scenarios/`.
 const SCHEMA: &str = "loadgen.schema.json";
 
 const SCENARIO: &str = include_str!("scenario.toml");
 
-/// Writes both files, and says what to do with them.
+/// Writes both files, and prints the next steps.
 pub fn run(args: &InitArgs) -> Result<Exit, Failure> {
     let path = scenario_path(&args.path)?;
     write_scenario(&path, args.force).map_err(|error| unwritten(&path, &error))?;
@@ -34,7 +36,7 @@ pub fn run(args: &InitArgs) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// The path that was asked for, with the end by which `--scenario` knows it for a path.
+/// Returns the path that was asked for, with the extension by which `--scenario` recognizes a path.
 fn scenario_path(asked: &Path) -> Result<PathBuf, Failure> {
     let wrong = |what: &str| {
         let message = format!("{} {what}", asked.display());
@@ -87,7 +89,7 @@ mod tests {
         line.starts_with('#') && !line.starts_with("# ") && !line.starts_with("#:") && line != "#"
     }
 
-    /// The text with the options of these lines in use.
+    /// Returns the scenario with the options in the wanted lines enabled.
     fn with_options(wanted: impl Fn(usize) -> bool) -> String {
         let lines = SCENARIO.lines().enumerate().map(|(number, line)| {
             let used = if is_option(line) && wanted(number) { &line[1..] } else { line };

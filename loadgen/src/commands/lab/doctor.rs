@@ -1,4 +1,4 @@
-//! `loadgen lab doctor`: whether this machine can run the lab in containers.
+//! `loadgen lab doctor`: checks whether this machine can run the lab in containers.
 
 use std::io;
 
@@ -7,10 +7,10 @@ use crate::lab::Home;
 use crate::lab::podman::doctor::{Finding, examine};
 use crate::process::write_result;
 
-/// Prints what was looked at, and what mends what is missing.
+/// Prints the findings, and how to fix what is missing.
 pub async fn run(home: &Home) -> Exit {
     let findings = examine(home).await;
-    // Whoever reads no further has the exit code.
+    // If nobody reads the output, the exit code still tells the result.
     let _ = write_result(&mut io::stdout(), &text(&findings));
     if findings.iter().all(|(_, found)| found.is_ok()) { Exit::Done } else { Exit::Failed }
 }

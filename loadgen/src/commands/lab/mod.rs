@@ -1,4 +1,4 @@
-//! `loadgen lab up|down|status|doctor`: the targets and backends alone, for development.
+//! `loadgen lab up|down|status|doctor`: runs the targets and backends alone, for development.
 
 mod doctor;
 
@@ -17,7 +17,7 @@ use crate::process::{on_all_cpus, write_result};
 use crate::scenario::Backend;
 use crate::text::say;
 
-/// Does what the command line says.
+/// Runs the command of the lab.
 pub fn run(command: LabCommand) -> Result<Exit, Failure> {
     let runtime = on_all_cpus()?;
     let result = runtime.block_on(async {
@@ -25,7 +25,7 @@ pub fn run(command: LabCommand) -> Result<Exit, Failure> {
         dropped_have_ended().await;
         done
     });
-    // A thread may still be reading standard input.
+    // Does not wait for a thread that still reads standard input.
     runtime.shutdown_background();
     result
 }
@@ -96,7 +96,7 @@ fn table(header: &[&str]) -> Table {
     table
 }
 
-/// A closed standard output is no reason to take the lab down.
+/// Prints the URLs. A closed standard output is no reason to take the lab down.
 fn print(urls: &Urls, format: LabFormat) {
     let text = match format {
         LabFormat::Json => serde_json::to_string(urls).unwrap_or_default(),
@@ -111,7 +111,7 @@ fn print(urls: &Urls, format: LabFormat) {
     show(&text);
 }
 
-/// Where nobody reads it, it need not be shown.
+/// Prints a text. An error is ignored: then nobody reads the text.
 fn show(text: &str) {
     let _ = write_result(&mut io::stdout(), &format!("{text}\n"));
 }

@@ -1,6 +1,7 @@
-//! What the generator can send here at most: measured with the scenario's own steps against a server
-//! that gives the answers of the verification again, once for each machine, build, load and what is sent,
-//! so that a rate near it is known for the generator's own.
+//! Measures the maximum rate of the generator on this machine, with the scenario's own steps
+//! against a server that repeats the answers of the verification. Each combination of
+//! machine, build, load and requests is measured once. A run's rate near this maximum is then
+//! known to be limited by the generator.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, UNIX_EPOCH};
@@ -29,17 +30,19 @@ const FILE: &str = "calibration.json";
 const WARMUP: Duration = Duration::from_millis(200);
 const HELD: Duration = Duration::from_secs(1);
 
-/// Connections enough to keep a CPU busy, and so few that they are there at once.
+/// Maximum number of users in the closed model: enough connections to keep a CPU busy,
+/// and few enough to open at once.
 const MOST_USERS: u32 = 1_000;
 
-/// The senders that a rate usually keeps busy.
+/// Maximum number of users in the open model: as many senders as a rate usually keeps busy.
 const SENDERS: u32 = 100;
 
-/// From this share of the time on, in %, CPUs are at their limit.
+/// CPU use, in % of the time, from which CPUs count as being at their limit.
 const LIMIT_PERCENT: f64 = 90.0;
 
-/// What the generator can send, found out or from an earlier run; `None` where it was disturbed, or lost
-/// a worker.
+/// Returns the generator's maximum rate, measured now or by an earlier run. `None`
+/// if the measurement was disturbed or interrupted, lost a worker, had a failed
+/// request, or was limited by the server.
 pub async fn calibration(
     job: &Job,
     layout: &Layout,
@@ -53,14 +56,15 @@ pub async fn calibration(
     }
     let found = find(job, layout, generator, answers, interrupt).await?;
     if let (Some(rate_per_s), Some(key)) = (found, key) {
-        // Where it can't be kept the next run finds it out again.
+        // If the cache cannot be written, the next run measures again.
         let _ = keep(key, rate_per_s);
     }
     Ok(found.map(|rate_per_s| Calibration { rate_per_s, own_steps: true, earlier: false }))
 }
 
-/// Whether it can be told: not where the server is none of the lab's, shares CPUs with the generator, or
-/// is spoken to in a way that the server of the calibration can't.
+/// Returns whether the maximum rate is wanted and can be measured. The target must belong
+/// to the lab, share no CPUs with the generator, and be used in a way that the
+/// calibration's server supports.
 pub fn can_be_told(job: &Job, layout: &Layout, answers: &[TrialAnswer]) -> bool {
     job.calibrate
         && matches!(job.subject, Subject::Lab { .. })
@@ -68,15 +72,16 @@ pub fn can_be_told(job: &Job, layout: &Layout, answers: &[TrialAnswer]) -> bool 
         && can_be_answered(&job.scenario, answers)
 }
 
-/// Whether target and generator have CPUs of their own.
+/// Returns whether target and generator have separate CPUs.
 fn are_apart(layout: &Layout) -> bool {
     !layout.target.is_empty()
         && !layout.generator.is_empty()
         && !layout.target.iter().any(|cpu| layout.generator.contains(cpu))
 }
 
-/// The server knows neither HTTP/2 nor redirects nor cookies, a proxy is no part of loadgen, and long
-/// answers are not kept whole.
+/// Returns whether the calibration's server can replace the target. The server
+/// supports neither HTTP/2 nor redirects nor cookies, a proxy is not part of loadgen,
+/// and long answers are not kept whole.
 fn can_be_answered(scenario: &Scenario, answers: &[TrialAnswer]) -> bool {
     scenario.http.beyond_http1().is_empty()
         && answers.len() == scenario.steps.len()
@@ -93,7 +98,7 @@ async fn find(
     let answers: Vec<NullAnswer> = answers.iter().map(again).collect();
     let cpus = layout.target.clone();
     let threads = cpus.len();
-    // Where it can't be kept to them it still serves: what it shows is a lower bound.
+    // If pinning fails, the server still serves: the measured rate is then a lower bound.
     let server = NullServer::start(threads, &answers, move || drop(pin_self(&cpus)))
         .map_err(LabError::io("start a server that does nothing"))?;
     let plan = plan(&job.scenario, job.seed, server.url.clone());
@@ -103,7 +108,7 @@ async fn find(
     let observed = window.map(Window::close).unwrap_or_default();
     let steps = held(&results.series);
     let answered: u64 = steps.iter().map(|step| step.answered.len()).sum();
-    // An answer that is not taken for the right one costs more than those of the run.
+    // An answer that fails its check costs the generator more than the answers of the run.
     let failed = steps.iter().any(|step: &Counts| step.failures() > 0);
     let is_whole = results.is_whole() && !interrupt.is_cancelled() && answered > 0 && !failed;
     let told =
@@ -111,7 +116,7 @@ async fn find(
     Ok(told.then(|| answered as f64 / results.held().as_secs_f64()))
 }
 
-/// An answer as it answer, as far as the generator looks at it.
+/// Converts an answer of the verification, keeping what the generator reads of an answer.
 fn again(answer: &TrialAnswer) -> NullAnswer {
     let TrialAnswer { status, headers, body, bytes, .. } = answer.clone();
     NullAnswer { status, headers, length: bytes, body }
@@ -122,7 +127,8 @@ fn was_disturbed(observed: &Observed, layout: &Layout) -> bool {
     is_disturbed(observed.others_percent(&cpus), cpus.len())
 }
 
-/// Whether the server had no time left while the generator had: what was measured is then its own.
+/// Returns whether the server's CPUs were at their limit while the generator's were not. The
+/// measured rate is then the server's maximum.
 fn server_was_limit(observed: &Observed, layout: &Layout) -> bool {
     let busy = |cpus: &[usize]| {
         let each = cpus.iter().filter_map(|cpu| observed.machine.busy_percent.get(cpu));
@@ -131,7 +137,8 @@ fn server_was_limit(observed: &Observed, layout: &Layout) -> bool {
     busy(&layout.target) >= LIMIT_PERCENT && busy(&layout.generator) < LIMIT_PERCENT
 }
 
-/// As many users as in the job, that send what it sends, as fast as they can.
+/// Returns a load in the closed model: the job's users, up to a maximum, send the
+/// job's steps as fast as they can.
 fn plan(scenario: &Scenario, seed: u64, base_url: String) -> Plan {
     let mut scenario = scenario.clone();
     let users = users(&scenario);
@@ -140,7 +147,7 @@ fn plan(scenario: &Scenario, seed: u64, base_url: String) -> Plan {
     (load.model, load.until) = (Model::Closed, Until::Duration(HELD));
     (load.ramp_up, load.think_time) = (Duration::ZERO, None);
     for rows in scenario.rows.iter_mut().filter(|rows| rows.order == Order::Once) {
-        // They need not last.
+        // Rows may repeat, so that they cannot run out.
         rows.order = Order::Cycle;
     }
     for (index, step) in scenario.steps.iter_mut().enumerate() {
@@ -155,8 +162,8 @@ fn users(scenario: &Scenario) -> u32 {
     load.users.min(most)
 }
 
-/// Tells one machine, build, load and what is sent and answered from another; `None` where the machine
-/// does not say enough.
+/// Returns a key for machine, build, load, requests and answers; `None` if the system does
+/// not tell enough about the build.
 fn key(
     scenario: &Scenario,
     workers: Option<u32>,
@@ -171,27 +178,27 @@ fn key(
     Some(format!("{}, {}, {conditions}, sent {what}", build()?, cache::machine()))
 }
 
-/// A size to two digits: numbers and dates in an answer make it some bytes longer or shorter.
+/// Rounds a size down to two digits: numbers and dates make an answer some bytes longer or shorter.
 fn roughly(bytes: u64) -> u64 {
     let unit = 10_u64.pow(bytes.checked_ilog10().unwrap_or(0).saturating_sub(1));
     bytes / unit * unit
 }
 
-/// The binary by its size and age: its version alone would not tell two builds apart.
+/// Identifies the binary by size and modification time, too: two builds can share a version.
 fn build() -> Option<String> {
     let file = fs::metadata(env::current_exe().ok()?).ok()?;
     let age = file.modified().ok()?.duration_since(UNIX_EPOCH).ok()?.as_millis();
     Some(format!("loadgen {} of {} bytes at {age}", env!("CARGO_PKG_VERSION"), file.len()))
 }
 
-/// What an earlier run found.
+/// Returns the result of an earlier run, if any.
 fn known(key: Option<&str>) -> Option<Calibration> {
     let all: BTreeMap<String, f64> = cache::read(&cache::path(FILE)?);
     let rate_per_s = *all.get(key?)?;
     Some(Calibration { rate_per_s, own_steps: true, earlier: true })
 }
 
-/// Keeps it beside the others of this build; what other builds found is dropped.
+/// Adds a rate to the cache, and drops the rates of other builds.
 fn keep(key: String, rate_per_s: f64) -> io::Result<()> {
     let (Some(path), Some(build)) = (cache::path(FILE), build()) else { return Ok(()) };
     let mut all: BTreeMap<String, f64> = cache::read(&path);

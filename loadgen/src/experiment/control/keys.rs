@@ -1,23 +1,23 @@
-//! Control by single keys, where the live view is shown.
+//! Controls a run by single keys while the live view is shown.
 
 use super::Control;
 use super::request::{ControlError, ControlRequest};
 use crate::scenario::LoadLevel;
 
-/// What a key asks for.
+/// Key that controls a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Key {
-    /// The end of the run.
+    /// Ends the run.
     Stop,
-    /// More load.
+    /// Increases the load.
     More,
-    /// Less.
+    /// Decreases the load.
     Less,
 }
 
 impl Key {
-    /// Those of what came from a terminal at once. An arrow comes as three bytes; keys that ask for nothing
-    /// are left out.
+    /// Returns the keys in bytes that came from a terminal at once. An arrow key comes as three
+    /// bytes. Keys without a meaning are left out.
     pub fn all(mut bytes: &[u8]) -> Vec<Self> {
         let mut keys = Vec::new();
         loop {
@@ -37,13 +37,15 @@ impl Key {
     }
 }
 
-/// The length of what follows in the sequence of another key, such as that of F5, up to its last letter.
+/// Returns the length of the rest of another key's escape sequence, such as that of F5, up
+/// to and including the final byte.
 fn sequence(bytes: &[u8]) -> usize {
     let end = bytes.iter().position(|byte| (0x40..=0x7e).contains(byte));
     end.map_or(bytes.len(), |last| last + 1)
 }
 
-/// A tenth more, or less, and at least one user.
+/// Returns the level that is a tenth higher or lower. Users change by at least one,
+/// and at least one user remains.
 pub fn step(level: LoadLevel, key: Key) -> LoadLevel {
     let is_more = key == Key::More;
     match level {
@@ -54,14 +56,14 @@ pub fn step(level: LoadLevel, key: Key) -> LoadLevel {
         }
         LoadLevel::Rate(rate) => {
             let to = if is_more { rate * 1.1 } else { rate * 0.9 };
-            // What nobody would type.
+            // Nobody would type more than three decimals.
             LoadLevel::Rate((to * 1e3).round() / 1e3)
         }
     }
 }
 
 impl Control {
-    /// Does what a key asks for; a refusal is noted.
+    /// Carries out the request of a key, and shows a refusal.
     pub async fn press(&self, key: Key) {
         let done = match (key, self.aimed_at()) {
             (Key::Stop, _) if self.interrupt.is_cancelled() => {
@@ -76,7 +78,7 @@ impl Control {
         }
     }
 
-    /// Says why something is not done.
+    /// Shows why a request is not carried out.
     pub fn refuse(&self, ControlError { message, help, .. }: &ControlError) {
         let help = help.as_ref().map(|help| format!("\n  help: {help}")).unwrap_or_default();
         self.note(&format!("{message}{help}"));

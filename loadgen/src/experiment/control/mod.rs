@@ -1,9 +1,9 @@
-//! Control of a run while it goes: by `loadgen ctl` through a socket in its folder, and from its
-//! terminal.
+//! Controls a run in progress: by `loadgen ctl` through a socket in the run's
+//! folder, and from the run's terminal.
 //!
-//! - `request`: what can be asked for, how it is written, and what becomes of it.
-//! - `socket`: the socket, both ends of it. `terminal`: the other way in, by lines, or by `keys` where the live
-//!   view is shown.
+//! - `request`: the requests, their syntax, and their refusals.
+//! - `socket`: both ends of the socket.
+//! - `terminal`: input from the terminal, by lines, or by `keys` while the live view is shown.
 
 mod keys;
 mod request;
@@ -25,13 +25,13 @@ use crate::experiment::to_record::changed;
 use crate::failure::Exit;
 use crate::scenario::LoadLevel;
 
-/// Says something that stays on the screen.
+/// Function that shows a message which stays on the screen.
 type Note = Arc<dyn Fn(&str) + Send + Sync>;
 
-/// What carries out requests; all copies are one.
+/// Carries out requests; all clones share their state.
 #[derive(Clone)]
 pub struct Control {
-    /// Whether the load is what the command sets it to, and nobody else.
+    /// Whether only the command itself sets the load.
     is_fixed: bool,
     interrupt: CancellationToken,
     processes: Processes,
@@ -39,22 +39,23 @@ pub struct Control {
     round: Arc<Mutex<Option<Round>>>,
 }
 
-/// The round that was begun last. When it is over nobody takes changes any more.
+/// The round that began last. When the round is over, nobody receives from `changes`.
 #[derive(Clone)]
 struct Round {
-    /// What it is over.
+    /// Name of the contender under load.
     target: String,
     warmup: Duration,
     changes: mpsc::UnboundedSender<LoadChangeRequest>,
     planned: Planned,
-    /// How far it is.
+    /// Time since the start of the load, as last reported.
     elapsed: Duration,
-    /// How it was changed last.
+    /// Latest change of the load.
     change: Option<LoadChange>,
 }
 
 impl Round {
-    /// How much load there is to be: as it was changed, or else as planned.
+    /// Returns the present load level: that of the latest change if its time
+    /// has come, else the planned level.
     fn present(&self) -> LoadLevel {
         let change = self.change.filter(|change| change.at <= self.elapsed);
         change.map_or_else(|| self.planned.at(self.elapsed), |change| change.to)
@@ -62,18 +63,20 @@ impl Round {
 }
 
 impl Control {
-    /// Of a run that `interrupt` ends, with users in these processes; it says what it does.
+    /// Creates the control of a run that `interrupt` ends and whose users are in `processes`.
+    /// `note` shows what each request did.
     pub fn new(interrupt: CancellationToken, processes: Processes, note: Note) -> Self {
         Self { is_fixed: false, interrupt, processes, note, round: Arc::default() }
     }
 
-    /// The same for a command that sets the load itself: it can be ended, and nothing else.
+    /// Returns a control for a command that sets the load itself: requests can
+    /// end the run, and do nothing else.
     #[must_use]
     pub fn with_fixed_load(self) -> Self {
         Self { is_fixed: true, ..self }
     }
 
-    /// Begins a round over `target`; what it is given are the changes that it is asked for.
+    /// Begins a round over `target`, and returns the receiver of the requests to change its load.
     pub fn open(&self, target: &str, plan: &Plan) -> mpsc::UnboundedReceiver<LoadChangeRequest> {
         let (changes, asked) = mpsc::unbounded_channel();
         *self.round() = Some(Round {
@@ -87,7 +90,8 @@ impl Control {
         asked
     }
 
-    /// The round has come so far; how much load there is to be now.
+    /// Records the time since the start of the load, and returns the present load level;
+    /// `None` before the first round.
     pub fn reached(&self, elapsed: Duration) -> Option<LoadLevel> {
         let mut round = self.round();
         let round = round.as_mut()?;
@@ -99,10 +103,10 @@ impl Control {
         self.round.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Does what is asked for, notes it, and tells what that was.
+    /// Carries out a request, shows what the run did, and returns the same text.
     ///
     /// # Errors
-    /// Where it is not done.
+    /// Fails if the request is not carried out.
     pub async fn carry_out(&self, request: ControlRequest) -> Result<String, ControlError> {
         let done = match request {
             ControlRequest::Stop => {
@@ -116,7 +120,6 @@ impl Control {
         Ok(done)
     }
 
-    /// Says something that stays on the screen.
     fn note(&self, text: &str) {
         (self.note)(text);
     }
@@ -137,7 +140,7 @@ impl Control {
         Ok(format!("{changed} of the round over {}", round.target))
     }
 
-    /// What the load will be when all is done that was asked for; `None` where no round is under way.
+    /// Returns the load level after all accepted changes; `None` if no round is in progress.
     fn aimed_at(&self) -> Option<LoadLevel> {
         let round = self.round();
         let round = round.as_ref().filter(|round| !round.changes.is_closed())?;

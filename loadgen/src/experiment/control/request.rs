@@ -1,4 +1,4 @@
-//! What can be asked for of a run.
+//! Defines the requests to a run.
 
 use std::str::FromStr;
 
@@ -9,15 +9,15 @@ use crate::engine::LoadChangeError;
 use crate::failure::{Exit, Failure};
 use crate::scenario::LoadLevel;
 
-/// What a run is to do.
+/// A request to a run.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ControlRequest {
-    /// End in good order, as after Ctrl-C.
+    /// Ends the run in good order, like Ctrl-C.
     Stop,
-    /// Go on with so many users.
+    /// Changes the number of users.
     Users(u32),
-    /// Go on with so many requests per second.
+    /// Changes the rate, in requests per second.
     Rate(f64),
 }
 
@@ -33,7 +33,7 @@ impl From<LoadLevel> for ControlRequest {
 impl FromStr for ControlRequest {
     type Err = ControlError;
 
-    /// As it is typed: `users 200`, `rate 500` or `stop`.
+    /// Parses a request as typed: `users 200`, `rate 500` or `stop`.
     fn from_str(line: &str) -> Result<Self, ControlError> {
         let words: Vec<&str> = line.split_whitespace().collect();
         let request = match words.as_slice() {
@@ -50,19 +50,19 @@ impl FromStr for ControlRequest {
     }
 }
 
-/// Why something is not done.
+/// Reason why a request is not carried out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ControlError {
-    /// In a sentence.
+    /// Reason as a sentence.
     pub message: String,
-    /// What to do instead.
+    /// Advice on what to do instead, if any.
     pub help: Option<String>,
-    /// What `loadgen ctl` exits with.
+    /// Exit code of `loadgen ctl`.
     pub exit: Exit,
 }
 
 impl ControlError {
-    /// That of an error.
+    /// Creates a refusal from an error and its help.
     pub fn of(error: &dyn Diagnostic, exit: Exit) -> Self {
         let help = error.help().map(|help| help.to_string());
         Self { message: error.to_string(), help, exit }

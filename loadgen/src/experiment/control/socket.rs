@@ -1,4 +1,5 @@
-//! The socket in a run's folder: one line with a request, one with the answer, both JSON.
+//! Connects `loadgen ctl` to a run through a socket in the run's folder. A request and its
+//! answer are one line of JSON each.
 
 use std::fs::{self, File, Permissions};
 use std::io;
@@ -15,25 +16,26 @@ use super::Control;
 use super::request::{ControlError, ControlRequest};
 use crate::failure::{Exit, Failure};
 
-/// The socket's name in the folder.
+/// Name of the socket in the folder.
 const NAME: &str = "ctl.sock";
-/// No request and no answer is longer, in bytes.
+/// Maximum length of a request and of an answer, in bytes.
 const LONGEST: u64 = 4096;
-/// How long a caller may take to say what it asks for.
+/// Time in which a caller must send its request.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// The system allows for 104 to 108 bytes in the path of a socket.
+/// Maximum length of a socket path that is used as it is, in bytes. Systems allow 104 to 108 bytes.
 const SHORT: usize = 100;
 
-/// The way in for `loadgen ctl`: open until it is dropped.
+/// Listening socket for `loadgen ctl`, open until it is dropped.
 pub struct ControlSocket {
     path: PathBuf,
     serving: JoinHandle<()>,
 }
 
 impl ControlSocket {
-    /// Opens it in the folder of a run. Only who may write to the socket, its owner, can come in.
+    /// Opens the socket in the folder of a run. Only the owner can connect, since
+    /// connecting takes write permission.
     pub fn open(folder: &Path, control: &Control) -> io::Result<Self> {
-        // In a folder that nobody else can enter, until it is theirs no more.
+        // Binds in a folder that no other user can enter, until the socket has its permissions.
         let own = Permissions::from_mode(0o700);
         let hidden = tempfile::Builder::new().prefix(".ctl").permissions(own).tempdir_in(folder)?;
         let (_open, path) = reach(hidden.path())?;
@@ -49,13 +51,13 @@ impl ControlSocket {
 impl Drop for ControlSocket {
     fn drop(&mut self) {
         self.serving.abort();
-        // Where it can't be removed nobody answers any more.
+        // An error is ignored: nobody answers on a file that remains.
         let _ = fs::remove_file(&self.path);
     }
 }
 
-/// A path of the socket in a folder that is short enough for the system, however long that of the
-/// folder is; it leads there as long as the file is open.
+/// Returns a path of the socket in `folder` that is short enough for the system, even if the
+/// folder's path is longer. The path is valid while the returned file is open.
 fn reach(folder: &Path) -> io::Result<(File, PathBuf)> {
     let open = File::open(folder)?;
     let path = folder.join(NAME);
@@ -70,7 +72,7 @@ async fn serve(listener: UnixListener, control: Control) {
     loop {
         match listener.accept().await {
             Ok((caller, _)) => drop(tokio::spawn(answer(caller, control.clone()))),
-            // Too many open files, say: that passes.
+            // For example, too many open files: a temporary error.
             Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
         }
     }
@@ -89,15 +91,15 @@ async fn answer(mut caller: UnixStream, control: Control) {
         }),
     };
     if let Ok(text) = serde_json::to_string(&answer) {
-        // Who does not wait for the answer gets none.
+        // A caller that does not wait for the answer gets none.
         let _ = caller.write_all(format!("{text}\n").as_bytes()).await;
     }
 }
 
-/// Has the run whose folder this is carry out a request, and tells what it did.
+/// Asks the run in `folder` to carry out a request, and returns what the run did.
 ///
 /// # Errors
-/// Where no run goes on there, or it refused.
+/// Fails if no run is in progress in `folder`, or if the run refuses the request.
 pub async fn ask(folder: &Path, request: ControlRequest) -> Result<String, Failure> {
     let unheard = |error: io::Error| unheard(folder, &error);
     let (_open, path) = reach(folder).map_err(unheard)?;
@@ -116,7 +118,7 @@ pub async fn ask(folder: &Path, request: ControlRequest) -> Result<String, Failu
     }
 }
 
-/// Why a run could not be told.
+/// Explains why a run could not be reached.
 fn unheard(folder: &Path, error: &io::Error) -> Failure {
     let folder = folder.display();
     if error.kind() == io::ErrorKind::PermissionDenied {

@@ -1,5 +1,5 @@
-//! Control from the terminal that a run was started in: a line, or a key where the live view is shown, and a
-//! note of what became of it.
+//! Controls a run from the terminal that the run was started in: by a line, or by a key while the
+//! live view is shown. A note shows what each request did.
 
 use std::io::{self, IsTerminal, Stdin};
 use std::time::Duration;
@@ -12,24 +12,24 @@ use super::Control;
 use super::keys::Key;
 use super::request::ControlRequest;
 
-/// How often a run looks whether the terminal is its own again.
+/// Interval at which a run checks whether it may read from the terminal again.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// What is known of the terminal elsewhere.
+/// State of the terminal that only other modules know.
 #[derive(Clone, Copy)]
 pub struct Screen {
-    /// Whether this process may read from it: the terminal stops a process of the background that does.
+    /// Whether this process may read from the terminal: a background process that reads is stopped.
     pub is_in_front: fn() -> bool,
     /// Whether the live view is shown.
     pub is_live: fn() -> bool,
 }
 
-/// Reads from standard input as long as the run goes on, where that is a terminal.
+/// Reads requests from standard input while the run goes on, if standard input is a terminal.
 pub fn listen(control: &Control, screen: Screen) {
     let stdin = io::stdin();
     if stdin.is_terminal() {
         let control = control.clone();
-        // Without a terminal there is nothing to read and nobody to tell.
+        // Without a terminal, there is nothing to read and nobody to tell.
         tokio::spawn(async move { drop(read(&stdin, &control, screen).await) });
     }
 }
@@ -42,7 +42,7 @@ async fn read(stdin: &Stdin, control: &Control, screen: Screen) -> io::Result<()
             tokio::time::sleep(PAUSE).await;
             continue;
         };
-        // At once: what is typed comes line by line, or key by key.
+        // Does not wait: the terminal passes on input line by line, or key by key.
         let mut piece = [0; 1024];
         let length = rustix::io::read(stdin, &mut piece)?;
         if length == 0 {
@@ -62,7 +62,7 @@ async fn read(stdin: &Stdin, control: &Control, screen: Screen) -> io::Result<()
     }
 }
 
-/// How the terminal gives what is typed for this run.
+/// Mode in which the terminal passes on input for this run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Manner {
     Lines,
@@ -70,8 +70,8 @@ enum Manner {
 }
 
 impl Manner {
-    /// `None` where it is for another: a pager that shows the result takes single keys, as the live view
-    /// does.
+    /// Returns the mode, or `None` if the input is for another program: a pager that shows the
+    /// result takes single keys, as the live view does.
     fn of(stdin: &Stdin, screen: Screen) -> io::Result<Option<Self>> {
         let in_lines = tcgetattr(stdin)?.local_modes.contains(LocalModes::ICANON);
         Ok(match in_lines {
@@ -82,7 +82,8 @@ impl Manner {
     }
 }
 
-/// Registered anew each time: otherwise what is left after a read would not be told of.
+/// Waits for input. Standard input is registered anew each time: an older registration would not
+/// report input that a read left behind.
 #[expect(
     deprecated,
     reason = "the other constructors are unsafe: they ask for what standard input gives"

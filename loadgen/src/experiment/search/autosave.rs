@@ -1,4 +1,4 @@
-//! Keeps what a search has found so far: whoever kills loadgen takes no more of it along than a round.
+//! Saves the results of a search. If loadgen is killed, only the round in progress is lost.
 
 use std::ops::ControlFlow;
 
@@ -10,13 +10,13 @@ use crate::experiment::site::Site;
 use crate::experiment::to_record::Context;
 use crate::record::StoppedEarly;
 
-/// Saves a search after each round, as one that was interrupted.
+/// Saves a search after each round, as an interrupted search.
 pub struct Autosave<'a> {
-    /// What is searched.
+    /// The search, with its options.
     pub quest: &'a Quest,
-    /// Where.
+    /// Place and time of the search.
     pub site: &'a Site<'a>,
-    /// What it is saved in.
+    /// Folder of the record.
     pub folder: &'a RunFolder,
 }
 
@@ -24,7 +24,7 @@ impl Observe for Autosave<'_> {
     fn observe(&mut self, event: &mut Event<'_>) -> ControlFlow<StoppedEarly> {
         if let Event::RoundOver(SoFar::Search(searched), lab) = event {
             let context = Context::of(self.site, &searched.backends, *lab, true);
-            // Why it can't be saved is told at the end.
+            // If saving fails, the save at the end of the search reports the reason.
             let _ = self.folder.save_capacity(&record(self.quest, searched, context));
         }
         ControlFlow::Continue(())

@@ -1,4 +1,4 @@
-//! The search as a kind of experiment.
+//! Implements [`Experiment`] for the search.
 
 use std::time::Duration;
 

@@ -1,4 +1,5 @@
-//! The search for capacities: rounds over targets, one target up at a time, and trial after trial on it.
+//! Searches for capacities in rounds over targets: one target is up at a time,
+//! and carries trial after trial.
 
 mod autosave;
 mod kind;
@@ -28,26 +29,27 @@ use crate::record::{Bottleneck, ServerRecord, TrialRecord};
 use crate::scenario::{Model, Open, Until};
 use crate::text::rate;
 
-/// A search as it is asked for.
+/// A search with its options.
 pub struct Quest {
-    /// What is searched, and with what.
+    /// Targets, load and settings of the search.
     pub job: Job,
-    /// What must hold at a rate.
+    /// Criteria that must hold for a rate to pass.
     pub criteria: Criteria,
-    /// How far apart a rate that passed and one that did not may be, as a share of the lower.
+    /// Maximum gap, at the end of a search, between the highest rate that passed and the lowest
+    /// rate that failed, as a share of the lower rate.
     pub precision: f64,
-    /// How long a trial holds its rate, at the least.
+    /// Minimum duration for which a trial holds its rate.
     pub duration: Duration,
 }
 
-/// Where the curve is measured besides where the search was: shares of the capacity. The knee is
-/// mostly between a half and nine tenths of it, where the search has been too seldom.
+/// Shares of the capacity at which the curve is measured in addition to the search. The knee is
+/// mostly between a half and nine tenths of the capacity, where the search tries too few rates.
 const CURVE: [f64; 6] = [0.25, 0.5, 0.6, 0.7, 0.8, 0.9];
 
-/// About how many trials the first round of a target takes, and another.
+/// Approximate number of trials in a target's first round, and in each later round.
 const TRIALS: [u32; 2] = [18, 4];
 
-/// The rounds under way.
+/// The rounds in progress.
 struct Rounds<'q, 'a> {
     quest: &'q Quest,
     session: &'q mut Session<'a>,
@@ -55,19 +57,19 @@ struct Rounds<'q, 'a> {
     searched: &'q mut Searched,
 }
 
-/// The target that is up, in a round.
+/// The target that is up in a round.
 struct Up {
-    /// Its place in the job.
+    /// Index of the target in the job.
     target: usize,
     round: u32,
     url: String,
     running: Option<Target>,
-    /// How many times it was started in this round.
+    /// Number of times that the target was started in this round.
     starts: u32,
 }
 
 impl Rounds<'_, '_> {
-    /// Goes through all rounds.
+    /// Runs all rounds.
     async fn run(mut self) -> Result<(), Stopped> {
         let targets = self.searched.targets.len();
         for number in 1..=self.quest.job.rounds {
@@ -82,8 +84,8 @@ impl Rounds<'_, '_> {
         Ok(())
     }
 
-    /// Tells the progress about how many trials are still to come, with so many targets left in
-    /// this round.
+    /// Tells observers the approximate number of trials still to come, with
+    /// `left` targets left in this round.
     fn expect(&mut self, number: u32, left: u32) {
         let targets = u32::try_from(self.searched.targets.len()).unwrap_or(u32::MAX);
         let this = TRIALS[usize::from(number > 1)] * left;
@@ -91,7 +93,7 @@ impl Rounds<'_, '_> {
         self.session.tell(Event::Expected(this + others));
     }
 
-    /// One round: a search, and what the curve still lacks after the first.
+    /// Runs one round: a search and, in the first round, the points that the curve still lacks.
     async fn round(&mut self, target: usize, number: u32) -> Result<(), Stopped> {
         let mut search = self.begin(target, number);
         let mut up = self.start(target, number, 1).await?;
@@ -103,7 +105,8 @@ impl Rounds<'_, '_> {
         result.and(stopped.map_err(Stopped::from))
     }
 
-    /// A search from where enough samples begin, or near what is known.
+    /// Returns a search that begins near the known capacity or, if none is known, at the rate from
+    /// which there are enough samples.
     fn begin(&self, target: usize, number: u32) -> Search {
         let Quest { job, criteria, precision, .. } = self.quest;
         let mut random = ChaCha8Rng::seed_from_u64(job.seed);
@@ -146,7 +149,7 @@ impl Rounds<'_, '_> {
         Ok(())
     }
 
-    /// Whether the curve has a point near this rate.
+    /// Returns whether the curve has a point near this rate.
     fn is_known(&self, target: usize, rate: f64) -> bool {
         let ratio = |tried: &Tried| (tried.record.rate_per_s / rate).ln().abs();
         self.searched.targets[target]
@@ -155,8 +158,8 @@ impl Rounds<'_, '_> {
             .any(|t| ratio(t) <= self.quest.precision.ln_1p())
     }
 
-    /// Holds a rate, and judges whether the target carried it. One that did not is started afresh,
-    /// so that no trial begins with what another has left waiting.
+    /// Holds a rate, and judges whether the target carried the rate. A target that did not pass is
+    /// restarted, so that no trial begins with the backlog of another.
     async fn trial(&mut self, rate_per_s: f64, up: &mut Up) -> Result<Judgement, Stopped> {
         let round = self.measure(rate_per_s, up).await?;
         let connections = round.results.connections();
@@ -208,7 +211,7 @@ impl Rounds<'_, '_> {
         })
     }
 
-    /// The load of a trial. Each has data and arrivals of its own.
+    /// Returns the load of a trial. Each trial has separate data and arrivals.
     fn plan(&self, rate_per_s: f64, up: &Up) -> Plan {
         let trials = self.searched.targets.iter().map(|target| target.trials.len()).sum::<usize>();
         let mut plan =
@@ -221,7 +224,7 @@ impl Rounds<'_, '_> {
         plan
     }
 
-    /// A trial is judged as a run of one round.
+    /// Judges a trial like a run of one round.
     fn judge(&self, rate_per_s: f64, round: &MeasuredRound) -> (Tried, Judgement) {
         let mut answered = Latencies::default();
         held(&round.results.series).iter().for_each(|step| answered.merge(&step.answered));
@@ -251,7 +254,7 @@ impl Rounds<'_, '_> {
     }
 }
 
-/// Searches all rounds, or as many as an interrupt or an error allow.
+/// Searches in all rounds, or in as many as an interrupt or an error allows.
 async fn search(quest: &Quest, session: &mut Session<'_>, site: &Site<'_>) -> Searched {
     let mut searched = Searched::new(quest.job.contenders.len());
     let started = session.start().await;

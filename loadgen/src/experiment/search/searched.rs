@@ -1,4 +1,4 @@
-//! What a search has found.
+//! Holds the results of a search.
 
 use std::collections::BTreeMap;
 
@@ -7,37 +7,37 @@ use crate::failure::Failure;
 use crate::measure::Connections;
 use crate::record::CapacityRound;
 
-/// What came of a search.
+/// Results of a search.
 pub struct Searched {
-    /// By the targets' places in the job.
+    /// Results by the target's index in the job.
     pub targets: Vec<OfTarget>,
-    /// The versions of the backends that ran.
+    /// Versions of the backends that ran, by name.
     pub backends: BTreeMap<String, String>,
-    /// What ended it early, if it was an error.
+    /// Error that ended the search early, if any.
     pub failure: Option<Failure>,
 }
 
-/// What came of the rounds over one target.
+/// Results of all rounds over one target.
 #[derive(Default)]
 pub struct OfTarget {
-    /// Where it answered.
+    /// Base URL of the target in its last trial.
     pub url: String,
-    /// One search each.
+    /// Result of the search in each round.
     pub rounds: Vec<CapacityRound>,
-    /// In the order in which they ran.
+    /// Trials, in the order in which they ran.
     pub trials: Vec<Tried>,
-    /// The connections of all of them.
+    /// Connections of all trials together.
     pub connections: Connections,
 }
 
 impl Searched {
-    /// Nothing yet.
+    /// Creates empty results for this number of targets.
     pub fn new(targets: usize) -> Self {
         let targets = (0..targets).map(|_| OfTarget::default()).collect();
         Self { targets, backends: BTreeMap::new(), failure: None }
     }
 
-    /// Whether nothing was measured.
+    /// Returns whether nothing was measured.
     pub fn is_empty(&self) -> bool {
         self.targets.iter().all(|target| target.trials.is_empty())
     }

@@ -1,4 +1,4 @@
-//! Makes the record of a search.
+//! Builds the record of a search.
 
 use super::Quest;
 use super::searched::{OfTarget, Searched};
@@ -12,7 +12,7 @@ use crate::record::{
 };
 use crate::scenario::Model;
 
-/// Sums up a search.
+/// Sums up a search, without targets that had no trial.
 pub fn record(quest: &Quest, searched: &Searched, context: Context<'_>) -> CapacityRecord {
     let names = quest.job.names().into_iter().enumerate().zip(&searched.targets);
     let targets: Vec<CapacityTarget> = names

@@ -1,4 +1,4 @@
-//! What targets are compared by.
+//! Compares the targets of a run.
 
 use crate::analysis::{Cell, compare, rates, requests_per_cpu_s, speeds};
 use crate::experiment::job::Job;
@@ -6,9 +6,9 @@ use crate::experiment::subject::Subject;
 use crate::record::{Bottleneck, Comparison, LoadRecord, RoundRecord, TargetRecord};
 use crate::scenario::Model;
 
-/// A server that was running already is held against nothing but itself. Targets without a whole round
-/// are in no ranking; nor are those whose rate was somebody else's, unless they are only held against
-/// themselves.
+/// Returns the comparison; `None` if no round is whole, or if the only contender is a server that
+/// was running already. The ranking leaves out targets without a whole round and, unless a target
+/// is compared with itself, targets whose rate something else limited.
 pub fn of(job: &Job, load: &LoadRecord, targets: &[TargetRecord]) -> Option<Comparison> {
     let is_its_own = |target: &&TargetRecord| {
         job.aa || target.bottleneck.as_ref().is_none_or(Bottleneck::is_of_target)
@@ -34,7 +34,7 @@ pub fn of(job: &Job, load: &LoadRecord, targets: &[TargetRecord]) -> Option<Comp
     })
 }
 
-/// What each target has of something.
+/// Returns each target's name and figures.
 fn each<T>(targets: &[&TargetRecord], figures: impl Fn(&[RoundRecord]) -> T) -> Vec<(String, T)> {
     targets.iter().map(|target| (target.name.clone(), figures(&target.rounds))).collect()
 }

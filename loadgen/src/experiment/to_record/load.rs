@@ -1,10 +1,10 @@
-//! The load, as the record tells it.
+//! Builds the record of the load.
 
 use crate::experiment::job::Job;
 use crate::record::{LoadRecord, StageRecord};
 use crate::scenario::{Model, Until};
 
-/// The load of a job that so many workers shared; 0 where there were none.
+/// Returns the load of a job that `workers` workers shared; 0 if there were none.
 pub fn load(job: &Job, workers: u32) -> LoadRecord {
     let load = &job.scenario.load;
     let (iterations, stages) = match &load.until {

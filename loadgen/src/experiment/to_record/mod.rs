@@ -1,4 +1,4 @@
-//! Makes the record of a run.
+//! Builds the record of a run.
 
 mod comparison;
 mod load;
@@ -23,20 +23,20 @@ use crate::analysis::verdicts;
 use crate::lab::Lab;
 use crate::record::{Environment, RunRecord, SCHEMA, ServerRecord};
 
-/// What the record of an experiment tells besides what was measured.
+/// Part of an experiment's record besides the results.
 pub struct Context<'a> {
-    /// Where it ran.
+    /// Environment of the experiment.
     pub environment: Environment,
-    /// What launched the targets, if a lab did.
+    /// Lab that launched the targets, if any.
     pub lab: Option<&'a Lab>,
-    /// When it began.
+    /// Start of the experiment.
     pub started: SystemTime,
-    /// Whether it was interrupted.
+    /// Whether the experiment was interrupted.
     pub interrupted: bool,
 }
 
 impl<'a> Context<'a> {
-    /// Of an experiment on this site, with backends of these versions.
+    /// Creates the context of an experiment on this site, with backends of these versions.
     pub fn of(
         site: &Site<'_>,
         backends: &BTreeMap<String, String>,
@@ -52,7 +52,7 @@ impl<'a> Context<'a> {
     }
 }
 
-/// Sums up a run, with what there is of the round that is under way.
+/// Sums up a run, including the results so far of the round in progress, if any.
 pub fn build(
     job: &Job,
     measured: &Measured,
@@ -95,12 +95,12 @@ pub fn build(
     record
 }
 
-/// What this process was called with.
+/// Returns the command line of this process.
 pub fn command_line() -> Vec<String> {
     std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect()
 }
 
-/// What the lab knows of a target; nothing where there is no lab.
+/// Returns what the lab knows of a target; empty without a lab.
 pub fn server(job: &Job, index: usize, lab: Option<&Lab>) -> ServerRecord {
     let (Some(target), Some(lab)) = (job.target(index), lab) else {
         return ServerRecord::default();

@@ -1,4 +1,4 @@
-//! The summaries of a phase, of one round or of several pooled.
+//! Sums up a phase of one round, or of several rounds pooled.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -7,13 +7,13 @@ use crate::analysis::steps::{by_step, together};
 use crate::measure::{Counts, Phase, Series, Summary};
 use crate::scenario::{Step, When};
 
-/// What happened in one phase of these rounds, with a place for each step.
+/// Returns the counts of one phase of these rounds, with a place for each step.
 pub fn of_phase(steps: &[Step], rounds: &[&Series], phase: Phase) -> Vec<Counts> {
     by_step(Series::phase_of(rounds.iter().copied(), phase), steps.len())
 }
 
-/// The summaries of one phase, by step and of all steps together. What the end cut off belongs
-/// to the hold.
+/// Sums up one phase, by step and for all steps together. Requests that the
+/// end cut off belong to the hold.
 pub fn summarize(
     steps: &[Step],
     rounds: &[&Series],
@@ -39,8 +39,8 @@ pub fn summarize(
     (summaries, Summary::new("all", &together(&counts), &together(&tail), window))
 }
 
-/// What became of the steps that users send when they stop: after the hold, so that it is in their
-/// own rows only, and at no rate.
+/// Returns the counts of the steps that users send when they stop. The requests come after the
+/// hold, so they appear only in the rows of these steps, and in no rate.
 pub fn at_stop<'a>(
     steps: &'a [Step],
     rounds: &[&Series],
@@ -49,17 +49,17 @@ pub fn at_stop<'a>(
     counts.into_iter().enumerate().filter(|(index, _)| steps[*index].when == When::Stop)
 }
 
-/// What belongs to each step, by its name.
+/// Returns the value of each step, by the step's name.
 pub fn by_name<T>(steps: &[Step], each: impl Iterator<Item = T>) -> BTreeMap<String, T> {
     steps.iter().map(|step| step.name.clone()).zip(each).collect()
 }
 
-/// How many answers there were to all steps.
+/// Returns the number of expected answers to all steps.
 pub fn answered(steps: &[Counts]) -> u64 {
     steps.iter().map(|counts| counts.answered.len()).sum()
 }
 
-/// Gives a time in milliseconds.
+/// Converts a time to milliseconds.
 pub fn ms(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
 }

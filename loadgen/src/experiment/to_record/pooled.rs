@@ -1,4 +1,4 @@
-//! The record of one contender: its rounds, pooled.
+//! Builds the record of one contender from its rounds, pooled.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ use crate::record::{
 };
 use crate::scenario::{Model, Until};
 
-/// Pools the rounds over one contender, and holds them against the thresholds.
+/// Pools the rounds over one contender, and compares the result with the thresholds.
 pub fn pool(
     job: &Job,
     contender: &Contender,
@@ -68,8 +68,9 @@ pub fn pool(
     (record, thresholds)
 }
 
-/// What requests would have seen that came as often as those of the closed model, and waited for
-/// nobody. A user sends as often as its share of all answers.
+/// Estimates the latencies of requests that are as frequent as those of the closed model, but that
+/// do not wait for earlier answers. A user's rate is its share of all answers. `None` in the open
+/// model, for a load that changes, and without answers.
 fn uncoordinated(
     job: &Job,
     users: u32,
@@ -86,7 +87,7 @@ fn uncoordinated(
     Some(LatencySummary::from(&all.answered.without_coordination(interval)))
 }
 
-/// Only whole rounds tell how much they differ.
+/// Sums up latencies over whole rounds: other rounds do not show how much rounds differ.
 fn over_rounds(rounds: &[RoundRecord]) -> LatencyOverRounds {
     let whole = rounds.iter().filter(|round| round.whole);
     LatencyOverRounds::of(&whole.map(|round| &round.total.latency_us).collect::<Vec<_>>())

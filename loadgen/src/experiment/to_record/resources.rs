@@ -1,4 +1,4 @@
-//! What services used, round by round and over rounds, for the record.
+//! Records the resources that services used, round by round and over rounds.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,15 +6,15 @@ use crate::experiment::measured::MeasuredRound;
 use crate::measure::{ContainerRecord, ResourceRecord};
 use crate::record::{Environment, OverRounds, RoundRecord};
 
-/// What others used of the CPUs that were set aside for the test.
+/// Returns the use of the test's CPUs by other programs, in % of one CPU; `None` if not known.
 pub fn others(round: &MeasuredRound, environment: &Environment) -> Option<f64> {
     let cpus: BTreeSet<usize> = environment.cpus.values().flatten().copied().collect();
     let known = !cpus.is_empty() && !round.observed.machine.programs_percent.is_empty();
     known.then(|| round.observed.others_percent(&cpus).max(0.0))
 }
 
-/// CPU seconds add up over rounds, their shares and mean memory are averaged, and the most memory
-/// is kept. `answered` are the expected answers of these rounds.
+/// Combines rounds: CPU seconds are added up, their shares and mean memory are averaged, and the
+/// highest memory is kept. `answered` is the number of expected answers of these rounds.
 pub fn resources<'a>(
     rounds: impl Iterator<Item = &'a BTreeMap<String, ResourceRecord>>,
     answered: u64,
@@ -25,7 +25,7 @@ pub fn resources<'a>(
     }
     let record = |(name, usages): (&String, Vec<&ResourceRecord>)| {
         let memory_means = usages.iter().map(|usage| usage.memory_mean_bytes).sum::<u64>();
-        // Processes and seconds of one round are others than those of the next.
+        // Processes and samples differ between rounds: only those of a single round are kept.
         let of_round = if let [round] = usages[..] { Some(round) } else { None };
         let mean = |of: fn(&ResourceRecord) -> f64| {
             usages.iter().map(|usage| of(usage)).sum::<f64>() / usages.len() as f64
@@ -62,7 +62,7 @@ pub fn resources<'a>(
     by_service.into_iter().map(record).collect()
 }
 
-/// Of services that used CPU in every whole round.
+/// Sums up the CPU time per request of the services that used CPU in every whole round.
 pub fn cpu_over_rounds(rounds: &[RoundRecord]) -> BTreeMap<String, OverRounds> {
     let whole: Vec<_> = rounds.iter().filter(|round| round.whole).map(|r| &r.resources).collect();
     let over = |name: &String| {

@@ -1,4 +1,4 @@
-//! The record of one round.
+//! Builds the record of one round.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -14,22 +14,22 @@ use crate::record::{
 };
 use crate::scenario::{LoadLevel, Rows, Step};
 
-/// What the rounds of a job have in common.
+/// Conditions that the rounds of a job have in common.
 pub struct Conditions<'a> {
-    /// Where they run.
+    /// Environment of the rounds.
     environment: &'a Environment,
-    /// The most that the generator was found able to send, in requests/s.
+    /// Maximum rate of the generator in requests/s, if known.
     can_send: Option<f64>,
-    /// Before all that is measured.
+    /// Duration of the warm-up, which precedes all that is measured.
     warmup: Duration,
-    /// Before the hold, and measured.
+    /// Duration of the ramp-up, which precedes the hold and is measured.
     ramp_up: Duration,
-    /// The scenario's files of rows.
+    /// Files of rows of the scenario.
     rows: &'a [Rows],
 }
 
 impl<'a> Conditions<'a> {
-    /// Those of a job in this environment.
+    /// Returns the conditions of a job in this environment.
     pub fn of(
         job: &'a Job,
         environment: &'a Environment,
@@ -59,7 +59,7 @@ pub fn round_record(
         true => Vec::new(),
         false => summarize(steps, &[series], Phase::RampUp, Duration::ZERO).0,
     };
-    // What cut a round off may have done so in the ramp-up.
+    // A round that was cut off may have ended in the ramp-up.
     let length = round.whole.then(|| conditions.ramp_up + round.held);
     let (seconds, steps_seconds) = seconds(steps, series, length.unwrap_or_default());
     let record = RoundRecord {
@@ -90,7 +90,7 @@ pub fn round_record(
     RoundRecord { bottleneck, ..record }
 }
 
-/// How much of each file was used, as far as the processes told.
+/// Returns how many rows of each file were used, if the processes reported the rows.
 fn rows_used(round: &MeasuredRound, files: &[Rows]) -> BTreeMap<String, RowsRecord> {
     let rows = round.results.rows();
     let told = files.iter().filter_map(|file| {
@@ -101,8 +101,9 @@ fn rows_used(round: &MeasuredRound, files: &[Rows]) -> BTreeMap<String, RowsReco
     told.collect()
 }
 
-/// What counted, second by second: the ramp-up and the hold, which lasted at least so long together. Of all
-/// steps together, and of each where there are several. A whole second without anything is one, too.
+/// Returns the counts of each second of the ramp-up and the hold, which together lasted at
+/// least `length`: for all steps together, and for each step if there are several. A whole
+/// second without requests is included.
 fn seconds(
     steps: &[Step],
     series: &Series,
@@ -125,7 +126,7 @@ fn seconds(
     (all, each)
 }
 
-/// A change of the load, counted from the end of the warm-up.
+/// Returns the record of a change of the load. The second is counted from the end of the warm-up.
 pub fn changed(change: &LoadChange, warmup: Duration) -> LoadChangeRecord {
     let (users, rate_per_s) = match change.to {
         LoadLevel::Users(users) => (Some(users), None),

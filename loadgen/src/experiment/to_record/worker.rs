@@ -1,4 +1,4 @@
-//! The record of each worker.
+//! Builds the record of each worker.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -8,7 +8,7 @@ use crate::engine::WorkerResults;
 use crate::experiment::measured::MeasuredRound;
 use crate::record::WorkerRecord;
 
-/// What each worker did, over all rounds; nothing for load from one process.
+/// Sums up each worker over all rounds; empty for load from one process.
 pub fn workers(rounds: &[&MeasuredRound]) -> Vec<WorkerRecord> {
     let mut all: BTreeMap<u32, WorkerResults> = BTreeMap::new();
     let by_workers = rounds.iter().filter(|round| round.results.start_skew.is_some());

@@ -1,50 +1,51 @@
-//! What a container used, from the accounts of its control group, of version 1 or 2.
+//! Reads a container's resource usage from its control group (cgroup), version 1 or 2.
 //!
-//! The kernel's documents on them: `admin-guide/cgroup-v1/` and `admin-guide/cgroup-v2.rst`. They count
-//! each process that ever was in the container, to the end.
+//! Sources: the kernel's `admin-guide/cgroup-v1/` and `admin-guide/cgroup-v2.rst`. The counters of
+//! a cgroup include every process that ever ran in the container, up to the end of the process.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A container's control group; in version 1 one for each controller.
+/// A container's control group. Version 1 has a group for each controller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Cgroup {
     /// Folders of the controllers.
     V1 {
-        /// Shares of CPU time.
+        /// Folder of the controller that limits CPU time.
         cpu: PathBuf,
-        /// CPU time used.
+        /// Folder of the controller that counts used CPU time.
         cpuacct: PathBuf,
-        /// Memory.
+        /// Folder of the memory controller.
         memory: PathBuf,
-        /// Block devices.
+        /// Folder of the controller of block devices.
         blkio: PathBuf,
     },
-    /// The folder of all.
+    /// Folder of all controllers.
     V2(PathBuf),
 }
 
-/// What a container has used since it began, and the memory that it has.
+/// Resources that a container has used since its start, and its current memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Usage {
     /// CPU time, user and system, in ns.
     pub cpu_ns: u64,
-    /// For how long it was denied CPUs, as it had used up its share, in ns; summed over CPUs.
+    /// Time for which the container was denied CPUs because it had used up its
+    /// share, in ns; summed over CPUs.
     pub throttled_ns: u64,
-    /// Periods in which it wanted a CPU.
+    /// Number of periods in which the container wanted a CPU.
     pub periods: u64,
-    /// Those of them in which it was denied one.
+    /// Number of these periods in which the container was denied a CPU.
     pub throttled_periods: u64,
-    /// Memory, without what is cached of files and not in use, in bytes.
+    /// Memory without inactive cached files, in bytes.
     pub memory: u64,
-    /// Read from block devices, in bytes.
+    /// Bytes read from block devices.
     pub read: u64,
-    /// Written to block devices, in bytes.
+    /// Bytes written to block devices.
     pub written: u64,
 }
 
 impl Cgroup {
-    /// That of the container of this id, one of whose processes is `pid`.
+    /// Finds the control group of the container with this id, of which `pid` is a process.
     pub fn of(pid: u32, id: &str) -> Option<Self> {
         let groups = fs::read_to_string(format!("/proc/{pid}/cgroup")).ok()?;
         let mounts = fs::read_to_string("/proc/self/mounts").ok()?;
@@ -67,7 +68,7 @@ impl Cgroup {
         }
     }
 
-    /// What it has used so far; what can't be read is zero.
+    /// Reads the usage so far. A value that cannot be read is zero.
     pub fn usage(&self) -> Usage {
         let read =
             |folder: &Path, file: &str| fs::read_to_string(folder.join(file)).unwrap_or_default();
@@ -90,7 +91,7 @@ impl Cgroup {
     }
 }
 
-/// The contents of the files of a control group.
+/// Contents of a control group's files.
 struct Files {
     cpu: String,
     cpuacct: String,
@@ -100,7 +101,7 @@ struct Files {
 }
 
 fn usage_v1(files: &Files) -> Usage {
-    // "8:0 Read 4096"
+    // Lines such as "8:0 Read 4096".
     let io = |direction: &str| {
         let amount = |line: &str| {
             let mut words = line.split_ascii_whitespace().skip(1);
@@ -121,7 +122,7 @@ fn usage_v1(files: &Files) -> Usage {
 }
 
 fn usage_v2(files: &Files) -> Usage {
-    // "8:0 rbytes=4096 wbytes=0 …"
+    // Lines such as "8:0 rbytes=4096 wbytes=0 …".
     let io = |key: &str| {
         let words = files.io.split_ascii_whitespace();
         words.filter_map(|word| word.strip_prefix(key)?.parse::<u64>().ok()).sum()
@@ -141,14 +142,14 @@ fn number(text: &str) -> u64 {
     text.trim().parse().unwrap_or(0)
 }
 
-/// The number behind a name, on a line of its own.
+/// Returns the number after a name at the start of a line; zero if there is none.
 fn field(text: &str, name: &str) -> u64 {
     let value = |line: &str| line.strip_prefix(name)?.strip_prefix(' ')?.trim().parse().ok();
     text.lines().find_map(value).unwrap_or(0)
 }
 
-/// A process's group for a controller, of lines such as `4:cpu,cpuacct:/path`; that of version 2 has no
-/// controller.
+/// Returns a process's group for a controller, from lines such as `4:cpu,cpuacct:/path`. The group
+/// of version 2 has no controller.
 fn group<'a>(groups: &'a str, controller: &str) -> Option<&'a str> {
     groups.lines().find_map(|line| {
         let mut fields = line.splitn(3, ':').skip(1);
@@ -157,7 +158,8 @@ fn group<'a>(groups: &'a str, controller: &str) -> Option<&'a str> {
     })
 }
 
-/// Where a controller is mounted, of lines such as `cgroup /sys/fs/cgroup/cpu cgroup rw,cpu 0 0`.
+/// Returns the mount point of a controller, from lines such as
+/// `cgroup /sys/fs/cgroup/cpu cgroup rw,cpu 0 0`.
 fn mount(mounts: &str, controller: &str) -> Option<PathBuf> {
     mounts.lines().find_map(|line| {
         let mut words = line.split(' ').skip(1);
@@ -171,7 +173,8 @@ fn mount(mounts: &str, controller: &str) -> Option<PathBuf> {
     })
 }
 
-/// The part of a path up to the container: its limits are there, its processes may be further below.
+/// Returns the part of a path up to the container: the container's limits are there, while its
+/// processes may be further below.
 fn container_path<'a>(path: &'a str, id: &str) -> &'a str {
     match path.find(id) {
         Some(start) => {

@@ -1,4 +1,4 @@
-//! podman-compose: the user's own, else one that is installed from PyPI into a folder of ours.
+//! Finds or installs podman-compose: the user's own, else one from PyPI in loadgen's own folder.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -12,20 +12,22 @@ use crate::lab::lock::Lock;
 use crate::lab::programs::on_path;
 use crate::lab::uv;
 
-/// What is installed where there is none.
+/// Package that is installed if podman-compose is missing.
 const PACKAGE: &str = "podman-compose==1.6.0";
 
-/// The oldest that creates containers without starting them, and without those they depend on.
+/// Oldest version that creates containers without starting them, and without the containers that
+/// they depend on.
 const OLDEST: (u32, u32) = (1, 1);
 
-/// How podman-compose is called.
+/// Command that runs podman-compose.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Compose {
     argv: Vec<OsString>,
 }
 
 impl Compose {
-    /// The one on the PATH, or else the one that is installed already, or is installed now.
+    /// Returns podman-compose from the PATH, else from loadgen's own folder,
+    /// where it is installed if missing.
     pub async fn find_or_install(
         home: &Home,
         progress: &(dyn Fn(&str) + Send + Sync),
@@ -40,7 +42,8 @@ impl Compose {
         Ok(Self::in_folder(&folder(&cache)))
     }
 
-    /// One that is there.
+    /// Returns podman-compose if it is installed: on the PATH and new enough,
+    /// else in loadgen's own folder.
     pub async fn find(home: &Home) -> Option<Self> {
         if let Some(program) = on_path("podman-compose") {
             let found = Self { argv: vec![program.into()] };
@@ -52,13 +55,14 @@ impl Compose {
         ours.join("bin/python").exists().then(|| Self::in_folder(&ours))
     }
 
-    /// Its script names the folder that it was installed in first.
+    /// Runs the module, because the installed script names the folder from
+    /// before the installation was moved.
     fn in_folder(folder: &Path) -> Self {
         let module = ["-m".into(), "podman_compose".into()];
         Self { argv: [folder.join("bin/python").into()].into_iter().chain(module).collect() }
     }
 
-    /// Its version.
+    /// Version of podman-compose, major and minor; `None` if podman-compose does not run.
     pub async fn version(&self) -> Option<(u32, u32)> {
         let (program, more) = self.argv.split_first()?;
         let mut command = Command::new(program);
@@ -66,7 +70,7 @@ impl Compose {
         version_in(&String::from_utf8_lossy(&command.output().await.ok()?.stdout))
     }
 
-    /// The command line for a project of this file.
+    /// Builds the command line for a project of this file.
     pub fn command(&self, project: &str, file: &Path, words: &[&str]) -> Vec<OsString> {
         let place: [OsString; 4] = ["-p".into(), project.into(), "-f".into(), file.into()];
         let words = words.iter().map(OsString::from);
@@ -78,7 +82,7 @@ fn folder(cache: &Path) -> PathBuf {
     cache.join("podman-compose")
 }
 
-/// The first two numbers of `podman-compose version 1.6.0`.
+/// Returns the first two numbers of `podman-compose version 1.6.0`.
 fn version_in(text: &str) -> Option<(u32, u32)> {
     let mut words = text.lines().filter_map(|line| line.strip_prefix("podman-compose version"));
     let number = words.next_back()?.trim().trim_start_matches(':').trim();

@@ -1,4 +1,4 @@
-//! A container that runs, and what is in its image.
+//! Finds a running container, and lists the packages in an image.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,22 +10,22 @@ use super::info::{container_ulimits, podman};
 use crate::lab::error::LabError;
 use crate::lab::packages::normalized;
 
-/// Tells Python's version, and those of all distributions.
+/// Python program that prints the versions of Python and of all distributions.
 const VERSIONS: &str = "import json, sys; from importlib.metadata import distributions; \
     print(json.dumps({'python': '%d.%d.%d' % sys.version_info[:3], \
     'packages': {d.metadata['Name']: d.version for d in distributions()}}))";
 
-/// A container that runs.
+/// A running container.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Container {
-    /// Its first process, as the machine numbers it.
+    /// First process of the container, by its number on this machine.
     pub pid: u32,
-    /// Its accounts; `None` where they are not to be seen.
+    /// Control group of the container; `None` if it cannot be seen.
     pub group: Option<Cgroup>,
 }
 
 impl Container {
-    /// The container of this name.
+    /// Finds the container of this name.
     pub async fn find(program: &Path, name: &str) -> Result<Self, LabError> {
         let words = ["inspect", "--format", "{{.Id}} {{.State.Pid}}", name];
         let said = podman(program, &words).await;
@@ -41,17 +41,17 @@ impl Container {
     }
 }
 
-/// What is installed in the targets' image.
+/// Packages that are installed in the targets' image.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Packages {
-    /// Python's version.
+    /// Version of the image's Python.
     pub python: String,
     packages: BTreeMap<String, String>,
 }
 
 impl Packages {
-    /// Asks a container of this image, the first that is run: whatever keeps podman from running any is
-    /// found here.
+    /// Runs a container of this image to list its packages. This container is the first to run, so
+    /// a fault that keeps podman from running any container is found here.
     pub async fn of(program: &Path, image: &str) -> Result<Self, LabError> {
         let [files, processes] = container_ulimits();
         let (files, processes) = (format!("nofile={files}"), format!("nproc={processes}"));
@@ -68,7 +68,7 @@ impl Packages {
         serde_json::from_str(&said).map_err(|error| fault(vec![error.to_string()]))
     }
 
-    /// The versions of these distributions, without those that are not installed.
+    /// Returns the versions of these distributions. Omits distributions that are not installed.
     pub fn versions(&self, packages: &[String]) -> BTreeMap<String, String> {
         let by_name: BTreeMap<String, &String> =
             self.packages.iter().map(|(name, version)| (normalized(name), version)).collect();

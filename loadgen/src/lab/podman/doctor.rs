@@ -1,4 +1,5 @@
-//! Whether this machine can run the lab in containers: each thing that takes, and what mends its lack.
+//! Checks whether this machine can run the lab in containers: each
+//! requirement, with a fix if it is not met.
 
 use super::compose::Compose;
 use super::container::Packages;
@@ -9,10 +10,10 @@ use super::podman_has;
 use crate::lab::error::LabError;
 use crate::lab::home::Home;
 
-/// One thing that is needed: what was found, or what is missing.
+/// Name of a requirement, with what was found or what is missing.
 pub type Finding = (&'static str, Result<String, Lack>);
 
-/// Looks at everything, in the order in which one thing needs another.
+/// Checks all requirements, each after those that it depends on.
 pub async fn examine(home: &Home) -> Vec<Finding> {
     let podman = match info::find() {
         Ok(podman) => podman,
@@ -55,7 +56,8 @@ async fn compose(home: &Home) -> Result<String, Lack> {
     }
 }
 
-/// Images that are made here are of no registry: nobody can pull them.
+/// Reports whether an image exists. An image that is made locally is in no
+/// registry, so it cannot be pulled.
 fn found(image: &str, there: bool, otherwise: &str) -> Result<String, Lack> {
     match there {
         true => Ok(image.to_owned()),

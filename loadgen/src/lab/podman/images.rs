@@ -1,4 +1,4 @@
-//! The images that containers are made of: their names, and whether they are there.
+//! Names the images that containers are made of.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -7,19 +7,19 @@ use std::{env, fs};
 use crate::lab::home::Home;
 use crate::scenario::Backend;
 
-/// What compose.yaml calls an image, and takes for it where nothing else is said.
+/// Variables of compose.yaml that name the images, with their defaults.
 const TARGETS: (&str, &str) = ("TARGETS_IMAGE", "localhost/loadgen-targets");
 const REDIS: (&str, &str) = ("REDIS_IMAGE", "docker.io/library/redis:8");
 const POSTGRES: (&str, &str) = ("POSTGRES_IMAGE", "docker.io/library/postgres:18");
 
-/// The images of a project.
+/// Names of a project's images.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Images {
-    /// All targets'.
+    /// Image of all targets.
     pub targets: String,
-    /// Redis's.
+    /// Image of Redis.
     pub redis: String,
-    /// PostgreSQL's.
+    /// Image of PostgreSQL.
     pub postgres: String,
 }
 
@@ -38,7 +38,7 @@ impl Images {
         Self { targets: image(TARGETS), redis: image(REDIS), postgres: image(POSTGRES) }
     }
 
-    /// A backend's.
+    /// Image of a backend.
     pub fn backend(&self, backend: Backend) -> &str {
         match backend {
             Backend::Redis => &self.redis,
@@ -51,7 +51,7 @@ fn dot_env(home: &Home) -> std::path::PathBuf {
     home.compose().parent().unwrap_or(Path::new("")).join(".env")
 }
 
-/// `NAME=value`, a line each.
+/// Parses lines of the form `NAME=value`.
 fn parse(text: &str) -> BTreeMap<&str, &str> {
     let lines = text.lines().map(str::trim).filter(|line| !line.starts_with('#'));
     let pairs = lines.filter_map(|line| line.split_once('='));

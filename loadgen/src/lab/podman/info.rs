@@ -1,4 +1,4 @@
-//! podman itself: where it is, what it says of its machine, and what it lacks to run a lab.
+//! Finds podman, reads what it reports about the machine, and checks whether podman can run a lab.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -11,29 +11,30 @@ use crate::lab::error::LabError;
 use crate::lab::logs::{MESSAGE_LINES, tail_of};
 use crate::lab::programs::on_path;
 
-/// The oldest podman that this was tried with.
+/// Oldest podman that loadgen was tried with.
 const OLDEST: (u32, u32) = (4, 3);
 
-/// Control groups' controllers that limits and measurements need.
+/// Controllers of control groups that limits and measurements need.
 const CONTROLLERS: [&str; 3] = ["cpu", "cpuset", "memory"];
 
-/// Where distributions put the program by which containers find each other's names.
+/// Paths at which distributions install the program that lets containers find each other by name.
 const NAME_SERVERS: [&str; 3] =
     ["/usr/lib/podman/aardvark-dns", "/usr/libexec/podman/aardvark-dns", "/usr/bin/aardvark-dns"];
 
-/// What compose.yaml gives containers, where the machine has as much: open files and processes.
+/// Open files and processes of a container: the number that compose.yaml gives where the machine
+/// allows it, and the least that a container needs.
 const OPEN_FILES: (u64, u64) = (16_384, 1_024);
 const PROCESSES: (u64, u64) = (4_096, 256);
 
-/// Where distributions put the programs by which netavark sets up what leads to containers.
+/// Paths at which distributions install the programs by which netavark makes containers reachable.
 const FIREWALLS: [&str; 4] = ["/usr/sbin/iptables", "/sbin/iptables", "/usr/sbin/nft", "/sbin/nft"];
 
-/// Something that is missing, as it reads after a name, and its mend.
+/// A missing requirement, with its fix.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lack {
-    /// What is wrong.
+    /// Description of what is wrong.
     pub what: String,
-    /// The command, or the lines of a file, that mend it.
+    /// Fix: a command, or the lines of a file.
     pub mend: String,
 }
 
@@ -49,7 +50,7 @@ impl From<Lack> for LabError {
     }
 }
 
-/// What `podman info` says.
+/// Output of `podman info`.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Info {
     host: Host,
@@ -84,7 +85,7 @@ struct Version {
     version: String,
 }
 
-/// Where podman is.
+/// Finds podman on the PATH.
 pub fn find() -> Result<PathBuf, Lack> {
     on_path("podman").ok_or_else(|| {
         let mend =
@@ -93,7 +94,7 @@ pub fn find() -> Result<PathBuf, Lack> {
     })
 }
 
-/// Runs podman to its end: what it wrote, or the last lines of what it said instead.
+/// Runs podman until it ends. Returns its output, or the last lines of its error message.
 pub async fn podman(program: &Path, words: &[&str]) -> Result<String, Vec<String>> {
     let mut command = Command::new(program);
     command.args(words).stdin(Stdio::null()).kill_on_drop(true);
@@ -105,7 +106,7 @@ pub async fn podman(program: &Path, words: &[&str]) -> Result<String, Vec<String
 }
 
 impl Info {
-    /// Asks podman.
+    /// Runs `podman info`.
     pub async fn ask(program: &Path) -> Result<Self, LabError> {
         let fault = |output: Vec<String>| LabError::Podman {
             what: "podman does not work here".to_owned(),
@@ -116,7 +117,7 @@ impl Info {
         serde_json::from_str(&said).map_err(|error| fault(vec![error.to_string()]))
     }
 
-    /// Such as `podman 4.3.1, runc, cgroup v1, rootless`.
+    /// Summary in one line, such as `podman 4.3.1, runc, cgroup v1, rootless`.
     pub fn line(&self) -> String {
         let Host { cgroup_version, oci_runtime, security, .. } = &self.host;
         let rootless = if security.rootless { ", rootless" } else { "" };
@@ -124,7 +125,7 @@ impl Info {
         format!("podman {version}, {}, cgroup {cgroup_version}{rootless}", oci_runtime.name)
     }
 
-    /// Everything that podman says of itself, held against what is needed.
+    /// Compares what podman reports, and the limits of this process, with the requirements.
     pub fn checks(&self) -> [(&'static str, Result<String, Lack>); 5] {
         [
             ("podman", self.version()),
@@ -207,7 +208,7 @@ fn hard(resource: Resource) -> u64 {
     getrlimit(resource).maximum.unwrap_or(u64::MAX)
 }
 
-/// Whether a container may have the files and the processes that it needs.
+/// Checks that a container can have the open files and the processes that it needs.
 fn ulimits(files: u64, processes: u64) -> Result<String, Lack> {
     let short = |what: &str, option: &str, most: u64, least: u64| {
         let what = format!("the most {what} that a process here may have is {most}");
@@ -227,8 +228,8 @@ fn given(files: u64, processes: u64) -> [u64; 2] {
     [files.min(OPEN_FILES.0), processes.min(PROCESSES.0)]
 }
 
-/// The open files and the processes that a container is given: podman's own defaults are more than
-/// some machines allow even root.
+/// Numbers of open files and of processes that a container is given: podman's own defaults are more
+/// than some machines allow even root.
 pub fn container_ulimits() -> [u64; 2] {
     given(hard(Resource::Nofile), hard(Resource::Nproc))
 }
@@ -256,7 +257,7 @@ mod tests {
         assert_eq!(ulimits(20_000, u64::MAX), Ok("16384 open files, 4096 processes".to_owned()));
     }
 
-    /// What is said where one word of that is another.
+    /// Returns the fault and the fix that a check reports after `to` replaces `from` in `HERE`.
     fn lack(from: &str, to: &str, check: fn(&Info) -> Result<String, Lack>) -> String {
         let lack = check(&info(&HERE.replace(from, to))).unwrap_err();
         format!("{}\n{}", lack.what, lack.mend)

@@ -1,9 +1,10 @@
-//! Targets and backends in containers, as compose/compose.yaml has them, with limits.
+//! Runs targets and backends in containers with limits, as compose/compose.yaml defines them.
 //!
-//! Each run is a project of podman-compose, with a name of its own, so that several don't meet.
-//! podman-compose creates a container, and `podman start --attach` runs it as any [service] runs: under a
-//! guard, with its output in a log. The containers' processes are podman's, not ours: a guard ends them
-//! by `podman rm`, and one more, the project's, takes down whatever is left, with network and volumes.
+//! Each run is a separate project of podman-compose with its own name, so that concurrent runs do
+//! not collide. podman-compose creates a container, and `podman start --attach` runs it like any
+//! other [service]: under a guard, with its output in a log. The containers' processes belong to
+//! podman, not to loadgen, so a guard ends them by `podman rm`. One more guard, the project's,
+//! removes everything that is left, including network and volumes.
 //!
 //! [service]: super::service
 
@@ -37,30 +38,31 @@ use super::service::{Service, ServiceSpec};
 use crate::lab::install::run;
 use crate::scenario::{Backend, Limits};
 
-/// How long a container may take to end when it is asked to, in seconds.
+/// Time that a container has to end after a request to end, in seconds.
 const STOP_S: &str = "2";
 
-/// How long podman may take for that, and for all of a project, on a machine that is busy.
+/// Time that podman may take to end a container, and to take down a
+/// whole project, on a busy machine.
 const END: Duration = Duration::from_secs(20);
 const DOWN: Duration = Duration::from_secs(40);
 
-/// Removes what has a project's label, whichever of it is there: `podman-compose down` asks for each
-/// service of the file in turn, and leaves volumes that have no name.
+/// Removes everything that exists with a project's label. `podman-compose down` would ask for each
+/// service of the file in turn, and would leave volumes without a name.
 const TAKE_DOWN: &str = "\
     label=label=io.podman.compose.project=$0
     podman ps --all --quiet --filter \"$label\" | xargs -r podman rm --force --volumes --time 2
     podman network ls --quiet --filter \"$label\" | xargs -r podman network rm --force
     podman volume ls --quiet --filter \"$label\" | xargs -r podman volume rm --force";
 
-/// A project of podman-compose that is up; nothing of it outlives this value.
+/// A project of podman-compose that is up. Nothing of the project outlives this value.
 #[derive(Debug)]
 pub struct Podman {
     project: Arc<Project>,
-    /// Its guard takes the project down.
+    /// Service whose guard takes the project down.
     holder: Service,
 }
 
-/// What is the same for all containers of a run.
+/// Values that are the same for all containers of a run.
 #[derive(Debug)]
 pub struct Project {
     name: String,
@@ -68,16 +70,17 @@ pub struct Project {
     compose: Compose,
     file: PathBuf,
     root: PathBuf,
-    /// Variables of compose.yaml, and what podman itself is to know.
+    /// Variables of compose.yaml, and the environment that podman itself needs.
     env: Vec<(String, String)>,
     info: Info,
     images: Images,
-    /// What is installed in the targets' image.
+    /// Packages that are installed in the targets' image.
     packages: Packages,
 }
 
 impl Podman {
-    /// Checks all that is needed, gets what is missing, and begins a project. Starts no container.
+    /// Checks all requirements, gets what is missing, and creates a project. Starts no target and
+    /// no backend; one short-lived container lists the packages of the targets' image.
     pub async fn prepare(
         home: &Home,
         options: &Options,
@@ -108,7 +111,7 @@ impl Podman {
         Ok(Self { project: Arc::new(project), holder })
     }
 
-    /// Gets a backend's image where it is not there yet.
+    /// Pulls a backend's image if it is missing.
     pub async fn image(
         &self,
         home: &Home,
@@ -125,7 +128,7 @@ impl Podman {
         get(home, argv, &format!("the image {image} could not be pulled")).await
     }
 
-    /// The project, for what starts containers in it.
+    /// Project in which to start containers.
     pub fn project(&self) -> &Arc<Project> {
         &self.project
     }
@@ -137,11 +140,12 @@ impl Podman {
 }
 
 impl Project {
-    /// A service of compose.yaml, as one that the lab runs: its container is created anew with these
-    /// variables, and its output goes to `log`.
+    /// Builds the spec that runs a service of compose.yaml as a service of the lab. The service's
+    /// container is created with these variables, and its output goes to `log`.
     pub fn spec(&self, service: &str, variables: &[(&str, String)], log: PathBuf) -> ServiceSpec {
         let container = self.container_name(service);
-        // One program after the other: what `podman start` says and returns is what the service does.
+        // Runs podman-compose, then replaces the shell by `podman start`, whose output and exit
+        // code are those of the service.
         let script = format!("\"$@\" && exec podman start --attach {container}");
         let create = ["up", "--no-start", "--no-deps", "--no-build", "--no-recreate", service];
         let argv = ["sh", "-c", &script, "podman-compose"].map(OsString::from).into_iter();
@@ -155,7 +159,8 @@ impl Project {
         spec
     }
 
-    /// What does nothing, and takes the project down in the end.
+    /// Builds the spec of a service that does nothing, and whose guard takes
+    /// the project down at the end.
     fn holder(&self, logs: &Path) -> ServiceSpec {
         let argv = ["sleep", "infinity"].map(OsString::from).to_vec();
         let mut spec = self.service_spec("containers", argv, logs.join("podman.log"));
@@ -170,12 +175,13 @@ impl Project {
         spec
     }
 
-    /// The container of a service that has been started.
+    /// Finds the container of a service that has been started.
     pub async fn container(&self, service: &str) -> Result<Container, LabError> {
         Container::find(&self.podman, &self.container_name(service)).await
     }
 
-    /// The folder of this machine that a service's container has in this place, where it can be seen.
+    /// Folder of this machine that is mounted at `place` in a service's container; `None` if it
+    /// cannot be seen.
     pub async fn volume(&self, service: &str, place: &str) -> Option<PathBuf> {
         let format = format!(
             "{{{{range .Mounts}}}}{{{{if eq .Destination \"{place}\"}}}}{{{{.Source}}}}{{{{end}}}}{{{{end}}}}"
@@ -185,12 +191,12 @@ impl Project {
         folder.is_dir().then_some(folder)
     }
 
-    /// As podman-compose names the first container of a service.
+    /// Name that podman-compose gives the first container of a service.
     pub fn container_name(&self, service: &str) -> String {
         format!("{}_{service}_1", self.name)
     }
 
-    /// A command line of podman.
+    /// Builds a command line of podman.
     pub fn podman_command(&self, words: &[&str]) -> Vec<OsString> {
         [self.podman.clone().into_os_string()]
             .into_iter()
@@ -198,12 +204,12 @@ impl Project {
             .collect()
     }
 
-    /// What is installed in the targets' image.
+    /// Packages that are installed in the targets' image.
     pub fn packages(&self) -> &Packages {
         &self.packages
     }
 
-    /// What runs targets and these backends.
+    /// Describes podman, and the images of the targets and of these backends.
     pub async fn describe(&self, backends: &[Backend]) -> Containers {
         let backends = backends.iter().map(|one| (one.to_string(), self.images.backend(*one)));
         let mut images = BTreeMap::new();
@@ -217,16 +223,16 @@ impl Project {
     }
 }
 
-/// What runs containers, for the record.
+/// Description of podman and the images, for the record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Containers {
-    /// podman, its version, and what it stands on.
+    /// podman's version, its container runtime and its version of control groups.
     pub podman: String,
-    /// The images of the targets, by the name `target`, and of each backend, with their digests.
+    /// Images with their digests: of the targets, under the name `target`, and of each backend.
     pub images: BTreeMap<String, String>,
 }
 
-/// Six hexadecimal digits tell the runs of a machine apart.
+/// Creates a name with six random hexadecimal digits, which tell the runs of a machine apart.
 fn project_name() -> Result<String, LabError> {
     let random = SysRng.try_next_u32().map_err(|error| LabError::Io {
         what: "draw a random number".to_owned(),
@@ -235,8 +241,9 @@ fn project_name() -> Result<String, LabError> {
     Ok(format!("loadgen-{:06x}", random >> 8))
 }
 
-/// podman needs what the user has set up for it: its configuration, a proxy, the session of systemd. And
-/// netavark looks on the PATH for iptables, which is in folders that not everybody has there.
+/// Returns the environment of loadgen for podman, which needs the user's settings: podman's
+/// configuration, a proxy, the session of systemd. Extends the PATH, because netavark looks there
+/// for iptables, and the folders of iptables are not on every user's PATH.
 fn inherited() -> Vec<(String, String)> {
     let own = env::vars_os();
     own.filter_map(|(key, value)| Some((key.into_string().ok()?, value.into_string().ok()?)))
@@ -247,7 +254,7 @@ fn inherited() -> Vec<(String, String)> {
         .collect()
 }
 
-/// What compose.yaml is told of all containers.
+/// Variables of compose.yaml that are the same for all containers.
 fn variables(options: &Options, backends: Limits, password: &str) -> Vec<(String, String)> {
     let [files, processes] = info::container_ulimits().map(|limit| limit.to_string());
     let list = |cpus: &[usize]| cpus.iter().map(usize::to_string).collect::<Vec<_>>().join(",");

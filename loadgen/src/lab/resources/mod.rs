@@ -1,4 +1,4 @@
-//! CPU time and memory of whole process trees, over a window such as a measured round.
+//! Measures CPU time and memory of whole process trees, over a window such as a measured round.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
@@ -14,18 +14,19 @@ use crate::measure::{ContainerRecord, ResourceRecord, ResourceSamples};
 
 const SAMPLE_EVERY: Duration = Duration::from_secs(1);
 
-/// What was seen in a window.
+/// Resources that were used in a window.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Observed {
-    /// What each name used. CPU time between the last sample and the end of a process that ended
-    /// within the window is missing: at most a second's. What a request took of it is not known here.
+    /// Usage under each name. If a process ended within the window, its CPU time after the last
+    /// sample is missing: at most one second of it. CPU time per request is not known here.
     pub services: BTreeMap<String, ResourceRecord>,
-    /// What the machine's CPUs did, and what was taken from all.
+    /// Activity of the machine's CPUs, and the resources that the machine took from all programs.
     pub machine: Machine,
 }
 
 impl Observed {
-    /// What programs other than the watched used of these processors, in % of one.
+    /// Returns the usage of these processors by programs that are not
+    /// watched, in % of one processor.
     #[must_use]
     pub fn others_percent(&self, cpus: &BTreeSet<usize>) -> f64 {
         let busy: f64 = cpus.iter().filter_map(|cpu| self.machine.programs_percent.get(cpu)).sum();
@@ -33,14 +34,15 @@ impl Observed {
     }
 }
 
-/// Which processes count as one.
+/// Processes that count as one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Watched {
-    /// What the result is filed under.
+    /// Name under which the result is filed.
     pub name: String,
     pid: u32,
     scope: Scope,
-    /// The accounts that know better what they used of CPU and memory.
+    /// Control group, whose accounts of CPU time and memory are more
+    /// complete; `None` without a container.
     group: Option<Cgroup>,
 }
 
@@ -52,23 +54,23 @@ enum Scope {
 }
 
 impl Watched {
-    /// One process without those that it started: loadgen itself, a worker.
+    /// Watches one process without the processes that it started: loadgen itself, or a worker.
     pub fn process(name: impl Into<String>, pid: u32) -> Self {
         Self { name: name.into(), pid, scope: Scope::Alone, group: None }
     }
 
-    /// Everything below a process, but not itself: a service, by its guard.
+    /// Watches everything below a process, but not the process itself: a service, by its guard.
     pub fn below(name: impl Into<String>, pid: u32) -> Self {
         Self { name: name.into(), pid, scope: Scope::Below, group: None }
     }
 
-    /// All of a container.
+    /// Watches all processes of a container.
     pub fn container(name: impl Into<String>, container: &Container) -> Self {
         let Container { pid, group } = container.clone();
         Self { name: name.into(), pid, scope: Scope::Whole, group }
     }
 
-    /// The same, filed under another name.
+    /// Returns the same processes under another name.
     #[must_use]
     pub fn named(self, name: &str) -> Self {
         Self { name: name.to_owned(), ..self }
@@ -84,27 +86,27 @@ impl From<&super::service::Service> for Watched {
     }
 }
 
-/// Is told what each name used of the CPU since the sample before: 100 is one core.
+/// Callback with the CPU usage of each name since the previous sample, in % of one core.
 pub type CpuTeller = Arc<dyn Fn(BTreeMap<String, f64>) + Send + Sync>;
 
-/// A window that is open: it samples each second, on a thread of its own, until it is closed.
+/// An open window. A separate thread samples every second until the window is closed.
 #[derive(Debug)]
 pub struct Window {
     began: Instant,
     samples: Arc<Mutex<Samples>>,
-    /// The machine's accounts when it was opened.
+    /// Accounts of the machine when the window was opened.
     accounts: Accounts,
-    /// The thread ends when this goes.
+    /// Ends the thread when it is dropped.
     _until: mpsc::Sender<()>,
 }
 
 impl Window {
-    /// Opens a window; what is used from now on counts.
+    /// Opens a window: usage counts from now on.
     pub fn open(watched: Vec<Watched>) -> Result<Self, LabError> {
         Self::telling(watched, None)
     }
 
-    /// The same; where there is somebody to `tell`, each sample is told at once.
+    /// Like [`Window::open`], but also passes each sample to `tell` at once.
     pub fn telling(watched: Vec<Watched>, tell: Option<CpuTeller>) -> Result<Self, LabError> {
         let mut samples = Samples::new(watched)?;
         let began = Instant::now();
@@ -127,7 +129,7 @@ impl Window {
         Ok(Self { began, samples, accounts, _until: until })
     }
 
-    /// Closes it. The usage of the same name given twice is added up.
+    /// Closes the window. If a name was given several times, its usage is added up.
     pub fn close(self) -> Observed {
         let mut samples = lock(&self.samples);
         samples.take();
@@ -141,10 +143,10 @@ fn lock(samples: &Mutex<Samples>) -> MutexGuard<'_, Samples> {
     samples.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A process is told by its number and start: numbers are given anew.
+/// A process, identified by its number and start time, because the system reuses numbers.
 type Process = (Pid, u64);
 
-/// Its process and its number.
+/// A thread, identified by its process and its number.
 type Thread = (Process, u32);
 
 #[derive(Debug)]
@@ -153,26 +155,27 @@ struct Samples {
     system: System,
     seen: BTreeMap<String, Seen>,
     taken: usize,
-    /// When each was taken.
+    /// Time of each sample.
     at: Vec<Instant>,
 }
 
-/// What was seen under one name.
+/// Observations under one name.
 #[derive(Debug, Default)]
 struct Seen {
-    /// Each process's CPU time in ms when it was first and when it was last seen.
+    /// CPU time of each process in ms: before the window, and when the process was last seen. The
+    /// first is 0 for a process that started within the window.
     cpu: HashMap<Process, (u64, u64)>,
-    /// Each thread's times when it was first and when it was last seen.
+    /// Times of each thread: before the window, and when the thread was last seen.
     threads: HashMap<Thread, (Scheduled, Scheduled)>,
-    /// Resident bytes at each sample.
+    /// Memory at each sample, in bytes: resident memory, or that of the container's accounts.
     rss: Vec<u64>,
     /// CPU time in ms up to each sample, of all processes that were ever seen.
     cpu_ms: Vec<u64>,
-    /// Open files at each sample, where the system tells.
+    /// Number of open files at each sample; empty if the system does not tell.
     files: Vec<u64>,
-    /// The most files that one process had open at a sample, in % of what it may.
+    /// Most files that one process had open at a sample, in % of the process's limit.
     files_percent: f64,
-    /// The accounts of its container when they were first and when they were last seen.
+    /// Accounts of the container when they were first and when they were last seen.
     group: Option<(Usage, Usage)>,
 }
 
@@ -187,7 +190,7 @@ impl Samples {
 
     fn take(&mut self) {
         let kind = ProcessRefreshKind::nothing().with_cpu().with_memory().without_tasks();
-        // To find what is below one, all processes have to be looked at.
+        // Finding the descendants of a process requires a look at all processes.
         let alone = self.watched.iter().all(|watched| watched.scope == Scope::Alone);
         let pids: Vec<Pid> = self.watched.iter().map(|w| Pid::from_u32(w.pid)).collect();
         let which = if alone { ProcessesToUpdate::Some(&pids) } else { ProcessesToUpdate::All };
@@ -200,7 +203,8 @@ impl Samples {
                     continue;
                 };
                 let cpu = process.accumulated_cpu_time();
-                // What it used before the window opened is not ours; of one that started since, all is.
+                // CPU time from before the window does not count. All CPU time of a process that
+                // started later counts.
                 let before = if self.taken == 0 { cpu } else { 0 };
                 let key = (pid, process.start_time());
                 seen.cpu.entry(key).or_insert((before, cpu)).1 = cpu;
@@ -217,7 +221,8 @@ impl Samples {
                 }
             }
             if let Some(now) = watched.group.as_ref().map(Cgroup::usage) {
-                // Of a container that is gone nothing can be read, and what it had is known.
+                // The accounts of a container that is gone cannot be read, so
+                // the last values are kept.
                 if now != Usage::default() {
                     seen.group.get_or_insert((now, now)).1 = now;
                 }
@@ -231,7 +236,7 @@ impl Samples {
         self.taken += 1;
     }
 
-    /// What each name used since the sample before.
+    /// Returns the CPU usage of each name since the previous sample, in % of one core.
     fn cpu_percent(&self) -> BTreeMap<String, f64> {
         let newest = self.at.len().saturating_sub(1);
         let named = |(name, seen): (&String, &Seen)| {
@@ -247,13 +252,14 @@ impl Samples {
     }
 }
 
-/// A name that is given several times has one sample for all.
+/// Adds a value to the sample of this number. A name that is given several
+/// times has one sample for all.
 fn add_at(samples: &mut Vec<u64>, number: usize, value: u64) {
     samples.resize(number + 1, 0);
     samples[number] += value;
 }
 
-/// The shortest time over which a share of a CPU is told: CPU times come in ticks of 10 ms.
+/// Shortest interval for a CPU usage, because CPU times come in ticks of 10 ms.
 const SHORTEST: Duration = Duration::from_millis(500);
 
 fn tenths(value: f64) -> f64 {
@@ -261,13 +267,13 @@ fn tenths(value: f64) -> f64 {
 }
 
 impl Seen {
-    /// The CPU time of each process, in ms.
+    /// CPU time of each process, in ms.
     fn used_ms(&self) -> impl Iterator<Item = u64> + Clone {
         self.cpu.values().map(|(first, last)| last.saturating_sub(*first))
     }
 
-    /// What was used between samples that were taken then. The last may have come soon after the one
-    /// before, and is left out.
+    /// Returns the usage between samples that were taken at these times. Omits a sample that
+    /// follows the previous one too closely, as the last sample may.
     fn samples(&self, at: &[Instant]) -> ResourceSamples {
         let mut samples = ResourceSamples::default();
         for i in 1..at.len().min(self.cpu_ms.len()).min(self.rss.len()) {
@@ -279,8 +285,8 @@ impl Seen {
         samples
     }
 
-    /// CPU time between a sample and the one before, over the time between them; `None` where they are
-    /// too close to each other.
+    /// Returns the CPU time between a sample and the previous one, over the time between them;
+    /// `None` if the samples are too close.
     fn cpu_percent(&self, at: &[Instant], i: usize) -> Option<f64> {
         let since = *at.get(i)? - *at.get(i.checked_sub(1)?)?;
         let used_ms = self.cpu_ms.get(i)?.saturating_sub(*self.cpu_ms.get(i - 1)?);
@@ -324,7 +330,8 @@ impl Seen {
     }
 }
 
-/// What a container's own accounts say: of all that ever ran in it, also what ended in between.
+/// Takes the CPU time from the container's own accounts, which count every process that ran in the
+/// container, even if it ended between samples.
 fn in_container(
     record: ResourceRecord,
     first: &Usage,

@@ -18,7 +18,7 @@ fn a_window_counts_what_is_used_within_it() {
         "{usage:?}"
     );
     if cfg!(target_os = "linux") {
-        // This thread wanted a CPU all the time, whether or not it had one.
+        // This thread wanted a CPU all the time, although it may not always have had one.
         assert!(usage.busiest_thread_percent.unwrap() > 80.0, "{usage:?}");
         assert!(usage.context_switches_per_s.unwrap() > 0.0, "{usage:?}");
         assert!(usage.open_files_max.unwrap() > 2, "{usage:?}");
@@ -50,7 +50,7 @@ fn a_tree_counts_without_its_root_and_keeps_what_ended() {
     shell.wait().unwrap();
     assert!(usage.cpu_s > 0.1, "{usage:?}");
     assert!(usage.memory_max_bytes > 0, "{usage:?}");
-    // At 0, 1, 2 and 2.5 s; it ran for the first 1.5.
+    // Samples are at 0, 1, 2 and 2.5 s; the loop ran for the first 1.5 s.
     let ResourceSamples { at_s, cpu_percent, memory_bytes } = &usage.samples;
     assert_eq!((cpu_percent.len(), memory_bytes.len()), (at_s.len(), at_s.len()), "{usage:?}");
     assert!(at_s.len() >= 2 && at_s.is_sorted() && at_s[0] >= 1.0, "{usage:?}");

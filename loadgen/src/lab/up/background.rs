@@ -1,4 +1,4 @@
-//! A lab in the background.
+//! Starts and ends a lab in the background.
 
 use std::ffi::OsString;
 use std::io;
@@ -12,14 +12,15 @@ use super::state::{self, State, Urls};
 use crate::lab::logs::last_lines;
 use crate::lab::{Home, LabError};
 
-/// How long a lab may take to end: its services have five seconds until they are killed.
+/// Time in which a lab must end. By default, a service is killed after five seconds.
 const DOWN_LIMIT: Duration = Duration::from_secs(15);
 
-/// Starts loadgen in the background with these arguments, which have it keep a lab up, and returns when all is
-/// ready there.
+/// Starts loadgen in the background with these arguments, which must make it keep a lab up. Returns
+/// when all services of the lab are ready.
 ///
 /// # Errors
-/// When a lab of this project is up already, or the background ends before all is ready.
+/// If a lab of this project is already up, or the background process ends
+/// before all services are ready.
 pub async fn detach(
     home: &Home,
     arguments: impl Iterator<Item = OsString>,
@@ -60,10 +61,10 @@ pub async fn detach(
     }
 }
 
-/// Takes the lab down that is up, and tells whether one was.
+/// Takes down the lab that is up. Returns whether a lab was up.
 ///
 /// # Errors
-/// When it is still up after 15 s.
+/// If the lab is still up after 15 s.
 pub async fn down(home: &Home) -> Result<bool, LabError> {
     let Some(State { pid, .. }) = state::find(home)? else {
         return Ok(false);

@@ -1,4 +1,4 @@
-//! How a lab that stands by itself is asked to end.
+//! Waits for the request to end a standalone lab.
 
 use std::io;
 
@@ -7,7 +7,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::lab::LabError;
 use crate::lab::guard::pipe_closed;
 
-/// Returns at Ctrl-C, at a request to end, or when the pipe that standard input is closes.
+/// Returns at SIGINT (Ctrl-C), SIGTERM or SIGHUP, or when standard input is a pipe that closes.
 pub async fn asked_to_end() -> Result<(), LabError> {
     let handle = |kind| signal(kind).map_err(LabError::io("handle signals"));
     let (mut interrupt, mut terminate) =
@@ -22,7 +22,8 @@ pub async fn asked_to_end() -> Result<(), LabError> {
     Ok(())
 }
 
-/// Never, unless standard input is a pipe: whoever holds its other end wants the lab as long as that.
+/// Returns when standard input is a pipe that closes; otherwise never returns. The process that
+/// holds the other end wants the lab only while it holds that end.
 async fn input_closed() {
     let is_pipe = rustix::fs::fstat(io::stdin()).is_ok_and(|stat| {
         rustix::fs::FileType::from_raw_mode(stat.st_mode) == rustix::fs::FileType::Fifo

@@ -1,13 +1,13 @@
-//! How each service of a lab is.
+//! Checks the health of a lab's services.
 
 use super::state::Urls;
 use crate::lab::ready::Probe;
 use crate::lab::{LabError, redis_client};
 
-/// A service: its name, its URL, and what is wrong with it.
+/// Name and URL of a service, and what is wrong with the service.
 pub type Health<'a> = (&'a str, &'a str, Result<(), String>);
 
-/// Asks each service once.
+/// Probes each service once.
 pub async fn health(urls: &Urls) -> Result<Vec<Health<'_>>, LabError> {
     let of_targets = Probe::health()?;
     let mut all = Vec::new();
@@ -22,13 +22,13 @@ pub async fn health(urls: &Urls) -> Result<Vec<Health<'_>>, LabError> {
     Ok(all)
 }
 
-/// The port of a URL of ours: what follows the last colon, up to a path.
+/// Returns the port of a URL that loadgen built: the part from the last colon up to a path.
 fn port_of(url: &str) -> u16 {
     let port = url.rsplit(':').next().and_then(|rest| rest.split('/').next());
     port.and_then(|port| port.parse().ok()).unwrap_or(0)
 }
 
-/// The password of a URL of ours; it is hexadecimal.
+/// Returns the password of a URL that loadgen built. The password is hexadecimal.
 fn password_of(url: &str) -> &str {
     let user = url.split_once("://").and_then(|(_, rest)| rest.rsplit_once('@'));
     user.and_then(|(user, _)| user.split_once(':')).map_or("", |(_, password)| password)

@@ -1,4 +1,4 @@
-//! A lab that stands by itself, for development: up until somebody asks for its end.
+//! Runs a standalone lab for development, until a request to end.
 
 mod background;
 mod end;
@@ -17,27 +17,30 @@ pub use self::state::{State, Urls, find};
 use super::{Home, Lab, LabError, Layout, Options, Progress, Runtime, Target};
 use crate::scenario::Backend;
 
-/// How often to look whether a service has ended, or whether a lab in the background is up or down.
+/// Interval of checks whether a service has ended, or whether a lab in
+/// the background is up or down.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// What is to be up.
+/// Services that the lab keeps up.
 pub struct Wanted {
-    /// The names of the targets; those of the manifest that are measured by default where there is none.
+    /// Names of the targets; if empty, the targets of the manifest that are measured by default.
     pub targets: Vec<String>,
-    /// The backends.
+    /// Backends of the lab.
     pub backends: Vec<Backend>,
-    /// The first target's port, each further one's the next; free ones where there is none.
+    /// Port of the first target; each further target gets the next port. With `None`, each target
+    /// gets a free port.
     pub port: Option<u16>,
-    /// Server workers of each target.
+    /// Number of server workers of each target.
     pub server_workers: u32,
-    /// What they run in.
+    /// Runtime of targets and backends.
     pub runtime: Runtime,
 }
 
-/// Starts everything and keeps it up until somebody asks for its end; `is_up` is called once all answer.
+/// Starts all services and keeps them up until a request to end. Calls `is_up` once, when all
+/// services answer.
 ///
 /// # Errors
-/// When another lab of this project is up, or a service can't be started.
+/// If another lab of this project is up, or a service cannot be started.
 pub async fn up(
     home: Home,
     wanted: Wanted,
@@ -66,7 +69,8 @@ pub async fn up(
     stop(lab, targets).await.and(ended)
 }
 
-/// What is up already when it is cut short stays in `lab` and `targets`, to be stopped in good order.
+/// Starts all services. If the call is cancelled, services that are already up stay in `lab` and
+/// `targets`, so that they can be stopped in order.
 async fn start(
     home: Home,
     wanted: Wanted,
@@ -86,7 +90,8 @@ async fn start(
     lab.start_backends(&backends).await?;
     lab.fill().await?;
 
-    // All at once: it is the loading of their modules that takes time.
+    // Starts all targets at the same time, because most of the time
+    // goes into loading their modules.
     let ports = (0..).map(|nth: u16| port.map(|first| first.saturating_add(nth)));
     let mut starting = Vec::new();
     for (name, port) in names.iter().zip(ports) {
@@ -106,7 +111,7 @@ async fn start(
     })
 }
 
-/// Looks for services that end by themselves, and goes on without them.
+/// Reports services that end by themselves, and continues without them.
 async fn tell_what_ends(lab: &mut Lab, targets: &mut Vec<Target>, progress: &Progress) {
     loop {
         tokio::time::sleep(LOOK_EVERY).await;

@@ -1,4 +1,4 @@
-//! The lab that `lab up` keeps: where it is written down, and how others tell that it is up.
+//! Records the lab that `lab up` keeps up, so that other processes can find it.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,28 +10,28 @@ use serde::{Deserialize, Serialize};
 use crate::lab::lock::Lock;
 use crate::lab::{Home, LabError};
 
-/// How long the lock must have been held for a lab to be up.
+/// Time for which another process must hold the lock before its lab counts as up.
 const PATIENCE: Duration = Duration::from_millis(300);
 
-/// Where everything is, by name; what `lab up --format json` prints.
+/// URLs of all services, by name. `lab up --format json` prints them.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Urls {
-    /// The targets, in alphabetical order.
+    /// URLs of the targets, in alphabetical order of names.
     pub targets: BTreeMap<String, String>,
-    /// The backends, with passwords.
+    /// URLs of the backends, with passwords.
     pub backends: BTreeMap<String, String>,
 }
 
-/// What `lab up` writes down for `lab status` and `lab down`.
+/// State that `lab up` writes for `lab status` and `lab down`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct State {
-    /// The process that keeps the lab up.
+    /// Process that keeps the lab up.
     pub pid: u32,
-    /// Where everything is; `None` as long as it starts.
+    /// URLs of all services; `None` while the lab starts.
     pub urls: Option<Urls>,
 }
 
-/// The right to keep a project's lab up: one process at a time has it.
+/// Right to keep a project's lab up. One process at a time holds this right.
 #[derive(Debug)]
 pub struct Claim {
     file: PathBuf,
@@ -39,11 +39,11 @@ pub struct Claim {
 }
 
 impl Claim {
-    /// Takes it, or tells who has it.
+    /// Takes the claim, or returns an error that names the process that holds it.
     pub async fn take(home: &Home) -> Result<Self, LabError> {
         let cache = home.cache()?;
         let path = cache.join("lab.lock");
-        // Those who look whether a lab is up hold the lock for a moment.
+        // A process that checks whether a lab is up holds the lock for a moment.
         let waiting = tokio::time::timeout(PATIENCE, Lock::wait(&path, || {}));
         let Ok(lock) = waiting.await else {
             return Err(LabError::AlreadyUp { pid: read(&cache).map(|state| state.pid) });
@@ -54,7 +54,7 @@ impl Claim {
         Ok(claim)
     }
 
-    /// Tells the others that everything is up.
+    /// Tells other processes that all services are up.
     pub fn ready(&self, urls: &Urls) -> Result<(), LabError> {
         self.write(Some(urls.clone()))
     }
@@ -62,7 +62,8 @@ impl Claim {
     fn write(&self, urls: Option<Urls>) -> Result<(), LabError> {
         let state = State { pid: std::process::id(), urls };
         let write = || {
-            // Readable by its owner alone, for the passwords, and whole at any time.
+            // A temporary file that is then renamed: only its owner can read the passwords, and
+            // readers always see a whole file.
             let folder = self.file.parent().unwrap_or(&self.file);
             let mut file = tempfile::NamedTempFile::new_in(folder)?;
             serde_json::to_writer(&mut file, &state)?;
@@ -79,7 +80,7 @@ impl Drop for Claim {
     }
 }
 
-/// The lab that is up, if one is. A state that outlived its process counts for nothing.
+/// Returns the lab that is up, if any. Ignores a state that outlived its process.
 pub fn find(home: &Home) -> Result<Option<State>, LabError> {
     let cache = home.cache()?;
     Ok(if Lock::shared(&cache.join("lab.lock"))?.is_some() { None } else { read(&cache) })

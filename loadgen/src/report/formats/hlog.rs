@@ -1,11 +1,12 @@
-//! All latencies as an HdrHistogram log, which its own tools read and plot.
+//! Writes all latencies as an HdrHistogram log, which HdrHistogram's tools read and plot.
 
 use std::fmt::Write;
 
 use crate::record::{RunRecord, TargetRecord};
 
-/// A line for each target and step, all rounds together, in µs; tagged `TARGET/STEP`, with what no tag
-/// may hold replaced. Times are seconds from the start of the run.
+/// Returns a line for each target and step, over all rounds, in µs. Times are seconds from the
+/// start of the run. The tag is `TARGET/STEP`, with white space and commas, which no tag may
+/// contain, replaced.
 #[must_use]
 pub fn hlog(record: &RunRecord) -> String {
     let mut out = format!(
@@ -24,7 +25,7 @@ pub fn hlog(record: &RunRecord) -> String {
                 continue;
             }
             let max = latencies.latencies().max().unwrap_or_default();
-            // Writing to a string can't fail.
+            // Writing to a string cannot fail.
             let _ = writeln!(out, "Tag={},0.000,{held_s:.3},{max}.000,{text}", tag(target, step));
         }
     }

@@ -1,4 +1,5 @@
-//! Thresholds, proofs, and whether targets answered at all, as JUnit XML, which CI systems show.
+//! Writes thresholds, proofs, and whether targets answered to the end, as JUnit XML, which CI
+//! systems show.
 
 use maud::{PreEscaped, html};
 
@@ -6,14 +7,14 @@ use crate::record::{RunRecord, TargetRecord, VerdictKind};
 use crate::report::words::proofs::{asked, by_proof};
 use crate::report::words::thresholds::judged;
 
-/// A test of a target, and why it failed if it did.
+/// A test of a target, and the reason of its failure, if any.
 struct Case {
     name: String,
     failure: Option<String>,
 }
 
-/// A test suite for each target, with a test for each of its thresholds and proofs, and for what else makes
-/// its run a failure.
+/// Returns a test suite for each target, with a test for each of the target's thresholds and
+/// proofs, and one for each other reason why the run is a failure.
 #[must_use]
 pub fn junit(record: &RunRecord) -> String {
     let suites: Vec<(&TargetRecord, Vec<Case>)> =
@@ -61,7 +62,7 @@ fn cases(record: &RunRecord, target: &TargetRecord) -> Vec<Case> {
         };
         Case { name, failure }
     });
-    // Proofs have cases of their own.
+    // Failed proofs already have their own cases.
     let is_other = |kind: VerdictKind| kind.is_failure() && kind != VerdictKind::ProofFailed;
     let verdicts = record
         .verdicts
@@ -74,7 +75,7 @@ fn cases(record: &RunRecord, target: &TargetRecord) -> Vec<Case> {
     thresholds.chain(proofs).chain(verdicts).collect()
 }
 
-/// Without what XML can't hold, even escaped.
+/// Replaces characters that XML cannot contain, even escaped.
 fn text(text: &str) -> String {
     text.replace(|c: char| c.is_control() || c == '\u{fffe}' || c == '\u{ffff}', " ")
 }

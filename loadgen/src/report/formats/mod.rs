@@ -1,4 +1,4 @@
-//! The formats of a document: for people, programs, spreadsheets and pages.
+//! Formats of a document: for people, programs, spreadsheets and pages.
 
 pub mod csv;
 pub mod hlog;

@@ -1,4 +1,4 @@
-//! How a run was made: its load, where it ran, and how to repeat it.
+//! Describes how a run was made: its load, its environment, and the command to repeat it.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use maud::{Markup, html};
 use crate::record::{Environment, RunRecord};
 use crate::text::{count, duration, precise};
 
-/// The load of each round.
+/// Lists the load of each round.
 pub fn load(record: &RunRecord) -> Markup {
     let load = &record.load;
     let seconds = |s: f64| duration(Duration::try_from_secs_f64(s).unwrap_or_default());
@@ -37,7 +37,7 @@ pub fn load(record: &RunRecord) -> Markup {
     ])
 }
 
-/// Where it ran.
+/// Lists the environment of a run or a search.
 pub fn environment(environment: &Environment) -> Markup {
     let of = environment;
     let text = |text: &String| (!text.is_empty()).then(|| text.clone());
@@ -66,7 +66,7 @@ pub fn environment(environment: &Environment) -> Markup {
     ])
 }
 
-/// The command line that measures the same again.
+/// Shows the command line that repeats the measurement.
 pub fn repeat(command: &[String], seed: u64) -> Markup {
     html! {
         @if command.is_empty() {
@@ -87,7 +87,8 @@ fn list(items: &[(&str, Option<String>)]) -> Markup {
     }
 }
 
-/// The same with the seed that was drawn, and without its folder, which holds a run now.
+/// Returns the command line with the seed that was drawn, and without its output folder, which
+/// already holds a run.
 fn again(command: &[String], seed: u64) -> String {
     let mut words: Vec<String> = Vec::new();
     let mut all = command.iter();
@@ -106,7 +107,7 @@ fn again(command: &[String], seed: u64) -> String {
     words.join(" ")
 }
 
-/// As a shell takes it.
+/// Quotes a word for a shell.
 fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@%+".contains(c);
     match !word.is_empty() && word.chars().all(plain) {

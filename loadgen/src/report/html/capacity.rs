@@ -1,4 +1,4 @@
-//! The page of a search for capacities.
+//! Builds the page of a search for capacities.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ use crate::report::words::capacity::{
 use crate::report::words::differences::differences;
 use crate::text::{milliseconds, precise, rate};
 
-/// The page, from the record alone.
+/// Returns the page, made from the record alone.
 #[must_use]
 pub fn capacity(record: &CapacityRecord) -> String {
     let names = record.targets.iter().map(|target| target.name.clone()).collect();
@@ -85,7 +85,7 @@ fn row(target: &CapacityTarget) -> Markup {
     }
 }
 
-/// A target's curve in figures.
+/// Returns the table of a target's curve.
 fn points(target: &CapacityTarget) -> Markup {
     let label = format!("Curve of {}", target.name);
     let rows = html! {
@@ -110,7 +110,7 @@ fn points(target: &CapacityTarget) -> Markup {
     }
 }
 
-/// A latency of all targets over the rates that they answered.
+/// Makes a chart of one latency of all targets over the rates that the targets answered.
 fn curves(record: &CapacityRecord, title: &str, of: fn(&CurvePoint) -> Option<u64>) -> Chart {
     let place = |point: &CurvePoint| (point.answered_per_s * 10.0).round() as u64;
     let places: BTreeSet<u64> =

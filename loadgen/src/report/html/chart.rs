@@ -1,60 +1,60 @@
-//! What a chart shows: lines over one axis, each of which belongs to a target.
+//! Data of a page's charts: lines over a common horizontal axis, each of which belongs to a target.
 
 use serde::Serialize;
 
-/// All charts of a page, and whose lines they are: what the page's script reads.
+/// All charts of a page and their targets, as the page's script reads them.
 #[derive(Debug, Default, Serialize)]
 pub struct Charts {
-    /// The targets, best first; lines name them by their place.
+    /// Names of the targets, best first. A [`Line`] refers to its target by index.
     pub targets: Vec<String>,
-    /// In the order of the page.
+    /// Charts in the order of the page.
     pub charts: Vec<Chart>,
 }
 
-/// One chart.
+/// A chart: lines with a common horizontal axis.
 #[derive(Debug, Serialize)]
 pub struct Chart {
-    /// What it shows.
+    /// Title of the chart, such as `Median latency over time`.
     pub title: String,
-    /// What its figures tell, where the title leaves that open.
+    /// Explains the figures where the title leaves their meaning open; may be empty.
     pub note: String,
-    /// What is on the horizontal axis.
+    /// Kind of the horizontal axis.
     pub over: Over,
-    /// The unit of all values.
+    /// Unit of all values.
     pub unit: &'static str,
-    /// Where there are values, in the axis's own unit, from the least on.
+    /// Positions on the horizontal axis that have values, ascending, in the axis's unit.
     pub x: Vec<f64>,
-    /// Where rounds begin on an axis of time.
+    /// Start and number of each round, on an axis of time; otherwise empty.
     pub marks: Vec<(f64, u32)>,
-    /// The lines.
+    /// Lines of the targets that have values.
     pub lines: Vec<Line>,
 }
 
-/// A horizontal axis.
+/// Kind of a horizontal axis.
 #[derive(Debug, Clone, Copy, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Over {
-    /// The decimal logarithm of 1/(1-q), where q is the share of requests.
+    /// Decimal logarithm of 1/(1-q), where q is the share of requests.
     Percentile,
-    /// Latency in ms: each value speaks of the time from one place to the next.
+    /// Latency in ms. A value covers the interval from its position to the next.
     Latency,
-    /// Seconds, one round after the other, with a gap between them.
+    /// Seconds, with the rounds one after the other and a gap between them.
     Time,
     /// Expected answers per second.
     Throughput,
 }
 
-/// A line, with a value for each place of its chart, as far as there are.
+/// A line with a value for each position of its chart. The line may be shorter than the axis.
 #[derive(Debug, Serialize)]
 pub struct Line {
-    /// The place of its target.
+    /// Index of the line's target in [`Charts::targets`].
     pub target: usize,
-    /// What is known at each place.
+    /// Value at each position; `None` where it is unknown.
     pub values: Vec<Option<f64>>,
 }
 
 impl Charts {
-    /// Adds a chart and tells its number, unless it has no line with any value.
+    /// Adds a chart and returns its number; `None` if no line of the chart has a value.
     pub fn add(&mut self, mut chart: Chart) -> Option<usize> {
         chart.lines.retain(|line| line.values.iter().any(Option::is_some));
         if chart.lines.is_empty() {
@@ -71,7 +71,8 @@ impl Charts {
     }
 }
 
-/// To four significant digits: more can't be seen, and would take room.
+/// Rounds to four significant digits, and from 1,000 on to an integer: finer differences are
+/// invisible and would enlarge the page.
 pub fn short(value: f64) -> f64 {
     if value == 0.0 || !value.is_finite() {
         return 0.0;
@@ -81,7 +82,7 @@ pub fn short(value: f64) -> f64 {
     (value * scale).round() / scale
 }
 
-/// µs in ms.
+/// Converts µs to ms.
 pub fn ms(us: u64) -> f64 {
     short(us as f64 / 1e3)
 }

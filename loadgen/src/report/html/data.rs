@@ -1,15 +1,15 @@
-//! The charts of a run, from its record.
+//! Makes the charts of a run from its record.
 
 use super::chart::{Chart, Charts, Line, Over, ms, short};
 use super::time::{Axis, highest, mean};
 use crate::measure::{Distribution, ResourceRecord, SecondRecord};
 use crate::record::{RoundRecord, RunRecord, TargetRecord};
 
-/// How many values a page may have for each figure over time, and for each distribution: more make it
-/// slow to open, and large.
+/// Most values that a page may have for each figure over time, and for each distribution. More
+/// would make the page large and slow to open.
 const VALUES: usize = 100_000;
 
-/// The longest round that is drawn to its end, in s: a month. A damaged record may claim any.
+/// Longest round that is drawn to its end, in s: 31 days. A damaged record may claim any length.
 const LONGEST_S: u32 = 31 * 24 * 3_600;
 
 /// Makes the charts of a run. Targets come in the order of the report.
@@ -17,14 +17,14 @@ pub struct Drawing<'a> {
     targets: Vec<&'a TargetRecord>,
     axis: Axis,
     ramp_up_s: f64,
-    /// The most buckets of a distribution.
+    /// Most buckets of a distribution.
     buckets: usize,
-    /// What was drawn so far.
+    /// Charts that were made so far.
     pub charts: Charts,
 }
 
 impl<'a> Drawing<'a> {
-    /// Of these targets of `record`.
+    /// Starts a drawing of these targets of `record`.
     pub fn new(record: &RunRecord, targets: Vec<&'a TargetRecord>) -> Self {
         let steps = targets.first().map_or(1, |target| target.steps.len()).max(1);
         let lines = (targets.len() * (steps + usize::from(steps > 1))).max(1);
@@ -38,7 +38,7 @@ impl<'a> Drawing<'a> {
         }
     }
 
-    /// Latency by percentile and the distribution of one step.
+    /// Makes the charts of one step's latency: by percentile, and its distribution.
     pub fn latencies(&mut self, step: &str) -> Vec<usize> {
         let known = |target: &&'a TargetRecord| target.latency_histograms.get(step);
         let all: Vec<Option<&Distribution>> = self.targets.iter().map(known).collect();
@@ -64,7 +64,7 @@ impl<'a> Drawing<'a> {
         [percentiles, distribution].into_iter().filter_map(|c| self.charts.add(c)).collect()
     }
 
-    /// What happened second by second to one step, or to all where none is named.
+    /// Makes the charts of one step second by second, or of all steps together if `step` is `None`.
     pub fn over_time(&mut self, step: Option<&str>) -> Vec<usize> {
         let rate = |n: fn(&SecondRecord) -> u64| {
             move |seconds: Vec<SecondRecord>, length: f64| per_second(&seconds, length, n)
@@ -87,7 +87,7 @@ impl<'a> Drawing<'a> {
             ),
             self.of_seconds(step, "Failed requests", "1/s", mean, rate(|s| s.errors)),
         ];
-        // No chart of no errors.
+        // Leave out a chart without any value above 0, such as that of errors where none occurred.
         let tells = |chart: &Chart| {
             chart
                 .lines
@@ -112,7 +112,7 @@ impl<'a> Drawing<'a> {
         self.chart(what, unit, how, line)
     }
 
-    /// CPU and memory of `service` while the load was held.
+    /// Makes the charts of the CPU and memory of `service` while the load was held.
     pub fn resources(&mut self, service: &str) -> Vec<usize> {
         let draw = |what: &str, unit, figure: fn(&ResourceRecord) -> Vec<f64>| {
             let of = |round: &RoundRecord| {
@@ -155,24 +155,26 @@ impl<'a> Drawing<'a> {
     }
 }
 
-/// What a person calls a service of the record.
+/// Returns the display name of a service.
 fn named(service: &str) -> &str {
     if service == "target" { "the server" } else { service }
 }
 
-/// A line for each target of which there is something.
+/// Makes a line for each target that has data.
 fn lines<T>(all: &[Option<&T>], values: impl Fn(&T) -> Vec<Option<f64>>) -> Vec<Line> {
     let known = all.iter().enumerate().filter_map(|(target, of)| Some((target, (*of)?)));
     known.map(|(target, of)| Line { target, values: values(of) }).collect()
 }
 
-/// Buckets of 1 ms; of 0.1 ms where nine requests in ten of each target took less than 10 ms.
+/// Returns the width of a bucket: 1 ms, or 0.1 ms where the 90th percentile of each target is below
+/// 10 ms.
 fn width_us(all: &[Option<&Distribution>]) -> u64 {
     let p90 = all.iter().flatten().filter_map(|all| all.latencies().quantile(0.9)).max();
     if p90.is_some_and(|us| us < 10_000) { 100 } else { 1_000 }
 }
 
-/// The share of all in each bucket, in %, up to the one that holds the last of 999 in 1,000.
+/// Returns the share of requests in each bucket, in %, up to the bucket that holds the 99.9th
+/// percentile, and at most `most` buckets.
 fn shares(all: &Distribution, width_us: u64, most: usize) -> Vec<Option<f64>> {
     let last = all.latencies().quantile(0.999).or(all.latencies().max()).unwrap_or(0);
     let shown = usize::try_from(last / width_us + 1).unwrap_or(most).min(most);
@@ -180,7 +182,8 @@ fn shares(all: &Distribution, width_us: u64, most: usize) -> Vec<Option<f64>> {
     all.buckets(width_us, shown).into_iter().map(share).collect()
 }
 
-/// A round second by second; of one step as far as the record tells.
+/// Returns the seconds of a round: of one step if the record has them, otherwise of all steps
+/// together.
 fn seconds(round: &RoundRecord, step: Option<&str>) -> Vec<SecondRecord> {
     let of_step = step.and_then(|step| round.steps_seconds.get(step));
     let one = |(i, all): (usize, &SecondRecord)| match of_step {
@@ -190,8 +193,9 @@ fn seconds(round: &RoundRecord, step: Option<&str>) -> Vec<SecondRecord> {
     round.seconds.iter().enumerate().map(one).collect()
 }
 
-/// How many there were in each second; none in those that the record leaves out. The load ended after
-/// `length` s, so that the last second may be a part of one: a small part tells nothing.
+/// Returns the rate in each second, which is 0 in seconds that the record leaves out. The load
+/// ended after `length` s, so the last second may be partial: its count is divided by its length,
+/// or dropped if it lasted less than 0.2 s.
 fn per_second(
     seconds: &[SecondRecord],
     length: f64,
@@ -233,7 +237,7 @@ mod tests {
         assert_eq!(rates(2.1), [(0, 100.0), (1, 0.0)]);
         assert_eq!(rates(7.0), [(0, 100.0), (1, 0.0), (2, 50.0)]);
         assert_eq!(per_second(&[], 1.0, |second| second.errors), []);
-        // Damaged records have any seconds.
+        // A damaged record may contain any second.
         let damaged = [second(2, 50), second(0, 100), second(u32::MAX, 7)];
         let rates = per_second(&damaged, 7.0, |second| second.answered);
         assert_eq!((rates[0].1, rates[1].1, rates[2].1), (100.0, 0.0, 50.0));

@@ -1,4 +1,4 @@
-//! Targets with several numbers of server workers and users, as a matrix.
+//! Shows targets with several numbers of server workers or users as a matrix.
 
 use std::collections::BTreeSet;
 
@@ -9,8 +9,8 @@ use crate::record::{RunRecord, TargetRecord};
 use crate::report::words::interval::plus_minus;
 use crate::text::{count, rate};
 
-/// A row for each target and number of server workers, a column for each number of users: the rates
-/// with their intervals. Nothing where there is one number of each.
+/// Returns the rates with their confidence intervals: a row for each target and number of server
+/// workers, a column for each number of users. Returns nothing where neither number varies.
 pub fn matrix(record: &RunRecord) -> Markup {
     let users: BTreeSet<u32> = record.targets.iter().map(|target| target.users).collect();
     let mut rows: Vec<(&str, u32)> = Vec::new();

@@ -1,8 +1,9 @@
-//! `report.html`: a run as a page that stands alone. It loads nothing, from nowhere; what is drawn is in
-//! it as JSON, and its style and script are the files in `assets/`.
+//! Builds `report.html`: a run, or a search for capacities, as a self-contained page. The page
+//! loads nothing: it contains the charts' data as JSON, and its style and script are the files in
+//! `assets/`.
 //!
-//! Tables and sentences are plain HTML, so that they are there without JavaScript, in print, and for
-//! screen readers. maud escapes all that comes from outside: names, URLs, sentences about errors.
+//! Tables and sentences are plain HTML, so that they are available without JavaScript, in print,
+//! and to screen readers. maud escapes all foreign text: names, URLs, sentences about errors.
 
 mod about;
 mod capacity;
@@ -25,10 +26,10 @@ const SCRIPT: &str = include_str!("../assets/report.js");
 const UPLOT_STYLE: &str = include_str!("../assets/uplot/uPlot.min.css");
 const UPLOT: &str = include_str!("../assets/uplot/uPlot.iife.min.js");
 
-/// What the browser may do with the page: nothing but show it.
+/// Content security policy: the page may load nothing, and use only inline styles and scripts.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'";
 
-/// A page of this title, with the charts that are in its content.
+/// Returns a page with this title, content, and data of the charts in the content.
 fn page(title: &str, content: &Markup, charts: &Charts) -> String {
     let page = html! {
         (DOCTYPE)
@@ -53,13 +54,15 @@ fn page(title: &str, content: &Markup, charts: &Charts) -> String {
     page.into_string()
 }
 
-/// The charts as JSON in which nothing can end the element that holds it.
+/// Returns the charts as JSON that cannot end its enclosing HTML element.
 fn data(charts: &Charts) -> String {
-    // Without maps whose keys are no strings, and without numbers that JSON lacks, nothing can fail.
+    // Serialization cannot fail: charts have no maps with keys other than strings, and no numbers
+    // that JSON lacks.
     serde_json::to_string(charts).unwrap_or_default().replace('<', "\\u003c")
 }
 
-/// The head of a page: what it is of, what can be switched on it, and whose lines the charts have.
+/// Returns the head of a page: its kind, name, headline and start, and the button that switches the
+/// theme.
 fn header(kind: &str, name: &str, headline: &str, started: &str) -> Markup {
     let told = headline.strip_prefix(name).and_then(|rest| rest.strip_prefix(": "));
     let headline = told.unwrap_or(headline);
@@ -76,7 +79,7 @@ fn header(kind: &str, name: &str, headline: &str, started: &str) -> Markup {
     }
 }
 
-/// What chooses the targets whose lines are drawn.
+/// Returns the form that chooses the targets whose lines are drawn.
 fn chooser(charts: &Charts) -> Markup {
     html! {
         @if !charts.charts.is_empty() {
@@ -99,7 +102,8 @@ fn chooser(charts: &Charts) -> Markup {
     }
 }
 
-/// Places for the charts of these numbers, side by side where there is room.
+/// Returns placeholders for the charts with these numbers, side by side where the page is wide
+/// enough.
 fn figures(charts: &Charts, numbers: &[usize]) -> Markup {
     html! {
         @if !numbers.is_empty() {
@@ -127,7 +131,7 @@ fn figure(number: usize, chart: &Chart) -> Markup {
     }
 }
 
-/// Sentences, each an item.
+/// Returns a list with an item for each sentence.
 fn sentences(all: &[String]) -> Markup {
     html! { @if !all.is_empty() { ul { @for sentence in all { li { (sentence) } } } } }
 }

@@ -1,4 +1,4 @@
-//! The tables of a run's page.
+//! Builds the tables of a run's page.
 
 use maud::{Markup, html};
 
@@ -9,7 +9,8 @@ use crate::report::words::interval::plus_minus;
 use crate::report::words::ranked::{parentheses, placed, ranked};
 use crate::text::{count, megabytes, milliseconds, rate};
 
-/// All targets, best first, each with the interval of its rate, drawn and in figures.
+/// Returns a row for each target, best first, with the confidence interval of its rate as a drawing
+/// and in figures.
 pub fn ranking(record: &RunRecord) -> Markup {
     let rows = ranked(record);
     let scale = scale(rows.iter().map(|(target, placing)| ends(target, *placing)));
@@ -63,7 +64,8 @@ fn row(
     }
 }
 
-/// The lower end, the mean and the upper end of a target's rate; all the same where there is no interval.
+/// Returns the lower end, the mean and the upper end of a target's rate. All three are equal where
+/// the rate has no confidence interval.
 fn ends(target: &TargetRecord, placing: Option<&Placing>) -> [f64; 3] {
     let mean = placing.map_or(target.total.rate_per_s, |placing| placing.rate_per_s);
     match placing.and_then(|placing| placing.confidence_95_per_s) {
@@ -72,15 +74,15 @@ fn ends(target: &TargetRecord, placing: Option<&Placing>) -> [f64; 3] {
     }
 }
 
-/// The rate at the right end of the drawings. An interval may be many times as wide as the rates are high:
-/// what lies beyond twice the highest of these is not drawn, lest nothing be seen of the others.
+/// Returns the rate at the right end of the drawings: at most twice the highest mean. An interval
+/// may be many times wider than the rates are high, and would make the other bars invisible.
 fn scale(ends: impl Iterator<Item = [f64; 3]>) -> f64 {
     let (mean, high) =
         ends.fold((0.0, 0.0), |(m, h): (f64, f64), [_, mean, high]| (m.max(mean), h.max(high)));
     high.min(2.0 * mean)
 }
 
-/// A bar up to the mean, and the interval on it.
+/// Draws a bar up to the mean, with the interval on it.
 fn interval([low, mean, high]: [f64; 3], scale: f64) -> Markup {
     let percent =
         |value: f64| if scale > 0.0 { (100.0 * value / scale).clamp(0.0, 100.0) } else { 0.0 };
@@ -94,7 +96,8 @@ fn interval([low, mean, high]: [f64; 3], scale: f64) -> Markup {
     }
 }
 
-/// How each target answered one step, or all where none is named.
+/// Returns the rate, errors and latencies of each target in one step, or in all steps together if
+/// `step` is `None`.
 pub fn percentiles(record: &RunRecord, step: Option<&str>) -> Markup {
     let summary = |target: &'_ TargetRecord| -> Option<Summary> {
         match step {
@@ -133,7 +136,7 @@ fn latencies(name: &str, summary: &Summary) -> Markup {
     html! {
         tr {
             th scope="row" { (name) }
-            // What users send when they stop has no rate.
+            // Requests that users send when they stop have no rate.
             td { @if has_none { "–" } @else { (rate(summary.rate_per_s)) } }
             td { (count(summary.errors)) }
             @for us in [mean, of.p50, of.p90, of.p95, of.p99, of.p99_9, of.p99_99, of.max] {
@@ -150,7 +153,8 @@ fn latencies(name: &str, summary: &Summary) -> Markup {
     }
 }
 
-/// What an expected answer takes of each service, the server's own and then its backends'.
+/// Returns the CPU and memory that each service uses, also per expected answer: first the server,
+/// then the others by name.
 pub fn efficiency(record: &RunRecord) -> Markup {
     let columns = [
         "Target",

@@ -1,4 +1,4 @@
-//! The page of a run: what was found first, then step by step, then how it was measured.
+//! Builds the page of a run: first the findings, then each step, then how the run was measured.
 
 use std::collections::BTreeSet;
 
@@ -21,7 +21,7 @@ use crate::report::words::rows::rows;
 use crate::report::words::thresholds::judged;
 use crate::report::words::warnings::warnings;
 
-/// The page, from the record alone.
+/// Returns the page, made from the record alone.
 #[must_use]
 pub fn run(record: &RunRecord) -> String {
     let targets: Vec<&TargetRecord> =
@@ -59,8 +59,8 @@ pub fn run(record: &RunRecord) -> String {
     page(&record.scenario, &content, &charts)
 }
 
-/// Each step with its title, its table and its charts; before them all steps together, where there are
-/// several.
+/// Returns each step's title, table and charts, preceded by those of all steps together if there
+/// are several steps.
 fn steps(
     record: &RunRecord,
     targets: &[&TargetRecord],
@@ -87,7 +87,7 @@ fn steps(
     sections
 }
 
-/// Charts of each service, the server first.
+/// Makes the charts of each service: the server first, the generator last.
 fn resources(record: &RunRecord, drawing: &mut Drawing<'_>) -> Vec<usize> {
     let rounds = record.targets.iter().flat_map(|target| &target.rounds);
     let services: BTreeSet<&str> =
@@ -118,7 +118,7 @@ fn thresholds(record: &RunRecord) -> Markup {
     }
 }
 
-/// What a reader must know before believing the figures.
+/// Lists what a reader must know before believing the figures.
 fn warned(warnings: &[Warning]) -> Markup {
     html! {
         @if !warnings.is_empty() {
@@ -132,7 +132,7 @@ fn warned(warnings: &[Warning]) -> Markup {
     }
 }
 
-/// What was counted in the answers, and held against the backends.
+/// Lists the counters of the answers and the proofs that compare backends with them.
 fn checks(record: &RunRecord) -> Markup {
     let proofs = proofs(record);
     html! {

@@ -1,16 +1,17 @@
-//! A table that scrolls by itself where it is wider than the page, with the keyboard, too.
+//! Builds a table that scrolls separately, also by keyboard, where it is wider than the page.
 
 use maud::{Markup, html};
 
-/// What a table is called by those who hear the page.
+/// Accessible name of a table, for screen readers.
 pub enum Called<'a> {
-    /// As the heading with this id.
+    /// Text of the heading with this id.
     Heading(&'a str),
-    /// Like this.
+    /// Text that the page does not show.
     Label(&'a str),
 }
 
-/// A table of these rows. A column without a name holds drawings, which nobody need hear of.
+/// Returns a table of these rows. A column without a name holds drawings, and is hidden from screen
+/// readers.
 pub fn table(called: &Called<'_>, caption: &str, columns: &[&str], rows: &Markup) -> Markup {
     let (heading, label) = match *called {
         Called::Heading(id) => (Some(id), None),

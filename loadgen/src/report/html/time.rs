@@ -1,18 +1,19 @@
-//! An axis of time: the rounds of all targets, one after the other.
+//! Defines an axis of time: the rounds of all targets, one after the other.
 
 use std::collections::BTreeMap;
 
 use crate::record::{RoundRecord, RunRecord};
 
-/// Where each second of each round is. A place stands for so many seconds that there are not too many.
+/// Maps each second of each round to a place on the axis. A place stands for several seconds where
+/// the seconds would need too many places.
 pub struct Axis {
     width: u32,
-    /// By number, the first place of a round and how many it has.
+    /// First place and number of places of each round, by the round's number.
     rounds: BTreeMap<u32, (usize, usize)>,
 }
 
 impl Axis {
-    /// Of all that `record` has second by second, with about `most` places.
+    /// Makes the axis for all seconds of `record`, with about `most` places.
     pub fn new(record: &RunRecord, most: usize) -> Self {
         let mut seconds: BTreeMap<u32, u32> = BTreeMap::new();
         for round in record.targets.iter().flat_map(|target| &target.rounds) {
@@ -23,7 +24,7 @@ impl Axis {
         Self::of_rounds(&seconds, most)
     }
 
-    /// Of rounds that have so many seconds each.
+    /// Makes the axis for rounds with these numbers of seconds.
     fn of_rounds(seconds: &BTreeMap<u32, u32>, most: usize) -> Self {
         let all: u64 = seconds.values().map(|n| u64::from(*n)).sum();
         let width = u32::try_from(all.div_ceil(most.max(1) as u64)).unwrap_or(u32::MAX).max(1);
@@ -31,25 +32,26 @@ impl Axis {
         let place = |(round, seconds): (&u32, &u32)| {
             let places = seconds.div_ceil(width) as usize;
             let first = next;
-            // A place without a value between rounds parts their lines.
+            // An empty place between two rounds separates their lines.
             next += places + 1;
             (*round, (first, places))
         };
         Self { width, rounds: seconds.iter().map(place).collect() }
     }
 
-    /// How many seconds a place stands for.
+    /// Returns the number of seconds that a place stands for.
     pub fn width(&self) -> u32 {
         self.width
     }
 
-    /// The places, in s from the start of the first round, as if they followed each other.
+    /// Returns the positions of the places, in s from the start of the first round, as if the
+    /// rounds followed each other.
     pub fn x(&self) -> Vec<f64> {
         let (first, places) = self.rounds.values().last().copied().unwrap_or_default();
         (0..first + places).map(|place| place as f64 * f64::from(self.width)).collect()
     }
 
-    /// Where rounds begin, and their numbers.
+    /// Returns the position and the number of each round's start.
     pub fn marks(&self) -> Vec<(f64, u32)> {
         let start = |(round, (first, _)): (&u32, &(usize, usize))| {
             (*first as f64 * f64::from(self.width), *round)
@@ -57,8 +59,8 @@ impl Axis {
         self.rounds.iter().map(start).collect()
     }
 
-    /// A line of the figures that `of` finds in each round, by second. Where a place stands for
-    /// several, they are taken `together`.
+    /// Returns a line of the figures that `of` finds in each round, by second. `together` combines
+    /// the figures of one place.
     pub fn line(
         &self,
         rounds: &[RoundRecord],
@@ -84,12 +86,12 @@ impl Axis {
     }
 }
 
-/// The arithmetic mean.
+/// Returns the arithmetic mean.
 pub fn mean(figures: &[f64]) -> f64 {
     figures.iter().sum::<f64>() / figures.len().max(1) as f64
 }
 
-/// The greatest: percentiles have no mean.
+/// Returns the greatest figure; used for percentiles, which have no mean.
 pub fn highest(figures: &[f64]) -> f64 {
     figures.iter().copied().fold(0.0, f64::max)
 }

@@ -1,18 +1,17 @@
-//! A chart of bars, one for each second, of two parts: full below, shaded above.
+//! Draws a bar chart with a bar for each second. A bar has two parts: full below, shaded above.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
-/// From an eighth of a cell to all of it.
+/// Fills of a cell, from one eighth to the whole cell.
 const EIGHTHS: [&str; 8] = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
 const SHADE: &str = "░";
 
-/// One bar: how high its full part is, and how high all of it.
+/// Height of the full part of a bar, and height of the whole bar.
 pub type Bar = (u64, u64);
 
-/// Draws as many of the latest bars as there is room for, the last one at the right; the highest one fills
-/// the height.
+/// Draws the latest bars that fit, the newest at the right. The highest bar fills the height.
 pub fn draw(bars: &[Bar], styles: (Style, Style), area: Rect, buffer: &mut Buffer) {
     let shown = latest(bars, area.width);
     let most = highest(shown).max(1);
@@ -34,17 +33,17 @@ pub fn draw(bars: &[Bar], styles: (Style, Style), area: Rect, buffer: &mut Buffe
     }
 }
 
-/// As many of the latest as there are columns.
+/// Returns the latest bars: at most one for each column.
 pub fn latest(bars: &[Bar], columns: u16) -> &[Bar] {
     &bars[bars.len().saturating_sub(columns.into())..]
 }
 
-/// The height of the highest.
+/// Returns the height of the highest bar.
 pub fn highest(bars: &[Bar]) -> u64 {
     bars.iter().map(|(full, all)| *full.max(all)).max().unwrap_or(0)
 }
 
-/// A height in eighths of a cell; what is not nothing is seen.
+/// Converts a value to eighths of a cell: at least 1 for a value above 0, so that it stays visible.
 fn eighths(value: u64, most: u64, height: u16) -> u32 {
     let all = f64::from(height) * 8.0;
     let share = value as f64 / most as f64;

@@ -1,4 +1,4 @@
-//! The whole screen: which parts there are, and where.
+//! Lays out the whole screen: which parts are on it, and where.
 
 use std::time::Instant;
 
@@ -9,17 +9,17 @@ use super::look::Look;
 use super::panels::{self, stack};
 use super::view::{Round, View};
 
-/// What is narrower, or lower, shows no charts and no tables.
+/// Least columns and lines of a screen that shows charts and tables.
 const LEAST: (u16, u16) = (60, 12);
 
-/// The lines of the header, and of the figures below it.
+/// Lines of the header, and of the figures below the header.
 const HEADER: u16 = 2;
 const FIGURES: u16 = 2;
 
-/// The least lines of a chart, with its frame.
+/// Least lines of a chart, with its frame.
 const CHART: u16 = 5;
 
-/// Draws all of it, as it is at `now`.
+/// Draws the view as it is at `now`.
 pub fn draw(view: &View, now: Instant, look: Look, screen: &mut Buffer) {
     let area = screen.area;
     let figures = if view.round.is_some() { FIGURES } else { 0 };
@@ -38,7 +38,7 @@ pub fn draw(view: &View, now: Instant, look: Look, screen: &mut Buffer) {
     look.apply(screen);
 }
 
-/// Charts, tables, and what happened.
+/// Draws the charts, the tables, and the log.
 fn pictures(view: &View, round: &Round, now: Instant, area: Rect, screen: &mut Buffer) {
     let log = (screen.area.height / 8).clamp(1, 8);
     let room = area.height - log;
@@ -60,13 +60,13 @@ fn pictures(view: &View, round: &Round, now: Instant, area: Rect, screen: &mut B
     panels::log(view, log, screen);
 }
 
-/// How wide the table of CPU is, and that of the workers beside it.
+/// Returns the width of the table of CPU, and that of the table of workers beside it.
 fn halves(width: u16, alone: bool) -> (u16, u16) {
     let left = if alone { width } else { (width / 3).max(30) };
     (left, width - left)
 }
 
-/// Two areas side by side, the first of this width.
+/// Splits `area` into two areas side by side, the first of this width.
 fn beside(area: Rect, width: u16) -> [Rect; 2] {
     let left = Rect { width, ..area };
     [left, Rect { x: left.right(), width: area.width - width, ..area }]

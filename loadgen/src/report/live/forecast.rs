@@ -1,49 +1,50 @@
-//! How far the rounds are, and how long they will still take.
+//! Counts the rounds and estimates how long the rest of them takes.
 
 use std::time::{Duration, Instant};
 
-/// What is known of the rounds.
+/// Progress of the rounds.
 #[derive(Debug, Clone, Default)]
 pub struct Forecast {
     rounds: u32,
     done: u32,
-    /// When the first one began.
+    /// Start of the first round.
     began: Option<Instant>,
-    /// How long the finished ones took together, with all that is between them.
+    /// Time from the start of the first round to the end of the latest finished round, pauses
+    /// included.
     took: Duration,
-    /// What one takes, until one has shown it.
+    /// Expected duration of a round, if known; used until a round has finished.
     expected: Option<Duration>,
 }
 
 impl Forecast {
-    /// Of `rounds` rounds in all, each of which is expected to take so long, if that is known.
+    /// Makes a forecast of `rounds` rounds in all, each of which takes `expected`, if known.
     pub fn new(rounds: u32, expected: Option<Duration>) -> Self {
         Self { rounds, expected, ..Self::default() }
     }
 
-    /// So many rounds are still to come, where their number is not known from the start.
+    /// Sets the number of rounds still to come, where their number is not known from the start.
     pub fn expect(&mut self, rounds: u32) {
         self.rounds = self.done + rounds;
     }
 
-    /// A round begins.
+    /// Notes that a round begins.
     pub fn begin(&mut self, now: Instant) {
         self.began.get_or_insert(now);
     }
 
-    /// A round is over.
+    /// Notes that a round is over.
     pub fn finish(&mut self, now: Instant) {
         self.done += 1;
         self.took = self.running(now);
     }
 
-    /// Which round it is, and of how many.
+    /// Returns the number of the current round, from 1, and the number of all rounds.
     pub fn place(&self) -> (u32, u32) {
         ((self.done + 1).min(self.rounds), self.rounds)
     }
 
-    /// How long the rounds that are left will take, to the second; `None` before there is anything to
-    /// tell it by, and after the last.
+    /// Returns the estimated time until all rounds are over, in whole seconds. `None` without any
+    /// basis for an estimate, and after the last round.
     pub fn left(&self, now: Instant) -> Option<Duration> {
         let todo = self.rounds.saturating_sub(self.done);
         let each = self.took.checked_div(self.done).or(self.expected)?;
@@ -71,7 +72,7 @@ mod tests {
         assert_eq!((forecast.place(), left(&forecast, 0)), ((1, 3), Some(30 * SECOND)));
         forecast.begin(start);
         assert_eq!(left(&forecast, 4), Some(26 * SECOND));
-        // It takes longer than it should.
+        // The round takes longer than expected.
         assert_eq!(left(&forecast, 15), Some(20 * SECOND));
         forecast.finish(start + 20 * SECOND);
         assert_eq!((forecast.place(), left(&forecast, 25)), ((2, 3), Some(35 * SECOND)));

@@ -1,4 +1,4 @@
-//! What a terminal can show: colours, and more letters than ASCII.
+//! Adapts the screen to the terminal: its colours, and its characters beyond ASCII.
 
 use std::env;
 
@@ -7,30 +7,32 @@ use ratatui::style::Color;
 
 use crate::text::is_obeyed;
 
-/// What there may be on the screen. Colour never tells anything alone.
+/// Colours and characters that the screen may contain. Colour is never the only carrier of
+/// information.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Look {
-    /// Whether colours are welcome; bold and reversed letters always are.
+    /// Whether colours are allowed. Bold and reversed characters always are.
     pub colour: bool,
-    /// Whether letters may be others than those of ASCII.
+    /// Whether characters outside ASCII are allowed.
     pub unicode: bool,
 }
 
 impl Look {
-    /// What the environment asks for.
+    /// Reads the settings from the environment.
     pub fn of_environment() -> Self {
         Self::of(|name| env::var(name).ok().filter(|value| !value.is_empty()))
     }
 
-    /// `NO_COLOR` is that of <https://no-color.org>; of the locale's variables the first one that is set
-    /// counts.
+    /// `NO_COLOR` is that of <https://no-color.org>. Of the locale's variables, the first one that
+    /// is set counts.
     fn of(variable: impl Fn(&str) -> Option<String>) -> Self {
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(&variable);
         let charset = locale.unwrap_or_default().to_lowercase().replace('-', "");
         Self { colour: variable("NO_COLOR").is_none(), unicode: charset.contains("utf8") }
     }
 
-    /// Takes from the screen what it must not have.
+    /// Replaces characters that the terminal would obey, and removes colours and characters that
+    /// are not allowed.
     pub fn apply(self, screen: &mut Buffer) {
         for cell in &mut screen.content {
             if cell.symbol().contains(is_obeyed) {
@@ -46,7 +48,7 @@ impl Look {
     }
 }
 
-/// The nearest letter of ASCII.
+/// Replaces a character with the nearest one in ASCII.
 fn in_ascii(cell: &mut Cell) {
     let nearest = match cell.symbol() {
         symbol if symbol.is_ascii() => return,

@@ -1,10 +1,10 @@
-//! The live view: what a command does now, on a terminal.
+//! The live view: shows on a terminal what a command is doing.
 //!
-//! - `view`: what is known; plain data, fed by what happens. `seconds`, `workers` and `forecast` are parts of
-//!   it.
-//! - `draw`: the screen as a function of the view and a moment; `panels` has its parts, `bars` the charts,
-//!   and `look` what a terminal can show.
-//! - `screen`: the real terminal. No other file writes to it, or knows of it.
+//! - `view`: the known state, as plain data that events update. `seconds`, `workers` and `forecast`
+//!   are parts of the view.
+//! - `draw`: draws the screen as a function of the view and a moment. `panels` has the parts of the
+//!   screen, `bars` the charts, and `look` the capabilities of a terminal.
+//! - `screen`: the real terminal. No other file writes to the terminal or knows of it.
 
 mod bars;
 mod draw;

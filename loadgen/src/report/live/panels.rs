@@ -1,4 +1,4 @@
-//! The parts of the screen.
+//! Draws the parts of the screen.
 
 use std::time::Instant;
 
@@ -15,10 +15,11 @@ use super::workers::{Row, State};
 use crate::measure::Phase;
 use crate::text::{count, duration, milliseconds};
 
-/// The columns that a worker takes.
+/// Columns for a worker.
 const WORKER: u16 = 38;
 
-/// What is measured, and how far that is; what is done now, and with how much load.
+/// Draws the scenario, the target and the progress of the rounds, and below them the current
+/// activity and load.
 pub fn header(view: &View, now: Instant, area: Rect, buffer: &mut Buffer) {
     let [title, state] = stack(area, [1, 1]);
     let target = view.round.as_ref().map_or("", |round| &round.target);
@@ -29,12 +30,12 @@ pub fn header(view: &View, now: Instant, area: Rect, buffer: &mut Buffer) {
     both(&format!(" {}", doing(view, now)), load.map_or("", |round| &round.load), state, buffer);
 }
 
-/// Such as `round 2 of 5, about 1m left`.
+/// Returns the progress of the rounds, such as `round 2 of 5, about 1m left`.
 fn place(view: &View, now: Instant) -> String {
     match view.forecast.place() {
         (_, 0) => String::new(),
         (number, of) => {
-            // Never less than what is left of this round.
+            // The time left is never less than that of this round.
             let round = view.round.as_ref().and_then(|round| round.left(now));
             let left = view.forecast.left(now).max(round).filter(|_| of > 1);
             let left = left.map(|left| format!(", about {} left", duration(left)));
@@ -43,7 +44,7 @@ fn place(view: &View, now: Instant) -> String {
     }
 }
 
-/// Such as `holding the load, 25s left`.
+/// Returns the current activity, such as `holding the load, 25s left`.
 fn doing(view: &View, now: Instant) -> String {
     let left = view.round.as_ref().and_then(|round| round.left(now));
     let left = left.map(|left| format!(", {} left", duration(left))).unwrap_or_default();
@@ -56,7 +57,7 @@ fn doing(view: &View, now: Instant) -> String {
     }
 }
 
-/// The newest second, and all errors.
+/// Draws the figures of the newest second, and all errors.
 pub fn figures(round: Option<&Round>, area: Rect, buffer: &mut Buffer) {
     let Some(round) = round else { return };
     let [figures, errors] = stack(area, [1, 1]);
@@ -65,7 +66,7 @@ pub fn figures(round: Option<&Round>, area: Rect, buffer: &mut Buffer) {
     Line::styled(format!(" {}", round.errors()), style).render(errors, buffer);
 }
 
-/// The requests of each second, answered and failed.
+/// Draws the requests of each second, answered and failed.
 pub fn requests(round: &Round, area: Rect, buffer: &mut Buffer) {
     let bar = |second: &Second| (second.answered, second.answered.saturating_add(second.failed));
     let legend =
@@ -74,7 +75,7 @@ pub fn requests(round: &Round, area: Rect, buffer: &mut Buffer) {
     chart(round, bar, legend, count, styles, area, buffer);
 }
 
-/// The latency in each second.
+/// Draws the latency in each second.
 pub fn latency(round: &Round, area: Rect, buffer: &mut Buffer) {
     let bar = |second: &Second| {
         let p50 = second.p50_us.unwrap_or(0);
@@ -107,7 +108,8 @@ fn chart(
     bars::draw(shown, styles, inside, buffer);
 }
 
-/// The CPU time that everybody uses. A bar of full width is one core, or the most that anybody uses.
+/// Draws the CPU time that the services and the generator use. A bar of full width is one core, or
+/// the highest usage if that exceeds one core.
 pub fn cpu(view: &View, area: Rect, buffer: &mut Buffer) {
     let block = Block::bordered().title(" CPU, % of a core ");
     let inside = block.inner(area);
@@ -122,8 +124,7 @@ pub fn cpu(view: &View, area: Rect, buffer: &mut Buffer) {
     }
 }
 
-/// The workers, in columns: as many as there is room for. Where that is too few, those in trouble come
-/// first.
+/// Draws the workers that fit, in columns. If not all workers fit, late and lost ones come first.
 pub fn workers(mut all: Vec<Row>, area: Rect, buffer: &mut Buffer) {
     let lost = all.iter().filter(|row| row.state == State::Lost).count();
     let lost = if lost > 0 { format!(", {lost} lost") } else { String::new() };
@@ -153,7 +154,7 @@ pub fn workers(mut all: Vec<Row>, area: Rect, buffer: &mut Buffer) {
     }
 }
 
-/// How many workers fit beside each other in a frame of this width.
+/// Returns the number of workers that fit side by side in a frame of this width.
 pub fn columns(width: u16) -> usize {
     (width.saturating_sub(2) / WORKER).max(1).into()
 }
@@ -172,7 +173,7 @@ fn worker(row: &Row, area: Rect, buffer: &mut Buffer) {
     buffer.set_style(area, style);
 }
 
-/// As many of the latest lines of what happened as there is room for, the last one at the bottom.
+/// Draws the latest lines of the log that fit, the newest at the bottom.
 pub fn log(view: &View, area: Rect, buffer: &mut Buffer) {
     let room = area.height.into();
     let shown = view.log.iter().skip(view.log.len().saturating_sub(room));
@@ -181,7 +182,7 @@ pub fn log(view: &View, area: Rect, buffer: &mut Buffer) {
     }
 }
 
-/// What keys do.
+/// Draws the keys and their effects.
 pub fn footer(view: &View, area: Rect, buffer: &mut Buffer) {
     let key = |key: &'static str| Span::from(format!(" {key} ")).reversed();
     let mut line = vec![Span::from(" "), key("q"), Span::from(" stop")];
@@ -193,7 +194,7 @@ pub fn footer(view: &View, area: Rect, buffer: &mut Buffer) {
     Line::from(line).render(area, buffer);
 }
 
-/// Text at both ends of a row. The left one is cut where they do not fit.
+/// Draws text at both ends of a row. The left text is cut if both do not fit.
 fn both(left: &str, right: &str, area: Rect, buffer: &mut Buffer) {
     let end = Line::from(format!("{right} "));
     let room = area.width.saturating_sub(u16::try_from(end.width() + 1).unwrap_or(u16::MAX));
@@ -201,7 +202,7 @@ fn both(left: &str, right: &str, area: Rect, buffer: &mut Buffer) {
     end.right_aligned().render(area, buffer);
 }
 
-/// Rows of these heights, one below the other, as far as there is room.
+/// Splits `area` into rows of these heights, from top to bottom. Rows that do not fit are cut.
 pub fn stack<const N: usize>(area: Rect, heights: [u16; N]) -> [Rect; N] {
     let mut y = area.y;
     heights.map(|height| {

@@ -1,8 +1,8 @@
-//! The real terminal: taken over while the view is shown, and given back as it was, whatever happens.
+//! Takes over the real terminal while the view is shown, and always restores its previous state.
 //!
-//! Keys come at once and are not echoed; Ctrl-C stays a signal, so that there is one way to end a run. The
-//! screen is written by a thread of its own, from the latest that is known: a terminal that takes nothing
-//! (Ctrl-S, a slow line) holds up nobody else.
+//! Keys arrive at once and without an echo. Ctrl-C remains a signal, so that there is one way to
+//! end a run. A separate thread draws the latest state, so that a terminal that accepts no output
+//! (Ctrl-S, a slow line) blocks nothing else.
 
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
@@ -27,28 +27,29 @@ use super::draw::draw;
 use super::look::Look;
 use super::view::View;
 
-/// Between two pictures: what is shown changes once a second, from each worker.
+/// Time between two frames: figures change once a second for each worker.
 const FRAME: Duration = Duration::from_millis(200);
-/// What tells of time is drawn anew this often, whatever else happens.
+/// Age at which a frame is redrawn without any change, because times on it advance.
 const SECOND: Duration = Duration::from_secs(1);
-/// How long a terminal that takes nothing is waited for where the process is about to end.
+/// Longest wait for a terminal that accepts no output when the process is about to end.
 const PATIENCE: Duration = Duration::from_millis(300);
 
-/// No key: what switches one off (`_POSIX_VDISABLE`).
+/// Value that disables a key (`_POSIX_VDISABLE`).
 const NO_KEY: u8 = if cfg!(target_os = "linux") { 0 } else { 0xff };
 
-/// The terminal, while it is not as it was. A process has one, and signals and panics must find it.
+/// State to restore, while the terminal is taken over. A static, because a process has only one
+/// terminal and the handlers of signals and panics must find its state.
 static TAKEN: Mutex<Option<Before>> = Mutex::new(None);
 
-/// What a terminal is given back as.
+/// State of the terminal before it was taken over.
 #[derive(Debug)]
 struct Before {
     modes: Termios,
-    /// Whether that is under way.
+    /// Whether restoring the terminal has begun.
     is_leaving: bool,
 }
 
-/// The terminal, while it shows a view.
+/// The terminal while it shows a view.
 #[derive(Debug)]
 pub struct Screen {
     end: Option<mpsc::Sender<()>>,
@@ -56,8 +57,8 @@ pub struct Screen {
 }
 
 impl Screen {
-    /// Shows what `known` says until it is dropped, where there is a terminal that can, and that is
-    /// this process's to use.
+    /// Shows the latest `known` view until the screen is dropped. `None` if there is no terminal,
+    /// if the terminal cannot show the view, or if this process is not in its foreground.
     pub fn open(known: watch::Receiver<View>) -> Option<Self> {
         if !can_show() {
             return None;
@@ -78,27 +79,28 @@ impl Screen {
 impl Drop for Screen {
     fn drop(&mut self) {
         drop(self.end.take());
-        // A panic there has been told of already.
+        // The panic hook has already reported a panic of the thread.
         drop(self.thread.take().map(JoinHandle::join));
         give_back();
     }
 }
 
-/// Whether the terminal is taken over at the moment.
+/// Returns whether the terminal is taken over at the moment.
 pub fn is_open() -> bool {
     taken().as_ref().is_some_and(|before| !before.is_leaving)
 }
 
-/// Whether what is typed on the terminal is for this process, rather than for one in front of it.
+/// Returns whether this process receives what is typed on the terminal, rather than another process
+/// in the foreground.
 pub fn is_in_front() -> bool {
     tcgetpgrp(io::stdin()).is_ok_and(|group| group == getpgrp())
 }
 
-/// Gives the terminal back from anywhere, before the process ends; also one that Ctrl-S has stopped. It is not
-/// waited for for long.
+/// Restores the terminal from any thread before the process ends, even if Ctrl-S has stopped its
+/// output. Waits at most `PATIENCE` for the terminal.
 pub fn leave() {
     let Some(before) = taken().as_ref().map(|before| before.modes.clone()) else { return };
-    // Without the keys that stop it and have it go on, it goes on.
+    // Without `IXON`, which makes Ctrl-S and Ctrl-Q stop and resume output, the terminal resumes.
     let mut going = before.clone();
     going.input_modes.remove(InputModes::IXON);
     set_modes(&going);
@@ -125,8 +127,9 @@ fn taken() -> MutexGuard<'static, Option<Before>> {
     TAKEN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Has keys come one by one, and a panic give the terminal back before it is told of. A suspended run
-/// would measure nothing, and a core dump leaves the terminal as it is: keys for both are off.
+/// Switches the terminal to single keys, and makes a panic restore the terminal before reporting.
+/// Disables the key that suspends the process, because a suspended run would measure nothing, and
+/// the key that dumps core, because a core dump does not restore the terminal.
 fn take() -> io::Result<()> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
@@ -150,7 +153,7 @@ fn take() -> io::Result<()> {
     Ok(())
 }
 
-/// Puts the terminal back as it was, once.
+/// Restores the terminal, once.
 fn give_back() {
     let modes = match &mut *taken() {
         Some(before) if !before.is_leaving => {
@@ -166,20 +169,21 @@ fn give_back() {
     *taken() = None;
 }
 
-/// At once: what is still to be written may take its time. The terminal stops a process of the background
-/// that does this.
+/// Sets the modes at once, without waiting for pending output. Does nothing in the background,
+/// where the terminal would stop this process.
 fn set_modes(modes: &Termios) {
     if is_in_front() {
         let _ = tcsetattr(io::stdin(), OptionalActions::Now, modes);
     }
 }
 
-/// Not [`io::stderr`], whose lock the thread would hold that waits for a terminal to take something.
+/// Opens the terminal without [`io::stderr`], whose lock the drawing thread would hold while the
+/// terminal accepts no output.
 fn terminal() -> io::Result<File> {
     Ok(rustix::io::dup(io::stderr())?.into())
 }
 
-/// Draws what is known, until it is told to end or the terminal is given back.
+/// Draws the latest known view until `ended` reports the end or the terminal is restored.
 fn show(mut known: watch::Receiver<View>, ended: &mpsc::Receiver<()>) -> io::Result<()> {
     let mut out = Taken(terminal()?);
     execute!(out, EnterAlternateScreen, Hide)?;
@@ -201,7 +205,7 @@ fn show(mut known: watch::Receiver<View>, ended: &mpsc::Receiver<()>) -> io::Res
     Ok(())
 }
 
-/// The terminal while it is taken over; afterwards what is left to write is dropped.
+/// The terminal while it is taken over. Drops all output afterwards.
 #[derive(Debug)]
 struct Taken(File);
 
@@ -225,7 +229,7 @@ mod tests {
 
     use super::*;
 
-    /// On a terminal of its own: see below.
+    /// Needs a separate terminal, which the test below provides.
     #[test]
     #[ignore = "it needs a terminal of its own, which the test below gives it"]
     fn a_process_that_panics() {

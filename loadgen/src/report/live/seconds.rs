@@ -1,42 +1,44 @@
-//! A round second by second, each as soon as all of it can be there.
+//! Divides a round into seconds, each available as soon as its results can be complete.
 
 use std::collections::VecDeque;
 
 use crate::measure::{Counts, GrowingSeries, Latencies};
 
-/// A percentile is told of as many seconds as it takes to tell it, up to so many.
+/// Most seconds that a percentile covers: a percentile covers as many as it needs for enough
+/// samples.
 const MOST: usize = 10;
 
-/// By the clock, the results of a second are there when so many more are over: they are reported once a
-/// second, and travel.
+/// Seconds that must have passed since the end of a second for its results to be complete by the
+/// clock: workers report once a second, and reports take time to arrive.
 const SETTLED: u32 = 2;
 
-/// What is shown of a second.
+/// Figures of a second that are shown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Second {
     /// Requests that were answered as expected.
     pub answered: u64,
     /// Requests that failed.
     pub failed: u64,
-    /// The median latency of the answered ones, in µs; `None` where they are too few to say.
+    /// Median latency of the expected answers, in µs; `None` if too few answers support it.
     pub p50_us: Option<u64>,
-    /// Their 99th percentile.
+    /// 99th percentile of the same latencies, in µs; `None` likewise.
     pub p99_us: Option<u64>,
 }
 
-/// Makes seconds of what was measured.
+/// Makes seconds from the measured results.
 #[derive(Debug, Default)]
 pub struct Seconds {
-    /// How many there were.
+    /// Number of seconds that were returned.
     done: u32,
-    /// The latencies of the latest, the latest first.
+    /// Latencies of the latest seconds, the newest first.
     latest: VecDeque<Latencies>,
 }
 
 impl Seconds {
-    /// The seconds that are over and were not given yet, where the round is in second `now`. Of the newest
-    /// one with results some workers may not have told yet. Where none come any more the clock tells that
-    /// nothing happened.
+    /// Returns the seconds that are over and were not returned yet; `now` is the round's current
+    /// second. The newest second with results is withheld, as some workers may not have reported
+    /// that second yet. If results stop arriving, the clock decides that nothing happened in the
+    /// missing seconds.
     pub fn new_in(&mut self, results: &GrowingSeries, now: Option<u32>) -> Vec<Second> {
         let reported = results.newest();
         let passed = now.and_then(|now| now.checked_sub(SETTLED));
@@ -60,7 +62,8 @@ impl Seconds {
         }
     }
 
-    /// Of the latest second, or of as many before it as it takes to tell.
+    /// Returns a percentile of the latest second, together with as many seconds before it as enough
+    /// samples need.
     fn quantile(&self, q: f64) -> Option<u64> {
         if self.latest.front().is_none_or(Latencies::is_empty) {
             return None;
@@ -79,8 +82,8 @@ mod tests {
     use crate::measure::{Interval, Phase, Snapshot};
     use std::time::Duration;
 
-    /// What is shown after workers have reported so many answers in these seconds, each of as many ms
-    /// as the second's number, and one more.
+    /// Returns the seconds that are shown after workers have reported these numbers of answers in
+    /// these seconds. The latency of each answer, in ms, is the second's number plus one.
     fn shown(reports: &[(u32, usize)], now: Option<u32>) -> Vec<Second> {
         let (mut results, mut seconds) = (GrowingSeries::default(), Seconds::default());
         let mut shown = Vec::new();
@@ -125,7 +128,7 @@ mod tests {
         assert_eq!(p99(&[(0, 899), (1, 100), (2, 1)]), None);
         let few: Vec<(u32, usize)> = (0..=11).map(|second| (second, 99)).collect();
         assert_eq!(p99(&few), None);
-        // Of a second without an answer there is none, whatever was before.
+        // A second without an answer has no percentile, whatever came before it.
         assert_eq!(p99(&[(0, 1_000), (3, 1)]), None);
     }
 }

@@ -1,4 +1,4 @@
-//! The screen as people see it.
+//! Tests the screen as people see it.
 
 use std::time::{Duration, Instant};
 
@@ -16,7 +16,7 @@ use crate::text::is_obeyed;
 
 const COLOURS: Look = Look { colour: true, unicode: true };
 
-/// A screen of this size.
+/// Draws the view on a screen of this size.
 fn screen(
     view: &View,
     now: Instant,
@@ -28,7 +28,8 @@ fn screen(
     terminal
 }
 
-/// The second of five rounds, 36 s after its start, with errors since second 20, under these workers.
+/// Returns a view of the second of five rounds, 36 s after the start of measuring, with errors
+/// after second 20, and with this number of workers.
 fn busy(workers: u32) -> (View, Instant) {
     let start = Instant::now();
     let at = |seconds: f64| start + Duration::from_secs_f64(seconds);
@@ -60,7 +61,7 @@ fn second(number: u64) -> Second {
     Second { answered, failed: number.saturating_sub(20) * 60, p50_us, p99_us }
 }
 
-/// A worker reports some requests in each of two seconds.
+/// Reports some requests of a worker in each of two seconds.
 fn report(view: &mut View, worker: u32, now: Instant) {
     for second in [34, 35] {
         let mut counts = Counts::default();
@@ -71,7 +72,7 @@ fn report(view: &mut View, worker: u32, now: Instant) {
     }
 }
 
-/// The same, with one worker lost and one silent.
+/// Returns the [`busy`] view with one worker lost and one silent.
 fn in_trouble(workers: u32) -> (View, Instant) {
     let (mut view, now) = busy(workers);
     view.workers.lost(2);

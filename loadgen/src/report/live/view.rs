@@ -1,4 +1,4 @@
-//! What is known now: fed by what happens, without a clock and without a terminal.
+//! Holds the known state: events update it, without a clock and without a terminal.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
@@ -9,58 +9,58 @@ use super::workers::Workers;
 use crate::measure::{ErrorKind, Phase, Snapshot, Timeline};
 use crate::text::{count, milliseconds, rate};
 
-/// As many seconds as a wide screen has columns in a chart.
+/// Seconds that are retained: as many as a chart on a wide screen has columns.
 const SECONDS: usize = 200;
 
-/// As many lines of what happened as a high screen has.
+/// Lines of the log that are retained: as many as a high screen has.
 const LINES: usize = 60;
 
-/// A command and what is known of it.
+/// Known state of a command.
 #[derive(Debug, Clone, Default)]
 pub struct View {
-    /// The scenario's name.
+    /// Name of the scenario.
     pub scenario: String,
-    /// What is being done while there is no load.
+    /// Current activity while there is no load.
     pub doing: String,
-    /// How far the rounds are.
+    /// Progress of the rounds.
     pub forecast: Forecast,
-    /// The round that was begun last.
+    /// The round that began last.
     pub round: Option<Round>,
-    /// The CPU time that each service, and the generator, uses now: 100 is one core.
+    /// CPU time that each service and the generator use now: 100 is one core.
     pub cpu: BTreeMap<String, f64>,
-    /// Where the load comes from, if it comes from workers.
+    /// Workers that send the load; empty if this process sends it.
     pub workers: Workers,
-    /// What happened, the latest last, in lines.
+    /// Log of events in lines, the newest last.
     pub log: VecDeque<String>,
-    /// Whether keys add and remove users.
+    /// Whether keys change the load.
     pub can_change: bool,
     /// Whether the rounds have begun.
     pub is_measuring: bool,
 }
 
-/// A round.
+/// State of a round.
 #[derive(Debug, Clone, Default)]
 pub struct Round {
-    /// What it is over.
+    /// Name of the target.
     pub target: String,
-    /// When its load began and ends, while there is load.
+    /// Start and end of the load; `None` while there is no load.
     pub timeline: Option<Timeline>,
-    /// How much load there is to be now, such as `100 users`.
+    /// Load that is planned for now, such as `100 users`.
     pub load: String,
-    /// The failed requests by kind.
+    /// Failed requests by kind, during the ramp-up and the hold.
     pub errors: BTreeMap<ErrorKind, u64>,
-    /// The latest seconds, the newest last.
+    /// Latest seconds, the newest last.
     pub seconds: VecDeque<Second>,
 }
 
 impl View {
-    /// Takes note of something.
+    /// Adds lines to the log.
     pub fn note(&mut self, text: &str) {
         self.log.extend(text.lines().map(str::to_owned));
         self.log.drain(..self.log.len().saturating_sub(LINES));
     }
 
-    /// A round over `target` begins.
+    /// Begins a round over `target`.
     pub fn begin(&mut self, target: &str, now: Instant) {
         self.forecast.begin(now);
         self.round = Some(Round { target: target.to_owned(), ..Round::default() });
@@ -68,7 +68,8 @@ impl View {
         self.cpu.clear();
     }
 
-    /// A round is over, with so many requests answered each second. What was seen of it stays.
+    /// Ends the round, which had `rate_per_s` expected answers per second, and returns a line about
+    /// it. The round's figures stay on the screen.
     pub fn finish(&mut self, rate_per_s: f64, now: Instant) -> String {
         let (number, of) = self.forecast.place();
         self.forecast.finish(now);
@@ -81,13 +82,14 @@ impl View {
         format!("[{number}/{of}] {}: {} requests/s{errors}", round.target, rate(rate_per_s))
     }
 
-    /// The second of the round, from the end of the warm-up to its end, if there is load.
+    /// Returns the current second of the round, from the end of the warm-up to the end of the
+    /// round; `None` without load.
     pub fn second(&self, now: Instant) -> Option<u32> {
         let timeline = self.round.as_ref()?.timeline?;
         Some(timeline.second(timeline.end.map_or(now, |end| end.min(now))))
     }
 
-    /// Which phase the round is in, if there is load.
+    /// Returns the current phase of the round; `None` without load.
     pub fn phase(&self, now: Instant) -> Option<Phase> {
         let timeline = self.round.as_ref()?.timeline?;
         Some(timeline.place(true, now).0)
@@ -95,7 +97,7 @@ impl View {
 }
 
 impl Round {
-    /// A worker, or this process, has reported.
+    /// Adds the errors that a worker, or this process, has reported.
     pub fn reported(&mut self, snapshot: &Snapshot) {
         let shown = snapshot.intervals.iter().filter(|i| Phase::MEASURED.contains(&i.phase));
         for (kind, n) in shown.flat_map(|interval| &interval.steps).flat_map(|step| &step.errors) {
@@ -104,18 +106,18 @@ impl Round {
         }
     }
 
-    /// Seconds are over.
+    /// Adds seconds that are over.
     pub fn add(&mut self, seconds: Vec<Second>) {
         self.seconds.extend(seconds);
         self.seconds.drain(..self.seconds.len().saturating_sub(SECONDS));
     }
 
-    /// All failed requests.
+    /// Returns the number of all failed requests.
     pub fn failed(&self) -> u64 {
         self.errors.values().fold(0, |sum, n| sum.saturating_add(*n))
     }
 
-    /// The failed requests, such as `12 errors: 10 timeout, 2 status`.
+    /// Describes the failed requests, such as `12 errors: 10 timeout, 2 status`.
     pub fn errors(&self) -> String {
         let kinds: Vec<String> =
             self.errors.iter().map(|(kind, n)| format!("{} {kind}", count(*n))).collect();
@@ -125,7 +127,7 @@ impl Round {
         }
     }
 
-    /// The newest second in figures: requests/s, and the percentiles.
+    /// Describes the newest second: requests/s, median and 99th percentile.
     pub fn figures(&self) -> [String; 3] {
         let newest = self.seconds.back();
         let answered = newest.map_or("–".to_owned(), |second| count(second.answered));
@@ -137,7 +139,8 @@ impl Round {
         ]
     }
 
-    /// What is left of the load, to the second, where time ends it.
+    /// Returns the time until the load ends, rounded up to seconds; `None` without load, and for a
+    /// load that iterations end.
     pub fn left(&self, now: Instant) -> Option<Duration> {
         let end = self.timeline?.end?;
         let left = end.saturating_duration_since(now).as_secs_f64().ceil();

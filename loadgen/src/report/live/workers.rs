@@ -1,14 +1,14 @@
-//! What each worker does, as far as it has told.
+//! Tracks the workers by their reports.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use crate::measure::{Counts, Phase, Snapshot};
 
-/// A worker reports each second; one that has not for so long is late.
+/// Silence after which a worker is late. Workers report each second.
 const LATE: Duration = Duration::from_millis(2_500);
 
-/// The workers of a run, by their numbers.
+/// Workers of a run, by their numbers.
 #[derive(Debug, Clone, Default)]
 pub struct Workers(BTreeMap<u32, Worker>);
 
@@ -16,54 +16,55 @@ pub struct Workers(BTreeMap<u32, Worker>);
 struct Worker {
     host: Option<String>,
     is_lost: bool,
-    /// When it reported last, in this round.
+    /// Time of the last report in this round.
     reported: Option<Instant>,
-    /// The newest second that it has told of, and the requests that ended in it.
+    /// Newest second that the worker has reported, and the requests that ended in that second.
     newest: (u32, u64),
-    /// Those of the second before.
+    /// Requests that ended in the second before the newest.
     requests: u64,
 }
 
-/// How a worker is doing.
+/// Display data of a worker.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Row {
-    /// Its number.
+    /// Number of the worker, counted from 0.
     pub number: u32,
-    /// Its host, where it came from elsewhere.
+    /// Host of the worker; `None` for a process on this host.
     pub host: Option<String>,
-    /// How it is.
+    /// Current state of the worker.
     pub state: State,
 }
 
-/// How a worker is.
+/// State of a worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
-    /// It has nothing to tell at the moment.
+    /// Nothing to report at the moment.
     Quiet,
-    /// So many requests ended in its latest second.
+    /// Requests that ended in the worker's latest whole second.
     Working(u64),
-    /// It should have reported, and has not for so long.
+    /// Time since the last report; the next report is overdue.
     Late(Duration),
-    /// It is out of the run.
+    /// No longer part of the run.
     Lost,
 }
 
 impl Workers {
-    /// These share the load, on other hosts where one is named.
+    /// Adds the workers that share the load, with the name of their host if it is another one.
     pub fn joined(&mut self, roster: Vec<(u32, Option<String>)>) {
         for (number, host) in roster {
             self.0.entry(number).or_default().host = host;
         }
     }
 
-    /// A round begins.
+    /// Begins a round: forgets all reports.
     pub fn begin(&mut self) {
         for worker in self.0.values_mut() {
             (worker.reported, worker.newest, worker.requests) = (None, (0, 0), 0);
         }
     }
 
-    /// A worker has reported. What comes from this process comes from none.
+    /// Takes a worker's report. Ignores numbers that have not joined: load from this process comes
+    /// from no worker.
     pub fn reported(&mut self, number: u32, snapshot: &Snapshot, now: Instant) {
         let Some(worker) = self.0.get_mut(&number) else { return };
         worker.reported = Some(now);
@@ -81,17 +82,17 @@ impl Workers {
         }
     }
 
-    /// A worker is out of the run.
+    /// Marks a worker as no longer part of the run.
     pub fn lost(&mut self, number: u32) {
         self.0.entry(number).or_default().is_lost = true;
     }
 
-    /// Whether the load comes from any.
+    /// Returns whether there are no workers, so that the load comes from this process.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// All of them, in order, while load `is_on` or is not.
+    /// Returns all workers by number. Unless load `is_on`, workers that are not lost are quiet.
     pub fn rows(&self, now: Instant, is_on: bool) -> Vec<Row> {
         let row = |(number, worker): (&u32, &Worker)| Row {
             number: *number,

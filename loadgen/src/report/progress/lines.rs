@@ -1,4 +1,4 @@
-//! Progress in plain lines, for files and for logs of CI.
+//! Writes progress in plain lines, for files and CI logs.
 
 use std::time::{Duration, Instant};
 
@@ -6,16 +6,16 @@ use crate::measure::Phase;
 use crate::report::live::View;
 use crate::text::{count, duration};
 
-/// Between two lines of a round.
+/// Time between two lines of a round.
 const EVERY: Duration = Duration::from_secs(5);
 
-/// When a round's lines are due: while load is held or rises, and not where the line of its end is about
-/// to come.
+/// Decides when a line about the round is due: during the ramp-up and the hold, but not right
+/// before the line about the end of the round.
 #[derive(Debug, Default)]
 pub struct Pace(u32);
 
 impl Pace {
-    /// Whether a line is due, which is then taken for written.
+    /// Returns whether a line is due, and then counts the line as written.
     pub fn is_due(&mut self, view: &View, now: Instant) -> bool {
         let is_on = matches!(view.phase(now), Some(Phase::RampUp | Phase::Hold));
         let round = view.round.as_ref().filter(|_| is_on);
@@ -31,7 +31,7 @@ impl Pace {
     }
 }
 
-/// The round that is under way, in a line.
+/// Describes the current round in a line.
 pub fn under_way(view: &View, now: Instant) -> String {
     let Some(round) = &view.round else { return String::new() };
     let (number, of) = view.forecast.place();
@@ -51,7 +51,7 @@ mod tests {
     use crate::measure::Timeline;
     use crate::report::live::Forecast;
 
-    /// A warm-up of a second, a ramp of two, and 11 seconds of hold.
+    /// Returns a round with 1 s of warm-up, 2 s of ramp-up, and 11 s of hold.
     fn view(start: Instant) -> View {
         let at = |seconds| start + Duration::from_secs(seconds);
         let mut view = View { forecast: Forecast::new(2, None), ..View::default() };
@@ -71,7 +71,7 @@ mod tests {
             .filter(|ms| pace.is_due(&view, start + Duration::from_millis(*ms)))
             .collect();
         assert_eq!(due, [6_000, 11_000]);
-        // Ticks that come late bring no second line, and none at the end.
+        // Late ticks cause no second line, and none at the end.
         let mut pace = Pace::default();
         let due = [12_500, 12_600, 13_500].map(|ms| start + Duration::from_millis(ms));
         assert_eq!(due.map(|now| pace.is_due(&view, now)), [true, false, false]);

@@ -1,5 +1,5 @@
-//! What is happening now, and how long it will still take: a live view on a terminal, plain lines
-//! elsewhere. All of it goes to stderr, so that stdout holds the result alone.
+//! Shows the current activity and the time left: in a live view on a terminal, in plain lines
+//! elsewhere. All of it goes to stderr, so that stdout holds only the result.
 
 mod lines;
 
@@ -14,13 +14,13 @@ use super::live::{self, Forecast, Screen, Seconds, View};
 use crate::measure::{GrowingSeries, Snapshot, Timeline};
 use crate::text::{duration, say};
 
-/// Says something, from wherever.
+/// Tells the user something, from any thread.
 type Teller = Arc<dyn Fn(&str) + Send + Sync>;
 
-/// Takes what everybody uses of the CPU at the moment: 100 is one core.
+/// Takes the CPU time that each service and the generator use at the moment: 100 is one core.
 type CpuTeller = Arc<dyn Fn(BTreeMap<String, f64>) + Send + Sync>;
 
-/// Shows progress.
+/// Shows the progress of a command, in plain lines or in a live view.
 pub struct Progress {
     shared: Arc<Shared>,
     screen: Option<Screen>,
@@ -28,15 +28,15 @@ pub struct Progress {
     pace: Pace,
 }
 
-/// What is known, and what is to be said when the live view has closed.
+/// State that is shown, and notes to print after the live view has closed.
 struct Shared {
     known: watch::Sender<View>,
     kept: Mutex<Vec<String>>,
 }
 
 impl Progress {
-    /// For `rounds` rounds of a scenario in all, each of which is expected to take `expected`, if that is
-    /// known. In plain lines, until it is shown live.
+    /// Makes the progress of `rounds` rounds of a scenario, each of which takes `expected`, if
+    /// known. Shows plain lines until [`Self::show_live`].
     #[must_use]
     pub fn new(scenario: &str, rounds: u32, expected: Option<Duration>) -> Self {
         let forecast = Forecast::new(rounds, expected);
@@ -46,19 +46,19 @@ impl Progress {
         Self { shared: Arc::new(shared), screen: None, seconds, pace }
     }
 
-    /// Shows it live from here on, where there is a terminal that can; whether keys change the load is
-    /// said there.
+    /// Opens the live view if there is a terminal that can show it. `can_change` adds the keys that
+    /// change the load.
     pub fn show_live(&mut self, can_change: bool) {
         self.shared.learn(|view| view.can_change = can_change);
         self.screen = Screen::open(self.shared.known.subscribe());
     }
 
-    /// So many rounds are still to come, where their number is not known from the start.
+    /// Sets the number of rounds still to come, where their number is not known from the start.
     pub fn expect(&mut self, rounds: u32) {
         self.shared.learn(|view| view.forecast.expect(rounds));
     }
 
-    /// Says what is being done, such as `starting redis`.
+    /// Says what the command is doing, such as `starting redis`.
     pub fn phase(&self, what: &str) {
         self.shared.learn(|view| view.doing = what.to_owned());
         if !live::is_open() {
@@ -66,8 +66,8 @@ impl Progress {
         }
     }
 
-    /// A way to say what is being done from elsewhere. In plain lines it falls silent when the
-    /// rounds begin: these have lines of their own.
+    /// Returns a function that says from elsewhere what the command is doing. In plain lines the
+    /// function falls silent when the rounds begin, which have their own lines.
     #[must_use]
     pub fn teller(&self) -> Teller {
         let shared = self.shared.clone();
@@ -79,7 +79,7 @@ impl Progress {
         })
     }
 
-    /// A step inside of a round, such as the start of a target: in the live view only.
+    /// Says which part of a round has begun, such as the start of a target: in the live view only.
     pub fn step(&self, what: &str) {
         self.shared.learn(|view| {
             view.is_measuring = true;
@@ -87,12 +87,13 @@ impl Progress {
         });
     }
 
-    /// These workers share the load, on other hosts where one is named.
+    /// Takes the numbers of the workers that share the load, with the name of their host if it is
+    /// another one.
     pub fn joined(&self, roster: Vec<(u32, Option<String>)>) {
         self.shared.learn(|view| view.workers.joined(roster));
     }
 
-    /// A round over `target` begins: it is verified first.
+    /// Begins a round over `target`, which starts with its verification.
     pub fn round_started(&mut self, target: &str) {
         let now = Instant::now();
         (self.seconds, self.pace) = (Seconds::default(), Pace::default());
@@ -100,7 +101,7 @@ impl Progress {
         self.shared.learn(|view| view.begin(target, now));
     }
 
-    /// Its load begins, and is to end, then.
+    /// Takes the times at which the round's load begins and is to end.
     pub fn load_started(&self, timeline: Timeline) {
         self.shared.learn(|view| {
             if let Some(round) = &mut view.round {
@@ -109,7 +110,7 @@ impl Progress {
         });
     }
 
-    /// Takes in what a worker measured in the meantime, and with it all `results` of the round so far.
+    /// Takes a worker's new `snapshot`, and all `results` of the round so far.
     pub fn snapshot(&mut self, worker: u32, snapshot: &Snapshot, results: &GrowingSeries) {
         let now = Instant::now();
         let seconds = self.seconds.new_in(results, None);
@@ -122,7 +123,7 @@ impl Progress {
         });
     }
 
-    /// Time has passed, and there is to be so much `load` now, such as `100 users`.
+    /// Updates the view as time passes. `load` is the load planned for now, such as `100 users`.
     pub fn tick(&mut self, load: &str, results: &GrowingSeries) {
         let now = Instant::now();
         let Some(second) = self.shared.known.borrow().second(now) else { return };
@@ -139,12 +140,13 @@ impl Progress {
         }
     }
 
-    /// A worker is out of the run.
+    /// Marks a worker as no longer part of the run.
     pub fn lost(&self, worker: u32) {
         self.shared.learn(|view| view.workers.lost(worker));
     }
 
-    /// A way to tell what everybody uses of the CPU; none where nobody would see it.
+    /// Returns a function that takes the CPU time of each service and the generator; `None` unless
+    /// the live view is open.
     #[must_use]
     pub fn cpu_teller(&self) -> Option<CpuTeller> {
         let shared = self.shared.clone();
@@ -152,7 +154,7 @@ impl Progress {
             .then(|| -> CpuTeller { Arc::new(move |cpu| shared.learn(|view| view.cpu = cpu)) })
     }
 
-    /// The round is over.
+    /// Ends the round, which had `rate_per_s` expected answers per second.
     pub fn round_finished(&mut self, rate_per_s: f64) {
         let now = Instant::now();
         let mut told = String::new();
@@ -169,19 +171,19 @@ impl Progress {
         }
     }
 
-    /// Something that stays on the screen.
+    /// Adds a note that stays on the screen.
     pub fn note(&self, text: &str) {
         self.shared.note(text);
     }
 
-    /// A way to say such things from elsewhere.
+    /// Returns a function that adds such notes from elsewhere.
     #[must_use]
     pub fn noter(&self) -> Teller {
         let shared = self.shared.clone();
         Arc::new(move |text| shared.note(text))
     }
 
-    /// Closes the live view, and says what was noted meanwhile.
+    /// Closes the live view, and prints the notes that were added while it was open.
     pub fn finish(&mut self) {
         drop(self.screen.take());
         let mut kept = self.shared.kept.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,10 +1,10 @@
-//! Who kept the rates from being higher, in words.
+//! Says which bottlenecks limited the rates.
 
 use crate::record::{Bottleneck, RunRecord, TargetRecord};
 use crate::text::count;
 
-/// Who was the bottleneck, those targets together that have the same, and how near the generator
-/// came to what it can do. Nothing where nobody knows.
+/// Names the bottleneck of each target, grouped by bottleneck, and compares the highest rate with
+/// the limit of the generator. Says nothing of bottlenecks or limits that are unknown.
 pub fn bottlenecks(record: &RunRecord) -> Vec<String> {
     let mut groups: Vec<(&Bottleneck, Vec<&str>)> = Vec::new();
     for target in &record.targets {
@@ -42,9 +42,9 @@ fn who(bottleneck: &Bottleneck) -> &str {
     }
 }
 
-/// How much of what the generator can send the highest rate took.
+/// Compares the highest rate with the rate that the generator can send, in %.
 fn headroom(record: &RunRecord) -> Option<String> {
-    // What requests of another kind showed is no claim about these.
+    // A calibration with other requests says nothing about the scenario's requests.
     let calibration = record.calibration.filter(|calibration| calibration.own_steps)?;
     let answered = |target: &TargetRecord| target.total.rate_per_s;
     let highest = record.targets.iter().map(answered).fold(0.0, f64::max);

@@ -1,4 +1,4 @@
-//! What a search for capacities found.
+//! Describes the results of a search for capacities.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -12,7 +12,7 @@ use crate::record::{
 };
 use crate::text::{duration, milliseconds, precise, rate};
 
-/// What was searched, and how.
+/// Describes the search: its scenario and its parameters.
 pub fn headline(record: &CapacityRecord) -> String {
     let search = &record.search;
     let seconds = |s: f64| duration(Duration::try_from_secs_f64(s).unwrap_or_default());
@@ -37,12 +37,12 @@ pub fn headline(record: &CapacityRecord) -> String {
     text
 }
 
-/// What a rate must keep to count as carried.
+/// Names the conditions for a rate to pass.
 pub fn what_passes(record: &CapacityRecord) -> String {
     format!("a rate passes if it is kept, and {}", record.search.criteria.join(", "))
 }
 
-/// `1,210 ±3 %`, or the bound that is known of it.
+/// Returns `1,210 ±3 %`, or the known bound of a capacity.
 pub fn figure(capacity: &Capacity) -> String {
     let Some(per_s) = capacity.rate_per_s else { return "–".to_owned() };
     match capacity.bound {
@@ -52,7 +52,7 @@ pub fn figure(capacity: &Capacity) -> String {
     }
 }
 
-/// What was found of each target, and of each two neighbours of the ranking.
+/// Describes the result of each target, and of each pair of neighbours in the ranking.
 pub fn conclusion(record: &CapacityRecord) -> Vec<String> {
     let found = record.targets.iter();
     let found =
@@ -66,7 +66,8 @@ pub fn conclusion(record: &CapacityRecord) -> Vec<String> {
     out
 }
 
-/// What is known of one target on its own. With others it is in the table, unless it is a bound.
+/// Describes the result of one target. Where targets are compared, only bounds are described: the
+/// table shows the other results.
 fn bound(record: &CapacityRecord, target: &CapacityTarget) -> Option<String> {
     let per_s = rate(target.capacity.rate_per_s?);
     let interval = target
@@ -97,7 +98,7 @@ fn bound(record: &CapacityRecord, target: &CapacityTarget) -> Option<String> {
     }
 }
 
-/// What to know before believing it.
+/// Lists what a reader must know before believing the result.
 pub fn warnings(record: &CapacityRecord) -> Vec<String> {
     let mut out = Vec::new();
     if !record.search.left_out.is_empty() {
@@ -113,7 +114,8 @@ pub fn warnings(record: &CapacityRecord) -> Vec<String> {
     out
 }
 
-/// Who may have limited the trials that failed, if it was not the target, and what helps.
+/// Names the bottlenecks, other than the target, that may have limited the failed trials, and a
+/// remedy.
 fn limits(target: &CapacityTarget) -> (String, &'static str) {
     let failed = target.trials.iter().filter(|trial| !trial.passed);
     let who: BTreeSet<&str> = failed
@@ -130,13 +132,14 @@ fn limits(target: &CapacityTarget) -> (String, &'static str) {
     }
 }
 
-/// What ends each target's capacity.
+/// Says what limits each target's capacity.
 pub fn endings(record: &CapacityRecord) -> Vec<String> {
     let each = |target| ending(target).into_iter().chain(queue(record, target));
     record.targets.iter().flat_map(each).collect()
 }
 
-/// Whether the server answered no more when it was asked for more, though no CPU was at its limit.
+/// Describes a server that answered no more requests at a higher rate, though no CPU or link was at
+/// its limit; `None` for any other.
 fn queue(record: &CapacityRecord, target: &CapacityTarget) -> Option<String> {
     let clear = target
         .trials
@@ -150,7 +153,7 @@ fn queue(record: &CapacityRecord, target: &CapacityTarget) -> Option<String> {
         })
     };
     let found = Plateau::of(&clear.filter_map(loaded).collect::<Vec<_>>())?;
-    // With fewer users it might be these that let no more through.
+    // With fewer users, the users themselves might be the limit.
     let is_servers = |served: &f64| f64::from(record.search.users) >= 2.0 * served;
     let (served, least) = (found.served().filter(is_servers)?, found.least?);
     Some(format!(
@@ -167,7 +170,7 @@ fn queue(record: &CapacityRecord, target: &CapacityTarget) -> Option<String> {
     ))
 }
 
-/// Why the lowest rate that failed did so.
+/// Says why the lowest rate that failed did so.
 fn ending(target: &CapacityTarget) -> Option<String> {
     let failed = target.trials.iter().filter(|trial| !trial.passed);
     let lowest = failed.min_by(|a, b| a.rate_per_s.total_cmp(&b.rate_per_s))?;

@@ -1,8 +1,8 @@
-//! What the load was changed to while it was on.
+//! Lists changes of the load during a run.
 
 use crate::record::RunRecord;
 
-/// All changes of a run; nothing where all went as planned.
+/// Describes all changes of a run's load; `None` if the load went as planned.
 pub fn changes(record: &RunRecord) -> Option<String> {
     let rounds = record.targets.iter().flat_map(|target| {
         target.rounds.iter().map(move |round| (&target.name, round.round, &round.changes))

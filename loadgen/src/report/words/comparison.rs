@@ -1,4 +1,4 @@
-//! What saved runs tell together.
+//! Describes a comparison of saved runs.
 
 use super::capacity::figure;
 use super::interval::aligned_plus_minus;
@@ -6,7 +6,7 @@ use super::ratio::{times, what_it_takes};
 use crate::record::{ComparedTarget, Pair, Placing, RankedBy, RunsRecord, Unlike};
 use crate::text::{count, milliseconds, precise, rate};
 
-/// What all of it rests on.
+/// Caveat of every such comparison.
 const INTERLEAVED: &str = "the runs were not interleaved: whatever else changed between them, such as \
                            a neighbour on the machine, is in these differences";
 
@@ -46,7 +46,7 @@ pub fn placing<'a>(record: &'a RunsRecord, one: &ComparedTarget) -> Option<&'a P
     record.comparison.ranking.iter().find(|placing| placing.target == one.name)
 }
 
-/// The ratio of the later to the first, and the ends of its interval.
+/// Returns the ratio of the later run to the first, and the ends of its confidence interval.
 pub fn to_first(pair: &Pair, later: &ComparedTarget) -> [Option<f64>; 3] {
     let [low, high] = pair.confidence_95.map_or([None; 2], |ends| ends.map(Some));
     match pair.better == later.name {
@@ -55,7 +55,7 @@ pub fn to_first(pair: &Pair, later: &ComparedTarget) -> [Option<f64>; 3] {
     }
 }
 
-/// A sentence for each target and later run.
+/// Returns a sentence for each target and later run.
 pub fn conclusion(record: &RunsRecord) -> Vec<String> {
     let later = record.targets.iter().filter(|one| record.is_later(one));
     later.map(|one| format!("{}: {}", one.target, found(record, one))).collect()
@@ -90,7 +90,7 @@ fn found(record: &RunsRecord, later: &ComparedTarget) -> String {
     }
 }
 
-/// Who lost more than the limit, where there is one.
+/// Lists regressions beyond the limit and targets that could not be judged; empty without a limit.
 pub fn judgement(record: &RunsRecord) -> Vec<String> {
     let Some(limit) = record.limit_percent else { return Vec::new() };
     let lost = match record.comparison.ranked_by {

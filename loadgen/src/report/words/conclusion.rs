@@ -1,4 +1,5 @@
-//! The comparison in words: what was shown, what was not, and what it would take.
+//! Puts the comparison into words: which differences were shown, which were not, and how many more
+//! rounds would settle them.
 
 use super::matrix::scaling;
 use super::ratio::{times, what_it_takes};
@@ -6,7 +7,8 @@ use crate::record::{
     Comparison, FEWEST_ROUNDS, Lack, NoiseFloor, Pair, RankedBy, RunRecord, TargetRecord,
 };
 
-/// A sentence for each two neighbours of the ranking.
+/// Describes each pair of neighbours in the ranking by rate and by CPU, then scaling, targets
+/// without a whole round, and the noise floor.
 pub fn conclusion(record: &RunRecord) -> Vec<String> {
     let Some(comparison) = &record.comparison else { return nothing_whole(record) };
     let pairs = neighbours(record, comparison);
@@ -31,7 +33,7 @@ pub fn conclusion(record: &RunRecord) -> Vec<String> {
     out
 }
 
-/// Why several targets are not compared at all, where that is for want of a whole round.
+/// Says that several targets are not compared because none has a whole round.
 fn nothing_whole(record: &RunRecord) -> Vec<String> {
     let has_whole = |target: &TargetRecord| target.rounds.iter().any(|round| round.whole);
     let none = record.targets.len() > 1 && !record.targets.iter().any(has_whole);
@@ -39,8 +41,8 @@ fn nothing_whole(record: &RunRecord) -> Vec<String> {
     none.then(|| said.to_owned()).into_iter().collect()
 }
 
-/// A sentence for each of these pairs of a comparison; one for all of them, and for `others` that are told
-/// elsewhere, where they have too few rounds.
+/// Returns a sentence for each of `pairs`. If all `pairs`, and all `others`, which are described
+/// elsewhere, have the same number of rounds and that is too small, one sentence stands for all.
 pub fn conclude(pairs: &[&Pair], others: &[Pair], comparison: &Comparison) -> Vec<String> {
     let mut all = pairs.iter().copied().chain(others).peekable();
     match all.peek().copied() {
@@ -51,7 +53,8 @@ pub fn conclude(pairs: &[&Pair], others: &[Pair], comparison: &Comparison) -> Ve
     }
 }
 
-/// What the rounds of both tell of the CPU that they need; nothing where they can't tell it.
+/// Compares the CPU time that both targets need for a request; `None` if their rounds do not allow
+/// a comparison.
 fn of_cpu(pair: &Pair) -> Option<String> {
     let Pair { better, worse, .. } = pair;
     let (ratio, [low, high]) = (pair.ratio?, pair.confidence_95?);
@@ -65,7 +68,7 @@ fn of_cpu(pair: &Pair) -> Option<String> {
     Some(format!("{better} needs {ratio} times the CPU of {worse} for a request ({low}–{high})"))
 }
 
-/// What one server, held against itself, tells of the machine.
+/// Describes the noise of the machine, as measured by comparing a server with itself.
 fn noise_floor(percent: f64, shown: bool) -> String {
     match shown {
         false => {
@@ -77,8 +80,9 @@ fn noise_floor(percent: f64, shown: bool) -> String {
     }
 }
 
-/// The rounds to ask for so that all neighbours are told apart if they differ by 5 %; five where
-/// there were fewer. `None` where these rounds do already, or no number of rounds would.
+/// Returns the number of rounds that settles a difference of 5 % for all compared pairs, and at
+/// least [`FEWEST_ROUNDS`] for pairs with fewer. `None` if the run already has as many, or if no
+/// number of rounds is enough.
 pub fn rounds_to_ask_for(record: &RunRecord) -> Option<u32> {
     let unsettled = |pair: &&Pair| !pair.shown && pair.ratio.is_some();
     let rounds = |pair: &Pair| match pair.more_rounds_for_5_percent {
@@ -93,20 +97,20 @@ pub fn rounds_to_ask_for(record: &RunRecord) -> Option<u32> {
     (most > record.load.rounds).then_some(most)
 }
 
-/// The pairs of neighbours, best first.
+/// Returns the pairs of neighbours, best first.
 fn neighbours<'a>(record: &RunRecord, comparison: &'a Comparison) -> Vec<&'a Pair> {
     let two = neighbouring(record, comparison);
     two.into_iter().filter_map(|(one, other)| comparison.pair(one, other)).collect()
 }
 
-/// The same pairs by their CPU, as far as there are figures.
+/// Returns the same pairs compared by CPU, where figures are available.
 fn cpu_neighbours<'a>(record: &RunRecord, comparison: &'a Comparison) -> Vec<&'a Pair> {
     let two = neighbouring(record, comparison);
     two.into_iter().filter_map(|(one, other)| comparison.cpu_pair(one, other)).collect()
 }
 
-/// The names of each two neighbours of the ranking, among those with as many server workers and
-/// users.
+/// Returns the names of each two neighbours in the ranking, among targets with the same numbers of
+/// server workers and users.
 fn neighbouring<'a>(record: &RunRecord, comparison: &'a Comparison) -> Vec<(&'a str, &'a str)> {
     let mut groups: Vec<((u32, u32), Vec<&str>)> = Vec::new();
     for name in comparison.ranking.iter().map(|placing| placing.target.as_str()) {
@@ -122,7 +126,7 @@ fn neighbouring<'a>(record: &RunRecord, comparison: &'a Comparison) -> Vec<(&'a 
     groups.iter().flat_map(|(_, names)| two(names)).collect()
 }
 
-/// Whether it has too few rounds for any claim.
+/// Whether a pair has too few rounds for any claim.
 fn is_short(pair: &Pair) -> bool {
     pair.rounds < FEWEST_ROUNDS
 }
@@ -134,7 +138,7 @@ fn too_few(pair: &Pair) -> String {
     }
 }
 
-/// What the rounds of both tell.
+/// Describes the result of a pair.
 fn sentence(pair: &Pair, comparison: &Comparison) -> String {
     let Pair { better, worse, .. } = pair;
     if let Some((who, lack)) = comparison.lack([worse, better]) {

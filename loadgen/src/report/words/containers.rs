@@ -1,11 +1,11 @@
-//! What targets and backends ran in, where these were containers.
+//! Describes the containers of targets and backends.
 
 use crate::record::{Environment, LimitsRecord};
 
-/// Digits of a digest that tell images apart.
+/// Digits of a digest that are enough to distinguish images.
 const DIGITS: usize = 12;
 
-/// podman, limits, and images; nothing where there were no containers.
+/// Names podman, limits and images; empty without containers.
 pub fn containers(environment: &Environment) -> Vec<String> {
     let Some(podman) = &environment.podman else { return Vec::new() };
     let mut groups: Vec<(LimitsRecord, Vec<&str>)> = Vec::new();
@@ -25,7 +25,7 @@ pub fn containers(environment: &Environment) -> Vec<String> {
     ]
 }
 
-/// `localhost/image@sha256:0123…`, with as much of the digest as people compare.
+/// Shortens the digest in `localhost/image@sha256:0123…` to the digits that people compare.
 fn short(image: &str) -> String {
     match image.split_once("@sha256:") {
         Some((name, digest)) => {

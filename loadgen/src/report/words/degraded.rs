@@ -1,4 +1,4 @@
-//! Why a result is not what was planned, and what load there was instead.
+//! Says why a result is not as planned, and what load remained.
 
 use std::collections::BTreeMap;
 
@@ -6,13 +6,14 @@ use super::Warning;
 use crate::record::RunRecord;
 use crate::text::count;
 
-/// What was lost, and how many users were left; nothing where all went as planned.
+/// Says what was lost and how many users remained; `None` if all went as planned.
 pub fn degraded(record: &RunRecord) -> Option<Warning> {
     let what = format!("degraded: {}", record.degraded.as_ref()?.reason);
     Some(Warning { what, more: users_left(record) })
 }
 
-/// How many of how many users there were to the end of the rounds that had too few, the most first.
+/// Says how many of the planned users remained to the end of the rounds that had fewer, the most
+/// first.
 fn users_left(record: &RunRecord) -> Option<String> {
     let mut rounds: BTreeMap<(u32, u32), u32> = BTreeMap::new();
     for round in record.targets.iter().flat_map(|target| &target.rounds) {

@@ -1,11 +1,11 @@
-//! What sets targets apart besides what was measured.
+//! Describes differences between targets besides the measured ones.
 
 use std::collections::BTreeMap;
 
 use crate::record::ServerRecord;
 
-/// What the targets are, and how they differ: what several have in common is said once. Their worker
-/// processes are said where `workers` asks for it.
+/// Describes the targets and their differences. Traits that several targets share are mentioned
+/// once. `workers` adds the numbers of their worker processes.
 pub fn differences(servers: &[(&str, &ServerRecord)], workers: bool) -> Vec<String> {
     let mut owners: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     let mut traits = Vec::new();
@@ -18,7 +18,7 @@ pub fn differences(servers: &[(&str, &ServerRecord)], workers: bool) -> Vec<Stri
             owners.push(target);
         }
     }
-    // Traits by those who have them, in the order in which both appear.
+    // Group traits by the targets that have them, both in order of appearance.
     let mut groups: Vec<(&[&str], Vec<&str>)> = Vec::new();
     for item in &traits {
         let owners = owners[item].as_slice();
@@ -38,7 +38,7 @@ pub fn differences(servers: &[(&str, &ServerRecord)], workers: bool) -> Vec<Stri
         .collect()
 }
 
-/// Nothing for a server that is not the lab's.
+/// Returns the traits of a server; empty for a server that the lab did not launch.
 fn traits_of(server: &ServerRecord, workers: bool) -> Vec<String> {
     let mut traits = Vec::new();
     if !server.framework.is_empty() {

@@ -1,4 +1,4 @@
-//! What an expected answer costs: CPU time and memory, of the target and its backends.
+//! Shows the cost of an expected answer: CPU time and memory of the target and its backends.
 
 use super::interval::{LEGEND, aligned_plus_minus};
 use super::ranked::ranked;
@@ -7,8 +7,8 @@ use crate::text::{count, lay_out, megabytes, precise, rate, wrap};
 
 const HEADER: [&str; 5] = ["", "CPU-µs/request", "requests/CPU-s", "memory", "at most"];
 
-/// A row for each target and one for each of its backends; nothing for a server that is not the
-/// lab's.
+/// Returns a row for each target and each of its backends; nothing for a server that the lab did
+/// not launch.
 pub fn efficiency(record: &RunRecord) -> String {
     let rows: Vec<Vec<String>> =
         ranked(record).into_iter().flat_map(|(target, _)| rows(target)).collect();
@@ -46,7 +46,7 @@ fn row(target: &TargetRecord, service: &str, label: String) -> Option<Vec<String
     Some([vec![label, each, per_cpu_s], memory.to_vec()].concat())
 }
 
-/// To three digits or so.
+/// Formats µs with about three digits.
 fn micros(us: f64) -> String {
     if us >= 100.0 { count(us.round() as u64) } else { precise((us * 10.0).round() / 10.0) }
 }

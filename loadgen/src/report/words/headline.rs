@@ -1,4 +1,4 @@
-//! What a run was, in one sentence.
+//! Describes a run in one sentence.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::record::RunRecord;
 use crate::text::{count, duration, precise};
 
-/// What was measured, how, and how often: `redis3: 100 users, 5 rounds of 3s`.
+/// Returns the scenario, the load and the rounds, such as `redis3: 100 users, 5 rounds of 3s`.
 #[must_use]
 pub fn headline(record: &RunRecord) -> String {
     let load = &record.load;
@@ -39,7 +39,7 @@ pub fn headline(record: &RunRecord) -> String {
     text
 }
 
-/// How much load there was: users, or requests per second.
+/// Returns the amount of load: users, or requests per second.
 fn amount(record: &RunRecord) -> String {
     let load = &record.load;
     let numbers: BTreeSet<u32> = match record.is_matrix() {

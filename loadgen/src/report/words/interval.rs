@@ -1,15 +1,15 @@
-//! 95 % confidence intervals as people read them.
+//! Formats 95 % confidence intervals.
 
-/// What a legend says of means that have intervals.
+/// Explains, in a legend, the interval behind a mean.
 pub const LEGEND: &str = ", ± its 95 % confidence interval";
 
-/// Half the width of an interval as a share of its mean, rounded up, to stand behind the mean: ` ±3 %`.
-/// Nothing where there is no interval, or the mean is not above zero.
+/// Returns the distance from the mean to the upper end of the interval, as a share of the mean,
+/// rounded up: ` ±3 %`. Empty without an interval, or if the mean is not above zero.
 pub fn plus_minus(mean: f64, confidence_95: Option<[f64; 2]>) -> String {
     percent(mean, confidence_95).map_or(String::new(), |percent| format!(" ±{percent:.0} %"))
 }
 
-/// The same with room for two digits, so that the rows of a terminal's table align.
+/// Like [`plus_minus`], but with room for two digits, so that the rows of a terminal's table align.
 pub fn aligned_plus_minus(mean: f64, confidence_95: Option<[f64; 2]>) -> String {
     percent(mean, confidence_95).map_or(String::new(), |percent| format!(" ±{percent:>2.0} %"))
 }

@@ -1,4 +1,5 @@
-//! Targets with several numbers of server workers or users: the table, and what scales.
+//! Describes targets with several numbers of server workers or users: the table, and how they
+//! scale.
 
 use super::interval::{LEGEND, aligned_plus_minus};
 use super::ranked::{parentheses, placed};
@@ -9,7 +10,7 @@ use crate::text::{count, lay_out, megabytes, milliseconds, rate, wrap};
 const HEADER: [&str; 8] =
     ["", "requests/s", "errors", "p50", "p99", "CPU", "CPU-µs/request", "memory"];
 
-/// A block for each target, with a row for each way in which it was measured.
+/// Returns a block for each target, with a row for each combination of server workers and users.
 pub fn table(record: &RunRecord) -> String {
     let mut rows: Vec<Vec<String>> = Vec::new();
     let mut before = None;
@@ -52,19 +53,21 @@ fn row(way: &str, target: &TargetRecord, placing: Option<&Placing>) -> Vec<Strin
     row
 }
 
-/// What tells it from the same target's others: `×2, 500 users`.
+/// Returns the part of the name that distinguishes a row from the target's other rows: `×2, 500
+/// users`.
 fn way(target: &TargetRecord) -> &str {
     let behind = target.name.strip_prefix(&target.target).unwrap_or(&target.name);
     behind.trim_start_matches([' ', ','])
 }
 
-/// A sentence for each line of the table from the fewest to the most.
+/// Compares the fewest with the most server workers or users, in a sentence for each such pair.
 pub fn scaling(record: &RunRecord) -> Vec<String> {
     let pairs = record.comparison.iter().flat_map(|comparison| &comparison.scaling);
     pairs.filter_map(|pair| sentence(record, pair)).collect()
 }
 
-/// Nothing where there are too few rounds.
+/// Compares the two targets of a pair. Without a confidence interval, says which target lacks a
+/// figure, or returns `None` for too few rounds.
 fn sentence(record: &RunRecord, pair: &Pair) -> Option<String> {
     let named = |name: &String| record.targets.iter().find(|target| target.name == *name);
     let (better, worse) = (named(&pair.better)?, named(&pair.worse)?);
@@ -105,7 +108,8 @@ fn sentence(record: &RunRecord, pair: &Pair) -> Option<String> {
     })
 }
 
-/// The target, and what stays the same on the line, where there are several numbers of it.
+/// Returns the target's name, and the number of users or server workers that the pair shares, if
+/// the target was measured with several.
 fn who(record: &RunRecord, target: &TargetRecord, by_workers: bool) -> String {
     let others = || record.targets.iter().filter(|other| other.target == target.target);
     let name = &target.target;

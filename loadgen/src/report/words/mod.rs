@@ -1,4 +1,4 @@
-//! What documents say, in sentences and short lines that all formats share.
+//! Puts results into sentences and short lines that all formats share.
 
 pub mod bottlenecks;
 pub mod capacity;
@@ -20,10 +20,10 @@ pub mod thresholds;
 pub mod warnings;
 pub mod workers;
 
-/// Something to know before believing a figure.
+/// A warning to read before believing a figure.
 pub struct Warning {
-    /// What was seen.
+    /// The observation.
     pub what: String,
-    /// What to do about it, or what else there is to say.
+    /// Advice, or further details.
     pub more: Option<String>,
 }

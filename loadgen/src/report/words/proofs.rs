@@ -1,11 +1,11 @@
-//! What was counted in the answers, and whether backends hold what they should.
+//! Describes the counters of the answers, and whether backends hold the expected values.
 
 use super::ranked::ranked;
 use crate::record::{Claimed, ProofRecord, RunRecord, TargetRecord};
 use crate::text::count;
 
-/// The counters of each target, with the proofs that hold them against a backend, and then what
-/// backends should hold whatever the answers say.
+/// Returns the counters of each target with the proofs that compare them with a backend, and then
+/// the proofs of values that do not depend on the answers.
 pub fn proofs(record: &RunRecord) -> Vec<String> {
     let targets: Vec<&TargetRecord> =
         ranked(record).into_iter().map(|(target, _)| target).collect();
@@ -23,7 +23,7 @@ fn counters(target: &TargetRecord) -> Vec<String> {
             line(&count(*counted));
         }
         for rounds in &proofs {
-            // One question to a backend needs no telling from others.
+            // A counter with one proof needs only the name of the backend.
             let whom = if proofs.len() == 1 { rounds[0].backend.clone() } else { asked(rounds) };
             line(&sum(rounds, &whom));
         }
@@ -31,7 +31,7 @@ fn counters(target: &TargetRecord) -> Vec<String> {
     out
 }
 
-/// All rounds' records of one proof as one sum, with what `whom` holds.
+/// Adds up all rounds of one proof, and compares the sum with that of the values that `whom` holds.
 fn sum(rounds: &[&ProofRecord], whom: &str) -> String {
     let (mut counted, mut claimed, mut held) = (0_u64, 0_u64, 0_i64);
     for proof in rounds {
@@ -51,7 +51,8 @@ fn sum(rounds: &[&ProofRecord], whom: &str) -> String {
     )
 }
 
-/// A line for each proof, over all targets: there is nothing to tell of each but whether it holds.
+/// Returns a line for each proof of a value, over all targets: the only result for each target is
+/// whether the proof holds.
 fn values(targets: &[&TargetRecord]) -> Vec<String> {
     let all = targets.iter().flat_map(|target| &target.proofs);
     let mut out = Vec::new();
@@ -71,7 +72,7 @@ fn values(targets: &[&TargetRecord]) -> Vec<String> {
     out
 }
 
-/// The records of each of the scenario's proofs, in its order.
+/// Groups the records by the scenario's proofs, in the scenario's order.
 pub fn by_proof<'a>(records: impl Iterator<Item = &'a ProofRecord>) -> Vec<Vec<&'a ProofRecord>> {
     let mut proofs: Vec<Vec<&ProofRecord>> = Vec::new();
     for record in records {
@@ -83,7 +84,7 @@ pub fn by_proof<'a>(records: impl Iterator<Item = &'a ProofRecord>) -> Vec<Vec<&
     proofs
 }
 
-/// Who was asked, and what.
+/// Returns the backend's name and the question to the backend, shortened.
 pub fn asked(rounds: &[&ProofRecord]) -> String {
     format!("{}, `{}`", rounds[0].backend, rounds[0].in_short())
 }

@@ -1,8 +1,9 @@
-//! The order of a report.
+//! Orders the targets of a report.
 
 use crate::record::{Comparison, Placing, RunRecord, ServerRecord, TargetRecord};
 
-/// The targets in the order of the ranking, and then those that are in none, as they were named.
+/// Returns the targets in the order of the ranking, and then the unranked targets in the order of
+/// the record.
 pub fn ranked(record: &RunRecord) -> Vec<(&TargetRecord, Option<&Placing>)> {
     match &record.comparison {
         None => record.targets.iter().map(|target| (target, None)).collect(),
@@ -18,12 +19,13 @@ pub fn ranked(record: &RunRecord) -> Vec<(&TargetRecord, Option<&Placing>)> {
     }
 }
 
-/// A target's `name` as a table has it: in parentheses where there is a ranking without it.
+/// Returns a target's `name` for a table: in parentheses if there is a ranking that lacks the
+/// target.
 pub fn placed(name: &str, record: &RunRecord, target: &TargetRecord) -> String {
     if is_placed(record, target) { name.to_owned() } else { format!("({name})") }
 }
 
-/// What a legend says of these parentheses, where there are any.
+/// Explains these parentheses in a legend; empty if there are none.
 pub fn parentheses(record: &RunRecord) -> &'static str {
     match record.targets.iter().all(|target| is_placed(record, target)) {
         true => "",
@@ -37,8 +39,8 @@ fn is_placed(record: &RunRecord, target: &TargetRecord) -> bool {
     record.comparison.as_ref().is_none_or(is_it)
 }
 
-/// What the targets are, in the order of the ranking; in a matrix each once, though it was measured in
-/// several ways.
+/// Returns the servers in the order of the ranking. In a matrix, which measures a target in several
+/// ways, each server appears once.
 pub fn servers(record: &RunRecord) -> Vec<(&str, &ServerRecord)> {
     let mut servers: Vec<(&str, &ServerRecord)> = Vec::new();
     for (target, _) in ranked(record) {

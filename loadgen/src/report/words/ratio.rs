@@ -1,9 +1,9 @@
-//! Ratios as people read them, and what it takes to tell them from 1.
+//! Formats ratios, and says how many rounds distinguish them from 1.
 
 use crate::record::Pair;
 use crate::text::count;
 
-/// What would settle a difference that these rounds don't show.
+/// Says how many more rounds would settle a difference of 5 % that these rounds do not show.
 pub fn what_it_takes(pair: &Pair) -> String {
     match pair.more_rounds_for_5_percent {
         Some(0) => "; one of 5 % most likely would have been".to_owned(),
@@ -13,8 +13,9 @@ pub fn what_it_takes(pair: &Pair) -> String {
     }
 }
 
-/// A ratio and the ends of its interval, on one side of 1: with two decimals, more of them where an
-/// end is so close to 1 that it would look like it, fewer where the ratio is large.
+/// Formats a ratio and the ends of its interval, which lie on the same side of 1. Two decimals are
+/// usual: more, up to four, if an end is so close to 1 that it would look like 1; fewer if the
+/// ratio is large.
 pub fn times([ratio, low, high]: [f64; 3]) -> [String; 3] {
     let distance = if high < 1.0 { 1.0 - high } else { low - 1.0 };
     let decimals = match high {

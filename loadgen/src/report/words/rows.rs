@@ -1,11 +1,11 @@
-//! How much of the scenario's files of rows was used.
+//! Says how much of the scenario's files of rows was used.
 
 use std::collections::BTreeMap;
 
 use crate::record::{RowsRecord, RunRecord, TargetRecord};
 use crate::text::count;
 
-/// A sentence for each file.
+/// Returns a sentence for each file.
 pub fn rows(record: &RunRecord) -> Vec<String> {
     let mut files: BTreeMap<&str, Vec<(&str, Vec<RowsRecord>)>> = BTreeMap::new();
     for target in &record.targets {
@@ -16,7 +16,7 @@ pub fn rows(record: &RunRecord) -> Vec<String> {
     files.into_iter().map(|(name, targets)| sentence(name, &targets)).collect()
 }
 
-/// What each round of a target used of each file.
+/// Returns the rows of each file that each round of a target used.
 fn by_file(target: &TargetRecord) -> BTreeMap<&str, Vec<RowsRecord>> {
     let mut files: BTreeMap<&str, Vec<RowsRecord>> = BTreeMap::new();
     for (name, used) in target.rounds.iter().flat_map(|round| &round.rows_used) {
@@ -44,7 +44,8 @@ fn sentence(name: &str, targets: &[(&str, Vec<RowsRecord>)]) -> String {
     format!("rows of {name} that were used{when}: {what}, of {}", count(of))
 }
 
-/// The fewest and the most of the rounds, or the one number that they have in common.
+/// Returns the least and the greatest number of rows in a round, or a single number if all rounds
+/// used as many.
 fn range(rounds: &[RowsRecord]) -> String {
     let used = rounds.iter().map(|round| round.used);
     match (used.clone().min().unwrap_or(0), used.max().unwrap_or(0)) {

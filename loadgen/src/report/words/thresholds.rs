@@ -1,8 +1,8 @@
-//! Thresholds in words.
+//! Describes thresholds.
 
 use crate::record::ThresholdRecord;
 
-/// What was asked of whom, and what was measured.
+/// Returns the target, its threshold and the measured value.
 pub fn judged(threshold: &ThresholdRecord) -> String {
     format!("{}: {} ({})", threshold.target, threshold.threshold, threshold.found())
 }

@@ -1,11 +1,11 @@
-//! What a reader must know before believing the figures, in words.
+//! Lists what a reader must know before believing the figures.
 
 use super::Warning;
 use super::changes::changes;
 use super::degraded::degraded;
 use crate::record::{RunRecord, TargetRecord, Verdict, VerdictKind};
 
-/// All that there is to warn of.
+/// Returns all warnings of a run.
 pub fn warnings(record: &RunRecord) -> Vec<Warning> {
     let plain = |what: String| Warning { what, more: None };
     let verdicts = record.verdicts.iter().filter(|verdict| !is_of_the_table(verdict, record));
@@ -18,7 +18,7 @@ pub fn warnings(record: &RunRecord) -> Vec<Warning> {
     warnings.chain(others.into_iter().flatten()).collect()
 }
 
-/// A percentile that the table doesn't show needs no word about why it is missing.
+/// Whether a verdict is about missing percentiles, none of which the table shows.
 fn is_of_the_table(verdict: &Verdict, record: &RunRecord) -> bool {
     let shown = |target: &TargetRecord| {
         let latency = &target.total.latency_us;

@@ -1,4 +1,4 @@
-//! What workers on other hosts did.
+//! Shows the work of workers on other hosts.
 
 use std::collections::BTreeMap;
 
@@ -7,8 +7,8 @@ use crate::text::{count, lay_out, wrap};
 
 const HEADER: [&str; 7] = ["worker", "CPUs", "users", "requests", "CPU", "late by", "RTT"];
 
-/// A row for each worker, over all rounds and targets, and how far apart they started; nothing where
-/// all load came from one host.
+/// Returns a row for each worker, over all rounds and targets, and how far apart they started;
+/// empty if all load came from this host.
 pub fn workers(record: &RunRecord) -> String {
     let mut all: BTreeMap<u32, Vec<&WorkerRecord>> = BTreeMap::new();
     for worker in record.targets.iter().flat_map(|target| &target.workers) {

@@ -1,4 +1,4 @@
-//! What cuts a user's waiting short: its request's timeout, and the end of the round.
+//! Wakes a waiting user early: at its request's timeout or at the end of the round.
 
 use std::future::{Future, poll_fn};
 use std::mem;
@@ -10,29 +10,29 @@ use tokio::time::{Sleep, sleep_until};
 
 use super::round_end::RoundEnd;
 
-/// Why nothing more is waited for.
+/// Reason why a wait was cut short.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rang {
-    /// The deadline has passed.
+    /// The request's deadline has passed.
     Deadline,
     /// The round was halted.
     Halted,
-    /// The drain after the round's end is over, or the grace that was granted.
+    /// The drain after the round's end, or the granted grace period, is over.
     Drained,
 }
 
 /// A user's alarm clock.
 ///
-/// It costs a request next to nothing: nobody sets a timer for each. One timer runs on, and only
-/// when it goes off it is set to whatever is due by then.
+/// The alarm costs a request almost nothing, because no request sets its own timer. One timer keeps
+/// running. The alarm resets the timer only when the timer fires, or when it would fire too late.
 pub struct Alarm<'a> {
     end: &'a RoundEnd,
     timer: Pin<Box<Sleep>>,
-    /// When the timer goes off, once somebody waits for it.
+    /// Moment at which the timer fires; `None` before the first wait.
     set_for: Option<Instant>,
-    /// Whom the end of the round wakes: the user's task, always the same one.
+    /// Waker that the end of the round calls: always that of the user's task.
     registered: Option<Waker>,
-    /// Until when requests may live although the round has ended, or was halted.
+    /// Moment until which requests may live although the round has ended or was halted.
     grace: Option<Instant>,
 }
 
@@ -42,7 +42,7 @@ impl<'a> Alarm<'a> {
         Self { end, timer, set_for: None, registered: None, grace: None }
     }
 
-    /// From here on, requests live until `grace` and not until the end of the round.
+    /// Lets requests live until `grace` from now on, instead of until the end of the round.
     pub fn grant(&mut self, grace: Instant) {
         self.grace = Some(grace);
     }
@@ -52,8 +52,8 @@ impl<'a> Alarm<'a> {
         self.grace.is_some()
     }
 
-    /// Awaits `work` from `now` on for `timeout`, and no longer than the round lets its requests
-    /// live.
+    /// Awaits `work` for at most `timeout` from `now`, and no longer than the
+    /// round lets its requests live.
     pub async fn guard<T>(
         &mut self,
         now: Instant,
@@ -62,8 +62,8 @@ impl<'a> Alarm<'a> {
     ) -> Result<T, Rang> {
         let deadline = now + timeout;
         let due = self.grace.or(self.end.cut_at()).map_or(deadline, |cut| cut.min(deadline));
-        // When the timer goes off it wakes the user. So as long as nothing has woken it since
-        // `now`, there is no need to look at a timer that was to go off later.
+        // The timer wakes the user when it fires. A timer that fires after `now`, and not after
+        // `due`, therefore needs no poll until something has woken the user.
         let mut is_set = self.set_for.is_some_and(|set| set > now && set <= due);
         poll_fn(|context| {
             if let Poll::Ready(done) = work.as_mut().poll(context) {
@@ -82,7 +82,7 @@ impl<'a> Alarm<'a> {
         .await
     }
 
-    /// Awaits `work`; `None` when the round was halted first.
+    /// Awaits `work`. Returns `None` if the round is halted first.
     pub async fn unless_halted<T>(&mut self, work: impl Future<Output = T>) -> Option<T> {
         let mut work = pin!(work);
         poll_fn(|context| {
@@ -95,13 +95,13 @@ impl<'a> Alarm<'a> {
         .await
     }
 
-    /// Waits until `then`; `false` when the round was halted first.
+    /// Waits until `then`. Returns `false` if the round is halted first.
     pub async fn sleep_until(&mut self, then: Instant) -> bool {
         self.wait(then, || false, |_| false).await
     }
 
-    /// The same, but not after the load was `changed`, and `false` also when the round's iterations
-    /// were spent first.
+    /// Like [`Alarm::sleep_until`], but also ends once the load has `changed`, and also returns
+    /// `false` if the round's iterations are spent first.
     pub async fn wait_for_turn(&mut self, then: Instant, changed: impl Fn() -> bool) -> bool {
         self.wait(then, changed, RoundEnd::is_spent).await
     }
@@ -124,8 +124,8 @@ impl<'a> Alarm<'a> {
         .await
     }
 
-    /// Whether the round was halted; if not, the user is woken when it is. The lock is
-    /// taken once for each user, rather than once for each request.
+    /// Returns whether the round was halted and no grace was granted. Registers the user to be
+    /// woken by the halt. The lock is taken once per user, rather than once per request.
     fn is_halted(&mut self, context: &mut Context<'_>) -> bool {
         if !self.is_registered(context) {
             self.end.register(context.waker().clone());

@@ -1,4 +1,4 @@
-//! In real time, with margins that a busy machine keeps.
+//! Tests in real time, with margins that a busy machine keeps.
 
 use std::future::pending;
 
@@ -9,10 +9,10 @@ use crate::scenario;
 
 const MS: Duration = Duration::from_millis(1);
 
-/// Later than this nothing here goes off, unless it never does.
+/// Every timer here fires before this limit, unless it never does.
 const LATE: Duration = Duration::from_secs(10);
 
-/// A gate whose round begins now and, unless there are iterations to end it, is over after `load`.
+/// Returns a gate whose round begins now and is over after `load`, unless iterations end it.
 fn gate(load: &str) -> Gate {
     let text = format!("load = {{ users = 1, {load} }}\n[[step]]\nget = \"/\"");
     let plan = Plan {
@@ -29,7 +29,7 @@ fn endless() -> Gate {
     gate("iterations = 1")
 }
 
-/// What stops `work` after `timeout`, and after how long it did.
+/// Returns the result of `work` under `timeout`, and the time until that result.
 async fn rang(
     alarm: &mut Alarm<'_>,
     timeout: Duration,
@@ -59,14 +59,14 @@ async fn a_deadline_is_kept() {
     }
 }
 
-/// A request's timer runs on after the request: the next ones must not go by it.
+/// A request's timer keeps running after the request: it must not interrupt later requests.
 #[tokio::test]
 async fn a_timer_of_an_earlier_request_rings_for_no_later_one() {
     let gate = endless();
     let mut alarm = Alarm::new(gate.round_end(), Instant::now());
     let short = tokio::time::sleep(5 * MS);
     assert_eq!(rang(&mut alarm, 60 * MS, short).await.0, Ok(()));
-    // The old timer goes off in the midst of it.
+    // The old timer fires during this request.
     let long = tokio::time::sleep(150 * MS);
     assert_eq!(rang(&mut alarm, LATE, long).await.0, Ok(()));
     let (result, after) = rang(&mut alarm, 120 * MS, pending()).await;
@@ -85,7 +85,7 @@ async fn a_deadline_before_that_of_an_earlier_request_is_kept() {
     assert!((50 * MS..LATE).contains(&after), "{after:?}");
 }
 
-/// Many requests that are woken again and again, of which the last gets no answer.
+/// Many requests that are woken again and again; the last one gets no answer.
 #[tokio::test]
 async fn a_deadline_is_kept_after_many_requests() {
     let gate = endless();
@@ -110,14 +110,14 @@ async fn the_end_of_the_round_cuts_what_its_timeout_would_not() {
     let mut alarm = Alarm::new(gate.round_end(), Instant::now());
     let (result, after) = rang(&mut alarm, 3 * LATE, pending()).await;
     assert_eq!(result, Err(Rang::Drained));
-    // Answers may come for three seconds more.
+    // Answers may arrive for three more seconds.
     assert!(after >= Duration::from_millis(2_900) && after < LATE, "{after:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn halting_wakes_whoever_waits() {
     let gate = std::sync::Arc::new(endless());
-    // The first waits for the first time; the second has a timer and a registration of before.
+    // The first user waits for the first time. The second already has a timer and a registration.
     let users = [0, 20].map(|requests| {
         let gate = gate.clone();
         tokio::spawn(async move {
@@ -134,7 +134,7 @@ async fn halting_wakes_whoever_waits() {
     for user in users {
         assert_eq!(user.await.unwrap(), Err(Rang::Halted));
     }
-    // And who comes after it does not wait at all.
+    // A wait that begins after the halt ends at once.
     let mut alarm = Alarm::new(gate.round_end(), Instant::now());
     assert_eq!(rang(&mut alarm, LATE, pending()).await.0, Err(Rang::Halted));
 }

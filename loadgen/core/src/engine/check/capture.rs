@@ -1,4 +1,4 @@
-//! Values that a step takes from its answers, for later requests of the same user.
+//! Captures values from a step's answers, for later requests of the same user.
 
 use std::collections::HashMap;
 
@@ -11,16 +11,16 @@ use crate::engine::transport::Answer;
 use crate::measure::ErrorKind;
 use crate::scenario::{Capture, Data, Source, Step};
 
-/// What a step takes from its answers, made ready once for all users of the process.
+/// Captures of a step, prepared once for all users of the process.
 #[derive(Debug)]
 pub struct Captures(Vec<(Capture, Option<Regex>)>);
 
 impl Captures {
-    /// What `step` takes.
+    /// Prepares the captures of `step`.
     pub fn new(step: &Step) -> Self {
         let ready = step.captures.iter().map(|capture| {
             let regex = match &capture.source {
-                // Whoever has read the scenario has refused a pattern that is none.
+                // The scenario's parser has refused invalid patterns.
                 Source::Regex(pattern) => Regex::new(pattern).ok(),
                 _ => None,
             };
@@ -29,7 +29,7 @@ impl Captures {
         Self(ready.collect())
     }
 
-    /// Takes all of it from an answer, or, where one value is missing, nothing.
+    /// Takes all values from an answer, or none if one is missing.
     pub fn take(&self, answer: &Answer<'_>, data: &mut Data) -> Result<(), Wrong> {
         if self.0.is_empty() {
             return Ok(());
@@ -67,7 +67,7 @@ fn value(capture: &Capture, regex: Option<&Regex>, answer: &Answer<'_>) -> Resul
     }
 }
 
-/// The first match: its first group, or all of it where the expression has no group.
+/// Returns the first match: its first group, or the whole match if the expression has no group.
 fn found<'a>(regex: &Regex, text: &'a str) -> Option<&'a str> {
     match regex.captures_len() {
         1 => regex.find(text).map(|found| found.as_str()),
@@ -75,8 +75,9 @@ fn found<'a>(regex: &Regex, text: &'a str) -> Option<&'a str> {
     }
 }
 
-/// The value at a JSON pointer: a string's content, or JSON text to the letter, so that a long
-/// number stays what it is. Where there is none, what is there instead.
+/// Returns the value at a JSON pointer: the content of a string, or the unchanged JSON text of any
+/// other value, so that a long number keeps its digits. If there is no value, or `null`, the error
+/// says what is there instead.
 fn at(body: &[u8], pointer: &str) -> Result<String, String> {
     let json: &RawValue = serde_json::from_slice(body)
         .map_err(|_| format!("a body that is not JSON: {}", shown(body)))?;
@@ -121,7 +122,7 @@ mod tests {
         scenario::parse("test", "test.toml", &text).unwrap()
     }
 
-    /// What a step captures as `v`, as a later step sends it in JSON; or what is wrong.
+    /// Returns a step's captured value `v`, as a later step sends the value in JSON, or the error.
     fn captured(source: &str, body: &str) -> Result<String, String> {
         let scenario = scenario(&format!("capture = {{ v = {source} }}"));
         let answer = Answer {

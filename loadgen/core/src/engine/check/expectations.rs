@@ -2,20 +2,20 @@
 
 use crate::scenario::{Source, Step};
 
-/// Whether `status` is one that the step expects.
+/// Whether the step expects `status`.
 #[must_use]
 pub fn is_expected(step: &Step, status: u16) -> bool {
     step.expect.status.map_or((200..400).contains(&status), |expected| status == expected)
 }
 
-/// Whether anything looks at the body of the step's answer.
+/// Whether the step inspects the body of its answer.
 #[must_use]
 pub fn reads_body(step: &Step) -> bool {
     let captured = |source| !matches!(source, &Source::Header(_));
     checks_body(step) || step.captures.iter().any(|capture| captured(&capture.source))
 }
 
-/// Whether anything looks at the headers of the step's answer.
+/// Whether the step inspects the headers of its answer.
 #[must_use]
 pub fn reads_headers(step: &Step) -> bool {
     step.captures.iter().any(|capture| matches!(capture.source, Source::Header(_)))

@@ -1,36 +1,36 @@
-//! Bodies that were found right before: many servers answer a step alike each time, and bytes that
-//! were right once need no second look.
+//! Remembers the last right body: many servers answer a step identically each time, and bytes that
+//! were right once need no second check.
 
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The longest body that is kept to be compared with.
+/// Length of the longest body that is kept for comparison, in bytes.
 const LONGEST: usize = 4 << 10;
 
 thread_local!(static LAST: RefCell<Last> = const {
     RefCell::new(Last { check: 0, body: Vec::new(), counters: Vec::new() })
 });
 
-/// The last right body on this thread, and what its counters read.
+/// The last right body on this thread, and the values of its counters.
 struct Last {
     check: u64,
     body: Vec<u8>,
     counters: Vec<u64>,
 }
 
-/// Which check it is that knows a body.
+/// Identity of a check, to tell whose body is kept.
 #[derive(Debug)]
 pub struct Known(u64);
 
 impl Known {
-    /// Knows none yet.
+    /// Creates the identity of a check that knows no body yet.
     pub fn new() -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         Self(NEXT.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// Whether this check's last right body on this thread was the same; `counters` then has what
-    /// it read.
+    /// Whether the last right body on this thread belongs to this check and equals `body`. If so,
+    /// appends the values of its counters to `counters`.
     pub fn has(&self, body: &[u8], counters: &mut Vec<u64>) -> bool {
         LAST.with_borrow(|last| {
             let same = last.check == self.0 && last.body == body;
@@ -41,7 +41,7 @@ impl Known {
         })
     }
 
-    /// Keeps a body that is right.
+    /// Keeps a right body, unless the body is longer than 4 KiB.
     pub fn keep(&self, body: &[u8], counters: &[u64]) {
         if body.len() > LONGEST {
             return;

@@ -1,4 +1,4 @@
-//! Is an answer the expected one?
+//! Checks whether an answer is the expected one.
 
 mod capture;
 pub(super) mod expectations;
@@ -16,26 +16,26 @@ use super::transport::Answer;
 use crate::measure::ErrorKind;
 use crate::scenario::{Data, Step};
 
-/// What was expected and what came instead.
+/// Difference between a step's expectation and its answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wrong {
-    /// The kind that it counts as.
+    /// Kind of error as which the request counts.
     pub kind: ErrorKind,
-    /// What the step expects.
+    /// The step's expectation, in words.
     pub expected: String,
-    /// What came.
+    /// The answer that came instead, in words.
     pub got: String,
 }
 
 impl Wrong {
-    /// Both in one sentence.
+    /// Returns expectation and answer in one sentence.
     #[must_use]
     pub fn sentence(&self) -> String {
         format!("expected {}, got {}", self.expected, self.got)
     }
 }
 
-/// What the answers to one step are held against, made ready once.
+/// Check of the answers to one step, prepared once.
 #[derive(Debug)]
 pub struct Check {
     step: Step,
@@ -46,7 +46,7 @@ pub struct Check {
 }
 
 impl Check {
-    /// The check of a step's answers.
+    /// Prepares the check of a step's answers.
     #[must_use]
     pub fn new(step: &Step) -> Self {
         let text = step.expect.body.as_ref().map(|text| Finder::new(text).into_owned());
@@ -54,7 +54,7 @@ impl Check {
         Self { step: step.clone(), text, lookup, known: Known::new(), captures }
     }
 
-    /// Holds an answer against what the step expects, and reads its counters into `counters`.
+    /// Compares an answer with the step's expectation, and reads its counters into `counters`.
     pub fn hold(&self, answer: &Answer<'_>, counters: &mut Vec<u64>) -> Result<(), Wrong> {
         counters.clear();
         self.status(answer)?;
@@ -67,8 +67,8 @@ impl Check {
         Ok(())
     }
 
-    /// Holds an answer against what the step expects, and takes from it what the step reads into
-    /// `counters` and what it captures into `data`. Where anything is wrong, it takes nothing.
+    /// Compares an answer with the step's expectation, reads its counters into `counters` and
+    /// captures its values into `data`. Takes nothing if anything is wrong.
     pub fn take(
         &self,
         answer: &Answer<'_>,
@@ -114,7 +114,8 @@ impl Check {
         self.json_in_memory(answer, counters)
     }
 
-    /// What the lookup did not pass: with all of the body in memory, so that an error can show it.
+    /// Checks a body that did not pass the lookup, with the whole document in memory, so that an
+    /// error can show what is wrong.
     fn json_in_memory(&self, answer: &Answer<'_>, counters: &mut Vec<u64>) -> Result<(), Wrong> {
         let wrong = |expected: String, got: String| {
             Err(Wrong { kind: ErrorKind::Expectation, expected, got })
@@ -145,8 +146,8 @@ impl Check {
     }
 }
 
-/// Equal as JSON has it: there 1 and 1.0 are one number. Whole numbers are compared as such, since
-/// those beyond 2^53 have no floating-point number each.
+/// Whether two values are equal in JSON, where 1 and 1.0 are one number. Whole numbers are compared
+/// exactly, since several of those beyond 2^53 share one floating-point number.
 fn same(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(a), Value::Number(b)) => {
@@ -162,7 +163,7 @@ fn same(a: &Value, b: &Value) -> bool {
     }
 }
 
-/// The beginning of a body, fit for one line.
+/// Returns the beginning of a body, in one line.
 fn shown(body: &[u8]) -> String {
     const LONGEST: usize = 120;
     if body.is_empty() {

@@ -1,44 +1,46 @@
-//! The closed model: each user sends its next request when it has its answer.
+//! The closed model: each user sends its next request after it has its answer.
 
 use std::time::Duration;
 
 use super::profile::LoadProfile;
 use crate::scenario::Load;
 
-/// When each user may send. All times count from the common start, the beginning of the warm-up.
+/// Plan of when each user may send. All times count from the common start, which is the
+/// beginning of the warm-up.
 #[derive(Debug, Clone)]
 pub struct Closed {
     users: LoadProfile,
     end: Option<Duration>,
 }
 
-/// What a user does next.
+/// Next action of a user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Turn {
-    /// Sends.
+    /// The user sends now.
     Now,
-    /// Waits until then, and asks again.
+    /// The user waits until this time, and asks again.
     At(Duration),
-    /// Is done: the test is over.
+    /// The user is done, because the test is over.
     Over,
 }
 
 impl Closed {
-    /// The model of `load` after a warm-up, in which all users of the first stage send.
+    /// Creates the model of `load` after a warm-up in which all users of the first stage send.
     #[must_use]
     pub fn new(load: &Load, warmup: Duration) -> Self {
         let end = load.held().map(|held| warmup + load.ramp_up + held);
         Self { users: LoadProfile::new(warmup, &load.stages(), 1.0), end }
     }
 
-    /// The same until `at`, and `users` users from then on, whatever was planned.
+    /// Returns a model that is the same until `at`, with `users` users from then on, in
+    /// place of what was planned.
     #[must_use]
     pub fn changed(&self, at: Duration, users: u32) -> Self {
         Self { users: self.users.changed(at, users.into()), ..*self }
     }
 
-    /// What `user`, numbered over the whole test, does at `elapsed`: while there are *n* users,
-    /// those before number *n* send.
+    /// Returns what `user`, numbered over the whole test, does at `elapsed`. While there are *n*
+    /// users, those with numbers below *n* send.
     #[must_use]
     pub fn turn(&self, user: u32, elapsed: Duration) -> Turn {
         if self.end.is_some_and(|end| elapsed >= end) {
@@ -47,7 +49,7 @@ impl Closed {
         let now = elapsed.as_secs_f64();
         match (self.users.when_above(user.into(), now), self.end) {
             (Some(then), _) if then <= now => Turn::Now,
-            // Not the moment before, where times are rounded.
+            // One nanosecond more, because rounding may give a time before that moment.
             (Some(then), _) => Turn::At(Duration::from_secs_f64(then) + Duration::from_nanos(1)),
             (None, Some(end)) => Turn::At(end),
             (None, None) => Turn::Over,
@@ -102,7 +104,7 @@ mod tests {
         let closed = closed(50, 0, 0, Until::Stages(stages.to_vec()));
         let found = [0, 500, 1_500, 2_000, 2_999, 3_500, 3_990].map(|ms| active(&closed, ms * MS));
         assert_eq!(found, [1, 6, 10, 50, 50, 25, 1]);
-        // A user that will not come back waits for the end, and a later one for its jump.
+        // A user that does not come back waits for the end, and a later user for the jump.
         assert_eq!(closed.turn(49, 3_500 * MS), Turn::At(4_000 * MS));
         assert_eq!(closed.turn(30, Duration::ZERO), Turn::At(2_000 * MS + Duration::from_nanos(1)));
         assert_eq!(closed.turn(0, 4_000 * MS), Turn::Over);
@@ -120,7 +122,7 @@ mod tests {
         let down = up.changed(1_000 * MS, 3);
         let found = [900, 1_000, 2_999].map(|ms| active(&down, ms * MS));
         assert_eq!(found, [200, 3, 3]);
-        // Who is one too many waits for the end.
+        // A surplus user waits for the end.
         assert_eq!(down.turn(3, 1_000 * MS), Turn::At(3_000 * MS));
         assert_eq!(down.turn(0, 3_000 * MS), Turn::Over);
     }

@@ -1,4 +1,5 @@
-//! Load models, one file each: pure functions of the time elapsed, without a clock inside.
+//! Holds the load models, one file each: pure functions of the elapsed
+//! time, without a clock inside.
 
 mod closed;
 mod open;

@@ -1,4 +1,4 @@
-//! The open model: requests arrive when the clock says so, however the server does.
+//! The open model: requests arrive when the clock says so, however the server performs.
 
 use std::time::Duration;
 
@@ -9,58 +9,59 @@ use super::profile::LoadProfile;
 use crate::engine::plan::Plan;
 use crate::scenario::{Arrivals, Model, Until};
 
-/// When iterations are due: those of one process, in order.
+/// Due times of the iterations of one process, in order.
 ///
-/// Every process goes through the arrivals of the whole test, and takes each of which it is the
-/// turn: so the load is the same on any number of workers.
+/// Every process goes through the arrivals of the whole test, and takes its share of them in turn.
+/// The load is therefore the same on any number of workers.
 #[derive(Debug, Clone)]
 pub struct Open {
-    /// Arrivals per second; the area under it is how many there were.
+    /// Arrivals per second. The area under the profile is the number of arrivals.
     rate: LoadProfile,
-    /// Requests of an iteration.
+    /// Number of requests in an iteration.
     requests: f64,
     warmup: Duration,
     end: Option<Duration>,
-    /// This process takes number `index` of each `of` arrivals.
+    /// Index of the arrival that this process takes of every `of` arrivals.
     index: u64,
     of: u64,
     next: Cursor,
-    /// Where it was before the latest arrival was taken.
+    /// Position before the latest arrival was taken.
     before: Cursor,
 }
 
-/// A place among the arrivals of the whole test. It says nothing of times: which arrival is whose
-/// stays the same when the rate is changed.
+/// A position among the arrivals of the whole test. The position contains no times, so a change of
+/// the rate does not change which process takes which arrival.
 #[derive(Debug, Clone)]
 struct Cursor {
-    /// Arrivals that count and are still to come, where their number ends the test.
+    /// Number of counted arrivals still to come; `None` unless their number ends the test.
     left: Option<u64>,
-    /// How many have been gone through.
+    /// Number of arrivals that lie behind this position.
     gone: u64,
-    /// The area at which the next one is due.
+    /// Area under the rate at which the next arrival is due.
     area: f64,
-    /// Where distances are left to chance.
+    /// Source of random distances; `None` if arrivals are even.
     chance: Option<ChaCha8Rng>,
 }
 
-/// An iteration whose time comes.
+/// An iteration that is due at a certain time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Arrival {
-    /// When it is due, from the beginning of the warm-up on.
+    /// Due time, from the beginning of the warm-up.
     pub due: Duration,
-    /// Whether it counts; those of the warm-up don't.
+    /// Whether the iteration counts; iterations of the warm-up do not.
     pub counted: bool,
-    /// Its number among the arrivals of the whole test, from 0.
+    /// Number among the arrivals of the whole test, from 0.
     pub number: u64,
 }
 
-/// The stream of random numbers that arrivals are drawn from: users have those of their numbers.
+/// Random stream of the arrivals. Users draw from the streams of their numbers.
 const STREAM: u64 = u64::MAX;
 
 impl Open {
-    /// The arrivals of a plan's share; `None` where its model is another.
+    /// Returns the arrivals of the plan's share; `None` if the plan's model is closed.
     ///
-    /// The rate is one of requests: an iteration of several arrives for each so many of them.
+    /// The rate of a plan is in requests: an iteration of *n* requests
+    /// arrives at 1/*n* of that rate.
     #[must_use]
     pub fn new(plan: &Plan) -> Option<Self> {
         let load = &plan.scenario.load;
@@ -90,18 +91,18 @@ impl Open {
         })
     }
 
-    /// From `at` on requests arrive at `rate` a second, whatever was planned.
+    /// Lets requests arrive at `rate` per second from `at` on, in place of what was planned.
     pub fn change(&mut self, at: Duration, rate: f64) {
         self.rate = self.rate.changed(at, rate / self.requests);
     }
 
-    /// Takes back the latest arrival, which then comes again: at another time, where the rate was
-    /// changed meanwhile.
+    /// Takes back the latest arrival, so that it comes again: at another time, if the
+    /// rate was changed in between.
     pub fn take_back(&mut self) {
         self.next.clone_from(&self.before);
     }
 
-    /// The next arrival of the whole test.
+    /// Returns the next arrival of the whole test.
     fn next_of_all(&mut self) -> Option<Arrival> {
         let due = Duration::try_from_secs_f64(self.rate.when_area_reaches(self.next.area)?).ok()?;
         if self.end.is_some_and(|end| due >= end) {
@@ -118,7 +119,7 @@ impl Open {
     }
 }
 
-/// How much more of the area the next arrival of a Poisson process takes: one on average, also where
+/// Draws the area from one arrival of a Poisson process to the next. The mean is one, also where
 /// the rate changes (Çinlar 1975, "Introduction to Stochastic Processes", chapter 4.7).
 fn exponential(chance: &mut ChaCha8Rng) -> f64 {
     -(1.0 - chance.random::<f64>()).ln()
@@ -226,8 +227,8 @@ mod tests {
         assert!(Open::new(&plan).is_none());
     }
 
-    /// What a process sends that hears at `told` of a change at `at`, while it waits for its next
-    /// arrival.
+    /// Returns what a process sends if it is told at `told` of a change at `at`, while it
+    /// waits for its next arrival.
     fn changed(mut open: Open, told: Duration, at: Duration, rate: f64) -> Vec<Arrival> {
         let mut sent = Vec::new();
         loop {
@@ -253,7 +254,7 @@ mod tests {
         };
         assert_eq!(within("rate = 100\nduration = \"4s\"", 300.0), (200, 600));
         assert_eq!(within("rate = 100\nduration = \"4s\"", 10.0), (200, 20));
-        // It would have been done, and is not.
+        // Without the change, no arrival would be left.
         assert_eq!(within("rate = 0.1\nduration = \"4s\"", 1_000.0), (1, 2_000));
         let up = "stages = [{ rate = 100, over = \"2s\" }, { rate = 0, over = \"2s\" }]";
         assert_eq!(within(up, 50.0), (100, 100));
@@ -272,7 +273,8 @@ mod tests {
             let load = format!("rate = {rate}\narrivals = \"{kind}\"\nramp_up = \"300ms\"\n{end}");
             let share = |index, of| {
                 let open = Open::new(&plan(&load, 200, Share { index, of })).unwrap();
-                // Each hears of it at a time of its own, but before it holds.
+                // Each process hears of the change at another time, but
+                // before the change takes effect.
                 let told = Duration::from_millis(told[index as usize].min(at));
                 changed(open, told, Duration::from_millis(at), to.into())
             };
@@ -303,7 +305,7 @@ mod tests {
             let load = format!("rate = {rate}\nduration = \"{ms}ms\"");
             let exact = f64::from(rate) * f64::from(ms) / 1e3;
             let found = arrivals(&load, 0).len() as f64;
-            // The first arrives at once; one that is due at the very end, not at all.
+            // The first arrival comes at once; an arrival due at the very end does not come.
             prop_assert!((found - exact.ceil()).abs() <= 1.0 && found >= exact.floor(), "{found} {exact}");
         }
 

@@ -1,4 +1,4 @@
-//! How much load there is to be, moment by moment.
+//! The planned load as a function of time.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use super::profile::LoadProfile;
 use crate::engine::Plan;
 use crate::scenario::{LoadLevel, Model};
 
-/// The load of a plan over time, over all processes.
+/// Load of a plan over time, over all processes.
 #[derive(Debug, Clone)]
 pub struct Planned {
     profile: LoadProfile,
@@ -14,19 +14,19 @@ pub struct Planned {
 }
 
 impl Planned {
-    /// That of `plan`, unless it is changed.
+    /// Returns the load of `plan`, without load changes.
     #[must_use]
     pub fn of(plan: &Plan) -> Self {
         let load = &plan.scenario.load;
         Self { profile: LoadProfile::new(plan.warmup, &load.stages(), 1.0), model: load.model }
     }
 
-    /// What it is at `elapsed` from the common start.
+    /// Returns the load level at `elapsed` from the common start.
     #[must_use]
     pub fn at(&self, elapsed: Duration) -> LoadLevel {
         let level = self.profile.at(elapsed.as_secs_f64());
         match self.model {
-            // A user of whom there is a part is there: see `Closed::turn`.
+            // Rounded up: a user sends as soon as a part of it is planned, see `Closed::turn`.
             Model::Closed => LoadLevel::Users(level.ceil() as u32),
             Model::Open(_) => LoadLevel::Rate(level),
         }

@@ -8,22 +8,22 @@ use crate::scenario::Stage;
 #[derive(Debug, Clone, PartialEq)]
 pub struct LoadProfile(Vec<Line>);
 
-/// From one moment, in seconds, to another, or for ever where that is infinite.
+/// A line from one moment to another, in seconds; `end` may be infinite.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Line {
     begin: f64,
     end: f64,
-    /// The value at its beginning.
+    /// Value at the beginning of the line.
     from: f64,
-    /// What it rises by in a second.
+    /// Rise of the value per second.
     slope: f64,
-    /// The area under all lines before it.
+    /// Area under all earlier lines.
     before: f64,
 }
 
 impl LoadProfile {
-    /// A warm-up at what the first stage leads to, and of the stages after it, which
-    /// start from nothing; all of it `scale` times as much.
+    /// Creates the profile of a warm-up at the level to which the first stage leads, and of the
+    /// stages after the warm-up, which start from zero. All values are multiplied by `scale`.
     #[must_use]
     pub fn new(warmup: Duration, stages: &[Stage], scale: f64) -> Self {
         let mut lines = Vec::new();
@@ -42,7 +42,7 @@ impl LoadProfile {
         let mut from = 0.0;
         for stage in stages {
             let to = stage.to * scale;
-            // What has no end doesn't change.
+            // A stage without an end is constant.
             let from_here = if stage.over == Duration::MAX { to } else { from };
             (at, area) = push(at, stage.over, from_here, to, area);
             from = to;
@@ -50,7 +50,8 @@ impl LoadProfile {
         Self(lines)
     }
 
-    /// The same until `at`, and `to` from then on until its end.
+    /// Returns a profile that is the same until `at`, and has the value `to` from then on
+    /// until the end of this profile.
     #[must_use]
     pub fn changed(&self, at: Duration, to: f64) -> Self {
         let at = at.as_secs_f64();
@@ -65,21 +66,22 @@ impl LoadProfile {
         Self(lines)
     }
 
-    /// The value at `time`, in s; after the end it is what it was there.
+    /// Returns the value at `time`, in seconds; after the end, the value at the end.
     #[must_use]
     pub fn at(&self, time: f64) -> f64 {
         let line = self.0.iter().find(|line| time < line.end).or(self.0.last());
         line.map_or(0.0, |line| line.at(time.min(line.end)))
     }
 
-    /// The first moment, in s, at which the area reaches `area`; `None` where it never does.
+    /// Returns the first moment, in seconds, at which the area reaches `area`; `None`
+    /// if the area stays smaller.
     #[must_use]
     pub fn when_area_reaches(&self, area: f64) -> Option<f64> {
         self.0.iter().find_map(|line| line.when_area_reaches(area - line.before))
     }
 
-    /// The first moment from `time` on, in s, at which the value is above `threshold`, or reaches it
-    /// from below; `None` where it never does.
+    /// Returns the first moment from `time` on, in seconds, at which the value is above `threshold`
+    /// or reaches `threshold` from below; `None` if no such moment exists.
     #[must_use]
     pub fn when_above(&self, threshold: f64, time: f64) -> Option<f64> {
         self.0.iter().filter(|line| time < line.end).find_map(|line| {
@@ -89,7 +91,7 @@ impl LoadProfile {
     }
 }
 
-/// Rounding must not keep the last user of a ramp from starting.
+/// Tolerance for rounding, which must not keep the last user of a ramp from starting.
 const NEARLY: f64 = 1e-6;
 
 impl Line {
@@ -102,15 +104,16 @@ impl Line {
         if length <= 0.0 { 0.0 } else { (self.from + self.slope * length / 2.0) * length }
     }
 
-    /// Solves from·t + slope·t²/2 = area for t, in the form that loses no digits where the slope is
-    /// small, and needs no case of its own where it is zero.
+    /// Solves from·t + slope·t²/2 = area for t, in a form that loses no digits if the slope is
+    /// small, and needs no special case if the slope is zero.
     fn when_area_reaches(&self, area: f64) -> Option<f64> {
         if area <= 0.0 {
             return (self.from > 0.0 || self.slope > 0.0).then_some(self.begin);
         }
         let root = (self.from * self.from + 2.0 * self.slope * area).sqrt();
         let time = self.begin + 2.0 * area / (self.from + root);
-        // Where the area is never reached, the root is of a negative number, or the time too late.
+        // If the area is never reached, `root` is the root of a negative
+        // number, or `time` is too late.
         (time <= self.end).then_some(time)
     }
 
@@ -131,7 +134,7 @@ mod tests {
     use proptest::prelude::*;
 
     impl LoadProfile {
-        /// The area under the lines from zero to `time`, in s.
+        /// Returns the area under the lines from zero to `time`, in seconds.
         fn area(&self, time: f64) -> f64 {
             let line = self.0.iter().rev().find(|line| line.begin <= time);
             line.map_or(0.0, |line| line.before + line.area(time.min(line.end)))
@@ -155,7 +158,7 @@ mod tests {
         let stages =
             [Stage { to: 10.0, over: seconds(2.0) }, Stage { to: 10.0, over: seconds(3.0) }];
         let profile = LoadProfile::new(seconds(1.0), &stages, 1.0);
-        // 10 in the warm-up, then a triangle of 10, then 30.
+        // Areas: 10 in the warm-up, then a triangle of 10, then 30.
         assert_eq!(
             [0.5, 1.0, 3.0, 6.0, 9.0].map(|t| profile.area(t)),
             [5.0, 10.0, 20.0, 50.0, 50.0]
@@ -189,7 +192,7 @@ mod tests {
         let stages =
             [Stage { to: 10.0, over: seconds(2.0) }, Stage { to: 10.0, over: seconds(3.0) }];
         let profile = LoadProfile::new(seconds(1.0), &stages, 1.0);
-        // In the midst of the ramp, where the value is 5.
+        // In the middle of the ramp, where the value is 5.
         let changed = profile.changed(seconds(2.0), 30.0);
         assert_eq!(
             [1.0, 2.0, 3.0, 6.0, 9.0].map(|t| changed.area(t)),
@@ -200,7 +203,7 @@ mod tests {
             (Some(2.0), Some(3.0))
         );
         assert_eq!(changed.when_above(30.0, 0.0), None);
-        // Again, at once, and too late.
+        // A second change, a change at once, and a change that is too late.
         assert_eq!(changed.changed(seconds(2.0), 1.0).area(6.0), 12.5 + 4.0);
         assert_eq!(profile.changed(Duration::ZERO, 1.0).area(9.0), 6.0);
         assert_eq!(profile.changed(seconds(6.0), 1.0), profile);
@@ -215,7 +218,8 @@ mod tests {
             let at = Duration::from_millis(at);
             let changed = profile.changed(at, to.into());
             let area = profile.area(at.as_secs_f64()) * share;
-            // To the bit, so that it does not matter who has heard of the change already.
+            // Equal to the bit, so that it does not matter which process has
+            // already heard of the change.
             let (before, after) = (profile.when_area_reaches(area), changed.when_area_reaches(area));
             if before.is_some_and(|before| before < at.as_secs_f64()) {
                 prop_assert_eq!(before, after);

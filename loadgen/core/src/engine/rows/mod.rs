@@ -1,4 +1,4 @@
-//! Which row of a file a user has.
+//! Assigns the rows of a file to users.
 
 mod starts;
 
@@ -8,49 +8,51 @@ use self::starts::Starts;
 use crate::measure::{RowsUsed, Used};
 use crate::scenario::{Data, Order, Rows};
 
-/// The rows of this process, and which of them were taken.
+/// Rows of this process, with a record of the used ones.
 pub struct Supply {
     stocks: Vec<Stock>,
     starts: Starts,
 }
 
-/// One file's.
+/// Rows of one file.
 struct Stock {
     rows: Rows,
-    /// The next one, where each is used once.
+    /// Index of the next row, in the order `Once`.
     next: AtomicUsize,
     ran_out: AtomicBool,
     used: Marks,
 }
 
-/// Marks the rows that what counts has used.
+/// Record of the rows that counted iterations and users' starts have used.
 enum Marks {
-    /// Where each is used once: how many.
+    /// Number of used rows, in the order `Once`.
     Number(AtomicU64),
-    /// A bit for each row.
+    /// One bit for each row.
     Bits(Box<[AtomicU64]>),
 }
 
-/// Which of its iterations a user begins.
+/// Iteration that a user begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Turn {
-    /// Its iteration of this number, in the closed model: counted in the warm-up, and anew after it.
+    /// Number of the user's iteration, in the closed model. The warm-up and the time
+    /// after it each count from 0.
     Iteration(u64),
-    /// The arrival of this number of the whole test, in the open model.
+    /// Number of the arrival in the whole test, in the open model.
     Arrival(u64),
 }
 
 impl Supply {
-    /// Of these files, of which nothing was taken, for `users` users of the whole test.
+    /// Creates the supply of these files, with no row taken yet, for
+    /// `users` users of the whole test.
     #[must_use]
     pub fn new(files: Vec<Rows>, users: u32) -> Self {
-        // Only for those that need it: it takes memory for each user.
+        // Computed only if a file needs the starts, because they take memory for each user.
         let cycles = files.iter().any(|rows| rows.order == Order::Cycle && rows.in_iterations);
         let starts = Starts::new(if cycles { users } else { 0 });
         Self { stocks: files.into_iter().map(Stock::new).collect(), starts }
     }
 
-    /// Takes the rows that a user keeps from its start on; `false` where there is none left.
+    /// Takes the rows that a user keeps from its start on. Returns `false` if no row is left.
     pub fn take_at_start(&self, data: &mut Data) -> bool {
         self.stocks.iter().filter(|stock| stock.rows.at_start).all(|stock| {
             let cycled = u64::from(data.user());
@@ -58,8 +60,8 @@ impl Supply {
         })
     }
 
-    /// Takes the rows of an iteration, which the user's `data` has gone to, and which counts or is one
-    /// of the warm-up; `false` where there is none left.
+    /// Takes the rows of an iteration, to which `data` is already set. `counted` is false in the
+    /// warm-up. Returns `false` if no row is left.
     pub fn take(&self, turn: Turn, counted: bool, data: &mut Data) -> bool {
         let user = data.user();
         let cycled = |rows| match turn {
@@ -74,7 +76,7 @@ impl Supply {
     pub fn take_for_verification(&self, data: &mut Data) {
         for Stock { rows, .. } in &self.stocks {
             let index = match rows.order {
-                // Users have the others.
+                // In the order `Once`, the users have the other rows: see `Plan::part`.
                 Order::Once | Order::Cycle => rows.len().saturating_sub(1),
                 Order::Random => data.draw(rows.len()),
             };
@@ -82,14 +84,14 @@ impl Supply {
         }
     }
 
-    /// The files of which there were too few rows.
+    /// Returns the names of the files that had too few rows.
     #[must_use]
     pub fn ran_out(&self) -> Vec<String> {
         let out = self.stocks.iter().filter(|stock| stock.ran_out.load(Ordering::Relaxed));
         out.map(|stock| stock.rows.name.clone()).collect()
     }
 
-    /// The rows that what counts has used.
+    /// Returns the rows that counted iterations and users' starts have used.
     #[must_use]
     pub fn used(&self) -> RowsUsed {
         self.stocks.iter().map(|stock| (stock.rows.name.clone(), stock.used.told())).collect()
@@ -107,7 +109,7 @@ impl Stock {
         Self { rows, next: AtomicUsize::new(0), ran_out: AtomicBool::new(false), used }
     }
 
-    /// Takes a row: the one that `cycled` says of a file with so many, where users go round and round.
+    /// Takes a row. In the order `Cycle`, `cycled` gives its index, from the number of rows.
     fn take(&self, cycled: impl Fn(u64) -> usize, counted: bool, data: &mut Data) -> bool {
         let Self { rows, next, ran_out, used } = self;
         let index = match rows.order {
@@ -134,8 +136,8 @@ impl Marks {
             Self::Bits(words) => {
                 let Some(word) = words.get(row / 64) else { return };
                 let bit = 1 << (row % 64);
-                // Read first: most rows of a small file are marked already, and a write takes the cache
-                // line from all other threads.
+                // Reads first: most rows of a small file are already marked, and a write takes the
+                // cache line from all other threads.
                 if word.load(Ordering::Relaxed) & bit == 0 {
                     word.fetch_or(bit, Ordering::Relaxed);
                 }

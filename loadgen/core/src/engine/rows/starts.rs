@@ -1,24 +1,25 @@
-//! Where in a file users begin that go round and round in it.
+//! Chooses the rows at which users begin, in a file that they go through in a cycle.
 //!
-//! Each user goes through the whole file, row by row, from a place of its own. The places of the planned
-//! users are as far apart as they can be, so that together they use each row once before any comes
-//! again, as far as they are equally fast. Which place is whose follows the golden ratio: the first *n* users,
-//! for whatever *n*, are spread over the whole file as well, where a load rises in stages.
+//! Each user goes through the whole file, row by row, from a separate place. The places of
+//! the planned users are as far apart as possible. Equally fast users therefore together use
+//! each row once before any row comes again. The golden ratio decides which user has which
+//! place. The first *n* users, for every *n*, are thus spread over the whole file as well,
+//! when a load rises in stages.
 
-/// The fractional part of the golden ratio: its multiples are spread over the unit interval more evenly
-/// than those of any other number, however many there are (Knuth, "The Art of Computer Programming",
-/// volume 3, chapter 6.4).
+/// Fractional part of the golden ratio. Its multiples are spread over the unit interval more evenly
+/// than those of any other number, for any number of multiples (Knuth, "The Art of Computer
+/// Programming", volume 3, chapter 6.4).
 const GOLDEN: f64 = 0.618_033_988_749_894_9;
 
-/// The places of the users of a test.
+/// Places of the users of a test.
 #[derive(Debug, Clone)]
 pub struct Starts {
-    /// By user: which of the places it has, in the order of the file.
+    /// Rank of each user's place, in the order of the file.
     ranks: Box<[u32]>,
 }
 
 impl Starts {
-    /// Of `users` users of the whole test.
+    /// Computes the places of `users` users of the whole test.
     #[must_use]
     pub fn new(users: u32) -> Self {
         let mut by_place: Vec<u32> = (0..users).collect();
@@ -30,14 +31,15 @@ impl Starts {
         Self { ranks }
     }
 
-    /// The row of a file of `rows` rows that `user` has in its iteration `number`, counted in the warm-up
-    /// and anew after it. The warm-up goes backwards, so that it uses what comes last otherwise.
+    /// Returns the row, in a file of `rows` rows, that `user` has in its iteration `number`. The
+    /// warm-up and the time after it each count iterations from 0. The warm-up goes backwards, so
+    /// that it uses the rows that otherwise come last.
     #[must_use]
     pub fn row(&self, user: u32, number: u64, counted: bool, rows: u64) -> u64 {
         let rows = rows.max(1);
         let start = match self.ranks.get(user as usize) {
             Some(rank) => u64::from(*rank) * rows / self.ranks.len() as u64,
-            // It came with a change of the load, and was not planned.
+            // A load change brought this user, who was not planned.
             None => (place(user) * rows as f64) as u64,
         };
         let gone = number % rows;
@@ -45,7 +47,7 @@ impl Starts {
     }
 }
 
-/// Where a user's place is in a file of length 1.
+/// Returns a user's place in a file of length 1.
 fn place(user: u32) -> f64 {
     (f64::from(user) * GOLDEN).fract()
 }
@@ -56,7 +58,8 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::BTreeSet;
 
-    /// How often each row is used by the first `active` of `users` users, in so many iterations each.
+    /// Counts how often the first `active` of `users` users use each row, in
+    /// `iterations` iterations each.
     fn uses(users: u32, active: u32, iterations: u64, rows: u64) -> Vec<u32> {
         let starts = Starts::new(users);
         let mut uses = vec![0; rows as usize];

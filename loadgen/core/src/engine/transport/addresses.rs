@@ -1,4 +1,4 @@
-//! The addresses of the server's name: which user takes which, and how many connections each got.
+//! Resolves the server's name, assigns its addresses to users and counts connections per address.
 
 use std::io;
 use std::net::SocketAddr;
@@ -15,53 +15,52 @@ use url::Url;
 use crate::engine::happy_eyeballs::{ATTEMPT_DELAY, TOO_LATE, dial};
 use crate::measure::AddressRecord;
 
-/// How long the addresses are waited for where none of them answers.
+/// Timeout of the reachability check if no address accepts a connection.
 const CHECK_LIMIT: Duration = Duration::from_secs(3);
 
 /// The addresses of the server's name, in this process and round.
 pub struct Addresses {
     host: String,
     port: u16,
-    /// Looked up once, at the first connection: a look-up for each would measure the resolver.
+    /// Looked up once, at the first connection: a lookup for each would measure the resolver.
     places: OnceCell<Vec<Endpoint>>,
 }
 
-/// One of the addresses.
 struct Endpoint {
     address: SocketAddr,
     connections: AtomicU64,
     failed: AtomicU64,
     error: OnceLock<String>,
-    /// Whether it could not be connected to when others could: users take those.
+    /// Whether this address was unreachable while others were not: users prefer those others.
     is_out: AtomicBool,
 }
 
 impl Addresses {
-    /// Those of a URL's host; `None` where it has none.
+    /// Creates the addresses of a URL's host, without a lookup; `None` if the URL has no host.
     pub fn of(url: &Url) -> Option<Self> {
         let (host, port) = (url.host_str()?, url.port_or_known_default()?);
         let host = host.trim_matches(['[', ']']).to_owned();
         Some(Self { host, port, places: OnceCell::new() })
     }
 
-    /// The name that they are looked up by.
+    /// The name to look up, without the brackets of an IPv6 address.
     pub fn host(&self) -> &str {
         &self.host
     }
 
-    /// Looks the name up, and tries each of several addresses, unless that was done.
+    /// Looks up the name and, if it has several addresses, checks each. Does so only once.
     pub async fn find(&self) -> io::Result<()> {
         self.places().await.map(drop)
     }
 
-    /// The addresses, those that the user of this number takes first. Users go round over those that
-    /// can be connected to.
+    /// Returns all addresses in the order in which this user tries them. The reachable addresses
+    /// are assigned to users round-robin.
     pub async fn for_user(&self, user: u32) -> io::Result<Vec<SocketAddr>> {
         Ok(order(self.places().await?, user).into_iter().map(|place| place.address).collect())
     }
 
-    /// Connects a user: to its address, or, where that fails or takes long, to the next one as well
-    /// (RFC 8305).
+    /// Connects a user to its address or, if the attempt fails or takes long, also to the
+    /// next address (RFC 8305).
     pub async fn connect(&self, user: u32) -> io::Result<TcpStream> {
         let places = self.places().await?;
         let (stream, address) = match places.as_slice() {
@@ -88,7 +87,7 @@ impl Addresses {
         }
     }
 
-    /// What became of each.
+    /// Returns the connections and failures of each address. Empty before the lookup.
     pub fn records(&self) -> Vec<AddressRecord> {
         let places = self.places.get().into_iter().flatten();
         let record = |place: &Endpoint| AddressRecord {
@@ -131,7 +130,7 @@ impl Endpoint {
     }
 }
 
-/// IPv6 and IPv4 by turns, each once, beginning with the resolver's first (RFC 8305, section 4).
+/// Alternates IPv6 and IPv4, starting with the resolver's first, each once (RFC 8305, section 4).
 fn by_turns(found: Vec<SocketAddr>) -> Vec<SocketAddr> {
     let first_is_ipv6 = found.first().is_some_and(SocketAddr::is_ipv6);
     let (mut one, mut other): (Vec<_>, Vec<_>) =
@@ -146,7 +145,7 @@ fn by_turns(found: Vec<SocketAddr>) -> Vec<SocketAddr> {
     all
 }
 
-/// Those that can be connected to, from the user's on, and then the others.
+/// Orders the reachable addresses, starting with the user's, followed by the unreachable ones.
 fn order(places: &[Endpoint], user: u32) -> Vec<&Endpoint> {
     let (out, mut usable): (Vec<&Endpoint>, Vec<&Endpoint>) =
         places.iter().partition(|place| place.is_out.load(Ordering::Relaxed));
@@ -158,8 +157,8 @@ fn order(places: &[Endpoint], user: u32) -> Vec<&Endpoint> {
     usable
 }
 
-/// Connects once to each of several addresses, so that users are spread over those that can be
-/// connected to. Where none can, all stay: users find out for themselves.
+/// Connects once to each address if there are several, so that users are spread over the reachable
+/// addresses. If none is reachable, users keep all addresses and find out for themselves.
 async fn check(places: &[Endpoint]) {
     if places.len() < 2 {
         return;
@@ -234,7 +233,7 @@ mod tests {
         let here = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let all = addresses(vec![here, listener.local_addr().unwrap()]);
-        // Both before the addresses were checked and afterwards.
+        // One connection before the check of the addresses, and two after the check.
         let began = Instant::now();
         all.connect(0).await.unwrap();
         check(all.places.get().unwrap()).await;
@@ -247,7 +246,7 @@ mod tests {
         assert_eq!((open.connections, open.failed, &open.error), (3, 0, &None));
     }
 
-    /// A listener whose backlog is full answers no further handshake: Linux drops it.
+    /// Linux drops further handshakes with a listener whose backlog is full.
     #[cfg(target_os = "linux")]
     #[tokio::test]
     async fn an_address_that_says_nothing_holds_nobody_up_for_long() {

@@ -1,4 +1,4 @@
-//! How many connections a process opened in a round, and what was spoken over them.
+//! Counts the connections that a process opened in a round, and their HTTP versions.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,21 +7,21 @@ use std::sync::{Mutex, PoisonError};
 use super::addresses::Addresses;
 use crate::measure::Connections;
 
-/// Counts connections: nothing of it happens for each request.
+/// Counts connections. A request on an open connection costs nothing here.
 #[derive(Default)]
 pub struct Tally {
     opened: AtomicU64,
-    /// Those over which an answer came, by the version of the first one.
+    /// Connections over which an answer came, by the HTTP version of their first answer.
     versions: Mutex<BTreeMap<&'static str, u64>>,
 }
 
 impl Tally {
-    /// Counts a connection that was opened.
+    /// Counts an opened connection.
     pub fn opened(&self) {
         self.opened.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Counts a connection by the version of its first answer.
+    /// Counts a connection by the HTTP version of its first answer.
     pub fn speaks(&self, version: &'static str) {
         *self
             .versions
@@ -31,7 +31,7 @@ impl Tally {
             .or_default() += 1;
     }
 
-    /// All of them, with those that each address got, where this process looks them up.
+    /// Returns all counts so far. `addresses` is `None` if a proxy looks up the name.
     pub fn connections(&self, addresses: Option<&Addresses>) -> Connections {
         let versions = self.versions.lock().unwrap_or_else(PoisonError::into_inner);
         Connections {

@@ -1,4 +1,4 @@
-//! The headers of an answer, for whoever takes a value from them.
+//! Gives access to the headers of an answer.
 
 use ::reqwest::header::HeaderMap;
 use httparse::{EMPTY_HEADER, Response};
@@ -8,23 +8,23 @@ use super::http1::MOST_HEADERS;
 /// The headers of an answer.
 #[derive(Debug, Clone, Copy)]
 pub enum Headers<'a> {
-    /// Nothing looks at them: they were not kept.
+    /// Not kept, because nothing reads the headers.
     Unkept,
-    /// As they came over the wire, from the status line to the empty line.
+    /// The bytes as received, from the status line to the empty line.
     Head(&'a [u8]),
-    /// As the `reqwest` crate has them.
+    /// Headers that the `reqwest` crate has parsed.
     Map(&'a HeaderMap),
 }
 
 impl<'a> Headers<'a> {
-    /// The value of the first header of this name.
+    /// Returns the value of the first header with this name.
     #[must_use]
     pub fn first(self, name: &str) -> Option<&'a [u8]> {
         match self {
             Self::Unkept => None,
             Self::Head(bytes) => {
                 let mut headers = [EMPTY_HEADER; MOST_HEADERS];
-                // It was parsed before, to find where the body ends: it is whole and well-formed.
+                // Well-formed: the head was parsed before, to find the end of the body.
                 Response::new(&mut headers).parse(bytes).ok()?;
                 let found = headers.iter().find(|header| header.name.eq_ignore_ascii_case(name));
                 found.map(|header| header.value)

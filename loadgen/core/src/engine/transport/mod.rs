@@ -1,7 +1,7 @@
-//! Transports, one file each: how a request reaches the server and its answer comes back.
+//! Sends requests to the server and reads the answers. Each transport has its own file.
 //!
-//! Both give the same outcome for the same server. `http1` is our own, for `http://`; `reqwest`
-//! does what it can't.
+//! Both transports give the same outcome for the same server. `http1` is our own implementation,
+//! for `http://`; `reqwest` does what `http1` can't.
 
 mod addresses;
 mod connections;
@@ -22,36 +22,36 @@ use crate::engine::check::expectations::{is_expected, reads_body};
 use crate::measure::{Connections, ErrorKind};
 use crate::scenario::{Data, Step, TransportKind};
 
-/// What a request says about who sends it, unless its step says something else.
+/// Value of the `user-agent` header, unless the step sets the header.
 const USER_AGENT: &str = concat!("loadgen/", env!("CARGO_PKG_VERSION"));
 
-/// The longest body that is kept for an expectation or a counter to look at.
+/// Longest body, in bytes, that is kept for an expectation, a counter or a capture.
 const LONGEST_KEPT: usize = 16 << 20;
 
-/// What is kept of an unexpected answer, so that the error can show its beginning.
+/// Number of bytes kept of an unexpected answer's body, so that the error can show its beginning.
 const BEGINNING: usize = 1 << 10;
 
-/// What is kept of an answer to give the same again.
+/// Number of bytes kept of a body, to send the same answer again.
 const SAMPLE: usize = 1 << 20;
 
-/// What all users of a process share: where requests go, and all of them that never changes.
+/// State shared by a process's users: the server's address, and requests' constant parts.
 pub enum Transport {
-    /// Our own HTTP/1.1.
+    /// Our own implementation of HTTP/1.1.
     Http1(http1::Http1),
     /// The `reqwest` crate.
     Reqwest(Box<reqwest::Reqwest>),
 }
 
-/// What one user sends through.
+/// The link through which one user sends.
 pub enum Link<'a> {
-    /// A connection of its own.
+    /// A user's own connection.
     Http1(http1::Link<'a>),
-    /// A client of its own.
+    /// A user's own client.
     Reqwest(Box<reqwest::Link<'a>>),
 }
 
 impl Transport {
-    /// The transport that a plan takes, without any connection yet; or why there is none.
+    /// Creates the plan's transport, without a connection. The error says why that is impossible.
     pub fn new(plan: &Plan) -> Result<Self, String> {
         match plan.scenario.http.transport(&plan.base_url) {
             TransportKind::Http1 => http1::Http1::new(plan).map(Self::Http1),
@@ -61,7 +61,8 @@ impl Transport {
         }
     }
 
-    /// Opens the connections of these users, where that can be done before they send.
+    /// Prepares these users' connections before they send: `http1` opens them, `reqwest` only looks
+    /// up the server's addresses.
     pub async fn open(&self, users: impl Iterator<Item = Number>) {
         match self {
             Self::Http1(shared) => shared.open(users).await,
@@ -69,7 +70,7 @@ impl Transport {
         }
     }
 
-    /// A user's way through it.
+    /// Creates a user's link.
     pub fn link(&self, user: Number) -> Link<'_> {
         match self {
             Self::Http1(shared) => Link::Http1(http1::Link::new(shared, user.local)),
@@ -77,7 +78,7 @@ impl Transport {
         }
     }
 
-    /// The connections so far.
+    /// Returns the connections so far.
     pub fn connections(&self) -> Connections {
         match self {
             Self::Http1(shared) => shared.connections(),
@@ -87,8 +88,8 @@ impl Transport {
 }
 
 impl Link<'_> {
-    /// Makes the next request: the scenario's step number `index`, with what it generates. Where
-    /// that fails there is nothing to exchange.
+    /// Renders the next request: the scenario's step at `index`, with its generated values. After
+    /// an error there is no request to exchange.
     pub fn render(&mut self, index: usize, data: &mut Data) -> Result<(), Failure> {
         let rendered = match self {
             Self::Http1(link) => link.render(index, data),
@@ -97,7 +98,7 @@ impl Link<'_> {
         rendered.map_err(|e| Failure::new(ErrorKind::Expectation, e.to_string()))
     }
 
-    /// From here on, up to 1 MiB of each body is kept, also of one that nothing looks at.
+    /// Keeps up to 1 MiB of each body from now on, also of bodies that nothing reads.
     pub fn keep_samples(&mut self) {
         match self {
             Self::Http1(link) => link.keep_samples(),
@@ -105,18 +106,18 @@ impl Link<'_> {
         }
     }
 
-    /// Sends the request and reads its answer to the last byte. Whoever drops this before its end
-    /// gives up the request.
+    /// Sends the request and reads the answer to the last byte. Dropping the future before its
+    /// end abandons the request.
     pub async fn exchange(&mut self, step: &Step) -> Result<Answer<'_>, Failure> {
         match self {
             Self::Http1(link) => link.exchange(step).await,
-            // Apart, so that users of the other transport don't carry the memory for it.
+            // Boxed, so that users of the other transport don't carry the memory for this future.
             Self::Reqwest(link) => Box::pin(link.exchange(step)).await,
         }
     }
 
-    /// Lets a connection that was used become free for the next request. Call it where no request is
-    /// timed.
+    /// Lets a used connection become free for the next request. Call between
+    /// requests, while none is timed.
     pub async fn settle(&self) {
         match self {
             Self::Http1(_) => {}
@@ -124,7 +125,7 @@ impl Link<'_> {
         }
     }
 
-    /// Bytes of the body that the last exchange has read, also if it did not come to its end.
+    /// Number of body bytes that the last exchange has read, even if the exchange was cut short.
     pub fn received(&self) -> u64 {
         match self {
             Self::Http1(link) => link.received(),
@@ -138,18 +139,18 @@ impl Link<'_> {
 pub struct Answer<'a> {
     /// The status code.
     pub status: u16,
-    /// The headers, where the step captures one.
+    /// The headers, if the step captures one.
     pub headers: Headers<'a>,
-    /// The body, as far as it was kept: see [`Keep`].
+    /// The part of the body that was kept: see [`Keep`].
     pub body: Body<'a>,
 }
 
-/// A body, wherever it lies.
+/// A body, in one of two places in memory.
 #[derive(Debug)]
 pub enum Body<'a> {
-    /// In memory of the user's.
+    /// In the user's own memory.
     Kept(&'a [u8]),
-    /// In the thread's read buffer.
+    /// In the thread's read buffer, at this range.
     Read(Scratch, Range<usize>),
 }
 
@@ -164,22 +165,22 @@ impl Deref for Body<'_> {
     }
 }
 
-/// How much of a body is kept to be looked at; the rest is counted and forgotten.
+/// Amount of a body that is kept for reading. The rest is counted and dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Keep {
-    /// Nothing looks at it.
+    /// Nothing, because nothing reads the body.
     #[default]
     Nothing,
-    /// A message shows its beginning.
+    /// The beginning, up to 1 KiB, for an error message.
     Beginning,
-    /// It is to be given again, unless it is long.
+    /// The first 1 MiB, to send the same answer again.
     Sample,
-    /// An expectation or a counter reads it.
+    /// All, for an expectation, a counter or a capture. A body longer than 16 MiB is an error.
     All,
 }
 
 impl Keep {
-    /// What is looked at in an answer of this status to `step`.
+    /// Returns how much of the body is read in an answer to `step` with this status.
     pub fn of(step: &Step, status: u16) -> Self {
         if !is_expected(step, status) {
             Self::Beginning
@@ -190,7 +191,7 @@ impl Keep {
         }
     }
 
-    /// How many of `more` bytes are kept beside `held` ones.
+    /// Returns how many of the next `more` bytes to keep, if `held` bytes are kept already.
     fn room(self, held: usize, more: usize) -> Result<usize, Failure> {
         match self {
             Self::Nothing => Ok(0),
@@ -205,12 +206,12 @@ impl Keep {
     }
 }
 
-/// Why there is no whole answer.
+/// The reason why there is no whole answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
-    /// The kind that it counts as.
+    /// The kind of error to count.
     pub kind: ErrorKind,
-    /// What happened.
+    /// A description for people.
     pub message: Cow<'static, str>,
 }
 

@@ -1,4 +1,4 @@
-//! What one user does, from its first request to its last.
+//! Runs one user, from its first request to its last.
 
 mod once;
 
@@ -19,16 +19,16 @@ use super::transport::{Failure, Link, Transport};
 use crate::measure::{Ending, ErrorKind, Outcome, Recorder};
 use crate::scenario::{Data, OnError, Secrets, Step};
 
-/// The number of a user's first iteration in the warm-up: far from those that count, so that what
-/// these send doesn't depend on how far the warm-up came.
+/// Number of a user's first iteration in the warm-up. The number is far from those of counted
+/// iterations, so that their data does not depend on how far the warm-up came.
 const WARMUP: u64 = 1 << 39;
 
-/// What all users of a process share.
+/// State that all users of a process share.
 pub struct Shared {
     pub plan: Plan,
     pub checks: Vec<Check>,
     pub gate: Gate,
-    /// The users that have iterations before them.
+    /// Users that still have iterations before them.
     pub iterating: Countdown,
     pub supply: Supply,
     pub recorder: Recorder,
@@ -36,7 +36,7 @@ pub struct Shared {
     pub transport: Transport,
 }
 
-/// A user at work.
+/// A running user.
 struct User<'a> {
     shared: &'a Shared,
     visitor: Visitor<'a>,
@@ -45,14 +45,15 @@ struct User<'a> {
     link: Link<'a>,
     alarm: Alarm<'a>,
     counters: Vec<u64>,
-    /// Whether it has had an answer to think about.
+    /// Whether the user has sent a request, and therefore thinks before the next one.
     thinks: bool,
-    /// What the clock showed last: read before each request and after it, and nowhere else.
+    /// Last clock reading after a request or a pause. A request needs only two readings: one
+    /// before it and one after it.
     now: Instant,
 }
 
 impl Shared {
-    /// Runs the user number `local` of this process until the gate lets it through no more.
+    /// Runs the user with the number `local` in this process until the gate admits it no more.
     pub async fn run_user(&self, local: u32) {
         let now = Instant::now();
         let number = self.plan.share.number(local);
@@ -76,7 +77,8 @@ impl<'a> User<'a> {
         let shared: &'a Shared = self.shared;
         let iterating = OneLess(&shared.iterating);
         let (start, stop) = (shared.plan.scenario.start_steps(), shared.plan.scenario.stop_steps());
-        // Apart, as is the stop, so that users without such steps don't carry the memory for them.
+        // Boxed, like the stop below, so that users without such steps do not
+        // carry the memory for them.
         let started = match start.is_empty() {
             true => shared.supply.take_at_start(&mut self.data),
             false => Box::pin(self.start(start)).await,
@@ -90,7 +92,7 @@ impl<'a> User<'a> {
         }
     }
 
-    /// One iteration after another, until the gate lets it through no more.
+    /// Runs one iteration after another, until the gate admits no more.
     async fn iterations(&mut self) {
         let gate: &'a Gate = &self.shared.gate;
         let (mut begun, mut warmed) = (0, WARMUP);
@@ -115,7 +117,7 @@ impl<'a> User<'a> {
         }
     }
 
-    /// One pass over the steps; `false` when the end of the round cut it.
+    /// Passes once over the steps. Returns `false` if the end of the round cut the iteration short.
     async fn iterate(&mut self, counted: bool, planned: Option<Instant>) -> bool {
         let Shared { plan, gate, .. } = self.shared;
         let steps = &plan.scenario.steps;
@@ -125,7 +127,8 @@ impl<'a> User<'a> {
             if planned.is_none() && !self.think().await {
                 return false;
             }
-            // A step that would begin after the end is no planned request.
+            // A later step that would begin after the end is not a planned
+            // request, so it is not sent.
             if group.start > first && gate.is_closed(self.now) {
                 return false;
             }
@@ -147,8 +150,8 @@ impl<'a> User<'a> {
         true
     }
 
-    /// Waits as long as the user thinks before its next request; `false` when the round has ended
-    /// first.
+    /// Waits for the user's think time before its next request. Returns
+    /// `false` if the round ends first.
     async fn think(&mut self) -> bool {
         let Some(time) = &self.shared.plan.scenario.load.think_time else { return true };
         if !self.thinks {
@@ -161,8 +164,8 @@ impl<'a> User<'a> {
         went_on && !gate.is_closed(self.now)
     }
 
-    /// Sends one step, waits for its answer, and counts it, in exactly one place. Where it was not
-    /// `planned` for another time, it is for now.
+    /// Sends one step, waits for the answer, and counts the request in exactly one place. Without a
+    /// `planned` time, the request is planned for the moment at which it is sent.
     async fn attempt(
         &mut self,
         index: usize,
@@ -205,15 +208,15 @@ impl<'a> User<'a> {
         };
         self.record(index, counted, planned, sent, self.link.received(), ending);
         if has_failed {
-            // A connection may be refused by this machine's own kernel at once, before anything was
-            // waited for: others of the thread must come to their turn, the end of the round among them.
+            // This machine's kernel may refuse a connection at once, without any wait. Other tasks
+            // of the thread must get their turn, among them the one that ends the round.
             yield_now().await;
         }
         self.link.settle().await;
         went
     }
 
-    /// Counts a request that could not be made of what the user has captured.
+    /// Counts a request that could not be made from the values that the user has captured.
     async fn give_up(
         &mut self,
         index: usize,
@@ -221,7 +224,7 @@ impl<'a> User<'a> {
         planned: Option<Instant>,
         failure: Failure,
     ) -> Went {
-        // Nothing is waited for: other users of the thread must come to their turn.
+        // This path awaits nothing else: other users of the thread must get their turn.
         yield_now().await;
         self.now = Instant::now();
         let message = self.shared.secrets.hidden(failure.message);
@@ -255,7 +258,7 @@ impl<'a> User<'a> {
     }
 }
 
-/// How a request went, as far as the user that sent it is concerned.
+/// Result of a request, as its user sees it.
 enum Went {
     Well,
     Wrong,

@@ -1,4 +1,4 @@
-//! What a user sends once: before its first iteration, and after its last one.
+//! Sends the steps that a user sends once: before its first iteration, and after its last one.
 
 use std::ops::Range;
 use std::time::{Duration, Instant};
@@ -6,23 +6,23 @@ use std::time::{Duration, Instant};
 use super::{User, WARMUP, Went};
 use crate::measure::Ending;
 
-/// The numbers under which data for these steps is drawn: those of no iteration.
+/// Iteration numbers under which the data of these steps is drawn: no iteration has them.
 const START: u64 = WARMUP + (1 << 38);
 const STOP: u64 = START + (1 << 37);
 
-/// From a failed start to the next attempt.
+/// Delay from a failed start to the next attempt.
 const AGAIN: Duration = Duration::from_secs(1);
 
-/// After so many failed starts a user gives up where iterations end the round: it would not end if
-/// no start ever went well.
+/// Number of failed starts after which a user gives up, if iterations end the round. Without this
+/// limit the round would not end if every start failed.
 const MOST_ATTEMPTS: u64 = 10;
 
-/// How long after the last iteration of all users they may send what they send at their stop.
+/// Time for the stop steps, from the end of the last iteration of all users of the process.
 const GRACE: Duration = Duration::from_secs(3);
 
 impl User<'_> {
-    /// Sends the steps of the start at the user's turn, and again a little later when one of them
-    /// fails; `false` when the user must not begin its iterations.
+    /// Sends the start steps at the user's turn, and again a little later if one of them fails.
+    /// Returns `false` if the user must not begin its iterations.
     pub(super) async fn start(&mut self, steps: Range<usize>) -> bool {
         let shared = self.shared;
         let gate = &shared.gate;
@@ -30,7 +30,7 @@ impl User<'_> {
             let turn = gate.turn_to_start(&mut self.visitor, self.now, &mut self.alarm).await;
             let Some(counted) = turn else { return false };
             self.now = Instant::now();
-            // Not before its turn, which may never come.
+            // The user takes rows at its turn and not before, because its turn may never come.
             if attempt == 0 && !self.shared.supply.take_at_start(&mut self.data) {
                 return false;
             }
@@ -52,7 +52,7 @@ impl User<'_> {
         false
     }
 
-    /// The steps one after another, as far as they go well.
+    /// Sends the steps one after another, until one does not go well.
     async fn attempt_all(&mut self, steps: Range<usize>, counted: bool) -> Went {
         let shared = self.shared;
         for index in steps {
@@ -68,8 +68,8 @@ impl User<'_> {
         Went::Well
     }
 
-    /// Sends the steps of the stop, once no user of the process is within an iteration any more:
-    /// all of them, also where one fails. What does not end in time is cut.
+    /// Sends the stop steps, once no user of the process is within an iteration any more: all of
+    /// them, even if one fails. Cuts requests that do not end in time.
     pub(super) async fn stop(&mut self, steps: Range<usize>) {
         let shared = self.shared;
         shared.iterating.wait().await;

@@ -1,17 +1,17 @@
-//! Latencies as a document keeps them.
+//! Encodes latencies for documents.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser};
 
 use super::Latencies;
 
-/// All latencies of a step, in µs, as the record keeps them: an HdrHistogram in its own encoding (V2,
-/// DEFLATE, base64), which its libraries for other languages read. Two of them merge without loss.
+/// All latencies of a step, in µs, for the run record: an HdrHistogram in its own encoding (V2,
+/// DEFLATE, base64), which HdrHistogram's libraries for other languages read. Merges without loss.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Distribution(Latencies);
 
-/// Steps of the curve of latency by percentile for each tenfold of requests.
+/// Steps of the latency-by-percentile curve for each tenfold of requests.
 const STEPS: u32 = 20;
-/// How many tenfolds the curve has at the most: up to the 99.9999th percentile.
+/// Maximum number of tenfolds of the curve: up to the 99.9999th percentile.
 const TENFOLDS: u32 = 6;
 
 impl From<Latencies> for Distribution {
@@ -21,36 +21,36 @@ impl From<Latencies> for Distribution {
 }
 
 impl Distribution {
-    /// The distribution itself.
+    /// Returns the latencies in mergeable form.
     #[must_use]
     pub fn latencies(&self) -> &Latencies {
         &self.0
     }
 
-    /// HdrHistogram's text: its V2 encoding, compressed, in base64; empty where there is no latency.
+    /// Returns HdrHistogram's text: V2 encoding, compressed, in base64. Empty without latencies.
     ///
     /// # Errors
     ///
-    /// If there are more than 2^63 - 1 of one latency, which the encoding can't hold.
+    /// If one latency has more than 2^63 - 1 samples, which the encoding can't hold.
     pub fn to_text(&self) -> Result<String, String> {
         self.0.to_text()
     }
 
-    /// The shares of requests (0 to 1) at which [`Self::curve`] has its points: evenly spread over the
-    /// logarithm of 1/(1-q), as HdrHistogram's own plots have it.
+    /// The shares of requests (0 to 1) at which [`Self::curve`] has its points: evenly spaced in
+    /// the logarithm of 1/(1-q), as in HdrHistogram's own plots.
     pub fn shares() -> impl Iterator<Item = f64> {
         (0..=STEPS * TENFOLDS).map(|i| 1.0 - 0.1_f64.powf(f64::from(i) / f64::from(STEPS)))
     }
 
-    /// The latency, in µs, that each of [`Self::shares`] did not exceed, as far as ten samples lie
-    /// beyond it.
+    /// Returns the latency, in µs, that each of [`Self::shares`] did not exceed. Ends before the
+    /// first share with fewer than ten samples beyond it.
     #[must_use]
     pub fn curve(&self) -> Vec<u64> {
         Self::shares().map_while(|q| self.0.quantile(q)).collect()
     }
 
-    /// How many latencies there are in each bucket of `width_us`, from 0 on, and in how many buckets at
-    /// the most: those beyond are in none.
+    /// Counts the latencies in each bucket of `width_us`, from 0 on. Returns at most `most`
+    /// buckets; latencies beyond those are not counted.
     #[must_use]
     pub fn buckets(&self, width_us: u64, most: usize) -> Vec<u64> {
         let mut buckets = Vec::new();
@@ -100,7 +100,7 @@ mod tests {
     #[test]
     fn a_curve_ends_where_too_few_samples_lie_beyond() {
         let thousand = of(&[7; 1_000]);
-        // From q = 0 to 0.99, where ten samples lie beyond.
+        // From q = 0 to q = 0.99, beyond which ten samples lie.
         assert_eq!(thousand.curve(), [7; 41]);
         assert_eq!(of(&[7; 9]).curve(), [0; 0]);
         let shares: Vec<f64> = Distribution::shares().collect();

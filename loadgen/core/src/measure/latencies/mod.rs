@@ -14,22 +14,22 @@ use serde::{Deserialize, Serialize, de, ser};
 
 pub use self::document::Distribution;
 
-/// The longest latency that is told apart, in µs: ten minutes. Longer ones count as this.
+/// Longest latency that is recorded, in µs: ten minutes. Longer latencies count as this value.
 const LONGEST_US: u64 = 600_000_000;
-/// Significant decimal digits that every value keeps.
+/// Number of significant decimal digits of every value.
 const DIGITS: u8 = 3;
-/// What the V2 encoding begins with.
+/// First word of the V2 encoding.
 const V2: u32 = 0x1c84_9313;
-/// How many bytes come before the counts in it.
+/// Number of bytes before the counts in the V2 encoding.
 const HEADER: usize = 40;
-/// How many come before the compressed V2 encoding: another word of theirs, and the length.
+/// Number of bytes before the compressed V2 encoding: another first word, and the length.
 const DEFLATE_HEADER: usize = 8;
-/// More than any histogram of ours takes: 22,000 counters of up to 9 bytes.
+/// Exceeds the size of every histogram of our shape: 22,000 counters of up to 9 bytes.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// A distribution of latencies in µs: an HDR histogram (G. Tene, <https://hdrhistogram.org>) of
-/// three significant digits from 1 µs to 10 min. It takes no memory until something is recorded,
-/// and merges without loss.
+/// A distribution of latencies in µs: an HDR histogram (G. Tene, <https://hdrhistogram.org>) with
+/// three significant digits from 1 µs to 10 min. Takes no memory until the first latency is
+/// recorded, and merges without loss.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Latencies(Option<Histogram<u64>>);
 
@@ -45,66 +45,66 @@ impl Latencies {
         self.histogram().saturating_record_n(us.clamp(1, LONGEST_US), n);
     }
 
-    /// Adds all of `other`.
+    /// Adds all latencies of `other`.
     pub fn merge(&mut self, other: &Self) {
         let Some(theirs) = &other.0 else { return };
         #[expect(clippy::expect_used, reason = "both have the same bounds and digits")]
         self.histogram().add(theirs).expect("histograms of one shape");
     }
 
-    /// How many latencies it holds.
+    /// Number of latencies.
     #[must_use]
     pub fn len(&self) -> u64 {
         self.0.as_ref().map_or(0, Histogram::len)
     }
 
-    /// Whether it holds none.
+    /// Whether there are no latencies.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The least, in µs.
+    /// The shortest latency, in µs; `None` if empty.
     #[must_use]
     pub fn min(&self) -> Option<u64> {
         self.filled().map(Histogram::min)
     }
 
-    /// The arithmetic mean, in µs.
+    /// The arithmetic mean, in µs; `None` if empty.
     #[must_use]
     pub fn mean(&self) -> Option<f64> {
         self.filled().map(Histogram::mean)
     }
 
-    /// The greatest, in µs, to three digits.
+    /// The longest latency, in µs, to three digits; `None` if empty.
     #[must_use]
     pub fn max(&self) -> Option<u64> {
         self.filled().map(Histogram::max)
     }
 
-    /// The latency, in µs, that a share `q` (0 to 1) of all requests did not exceed; `None` where
-    /// fewer than ten samples lie beyond it, too few to say.
+    /// Returns the latency, in µs, that a share `q` (0 to 1) of all requests did not exceed, or
+    /// `None` if fewer than ten samples lie beyond it: too few for an estimate.
     #[must_use]
     pub fn quantile(&self, q: f64) -> Option<u64> {
         let histogram = self.filled()?;
-        // In units of 10^-6, so that 1,000 samples do support the 99th percentile in spite of
-        // 1.0 - 0.99 being a little less than 0.01.
+        // In units of 10^-6, so that 100 samples support the 90th percentile although 1.0 - 0.9
+        // is a little less than 0.1.
         let share = ((1.0 - q) * 1e6).round() as u64;
         let beyond_millionths = histogram.len().saturating_mul(share);
         (beyond_millionths >= 10_000_000).then(|| histogram.value_at_quantile(q))
     }
 
-    /// These latencies as they would be if a request had been sent each `interval`, rather than one
-    /// after the answer to another: while an answer is waited for longer than that, those that were
-    /// not sent are added, each of which would have waited the rest of the time. The correction for
-    /// *coordinated omission* of G. Tene's HdrHistogram; an estimate.
+    /// Estimates the latencies as if a request had been sent every `interval`, rather than after
+    /// the answer to the previous request. While an answer takes longer than `interval`, adds the
+    /// requests that were not sent: each would have waited for the rest of that time. The estimate
+    /// is the correction for *coordinated omission* in G. Tene's HdrHistogram.
     #[must_use]
     pub fn without_coordination(&self, interval: Duration) -> Self {
         let us = u64::try_from(interval.as_micros()).unwrap_or(LONGEST_US);
         Self(self.filled().map(|histogram| histogram.clone_correct(us.max(1))))
     }
 
-    /// The values that were recorded, to three digits, in µs, from the least on, and how often.
+    /// Returns each recorded value, in µs to three digits, in ascending order, with its count.
     pub(in crate::measure) fn recorded(&self) -> impl Iterator<Item = (u64, u64)> {
         let each = self.filled().into_iter().flat_map(Histogram::iter_recorded);
         each.map(|value| (value.value_iterated_to(), value.count_at_value()))
@@ -125,7 +125,7 @@ impl Latencies {
     }
 }
 
-/// As bytes of the HdrHistogram V2 encoding; none for an empty one.
+/// Serializes as bytes of the HdrHistogram V2 encoding; no bytes for an empty distribution.
 impl Serialize for Latencies {
     fn serialize<S: ser::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut bytes = Vec::new();
@@ -153,7 +153,7 @@ impl<'de> Deserialize<'de> for Latencies {
 }
 
 impl Latencies {
-    /// Reads foreign bytes: a histogram of another shape is refused, so that merging can't fail.
+    /// Decodes foreign bytes. Refuses a histogram of another shape, so that merging can't fail.
     fn decode(mut bytes: &[u8]) -> Result<Self, String> {
         if bytes.is_empty() {
             return Ok(Self::default());
@@ -169,7 +169,7 @@ impl Latencies {
     }
 }
 
-/// As text, for documents; none for an empty one.
+/// Encodes as text, for documents; empty text for an empty distribution.
 impl Latencies {
     pub(in crate::measure) fn to_text(&self) -> Result<String, String> {
         self.filled().map_or(Ok(String::new()), encoded)
@@ -191,15 +191,15 @@ impl Latencies {
     }
 }
 
-/// HdrHistogram's text: its V2 encoding, compressed, in base64.
+/// Returns HdrHistogram's text: its V2 encoding, compressed, in base64.
 pub(in crate::measure) fn encoded(histogram: &Histogram<u64>) -> Result<String, String> {
     let mut bytes = Vec::new();
     let written = V2DeflateSerializer::new().serialize(histogram, &mut bytes);
     written.map(|_| STANDARD.encode(bytes)).map_err(|e| e.to_string())
 }
 
-/// Whether these bytes are as long as they say, and of our shape. To be asked before they are believed:
-/// others may claim up to 4 GB, or bounds that take hundreds of MB.
+/// Whether the bytes have our shape and the length that they declare. Must be checked before
+/// decoding: foreign bytes may declare up to 4 GB, or bounds that take hundreds of MB.
 fn has_our_header(bytes: &[u8]) -> bool {
     let Some((header, counts)) = bytes.split_at_checked(HEADER) else { return false };
     let words =
@@ -215,8 +215,9 @@ fn has_our_header(bytes: &[u8]) -> bool {
     header == ours.concat()
 }
 
-/// Whether one of the counts is the least that 64 bits hold. hdrhistogram 7.6 negates it, which panics where
-/// overflow is checked. Each count is a varint: bytes with the highest bit set, and one without or a ninth.
+/// Whether one of the counts is `i64::MIN`. hdrhistogram 7.6 negates that count, which panics if
+/// overflow is checked. Each count is a varint: bytes with the highest bit set, up to a byte
+/// without that bit or to the ninth byte.
 fn has_least_count(mut counts: &[u8]) -> bool {
     const LONGEST: usize = 9;
     while !counts.is_empty() {
@@ -263,12 +264,12 @@ mod tests {
 
     #[test]
     fn a_stall_is_seen_by_those_that_were_not_sent() {
-        // 9 s at 1 ms each, and 1 s without an answer.
+        // 9 s of requests that took 1 ms each, and 1 s without an answer.
         let mut latencies = of(&[1_000; 9_000]);
         latencies.record(Duration::from_secs(1));
         assert_eq!(latencies.quantile(0.99), Some(1_000));
         let all = latencies.without_coordination(Duration::from_millis(1));
-        // A tenth of 10,000 requests waited for 0 to 1 s: 5 % of them for more than half of it.
+        // 1,000 of 10,000 requests waited for 0 to 1 s, so 5 % of all waited for over 0.5 s.
         assert_eq!(all.len(), 10_000);
         let p95 = all.quantile(0.95).unwrap();
         assert!((495_000..505_000).contains(&p95), "{p95}");
@@ -277,7 +278,7 @@ mod tests {
     #[test]
     fn what_claims_to_be_longer_or_wider_is_refused_before_it_takes_memory() {
         let bytes = rmp_serde::to_vec(&of(&[5])).unwrap();
-        // Behind the length that MessagePack gives.
+        // Skips the type and length that MessagePack writes.
         let ours = &bytes[2..];
         assert_eq!(Latencies::decode(ours), Ok(of(&[5])));
         for (at, claim) in [(0, 0x1c84_9314_u32), (4, u32::MAX), (12, 5), (24, u32::MAX)] {
@@ -301,7 +302,7 @@ mod tests {
         let refused = Err("a count that no histogram can have".to_owned());
         assert_eq!(with_counts(&least), refused);
         assert_eq!(with_counts(&[&[2, 0x80, 1], least.as_slice()].concat()), refused);
-        // As many bytes of ones, but not of one count.
+        // Nine bytes of ones, but not in one count.
         assert!(!has_least_count(&[&[0x80], least.as_slice(), &[1]].concat()));
         assert!(!has_least_count(&least[..8]));
     }

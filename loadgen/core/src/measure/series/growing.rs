@@ -1,4 +1,4 @@
-//! A series while it grows.
+//! Collects a series while it grows.
 
 use std::collections::BTreeMap;
 
@@ -6,31 +6,30 @@ use super::{Interval, Series, Snapshot, merge_steps};
 use crate::measure::counts::Counts;
 use crate::measure::timeline::Phase;
 
-/// A series to which many processes add. Its latest seconds are not packed yet: they would be packed
-/// anew with each of the processes. Its oldest ones are closed.
+/// A series to which many processes add. The latest seconds are not packed yet: each process's
+/// snapshot would pack them anew. The oldest seconds are closed.
 #[derive(Debug, Default)]
 pub struct GrowingSeries {
     packed: Series,
     latest: BTreeMap<(Phase, u32), Vec<Counts>>,
-    /// The greatest second that there was.
+    /// The latest second in any snapshot so far.
     newest: u32,
 }
 
-/// For how long, in seconds, there may be more to come of a second: no silent worker is waited for as
-/// long.
+/// Seconds for which counts may still arrive: longer than any silent worker is waited for.
 const SETTLES: u32 = 64;
 
-/// Of how many older ones all are closed together: each time, the sums of the closed ones are packed anew.
+/// Number of settled seconds that are closed together, because each closing packs the sums anew.
 const TOGETHER: u32 = 32;
 
 impl GrowingSeries {
-    /// Adds what one process saw.
+    /// Adds a snapshot of one process.
     pub fn add(&mut self, snapshot: &Snapshot) {
         for Interval { phase, second, steps } in &snapshot.intervals {
             merge_steps(self.latest.entry((*phase, *second)).or_default(), steps);
             self.newest = self.newest.max(*second);
         }
-        // Of the one before the newest, some may not have told yet.
+        // Some processes may not have reported the second before the newest yet.
         let before = self.newest.saturating_sub(1);
         self.pack(|second| second < before);
         let settled = self.newest.saturating_sub(SETTLES);
@@ -39,13 +38,13 @@ impl GrowingSeries {
         }
     }
 
-    /// All of it so far.
+    /// Packs everything, and returns the series so far.
     pub fn packed(&mut self) -> &mut Series {
         self.pack(|_| true);
         &mut self.packed
     }
 
-    /// The latest second of which anything was measured.
+    /// Returns the latest second in which anything was measured.
     #[must_use]
     pub fn newest(&self) -> Option<u32> {
         let (latest, packed) = (self.latest.keys(), self.packed.open.keys());
@@ -53,7 +52,7 @@ impl GrowingSeries {
         measured.map(|(_, second)| *second).max()
     }
 
-    /// All that was measured in one of the latest seconds, by step.
+    /// Returns all counts that were measured in one of the latest seconds, by step.
     #[must_use]
     pub fn second(&self, second: u32) -> Vec<Counts> {
         let mut total = self.packed.second(second);

@@ -1,4 +1,4 @@
-//! A round second by second, in a form that merges.
+//! Holds a round second by second, in a form that merges.
 
 mod growing;
 mod packed;
@@ -15,58 +15,58 @@ use super::counts::Counts;
 use super::seconds::Told;
 use super::timeline::Phase;
 
-/// One second of results, or the part of it that lies in one phase.
+/// One second of results, or the part of a second that lies in one phase.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
-    /// The phase that it lies in.
+    /// The phase in which the interval lies.
     pub phase: Phase,
     /// Seconds from the end of the warm-up; zero for all of the warm-up.
     pub second: u32,
-    /// What happened, by step, in the order of the scenario.
+    /// Counts by step, in the order of the scenario.
     pub steps: Vec<Counts>,
 }
 
-/// What one process drained from its recorder at one time. Numbered from zero without a gap, so
-/// that a lost one is noticed.
+/// The intervals drained from one process's recorder at one time. Snapshots are numbered from zero
+/// without a gap, so that a lost snapshot is noticed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Snapshot {
-    /// Its place in the sequence of one process and round.
+    /// Number of the snapshot within its process and round.
     pub number: u32,
-    /// The intervals that had something to report.
+    /// The intervals with something to report.
     pub intervals: Vec<Interval>,
 }
 
-/// Snapshots merged: a round, second by second.
+/// Merged snapshots: a round, second by second.
 ///
-/// A histogram in use takes 172 KB, an hour of them for each step more than most machines have. So each
-/// interval is kept packed, in a few KB, and unpacked when it is needed. A long round closes its old
-/// seconds: of each, what is told is worked out and kept, in a hundred bytes for each step, and its
-/// histograms only as part of the sum over their phase.
+/// A histogram in use takes 172 KB, so an hour of histograms for each step exceeds most machines'
+/// memory. Therefore each interval is kept packed, in a few KB, and unpacked when needed. A long
+/// round closes its old seconds: a closed second's record is computed and kept, in a hundred bytes
+/// per step, and its histograms remain only as part of their phase's sum.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Series {
-    /// The intervals to which there may be more to add.
+    /// Intervals to which more counts may be added.
     open: BTreeMap<(Phase, u32), Packed>,
-    /// All others together, by phase.
+    /// Sums of all other intervals, by phase.
     closed: BTreeMap<Phase, Packed>,
-    /// What is told of them.
+    /// Records of the closed seconds.
     told: BTreeMap<u32, Told>,
 }
 
 impl Series {
-    /// Adds what one process saw.
+    /// Adds a snapshot of one process.
     pub fn add(&mut self, snapshot: impl Borrow<Snapshot>) {
         for interval in &snapshot.borrow().intervals {
             self.add_steps((interval.phase, interval.second), &interval.steps);
         }
     }
 
-    /// All of one phase, by step.
+    /// Returns all counts of one phase, by step.
     #[must_use]
     pub fn phase(&self, phase: Phase) -> Vec<Counts> {
         Self::phase_of([self], phase)
     }
 
-    /// All of one phase of several rounds, by step.
+    /// Returns all counts of one phase over several rounds, by step.
     #[must_use]
     pub fn phase_of<'a>(rounds: impl IntoIterator<Item = &'a Self>, phase: Phase) -> Vec<Counts> {
         let mut total = Vec::new();
@@ -79,7 +79,7 @@ impl Series {
         total
     }
 
-    /// What is told of each second in which anything was measured, in order.
+    /// Returns the records of each second in which anything was measured, in order.
     pub fn seconds(&self) -> impl Iterator<Item = Told> {
         let numbers: BTreeSet<u32> = self.measured().chain(self.told.keys().copied()).collect();
         numbers.into_iter().map(|number| {
@@ -90,8 +90,8 @@ impl Series {
         })
     }
 
-    /// Closes the seconds before this one. What comes later of them is counted all the same; but their
-    /// percentiles stay what they are.
+    /// Closes the seconds before `before`. Later counts for these seconds are still added, but
+    /// don't change percentiles that are known.
     fn close(&mut self, before: u32) {
         let due = self.measured().filter(|number| *number < before);
         for number in due.collect::<BTreeSet<u32>>() {
@@ -110,18 +110,18 @@ impl Series {
         }
     }
 
-    /// The open seconds of which anything was measured.
+    /// Returns the open seconds in which anything was measured.
     fn measured(&self) -> impl Iterator<Item = u32> {
         let keys = self.open.keys().filter(|(phase, _)| Phase::MEASURED.contains(phase));
         keys.map(|(_, number)| *number)
     }
 
-    /// The first second that is open.
+    /// Returns the first open second.
     fn oldest(&self) -> Option<u32> {
         self.open.keys().map(|(_, second)| *second).min()
     }
 
-    /// All that is open of what was measured in one second, by step.
+    /// Returns the open counts that were measured in one second, by step.
     fn second(&self, second: u32) -> Vec<Counts> {
         let mut total = Vec::new();
         for packed in Phase::MEASURED.iter().filter_map(|phase| self.open.get(&(*phase, second))) {

@@ -1,20 +1,20 @@
-//! Counts in little memory.
+//! Holds counts in little memory.
 
 use super::merge_steps;
 use crate::measure::counts::Counts;
 
-/// The counts of an interval, by step, in little memory. The same counts are packed alike.
+/// The counts of an interval, by step, in little memory. Equal counts have equal packed forms.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Packed {
-    /// MessagePack, with histograms in the V2 encoding: what takes no memory there is not written.
+    /// MessagePack, with histograms in the V2 encoding, which skips runs of zero counts.
     Bytes(Box<[u8]>),
-    /// What can't be encoded. A bucket of a histogram holds up to 2^64 - 1 requests, and the
-    /// encoding up to 2^63 - 1: no server answers as many, but a worker's snapshots may claim it.
+    /// Counts that can't be encoded. A histogram's bucket holds up to 2^64 - 1 requests, the
+    /// encoding up to 2^63 - 1: no server answers as many, but a worker's snapshots may claim so.
     Steps(Vec<Counts>),
 }
 
 impl Packed {
-    /// Packs these.
+    /// Packs the counts of an interval.
     pub fn new(steps: &[Counts]) -> Self {
         match rmp_serde::to_vec(steps) {
             Ok(bytes) => Self::Bytes(bytes.into_boxed_slice()),
@@ -22,7 +22,7 @@ impl Packed {
         }
     }
 
-    /// What was packed.
+    /// Returns the counts that were packed.
     pub fn unpack(&self) -> Vec<Counts> {
         match self {
             #[expect(clippy::expect_used, reason = "`new` wrote these bytes, and nobody else")]

@@ -1,4 +1,4 @@
-//! What series keep, whatever the order in which it comes.
+//! Tests that a series keeps everything, whatever the order of arrival.
 
 use std::time::Duration;
 
@@ -43,7 +43,7 @@ fn merged<'a>(snapshots: impl IntoIterator<Item = &'a Snapshot>) -> Series {
     series
 }
 
-/// 10,000 requests, half of them within 5 ms and one in a thousand beyond 40 ms: log-logistic.
+/// Returns 10,000 log-logistic latencies: half within 5 ms, and one in a thousand beyond 40 ms.
 fn busy_second() -> Counts {
     let mut counts = Counts::default();
     for i in 0..10_000 {
@@ -116,7 +116,7 @@ fn what_comes_for_a_closed_second_is_counted_and_its_percentiles_stay() {
 fn counts_beyond_the_encoding_are_kept_all_the_same() {
     let mut most = Counts::default();
     most.answered.record(Duration::from_millis(1));
-    // Twice as many each time, up to 2^62 in one bucket: the most that can still travel.
+    // Doubles each time, up to 2^62 in one bucket: the highest power of two that can be encoded.
     (0..62).for_each(|_| most.merge(&most.clone()));
     let steps = [most];
     let mut series = Series::default();

@@ -1,4 +1,4 @@
-//! `body`: what a step sends.
+//! `body`: the body of a step's request.
 
 use super::json;
 use super::reader::{Faults, Value};
@@ -6,7 +6,7 @@ use crate::scenario::error::Fault;
 use crate::scenario::model::Body;
 use crate::scenario::template::{Piece, Template};
 
-/// Keeps a slip of the finger from filling the memory.
+/// Limits memory use after a typing error.
 pub(super) const MOST_REPETITIONS: u64 = 100_000;
 
 pub(super) fn read(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<Body> {

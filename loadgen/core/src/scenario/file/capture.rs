@@ -23,8 +23,8 @@ pub(super) fn read(
     captures.into_iter().collect()
 }
 
-/// The names that a step captures, right or wrong: what is said about a capture that has a fault
-/// need not be said again where its name is used.
+/// Returns the names that a step captures, including names of faulty captures, so that the use of
+/// such a name is no second fault.
 pub(super) fn names(step: &Value<'_>) -> Vec<String> {
     let table = step.node.get_ref().as_table();
     let capture = table.and_then(|table| {
@@ -100,7 +100,7 @@ fn read_regex(pattern: &str, value: &Value<'_>, faults: &mut Faults<'_>) -> Opti
     let Err(error) = regex::Regex::new(pattern) else {
         return Some(Source::Regex(pattern.to_owned()));
     };
-    // Its first lines draw the pattern, which the fault shows already.
+    // The first lines of the error repeat the pattern, which the fault shows already.
     let error = error.to_string();
     let reason = error.lines().last().unwrap_or_default().trim_start_matches("error: ");
     let message = format!("`regex` is not a regular expression: {reason}");

@@ -1,4 +1,4 @@
-//! Reading a CSV file (RFC 4180) whose first line names its columns.
+//! Reads a CSV file (RFC 4180) whose first line names the columns.
 
 use std::fs;
 use std::path::Path;
@@ -7,17 +7,16 @@ use csv::{ReaderBuilder, StringRecord};
 
 use crate::scenario::rows::{Order, Rows};
 
-/// MiB of the largest file: each worker holds its rows in memory.
+/// Size of the largest file, in MiB: each worker holds its rows in memory.
 const LARGEST: u64 = 64;
 
-/// Why a file can't be used, with its line where that is known, and what to do about it.
+/// Reason why a file cannot be used, with the line if known, and help.
 pub(super) struct Unusable {
     pub(super) message: String,
     pub(super) help: &'static str,
 }
 
-/// Reads the rows called `name` from `file`, a path as it is written in a scenario that lies in
-/// `folder`.
+/// Reads the rows called `name` from `file`, a path as written in a scenario file in `folder`.
 pub(super) fn read(name: &str, folder: &Path, file: &str, order: Order) -> Result<Rows, Unusable> {
     let text = text(&folder.join(file), file)?;
     parse(name, file, text.trim_start_matches('\u{feff}'), order)
@@ -44,8 +43,8 @@ fn text(path: &Path, file: &str) -> Result<String, Unusable> {
 }
 
 fn parse(name: &str, file: &str, text: &str, order: Order) -> Result<Rows, Unusable> {
-    // Fields are counted here: the crate's own message has another line where there are empty ones
-    // (BurntSushi/rust-csv#208), and nothing about an open quote (#289).
+    // Fields are counted here, because the crate's error gives a different line number after empty
+    // lines (BurntSushi/rust-csv#208) and does not report an open quote (#289).
     let mut reader =
         ReaderBuilder::new().has_headers(false).flexible(true).from_reader(text.as_bytes());
     let mut record = StringRecord::new();
@@ -109,7 +108,8 @@ fn fields(count: usize) -> String {
     if count == 1 { "one field".to_owned() } else { format!("{count} fields") }
 }
 
-/// The line of the record that is read from this place on: empty lines before it are skipped.
+/// Returns the line number of the record read from byte
+/// offset `from`; skips empty lines before the record.
 fn line(text: &str, from: usize) -> usize {
     let rest = text.get(from..).unwrap_or_default();
     let blank = rest.len() - rest.trim_start_matches(['\r', '\n']).len();

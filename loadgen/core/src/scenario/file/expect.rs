@@ -1,4 +1,4 @@
-//! `expect` and `counters`: what is read from an answer.
+//! `expect` and `counters`: checks of an answer and numbers read from an answer.
 
 use std::ops::Range;
 
@@ -94,7 +94,7 @@ fn read_counters(value: &Value<'_>, faults: &mut Faults<'_>) -> Vec<Counter> {
     counters.collect()
 }
 
-/// What is wrong with the name of a counter, and the mend, where the steps read only `known`.
+/// Returns the message and help for an unknown counter, where the steps read only `known`.
 pub(super) fn unknown_counter(name: &str, known: &[&str]) -> (String, String) {
     let help = match known {
         [] => format!("let a step read it from its answers: counters = {{ {name} = \"/…\" }}"),
@@ -103,7 +103,7 @@ pub(super) fn unknown_counter(name: &str, known: &[&str]) -> (String, String) {
     (format!("there is no counter `{name}`"), help)
 }
 
-/// Notes what is wrong with a JSON pointer (RFC 6901, section 3).
+/// Adds a fault if `pointer` is not a JSON pointer (RFC 6901, section 3).
 pub(super) fn check_pointer(pointer: &str, place: Range<usize>, faults: &mut Faults<'_>) {
     let fault = Fault::new(format!("`{pointer}` is not a JSON pointer"));
     if !pointer.is_empty() && !pointer.starts_with('/') {

@@ -1,11 +1,11 @@
-//! `headers`: what a step sends beside what every request has.
+//! `headers`: headers of a step, besides those of every request.
 
 use super::reader::{Faults, Value};
 use crate::scenario::error::Fault;
 use crate::scenario::escape::{Position, may_be_in_header};
 use crate::scenario::template::Template;
 
-/// Headers that would contradict how the body is really sent.
+/// Headers that would contradict the actual framing of the body.
 const FRAMING: [&str; 2] = ["content-length", "transfer-encoding"];
 
 pub(super) fn read(
@@ -43,7 +43,7 @@ fn read_header(
     Some((name, template))
 }
 
-/// Why a header of this name cannot be set, and what to do instead.
+/// Returns the reason why a header of this name cannot be set, and help.
 fn refusal(written: &str, name: &str, has_body: bool) -> Option<(String, &'static str)> {
     if name.is_empty() || !name.chars().all(is_token) {
         let message = format!("`{written}` is not the name of a header");
@@ -60,7 +60,7 @@ fn refusal(written: &str, name: &str, has_body: bool) -> Option<(String, &'stati
     None
 }
 
-/// A character of a token (RFC 9110, section 5.6.2).
+/// Returns whether a character may be in a token (RFC 9110, section 5.6.2).
 pub(super) fn is_token(c: char) -> bool {
     c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c)
 }

@@ -1,4 +1,4 @@
-//! `[http]`: how requests travel.
+//! `[http]`: HTTP options and the transport of requests.
 
 use url::{Host, ParseError, Url};
 
@@ -6,7 +6,7 @@ use super::reader::{Faults, Value};
 use crate::scenario::error::Fault;
 use crate::scenario::http::{Http, HttpVersion, TransportKind};
 
-/// As many as browsers follow.
+/// Largest number of consecutive redirects: as many as browsers follow.
 pub(super) const MOST_REDIRECTS: u64 = 20;
 
 const KEYS: [&str; 5] = ["version", "redirects", "cookies", "proxy", "transport"];
@@ -34,7 +34,7 @@ pub(super) fn read(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<Http> {
     Some(http)
 }
 
-/// Reads one key; one that has a fault leaves its default.
+/// Reads one key; a key with a fault keeps its default.
 fn read_key(value: &Value<'_>, http: &mut Http, faults: &mut Faults<'_>) {
     match value.key {
         "version" => http.version = value.choice(&VERSIONS, faults).unwrap_or_default(),
@@ -48,7 +48,7 @@ fn read_key(value: &Value<'_>, http: &mut Http, faults: &mut Faults<'_>) {
     }
 }
 
-/// Read by the parser that the transport has, so that what passes here is no surprise there.
+/// Parses the URL with the transport's parser, so that the transport reads the URL in the same way.
 fn read_proxy(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<String> {
     let text = value.text(faults)?;
     let label = match Url::parse(text) {
@@ -65,8 +65,8 @@ fn read_proxy(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<String> {
     value.fault(message, label, "write it like \"http://10.0.0.1:3128\"", faults)
 }
 
-/// Whether a host can be connected to. A URL may have names with quotes or braces in them, but the
-/// transport passes over a proxy of such a name without a word.
+/// Returns whether a host can be connected to. A URL can have host names with quotes or braces, but
+/// the transport silently ignores a proxy with such a name.
 fn is_host(host: Host<&str>) -> bool {
     match host {
         Host::Domain(name) => name.chars().all(|c| c.is_ascii_alphanumeric() || "-._".contains(c)),
@@ -74,7 +74,7 @@ fn is_host(host: Host<&str>) -> bool {
     }
 }
 
-/// What http1 cannot do must not be asked of it.
+/// Adds a fault if the file requires http1 together with options that http1 does not support.
 fn check_http1(http: &Http, values: &[Value<'_>], faults: &mut Faults<'_>) {
     let features = http.beyond_http1();
     if features.is_empty() {

@@ -1,4 +1,4 @@
-//! TOML values as JSON.
+//! Converts TOML values to JSON.
 
 use serde_json::{Map, Number, Value as Json};
 use toml::Spanned;
@@ -8,7 +8,7 @@ use super::reader::{Faults, Value, parse_integer};
 use crate::scenario::escape::Position;
 use crate::scenario::template::{Piece, Template};
 
-/// A value as it is, placeholders and all: what an answer is compared with.
+/// Reads a value to compare answers with. Placeholders stay literal text.
 pub(super) fn read(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<Json> {
     match value.node.get_ref() {
         DeValue::String(text) => Some(Json::String(text.to_string())),
@@ -32,8 +32,8 @@ pub(super) fn read(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<Json> {
     }
 }
 
-/// A template that renders as JSON whatever is generated in it: the literal parts of its strings
-/// are escaped here, captured values when they are rendered, and no generated part needs it.
+/// Reads a template that always renders as JSON. Literal parts of strings are escaped here,
+/// captured values and variables when they are rendered; other generated parts need no escaping.
 pub(super) fn read_template(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<Template> {
     match value.node.get_ref() {
         DeValue::String(_) => value.template(faults).map(string_template),
@@ -57,7 +57,7 @@ fn read_field(field: &Value<'_>, faults: &mut Faults<'_>) -> Option<Template> {
     Some(template)
 }
 
-/// A JSON string; a number, where a number's placeholder is all of it.
+/// Returns a JSON string, or a JSON number if a numeric placeholder is the whole text.
 fn string_template(template: Template) -> Template {
     if let [piece] = template.pieces.as_slice()
         && piece.is_numeric()
@@ -75,13 +75,13 @@ fn string_template(template: Template) -> Template {
     string
 }
 
-/// The inside of a JSON string.
+/// Returns the inside of a JSON string.
 fn escaped(text: &str) -> String {
     let quoted = Json::from(text).to_string();
     quoted[1..quoted.len() - 1].to_owned()
 }
 
-/// Items with commas between them and these around them.
+/// Joins items with commas between `open` and `close`.
 fn enclosed(open: char, items: Vec<Template>, close: char) -> Template {
     let mut all = Template::literal(open);
     for (index, item) in items.into_iter().enumerate() {

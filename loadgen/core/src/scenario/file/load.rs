@@ -1,4 +1,4 @@
-//! `[load]`: how much, for how long, and by which model.
+//! `[load]`: amount, duration and model of the load.
 
 use std::time::Duration;
 
@@ -11,10 +11,10 @@ use crate::scenario::overrides::{
     LEAST_RATE, LONGEST_DRAIN, MOST_ITERATIONS, MOST_RATE, MOST_USERS, SENDERS,
 };
 
-/// How long a test lasts when its file does not say.
+/// Duration of a test if its file sets none.
 const DEFAULT_DURATION: Duration = Duration::from_secs(10);
 
-/// As in k6, one user where the file does not say.
+/// Default load; one user, as in k6.
 const DEFAULT: Load = Load {
     model: Model::Closed,
     users: 1,
@@ -24,7 +24,7 @@ const DEFAULT: Load = Load {
     drain: DRAIN,
 };
 
-/// The models that a file may name.
+/// Load models that a file can name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Closed,
@@ -37,7 +37,7 @@ pub(super) const ARRIVALS: [(&str, Arrivals); 2] =
     [("even", Arrivals::Even), ("poisson", Arrivals::Poisson)];
 
 impl Kind {
-    /// The key of what a stage of this model leads to.
+    /// Returns the key for the level of a stage in this model.
     fn level(self) -> &'static str {
         match self {
             Self::Closed => "users",
@@ -54,7 +54,7 @@ pub(super) fn read(value: Option<Value<'_>>, faults: &mut Faults<'_>) -> Option<
     let kind = table.take("model").map_or(Some(Kind::Closed), |model| model.choice(&KINDS, faults));
     let load = match kind {
         Some(kind) => read_kind(kind, &mut table, faults),
-        // What the other keys should be is not known.
+        // The model decides which other keys are valid.
         None => return None,
     };
     table.finish(faults);
@@ -122,7 +122,7 @@ fn read_drain(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<Duration> {
     Some(drain)
 }
 
-/// `"1s"`, `{ min = "1s", max = "3s" }` or `{ mean = "2s" }`.
+/// Reads `"1s"`, `{ min = "1s", max = "3s" }` or `{ mean = "2s" }`.
 fn read_think_time(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<ThinkTime> {
     if let DeValue::String(_) = value.node.get_ref() {
         return value.duration(faults).map(ThinkTime::Fixed);
@@ -175,7 +175,7 @@ fn read_open(
     Some(Open { rate: rate?, arrivals: arrivals? })
 }
 
-/// Keys of the open model in the closed one.
+/// Adds a fault for each key of the open model in the closed model.
 fn refuse_rate(table: &mut Table<'_>, faults: &mut Faults<'_>) {
     for value in table.take_any(["rate", "arrivals"]) {
         let message = format!("`{}` belongs to the open model", value.key);
@@ -184,7 +184,7 @@ fn refuse_rate(table: &mut Table<'_>, faults: &mut Faults<'_>) {
     }
 }
 
-/// Keys that say in another way what stages say.
+/// Adds a fault for each key that sets the same as stages do.
 fn refuse_beside_stages(
     kind: Kind,
     stages: &Value<'_>,
@@ -202,7 +202,7 @@ fn refuse_beside_stages(
     }
 }
 
-/// The one key that says when the test ends, and what it says.
+/// Reads the key that ends the test. More than one such key is a fault.
 fn read_end<'a>(
     kind: Kind,
     table: &mut Table<'a>,
@@ -238,7 +238,7 @@ fn read_until(kind: Kind, end: &Value<'_>, faults: &mut Faults<'_>) -> Option<Un
     }
 }
 
-/// `stages = [{ users = 100, over = "1m" }, …]`, or with `rate` in the open model.
+/// Reads `stages = [{ users = 100, over = "1m" }, …]`, or with `rate` in the open model.
 fn read_stages(kind: Kind, value: &Value<'_>, faults: &mut Faults<'_>) -> Option<Until> {
     let items = value.array("an array of tables", faults)?;
     let stages: Vec<Option<Stage>> =

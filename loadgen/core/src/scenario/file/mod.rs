@@ -1,7 +1,7 @@
-//! The scenario file: one file here for each of its parts.
+//! Reads a scenario file, with one module for each part of the file.
 //!
-//! Every function gives `None` only after it has noted a fault, and what has a fault is replaced by
-//! its default where that helps to find more.
+//! A function returns `None` only after adding a fault. A default replaces a value with a fault
+//! where this helps to find more faults.
 
 mod body;
 mod capture;
@@ -30,8 +30,8 @@ use super::error::Fault;
 use super::model::{OnError, Scenario, Step};
 use crate::scenario::backend::Backend;
 
-/// Reads a scenario, or gives every fault of the file in the order of its lines. Files that it names
-/// are looked for from `folder` on; variables are read where there is an environment.
+/// Reads a scenario, or returns all faults of the file in the order of its lines. Relative paths in
+/// the file start at `folder`. Variables are read only if `environment` is given.
 pub(super) fn read(
     name: &str,
     text: &str,
@@ -55,7 +55,7 @@ pub(super) fn read(
 
 fn syntax_fault(error: &toml::de::Error, text: &str) -> Fault {
     let place = error.span().unwrap_or(0..0);
-    // The parser may point at what is no place to point at: behind the end, or into a character.
+    // The parser's span may lie beyond the end of the text or within a character.
     let place = if text.get(place.clone()).is_some() { place } else { 0..0 };
     Fault::new(error.message()).at(place, "here")
 }
@@ -98,7 +98,7 @@ fn read_scenario(
     })
 }
 
-/// The names of all counters.
+/// Returns the names of all counters, sorted and without duplicates.
 fn counters(steps: &[Step]) -> Vec<&str> {
     let mut names: Vec<&str> =
         steps.iter().flat_map(|step| &step.counters).map(|counter| counter.name.as_str()).collect();
@@ -112,7 +112,7 @@ const ON_ERROR: [(&str, OnError); 2] =
 
 const BACKENDS: [(&str, Backend); 2] = [("redis", Backend::Redis), ("postgres", Backend::Postgres)];
 
-/// Strings that are not empty, each there only once.
+/// Reads an array of unique, non-empty strings.
 fn read_names(value: &Value<'_>, faults: &mut Faults<'_>) -> Vec<String> {
     let names = read_unique(value, faults);
     names.into_iter().map(|(name, _)| name.to_owned()).collect()

@@ -1,4 +1,4 @@
-//! `[[proof]]`: what a backend must hold after each round.
+//! `[[proof]]`: checks of a backend's contents after each round.
 
 use super::expect;
 use super::reader::{Faults, Table, Value};
@@ -6,22 +6,21 @@ use crate::scenario::backend::Backend;
 use crate::scenario::error::Fault;
 use crate::scenario::proof::{Claim, Proof};
 
-/// The keys of a question, each the name of the backend that answers it.
+/// Keys of a question, each the name of the backend that answers.
 pub(super) const QUESTIONS: [(&str, Backend); 2] =
     [("postgres", Backend::Postgres), ("redis", Backend::Redis)];
 
-/// Answers are signed, in PostgreSQL and in Redis.
+/// Largest expected answer: answers are signed, in PostgreSQL and in Redis.
 pub(super) const MOST: u64 = i64::MAX as u64;
 
-/// What proofs may be about.
+/// Names that proofs can use.
 pub(super) struct Known<'a> {
-    /// The scenario's backends.
+    /// Backends of the scenario.
     pub backends: &'a [Backend],
-    /// The names of all counters; `None` where steps have faults.
+    /// Names of all counters; `None` if a step has a fault.
     pub counters: Option<&'a [&'a str]>,
 }
 
-/// Reads all proofs.
 pub(super) fn read_all(
     value: Option<Value<'_>>,
     known: &Known<'_>,
@@ -74,7 +73,7 @@ fn read_claim(table: &mut Table<'_>, known: &Known<'_>, faults: &mut Faults<'_>)
     Some(Claim::Counter(name.to_owned()))
 }
 
-/// The one of these keys that the proof has.
+/// Takes the one of these keys that the proof has. Neither or both is a fault.
 fn take_one<'a>(
     table: &mut Table<'a>,
     keys: [&'static str; 2],

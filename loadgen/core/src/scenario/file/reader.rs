@@ -1,4 +1,4 @@
-//! Walking a TOML tree while every fault is noted.
+//! Walks a TOML tree and records every fault.
 
 use std::ops::{Range, RangeInclusive};
 use std::time::Duration;
@@ -12,11 +12,11 @@ use crate::scenario::nearest::suggestion;
 use crate::scenario::placeholder::{Scope, TemplateError};
 use crate::scenario::template::Template;
 
-/// Everything that is wrong with a file, gathered while it is read.
+/// All faults of a file, collected while reading.
 pub(super) struct Faults<'a> {
     text: &'a str,
     list: Vec<Fault>,
-    /// What a template may name at the place that was reached.
+    /// Names that a template can use at the current point of the file.
     pub(super) scope: Scope<'a>,
 }
 
@@ -33,14 +33,14 @@ impl<'a> Faults<'a> {
         self.list.is_empty()
     }
 
-    /// The faults in the order of the file.
+    /// Returns the faults in the order of the file.
     pub(super) fn in_order(mut self) -> Vec<Fault> {
         self.list.sort_by_key(Fault::offset);
         self.list
     }
 
-    /// Where a part of a string's content stands in the file: the whole string where escapes in it
-    /// make that unclear.
+    /// Returns the position in the file of a part of a string's content. Returns the whole string's
+    /// position if escapes make the part's position unclear.
     fn place_within(
         &self,
         literal: Range<usize>,
@@ -58,9 +58,9 @@ impl<'a> Faults<'a> {
     }
 }
 
-/// A table that is read by taking its keys. What is left in the end is not known.
+/// A table that is read by taking its keys. Keys left at the end are unknown.
 pub(super) struct Table<'a> {
-    /// What it is in a sentence: `[load]`.
+    /// Name of the table in a sentence: `[load]`.
     name: &'static str,
     pub(super) place: Range<usize>,
     left: Vec<Value<'a>>,
@@ -75,7 +75,7 @@ impl<'a> Table<'a> {
             node,
         });
         let mut left: Vec<Value<'a>> = entries.collect();
-        // The tree is sorted by name; people think of a file in the order of its lines.
+        // The parser sorts the tree by name; faults follow the order of lines.
         left.sort_by_key(|value| value.key_place.start);
         Self { name, place, left, taken: Vec::new() }
     }
@@ -86,7 +86,7 @@ impl<'a> Table<'a> {
         Some(self.left.remove(index))
     }
 
-    /// Takes whichever of these keys there are.
+    /// Takes each of these keys that exists.
     pub(super) fn take_any(
         &mut self,
         keys: impl IntoIterator<Item = &'static str>,
@@ -94,12 +94,12 @@ impl<'a> Table<'a> {
         keys.into_iter().filter_map(|key| self.take(key)).collect()
     }
 
-    /// Everything that is left, where keys are names of the user's choice.
+    /// Returns all remaining values of a table whose keys are names of the author's choice.
     pub(super) fn rest(self) -> Vec<Value<'a>> {
         self.left
     }
 
-    /// Notes every key that nobody has asked for.
+    /// Adds a fault for each key that was not taken.
     pub(super) fn finish(self, faults: &mut Faults<'_>) {
         for value in self.left {
             let message = format!("`{}` is not a key of {}", value.key, self.name);
@@ -109,7 +109,7 @@ impl<'a> Table<'a> {
     }
 }
 
-/// A value and the key it was found under.
+/// A value and its key.
 #[derive(Clone)]
 pub(super) struct Value<'a> {
     pub(super) key: &'a str,
@@ -129,7 +129,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// A string that says something.
+    /// Reads a string that is not blank.
     pub(super) fn name(&self, faults: &mut Faults<'_>) -> Option<&'a str> {
         let text = self.text(faults)?;
         if text.trim().is_empty() {
@@ -166,7 +166,7 @@ impl<'a> Value<'a> {
         self.fault(message, "out of range", format!("write {range}"), faults)
     }
 
-    /// A number, with a point or without.
+    /// Reads an integer or a float.
     pub(super) fn number(
         &self,
         range: RangeInclusive<f64>,
@@ -196,7 +196,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// A duration that is longer than zero.
+    /// Reads a duration longer than zero.
     pub(super) fn positive_duration(&self, faults: &mut Faults<'_>) -> Option<Duration> {
         let duration = self.duration(faults)?;
         if duration.is_zero() {
@@ -224,7 +224,7 @@ impl<'a> Value<'a> {
         self.parsed(text, Template::parse_in(text, &faults.scope), faults)
     }
 
-    /// What a template's text has been parsed to, its fault noted at its place in the file.
+    /// Returns the parsed template, or adds its fault at the fault's position in the file.
     pub(super) fn parsed(
         &self,
         text: &str,
@@ -241,7 +241,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// One of a few words.
+    /// Reads one of the words in `choices`.
     pub(super) fn choice<T: Copy>(
         &self,
         choices: &[(&'static str, T)],
@@ -286,7 +286,7 @@ impl<'a> Value<'a> {
         self.fault(message, format!("this is {found}"), "", faults)
     }
 
-    /// Notes a fault of this value; an empty `help` is none.
+    /// Adds a fault of this value; an empty `help` means no help.
     pub(super) fn fault<T>(
         &self,
         message: impl Into<String>,
@@ -301,12 +301,12 @@ impl<'a> Value<'a> {
     }
 }
 
-/// `None` where 128 bits do not hold it.
+/// Parses an integer; `None` if 128 bits are not enough.
 pub(super) fn parse_integer(integer: &DeInteger<'_>) -> Option<i128> {
     i128::from_str_radix(integer.as_str(), integer.radix()).ok()
 }
 
-/// `1,000,000`
+/// Formats a number as `1,000,000`.
 pub(in crate::scenario) fn thousands(number: u64) -> String {
     let digits = number.to_string();
     let groups = digits.as_bytes().rchunks(3).rev();

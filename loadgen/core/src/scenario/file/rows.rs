@@ -13,10 +13,10 @@ use crate::scenario::template::Template;
 pub(super) const ORDERS: [(&str, Order); 3] =
     [("once", Order::Once), ("cycle", Order::Cycle), ("random", Order::Random)];
 
-/// A file's rows and where it is named; `None` where a fault was noted.
+/// Rows of a file with their key in the scenario; `None` after a fault.
 pub(super) type Named<'a> = (Value<'a>, Option<Rows>);
 
-/// Reads all files, and tells the scope of templates what these may name.
+/// Reads all files, and adds their columns to the scope of templates.
 pub(super) fn read_all<'a>(
     value: Option<Value<'a>>,
     folder: &Path,
@@ -69,7 +69,7 @@ fn check_name(value: &Value<'_>, faults: &mut Faults<'_>) -> bool {
     right
 }
 
-/// The rows with the columns that these steps name, and when users take one.
+/// Returns the rows with the columns that these steps name, and sets when users take a row.
 pub(super) fn used(files: Vec<Named<'_>>, steps: &[Step], faults: &mut Faults<'_>) -> Vec<Rows> {
     let names = |when: When| -> BTreeSet<&str> {
         let steps = steps.iter().filter(|step| step.when == when);

@@ -1,4 +1,4 @@
-//! `[[step]]`: one request, and what its answer must be.
+//! `[[step]]`: one request and its expected answer.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::scenario::template::Template;
 
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// As long as the longest latency that is measured.
+/// Longest timeout: the longest latency that is measured.
 const LONGEST_TIMEOUT: Duration = Duration::from_secs(600);
 
 pub(super) const MOST_WEIGHT: u64 = 1_000_000;
@@ -28,7 +28,8 @@ pub(super) const METHODS: [(&str, Method); 6] = [
 
 pub(super) const WHEN: [(&str, When); 2] = [("start", When::Start), ("stop", When::Stop)];
 
-/// The names of all steps, where each has one, and the steps themselves, where none has a fault.
+/// Reads all steps. The names are `None` if a step has no valid
+/// name, the steps are `None` if a step has a fault.
 pub(super) fn read_all(
     value: Option<Value<'_>>,
     faults: &mut Faults<'_>,
@@ -60,7 +61,7 @@ pub(super) fn read_all(
     (names.collect(), steps.into_iter().collect())
 }
 
-/// A step's name, and the place that it comes from.
+/// A step's name and its origin in the file.
 struct Name {
     place: Range<usize>,
     text: String,
@@ -88,7 +89,7 @@ fn read(
     (name, step, moment)
 }
 
-/// When a step is sent, and where the file says so.
+/// Time at which a step is sent, and the position in the file that sets the time.
 struct Moment {
     when: When,
     place: Range<usize>,
@@ -169,7 +170,7 @@ struct Request<'a> {
 }
 
 impl Request<'_> {
-    /// What the step is called when its file gives no name.
+    /// Returns the step's default name.
     fn name(&self) -> Name {
         let text = format!("{} {}", self.key.to_uppercase(), self.path);
         Name { place: self.place.clone(), text }
@@ -232,7 +233,7 @@ fn read_timeout(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<Duration> 
     Some(timeout)
 }
 
-/// Results are filed under the names, so each may be there only once.
+/// Checks that each name is unique, because results are filed under names.
 fn check_names(names: &[Option<Name>], faults: &mut Faults<'_>) {
     let names: Vec<&Name> = names.iter().flatten().collect();
     for (index, name) in names.iter().enumerate() {
@@ -246,8 +247,8 @@ fn check_names(names: &[Option<Name>], faults: &mut Faults<'_>) {
     }
 }
 
-/// Steps stand in the order in which they are sent: those of the start, of each iteration, of the
-/// stop. Without one for iterations, there is no load.
+/// Checks that steps are in the order of sending: steps of the start, of each iteration, of the
+/// stop. Without a step for iterations, the scenario has no load.
 fn check_order(moments: &[Option<Moment>], faults: &mut Faults<'_>) {
     let known: Vec<&Moment> = moments.iter().flatten().collect();
     for pair in known.windows(2) {

@@ -1,4 +1,4 @@
-//! `[thresholds]`: what must hold for the run to pass.
+//! `[thresholds]`: conditions that the run must meet to pass.
 
 use toml::de::DeValue;
 
@@ -8,15 +8,15 @@ use crate::scenario::error::Fault;
 use crate::scenario::nearest::suggestion;
 use crate::scenario::threshold::{METRICS, Metric, Threshold, parse_condition};
 
-/// What thresholds may be about; not checked where it is not known, because of other faults.
+/// Names that thresholds can use. `None` skips the
+/// check, where other faults make the names unknown.
 pub(super) struct Known<'a> {
-    /// The names of all steps.
+    /// Names of all steps.
     pub steps: Option<&'a [String]>,
-    /// The names of all counters.
+    /// Names of all counters.
     pub counters: Option<&'a [&'a str]>,
 }
 
-/// Reads all thresholds.
 pub(super) fn read(
     value: &Value<'_>,
     known: &Known<'_>,
@@ -66,7 +66,9 @@ fn read_threshold(
     read_condition(value, step, metric, faults)
 }
 
-/// The counter in `counter.NAME`; nothing where that is a metric of a step called `counter`.
+/// Returns the counter of a key `counter.NAME`. Returns `None` for any other
+/// key, and where NAME is no known counter but the key is a metric of a
+/// step, as `counter.p99` is of a step called `counter`.
 fn counter(value: &Value<'_>, known: &Known<'_>, faults: &mut Faults<'_>) -> Option<Metric> {
     let name = value.key.strip_prefix("counter.")?;
     let is_known = known.counters.is_some_and(|counters| counters.contains(&name));
@@ -107,7 +109,8 @@ fn read_condition(
     }
 }
 
-/// A key that ends in no metric: perhaps the metric is misspelt, or forgotten behind a step.
+/// Returns the fault of a key that does not end in a metric. Either the
+/// metric is misspelt, or the key is only a step's name.
 fn unknown_metric(value: &Value<'_>, steps: &[String]) -> Fault {
     let last = value.key.rsplit('.').next().unwrap_or(value.key);
     let help = if steps.iter().any(|name| name == value.key) {

@@ -1,5 +1,4 @@
-//! What must hold at a rate for it to count as carried, how long it takes to tell, and whether it
-//! held in a trial.
+//! Defines the criteria for a carried rate and the length of a trial, and judges trials.
 
 use std::time::Duration;
 
@@ -10,32 +9,34 @@ use crate::record::{ThresholdRecord, VerdictKind};
 use crate::scenario::{Comparison, Metric, Scenario, Threshold};
 use crate::text::count;
 
-/// The share of failed requests that is allowed where the scenario says nothing: a server that
-/// fails fast must never win.
+/// Share of failed requests that is allowed where the scenario has no threshold on the errors of
+/// all steps: a server that fails fast must never win.
 const ERROR_RATE: f64 = 0.01;
 
-/// Requests that it takes to tell whether one in a hundred is missing.
+/// Number of requests needed to tell whether one in a hundred is missing.
 const FEWEST: f64 = 100.0;
 
-/// How many times longer than asked for a trial may last, for its samples.
+/// Greatest length of a trial, as a multiple of the requested length, to collect its samples.
 const LONGEST: f64 = 12.0;
 
-/// The highest rate that is tried, which no generator reaches.
+/// Highest rate to try, in requests/s, which no generator reaches.
 const HIGHEST_PER_S: f64 = 1e7;
 
-/// What a search asks for.
+/// Criteria of a search.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Criteria {
-    /// The scenario's thresholds on the rate, which is what is searched for.
+    /// Thresholds of the scenario on the rate, which are left out because the search looks for the
+    /// rate.
     pub left_out: Vec<String>,
-    /// Requests of all steps together that a trial takes.
+    /// Number of requests that a trial needs, all steps together.
     samples: f64,
     duration: Duration,
 }
 
 impl Criteria {
-    /// What `scenario` asks for, in trials of at least `duration`. Its thresholds become what a
-    /// trial is judged by: without those on the rate, and with one on errors if it has none.
+    /// Returns the criteria of `scenario`, in trials of at least `duration`. The scenario keeps the
+    /// thresholds by which a trial is judged: without those on the rate, and with one on the
+    /// errors of all steps if the scenario has none.
     pub fn of(scenario: &mut Scenario, duration: Duration) -> Self {
         let is_rate = |threshold: &Threshold| threshold.metric == Metric::Rate;
         let (rates, mut kept): (Vec<_>, Vec<_>) = scenario.thresholds.drain(..).partition(is_rate);
@@ -57,36 +58,37 @@ impl Criteria {
         }
     }
 
-    /// Where to begin: the lowest rate that gives enough samples in a trial of the usual length.
+    /// Returns the rate to start with, in requests/s: the lowest rate that gives enough samples in
+    /// a trial of the usual length.
     pub fn start_per_s(&self) -> f64 {
         self.samples / self.duration.as_secs_f64()
     }
 
-    /// Between which rates to search.
+    /// Returns the limits of the search.
     pub fn limits(&self, precision: f64) -> Limits {
         let lowest_per_s = self.start_per_s() / LONGEST;
         Limits { lowest_per_s, highest_per_s: HIGHEST_PER_S.max(lowest_per_s), precision }
     }
 
-    /// How long a trial holds this rate.
+    /// Returns the duration for which a trial holds this rate.
     pub fn length(&self, rate_per_s: f64) -> Duration {
         let longer = (self.start_per_s() / rate_per_s).clamp(1.0, LONGEST);
         self.duration.mul_f64(longer)
     }
 }
 
-/// Requests of all steps together, so that the threshold's own have enough of them; with a margin of
-/// four standard deviations, as arrivals may be left to chance.
+/// Returns the number of requests, all steps together, that gives the threshold enough samples of
+/// its own. The number includes a margin of four standard deviations, as arrivals may be random.
 fn samples(scenario: &Scenario, threshold: &Threshold) -> f64 {
     let own = match threshold.metric {
-        // Ten must lie beyond it.
+        // Ten samples must lie beyond a percentile.
         Metric::Percentile(percent) => 10.0 / (1.0 - percent / 100.0),
         _ => FEWEST,
     };
     (own + 4.0 * own.sqrt()) / share(scenario, threshold.step.as_deref())
 }
 
-/// The share of all requests that are a step's.
+/// Returns the share of all requests that belongs to a step.
 fn share(scenario: &Scenario, step: Option<&str>) -> f64 {
     let index = step.and_then(|name| scenario.steps.iter().position(|s| s.name == name));
     let Some(index) = index else { return 1.0 };
@@ -103,8 +105,9 @@ fn share(scenario: &Scenario, step: Option<&str>) -> f64 {
     weight(index) / of_group / groups.len() as f64
 }
 
-/// How a trial went that asked for this, by what it measured of its target, and why so. `limit` says who
-/// else limited it, if anybody did.
+/// Judges a trial that requested the load `asked`, by the measurements of its target, and returns
+/// the judgement with the reasons for a failure. `limit` is the verdict on another party that
+/// limited the trial, if any.
 pub fn judge(
     total: &Summary,
     asked: OfferedRate,
@@ -127,7 +130,7 @@ pub fn judge(
     (judgement, reasons)
 }
 
-/// Why the rate was not kept, if so.
+/// Returns the reason why the rate was not kept; `None` if the rate was kept.
 fn not_kept(total: &Summary, asked: OfferedRate) -> Option<String> {
     let left = total.cancelled + total.unsent;
     (!asked.is_kept_by(total)).then(|| {

@@ -31,7 +31,7 @@ fn a_percentile_of_one_step_takes_its_samples_from_all_requests() {
     let criteria = Criteria::of(&mut scenario, Duration::from_secs(1));
     assert_eq!(texts(&scenario), ["b.p99 < 5ms", "error_rate < 5%"]);
     assert_eq!(criteria.left_out, ["rate > 9"]);
-    // 1,000 samples and a margin, of a step that is each second request.
+    // 1,000 samples and a margin, of a step that is every second request.
     assert_eq!(criteria.start_per_s().round(), 2_253.0);
 }
 

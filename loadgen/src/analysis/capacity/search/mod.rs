@@ -1,72 +1,75 @@
-//! The search for the highest rate that passes: pure, so that it can be held against any function.
+//! Searches for the highest rate that passes. The search is pure, so that tests can run the search
+//! on any function.
 //!
-//! From where it starts it steps up while trials pass, or down while they fail, until it has one of
-//! each; then it halves what lies between them. All of it is on the scale of logarithms, so that
-//! steps are factors and the precision is relative.
+//! While trials pass, the search steps up from its start; while trials fail, down. Once the search
+//! has a rate that passed and one that failed, the search halves the interval between them. All of
+//! the computation is on the scale of logarithms, so that steps are factors and the precision is
+//! relative.
 
 use crate::record::{Bound, Capacity, CapacityRound};
 
-/// How a trial at a rate went.
+/// Judgement of a trial at a rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Judgement {
-    /// All that is asked for held.
+    /// All criteria held.
     Passed,
-    /// It did not.
+    /// Some criterion failed.
     Failed,
-    /// It did not, but the generator may have been why.
+    /// Some criterion failed, but the generator, a backend or the network may be the reason.
     Limited,
 }
 
-/// Between which rates is searched, and how precisely.
+/// Range and precision of a search.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Limits {
-    /// The lowest rate that can be judged, in requests per second; greater than 0.
+    /// Lowest rate that can be judged, in requests/s; greater than 0.
     pub lowest_per_s: f64,
-    /// The highest rate that is tried.
+    /// Highest rate to try, in requests/s.
     pub highest_per_s: f64,
-    /// How far apart, as a share of the lower, the highest rate that passed and the lowest that did
-    /// not may be at the end, such as 0.05; greater than 0.
+    /// Greatest distance at the end between the highest rate that passed and the lowest that did
+    /// not, as a share of the former, such as 0.05; greater than 0.
     pub precision: f64,
 }
 
-/// The factor by which a rate grows, at the most, from one trial to the next: overload of more than
-/// twice what a target carries tells nothing, and leaves it with work for long.
+/// Greatest factor by which the rate grows from one trial to the next. Overload of more than twice
+/// the load that a target carries tells nothing, and leaves the target with work for a long time.
 const WIDEST: f64 = 2.0;
 
-/// A search under way. Rates are natural logarithms.
+/// A search in progress. Rates are natural logarithms.
 #[derive(Debug, Clone)]
 pub struct Search {
     limits: [f64; 2],
     precision: f64,
-    /// What the next step multiplies the rate by.
+    /// Logarithm of the next factor.
     step: f64,
     next: f64,
-    /// The highest rate that passed.
+    /// Highest rate that passed.
     passed: Option<f64>,
-    /// The lowest that did not, and how.
+    /// Lowest rate that did not pass, and its judgement.
     failed: Option<(f64, Judgement)>,
-    /// How a rate failed that is tried again before that is believed.
+    /// Judgement of a failed rate that the search tries again before accepting the failure.
     doubted: Option<Judgement>,
     trials: u32,
 }
 
 impl Search {
-    /// A search that knows nothing yet. It takes steps of two; that a step fails is believed only
-    /// when it fails again, because one disturbance would leave all rates above it untried.
+    /// Returns a search without prior knowledge, which steps by factors of two. Such a step fails
+    /// only when two trials fail, because one disturbance would leave all rates above untried.
     #[must_use]
     pub fn wide(start_per_s: f64, limits: Limits) -> Self {
         Self::new(start_per_s, limits, WIDEST.ln())
     }
 
-    /// A search that begins near an earlier result, with a small step that grows.
+    /// Returns a search that begins near an earlier result, with a small step that grows.
     #[must_use]
     pub fn near(estimate_per_s: f64, limits: Limits) -> Self {
         Self::new(estimate_per_s, limits, 2.0 * limits.precision.ln_1p())
     }
 
-    /// The search of the round after these: near what they found, or from `start_per_s`. The first
-    /// rate is shifted by `chance`, a number from -0.5 to 0.5, times the precision: otherwise all
-    /// rounds would try the same rates, and agree more closely than they can know.
+    /// Returns the search of the round after these rounds: near the rate that these rounds found,
+    /// or from `start_per_s`. The first rate is shifted by the precision times `chance`, a number
+    /// from -0.5 to 0.5. Without the shift, all rounds would try the same rates, and agree more
+    /// closely than their knowledge allows.
     #[must_use]
     pub fn after(rounds: &[CapacityRound], start_per_s: f64, limits: Limits, chance: f64) -> Self {
         let shift = (1.0 + limits.precision).powf(chance);
@@ -91,11 +94,11 @@ impl Search {
         }
     }
 
-    /// The rate to try next, in requests per second; `None` when the search is over.
+    /// Returns the next rate to try, in requests/s; `None` when the search is over.
     #[must_use]
     pub fn next_per_s(&self) -> Option<f64> {
         let over = match (self.passed, self.failed) {
-            // Halves of a width that has no exact one end a little above it.
+            // Halving a width that has no exact half ends a little above the precision.
             (Some(passed), Some((failed, _))) => failed - passed <= self.precision * (1.0 + 1e-9),
             (Some(passed), None) => passed >= self.limits[1],
             (None, Some((failed, _))) => failed <= self.limits[0],
@@ -104,7 +107,7 @@ impl Search {
         (!over).then(|| self.next.exp())
     }
 
-    /// Takes in how the trial at [`Self::next_per_s`] went.
+    /// Records the judgement of the trial at [`Self::next_per_s`].
     pub fn judged(&mut self, judgement: Judgement) {
         self.trials += 1;
         let doubtful = self.step >= WIDEST.ln() && self.failed.is_none();
@@ -125,8 +128,9 @@ impl Search {
         self.step = (2.0 * self.step).min(WIDEST.ln());
     }
 
-    /// What is known by now, as the result of round `number`. The capacity is the middle, on the
-    /// scale of logarithms, between the highest rate that passed and the lowest that did not.
+    /// Returns the current knowledge as the result of round `number`. The capacity is the middle,
+    /// on the scale of logarithms, between the highest rate that passed and the lowest that did
+    /// not.
     #[must_use]
     pub fn found(&self, number: u32) -> CapacityRound {
         let bound = match (self.next_per_s(), self.passed, self.failed) {

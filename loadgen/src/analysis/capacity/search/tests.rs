@@ -6,7 +6,7 @@ use super::*;
 
 const LIMITS: Limits = Limits { lowest_per_s: 1.0, highest_per_s: 1e6, precision: 0.05 };
 
-/// Searches to its end, and returns the rates that were tried.
+/// Runs the search to its end, and returns the rates tried.
 fn run(search: &mut Search, mut judge: impl FnMut(f64) -> Judgement) -> Vec<f64> {
     let mut tried = Vec::new();
     while let Some(rate) = search.next_per_s() {
@@ -89,9 +89,9 @@ fn nothing_is_known_before_the_end() {
     assert_eq!(found.passed_per_s.unwrap().round(), 100.0);
 }
 
-/// Five rounds over a server whose capacity differs by 3 % from round to round, with chance in trials
-/// near it: the interval holds the truth as often as it says, though rounds begin where the others
-/// ended.
+/// Simulates five rounds over a server whose capacity differs by 3 % from round to round, with
+/// chance in trials near the capacity. The interval holds the truth as often as it claims, although
+/// rounds begin where others ended.
 #[test]
 fn intervals_hold_the_truth() {
     let mut random = ChaCha8Rng::seed_from_u64(4);
@@ -115,7 +115,8 @@ fn intervals_hold_the_truth() {
     assert!((0.93..0.97).contains(&share), "{share}");
 }
 
-/// The sum of twelve even draws is about normal, with a deviation of one.
+/// Returns a sum of twelve uniform random numbers, which is about normal with a standard deviation
+/// of one.
 fn normal(random: &mut ChaCha8Rng) -> f64 {
     (0..12).map(|_| random.random_range(-0.5..0.5)).sum()
 }
@@ -130,7 +131,7 @@ proptest! {
         let new = if near { Search::near } else { Search::wide };
         let mut search = new(start, limits);
         let tried = run(&mut search, up_to(truth));
-        // To the truth in steps of two at the worst, after those that grow to it; one again.
+        // At the worst: steps of two to the truth, steps that grow to two, and one retry.
         let steps = 20.0 + 8.0 + 1.0;
         let halves = (2.0_f64.ln() / precision.ln_1p()).log2().ceil() + 1.0;
         prop_assert!(tried.len() as f64 <= steps + halves, "{tried:?}");

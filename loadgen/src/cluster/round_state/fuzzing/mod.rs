@@ -1,5 +1,5 @@
-//! A round whose reports are any bytes: what a fuzzer drives, and a bounded test of the same. Whoever
-//! holds a join document can send them.
+//! Runs a round on arbitrary bytes as reports, for a fuzzer and for a bounded test. Anyone with a
+//! join document can send such bytes.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -10,14 +10,14 @@ use crate::cluster::messages::{Admission, Answer, Command, Hello, Report, decode
 use crate::engine::Results;
 use crate::measure::{Phase, Summary};
 
-/// How many workers there are.
+/// Number of workers.
 const WORKERS: u32 = 3;
 
-/// Takes messages, one after another and some time apart, as a manager would, and works out what it
-/// would show.
+/// Takes messages, one after another with a pause in between, as a manager would, and
+/// computes what the manager would show.
 ///
 /// # Panics
-/// It must not.
+/// Must never panic.
 pub fn take_foreign<'a>(messages: impl IntoIterator<Item = &'a [u8]>) -> Results {
     let schedule = Schedule { measured: ms(100), end: None, drain: ms(3_000) };
     let mut state =
@@ -41,8 +41,8 @@ pub fn take_foreign<'a>(messages: impl IntoIterator<Item = &'a [u8]>) -> Results
     results
 }
 
-/// Splits a fuzzer's input into messages: the length of each, two bytes in big-endian order, then its bytes.
-/// The last message may be shorter than its length says.
+/// Splits a fuzzer's input into messages. Each message is its length, two bytes in big-endian
+/// order, and then its bytes. The last message may be shorter than its length says.
 pub fn split_foreign(mut data: &[u8]) -> impl Iterator<Item = &[u8]> {
     std::iter::from_fn(move || {
         let (length, rest) = data.split_first_chunk()?;
@@ -53,7 +53,7 @@ pub fn split_foreign(mut data: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// What a report of the run would be made of.
+/// Computes the figures of which a report of the run would consist.
 fn show(results: &Results) {
     let _ = results.missing();
     let _ = (results.rows(), results.connections(), results.ran_out());

@@ -1,4 +1,4 @@
-//! Reports that decode, with the most absurd that can stand in them.
+//! Tests reports that decode but contain the most absurd values.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::engine::Finished;
 use crate::engine::Results;
 use crate::measure::{BodySizes, Counts, ErrorKind, Interval, Latencies, Snapshot, StrainSample};
 
-/// Any number, and more often than not one at an end.
+/// Any number, usually an extreme one.
 fn number() -> impl Strategy<Value = u64> {
     prop_oneof![Just(0), Just(u64::MAX), Just(u64::MAX / 2 + 1), 0_u64..9, any::<u64>()]
 }
@@ -30,7 +30,7 @@ fn counts() -> impl Strategy<Value = Counts> {
     let numbers = (number(), number(), number(), number());
     let errors = prop::collection::btree_map(kind.clone(), number(), 0..3);
     let counters = prop::collection::vec(number(), 0..3);
-    // One latency, and how often it is doubled.
+    // One latency, and how many times its count is doubled.
     let answered = prop::option::of((number(), 0_u32..63));
     let examples = prop::collection::btree_map(kind, ".{0,9}", 0..3);
     (numbers, errors, examples, counters, answered).prop_map(
@@ -75,7 +75,7 @@ fn report() -> impl Strategy<Value = Report> {
     (epoch, small(), news()).prop_map(|(epoch, worker, news)| Report { epoch, worker, news })
 }
 
-/// One that came when shares were given out already, and says that it sent something.
+/// A worker that came after the shares were given out, and reports requests.
 #[test]
 fn reports_of_a_worker_without_a_share_are_refused() {
     let schedule = Schedule { measured: ms(100), end: None, drain: ms(3_000) };
@@ -96,7 +96,8 @@ fn take(reports: &[Report]) -> Results {
     take_foreign(messages.iter().map(Vec::as_slice))
 }
 
-/// The reports of a round that goes well: two seconds of each worker, with all kinds of outcome, and its end.
+/// Returns the reports of a successful round: two snapshots of each worker, with all kinds of
+/// outcome, and the worker's final report.
 fn whole_round() -> Vec<Report> {
     let counts = Counts {
         answered: latencies(1..40),
@@ -130,7 +131,7 @@ fn latencies(ms: std::ops::Range<u64>) -> Latencies {
     latencies
 }
 
-/// The inputs from which the fuzzer starts.
+/// Folder of the fuzzer's initial inputs.
 const SEEDS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fuzz/seeds/messages");
 
 #[test]
@@ -168,7 +169,7 @@ proptest! {
         prop_assert_eq!(round.workers.len(), WORKERS as usize);
         let taken: u32 = round.workers.iter().map(|worker| worker.snapshots).sum();
         prop_assert!(taken as usize + round.refused.len() <= reports.len());
-        // No worker's account reaches beyond the round, so that sums of them can't either.
+        // No worker's times reach beyond the round, so sums of them can't either.
         let most = Duration::from_secs(10) + ms(250) * 12;
         for worker in &round.workers {
             prop_assert!(worker.finished.held <= most + Duration::from_secs(1), "{:?}", worker.finished.held);
@@ -236,7 +237,7 @@ fn a_report_that_would_fill_the_memory_is_refused() {
         Report { epoch: 1, worker: 0, news: News::Snapshot(snapshot, StrainSample::default()) }
     };
     assert_eq!(take(&[report(1_000)]).workers[0].snapshots, 1);
-    // Half a MB, which would take 350.
+    // Half a MB, which would take 350 MB in memory.
     let round = take(&[report(2_001)]);
     assert_eq!(round.refused, ["2001 histograms in one report are too many"]);
     assert_eq!(round.workers[0].snapshots, 0);

@@ -1,5 +1,6 @@
-//! Thousands of rounds without a network or a clock: workers die, sleep and wake, fall silent or
-//! deaf; what they say comes late, twice, out of order, or never. Each history follows from a seed.
+//! Simulates thousands of rounds without a network or a clock. Workers die, sleep and
+//! wake, or fall silent or deaf; their reports arrive late, twice, out of order, or never.
+//! Each history follows from a seed.
 
 mod world;
 
@@ -14,25 +15,26 @@ use crate::measure::Series;
 
 const HISTORIES: u64 = 4_000;
 
-/// What the manager did in a history, and what reached it, told by neither its code nor its state.
+/// Record of the manager's actions and events in a history, independent
+/// of the manager's code and state.
 struct Told {
     world: World,
-    /// The snapshots that reached it, by worker and number; the first of each.
+    /// Snapshots that reached the manager, by worker and number; the first of each.
     delivered: Vec<BTreeMap<u32, Snapshot>>,
-    /// How many snapshots each worker announced, where that arrived.
+    /// Number of snapshots that each worker announced, if the announcement arrived.
     announced: Vec<Option<u32>>,
-    /// When each worker was given up.
+    /// Time at which each worker was given up, in ms.
     given_up: Vec<Option<u64>>,
-    /// When each was fenced.
+    /// Times at which each worker was fenced, in ms.
     fenced: Vec<Vec<u64>>,
-    /// When all were told to stop, each time.
+    /// Times at which all workers were told to stop, in ms.
     stops: Vec<u64>,
-    /// What was shown.
+    /// Worker and number of each snapshot that was shown.
     shown: BTreeSet<(u32, u32)>,
     ended: u64,
 }
 
-/// Lets one history happen.
+/// Runs one history.
 fn tell(seed: u64) -> (Told, RoundState) {
     let world = World::new(seed);
     let workers = world.fates.len();
@@ -137,7 +139,8 @@ fn every_history_ends_and_counts_what_came_first_once() {
     assert!(seen.iter().all(|times| *times >= 50), "{all}: {seen:?} of {HISTORIES} are too few");
 }
 
-/// Counted is what was delivered first, each once; what is missing shows as a gap.
+/// Checks that each snapshot counts once, as first delivered, and that
+/// missing snapshots show as gaps.
 fn check_counts(seed: u64, told: &Told, results: &Results) {
     let mut expected = Series::default();
     for (worker, round) in results.workers.iter().enumerate() {
@@ -156,7 +159,8 @@ fn check_counts(seed: u64, told: &Told, results: &Results) {
     assert_eq!(told.shown, all.collect(), "seed {seed}: what is counted was shown");
 }
 
-/// Each worker gave its last word or is lost, and nobody is lost without a reason.
+/// Checks that each worker sent its final report or is lost, and that no
+/// worker is lost without a reason.
 fn check_losses(seed: u64, told: &Told, rounds: &[WorkerResults], lost: &[LostWorker]) {
     let is_lost = |worker: usize| lost.iter().any(|lost| lost.worker as usize == worker);
     for (worker, fate) in told.world.fates.iter().enumerate() {
@@ -176,7 +180,7 @@ fn check_losses(seed: u64, told: &Told, rounds: &[WorkerResults], lost: &[LostWo
     }
 }
 
-/// With `fail` a loss stops everybody at once; with `continue` nobody is stopped for it.
+/// Checks that a loss stops all workers at once with `fail`, and none with `continue`.
 fn check_stops(seed: u64, told: &Told, lost: &[LostWorker]) {
     let World { on_loss, user_stops, end, .. } = &told.world;
     assert!(told.stops.len() <= 1, "seed {seed}: {:?}", told.stops);
@@ -195,7 +199,7 @@ fn check_stops(seed: u64, told: &Told, lost: &[LostWorker]) {
     assert!(by_loss || by_user || overdue.is_some_and(|at| *stop > at), "seed {seed}: {stop}");
 }
 
-/// Who was given up is fenced at once, and again when it comes back.
+/// Checks that a worker that was given up is fenced at once, and again when it comes back.
 fn check_fences(seed: u64, told: &Told) {
     for (worker, fate) in told.world.fates.iter().enumerate() {
         let (given_up, fenced) = (told.given_up[worker], &told.fenced[worker]);
@@ -211,7 +215,7 @@ fn check_fences(seed: u64, told: &Told) {
     }
 }
 
-/// Workers that a round begins without are not waited for, and are fenced when they come.
+/// Workers that are lost before a round are not awaited, and are fenced when they come.
 #[test]
 fn a_worker_that_was_lost_before_the_round_takes_no_part_in_it() {
     let before = LostWorker { worker: 1, second: None, why: "it was lost".to_owned() };

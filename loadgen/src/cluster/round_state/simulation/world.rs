@@ -1,4 +1,4 @@
-//! Workers and a network that a seed decides about.
+//! Simulates workers and a network that follow from a seed.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -15,23 +15,24 @@ pub fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 
-/// What becomes of a worker; moments are in ms.
+/// Fate of a worker; times are in ms.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Fate {
     Works,
     Dies {
         at: u64,
     },
-    /// Its link is gone after the lease; then it goes on as if nothing had been.
+    /// The worker's link is gone after the lease; then the worker
+    /// continues as if nothing had happened.
     Sleeps {
         at: u64,
         until: u64,
     },
-    /// It says nothing any more, though its link is there.
+    /// The worker sends nothing more, though its link exists.
     FallsSilent {
         at: u64,
     },
-    /// It hears no command, and does not end.
+    /// The worker receives no command, and does not end.
     IsDeaf,
     Fails {
         at: u64,
@@ -48,27 +49,27 @@ pub enum Happening {
     Tick,
 }
 
-/// After so long a silence a link is given up.
+/// Silence in ms after which a link is given up.
 const LEASE: u64 = 3_000;
 
 pub struct World {
     random: ChaCha8Rng,
     queue: BTreeMap<(u64, u64), Happening>,
-    /// Orders what happens at the same time.
+    /// Orders events at the same time.
     count: u64,
     pub epoch: u32,
     pub on_loss: OnLoss,
     pub measured: u64,
-    /// When time ends the load, if it does.
+    /// Planned end of the load in ms, if time ends the load.
     pub end: Option<u64>,
     pub user_stops: Option<u64>,
     pub fates: Vec<Fate>,
-    /// The most that a message is late.
+    /// Maximum delay of a message in ms.
     delay: u64,
-    /// The share of messages that come twice, and of those that never come.
+    /// Share of messages that arrive twice; `never` is the share that never arrives.
     twice: f64,
     never: f64,
-    /// What each worker still has to say, by the moment at which it would.
+    /// Remaining reports of each worker, by the time in ms at which the worker sends them.
     script: Vec<BTreeMap<u64, News>>,
 }
 
@@ -79,7 +80,8 @@ impl World {
         let measured = random.random_range(0..3) * 1_000;
         let length = measured + random.random_range(1..=9) * 1_000;
         let is_timed = random.random_bool(0.7);
-        // Without a planned end a deaf worker would go on for good: that is no fault of the round's.
+        // Without a planned end a deaf worker would continue forever,
+        // which is no fault of the round.
         let fates = (0..workers).map(|_| fate(&mut random, length, is_timed)).collect();
         let stops = random.random_bool(0.15);
         let user_stops = stops.then(|| random.random_range(0..length));
@@ -115,12 +117,12 @@ impl World {
         world
     }
 
-    /// Whether each message arrives, and all of them before a worker is given up for its silence.
+    /// Returns whether every message arrives, before its worker is given up for silence.
     pub fn is_lossless(&self) -> bool {
         self.never == 0.0
     }
 
-    /// The next thing that happens, and when.
+    /// Returns the next event and its time in ms.
     pub fn advance(&mut self) -> (u64, Happening) {
         loop {
             let next = self.queue.first_key_value().map_or(u64::MAX, |((at, _), _)| *at);
@@ -136,7 +138,7 @@ impl World {
         }
     }
 
-    /// A worker hears that it is to end, unless it is not there, asleep or deaf.
+    /// Tells a worker to end, which has no effect if the worker is gone, asleep or deaf.
     pub fn tell_to_stop(&mut self, worker: u32, now: u64) {
         let heard = now + self.random.random_range(0..50);
         let index = worker as usize;
@@ -157,15 +159,16 @@ impl World {
             News::Failed(_) => None,
         };
         let Some(number) = unsaid.values().filter_map(number).min() else { return };
-        // Users wait up to three seconds for their answers.
+        // Users wait for their answers: here for less than two seconds,
+        // in real rounds for up to three.
         let last = heard + self.random.random_range(0..2_000);
         let content = self.random.random();
         self.script[index].insert(last, snapshot(number, content));
         self.script[index].insert(last + 1, finished(number + 1));
     }
 
-    /// What a worker says if nothing stops it: a snapshot each second, one more at its end, and how
-    /// many there were.
+    /// Returns the reports of a worker that nothing stops: a snapshot each second, one more at the
+    /// end, and the number of snapshots.
     fn lines(&mut self, worker: u32, end: u64) -> BTreeMap<u64, News> {
         let mut lines = BTreeMap::new();
         let end = if self.fates[worker as usize] == Fate::IsDeaf { 70_000 } else { end };
@@ -181,11 +184,11 @@ impl World {
         lines
     }
 
-    /// What the manager's network layer notices by itself.
+    /// Schedules what the manager's network layer notices by itself.
     fn announce_fate(&mut self, worker: u32) {
         let soon = self.random.random_range(0..50);
         match self.fates[worker as usize] {
-            // Its last words are on their way.
+            // The worker's last reports are still on their way.
             Fate::Dies { at } => self.push(at + soon, Happening::Left(worker)),
             Fate::Sleeps { at, until } if until - at > LEASE => {
                 self.push(at + LEASE, Happening::Left(worker));
@@ -199,7 +202,7 @@ impl World {
         }
     }
 
-    /// Reports that are of no concern to this round.
+    /// Schedules messages that do not concern this round.
     fn strangers(&mut self) {
         for _ in 0..self.random.random_range(0..4) {
             let at = self.random.random_range(0..5_000);
@@ -219,7 +222,7 @@ impl World {
         self.queue.insert((at, self.count), happening);
     }
 
-    /// The worker that speaks next, if one does before `limit`.
+    /// Returns the worker that sends next, if it sends at or before `limit`.
     fn speaks_before(&self, limit: u64) -> Option<usize> {
         let next = self
             .script
@@ -262,7 +265,7 @@ fn fate(random: &mut ChaCha8Rng, length: u64, is_timed: bool) -> Fate {
     }
 }
 
-/// A snapshot that is told from others by its content.
+/// Returns a snapshot that is distinguished by its content.
 fn snapshot(number: u32, content: u32) -> News {
     let counts = Counts { cancelled: u64::from(content), ..Counts::default() };
     let interval = Interval { phase: Phase::Hold, second: number, steps: vec![counts] };
@@ -273,7 +276,7 @@ fn finished(snapshots: u32) -> News {
     News::Finished(Finished { snapshots, held: ms(1_000), ..Finished::default() }, String::new())
 }
 
-/// The same report again, but that a snapshot has another content: the first one must win.
+/// Returns the same report, but a snapshot gets other content: the first snapshot must win.
 fn forged(report: &Report, content: u32) -> Report {
     let news = match &report.news {
         News::Snapshot(first, _) => snapshot(first.number, content),

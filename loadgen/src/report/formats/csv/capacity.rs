@@ -1,9 +1,9 @@
-//! A search for capacities as comma-separated values.
+//! Writes a search for capacities as comma-separated values.
 
 use super::{LATENCIES, known, latencies, table};
 use crate::record::CapacityRecord;
 
-/// A row for each point of each target's curve.
+/// Returns a row for each point of each target's curve.
 #[must_use]
 pub fn capacity(record: &CapacityRecord) -> String {
     let before = [

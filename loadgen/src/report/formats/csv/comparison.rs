@@ -1,10 +1,10 @@
-//! Saved runs held against each other, as comma-separated values.
+//! Writes a comparison of saved runs as comma-separated values.
 
 use super::{known, table};
 use crate::record::{Bound, Capacity, RunsRecord};
 use crate::report::words::comparison::{placing, to_first};
 
-/// A row for each target in each run, and what it is to the same target in the first.
+/// Returns a row for each target in each run, with its ratio to the same target in the first run.
 #[must_use]
 pub fn comparison(record: &RunsRecord) -> String {
     table(|writer| {
@@ -58,7 +58,7 @@ pub fn comparison(record: &RunsRecord) -> String {
     })
 }
 
-/// As the record calls it.
+/// Returns the bound's name in the record.
 fn bound(capacity: &Capacity) -> &'static str {
     match capacity.bound {
         Bound::Found => "found",

@@ -1,4 +1,4 @@
-//! Comma-separated values: one table, for spreadsheets.
+//! Writes documents as comma-separated values: one table, for spreadsheets.
 
 mod capacity;
 mod comparison;
@@ -35,7 +35,7 @@ fn known(value: Option<impl ToString>) -> String {
     value.map_or(String::new(), |value| value.to_string())
 }
 
-/// What `write` writes. Rows of one length that go into memory can't fail.
+/// Returns the text that `write` writes. Writing rows of equal length to memory cannot fail.
 fn table(write: impl FnOnce(&mut Writer<Vec<u8>>) -> csv::Result<()>) -> String {
     let mut writer = WriterBuilder::new().from_writer(Vec::new());
     let written = write(&mut writer).map_err(io::Error::other);

@@ -1,13 +1,13 @@
-//! A run as comma-separated values.
+//! Writes a run as comma-separated values.
 
 use super::{LATENCIES, known, latencies, table};
 use crate::measure::Summary;
 use crate::record::{RunRecord, TargetRecord};
 use crate::report::words::ranked::ranked;
 
-/// A row for each target and step, and one, whose step is `all`, for all steps of a target. Targets come
-/// in the order of the ranking; what is not known is empty, and what is of a target as a whole is in its
-/// row for all steps.
+/// Returns a row for each target and step, and for each target a row for all steps together, whose
+/// step is `all`. Targets come in the order of the ranking. Unknown values are empty. Figures of a
+/// target as a whole are in its row for all steps.
 #[must_use]
 pub fn run(record: &RunRecord) -> String {
     let before = [
@@ -68,7 +68,8 @@ fn row(
     row
 }
 
-/// Its place, its rate with its interval, and what the server used.
+/// Returns the target's rank, its rate with the confidence interval, and the CPU and memory that
+/// its server used.
 fn of_target(record: &RunRecord, target: &TargetRecord) -> Vec<String> {
     let mut ranking = record.comparison.iter().flat_map(|c| &c.ranking).zip(1..);
     let placing = ranking.find(|(placing, _)| placing.target == target.name);

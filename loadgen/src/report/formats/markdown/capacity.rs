@@ -1,11 +1,11 @@
-//! A search for capacities as Markdown.
+//! Writes a search for capacities as Markdown.
 
 use super::{escaped, list, sections, table, titled};
 use crate::record::{CapacityRecord, CapacityTarget};
 use crate::report::words::capacity as words;
 use crate::text::{milliseconds, rate};
 
-/// What was searched, what was found, and what to know before believing it.
+/// Returns the search, its results, and warnings to read before believing them.
 #[must_use]
 pub fn capacity(record: &CapacityRecord) -> String {
     let row = |target: &CapacityTarget| {

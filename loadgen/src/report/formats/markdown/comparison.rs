@@ -1,10 +1,10 @@
-//! Saved runs held against each other, as Markdown.
+//! Writes a comparison of saved runs as Markdown.
 
 use super::{escaped, list, sections, table, titled};
 use crate::record::{RankedBy, RunsRecord};
 use crate::report::words::comparison::{conclusion, headline, judgement, row, warnings};
 
-/// The table, what it means, and what else differs.
+/// Returns the table, its meaning, and other differences between the runs.
 #[must_use]
 pub fn comparison(record: &RunsRecord) -> String {
     let each = record.targets.iter();

@@ -1,4 +1,4 @@
-//! For pages and pull requests: sentences and one table.
+//! Writes documents as Markdown, for pages and pull requests: sentences and one table.
 
 mod capacity;
 mod comparison;
@@ -8,7 +8,7 @@ pub use capacity::capacity;
 pub use comparison::comparison;
 pub use run::run;
 
-/// Those that have anything, with an empty line between them.
+/// Joins all sections that are not empty, with an empty line between them.
 fn sections(all: &[String]) -> String {
     let filled: Vec<&str> = all
         .iter()
@@ -18,17 +18,17 @@ fn sections(all: &[String]) -> String {
     filled.join("\n\n") + "\n"
 }
 
-/// A title above what is not empty.
+/// Puts a title above a text that is not empty.
 fn titled(title: &str, text: String) -> String {
     if text.is_empty() { text } else { format!("{title}\n\n{text}") }
 }
 
-/// An item for each sentence.
+/// Returns a list item for each sentence.
 fn list(sentences: impl IntoIterator<Item = String>) -> String {
     sentences.into_iter().map(|sentence| format!("- {}\n", escaped(&sentence))).collect()
 }
 
-/// The first column to the left, the others to the right.
+/// Returns a table with its first column aligned left and the others right.
 fn table(header: &[&str], rows: &[Vec<String>]) -> String {
     let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
     let rule = (0..header.len()).map(|i| if i == 0 { "---" } else { "---:" }.to_owned());
@@ -37,7 +37,8 @@ fn table(header: &[&str], rows: &[Vec<String>]) -> String {
     header + &line(rule.collect()) + &rows.collect::<String>()
 }
 
-/// What comes from outside looks as it is: no cell ends early, and nothing becomes a tag or a style.
+/// Escapes foreign text so that Markdown shows it as it is: no cell ends early, and nothing becomes
+/// a tag or a style.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

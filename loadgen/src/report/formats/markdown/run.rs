@@ -1,4 +1,4 @@
-//! A run as Markdown.
+//! Writes a run as Markdown.
 
 use super::{escaped, list, sections, table, titled};
 use crate::record::{Placing, RunRecord, TargetRecord};
@@ -14,7 +14,8 @@ use crate::report::words::thresholds::judged;
 use crate::report::words::warnings::warnings;
 use crate::text::{count, milliseconds, rate};
 
-/// What was measured, the ranking, what it means, and what to know before believing it.
+/// Returns the measurement, the ranking, its meaning, and warnings to read before believing the
+/// figures.
 #[must_use]
 pub fn run(record: &RunRecord) -> String {
     let rows: Vec<Vec<String>> =

@@ -1,4 +1,4 @@
-//! What each target carries, as a person reads it, within 80 columns where names allow.
+//! Lays out each target's capacity for a terminal, within 80 columns where names allow.
 
 use std::path::Path;
 
@@ -11,8 +11,8 @@ use crate::report::words::differences::differences;
 use crate::report::words::interval::LEGEND;
 use crate::text::{count, lay_out, milliseconds, paragraphs, precise, rate, wrap};
 
-/// The capacities, the curves, what both mean, and where the record was saved, unless it could not
-/// be.
+/// Returns the capacities, the curves, their meaning, and the `folder` that holds the record, if
+/// saving succeeded.
 #[must_use]
 pub fn capacity<'a>(record: &CapacityRecord, folder: impl Into<Option<&'a Path>>) -> String {
     let headlines = wrap("", &headline(record)) + &wrap(" ", &what_passes(record));
@@ -38,7 +38,7 @@ fn capacities(record: &CapacityRecord) -> String {
     lay_out(&HEADER[..columns], &rows)
 }
 
-/// Only what the lab launches has a CPU to show.
+/// Whether the lab launched the targets: only then is the targets' CPU usage known.
 fn is_lab(record: &CapacityRecord) -> bool {
     record.environment.runtime != "url"
 }
@@ -64,7 +64,7 @@ fn whole(value: Option<f64>) -> String {
     value.map_or("–".to_owned(), |value| count(value.round() as u64))
 }
 
-/// A target's latency over throughput.
+/// Returns a target's curve of latency over throughput.
 fn curve(target: &CapacityTarget) -> String {
     let rows: Vec<_> = target.curve.iter().map(|point| point_row(target, point)).collect();
     let shows_cpu = target.curve.iter().any(|point| point.target_cpu_percent.is_some());

@@ -1,4 +1,4 @@
-//! Saved runs held against each other, as a person reads it, within 80 columns where names allow.
+//! Lays out a comparison of saved runs for a terminal, within 80 columns where names allow.
 
 use crate::record::{RankedBy, RunsRecord};
 use crate::report::words::comparison::{conclusion, headline, judgement, row, warnings};
@@ -10,7 +10,7 @@ const HEADER: [&str; 8] =
 
 const CAPACITIES: [&str; 6] = ["", "capacity/s", "knee/s", "p50", "p99", "CPU-µs/request"];
 
-/// The table, what it means, and what else differs, within 80 columns where names allow.
+/// Returns the table, its meaning, and other differences between the runs.
 #[must_use]
 pub fn comparison(record: &RunsRecord) -> String {
     let mut rows: Vec<Vec<String>> = Vec::new();

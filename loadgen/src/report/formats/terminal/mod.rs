@@ -1,4 +1,4 @@
-//! For people at a terminal.
+//! Lays out documents for people at a terminal.
 
 mod capacity;
 mod comparison;

@@ -1,4 +1,4 @@
-//! The comparison as a person reads it, within 80 columns where names allow.
+//! Lays out a run for a terminal, within 80 columns where names allow.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -22,8 +22,8 @@ use crate::report::words::warnings::warnings;
 use crate::report::words::workers::workers;
 use crate::text::{count, lay_out, milliseconds, paragraphs, rate, wrap};
 
-/// The table, what it means, where the run was saved, unless it could not be, and what to type
-/// next.
+/// Returns the table, its meaning, the `folder` that holds the run, if saving succeeded, and
+/// options to try next.
 #[must_use]
 pub fn run<'a>(record: &RunRecord, folder: impl Into<Option<&'a Path>>) -> String {
     let figures = match record.is_matrix() {
@@ -48,7 +48,7 @@ pub fn run<'a>(record: &RunRecord, folder: impl Into<Option<&'a Path>>) -> Strin
     sections.join("\n")
 }
 
-/// The targets, best first.
+/// Returns a row for each target, best first, and for each of its steps if there are several.
 fn table(record: &RunRecord) -> String {
     let mut rows = Vec::new();
     for (target, placing) in ranked(record) {
@@ -88,7 +88,7 @@ fn target_row(name: &str, target: &TargetRecord, placing: Option<&Placing>) -> V
 
 fn summary_row(name: &str, placing: Option<&Placing>, summary: &Summary) -> Vec<String> {
     let latency = &summary.latency_us;
-    // What users send when they stop has no rate.
+    // Requests that users send when they stop have no rate.
     let has_none = summary.rate_per_s == 0.0 && summary.requests > summary.errors;
     let answered = match placing {
         None if has_none => "–".to_owned(),

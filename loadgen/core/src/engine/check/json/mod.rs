@@ -1,4 +1,4 @@
-//! Looks into a JSON body for what a step expects, without building the whole of it in memory.
+//! Checks a JSON body against a step's expectations, without building the whole document in memory.
 
 use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Deserializer, Value};
@@ -6,13 +6,13 @@ use serde_json::{Deserializer, Value};
 use super::same;
 use crate::scenario::Step;
 
-/// Places that a [`Lookup`] can hold.
+/// Maximum number of places in a [`Lookup`].
 const MOST_PLACES: u32 = u64::BITS;
 
-/// Where a step's expectations and counters lie in a JSON body, as a tree of their pointers.
+/// Places of a step's expectations and counters in a JSON body, as a tree of their pointers.
 ///
-/// It only ever says yes: a body that it passes is what the step expects. What it does not pass
-/// has to be looked at again, in memory, by whoever tells what is wrong with it.
+/// A lookup only confirms: a body that passes is what the step expects. A body that does not pass
+/// must be checked again, in memory, to find out what is wrong with it.
 #[derive(Debug)]
 pub struct Lookup {
     root: Place,
@@ -30,15 +30,16 @@ struct Place {
 enum What {
     /// Members by key or, in an array, by index.
     Inside(Vec<(String, Place)>),
-    /// A value that must be there, neither array nor object.
+    /// An expected value, neither array nor object.
     Equal(Value),
-    /// A counter's place in the step's list.
+    /// Index of a counter in the step's list.
     Counter(usize),
 }
 
 impl Lookup {
-    /// The tree for a step; `None` where its pointers are too many, or one leads through the value
-    /// of another, or to an array or an object.
+    /// Builds the tree for a step. Returns `None` if the pointers have too many places, if a
+    /// pointer is empty, repeats another or leads through another's value, or if an expected value
+    /// is an array or an object.
     pub fn new(step: &Step) -> Option<Self> {
         let root = Place { number: 0, what: What::Inside(Vec::new()) };
         let mut lookup = Self { root, places: 1, leaves: 0 };
@@ -76,7 +77,7 @@ impl Lookup {
         Some(())
     }
 
-    /// Whether `body` is what is expected; the counters are then in `counters`.
+    /// Whether `body` is what the step expects. Only then are the values in `counters` valid.
     pub fn passes(&self, body: &[u8], counters: &mut [u64]) -> bool {
         let mut search = Search { seen: 0, found: 0, counters };
         let mut json = Deserializer::from_slice(body);
@@ -85,15 +86,15 @@ impl Lookup {
     }
 }
 
-/// What one pass over a body has met.
+/// State of one pass over a body.
 struct Search<'a> {
-    /// A bit for each place.
+    /// One bit for each place that the pass has met.
     seen: u64,
     found: u32,
     counters: &'a mut [u64],
 }
 
-/// Looks at one value of the body.
+/// Compares one value of the body with its place in the tree.
 struct Look<'a, 'b> {
     place: &'a Place,
     search: &'a mut Search<'b>,
@@ -134,7 +135,7 @@ impl<'de> DeserializeSeed<'de> for Look<'_, '_> {
     fn deserialize<D: serde::Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
         let bit = 1 << self.place.number;
         if self.search.seen & bit != 0 {
-            // A key that is there twice: which of the two counts is not decided here.
+            // The key occurs twice. The check in memory decides which of the two values counts.
             return Err(D::Error::custom("seen before"));
         }
         self.search.seen |= bit;
@@ -229,7 +230,8 @@ impl<'a> Visitor<'_> for Member<'a> {
     }
 }
 
-/// Whether a pointer's token is this index: digits without a leading zero (RFC 6901, section 4).
+/// Whether a pointer's `token` is this `index`: digits without a leading
+/// zero (RFC 6901, section 4).
 pub(super) fn is_index(token: &str, index: usize) -> bool {
     let digits =
         token.bytes().all(|b| b.is_ascii_digit()) && (token == "0" || !token.starts_with('0'));

@@ -16,7 +16,7 @@ fn step(json: Vec<(String, Value)>, pointers: &[String]) -> Step {
     step
 }
 
-/// What the check in memory says, which looks at the whole of the body.
+/// Returns the result of the check in memory, which parses the whole body.
 fn in_memory(step: &Step, body: &str) -> Option<Vec<u64>> {
     let body = Body::Kept(body.as_bytes());
     let answer = Answer { status: 200, headers: Headers::Unkept, body };
@@ -25,19 +25,19 @@ fn in_memory(step: &Step, body: &str) -> Option<Vec<u64>> {
     check.hold(&answer, &mut counters).ok().map(|()| counters)
 }
 
-/// What the lookup says, if there is one for the step.
+/// Returns the result of the lookup, or `None` if the step has no lookup.
 fn looked_up(step: &Step, body: &str) -> Option<Option<Vec<u64>>> {
     let mut counters = vec![0; step.counters.len()];
     let passes = Lookup::new(step)?.passes(body.as_bytes(), &mut counters);
     Some(passes.then_some(counters))
 }
 
-/// Few keys, so that pointers meet them, and keys meet each other.
+/// Generates few different keys, so that pointers match keys and keys repeat.
 fn key() -> impl Strategy<Value = &'static str> {
     prop::sample::select(vec!["a", "b", "0", "1", "01", "a/b", "m~n", "", "~1", "\u{e9}"])
 }
 
-/// A key as a JSON document may have it, with or without escapes.
+/// Writes a key as a JSON document may contain it, with or without escapes.
 fn written(key: &str, escaped: bool) -> String {
     if !escaped {
         return serde_json::to_string(key).unwrap();
@@ -59,7 +59,7 @@ fn scalar() -> impl Strategy<Value = Value> {
     ]
 }
 
-/// The text of a JSON document, in which a key may be twice.
+/// Generates the text of a JSON document, in which a key may occur twice.
 fn document() -> impl Strategy<Value = String> {
     let scalar = scalar().prop_map(|value| value.to_string());
     scalar.prop_recursive(4, 24, 4, |inner| {
@@ -77,7 +77,7 @@ fn pointer() -> impl Strategy<Value = String> {
     vec(token, 0..4).prop_map(|tokens| tokens.iter().map(|token| format!("/{token}")).collect())
 }
 
-/// Pointers that lead somewhere in the document, and what they find.
+/// Collects pointers that lead somewhere in the document, and the values there.
 fn places(value: &Value, at: &str, found: &mut Vec<(String, Value)>) {
     found.push((at.to_owned(), value.clone()));
     match value {
@@ -112,7 +112,7 @@ proptest! {
         }
     }
 
-    /// The pointers are taken from the document, so that most of them are right.
+    /// Takes the pointers from the document, so that most of them match.
     #[test]
     fn what_is_there_is_found(body in document(), picks in vec(any::<prop::sample::Index>(), 1..4)) {
         let mut found = Vec::new();

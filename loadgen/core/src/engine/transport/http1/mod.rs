@@ -1,4 +1,4 @@
-//! The `http1` transport: a connection for each user, kept alive (RFC 9112).
+//! The `http1` transport: one connection per user, kept alive (RFC 9112).
 
 mod request;
 pub mod response;
@@ -27,23 +27,23 @@ use crate::engine::plan::{Number, Plan, Share};
 use crate::measure::{Connections, ErrorKind};
 use crate::scenario::{Data, Method, RenderError, Step};
 
-/// How many connections are opened at the same time before the start: fewer than the shortest usual
-/// queue of a server that listens (128).
+/// Number of connections opened concurrently before the start. Stays below the shortest usual
+/// backlog of a listening server (128).
 const AT_ONCE: usize = 100;
 
-/// What all users share: the server's addresses, and what of each request never changes.
+/// State shared by all users: the server's addresses, and the constant parts of each request.
 pub struct Http1 {
     addresses: Arc<Addresses>,
     tally: Tally,
-    /// This process's part, for the numbers of its users.
+    /// This process's share, which maps a user's local number to its global one.
     share: Share,
-    /// Connections that nobody has used yet, by their user's number within the process.
+    /// Unused connections, by their user's number within the process.
     opened: Mutex<HashMap<u32, TcpStream>>,
     messages: Vec<Message>,
 }
 
 impl Http1 {
-    /// The transport for a plan whose base URL is an `http://` one.
+    /// Creates the transport for a plan whose base URL starts with `http://`.
     pub fn new(plan: &Plan) -> Result<Self, String> {
         let url = Url::parse(&plan.base_url).map_err(|e| format!("{}: {e}", plan.base_url))?;
         if url.scheme() != "http" {
@@ -60,8 +60,8 @@ impl Http1 {
         Ok(Self { addresses, tally, share: plan.share, opened, messages })
     }
 
-    /// Opens the connections of those who will need one first. Where one can't be opened there are no
-    /// more: users will find out for themselves, and count it.
+    /// Opens the first connection of each of these users. Stops at the first error: the remaining
+    /// users connect when they send, and count the error.
     pub async fn open(&self, users: impl Iterator<Item = Number>) {
         if self.addresses.find().await.is_err() {
             return;
@@ -77,7 +77,7 @@ impl Http1 {
         while self.keep(opening.join_next().await) {}
     }
 
-    /// Keeps a connection, if it is one.
+    /// Stores a connection for its user. Returns `false` if there is none.
     fn keep(&self, opened: Option<Result<(u32, io::Result<TcpStream>), JoinError>>) -> bool {
         let Some(Ok((user, Ok(stream)))) = opened else { return false };
         self.tally.opened();
@@ -85,7 +85,7 @@ impl Http1 {
         true
     }
 
-    /// The user's connection that is open already, or a new one.
+    /// Returns the connection opened for the user before the start, or a new one.
     async fn connection(&self, user: u32) -> Result<TcpStream, Failure> {
         let opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner).remove(&user);
         if let Some(stream) = opened.filter(is_quiet) {
@@ -97,19 +97,19 @@ impl Http1 {
         Ok(stream)
     }
 
-    /// The connections so far.
+    /// Returns the connections so far.
     pub fn connections(&self) -> Connections {
         self.tally.connections(Some(&self.addresses))
     }
 }
 
-/// One user's connection, and what it uses again for each request.
+/// A user's connection, with the buffers that its requests reuse.
 pub struct Link<'a> {
     shared: &'a Http1,
     /// The user's number within the process.
     user: u32,
-    /// There between two requests, unless it can't be used again: whoever gives up an exchange
-    /// drops its stream with it.
+    /// The connection between two requests, unless it can't be reused. An abandoned
+    /// exchange drops its stream.
     idle: Option<TcpStream>,
     buffers: Buffers,
     /// The step whose request was rendered last.
@@ -124,7 +124,7 @@ impl<'a> Link<'a> {
     }
 
     pub fn render(&mut self, index: usize, data: &mut Data) -> Result<(), RenderError> {
-        // A scenario has far fewer steps than that.
+        // A scenario has far fewer steps than `u32::MAX`.
         self.index = u32::try_from(index).unwrap_or(u32::MAX);
         self.shared.messages[index].render(data, &mut self.buffers)
     }
@@ -145,7 +145,7 @@ impl<'a> Link<'a> {
         }
         let (stream, is_new) = match self.idle.take().filter(is_quiet) {
             Some(stream) => (stream, false),
-            // Apart, so that users with a connection don't carry the memory for making one.
+            // Boxed, so that users with a connection don't carry the memory for opening one.
             None => (Box::pin(self.shared.connection(self.user)).await?, true),
         };
         let request = self.shared.messages[self.index as usize].bytes(&self.buffers);
@@ -154,7 +154,7 @@ impl<'a> Link<'a> {
         let (scratch, progress) = poll_fn(|context| exchange.poll(context)).await?;
         let (stream, sent) = (exchange.stream, exchange.request.is_empty() && !exchange.broken);
         let Progress::Whole { body, keep_alive } = progress else {
-            // `poll` is ready only with a whole answer.
+            // Unreachable: `poll` is ready only with a whole answer.
             return Err(Failure::new(ErrorKind::Protocol, "half an answer"));
         };
         if is_new {
@@ -173,25 +173,25 @@ impl<'a> Link<'a> {
     }
 }
 
-/// Whether nothing came over an idle connection, neither its end nor bytes that nobody asked for.
-/// No system call is made unless something did.
+/// Whether nothing has arrived on an idle connection, neither its end nor unsolicited bytes. Makes
+/// a system call only if something has arrived.
 fn is_quiet(stream: &TcpStream) -> bool {
     stream.try_read(&mut [0]).is_err_and(|e| e.kind() == io::ErrorKind::WouldBlock)
 }
 
-/// One request and its answer, on the way.
+/// A request in flight, until its answer is read.
 struct Exchange<'a> {
     stream: TcpStream,
-    /// What of the request is still to be sent.
+    /// The part of the request that is still to be sent.
     request: &'a [u8],
-    /// Whether the server takes no more of it. It may have answered all the same.
+    /// Whether the server accepts no more of the request. An answer may come all the same.
     broken: bool,
     reader: &'a mut Reader,
     step: &'a Step,
 }
 
 impl Exchange<'_> {
-    /// Sends and reads as far as it goes. A server may answer before it has read all.
+    /// Sends and reads as much as possible. A server may answer before it has read the request.
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<(Scratch, Progress), Failure>> {
         while !self.request.is_empty() && !self.broken {
             match Pin::new(&mut self.stream).poll_write(context, self.request) {

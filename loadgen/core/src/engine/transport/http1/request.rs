@@ -1,5 +1,5 @@
-//! A step's request as it goes over the wire: written once, with only its generated parts made
-//! anew each time.
+//! Writes a step's request as it goes over the wire. Constant text is written once; only generated
+//! parts are rendered for each request.
 
 use std::fmt::Write;
 
@@ -10,13 +10,14 @@ use crate::scenario::{Data, Method, RenderError, Step, Template};
 
 /// A step's request.
 pub enum Message {
-    /// The same each time.
+    /// The whole request, the same each time.
     Constant(String),
-    /// With generated parts; without a body, the head ends in an empty line.
+    /// A request with generated parts. If `body` is `None`, the head ends with the empty line and
+    /// the constant body, if any.
     Generated { head: Template, body: Option<Template> },
 }
 
-/// Where one user's generated requests are made.
+/// Buffers into which one user's generated requests are rendered.
 #[derive(Debug, Default)]
 pub struct Buffers {
     request: String,
@@ -24,13 +25,13 @@ pub struct Buffers {
 }
 
 impl Message {
-    /// The request of `step` to a server whose base URL is `url`.
+    /// Creates the request of `step` to a server with the base URL `url`.
     pub fn new(step: &Step, url: &Url) -> Self {
         let head = head(step, url).revealed();
         let body = step.body.as_ref().map(|body| body.text.clone().revealed());
         let length = match (body.as_ref().map(Template::as_constant), step.method) {
             (None, Method::Get | Method::Head | Method::Delete) => None,
-            // A request that could have a body says that it has none (RFC 9110, section 8.6).
+            // A request whose method allows a body declares an empty one (RFC 9110, section 8.6).
             (None, Method::Post | Method::Put | Method::Patch) => Some(0),
             (Some(Some(text)), _) => Some(text.len()),
             (Some(None), _) => {
@@ -46,7 +47,7 @@ impl Message {
         }
     }
 
-    /// Makes the next request of this kind.
+    /// Renders the next request into `buffers`, unless the request is constant.
     pub fn render(&self, data: &mut Data, buffers: &mut Buffers) -> Result<(), RenderError> {
         let Self::Generated { head, body } = self else { return Ok(()) };
         let Buffers { request, body: text } = buffers;
@@ -61,7 +62,7 @@ impl Message {
         Ok(())
     }
 
-    /// The request that was rendered last.
+    /// Returns the request that was rendered last.
     pub fn bytes<'a>(&'a self, buffers: &'a Buffers) -> &'a [u8] {
         match self {
             Self::Constant(text) => text.as_bytes(),
@@ -70,7 +71,7 @@ impl Message {
     }
 }
 
-/// Request line and headers, but for the body's length and the empty line.
+/// Returns the request line and the headers, without `content-length` and the empty line.
 fn head(step: &Step, url: &Url) -> Template {
     let mut head =
         Template::literal(format!("{} {}", step.method, url.path().trim_end_matches('/')));
@@ -96,8 +97,8 @@ fn head(step: &Step, url: &Url) -> Template {
     head
 }
 
-/// A part of a path or a query as the URL standard has it sent, and so the other transport does:
-/// what no URI may have is encoded. A `\\` in a path is taken for a `/`.
+/// Percent-encodes a part of a path or query as the URL standard does, and so as the other
+/// transport does: characters that no URI may have are encoded. In a path, `\` becomes `/`.
 fn encoded(text: &str, in_query: &mut bool) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -117,7 +118,7 @@ fn encoded(text: &str, in_query: &mut bool) -> String {
     out
 }
 
-/// Host and port, the port only where it is not the scheme's own.
+/// Returns the host, followed by the port if it is not the scheme's default.
 fn host(url: &Url) -> String {
     let host = url.host_str().unwrap_or_default();
     url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
@@ -139,10 +140,10 @@ mod tests {
         Message::new(&step, &Url::parse(url).unwrap())
     }
 
-    /// What is sent to `http://host:81/`, and whether it is the same each time.
+    /// Returns the request to `http://host:81/`, and whether it is constant.
     fn sent(keys: &str) -> (String, bool) {
         let (message, mut buffers) = (message(keys, "http://host:81/"), Buffers::default());
-        // Nothing of the last request is left in the next.
+        // Rendered twice: nothing of the first request may be left in the second.
         message.render(&mut Data::new(1, 7), &mut buffers).unwrap();
         message.render(&mut Data::new(1, 7), &mut buffers).unwrap();
         let text = String::from_utf8(message.bytes(&buffers).to_vec()).unwrap();
@@ -165,7 +166,7 @@ mod tests {
             let kind = "content-type: text/plain; charset=utf-8";
             [&post[..4], &[kind, length]].concat()
         };
-        // Bytes, not characters.
+        // The length counts bytes, not characters.
         let expected = lines(&typed("content-length: 6"), "h\u{e9}llo");
         assert_eq!(sent("post = \"/\"\nbody = { text = \"h\u{e9}llo\" }"), (expected, true));
         let expected = lines(&typed("content-length: 0"), "");

@@ -1,22 +1,22 @@
-//! What is read goes through a buffer of the thread, not of the connection: 5,000 connections need
-//! no 5,000 buffers, and the one that there is stays in the processor's cache.
+//! Lends a read buffer per thread rather than per connection: 5,000 connections don't need 5,000
+//! buffers, and the thread's buffer stays in the CPU cache.
 
 use std::cell::Cell;
 use std::mem;
 use std::ops::{Deref, DerefMut};
 
-/// Bytes that one read can take.
+/// Maximum number of bytes per read.
 pub const SIZE: usize = 64 << 10;
 
 thread_local!(static SPARE: Cell<Vec<u8>> = const { Cell::new(Vec::new()) });
 
-/// The thread's buffer, lent until it is dropped. Whoever holds one across an `.await` makes
-/// another user of the thread allocate its own.
+/// The thread's buffer, lent until dropped. If a task holds the buffer across an `.await`, another
+/// user of the thread allocates a second one.
 #[derive(Debug)]
 pub struct Scratch(Vec<u8>);
 
 impl Scratch {
-    /// Borrows the thread's buffer, [`SIZE`] bytes of anything.
+    /// Borrows the thread's buffer: [`SIZE`] bytes with arbitrary contents.
     pub fn take() -> Self {
         let spare = SPARE.take();
         Self(if spare.is_empty() { vec![0; SIZE] } else { spare })
@@ -26,7 +26,7 @@ impl Scratch {
 impl Drop for Scratch {
     fn drop(&mut self) {
         let buffer = mem::take(&mut self.0);
-        // A thread that ends has no use for it any more.
+        // A thread that ends no longer needs the buffer.
         let _ = SPARE.try_with(|spare| spare.set(buffer));
     }
 }

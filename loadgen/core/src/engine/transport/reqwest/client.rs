@@ -1,4 +1,4 @@
-//! Clients, as a scenario's `[http]` asks for them.
+//! Builds clients from a scenario's `[http]` table.
 
 use std::error::Error;
 use std::net::SocketAddr;
@@ -17,19 +17,19 @@ use crate::engine::transport::USER_AGENT;
 use crate::engine::transport::addresses::Addresses;
 use crate::scenario::{Http, HttpVersion};
 
-/// Makes a client for each user. Clients that share a pool would open more connections than there
-/// are users: a request that waits for a new one takes whichever is free first, and the new one is
-/// opened all the same.
+/// Builds a client for each user. Clients that share a pool would open more connections than there
+/// are users: a request that waits for a new connection takes whichever becomes free first, and the
+/// new connection is opened all the same.
 pub(super) struct Clients {
     http: Http,
     is_tls: bool,
-    /// Made once: to read the system's certificates for each user would take 4 ms and 100 KB.
+    /// Made once: reading the system's certificates would take 4 ms and 100 KB per user.
     tls: ClientConfig,
     addresses: Option<Arc<Addresses>>,
 }
 
 impl Clients {
-    /// Those that send to this URL.
+    /// Prepares clients for this base URL.
     pub fn new(
         http: Http,
         base_url: &str,
@@ -40,8 +40,8 @@ impl Clients {
         Ok(Self { http, is_tls, tls, addresses })
     }
 
-    /// A user's client, without any connection yet. Proxies of the environment are not used: what is
-    /// measured is the server that was named.
+    /// Builds a user's client, without a connection. Ignores proxies from the environment, so that
+    /// the named server is measured.
     pub fn client(&self, user: u32, opened: Opened) -> Result<Client, reqwest::Error> {
         let Self { http, is_tls, tls, addresses } = self;
         let mut builder = Client::builder()
@@ -54,7 +54,7 @@ impl Clients {
             .no_proxy()
             .no_gzip()
             .tcp_nodelay(true)
-            // A connection is the server's to close, as with `http1`.
+            // Leaves the closing of connections to the server, as `http1` does.
             .pool_idle_timeout(None)
             .cookie_store(http.cookies)
             .tls_backend_preconfigured(tls.clone())
@@ -75,8 +75,8 @@ impl Clients {
     }
 }
 
-/// Certificates are held against those of the system, or of `SSL_CERT_FILE` and `SSL_CERT_DIR`, by
-/// the provider that `reqwest` takes.
+/// Returns the TLS configuration, with the crypto provider that `reqwest` uses. Certificates are
+/// verified against those of the system, or of `SSL_CERT_FILE` and `SSL_CERT_DIR`.
 fn tls(version: HttpVersion) -> Result<ClientConfig, rustls::Error> {
     let provider = CryptoProvider::get_default().cloned();
     let provider = provider.unwrap_or_else(|| Arc::new(aws_lc_rs::default_provider()));
@@ -93,8 +93,8 @@ fn tls(version: HttpVersion) -> Result<ClientConfig, rustls::Error> {
     Ok(config)
 }
 
-/// Gives the server's addresses, the user's own first. Where a redirect leads elsewhere, the system
-/// is asked.
+/// A resolver that returns the server's addresses, the user's own first. For another host, after a
+/// redirect, the resolver asks the system.
 struct OfUser {
     addresses: Arc<Addresses>,
     user: u32,
@@ -106,7 +106,7 @@ impl Resolve for OfUser {
         Box::pin(async move {
             let found: Vec<SocketAddr> = match name.as_str() == addresses.host() {
                 true => addresses.for_user(user).await?,
-                // The port is that of the URL.
+                // The URL's port replaces the 0.
                 false => lookup_host((name.as_str(), 0)).await?.collect(),
             };
             Ok::<Addrs, Box<dyn Error + Send + Sync>>(Box::new(found.into_iter()))
@@ -133,9 +133,9 @@ mod tests {
         Clients::new(http.clone(), base_url, None).unwrap().client(0, Opened::default())
     }
 
-    /// A server that redirects from `/redirect/3` to `/redirect/2` and so on, that gives a cookie at
-    /// `/give/NAME` and shows those it is sent at `/cookies`, and the version and the caller's
-    /// address at `/version` and `/caller`. It speaks HTTP/1.1 and HTTP/2.
+    /// Starts a server that speaks HTTP/1.1 and HTTP/2. `/redirect/3` redirects to `/redirect/2`
+    /// and so on, `/give/NAME` sets a cookie, `/cookies` returns the cookies of the request,
+    /// `/version` its HTTP version, and `/caller` the client's address.
     async fn server() -> String {
         let app = Router::new()
             .route("/redirect/0", get(|| async { "arrived" }))
@@ -244,14 +244,14 @@ mod tests {
         assert_eq!(connections.len(), 1, "{connections:?}");
     }
 
-    /// What a client of this version first says to a server with TLS.
+    /// Returns the first message of a client of this version to a TLS server.
     async fn tls_hello(version: HttpVersion) -> Vec<u8> {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("https://{}", listener.local_addr().unwrap());
         let client = client(&Http { version, ..Http::default() }, &url).unwrap();
         let request = tokio::spawn(client.get(url).send());
         let (mut connection, _) = listener.accept().await.unwrap();
-        // A record's header has the length of the rest (RFC 8446, section 5.1).
+        // A record's header holds the length of the rest (RFC 8446, section 5.1).
         let mut header = [0; 5];
         connection.read_exact(&mut header).await.unwrap();
         let mut hello = vec![0; usize::from(u16::from_be_bytes([header[3], header[4]]))];
@@ -263,7 +263,7 @@ mod tests {
 
     #[tokio::test]
     async fn tls_offers_http_2_only_where_it_is_asked_for() {
-        // Names in the handshake have their length before them (RFC 7301, section 3.1).
+        // Each protocol name in the handshake follows its length (RFC 7301, section 3.1).
         let offers = |hello: &[u8], name: &[u8]| hello.windows(name.len()).any(|part| part == name);
         let hello = tls_hello(HttpVersion::Http2).await;
         assert!(offers(&hello, b"\x02h2\x08http/1.1"));

@@ -11,21 +11,21 @@ use tower_service::Service;
 
 use crate::engine::transport::connections::Tally;
 
-/// How many connections one client has opened.
+/// Number of connections that one client has opened.
 #[derive(Clone, Default)]
 pub struct Opened {
     count: Arc<AtomicU64>,
-    /// Those of all clients.
+    /// The tally of all clients.
     tally: Arc<Tally>,
 }
 
 impl Opened {
-    /// None yet; those that come are in this tally, too.
+    /// Starts at zero. Each new connection also counts in `tally`.
     pub fn new(tally: Arc<Tally>) -> Self {
         Self { count: Arc::default(), tally }
     }
 
-    /// How many there were.
+    /// Number of connections so far.
     pub fn count(&self) -> u64 {
         self.count.load(Ordering::Relaxed)
     }
@@ -36,7 +36,7 @@ impl Opened {
     }
 }
 
-/// Around a client's connector.
+/// The layer around a client's connector.
 #[derive(Clone)]
 pub struct Counted(pub Opened);
 
@@ -48,7 +48,7 @@ impl<S> Layer<S> for Counted {
     }
 }
 
-/// A connector whose connections are counted.
+/// A connector that counts its connections.
 #[derive(Clone)]
 pub struct Connector<S> {
     inner: S,

@@ -1,4 +1,4 @@
-//! The `reqwest` transport: a client for each user, which has the user's connections and cookies.
+//! The `reqwest` transport: one client per user, with the user's connections and cookies.
 
 mod client;
 mod counted;
@@ -22,10 +22,10 @@ use crate::engine::plan::{Number, Plan};
 use crate::measure::{Connections, ErrorKind};
 use crate::scenario::{Data, Method, RenderError, Step};
 
-/// What all users share.
+/// State shared by all users.
 pub struct Reqwest {
     clients: Clients,
-    /// `None` where a proxy looks them up.
+    /// `None` if a proxy looks the addresses up.
     addresses: Option<Arc<Addresses>>,
     tally: Arc<Tally>,
     base_url: String,
@@ -33,55 +33,55 @@ pub struct Reqwest {
 }
 
 impl Reqwest {
-    /// The transport, without any connection yet.
+    /// Creates the transport, without a connection.
     pub fn new(plan: &Plan) -> Result<Self, String> {
         let http = plan.scenario.http.clone();
         let url = Url::parse(&plan.base_url).map_err(|e| format!("{}: {e}", plan.base_url))?;
         let addresses = Addresses::of(&url).filter(|_| http.proxy.is_none()).map(Arc::new);
         let clients = Clients::new(http, &plan.base_url, addresses.clone())?;
-        // A proxy that is none is found out before anything is sent.
+        // Reports an invalid proxy before anything is sent.
         clients.client(0, Opened::default()).map_err(|e| root(&e))?;
         let (base_url, steps) = (plan.base_url.clone(), plan.scenario.steps.clone());
         Ok(Self { clients, addresses, tally: Arc::default(), base_url, steps })
     }
 
-    /// Looks the server's addresses up. Why that fails is told by the first request.
+    /// Looks up the server's addresses. Ignores an error: the first request reports it.
     pub async fn find_addresses(&self) {
         if let Some(addresses) = &self.addresses {
             let _ = addresses.find().await;
         }
     }
 
-    /// The connections so far.
+    /// Returns the connections so far.
     pub fn connections(&self) -> Connections {
         self.tally.connections(self.addresses.as_deref())
     }
 }
 
-/// Lets hyper's tasks put a connection back whose answer has been read: a request that comes before
-/// that opens another one.
+/// Lets hyper's tasks return a connection to the pool after its answer is read. A request sent
+/// before the return would open another connection.
 pub async fn settle() {
     yield_now().await;
 }
 
-/// One user's requests, and what came back.
+/// A user's client, with its current request and answer.
 pub struct Link<'a> {
     shared: &'a Reqwest,
     user: Number,
     client: Option<Client>,
     opened: Opened,
-    /// How many of the connections that were opened have given an answer.
+    /// Number of opened connections over which an answer has come.
     answered: u64,
     request: Request,
     received: u64,
     kept: Vec<u8>,
-    /// Those of the last answer, where its step captures one.
+    /// Headers of the last answer, if its step captures one.
     headers: HeaderMap,
-    /// What is kept of a body at the least.
+    /// Minimum to keep of each body.
     least: Keep,
 }
 
-/// One request with all generated parts filled in. Its buffers are used again for the next one.
+/// A request with all generated parts rendered. The next request reuses the buffers.
 #[derive(Debug, Default)]
 struct Request {
     url: String,
@@ -105,11 +105,11 @@ impl<'a> Link<'a> {
         }
     }
 
-    /// Makes the next request. The user's client is made here as well: the time that it takes is not
-    /// the server's.
+    /// Renders the next request. Also makes the user's client, outside the time that is measured:
+    /// that work is not the server's.
     pub fn render(&mut self, index: usize, data: &mut Data) -> Result<(), RenderError> {
         if self.client.is_none() {
-            // Why there is none is told by the exchange.
+            // On an error, the exchange tries again and reports why.
             self.client = self.new_client().ok();
         }
         self.request.render(&self.shared.base_url, &self.shared.steps[index], data)
@@ -190,7 +190,7 @@ impl Request {
             body.text.render(data, &mut text)?;
             self.body = Some(text);
         }
-        // reqwest is silent about a body of nothing: see RFC 9110, section 8.6.
+        // reqwest sends no `content-length` for an empty body: see RFC 9110, section 8.6.
         if self.body.as_ref().map_or(may_have_body, String::is_empty) {
             self.headers.push(("content-length".to_owned(), "0".to_owned()));
         }
@@ -198,7 +198,7 @@ impl Request {
     }
 }
 
-/// What a version of HTTP is called.
+/// The name of an HTTP version.
 fn name(version: Version) -> &'static str {
     match version {
         Version::HTTP_09 => "HTTP/0.9",
@@ -209,7 +209,7 @@ fn name(version: Version) -> &'static str {
     }
 }
 
-/// Gives an error its kind, from what lies at its root.
+/// Classifies an error by its causes.
 fn failure(error: &reqwest::Error) -> Failure {
     let kind = if error.is_connect() {
         ErrorKind::Connect
@@ -236,12 +236,12 @@ fn broke_off(cause: &(dyn Error + 'static)) -> bool {
     })
 }
 
-/// An error and what caused it, outermost first.
+/// Returns an error and its causes, outermost first.
 fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
     std::iter::successors(Some(error), |e: &&'a (dyn Error + 'static)| (*e).source())
 }
 
-/// What the innermost cause says: the outer ones only repeat the URL.
+/// The message of the innermost cause: the outer ones only repeat the URL.
 fn root(error: &(dyn Error + 'static)) -> String {
     causes(error).last().map(ToString::to_string).unwrap_or_default()
 }

@@ -1,10 +1,10 @@
-//! The kinds of values that a scenario file has, as schemas.
+//! Schemas of the kinds of values in a scenario file.
 
 use std::ops::RangeInclusive;
 
 use serde_json::{Map, Value, json};
 
-/// The schema of a value.
+/// Schema of a value.
 #[derive(Clone)]
 pub(super) struct Schema(Map<String, Value>);
 
@@ -21,52 +21,52 @@ impl Schema {
         self
     }
 
-    /// What the key means where it is left out.
+    /// Sets the value that applies if the key is missing.
     pub(super) fn or(self, default: impl Into<Value>) -> Self {
         self.with("default", default)
     }
 
-    /// A table must have these keys.
+    /// Requires these keys in a table.
     pub(super) fn requires<const N: usize>(self, keys: [&str; N]) -> Self {
         self.with("required", keys.to_vec())
     }
 
-    /// A table must have exactly one of these keys.
+    /// Requires exactly one of these keys in a table.
     pub(super) fn requires_one_of(self, keys: &[&str]) -> Self {
         self.with("oneOf", each_required(keys))
     }
 
-    /// Beside `key`, a table must have none of `others`.
+    /// Forbids `others` in a table that has `key`.
     pub(super) fn excludes(self, key: &str, others: &[&str]) -> Self {
         self.beside(key, without(others))
     }
 
-    /// A table that has `key` must be like this, too.
+    /// Applies `schema`, too, to a table that has `key`.
     pub(super) fn beside(mut self, key: &str, schema: Value) -> Self {
         self.0.entry("dependencies").or_insert_with(|| json!({}))[key] = schema;
         self
     }
 }
 
-/// A schema for each of these keys, of a table that has it.
+/// Returns an array of schemas, each of which requires one of these keys in a table.
 pub(super) fn each_required(keys: &[&str]) -> Value {
     keys.iter().map(|key| json!({ "required": [key] })).collect()
 }
 
-/// The schema of a table that has none of these keys.
+/// Returns the schema of a table that has none of these keys.
 pub(super) fn without(keys: &[&str]) -> Value {
     partly(keys.iter().map(|key| (*key, Value::Bool(false))))
 }
 
-/// What a table whose keys are named elsewhere must have under some of them. That it may have others
-/// goes without saying, but not to tombi.
+/// Returns a schema for some keys of a table whose keys are defined elsewhere. JSON Schema allows
+/// other keys by default, but tombi needs an explicit permission.
 pub(super) fn partly<'a>(keys: impl IntoIterator<Item = (&'a str, Value)>) -> Value {
     let keys: Map<String, Value> =
         keys.into_iter().map(|(key, schema)| (key.to_owned(), schema)).collect();
     json!({ "properties": keys, "additionalProperties": true })
 }
 
-/// The schema of a table in which `key` is this word.
+/// Returns the schema of a table in which `key` is this word.
 pub(super) fn says(key: &str, word: &str) -> Value {
     let mut table = partly([(key, json!({ "const": word }))]);
     table["required"] = json!([key]);
@@ -77,7 +77,7 @@ fn of(kind: &str, about: &str) -> Schema {
     Schema(Map::new()).with("type", kind).with("description", about)
 }
 
-/// Whatever TOML has.
+/// Any TOML value.
 pub(super) fn any(about: &str) -> Schema {
     Schema(Map::new()).with("description", about)
 }
@@ -87,7 +87,7 @@ pub(super) fn text(about: &str) -> Schema {
     of("string", about)
 }
 
-/// A string that matches a regular expression, which must anchor itself.
+/// A string that matches a regular expression, which must contain its anchors.
 pub(super) fn matching(pattern: &str, about: &str) -> Schema {
     text(about).with("pattern", pattern)
 }
@@ -113,18 +113,18 @@ pub(super) fn integer(range: RangeInclusive<u64>, about: &str) -> Schema {
     of("integer", about).with("minimum", *range.start()).with("maximum", *range.end())
 }
 
-/// A number, with a point or without.
+/// An integer or a float.
 pub(super) fn number(range: RangeInclusive<f64>, about: &str) -> Schema {
     of("number", about).with("minimum", *range.start()).with("maximum", *range.end())
 }
 
-/// A duration as [`parse_duration`](crate::scenario::parse_duration) reads it; how long it may be is
-/// not said.
+/// A duration as [`parse_duration`](crate::scenario::parse_duration)
+/// reads it. The schema does not limit the duration.
 pub(super) fn duration(about: &str) -> Schema {
     matching(&format!(r"^\s*{DURATION}\s*$"), about)
 }
 
-/// A regular expression for the duration itself, with all names that units have.
+/// Regular expression for the duration without outer spaces, with all names of units.
 pub(super) const DURATION: &str = concat!(
     r"(0|([0-9][0-9\s]*(\.[0-9\s]+)?(",
     r"n(anos|sec|s)|us(ec)?|µs|m(illis|sec|s|in(ute)?s?)?|s(ec(ond)?s?)?|h(ours?|rs?)?|",
@@ -137,7 +137,7 @@ pub(super) fn pointer(about: &str) -> Schema {
     matching(POINTER, about)
 }
 
-/// A regular expression for the pointer.
+/// Regular expression for a JSON pointer.
 pub(super) const POINTER: &str = "^(/([^~]|~[01])*)?$";
 
 /// A table with these keys and no others.
@@ -147,12 +147,12 @@ pub(super) fn table<const N: usize>(about: &str, keys: [(&str, Schema); N]) -> S
     of("object", about).with("properties", keys).with("additionalProperties", false)
 }
 
-/// A table whose keys are names of the user's choice.
+/// A table whose keys are names of the author's choice.
 pub(super) fn named(about: &str, value: Schema) -> Schema {
     of("object", about).with("additionalProperties", value)
 }
 
-/// An array of such values.
+/// An array of items with this schema.
 pub(super) fn array(about: &str, item: Schema) -> Schema {
     of("array", about).with("items", item)
 }

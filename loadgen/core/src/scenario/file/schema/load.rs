@@ -43,7 +43,7 @@ pub(super) fn load() -> Schema {
         .with("else", closed())
 }
 
-/// What the open model adds.
+/// Returns the additional rules of the open model.
 fn open() -> Value {
     let mut open = without(&["iterations_per_user"]);
     open["properties"]["stages"] = json!({ "items": without(&["users"]) });
@@ -52,7 +52,7 @@ fn open() -> Value {
     open
 }
 
-/// What the closed model adds.
+/// Returns the additional rules of the closed model.
 fn closed() -> Value {
     let mut closed = without(&["rate", "arrivals"]);
     closed["properties"]["stages"] = json!({ "items": without(&["rate"]) });

@@ -1,13 +1,14 @@
-//! The JSON Schema of a scenario file: what editors complete, explain and underline.
+//! The JSON Schema of a scenario file, with which editors complete, explain and underline keys.
 //!
-//! Words and bounds are those of the readers beside it. Its keys are held against theirs by a test, its
-//! defaults against what a file without them means. What only the whole file can tell, such as whether
-//! there is a step of that name, is left to the readers; nothing that they take is refused here.
+//! Words and bounds are those of the readers in the parent module. Tests compare the schema's keys
+//! with the readers' keys, and its defaults with the meaning of a file without these keys. The
+//! readers alone check what only the whole file shows, such as whether a step of some name exists.
+//! The schema refuses nothing that the readers accept.
 //!
-//! It is of draft 7 and has no `$ref`, because taplo, which most editors ask about TOML, knows nothing
-//! newer, and passes over what stands beside a `$ref`, descriptions too. Where a key excludes another,
-//! that one is `false`: then an editor underlines the key itself. `allOf` would say the same, but taplo
-//! completes nothing in a table that has it.
+//! The schema is draft 7 without `$ref`: most editors use taplo for TOML, and taplo supports no
+//! newer draft and ignores everything beside a `$ref`, including descriptions. Where a key excludes
+//! another key, the schema of the excluded key is `false`, so that an editor underlines the
+//! excluded key. `allOf` could say the same, but taplo completes nothing in a table with `allOf`.
 
 mod kinds;
 mod load;
@@ -24,7 +25,7 @@ use serde_json::{Value, json};
 
 use super::{BACKENDS, ON_ERROR, http, proof, rows};
 
-/// The schema of a whole file.
+/// Returns the schema of a whole file.
 pub(in crate::scenario) fn schema() -> Value {
     let about = "What is sent, how much of it, and what counts as a right answer.";
     let targets = name("A target.");

@@ -1,4 +1,4 @@
-//! `[[step]]`.
+//! Schema of `[[step]]`.
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ use crate::scenario::file::body::MOST_REPETITIONS;
 use crate::scenario::file::capture::SOURCES;
 use crate::scenario::file::step::{METHODS, MOST_WEIGHT, WHEN};
 
-/// All steps.
+/// Returns the schema of all steps.
 pub(super) fn steps() -> Schema {
     let about = "What each user does, in this order: in each iteration, or once.";
     array(about, step()).with("minItems", 1)
@@ -56,7 +56,7 @@ fn path(method: &str) -> Schema {
     matching("^/", &about)
 }
 
-/// The answer to HEAD has no body to read.
+/// Forbids keys that read a body, because the answer to HEAD has none.
 fn without_a_body() -> Value {
     let mut table = without(&["counters"]);
     table["properties"]["expect"] = without(&["json", "body"]);
@@ -65,7 +65,7 @@ fn without_a_body() -> Value {
 }
 
 fn headers() -> Schema {
-    // Tokens (RFC 9110, section 5.6.2).
+    // Header names are tokens (RFC 9110, section 5.6.2).
     let names = json!({ "pattern": "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$" });
     named("What is sent beside what every request has.", text("Its value, a template."))
         .with("propertyNames", names)

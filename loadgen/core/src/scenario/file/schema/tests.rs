@@ -1,4 +1,4 @@
-//! The schema against the readers.
+//! Compares the schema with the readers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -14,8 +14,8 @@ use crate::scenario::{Scenario, parse, parse_duration};
 
 const STRANGER: &str = "zzzzzzzzzzzzzzzz";
 
-/// Tables that know their keys: where the schema has them, and files that have them with a key that
-/// nobody knows. A table of two forms has two places, or two files.
+/// Tables with a fixed set of keys: the table's places in the schema, and files with an unknown key
+/// in the table. A table of two forms has two places, or two files.
 const TABLES: [(&[&str], &[&str]); 11] = [
     (&[""], &["? = 1\n[[step]]\nget = '/'"]),
     (&["/properties/http"], &["[http]\n? = 1\n[[step]]\nget = '/'"]),
@@ -54,7 +54,7 @@ const TABLES: [(&[&str], &[&str]); 11] = [
     ),
 ];
 
-/// The keys that the readers offer in place of the stranger.
+/// Returns the keys that the readers suggest in place of the unknown key.
 fn known_to_the_readers(file: &str) -> BTreeSet<String> {
     let text = file.replace('?', STRANGER);
     let faults = super::super::read("test", &text, Path::new(""), None).unwrap_err();
@@ -70,7 +70,7 @@ fn keys(schema: &Value, place: &str) -> BTreeSet<String> {
     schema.pointer(place).unwrap()["properties"].as_object().unwrap().keys().cloned().collect()
 }
 
-/// The places of all tables that know their keys.
+/// Collects the places of all tables with a fixed set of keys.
 fn closed_tables(schema: &Value, place: &str, found: &mut BTreeSet<String>) {
     let parts: Vec<(String, &Value)> = match schema {
         Value::Object(map) => {
@@ -104,13 +104,13 @@ fn the_schema_has_the_keys_that_the_readers_know() {
 fn no_table_is_forgotten() {
     let mut found = BTreeSet::new();
     closed_tables(&schema(), "", &mut found);
-    // Its keys are made of names and metrics.
+    // Keys of thresholds combine names and metrics.
     assert!(found.remove("/properties/thresholds"));
     let held = TABLES.iter().flat_map(|(places, _)| places.iter().map(|place| (*place).to_owned()));
     assert_eq!(found, held.collect());
 }
 
-/// The defaults of a table's keys, as lines of TOML.
+/// Returns the defaults of a table's keys, as lines of TOML.
 fn defaults(schema: &Value, place: &str) -> BTreeMap<String, String> {
     let keys = schema.pointer(place).unwrap()["properties"].as_object().unwrap().clone();
     let with = keys.into_iter().filter_map(|(key, schema)| {

@@ -1,14 +1,14 @@
-//! `[thresholds]`.
+//! Schema of `[thresholds]`.
 
 use serde_json::{Map, Value};
 
 use super::kinds::{DURATION, Schema, matching, table};
 use crate::scenario::threshold::{METRICS, Metric};
 
-/// A number as Rust reads it, with `_` wherever one likes.
+/// Regular expression for a number as Rust reads it, with `_` allowed anywhere.
 const NUMBER: &str = r"\+?[0-9._][0-9._eE+-]*";
 
-/// A key for each metric, of any step whose name stands before it.
+/// Key pattern of each metric, with an optional step name in front.
 const KEYS: [(&str, Metric); 5] = [
     (r"^(.*\.)?(p[0-9].*|mean|max)$", Metric::Max),
     (r"^(.*\.)?error_rate$", Metric::ErrorRate),
@@ -29,7 +29,7 @@ pub(super) fn thresholds() -> Schema {
         .with("patternProperties", by_pattern.into_iter().collect::<Map<_, Value>>())
 }
 
-/// A comparison with a bound for this metric.
+/// Returns the schema of a comparison with a bound for this metric.
 fn condition(metric: &Metric) -> Schema {
     let (bound, what) = match metric {
         Metric::Percentile(_) | Metric::Mean | Metric::Max => {
@@ -38,7 +38,7 @@ fn condition(metric: &Metric) -> Schema {
         Metric::ErrorRate => (format!(r"{NUMBER}\s*%"), "Failed requests of all"),
         Metric::Rate => (format!(r"{NUMBER}\s*(/s)?"), "Expected answers per second"),
         Metric::Unsent => (NUMBER.to_owned(), "Requests that nobody was free to send"),
-        // Also a latency, where a step is called `counter`.
+        // A key like `counter.p99` can also be a metric of a step called `counter`.
         Metric::Counter(_) | Metric::CounterRate(_) => {
             (".*".to_owned(), "A counter's sum, or what comes each second with /s")
         }

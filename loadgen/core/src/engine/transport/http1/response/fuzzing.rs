@@ -1,25 +1,26 @@
-//! A response read from pieces, without a socket: what tests and fuzzers look at.
+//! Reads a response from pieces, without a socket, for tests and fuzzers.
 
 use super::{Progress, Reader};
 use crate::engine::transport::{Failure, Keep};
 
-/// A response, as far as the pieces hold it.
+/// A response, up to the end of the pieces.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Response {
-    /// Whether it came to its end.
+    /// Whether the response is complete.
     pub whole: bool,
-    /// The status; 0 before the head has come.
+    /// The status code; 0 before the head is read.
     pub status: u16,
-    /// Bytes of the body that were counted.
+    /// Number of body bytes counted.
     pub bytes: u64,
-    /// What was kept of them.
+    /// The body bytes that were kept.
     pub body: Vec<u8>,
-    /// Whether the next request may go over the same connection.
+    /// Whether the next request may use the same connection.
     pub keep_alive: bool,
 }
 
-/// Reads a response from `pieces`, and from the end of the connection where it `closes` after
-/// them. An error is a sentence.
+/// Reads a response from `pieces`. If `closes`, the connection ends after the last piece. Returns a
+/// [`Failure`] if the response is malformed, is cut off by the end of the connection, or has a body
+/// that is too long to be kept.
 pub fn read_pieces<'a>(
     pieces: impl IntoIterator<Item = &'a [u8]>,
     closes: bool,
@@ -41,7 +42,7 @@ pub fn read_pieces<'a>(
     let (mut whole, mut reusable) = (false, false);
     if let Progress::Whole { body: range, keep_alive } = progress {
         body.extend_from_slice(range.map_or(&[], |range| &last[range]));
-        // Whoever owns the connection sees what came over it after the answer.
+        // Further bytes prevent reuse: the owner of the connection sees them after the answer.
         (whole, reusable) = (true, keep_alive && pieces.next().is_none());
     }
     Ok(Response {
@@ -53,14 +54,14 @@ pub fn read_pieces<'a>(
     })
 }
 
-/// The first bytes of a fuzzer's input say how the rest is read and split.
+/// Number of bytes at the start of a fuzzer's input that say how the rest is read and split.
 const SAYS: usize = 4;
 
 /// Reads a fuzzer's input as a response, whole and in pieces.
 ///
 /// # Panics
-/// If a response that is whole differs with the pieces in which it comes, or if more of a body is counted
-/// than came.
+/// If a complete response differs with the pieces in which it arrives, if more body bytes are
+/// counted than arrived, or if the kept bytes don't match the count.
 pub fn read_foreign(data: &[u8]) {
     let Some((says, response)) = data.split_at_checked(SAYS) else { return };
     let (closes, no_body) = (says[0] & 1 != 0, says[0] & 2 != 0);
@@ -75,7 +76,7 @@ pub fn read_foreign(data: &[u8]) {
     for other in [&split, &bytewise] {
         match (&whole, other) {
             (Ok(whole), Ok(other)) => assert_eq!(whole, other),
-            // A line without an end may be found malformed sooner or later.
+            // The pieces decide how soon a line without an end is found to be malformed.
             (Err(_), Err(_)) => {}
             (Ok(came), Err(_)) | (Err(_), Ok(came)) => assert!(!came.whole, "{came:?}"),
         }

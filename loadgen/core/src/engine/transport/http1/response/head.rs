@@ -1,53 +1,55 @@
-//! The head of a response: what it says about the body and the connection (RFC 9112, section 6.3).
+//! Parses the head of a response: where the body ends, and whether the connection stays open
+//! (RFC 9112, section 6.3).
 //!
-//! Where the RFC leaves a choice, this follows hyper, so that both transports see one server alike.
+//! If the RFC leaves a choice, the parser follows hyper, so that both transports read
+//! a server's answers alike.
 
 use std::cell::RefCell;
 use std::mem::MaybeUninit;
 
 use httparse::{Header, ParserConfig, Response, Status};
 
-/// Headers that a response may have; hyper has the same limit.
+/// Maximum number of headers in a response; hyper has the same limit.
 pub const MOST_HEADERS: usize = 100;
 
-/// What the rest of a response depends on.
+/// The parts of a head that decide how the rest of the response is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Head {
     /// The minor version of HTTP/1.
     pub minor: u8,
     /// The status code.
     pub status: u16,
-    /// Where the body ends.
+    /// The rule for where the body ends.
     pub framing: Framing,
-    /// Whether the connection may be used again after this response.
+    /// Whether the connection may be reused after this response.
     pub keep_alive: bool,
 }
 
-/// Where a body ends.
+/// The rule for where a body ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Framing {
-    /// After so many bytes.
+    /// After this number of bytes.
     Sized(u64),
     /// After the last chunk and its trailers.
     Chunked,
-    /// With the connection.
+    /// At the end of the connection.
     UntilClose,
 }
 
 thread_local!(static LAST: RefCell<Option<Known>> = const { RefCell::new(None) });
 
-/// A head that was read, and what it says.
+/// The bytes of a parsed head, with the result.
 struct Known {
     bytes: Vec<u8>,
     no_body: bool,
     head: Head,
 }
 
-/// Reads a head with the empty line after it, and tells its length; `None` if there is more to
-/// come. `no_body` says that the request was one whose response has none: a HEAD.
+/// Parses a head with the empty line after it, and returns the length of both. Returns `None` if
+/// the head is incomplete. `no_body` marks the response to a HEAD request, which has no body.
 ///
-/// A server's answers to one step mostly differ in their `date` alone, once a second. So the last
-/// head of the thread is compared with first: bytes that begin alike mean the same.
+/// A server's answers to one step mostly differ only in their `date`, once a second. So the
+/// thread's last head is compared first: bytes that begin alike mean the same.
 pub fn parse(bytes: &[u8], no_body: bool) -> Result<Option<(usize, Head)>, &'static str> {
     LAST.with_borrow_mut(|last| {
         if let Some(known) = last
@@ -85,7 +87,7 @@ fn parse_anew(bytes: &[u8], no_body: bool) -> Result<Option<(usize, Head)>, &'st
     };
     let fields = Fields::read(response.headers);
     let framing = fields.framing(status, minor, no_body)?;
-    // What follows a 101 is another protocol.
+    // After a 101, the connection carries another protocol.
     let keep_alive = fields.keep_alive(minor) && status != 101;
     Ok(Some((length, Head { minor, status, framing, keep_alive })))
 }
@@ -99,14 +101,14 @@ fn fault(error: httparse::Error) -> &'static str {
     }
 }
 
-/// The headers that matter here.
+/// The headers that decide framing and reuse of the connection.
 #[derive(Default)]
 struct Fields {
     closes: bool,
     keeps_alive: bool,
-    /// `Some(None)` where it can't be understood.
+    /// `Some(None)` if the length is malformed or contradictory.
     length: Option<Option<u64>>,
-    /// Whether `chunked` is the last of the transfer codings, where there are any.
+    /// Whether `chunked` is the last transfer coding; `None` without a `transfer-encoding` header.
     chunked: Option<bool>,
 }
 
@@ -119,7 +121,7 @@ impl Fields {
                 fields.keeps_alive |= has_token(value, b"keep-alive");
             } else if name.eq_ignore_ascii_case("content-length") {
                 for part in list(value) {
-                    // The same length may be there more than once.
+                    // The same length may be given more than once.
                     let length = decimal(part);
                     let agrees = fields.length.is_none_or(|before| before == length);
                     fields.length = Some(if agrees { length } else { None });
@@ -143,7 +145,7 @@ impl Fields {
         }
     }
 
-    /// From HTTP/1.1 on, connections stay unless something else is said (RFC 9112, section 9.3).
+    /// Connections persist by default from HTTP/1.1 on (RFC 9112, section 9.3).
     fn keep_alive(&self, minor: u8) -> bool {
         !self.closes && (minor == 1 || self.keeps_alive)
     }
@@ -157,7 +159,7 @@ fn list(value: &[u8]) -> impl Iterator<Item = &[u8]> {
     value.split(|b| *b == b',').map(<[u8]>::trim_ascii)
 }
 
-/// Digits alone: neither a sign nor a space (RFC 9110, section 8.6).
+/// Parses digits alone, without sign or space (RFC 9110, section 8.6).
 fn decimal(digits: &[u8]) -> Option<u64> {
     if digits.is_empty() {
         return None;

@@ -1,5 +1,5 @@
-//! Reads a response from whatever pieces it comes in. No socket and no clock in here, so that
-//! tests and fuzzers can feed it anything.
+//! Reads a response from pieces of any size. Uses no socket and no clock, so that tests and
+//! fuzzers can feed any bytes.
 
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
@@ -17,13 +17,13 @@ use self::piece::Piece;
 use crate::engine::transport::{Failure, Keep};
 use crate::measure::ErrorKind;
 
-/// The longest head: as much as hyper takes in any case.
+/// Longest head, in bytes: as long as hyper accepts in any case.
 const LONGEST_HEAD: usize = (8 << 10) + 100 * (4 << 10);
 
-/// The longest line of a chunk's size, and the longest trailers, as hyper has them.
+/// Longest chunk size line, and longest trailers, in bytes; hyper has the same limits.
 const LONGEST_LINE: usize = 16 << 10;
 
-/// Trailers that a response may have.
+/// Maximum number of trailers in a response.
 const MOST_TRAILERS: usize = 100;
 
 /// Reads one response after another.
@@ -31,19 +31,19 @@ const MOST_TRAILERS: usize = 100;
 pub struct Reader {
     state: State,
     no_body: bool,
-    /// What of a head, a chunk's size or trailers has come, where the rest is still to come.
+    /// The incomplete head, chunk size line, chunk end or trailers, until the rest arrives.
     pending: Vec<u8>,
     minor: u8,
     status: u16,
     keep_alive: bool,
     bytes: u64,
     keep: Keep,
-    /// What is kept of a body at the least.
+    /// Minimum to keep of each body.
     least: Keep,
-    /// The body so far, where it came in more than one piece.
+    /// The body so far, if it arrived in more than one piece.
     kept: Vec<u8>,
     keep_head: bool,
-    /// The head, from its status line to its empty line, where it is to be kept.
+    /// The head, from its status line to its empty line, if it is to be kept.
     head: Vec<u8>,
 }
 
@@ -55,28 +55,28 @@ enum State {
     UntilClose,
     ChunkSize,
     Chunk(u64),
-    /// The end of the line after a chunk.
+    /// The line end after a chunk.
     ChunkEnd,
     Trailers,
     Done,
 }
 
-/// How far a response has come.
+/// Progress of a response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Progress {
-    /// Not to its end.
+    /// The response is incomplete.
     Partial,
-    /// To its end.
+    /// The response is complete.
     Whole {
-        /// Where the body lies in the last input; `None` if it is in [`Reader::kept`].
+        /// Position of the body in the last input; `None` if the body is in [`Reader::kept`].
         body: Option<Range<usize>>,
-        /// Whether the next request may go over the same connection.
+        /// Whether the next request may use the same connection.
         keep_alive: bool,
     },
 }
 
 impl Reader {
-    /// Begins another response; `no_body` if it is one to a HEAD request.
+    /// Begins another response. `no_body` says that the response answers a HEAD request.
     pub fn begin(&mut self, no_body: bool) {
         self.state = State::Head;
         self.no_body = no_body;
@@ -85,54 +85,54 @@ impl Reader {
         self.keep = Keep::Nothing;
         self.kept.clear();
         self.keep_head = false;
-        // A long body is not kept in memory by each of many users.
+        // Frees a long body's memory, so that many users don't each retain as much.
         self.kept.shrink_to(super::scratch::SIZE / 4);
     }
 
-    /// Keeps the head of the response that has just begun, for something to look at.
+    /// Keeps the head of the current response. Must be called after [`Self::begin`].
     pub fn keep_head(&mut self) {
         self.keep_head = true;
         self.head.clear();
     }
 
-    /// Keeps this of all bodies from here on, also of those that nothing looks at.
+    /// Sets the minimum to keep of each body from now on, also of bodies that nothing reads.
     pub fn keep_at_least(&mut self, least: Keep) {
         self.least = least;
     }
 
-    /// The head that was kept.
+    /// Returns the head that was kept.
     pub fn head(&self) -> &[u8] {
         &self.head
     }
 
-    /// The version of HTTP, once the head was read.
+    /// Returns the HTTP version. Valid once the head is read.
     pub fn version(&self) -> &'static str {
         if self.minor == 0 { "HTTP/1.0" } else { "HTTP/1.1" }
     }
 
-    /// The status, once the head was read.
+    /// Returns the status code. Valid once the head is read.
     pub fn status(&self) -> u16 {
         self.status
     }
 
-    /// Bytes of the body so far.
+    /// Number of body bytes so far.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// What was kept of the body, apart from what lies in the last input.
+    /// Returns the body bytes that were kept, except those in the last input.
     pub fn kept(&self) -> &[u8] {
         &self.kept
     }
 
-    /// Reads on. `keep` is asked, once the status is known, what of the body something looks at.
+    /// Reads the next input. Calls `keep` with the status for how much of the body to keep.
     pub fn feed(&mut self, input: &[u8], keep: impl Fn(u16) -> Keep) -> Result<Progress, Failure> {
         if self.pending.is_empty() {
             return self.advance(input, &keep);
         }
         let mut joined = mem::take(&mut self.pending);
         joined.extend_from_slice(input);
-        // All that can be pending ends with a line: a long one is not read anew for every byte.
+        // Everything pending ends with a line feed: a long part is not parsed again for every byte.
         let progress = if joined.len() < 1024 || input.contains(&b'\n') {
             self.advance(&joined, &keep)?
         } else {
@@ -147,7 +147,7 @@ impl Reader {
         })
     }
 
-    /// The connection was closed.
+    /// Handles the end of the connection.
     pub fn end(&mut self) -> Result<Progress, Failure> {
         if self.state == State::UntilClose {
             self.state = State::Done;
@@ -166,7 +166,7 @@ impl Reader {
             let rest = &input[at..];
             match self.state {
                 State::Done => {
-                    // Nobody asked for what is left: it is no answer to the next request.
+                    // Bytes left over are unsolicited: they are no answer to the next request.
                     let keep_alive = self.keep_alive && rest.is_empty();
                     return Ok(Progress::Whole { body: body.0, keep_alive });
                 }
@@ -188,7 +188,7 @@ impl Reader {
                 State::Head | State::ChunkSize | State::ChunkEnd | State::Trailers => {
                     let most = self.longest();
                     match self.read_line(rest, keep)? {
-                        // However it was split: what can't be waited for is not taken whole.
+                        // A line too long to wait for is refused even if it arrives whole.
                         Some(length) if length > most => return Err(too_long()),
                         Some(length) => at += length,
                         None => {
@@ -201,7 +201,7 @@ impl Reader {
         }
     }
 
-    /// What may come before the state's line, or lines, must end.
+    /// Maximum number of bytes up to the end of the state's line or lines.
     fn longest(&self) -> usize {
         if self.state == State::Head { LONGEST_HEAD } else { LONGEST_LINE }
     }
@@ -214,7 +214,7 @@ impl Reader {
         Ok(Progress::Partial)
     }
 
-    /// Reads what ends with a line, and tells its length; `None` if there is more to come.
+    /// Reads a head, chunk line or trailers, and returns the length; `None` if incomplete.
     fn read_line(
         &mut self,
         rest: &[u8],
@@ -226,7 +226,7 @@ impl Reader {
                 else {
                     return Ok(None);
                 };
-                // 1xx comes before the answer; but after a 101 there is none.
+                // A 1xx response precedes the answer, except a 101, after which no answer follows.
                 if !(100..200).contains(&head.status) || head.status == 101 {
                     self.minor = head.minor;
                     self.status = head.status;
@@ -245,7 +245,7 @@ impl Reader {
                 Ok(Some(length))
             }
             State::ChunkSize => {
-                // httparse takes a line without any digit for a zero.
+                // httparse reads a line without any digit as zero.
                 if !rest[0].is_ascii_hexdigit() {
                     return Err(malformed("the size of a chunk is malformed"));
                 }
@@ -277,7 +277,7 @@ impl Reader {
         }
     }
 
-    /// The state when `left` bytes of a sized body or of a chunk are still to come.
+    /// Returns the state in which `left` bytes of a sized body or of a chunk are still to come.
     fn after(&self, left: u64) -> State {
         match (self.state, left) {
             (State::Chunk(_), 0) => State::ChunkEnd,
@@ -287,7 +287,7 @@ impl Reader {
         }
     }
 
-    /// Counts a piece of the body, and keeps it where something looks at it.
+    /// Counts a piece of the body, and keeps as much as [`Keep`] says.
     fn take(&mut self, range: Range<usize>, input: &[u8], body: &mut Piece) -> Result<(), Failure> {
         self.bytes += range.len() as u64;
         let held = self.kept.len() + body.0.as_ref().map_or(0, Range::len);

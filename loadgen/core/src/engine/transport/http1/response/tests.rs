@@ -6,7 +6,7 @@ use super::*;
 use crate::engine::transport::http1::response::fuzzing::{Response, read_foreign, read_pieces};
 use crate::engine::transport::{BEGINNING, LONGEST_KEPT, SAMPLE};
 
-/// A valid response as it is sent, and what must come of it.
+/// A valid response as sent, and the expected result.
 #[derive(Debug, Clone)]
 struct Sent {
     bytes: Vec<u8>,
@@ -18,13 +18,13 @@ struct Sent {
 fn body() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![
         vec(any::<u8>(), 0..40),
-        // Looks like what comes around it.
+        // Looks like the bytes around a body.
         "(\r|\n|0|5;|HTTP/1.1 200 OK|:){0,20}".prop_map(String::into_bytes),
         vec(any::<u8>(), 0..3 * BEGINNING),
     ]
 }
 
-/// The end of a head and a body in chunks that are cut at these places.
+/// Returns the end of a head, and a body in chunks that are cut at these positions.
 fn chunked(body: &[u8], cuts: &[Index], extension: &str, trailers: &str) -> Vec<u8> {
     let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut.index(body.len() + 1)).collect();
     cuts.extend([0, body.len()]);
@@ -68,7 +68,7 @@ prop_compose! {
     }
 }
 
-/// `bytes` cut at these places.
+/// Cuts `bytes` at these positions.
 fn split<'a>(bytes: &'a [u8], cuts: &[Index]) -> Vec<&'a [u8]> {
     let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut.index(bytes.len() + 1)).collect();
     cuts.extend([0, bytes.len()]);
@@ -80,7 +80,7 @@ fn keep() -> impl Strategy<Value = Keep> {
     prop_oneof![Just(Keep::Nothing), Just(Keep::Beginning), Just(Keep::Sample), Just(Keep::All)]
 }
 
-/// What must come of `sent`.
+/// Returns the expected result of reading `sent`.
 fn expected(sent: &Sent, keep: Keep) -> Response {
     let kept = match keep {
         Keep::Nothing => 0,
@@ -149,7 +149,7 @@ proptest! {
         let split = read_pieces(split(&bytes, &cuts), closes, no_body, keep);
         match (&whole, &split) {
             (Ok(whole), Ok(split)) => prop_assert_eq!(whole, split),
-            // A line without an end may be found malformed sooner or later.
+            // The pieces decide how soon a line without an end is found to be malformed.
             (Err(_), Err(_)) => {}
             (Ok(came), Err(_)) | (Err(_), Ok(came)) => prop_assert!(!came.whole),
         }
