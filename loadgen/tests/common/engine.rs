@@ -1,4 +1,4 @@
-//! The engine, driven without the program around it.
+//! Runs the engine without the program around it.
 
 use std::time::{Duration, Instant};
 
@@ -8,10 +8,10 @@ use loadgen::scenario;
 use tokio::sync::{Mutex, mpsc};
 use tokio_util::sync::CancellationToken;
 
-/// Goose allows for one round at a time in a process.
+/// Lock of the round in progress: Goose allows one round at a time in a process.
 pub static ONE_AT_A_TIME: Mutex<()> = Mutex::const_new(());
 
-/// A plan for `base_url` from a scenario's `[load]` and steps.
+/// Builds a plan for `base_url` from a scenario's `[load]` and steps.
 pub fn plan(base_url: &str, text: &str) -> Plan {
     Plan {
         scenario: scenario::parse("test", "test.toml", text).unwrap(),
@@ -22,13 +22,13 @@ pub fn plan(base_url: &str, text: &str) -> Plan {
     }
 }
 
-/// Runs a plan when no other runs.
+/// Runs a plan while no other plan runs.
 pub async fn run_round(plan: Plan, stop: CancellationToken) -> (Series, Finished) {
     let _turn = ONE_AT_A_TIME.lock().await;
     run_in_turn(plan, stop).await
 }
 
-/// Runs a plan from now on. It is the caller's turn.
+/// Runs a plan now. The caller must hold [`ONE_AT_A_TIME`].
 pub async fn run_in_turn(plan: Plan, stop: CancellationToken) -> (Series, Finished) {
     let (sender, mut receiver) = mpsc::channel(64);
     let round = GooseRound::prepare(plan).unwrap();
@@ -46,12 +46,12 @@ pub async fn run_in_turn(plan: Plan, stop: CancellationToken) -> (Series, Finish
     (series, finished)
 }
 
-/// Runs a plan to its end.
+/// Runs a plan to its planned end.
 pub async fn finish(plan: Plan) -> (Series, Finished) {
     run_round(plan, CancellationToken::new()).await
 }
 
-/// All requests that were planned, wherever they ended, over all phases.
+/// Returns the number of planned requests over all phases: finished, cancelled and unsent.
 pub fn planned(series: &Series) -> u64 {
     [Phase::Warmup, Phase::RampUp, Phase::Hold, Phase::Tail]
         .into_iter()
@@ -60,7 +60,7 @@ pub fn planned(series: &Series) -> u64 {
         .sum()
 }
 
-/// What happened to the first step while the load was held.
+/// Returns the counts of the first step while the load was held.
 pub fn hold(series: &Series) -> Counts {
     series.phase(Phase::Hold).into_iter().next().unwrap_or_default()
 }

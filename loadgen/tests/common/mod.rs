@@ -1,4 +1,5 @@
-//! Servers to put under load: on loopback, in the test's own process, gone with it.
+//! Servers to put under load. The servers listen on loopback, in the
+//! test's own process, and end with the process.
 #![allow(
     dead_code,
     clippy::unwrap_used,
@@ -62,22 +63,23 @@ impl Counting {
         Self { url, seen }
     }
 
-    /// How many requests it has received.
+    /// Returns the number of requests that the server has received.
     pub fn requests(&self) -> u64 {
         self.seen.requests.load(Ordering::SeqCst)
     }
 
-    /// How many requests it had at the same time, at most, since the last call.
+    /// Returns the maximum number of requests that the server had
+    /// at the same time since the last call.
     pub fn take_most_under_way(&self) -> u64 {
         self.seen.most_under_way.swap(0, Ordering::SeqCst)
     }
 
-    /// How many connections its requests came over.
+    /// Returns the number of connections over which requests came.
     pub fn connections(&self) -> usize {
         self.seen.peers.lock().unwrap().len()
     }
 
-    /// The bodies that `/remember` was sent since the last call.
+    /// Returns the bodies that `/remember` received since the last call.
     pub fn take_remembered(&self) -> BTreeSet<String> {
         std::mem::take(&mut self.seen.bodies.lock().unwrap())
     }
@@ -110,7 +112,7 @@ async fn status(Path(code): Path<u16>) -> StatusCode {
     StatusCode::from_u16(code).unwrap()
 }
 
-/// Right once, for the verification, and wrong ever after.
+/// Answers correctly once, for the verification, and with 500 from then on.
 async fn flaky(State(seen): State<Arc<Seen>>) -> StatusCode {
     match seen.flaky.fetch_add(1, Ordering::SeqCst) {
         0 => StatusCode::OK,
@@ -127,8 +129,8 @@ async fn remember(State(seen): State<Arc<Seen>>, body: String) {
     seen.bodies.lock().unwrap().insert(body);
 }
 
-/// A server that answers at once, but for a second in which it answers nothing, `after` its first
-/// request: what comes then is answered at its end.
+/// Starts a server that answers at once, except during one second that begins `after` its first
+/// request: requests of that second are answered at the end of that second.
 pub async fn stalling(after: Duration) -> SocketAddr {
     static FIRST: OnceLock<Instant> = OnceLock::new();
     let answer = async move || {
@@ -146,8 +148,8 @@ pub async fn stalling(after: Duration) -> SocketAddr {
     address
 }
 
-/// A server that reads a request's head and answers with these bytes, whatever they are, and
-/// closes the connection; without bytes it just closes.
+/// Starts a server that reads a request's head, answers with exactly these bytes, and closes the
+/// connection. Without bytes, the server only closes the connection.
 pub async fn ill_behaved(answer: &'static [u8]) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -163,7 +165,7 @@ pub async fn ill_behaved(answer: &'static [u8]) -> SocketAddr {
     address
 }
 
-/// A server whose answers this makes.
+/// Starts a server whose answers to `GET /` are made by `answer`.
 pub async fn answering<F, A>(answer: F) -> SocketAddr
 where
     F: FnOnce() -> A + Clone + Send + Sync + 'static,
@@ -176,7 +178,7 @@ where
     address
 }
 
-/// A server that answers so many requests, and then none any more.
+/// Starts a server that answers the first `answered` requests, and none after them.
 pub async fn silent(answered: usize) -> SocketAddr {
     let seen = Arc::new(AtomicUsize::new(0));
     let answer = async move || {
@@ -191,7 +193,7 @@ pub async fn silent(answered: usize) -> SocketAddr {
     address
 }
 
-/// An address on loopback at which nobody listens.
+/// Returns an address on loopback at which nobody listens.
 pub fn dead_address() -> SocketAddr {
     std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
 }

@@ -1,4 +1,4 @@
-//! Processes of the tests' own making.
+//! Starts, finds and signals the tests' own processes.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -10,7 +10,8 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use super::program::Project;
 
-/// A program that a test has started. It is killed with the test if that has not waited for its end.
+/// A program that a test has started. If the test has not waited for the program's
+/// end, the program is killed with the test.
 pub struct Started(Option<Child>);
 
 impl Started {
@@ -18,7 +19,7 @@ impl Started {
         Self(Some(command.spawn().unwrap()))
     }
 
-    /// Waits for its end, and returns what it has printed.
+    /// Waits for the program's end, and returns its output.
     pub fn output(mut self) -> Output {
         self.0.take().unwrap().wait_with_output().unwrap()
     }
@@ -47,13 +48,13 @@ impl Drop for Started {
     }
 }
 
-/// All processes below `pid`, found by their parents.
+/// Returns `pid` and all processes below it, found by their parents' ids.
 pub fn tree(pid: u32) -> HashSet<u32> {
     let mut children: HashMap<u32, Vec<u32>> = HashMap::new();
     for entry in fs::read_dir("/proc").unwrap().flatten() {
         let Ok(child) = entry.file_name().to_string_lossy().parse::<u32>() else { continue };
         let Ok(stat) = fs::read_to_string(entry.path().join("stat")) else { continue };
-        // The name, in parentheses, may hold anything.
+        // The process's name, in parentheses, may contain any character.
         let after_name = stat.rsplit(')').next().unwrap();
         let parent = after_name.split_whitespace().nth(1).unwrap().parse().unwrap();
         children.entry(parent).or_default().push(child);
@@ -70,22 +71,23 @@ pub fn tree(pid: u32) -> HashSet<u32> {
     found
 }
 
-/// The child of this process that runs in the project's folder.
+/// Returns the manager: the oldest process below the test's
+/// process that runs in the project's folder.
 pub fn manager_in(project: &Project) -> u32 {
     let folder = project.path("").canonicalize().unwrap();
     let runs_there =
         |pid: &u32| fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|cwd| cwd == folder);
-    // Its workers run there too; they are younger.
+    // The manager's workers run there too, but are younger.
     tree(std::process::id()).into_iter().filter(runs_there).min().unwrap()
 }
 
 fn is_alive(pid: u32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    // A zombie is dead; whoever adopted it has not looked yet.
+    // A zombie is dead: its new parent has not reaped it yet.
     !stat.is_empty() && !stat.rsplit(')').next().unwrap().trim_start().starts_with('Z')
 }
 
-/// Waits until none of these is alive.
+/// Waits until none of these processes is alive. Panics after `limit`.
 #[track_caller]
 pub fn assert_gone(pids: &HashSet<u32>, limit: Duration) {
     let deadline = Instant::now() + limit;
@@ -103,7 +105,7 @@ pub fn assert_gone(pids: &HashSet<u32>, limit: Duration) {
     }
 }
 
-/// Those of a tree whose command line holds this text.
+/// Returns those of `pids` whose command line contains `text`.
 pub fn named(pids: &HashSet<u32>, text: &str) -> Vec<u32> {
     let holds = |pid: &&u32| {
         let words = fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
@@ -112,7 +114,7 @@ pub fn named(pids: &HashSet<u32>, text: &str) -> Vec<u32> {
     pids.iter().filter(holds).copied().collect()
 }
 
-/// How many sockets this process has open.
+/// Returns the number of sockets that a process has open.
 pub fn sockets(pid: u32) -> usize {
     let Ok(files) = fs::read_dir(format!("/proc/{pid}/fd")) else { return 0 };
     let links = files.flatten().filter_map(|file| fs::read_link(file.path()).ok());

@@ -1,4 +1,4 @@
-//! The real binary, in a project of its own.
+//! The real binary, in a separate project for each test.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,26 +9,26 @@ use std::process::{Command, Output, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// The root of this checkout.
+/// Returns the root folder of this checkout.
 pub fn checkout() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
 }
 
-/// A folder that loadgen takes for its project: the real Python environment and scenarios, and
-/// whatever targets the test wants.
+/// A folder that loadgen takes for its project, with the real Python environment and scenarios,
+/// and with the targets that the test chooses.
 pub struct Project {
     folder: TempDir,
 }
 
 impl Project {
-    /// With the real targets.
+    /// Creates a project with the real targets.
     pub fn real() -> Self {
         let project = Self::empty();
         symlink(checkout().join("targets"), project.path("targets")).unwrap();
         project
     }
 
-    /// With this manifest.
+    /// Creates a project with this manifest of targets.
     pub fn with_targets(manifest: &str) -> Self {
         let project = Self::empty();
         fs::create_dir(project.path("targets")).unwrap();
@@ -37,9 +37,10 @@ impl Project {
     }
 
     fn empty() -> Self {
-        // In /tmp, whatever TMPDIR says: where a message breaks depends on the length of the path.
+        // In /tmp, even if TMPDIR is set: the line breaks of a message
+        // depend on the length of the path.
         let project = Self { folder: tempfile::tempdir_in("/tmp").unwrap() };
-        // A fresh clone has none, and a dangling link could not be filled.
+        // A fresh clone has no `.loadgen`, and nothing could be written through a dangling link.
         fs::create_dir_all(checkout().join(".loadgen")).unwrap();
         for shared in ["pyproject.toml", "uv.lock", ".venv", ".loadgen", "scenarios", "compose"] {
             symlink(checkout().join(shared), project.path(shared)).unwrap();
@@ -47,23 +48,24 @@ impl Project {
         project
     }
 
-    /// A path inside.
+    /// Returns the path of a file inside the project.
     pub fn path(&self, inside: &str) -> PathBuf {
         self.folder.path().join(inside)
     }
 
-    /// Adds a file.
+    /// Adds a file to the project.
     pub fn file(self, name: &str, text: &str) -> Self {
         fs::write(self.path(name), text).unwrap();
         self
     }
 
-    /// The binary, run in this folder.
+    /// Returns a command that runs the binary in this folder.
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_loadgen"));
         command.args(arguments).current_dir(self.folder.path()).stdin(Stdio::null());
         command.env("NO_COLOR", "1").env("COLUMNS", "80");
-        // What one test finds out about the machine is nothing to the others.
+        // Each test has its own cache: one test's measurements of the
+        // machine must not affect another.
         command.env("XDG_CACHE_HOME", self.path("cache"));
         command
     }
@@ -74,14 +76,14 @@ impl Project {
     }
 }
 
-/// What a slow machine may say.
+/// Line on stderr that appears only on a slow machine.
 const WAITS: &str = "waiting for another loadgen, which is installing\n";
 
-/// How the binary ended.
+/// Exit code and output of a binary that has ended.
 pub struct Finished {
     pub code: Option<i32>,
     pub stdout: String,
-    /// With the project's folder and whatever else changes from run to run replaced.
+    /// Stderr, with the project's folder replaced and the line [`WAITS`] removed.
     pub stderr: String,
 }
 
@@ -93,17 +95,17 @@ impl Finished {
         Self {
             code: output.status.code(),
             stdout: text(&output.stdout),
-            // Other tests may be looking whether all is installed at the same moment.
+            // Another test may check the installation at the same moment.
             stderr: text(&output.stderr).replace(WAITS, ""),
         }
     }
 
-    /// The exit code and all that was said on stderr, for a snapshot.
+    /// Returns the exit code and all of stderr, for a snapshot.
     pub fn said(&self) -> String {
         format!("exit code {}\n{}", self.code.unwrap_or(-1), self.stderr)
     }
 
-    /// The document on stdout.
+    /// Parses the document on stdout.
     #[track_caller]
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.stdout)
@@ -111,8 +113,8 @@ impl Finished {
     }
 }
 
-/// Every path below `root` in a document, a line each; the places of an array are one, and so are
-/// CPUs.
+/// Returns every path below `root` in a document, one on each line. All elements of an array have
+/// the same path, and so do all CPUs (keys that are numbers).
 pub fn shape(document: &Value, root: &str) -> String {
     let mut paths = BTreeSet::new();
     collect_paths(document, root, &mut paths);

@@ -1,4 +1,4 @@
-//! A server behind TLS, whose certificate no authority but its own has signed.
+//! A server behind TLS with a self-signed certificate.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -22,14 +22,14 @@ use tokio_rustls::server::TlsStream;
 /// A server that answers `GET /` over TLS.
 pub struct Tls {
     pub url: String,
-    /// The certificate, for `SSL_CERT_FILE`.
+    /// Certificate in PEM format, for `SSL_CERT_FILE`.
     pub certificate: String,
     accepted: Arc<AtomicUsize>,
     versions: Arc<Mutex<BTreeSet<String>>>,
 }
 
 impl Tls {
-    /// A server that offers these protocols in its handshake (ALPN), such as `h2`.
+    /// Starts a server that offers these protocols in its handshake (ALPN), such as `h2`.
     pub async fn start(protocols: &[&str]) -> Self {
         let key = generate_simple_self_signed(["localhost".to_owned()]).unwrap();
         let private = PrivateKeyDer::try_from(key.signing_key.serialize_der()).unwrap();
@@ -57,18 +57,18 @@ impl Tls {
         Self { url, certificate: key.cert.pem(), accepted, versions }
     }
 
-    /// How many connections it has accepted.
+    /// Returns the number of connections that the server has accepted.
     pub fn connections(&self) -> usize {
         self.accepted.load(Ordering::SeqCst)
     }
 
-    /// The versions of HTTP that its requests had.
+    /// Returns the HTTP versions of the requests so far.
     pub fn versions(&self) -> BTreeSet<String> {
         self.versions.lock().unwrap().clone()
     }
 }
 
-/// Shakes hands with each caller in a task of its own.
+/// Accepts connections, and does each connection's TLS handshake in a separate task.
 async fn accept(
     listener: TcpListener,
     config: Arc<ServerConfig>,
@@ -87,7 +87,7 @@ async fn accept(
     }
 }
 
-/// The callers that have shaken hands.
+/// Connections whose handshake is complete.
 struct Accepted {
     streams: mpsc::Receiver<(TlsStream<TcpStream>, SocketAddr)>,
     address: SocketAddr,

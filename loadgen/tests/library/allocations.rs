@@ -1,6 +1,7 @@
-//! What a request costs in allocations: nothing.
+//! Tests that a request allocates nothing with the default transport, `http1`.
 //!
-//! What counts replaces the allocator of the whole program, but counts for the thread that asks alone.
+//! The counting allocator replaces the allocator of the whole
+//! program, but counts only allocations of the thread that measures.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -13,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::common::engine::{ONE_AT_A_TIME, plan};
 
-/// Two answers that take turns, since one that comes again is not looked into again.
+/// Two answers that alternate, because a body equal to the last right body is not checked again.
 const ANSWERS: [&[u8]; 2] = [
     b"HTTP/1.1 200 OK\r\nserver: one\r\ncontent-length: 50\r\n\r\n\
       {\"message\":\"Hello world\",\"values\":[\"a\",\"b\"],\"n\":7}",
@@ -21,7 +22,8 @@ const ANSWERS: [&[u8]; 2] = [
       {\"message\":\"Hello world\",\"values\":[\"a\",\"b\"],\"n\":8}",
 ];
 
-/// A server in threads of its own, whose allocations are not counted.
+/// Starts a server in separate threads, whose allocations
+/// are not counted. Returns the server's URL.
 fn server() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -34,7 +36,7 @@ fn server() -> String {
     url
 }
 
-/// Answers each request; none has a body, so that its end is an empty line.
+/// Answers each request. No request has a body, so each request ends with an empty line.
 fn answer(mut stream: TcpStream) {
     let mut request = Vec::new();
     let mut buffer = [0; 4096];
@@ -51,7 +53,8 @@ fn answer(mut stream: TcpStream) {
     }
 }
 
-/// Allocations of a round with so many iterations of one step, on this thread.
+/// Returns the number of allocations on this thread in
+/// a round with `iterations` iterations of one step.
 fn allocations(url: &str, step: &str, iterations: u64) -> u64 {
     let text = format!(
         "[load]\nusers = 4\niterations = {iterations}\n[[step]]\ntimeout = \"10s\"\n{step}"
@@ -75,7 +78,7 @@ fn allocations(url: &str, step: &str, iterations: u64) -> u64 {
     counted.count_total
 }
 
-/// How many more allocations `MORE` further requests take.
+/// Returns the number of allocations per request, averaged over `MORE` further requests.
 fn per_request(step: &str) -> f64 {
     const MORE: u64 = 20_000;
     let _turn = ONE_AT_A_TIME.blocking_lock();
@@ -85,7 +88,8 @@ fn per_request(step: &str) -> f64 {
     many.saturating_sub(few) as f64 / MORE as f64
 }
 
-/// Each further second has histograms of its own, and a test may run slowly.
+/// Limit below which a request counts as allocation-free. The limit is above 0 because
+/// each further second allocates its own histograms, and a slow test takes more seconds.
 const NONE: f64 = 0.01;
 
 #[test]

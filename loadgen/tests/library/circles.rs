@@ -1,4 +1,4 @@
-//! No file imports another in a circle, but for a module and what is inside of it.
+//! Checks that files do not import each other in a circle, except a module and its descendants.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -6,14 +6,14 @@ use std::path::Path;
 
 use crate::layers::SOURCES;
 
-/// The place of a module in the crate: `["engine", "gate"]`.
+/// Path of a module in the crate, such as `["engine", "gate"]`.
 type Place = Vec<String>;
 
-/// The crate's modules, as far as their imports go.
+/// Modules of both crates, with the data needed to resolve their imports.
 struct Modules {
-    /// Each with its code, without comments and tests.
+    /// Code of each module, without comments and tests.
     code: BTreeMap<Place, String>,
-    /// What a module has from others under a name of its own.
+    /// Paths of re-exported items, by the re-exporting module and the exported name.
     exports: BTreeMap<(Place, String), Place>,
 }
 
@@ -37,7 +37,7 @@ impl Modules {
         modules
     }
 
-    /// The module that something is in which is named like this.
+    /// Returns the module that holds the item at `path`, following re-exports.
     fn home(&self, path: &[String]) -> Option<Place> {
         let length = (0..=path.len()).rev().find(|n| self.code.contains_key(&path[..*n]))?;
         let (module, rest) = path.split_at(length);
@@ -49,7 +49,7 @@ impl Modules {
         }
     }
 
-    /// What each module imports that is neither around it nor inside of it.
+    /// Returns the modules that each module imports, except its ancestors and descendants.
     fn imports(&self) -> BTreeMap<&Place, BTreeSet<Place>> {
         let is_kin = |one: &Place, other: &Place| one.starts_with(other) || other.starts_with(one);
         let of = |place: &Place, text: &str| -> BTreeSet<Place> {
@@ -74,14 +74,14 @@ fn collect(folder: &Path, place: &Place, code: &mut BTreeMap<Place, String>) {
             let lines = before_tests.lines().map(|line| line.split("//").next().unwrap());
             let is_whole = name == "mod" || name == "lib";
             let at = if is_whole { place.clone() } else { inside };
-            // Both crates have a root, and are one here.
+            // Each of the two crates has a root; here they are one module.
             let all: &mut String = code.entry(at).or_default();
             lines.for_each(|line| all.extend([line, "\n"]));
         }
     }
 }
 
-/// What stands between `use` and `;`, and whether it is public.
+/// Returns the text between each `use` and its `;`, and whether the import is public.
 fn uses(text: &str) -> Vec<(String, bool)> {
     let mut all = Vec::new();
     let mut rest = text;
@@ -97,7 +97,7 @@ fn uses(text: &str) -> Vec<(String, bool)> {
     all
 }
 
-/// Each path of a tree, and the name that it has here.
+/// Returns each path of a `use` tree, with the name that the path has in the importing module.
 fn leaves(tree: &str) -> Vec<(String, String)> {
     let Some((prefix, inner)) = tree.split_once('{') else {
         let (path, alias) = tree.split_once(" as ").unwrap_or((tree, ""));
@@ -122,7 +122,7 @@ fn leaves(tree: &str) -> Vec<(String, String)> {
     parts.flat_map(|part| leaves(&format!("{}{part}", prefix.trim()))).collect()
 }
 
-/// The same from the root of the crate on.
+/// Resolves a path that the module at `place` imports to a path from the crate's root.
 fn absolute(place: &Place, path: &str) -> Place {
     let mut words: Vec<String> = path.split("::").map(|word| word.trim().to_owned()).collect();
     let mut base = place.clone();
@@ -138,7 +138,7 @@ fn absolute(place: &Place, path: &str) -> Place {
     base
 }
 
-/// Whether `from` leads back to `to`.
+/// Returns whether the imports of `from` lead to `to`, directly or through other modules.
 fn leads(imports: &BTreeMap<&Place, BTreeSet<Place>>, from: &Place, to: &Place) -> bool {
     let (mut seen, mut open) = (BTreeSet::new(), vec![from]);
     while let Some(module) = open.pop() {

@@ -1,9 +1,10 @@
-//! Imports between the layers flow one way, and each foreign name has one home.
+//! Checks that imports between the layers flow one way, that each foreign
+//! name has one home, and that all text for a terminal passes one place.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What each layer may import of ours, besides itself.
+/// Layers of these crates that each layer may import, in addition to itself.
 const MAY_IMPORT: [(&str, &[&str]); 14] = [
     ("text", &[]),
     ("scenario", &["text"]),
@@ -44,11 +45,11 @@ const MAY_IMPORT: [(&str, &[&str]); 14] = [
     ),
 ];
 
-/// Crates that only one place may name.
+/// Foreign crates that only one place may name, and that place.
 const HOMES: [(&str, &str); 3] =
     [("goose", "engine/"), ("zenoh", "cluster/bus/"), ("ratatui", "report/live/")];
 
-/// Where both crates have theirs.
+/// Source folders of the two crates, relative to the package's folder.
 pub const SOURCES: [&str; 2] = ["src", "core/src"];
 
 fn sources() -> Vec<(String, String)> {
@@ -71,7 +72,8 @@ fn sources() -> Vec<(String, String)> {
     files
 }
 
-/// The code of a file: without comments, and without its tests, which may use any layer.
+/// Returns the numbered lines of a file without comments.
+/// Stops at the file's tests, which may use any layer.
 fn code(text: &str) -> impl Iterator<Item = (usize, &str)> {
     text.lines()
         .take_while(|line| line.trim() != "#[cfg(test)]")
@@ -115,18 +117,20 @@ fn goose_zenoh_and_ratatui_have_one_home_each() {
     }
 }
 
-/// Who may write to the terminal: all text passes `printable` there, but for our own drawing.
+/// Files that may write to the terminal. All text passes
+/// `printable` there, except what the live view draws.
 const WRITERS: [&str; 6] = [
     "text/printable.rs",
     "report/live/screen.rs",
     "process/output.rs",
     "process/stdout.rs",
-    // They hand it to `write_result`.
+    // The next two files pass stdout to `write_result`.
     "commands/lab/mod.rs",
     "commands/lab/doctor.rs",
 ];
 
-/// A constant sentence in a log, and a test in a file of its own.
+/// Other files that name stdout or stderr: one writes a constant
+/// sentence to a log, the other is a test in a separate file.
 const OTHERS: [&str; 2] = ["lab/guard.rs", "analysis/statistics/simulations.rs"];
 
 #[test]

@@ -1,5 +1,5 @@
-//! The library in the test's own process: everything that takes no other. One program for all of it,
-//! since each takes long to link.
+//! Tests the library in the test's own process; only `engine/once.rs` and `report/foreign.rs` also
+//! run the `loadgen` program. All tests are one program, since each program takes long to link.
 #![allow(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 
 #[path = "../common/mod.rs"]

@@ -1,4 +1,4 @@
-//! Documents name files that there are.
+//! Checks that the source files named in documents exist.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
-//! Who was the bottleneck: a generator and a backend that are starved on purpose, and what the
-//! generator can do at most.
+//! Bottlenecks: a generator and a backend that are starved on
+//! purpose, and the maximum rate of the generator.
 
 use std::process::{Child, Stdio};
 use std::sync::Arc;
@@ -42,7 +42,8 @@ impl Drop for Spinner {
     }
 }
 
-/// A run of sanic, of one round, that has come so far that a process of this command line is there.
+/// Starts a run of one round against sanic, and waits until a process with this command line
+/// exists. Returns the run and the id of that process.
 #[allow(clippy::zombie_processes, reason = "whoever asked for it waits for it")]
 fn started(project: &Project, scenario: &str, command_line: &str) -> (Child, u32) {
     let arguments = ["-t=sanic", "--rounds=1", "--warmup=500ms", "--duration=2s", "--format=json"];
@@ -51,7 +52,7 @@ fn started(project: &Project, scenario: &str, command_line: &str) -> (Child, u32
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let deadline = Instant::now() + Duration::from_secs(60);
     loop {
-        // The guard has it on its command line too, and is the older one.
+        // The guard has the service's command line in its own, too, and is the older process.
         if let Some(pid) =
             named(&tree(child.id()), command_line).into_iter().filter(not_a_guard).max()
         {
@@ -66,7 +67,7 @@ fn not_a_guard(pid: &u32) -> bool {
     named(&[*pid].into(), "loadgen guard").is_empty()
 }
 
-/// Gives a process less of a CPU that it shares.
+/// Gives a process a smaller share of a CPU that it shares with others.
 fn renice(pid: u32, nice: i32) {
     setpriority_process(Pid::from_raw(pid.cast_signed()), nice).unwrap();
 }
@@ -97,7 +98,7 @@ fn a_starved_generator_is_the_bottleneck() {
     };
     let project = Project::real();
     let (child, _) = started(&project, "direct", "targets.sanic_app");
-    // All threads of the process, which are in its group.
+    // All threads of the process: on Linux, each thread has its own nice value.
     for task in std::fs::read_dir(format!("/proc/{}/task", child.id())).unwrap().flatten() {
         renice(task.file_name().to_str().unwrap().parse().unwrap(), 15);
     }
@@ -184,7 +185,7 @@ async fn what_the_generator_can_send_is_found_out_once() {
         assert_eq!(finished.code, Some(0), "{}", finished.said());
         finished.json()["calibration"].clone()
     };
-    // What was disturbed is forgotten, and another run finds it out.
+    // A disturbed calibration is discarded, so that a later run repeats it.
     let run = |more: &[&str]| {
         let mut tries = (0..10).map(|_| once(more));
         tries.find(|found| !found.is_null()).expect("other programs use the CPUs all the time")

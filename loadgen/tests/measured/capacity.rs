@@ -1,5 +1,5 @@
-//! `loadgen capacity` through the real binary: against servers whose capacity is known by
-//! arithmetic, and against a real target.
+//! `loadgen capacity` through the real binary: against servers whose capacity is known
+//! by arithmetic, and against a real target.
 
 use std::fs;
 use std::process::Stdio;
@@ -15,8 +15,8 @@ use rustix::process::Signal;
 use serde_json::Value;
 use tokio::net::TcpListener;
 
-/// A server that serves one request at a time, each for about 3 ms: it carries one over the mean of
-/// the times that it measures itself.
+/// A server that serves one request at a time, for about 3 ms each. Its capacity is one over the
+/// mean of the times that it measures itself.
 struct Serial {
     url: String,
     served: Arc<Mutex<Vec<Duration>>>,
@@ -119,7 +119,8 @@ async fn an_interrupt_keeps_the_trials_until_then() {
         .command(&[&arguments[..], &["--duration=1s", "--format=json", "--out=run"]].concat());
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let deadline = Instant::now() + Duration::from_secs(60);
-    // Of the first trial 140 count, after as many of the warm-up; twice as many of the second.
+    // The first trial has 140 requests that count, after as many in the
+    // warm-up; the second trial has twice as many.
     while server.requests() < 500 {
         assert!(Instant::now() < deadline, "the second trial has not begun");
         tokio::time::sleep(Duration::from_millis(20)).await;

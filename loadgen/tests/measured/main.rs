@@ -1,5 +1,5 @@
-//! What needs the machine for itself: loads and losses whose figures are known, and services that are
-//! starved on purpose.
+//! Tests that need the machine for themselves: loads and losses with known figures,
+//! and services that are starved on purpose.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -17,5 +17,5 @@ mod cluster;
 mod open_model;
 mod worker_loss;
 
-/// Held by each test that measures, for as long as it does: they would disturb each other.
+/// Lock that each test holds while it measures: the tests would disturb each other.
 static ALONE: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());

@@ -1,5 +1,5 @@
-//! The open model against real servers: what is planned is sent, or counted as unsent, and a stall is
-//! seen by all who should have been served meanwhile.
+//! The open model against real servers: planned requests are sent or counted as unsent, and a stall
+//! shows in all requests that should have been served during it.
 
 use std::time::Duration;
 
@@ -21,14 +21,14 @@ async fn every_planned_request_is_sent_by_as_few_users_as_it_takes() {
     let mut plan = plan(&server.url, &open(load));
     plan.warmup = Duration::from_millis(200);
     let (series, finished) = finish(plan).await;
-    // 100 in the warm-up, 100 in the ramp, 500 in the hold, to within one at each mark.
+    // 100 in the warm-up, 100 in the ramp-up, 500 in the hold: the sum is right to within one.
     assert!(planned(&series).abs_diff(700) <= 1, "{}", planned(&series));
     let unsent: u64 = series.phase(Phase::Hold).iter().map(|counts| counts.unsent).sum();
     assert_eq!(server.requests() + unsent, planned(&series));
     assert_eq!(finished.held, Duration::from_secs(1));
     let hold = hold(&series);
     assert_eq!((hold.service.len(), hold.delay.len()), (hold.answered.len(), hold.answered.len()));
-    // A thousand users could send; who has just been answered sends first.
+    // A thousand users could send, but the user that was answered last sends first.
     assert!(server.connections() <= 200, "{} connections", server.connections());
 }
 
@@ -76,8 +76,9 @@ async fn a_stop_ends_the_plan_where_it_is() {
     assert!((planned - expected).abs() <= 2.0, "{planned} of {expected} planned until the stop");
 }
 
-/// Of ten seconds at an even rate, the requests of one wait for 0 to 1 s, evenly distributed: so
-/// 5 % of all wait for longer than 500 ms, 1 % for longer than 900 ms, 0.1 % for longer than 990.
+/// Of ten seconds at an even rate, the requests of one second wait for 0 to 1 s, evenly
+/// distributed. So 5 % of all requests wait for longer than 500 ms, 1 % for longer than
+/// 900 ms, and 0.1 % for longer than 990 ms.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stall_is_seen_by_all_who_should_have_been_served_meanwhile() {
     let _alone = crate::ALONE.lock().await;

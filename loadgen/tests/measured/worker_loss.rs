@@ -11,20 +11,20 @@ use crate::common::program::Project;
 use rustix::process::Signal;
 use serde_json::Value;
 
-/// Users that leave the machine time to see what happens.
+/// A light load, which leaves the machine time to notice the loss.
 const SCENARIO: &str = "load = { users = 6, think_time = \"5ms\" }\n[[step]]\nget = \"/\"\n";
 
-/// A run that lost a worker.
+/// Outcome of a run that lost a worker.
 struct Lossy {
-    /// From the harm to the line on stderr that tells of the loss.
+    /// Time from the signal to the line on stderr that reports the loss.
     seen_after: Duration,
     exit_code: Option<i32>,
-    /// The terminal's report, with what differs from run to run in letters of the same width.
+    /// Report on stdout, with the port replaced by letters of the same width.
     report: String,
     document: Value,
 }
 
-/// Sends `how` to one of the three workers of a run, two and a half seconds into its first round.
+/// Sends `how` to one of a run's three workers, 2.5 s into the first round.
 async fn lose(how: Signal, rounds: &str, duration: &str) -> Lossy {
     let _alone = crate::ALONE.lock().await;
     let server = Counting::start().await;
@@ -66,12 +66,12 @@ async fn lose(how: Signal, rounds: &str, duration: &str) -> Lossy {
     Lossy { seen_after: seen.duration_since(harmed), exit_code, report, document }
 }
 
-/// What the report says of the loss, its lines as they are.
+/// Returns the report's lines about the loss, with the numbers of the worker and the second hidden.
 fn degraded(report: &str) -> String {
     assert!(report.lines().all(|line| line.chars().count() <= 80), "{report}");
     let lines = report.lines().skip_while(|line| !line.starts_with(" ! degraded"));
     let said: Vec<&str> = lines.take_while(|line| !line.is_empty()).collect();
-    // The kernel decides which worker has which number, and the machine how fast it all begins.
+    // The kernel decides which worker has which number, and the machine's speed decides the second.
     let hidden = |text: &str, behind: &str| match text.split_once(behind) {
         Some((before, after)) => format!("{before}{behind}N{}", &after[1..]),
         None => text.to_owned(),

@@ -1,5 +1,5 @@
-//! Another user of the host, without privileges: watches for sockets and folders as they appear, and tries to
-//! get into each of them, or to take its place.
+//! An attacker: another user of the host, without privileges. The attacker watches for new sockets
+//! and folders, and tries to get into each of them, or to take its place.
 
 use std::collections::HashSet;
 use std::fs;
@@ -16,18 +16,19 @@ use rustix::thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid};
 
 use crate::host::Host;
 
-/// The user without privileges, and its group.
+/// User id and group id of the user without privileges.
 const NOBODY: u32 = 65_534;
-/// The name of a socket in a folder whose name the attacker takes over.
+/// Name of a socket in a folder whose name the attacker takes over.
 const SOCKET: &str = "link";
 
-/// Attacks until it is told to end.
+/// A running attacker. The attack goes on until [`Attacker::end`].
 pub struct Attacker {
     end: Arc<AtomicBool>,
     thread: JoinHandle<Seen>,
 }
 
-/// What it has seen, so that a test can tell that it looked, and what it has won.
+/// Everything that the attacker has won, and everything that it has seen, by which
+/// a test can tell that the attacker looked.
 #[derive(Default)]
 pub struct Seen {
     /// Sockets and folders that appeared.
@@ -37,14 +38,14 @@ pub struct Seen {
 }
 
 impl Attacker {
-    /// Starts it on this host, with the name of the folder for temporary files. It leaves these ports alone:
-    /// they are open to everybody.
+    /// Starts the attacker on this host, and tells it the folder for temporary files. The attacker
+    /// leaves the `spared` ports alone, because they are open to everybody.
     pub fn start(host: &Host, temp: &Path, spared: Vec<u16>) -> Result<Self, String> {
         let (host, temp, end) = (host.clone(), temp.to_owned(), Arc::new(AtomicBool::new(false)));
         let (ended, (ready, started)) = (end.clone(), mpsc::channel());
         let thread = thread::spawn(move || {
             host.enter();
-            // These calls change this thread alone.
+            // These calls change only this thread.
             let (user, group) = (Uid::from_raw(NOBODY), Gid::from_raw(NOBODY));
             let became = set_thread_groups(&[group])
                 .and_then(|()| set_thread_res_gid(group, group, group))
@@ -74,18 +75,18 @@ struct Attack {
     temp: PathBuf,
     spared: Vec<u16>,
     seen: Seen,
-    /// What it got into, which it holds.
+    /// Open connections that the attacker has got.
     held: Vec<TcpStream>,
     held_unix: Vec<UnixStream>,
-    /// The folders that are there.
+    /// Entries of the folder for temporary files, as of the last look.
     folders: HashSet<PathBuf>,
-    /// Where it took somebody's place.
+    /// Ports and folders that the attacker has taken over.
     ports: Vec<TcpListener>,
     places: Vec<(PathBuf, UnixListener)>,
 }
 
 impl Attack {
-    /// Whether this appears for the first time.
+    /// Records `what`, and returns whether it appears for the first time.
     fn is_new(&mut self, what: String) -> bool {
         self.seen.appeared.insert(what)
     }
@@ -94,7 +95,8 @@ impl Attack {
         self.seen.won.push(what);
     }
 
-    /// Connects to each TCP port of the loopback interface, and listens there itself when it is free.
+    /// Connects over loopback to each new TCP port that somebody listens on. After a success, the
+    /// attacker also tries to listen at the same address.
     fn look_at_ports(&mut self) {
         for table in ["tcp", "tcp6"] {
             let text = fs::read_to_string(format!("/proc/thread-self/net/{table}"));
@@ -107,7 +109,7 @@ impl Attack {
                     continue;
                 }
                 let what = format!("port, inode {inode}");
-                // Its own listeners are spared as well.
+                // The attacker's own listeners are spared as well.
                 if !self.is_new(what) || self.ports.iter().any(|own| port_of(own) == port) {
                     continue;
                 }
@@ -124,13 +126,13 @@ impl Attack {
         }
     }
 
-    /// Connects to each Unix socket that somebody listens at, by its path or its abstract name.
+    /// Connects to each new Unix socket that somebody listens at, by its path or its abstract name.
     fn look_at_sockets(&mut self) {
         let text = fs::read_to_string("/proc/thread-self/net/unix").unwrap_or_default();
         for line in text.lines().skip(1) {
             let fields: Vec<&str> = line.split_whitespace().collect();
             let &[_, _, _, flags, _, _, inode, name] = &fields[..] else { continue };
-            // __SO_ACCEPTCON
+            // The flag __SO_ACCEPTCON: the socket listens.
             let listens = u32::from_str_radix(flags, 16).unwrap() & 0x1_0000 != 0;
             let is_own = self.places.iter().any(|(path, _)| path.join(SOCKET) == Path::new(name));
             if !listens || is_own || !self.is_new(format!("socket {name}, inode {inode}")) {
@@ -147,8 +149,8 @@ impl Attack {
         }
     }
 
-    /// Looks into each folder and file that appears among the temporary ones, and takes the name of each folder
-    /// that goes.
+    /// Tries to read each new folder and file among the temporary ones, and
+    /// takes the name of each one that disappears.
     fn look_at_folders(&mut self) {
         let entries = fs::read_dir(&self.temp).into_iter().flatten().flatten();
         let there: HashSet<PathBuf> = entries.map(|entry| entry.path()).collect();
@@ -177,7 +179,7 @@ impl Attack {
         self.folders = there;
     }
 
-    /// Takes those who call where the attacker has taken somebody's place.
+    /// Accepts connections from callers at the ports and folders that the attacker has taken over.
     fn look_at_callers(&mut self) {
         let mut callers = Vec::new();
         for listener in &self.ports {

@@ -1,4 +1,5 @@
-//! Lines that stall, for less than the lease and for more, and those that are gone on one side only.
+//! Connections to the manager that stall, for less than the lease or for more, that
+//! are cut, or that are gone on one side only.
 
 use std::time::{Duration, Instant};
 
@@ -6,12 +7,12 @@ use crate::ALONE;
 use crate::proxy::{Line, Proxy};
 use crate::setting::{Manager, Running, Setting};
 
-/// Within which a worker that is cut off is given up.
+/// Time limit for the manager to give up a worker that is cut off.
 const SEEN: Duration = Duration::from_secs(4);
-/// Within which it has ended its load.
+/// Time limit for a worker that is cut off to end its load.
 const ENDED: Duration = Duration::from_secs(10);
 
-/// A run under way on workers of which the second is behind a proxy.
+/// A run in progress on two workers, the second of which is behind a proxy.
 struct UnderWay {
     setting: Setting,
     proxy: Proxy,
@@ -31,8 +32,8 @@ impl UnderWay {
         Self { setting, proxy, manager, direct, behind }
     }
 
-    /// Waits until nothing more comes from the worker behind the proxy; how long after `since` the last
-    /// of it came.
+    /// Waits until the worker behind the proxy sends nothing more. Returns the time
+    /// from `since` to that worker's last request.
     async fn load_ended(&self, since: Instant) -> Duration {
         let server = &self.setting.server;
         let last = loop {
@@ -69,7 +70,7 @@ async fn a_stall_beyond_the_lease_loses_the_worker_which_stops_by_itself_and_sta
     println!("a stall: seen after {seen:?}, the load ended after {load_ended:?}");
     assert!(seen < SEEN, "{seen:?}");
     assert!(load_ended < ENDED, "{load_ended:?}");
-    // The line is there again. The worker finds its manager, and is told that it is not wanted.
+    // The line works again. The worker finds its manager, and is turned away.
     let sent = run.setting.server.requests_of(1, 2);
     run.proxy.set(Line::FREE);
     run.behind.says("joined the manager", ENDED);
@@ -77,7 +78,8 @@ async fn a_stall_beyond_the_lease_loses_the_worker_which_stops_by_itself_and_sta
     let ended = run.manager.end();
     assert_eq!(ended.code, Some(5), "{:#?}", ended.said);
     assert_eq!(run.setting.server.requests_of(1, 2), sent, "a fenced worker sends nothing");
-    // Of what the other did all is counted, and of the lost one what had arrived by then.
+    // All requests of the other worker are counted, and of the lost
+    // worker those that had been reported by then.
     let lost = &ended.document["degraded"]["lost"];
     assert_eq!((lost.as_array().unwrap().len(), &lost[0]["worker"]), (1, &1.into()), "{lost}");
     let round = &ended.document["targets"][0]["rounds"][0];

@@ -1,16 +1,16 @@
-//! Where something runs: on this host, or on one of the test's own.
+//! The hosts on which a test runs its processes: this host, or hosts that the test makes.
 
 use std::net::IpAddr;
 #[cfg(target_os = "linux")]
 use std::os::fd::AsFd;
 use std::process::{Command, Stdio};
 
-/// A host.
+/// A host of a test.
 #[derive(Clone)]
 pub enum Host {
-    /// This one, over loopback.
+    /// This host, over loopback.
     Here,
-    /// A network namespace, by its name, with this address.
+    /// A network namespace with this name and address.
     Namespace { name: String, address: IpAddr },
 }
 
@@ -22,7 +22,7 @@ impl Host {
         }
     }
 
-    /// The same command, on this host.
+    /// Wraps a command so that it runs on this host.
     pub fn command(&self, command: Command) -> Command {
         let Self::Namespace { name, .. } = self else { return command };
         let mut there = Command::new("ip");
@@ -35,7 +35,7 @@ impl Host {
         there
     }
 
-    /// What this thread does from now on, it does on this host.
+    /// Moves the calling thread into this host's network.
     pub fn enter(&self) {
         #[cfg(target_os = "linux")]
         if let Self::Namespace { name, .. } = self {

@@ -1,5 +1,5 @@
-//! Links between hosts that are cut, and packets that are lost on the way. Where the machine can make no
-//! hosts, these tests say so, and pass.
+//! Links between hosts that are cut, and packets that are lost on the way. If the machine cannot
+//! make such hosts, these tests say so and pass.
 
 use std::time::{Duration, Instant};
 
@@ -10,8 +10,8 @@ use crate::setting::{Manager, Running, Setting};
 
 const PORT: u16 = 7447;
 
-/// A manager, a server and two workers, each on a host of its own. Both workers reach both, and the
-/// manager the server.
+/// A manager, a server and two workers, each on a separate host. Both workers reach the server, and
+/// so does the manager. The first worker reaches the manager; `link` connects the second.
 struct Network {
     hosts: [Host; 4],
     _made: Hosts,
@@ -28,13 +28,13 @@ impl Network {
         Ok(network)
     }
 
-    /// The one that is to fail.
+    /// Connects the second worker with the manager, by the link that a test disturbs.
     fn link(&self) -> Result<Link<'_>, String> {
         let [manager, _, _, two] = &self.hosts;
         Link::between(manager, two)
     }
 
-    /// A run under way.
+    /// Starts a run, and waits until it is under load.
     async fn run(&self, seconds: u32, more: &[&str]) -> (Setting, Manager, [Running; 2]) {
         let [manager, server, one, two] = &self.hosts;
         let setting = Setting::on(manager, server, PORT, 2);
@@ -93,7 +93,7 @@ async fn a_worker_over_a_long_link_starts_with_the_others() {
     let network = or_skip!(Network::new());
     let link = or_skip!(network.link());
     or_skip!(link.delays(Duration::from_millis(200)));
-    // Whatever else runs on this machine only adds to what is seen: the best of three counts.
+    // Other programs on this machine only add to the difference: the best of three runs counts.
     let mut closest = Duration::MAX;
     for _ in 0..3 {
         let (setting, manager, workers) = network.run(3, &[]).await;

@@ -1,5 +1,6 @@
-//! What another user of a host can do to those that run there: nothing. It needs root, for that user, and a
-//! network namespace, so that it meets no sockets but those of the test.
+//! Another user of a host can do nothing to the managers and workers that run there.
+//! These tests need root, to become that other user, and a network namespace, so that
+//! the attacker meets only the test's sockets.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -15,9 +16,9 @@ use crate::namespaces::Hosts;
 use crate::setting::{Running, Setting};
 
 const PORT: u16 = 7447;
-/// How often a worker is started under the eyes of the attacker.
+/// Number of times that a worker is started while the attacker watches.
 const STARTS: usize = 20;
-/// The same of a run with workers of its own.
+/// Number of runs with local workers that are started while the attacker watches.
 const RUNS: usize = 8;
 const LIMIT: Duration = Duration::from_secs(10);
 
@@ -45,7 +46,7 @@ impl Shared {
     }
 }
 
-/// What was won, and that something was there to be seen.
+/// Fails if the attacker has won anything, or has seen nothing.
 #[track_caller]
 fn check(seen: &Seen, starts: usize) {
     let Seen { appeared, won } = seen;
@@ -98,7 +99,8 @@ async fn another_user_gets_between_no_run_and_its_own_workers() {
     assert_nothing_left(&shared);
 }
 
-/// Of what loadgen made in the folder for temporary files; the attacker's own is its own.
+/// Fails if anything of loadgen's is left in the folder for temporary files. The attacker's entries
+/// do not count: they belong to another user.
 fn assert_nothing_left(shared: &Shared) {
     let entries = fs::read_dir(shared.temp.path()).unwrap().flatten();
     let of_root = entries.filter(|entry| {

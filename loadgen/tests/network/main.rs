@@ -1,4 +1,4 @@
-//! What the cluster promises when a network fails: over a proxy that fails as it is told to, and over
+//! Tests the cluster's promises when a network fails: over a proxy that fails on demand, and over
 //! links between network namespaces that are really cut.
 #![allow(
     clippy::unwrap_used,
@@ -10,7 +10,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
-/// What the test needs, or why it can't be made.
+/// Returns what the test needs, or skips the test and prints why the machine cannot provide it.
 macro_rules! or_skip {
     ($made:expr) => {
         match $made {
@@ -34,5 +34,5 @@ mod starts;
 mod strangers;
 mod wire;
 
-/// Held by each test for as long as it runs: what is timed must not be disturbed.
+/// Lock that each test holds while the test runs: other tests would disturb what it times.
 static ALONE: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());

@@ -1,5 +1,5 @@
-//! Hosts of the test's own: network namespaces, and links between them that can be cut. Linux has them,
-//! for root and with `ip` of iproute2.
+//! Hosts that a test makes: network namespaces, with links that can be cut.
+//! Namespaces need Linux, root, and `ip` of iproute2.
 
 use std::net::IpAddr;
 use std::process::Command;
@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use crate::host::Host;
 
-/// Namespaces, each with an address of its own, which are gone with this value. They are linked two by
-/// two, as the test says, and with nothing else.
+/// Network namespaces with an address each, deleted when dropped.
+/// Only a [`Link`] connects two namespaces.
 pub struct Hosts(Vec<Host>);
 
 impl Hosts {
-    /// As many hosts as there are names, or why there can't be any.
+    /// Creates one host for each name. Returns the reason if this machine cannot create hosts.
     pub fn new<const N: usize>(names: [&str; N]) -> Result<(Self, [Host; N]), String> {
         let mut hosts = Self(Vec::new());
         for (n, name) in (1..).zip(names) {
@@ -36,11 +36,11 @@ impl Drop for Hosts {
     }
 }
 
-/// A cable between two hosts.
+/// A virtual cable between two hosts.
 pub struct Link<'a>(&'a Host, &'a Host);
 
 impl<'a> Link<'a> {
-    /// A new one, which is up.
+    /// Creates a link, which is up.
     pub fn between(one: &'a Host, other: &'a Host) -> Result<Self, String> {
         let (a, b) = (name(one), name(other));
         let (to_a, to_b) = (device(one), device(other));
@@ -50,12 +50,12 @@ impl<'a> Link<'a> {
         Ok(link)
     }
 
-    /// Pulls the plug.
+    /// Takes the link down.
     pub fn down(&self) -> Result<(), String> {
         ip(&format!("-n {} link set {} down", name(self.0), device(self.1)))
     }
 
-    /// Puts it back.
+    /// Brings the link up, with its routes.
     pub fn up(&self) -> Result<(), String> {
         for (here, there) in [(self.0, self.1), (self.1, self.0)] {
             ip(&format!("-n {} link set {} up", name(here), device(there)))?;
@@ -68,7 +68,7 @@ impl<'a> Link<'a> {
         Ok(())
     }
 
-    /// Holds each packet up for so long, in both directions.
+    /// Delays each packet by `delay`, in each direction.
     pub fn delays(&self, delay: Duration) -> Result<(), String> {
         for (here, there) in [(self.0, self.1), (self.1, self.0)] {
             let what = format!("tc qdisc add dev {} root netem", device(there));
@@ -78,7 +78,7 @@ impl<'a> Link<'a> {
         Ok(())
     }
 
-    /// Loses this share of the packets, in both directions.
+    /// Drops this share of the packets (0 to 1), in each direction.
     pub fn loses(&self, share: f64) -> Result<(), String> {
         for (here, there) in [(self.0, self.1), (self.1, self.0)] {
             let what = format!("-A INPUT -i {} -m statistic --mode random", device(there));
@@ -96,12 +96,12 @@ fn name(host: &Host) -> &str {
     }
 }
 
-/// The end of a link to this host, on another: at most 15 letters.
+/// Returns the name of the device on another host that leads to this host: at most 15 letters.
 fn device(host: &Host) -> &str {
     name(host).rsplit_once("-").unwrap().1
 }
 
-/// Calls `ip`.
+/// Calls `ip` with these arguments, separated by spaces.
 fn ip(arguments: &str) -> Result<(), String> {
     let output = Command::new("ip").args(arguments.split(' ')).output();
     let output = output.map_err(|error| format!("there is no `ip`: {error}"))?;

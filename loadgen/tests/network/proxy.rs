@@ -1,5 +1,5 @@
-//! A network that fails as it is told to: stands between a worker and its manager, and passes on what
-//! they say, late, slowly, or not at all.
+//! A proxy between a worker and its manager, which fails on demand: passes on
+//! what both say late, slowly, or not at all.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -11,14 +11,14 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep, sleep_until};
 
-/// What it does with the connections that go through it, and with new ones.
+/// Treatment of the connections through the proxy, and of new ones.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Line {
-    /// Passes everything on, each byte so much later, at so many bytes a second in each direction.
+    /// Passes everything on, each byte after `delay`, at `bytes_per_s` in each direction.
     Open { delay: Duration, bytes_per_s: Option<u32> },
-    /// Keeps connections and accepts more, and passes nothing on.
+    /// Keeps connections and accepts more, but passes nothing on.
     Stalled,
-    /// The manager's side is gone, and nobody has told the worker's.
+    /// Drops the connection to the manager, and keeps the worker's open: the worker is not told.
     HalfOpen,
     /// Closes connections, and new ones at once.
     Cut,
@@ -28,18 +28,18 @@ impl Line {
     pub const FREE: Self = Self::Open { delay: Duration::ZERO, bytes_per_s: None };
 }
 
-/// A proxy on loopback, gone when it is dropped.
+/// A proxy on loopback, which ends when dropped.
 pub struct Proxy {
     pub address: SocketAddr,
     line: watch::Sender<Line>,
     heard: Heard,
 }
 
-/// What came from either side.
+/// All bytes from both sides.
 type Heard = Arc<Mutex<Vec<u8>>>;
 
 impl Proxy {
-    /// A proxy of what listens, or will, at `manager`.
+    /// Starts a proxy for the manager at this address, which may begin to listen later.
     pub async fn before(manager: &str, line: Line) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -54,7 +54,7 @@ impl Proxy {
                         let listening = listening.clone();
                         tokio::spawn(connect(worker, manager.clone(), line.clone(), listening));
                     }
-                    // Whoever holds the other end is gone.
+                    // The `Proxy` was dropped.
                     Err(_) = told.wait_for(|_| false) => return,
                 }
             }
@@ -62,12 +62,12 @@ impl Proxy {
         Self { address, line: sender, heard }
     }
 
-    /// All that it was given to pass on.
+    /// Returns all bytes that the proxy has received from both sides.
     pub fn heard(&self) -> Vec<u8> {
         self.heard.lock().unwrap().clone()
     }
 
-    /// From now on the line is like this. Gives the moment.
+    /// Changes the line from now on, and returns the time of the change.
     pub fn set(&self, line: Line) -> std::time::Instant {
         self.line.send_replace(line);
         std::time::Instant::now()
@@ -91,7 +91,7 @@ async fn connect(
     }
 }
 
-/// Passes on what both say, until one of them or the line ends it.
+/// Passes on what both sides say, until one of them or the line ends the connection.
 async fn carry(
     worker: TcpStream,
     manager: TcpStream,
@@ -120,7 +120,7 @@ async fn carry(
     }
 }
 
-/// One direction, and its end.
+/// Passes on one direction, and then its end.
 async fn pump(
     from: &mut OwnedReadHalf,
     to: &mut OwnedWriteHalf,
@@ -128,7 +128,7 @@ async fn pump(
     heard: &Heard,
 ) {
     let (arrived, leaving) = mpsc::channel(64);
-    // A line that is gone is gone for both.
+    // An error while reading or writing ends both.
     let _ = tokio::try_join!(read(from, arrived, heard), write(to, leaving, line));
 }
 
@@ -166,7 +166,7 @@ async fn write(
         if let Some(rate) = bytes_per_s {
             sleep(Duration::from_secs(1) * bytes.len() as u32 / rate).await;
         }
-        // It may have stalled meanwhile.
+        // The line may have stalled during the wait.
         line.wait_for(open).await.map_err(drop)?;
         to.write_all(&bytes).await.map_err(drop)?;
     }

@@ -1,4 +1,4 @@
-//! A small server that tells who sent it what, and when.
+//! A small server that records the requests of each user, and their times.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -15,7 +15,8 @@ use tokio::sync::oneshot;
 
 use super::host::Host;
 
-/// What each user sends, `{{ user }}` times a second or so: the machine has two cores.
+/// Scenario in which each user requests the path that is the user's number. The think time keeps
+/// the rate low enough for a machine with two cores.
 pub const SCENARIO: &str = "\
 [load]
 think_time = \"10ms\"
@@ -24,16 +25,16 @@ get = \"/{{ user }}\"
 timeout = \"3s\"
 ";
 
-/// It ends with this value.
+/// A server that ends when dropped.
 pub struct Server {
     pub url: String,
     seen: Arc<Mutex<BTreeMap<u32, Seen>>>,
-    /// When each connection was opened.
+    /// Time at which each connection was opened.
     connections: Arc<Mutex<Vec<Instant>>>,
     _end: oneshot::Sender<()>,
 }
 
-/// What came from one user.
+/// Requests of one user.
 #[derive(Clone, Copy)]
 pub struct Seen {
     pub requests: u64,
@@ -42,7 +43,7 @@ pub struct Seen {
 }
 
 impl Server {
-    /// On this host, in a thread of its own: there it is in that host's network.
+    /// Starts the server in a separate thread, which enters this host's network.
     pub fn start(host: &Host) -> Self {
         let (ready, address) = std::sync::mpsc::channel();
         let (end, ended) = oneshot::channel::<()>();
@@ -69,33 +70,34 @@ impl Server {
         Self { url: format!("http://{address}"), seen, connections, _end: end }
     }
 
-    /// How many connections had been opened by then.
+    /// Returns the number of connections that were opened before `then`.
     pub fn connections_before(&self, then: Instant) -> usize {
         self.connections.lock().unwrap().iter().filter(|opened| **opened < then).count()
     }
 
-    /// How many requests came from anybody.
+    /// Returns the number of requests from all users.
     pub fn requests(&self) -> u64 {
         self.seen.lock().unwrap().values().map(|seen| seen.requests).sum()
     }
 
-    /// What came from the users of one of `of` workers, which are dealt like cards.
+    /// Returns what came from the users of one of `of` workers, in the order of the users. Users
+    /// are dealt like cards: user `n` belongs to worker `n % of`.
     pub fn of_worker(&self, worker: u32, of: u32) -> Vec<Seen> {
         let seen = self.seen.lock().unwrap();
         seen.iter().filter(|(user, _)| *user % of == worker).map(|(_, seen)| *seen).collect()
     }
 
-    /// How many requests came from this worker.
+    /// Returns the number of requests from this worker.
     pub fn requests_of(&self, worker: u32, of: u32) -> u64 {
         self.of_worker(worker, of).iter().map(|seen| seen.requests).sum()
     }
 
-    /// When this worker was heard of for the last time.
+    /// Returns the time of the last request from this worker.
     pub fn last_of(&self, worker: u32, of: u32) -> Instant {
         self.of_worker(worker, of).iter().map(|seen| seen.last).max().unwrap()
     }
 
-    /// Waits until all users of so many workers have sent some.
+    /// Waits until each of this many workers has sent 20 requests.
     pub async fn until_loaded(&self, workers: u32) {
         let deadline = Instant::now() + Duration::from_secs(30);
         while (0..workers).any(|worker| self.requests_of(worker, workers) < 20) {

@@ -1,4 +1,4 @@
-//! A manager, its workers and a server, each where the test wants it.
+//! A manager, its workers and a server, each on the host that the test chooses.
 
 use std::io::{BufRead, BufReader, Read};
 use std::net::TcpListener;
@@ -17,28 +17,28 @@ use super::server::{SCENARIO, Server};
 use crate::common::processes::signal;
 use crate::common::program::Project;
 
-/// What a run on `workers` workers needs.
+/// A server, a project and addresses for runs on `workers` workers.
 pub struct Setting {
     pub server: Server,
     pub project: Project,
-    /// Where the manager listens.
+    /// Address that the manager listens at.
     pub address: String,
-    /// Where workers find it, if that is elsewhere.
+    /// Address at which workers find the manager, if different.
     pub advertised: Option<String>,
     manager: Host,
     workers: u32,
-    /// The folder for temporary files, where it is not the usual one.
+    /// Folder for temporary files, if not the usual one.
     pub temp: Option<PathBuf>,
 }
 
 impl Setting {
-    /// With everything on this host.
+    /// Puts everything on this host.
     pub fn here(workers: u32) -> Self {
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         Self::on(&Host::Here, &Host::Here, port, workers)
     }
 
-    /// With the manager and the server on these hosts.
+    /// Puts the manager and the server on these hosts.
     pub fn on(manager: &Host, server: &Host, port: u16, workers: u32) -> Self {
         Self {
             server: Server::start(server),
@@ -51,7 +51,7 @@ impl Setting {
         }
     }
 
-    /// loadgen with these arguments.
+    /// Returns a command that runs loadgen with these arguments.
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = self.project.command(arguments);
         command.envs(self.temp.iter().map(|temp| ("TMPDIR", temp)));
@@ -72,19 +72,19 @@ impl Setting {
         Manager { stdout, running }
     }
 
-    /// Starts a worker by its join file, which the manager has written or will have.
+    /// Starts a worker with its join file, after the manager has written the file.
     pub fn worker(&self, number: u32) -> Running {
         self.worker_on(&Host::Here, number)
     }
 
-    /// The same, on another host.
+    /// Like `worker`, but on another host.
     pub fn worker_on(&self, host: &Host, number: u32) -> Running {
         self.join(number);
         let file = format!("join/{number}");
         Running::start(host.command(self.command(&["worker", "--join", &file])))
     }
 
-    /// Starts a worker that takes the proxy for its manager.
+    /// Starts a worker whose join file names the proxy instead of the manager.
     pub fn worker_behind(&self, proxy: &Proxy, number: u32) -> Running {
         let mut join = self.join(number);
         join["address"] = proxy.address.to_string().into();
@@ -93,7 +93,7 @@ impl Setting {
         Running::start(self.command(&["worker", "--join", &file]))
     }
 
-    /// Waits for a join document.
+    /// Waits for a worker's join document.
     pub fn join(&self, number: u32) -> Value {
         let path = self.project.path(&format!("join/{number}"));
         let deadline = Instant::now() + Duration::from_secs(10);
@@ -105,7 +105,7 @@ impl Setting {
     }
 }
 
-/// A process that does not outlive its test, and what it says and when.
+/// A process that does not outlive its test, and the lines of its stderr with their times.
 pub struct Running {
     child: Child,
     lines: Receiver<(Instant, String)>,
@@ -124,13 +124,14 @@ impl Running {
         Self { child, lines }
     }
 
-    /// Waits until it says something with this in it, and tells when it did.
+    /// Waits for a line on stderr that contains `text`, and returns its time. Panics if none comes.
     pub fn says(&self, text: &str, limit: Duration) -> Instant {
         self.may_say(text, limit)
             .unwrap_or_else(|said| panic!("it did not say {text:?}, but {said:#?}"))
     }
 
-    /// The same; where it ends or says nothing of the kind, what it said instead.
+    /// Like `says`, but returns the other lines if the process ends or
+    /// `limit` passes before such a line comes.
     pub fn may_say(&self, text: &str, limit: Duration) -> Result<Instant, Vec<String>> {
         let deadline = Instant::now() + limit;
         let mut said = Vec::new();
@@ -144,19 +145,19 @@ impl Running {
         }
     }
 
-    /// What it has said since it was last looked at.
+    /// Returns the lines of stderr that have not been read yet.
     pub fn said(&self) -> Vec<String> {
         self.lines.try_iter().map(|(_, line)| line).collect()
     }
 
-    /// The most memory that it has had so far.
+    /// Returns the peak resident memory of the process so far, in MB.
     pub fn peak_memory_mb(&self) -> u64 {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
         let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
         peak.trim().trim_end_matches(" kB").parse::<u64>().unwrap() / 1_000
     }
 
-    /// Tells it to leave, and waits until it has; gives its exit code.
+    /// Sends SIGTERM, waits for the end, and returns the exit code.
     pub fn leave(mut self) -> Option<i32> {
         signal(self.child.id(), Signal::TERM);
         tokio::task::block_in_place(|| self.child.wait().unwrap().code())
@@ -170,13 +171,13 @@ impl Drop for Running {
     }
 }
 
-/// A manager that runs.
+/// A running manager.
 pub struct Manager {
     stdout: ChildStdout,
     pub running: Running,
 }
 
-/// How it ended.
+/// Outcome of a manager that has ended.
 pub struct Ended {
     pub code: Option<i32>,
     pub document: Value,
@@ -184,7 +185,7 @@ pub struct Ended {
 }
 
 impl Manager {
-    /// Waits for its end.
+    /// Waits until the manager ends, and reads its document.
     pub fn end(mut self) -> Ended {
         let mut text = String::new();
         let code = tokio::task::block_in_place(|| {
@@ -199,19 +200,21 @@ impl Manager {
 }
 
 impl Ended {
-    /// Requests that came to an end, and those that the end of the run cut.
+    /// Returns the number of requests that finished or that the end of the
+    /// run cancelled. Panics if there were errors.
     pub fn counted(&self) -> u64 {
         let total = &self.document["targets"][0]["total"];
         assert_eq!(total["errors"], 0, "{total}");
         total["requests"].as_u64().unwrap() + total["cancelled"].as_u64().unwrap()
     }
 
-    /// The same of one worker.
+    /// Returns the document's entry for one worker.
     pub fn of_worker(&self, worker: usize) -> &Value {
         &self.document["targets"][0]["workers"][worker]
     }
 
-    /// Nothing was lost: all that the server saw is counted, but the manager's own verification.
+    /// Asserts that nothing was lost: the document counts all requests that the server saw,
+    /// except for the manager's own verification.
     #[track_caller]
     pub fn assert_whole(&self, server: &Server) {
         assert_eq!(self.code, Some(0), "{:#?}", self.said);

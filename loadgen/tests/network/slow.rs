@@ -1,4 +1,4 @@
-//! Lines that are slow: far away, or narrow.
+//! Slow lines: with a long delay or a low bandwidth.
 
 use std::time::Duration;
 
@@ -6,9 +6,9 @@ use crate::ALONE;
 use crate::proxy::{Line, Proxy};
 use crate::setting::Setting;
 
-/// 200 ms away.
+/// A line with a delay of 200 ms in each direction.
 const FAR: Line = Line::Open { delay: Duration::from_millis(200), bytes_per_s: None };
-/// How far apart workers start, at most, wherever they are.
+/// Maximum time between the starts of two workers, wherever they are.
 const TOGETHER: Duration = Duration::from_millis(10);
 
 #[tokio::test(flavor = "multi_thread")]
@@ -27,7 +27,7 @@ async fn a_worker_that_is_far_away_does_its_part() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_worker_that_is_far_away_starts_and_changes_its_load_with_the_others() {
     let _alone = ALONE.lock().await;
-    // Whatever else runs on this machine only adds to what is seen: the best of three counts.
+    // Other programs on this machine only add to the difference: the best of three runs counts.
     let mut closest = [Duration::MAX; 2];
     for _ in 0..3 {
         for (closest, apart) in closest.iter_mut().zip(far_run().await) {
@@ -41,7 +41,8 @@ async fn a_worker_that_is_far_away_starts_and_changes_its_load_with_the_others()
     assert!(closest.iter().all(|apart| *apart <= TOGETHER), "{closest:?}");
 }
 
-/// How far apart two workers of which one is far away started, and then began with more users.
+/// Runs two workers, one of which is far away. Returns how far apart they started, and how
+/// far apart they then began with more users.
 async fn far_run() -> [Duration; 2] {
     let setting = Setting::here(2);
     let proxy = Proxy::before(&setting.address, FAR).await;
@@ -55,7 +56,7 @@ async fn far_run() -> [Duration; 2] {
     for worker in workers {
         assert_eq!(worker.leave(), Some(0));
     }
-    // What is said of it is what it was.
+    // The document must describe the line as it was.
     let near = ended.of_worker(0)["rtt_ms"].as_f64().unwrap();
     let far = ended.of_worker(1)["rtt_ms"].as_f64().unwrap();
     println!("round trips of {near} and {far} ms");
@@ -64,7 +65,7 @@ async fn far_run() -> [Duration; 2] {
     let [skew, symmetric] = ["start_skew_ms", "start_skew_symmetric_ms"]
         .map(|field| round[field].as_f64().unwrap_or_else(|| panic!("{round}")));
     assert!(skew >= 200.0 && symmetric < skew, "{skew} and {symmetric} ms");
-    // Users are dealt like cards: 4 is the verification's as well.
+    // Users are dealt like cards. The verification's user has number 4, too.
     let first = |user: usize| setting.server.of_worker(user as u32 % 2, 2)[user / 2].first;
     [(0, 1), (6, 7)].map(|(near, far)| {
         let (near, far) = (first(near), first(far));
@@ -80,7 +81,7 @@ async fn sending_metrics_delays_no_request() {
     let manager = setting.manager(6, &[]);
     let workers = [setting.worker(0), setting.worker_behind(&proxy, 1)];
     setting.server.until_loaded(2).await;
-    // Enough for what a worker has to say, but no more than a trickle.
+    // Enough for a worker's messages, but still very little.
     proxy.set(Line::Open { delay: Duration::ZERO, bytes_per_s: Some(20_000) });
     let ended = manager.end();
     ended.assert_whole(&setting.server);

@@ -1,14 +1,14 @@
-//! How workers start.
+//! The common start of all workers.
 
 use std::time::Duration;
 
 use crate::ALONE;
 use crate::setting::Setting;
 
-/// No worker of one host starts so much later than another, however busy the host.
+/// Maximum time between the starts of two workers of one host, however busy the host.
 const TOGETHER: Duration = Duration::from_millis(500);
-/// How long before its first request a connection is open at least: it is opened when a worker makes
-/// ready, and the common start is further away than that.
+/// Minimum time between the opening of a connection and its first request. A worker opens its
+/// connections when it makes ready, and the common start is further away than this.
 const READY: Duration = Duration::from_millis(20);
 
 #[tokio::test(flavor = "multi_thread")]
@@ -19,7 +19,7 @@ async fn workers_start_together_when_all_their_connections_are_open() {
     let workers = [setting.worker(0), setting.worker(1)];
     let ended = manager.end();
     ended.assert_whole(&setting.server);
-    // The user of the verification has a number of its own, beyond those of the load.
+    // Leaves out the verification's user, whose number follows those of the load.
     let users = |worker| setting.server.of_worker(worker, 2).into_iter().take(2);
     let first = |worker| users(worker).map(|seen| seen.first).min().unwrap();
     let [one, other] = [0, 1].map(first);

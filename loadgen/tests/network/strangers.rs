@@ -1,5 +1,5 @@
-//! Who burdens a manager during a run: with a message larger than it takes, by somebody with a worker's
-//! document, and with connections that say nothing.
+//! Burdens on a manager during a run: a message larger than it accepts, sent with a worker's join
+//! document, and connections that say nothing.
 
 use std::path::Path;
 use std::time::Duration;
@@ -15,9 +15,9 @@ use tokio::time::Instant;
 use crate::ALONE;
 use crate::setting::{Running, Setting};
 
-/// How many connections are opened, where the system lets a process have so many.
+/// Number of connections to open, if the system lets a process have so many.
 const CONNECTIONS: u64 = 10_000;
-/// What the test has open besides.
+/// Number of files that the test has open in addition.
 const OTHER_FILES: u64 = 500;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -31,7 +31,7 @@ async fn a_message_of_a_gigabyte_disturbs_nobody() {
     let (deadline, identity) = (Instant::now() + Duration::from_secs(5), join.identity.as_ref());
     let connected = connect(&join.address, identity.unwrap(), deadline).await;
     let (_tunnel, socket) = connected.unwrap();
-    // Not a part of what is timed: a busy machine takes seconds for it.
+    // Allocated outside of the time limit: a busy machine takes seconds for it.
     let message = vec![7_u8; 1 << 30];
     let sending = tokio::task::spawn_blocking(move || {
         use zenoh::Wait;
@@ -54,7 +54,7 @@ async fn a_message_of_a_gigabyte_disturbs_nobody() {
     assert_eq!(workers.map(Running::leave), [Some(0); 2]);
 }
 
-/// What a worker says in Zenoh's terms, but for all limits.
+/// Returns a worker's settings in Zenoh's terms, but without any limits.
 fn as_worker(join: &Join, socket: &Path) -> Value {
     json!({
         "mode": "client",
@@ -76,7 +76,8 @@ async fn thousands_of_silent_connections_disturb_nobody() {
     let manager = setting.manager(8, &[]);
     let workers = [setting.worker(0), setting.worker(1)];
     setting.server.until_loaded(2).await;
-    // Those that the manager has not taken yet wait for it, and are a burden all the same.
+    // Connections that the manager has not accepted yet wait in
+    // its queue, and are a burden as well.
     let mut connecting = JoinSet::new();
     for _ in 0..most {
         let address = setting.address.clone();

@@ -1,4 +1,4 @@
-//! Who listens on the wire.
+//! Eavesdroppers on the connection between a worker and its manager.
 
 use crate::ALONE;
 use crate::proxy::{Line, Proxy};
@@ -14,7 +14,7 @@ async fn who_listens_on_the_wire_reads_nothing() {
     manager.end().assert_whole(&setting.server);
     let heard = proxy.heard();
     println!("{} bytes went over the wire", heard.len());
-    // The plan, two snapshots or more, and the end.
+    // The plan, at least two snapshots, and the end.
     assert!(heard.len() > 2_000, "{}", heard.len());
     let join = setting.join(1);
     let [run, password] = ["run", "password"].map(|field| join[field].as_str().unwrap());

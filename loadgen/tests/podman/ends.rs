@@ -1,4 +1,4 @@
-//! However a run comes to its end, it is told, and nothing is left behind.
+//! A run reports its end, no matter how it ends, and leaves nothing behind.
 
 use rustix::process::Signal;
 
@@ -8,7 +8,8 @@ use crate::support::{assert_nothing_left, container, finish, podman, start};
 
 const LONG: [&str; 4] = ["--scenario=redis3", "--target=sanic", "--duration=30s", "--out=run"];
 
-/// Waits until the load is on: what the target is asked before then is too little to be in the way.
+/// Waits until the target is under load. The few requests before the load
+/// (readiness, verification) do not matter here.
 fn under_load() -> String {
     let name = container("sanic");
     std::thread::sleep(std::time::Duration::from_secs(5));

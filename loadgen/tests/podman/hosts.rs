@@ -1,4 +1,4 @@
-//! A manager and two workers in containers, against a target in one more.
+//! A manager and two workers in containers, against a target in another container.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -14,12 +14,13 @@ use crate::support::{assert_nothing_left, podman};
 const PROJECT: &str = "loadgen-test-hosts";
 const PORT: u16 = 18_001;
 
-/// podman-compose, on the PATH or where a run has put it.
+/// Runs podman-compose: the copy that a run has installed, or else the one on the PATH.
 fn compose(words: &[&str]) {
     compose_to("", words);
 }
 
-/// The same, with what the manager loads; by its name where that is empty.
+/// Like `compose`, but also sets the URL that the manager loads. An
+/// empty `url` stands for the target's name.
 fn compose_to(url: &str, words: &[&str]) {
     let ours = checkout().join(".loadgen/podman-compose/bin/python");
     let mut command = match ours.exists() {
@@ -37,7 +38,7 @@ fn compose_to(url: &str, words: &[&str]) {
     assert!(command.status().unwrap().success(), "podman-compose {words:?}");
 }
 
-/// Takes everything down, whether the test failed or not.
+/// Takes everything down when dropped, even if the test failed.
 struct Down;
 
 impl Drop for Down {
@@ -54,7 +55,7 @@ fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
-/// Whether sanic answers, from outside of its container.
+/// Returns whether sanic answers, from outside its container.
 fn is_healthy() -> bool {
     let Ok(mut connection) = TcpStream::connect(("127.0.0.1", PORT)) else { return false };
     let mut answer = String::new();
@@ -64,7 +65,7 @@ fn is_healthy() -> bool {
         && answer.starts_with("HTTP/1.1 200")
 }
 
-/// What a container has written to its standard output and its standard error.
+/// Returns a container's standard output and standard error.
 fn logs(container: &str) -> [String; 2] {
     let output = Command::new("podman").args(["logs", container]).output().unwrap();
     [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
@@ -75,7 +76,8 @@ fn a_killed_worker_is_a_lost_worker() {
     let down = Down;
     compose(&["up", "--detach", "--no-deps", "sanic"]);
     wait_until("sanic's start", is_healthy);
-    // The address: the older aardvark-dns may be deaf for half a minute after a container has come.
+    // The URL has the target's address, not its name: an older aardvark-dns may not answer for
+    // half a minute after a container was added.
     let address = "{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}";
     let address = podman(&["inspect", "--format", address, &format!("{PROJECT}_sanic_1")]);
     let hosts = ["up", "--detach", "--no-deps", "--scale", "worker=2", "manager", "worker"];
@@ -99,7 +101,7 @@ fn a_killed_worker_is_a_lost_worker() {
     let lost = document["degraded"]["lost"].as_array().unwrap();
     assert_eq!(lost.len(), 1, "{said}");
     assert!(document["targets"][0]["total"]["requests"].as_u64().unwrap() > 0, "{said}");
-    // The other one has left, as it was told to.
+    // The other worker has left, as its manager told it to.
     let other = format!("{PROJECT}_worker_1");
     assert_eq!(podman(&["wait", &other]), "0", "{:?}", logs(&other));
     drop(down);

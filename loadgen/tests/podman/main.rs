@@ -1,5 +1,6 @@
-//! The lab in containers, with the real podman: `make test-podman` makes the images and runs these tests
-//! one after another. They start and remove containers, and look at all of loadgen's that there are.
+//! Tests the lab in containers, with the real podman. `make test-podman` builds the images and
+//! runs these tests one after another. The tests start and remove containers, and look at all
+//! of loadgen's containers on this machine.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -1,4 +1,5 @@
-//! Measured runs: what is up, what it may have, and what the document tells of it.
+//! Measured runs in containers: the services that are up, their
+//! limits, and their figures in the document.
 
 use crate::common::program::Project;
 use crate::support::{assert_nothing_left, finish, podman, start, used};
@@ -62,7 +63,7 @@ fn half_a_cpu_is_half_a_cpu() {
     assert_eq!(finished.code, Some(0), "{}", finished.said());
     let document = finished.json();
     let target = used(&document, "target");
-    // A period may begin with what the one before it left.
+    // A period of the CPU limit may begin with what the previous period left unused.
     assert!(target["cpu_percent"].as_f64().unwrap() < 60.0, "{target}");
     assert!(target["container"]["throttled_ms"].as_f64().unwrap() > 0.0, "{target}");
     assert!(target["container"]["throttled_periods_percent"].as_f64().unwrap() > 0.0, "{target}");

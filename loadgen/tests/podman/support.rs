@@ -1,4 +1,4 @@
-//! Projects with containers, and a look at what podman has.
+//! Runs of projects in containers, and a look at podman's own lists.
 
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::common::program::{Finished, Project};
 
-/// What podman says; it must succeed.
+/// Runs podman, which must succeed, and returns its trimmed stdout.
 #[track_caller]
 pub fn podman(words: &[&str]) -> String {
     let output = Command::new("podman").args(words).stdin(Stdio::null()).output().unwrap();
@@ -15,7 +15,7 @@ pub fn podman(words: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap().trim().to_owned()
 }
 
-/// Everything of loadgen's that podman knows of: containers, networks and volumes.
+/// Returns the names of all containers, networks and volumes of loadgen that podman knows.
 pub fn left() -> Vec<String> {
     let name = "name=loadgen-";
     let lists = [
@@ -26,7 +26,7 @@ pub fn left() -> Vec<String> {
     lists.iter().flat_map(|list| list.lines()).map(str::to_owned).collect()
 }
 
-/// Fails unless everything is gone soon.
+/// Waits until nothing is left. Panics after 20 s.
 #[track_caller]
 pub fn assert_nothing_left() {
     let deadline = Instant::now() + Duration::from_secs(20);
@@ -36,7 +36,7 @@ pub fn assert_nothing_left() {
     }
 }
 
-/// The running container of this service, as soon as there is one.
+/// Waits until this service has a running container, and returns the container's name.
 #[track_caller]
 pub fn container(service: &str) -> String {
     let (end, deadline) = (format!("_{service}_1"), Instant::now() + Duration::from_secs(60));
@@ -57,12 +57,12 @@ pub fn start(project: &Project, words: &[&str]) -> std::process::Child {
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
-/// How such a run ended.
+/// Waits for the end of a run that [`start`] has started.
 pub fn finish(project: &Project, run: std::process::Child) -> Finished {
     Finished::of(run.wait_with_output().unwrap(), &project.path(""))
 }
 
-/// What one service used, of the run's only target.
+/// Returns the resource usage of one service of the run's only target.
 pub fn used<'a>(document: &'a Value, service: &str) -> &'a Value {
     &document["targets"][0]["resources"][service]
 }

@@ -1,4 +1,4 @@
-//! Where a manager listens, and where its workers find it.
+//! Addresses: the one at which a manager listens, and the one at which its workers find it.
 
 use std::net::TcpListener;
 
@@ -11,7 +11,7 @@ fn port(setting: &Setting) -> &str {
     setting.address.rsplit_once(':').unwrap().1
 }
 
-/// What the manager says that nobody joins, in words that are one space apart.
+/// Runs a manager that nobody joins, and returns its stderr with single spaces between words.
 fn alone(setting: &Setting, listen: &[&str]) -> String {
     let words = [&["--expect-workers=1"], listen].concat();
     let manager = setting.manager_at(&words, &["--wait=300ms", "--duration=1s"]);
@@ -21,7 +21,7 @@ fn alone(setting: &Setting, listen: &[&str]) -> String {
     lines.collect::<Vec<_>>().join(" ")
 }
 
-/// Runs one worker that finds the manager by the join file which it has written.
+/// Runs one worker, which finds the manager by the join file that the manager has written.
 fn with_a_worker(setting: &Setting, listen: &[&str], found_at: &str, out: &str) -> Finished {
     let words = [&["--expect-workers=1"], listen].concat();
     let _ = std::fs::remove_file(setting.project.path("join/0"));
@@ -46,7 +46,7 @@ async fn a_manager_that_listens_everywhere_is_found_where_it_is_advertised() {
     let setting = Setting::new().await;
     let port = port(&setting);
     let listen = format!("--listen=0.0.0.0:{port}");
-    // A name, an address, and no word of where.
+    // Advertises a host name, then an address, then nothing.
     let at = format!("localhost:{port}");
     with_a_worker(&setting, &[&listen, "--advertise=localhost"], &at, "--out=a");
     let at = format!("127.0.0.1:{port}");
@@ -62,7 +62,7 @@ async fn a_manager_that_listens_everywhere_is_found_where_it_is_advertised() {
     let join: Value =
         serde_json::from_slice(&std::fs::read(setting.project.path("join/0")).unwrap()).unwrap();
     assert_eq!(join["address"], found_at);
-    // Nothing is guessed.
+    // The message does not guess at a cause.
     assert!(said.contains("is `loadgen worker` running") && !said.contains("overload"), "{said}");
 }
 
@@ -82,14 +82,14 @@ async fn an_ipv6_address_is_listened_at_and_certified() {
 async fn a_manager_that_no_other_host_can_reach_says_so_at_once() {
     let setting = Setting::new().await;
     let port = port(&setting);
-    // What Debian takes for the address of a host's own name.
+    // Debian gives a host's own name this address.
     let said = alone(&setting, &["--listen", &format!("127.0.1.1:{port}")]);
     let warning = format!(
         "warning: the manager listens at 127.0.1.1:{port} alone, on the loopback interface: no worker on \
          another host can join it. For those: --listen 0.0.0.0:{port} --advertise HOST"
     );
     assert!(said.contains(&warning), "{said}");
-    // At once, and where nobody has joined.
+    // The warning comes at once, and again when nobody has joined.
     let (first, last) =
         (said.find("no worker on another host"), said.rfind("no worker on another host"));
     assert!(first < last && !said.contains("overload"), "{said}");

@@ -1,4 +1,4 @@
-//! `loadgen check`: what users would send, and with `--try` what comes back.
+//! `loadgen check` shows the requests that users would send, and with `--try` also the answers.
 
 use crate::common::Counting;
 use crate::common::program::{Finished, Project};

@@ -1,4 +1,4 @@
-//! What the real binary says when something is wrong, and with which exit code.
+//! Messages and exit codes of the real binary when something is wrong.
 
 use std::fs::File;
 use std::net::TcpListener;
@@ -7,7 +7,8 @@ use std::process::Command;
 use crate::common::program::{Finished, Project};
 use crate::common::{Counting, dead_address};
 
-/// A server in Python's standard library that answers each path with this text.
+/// Returns the manifest entry of a server (Python's standard
+/// library) that answers each path with this text.
 fn target(answer: &str) -> String {
     let code = format!(
         "import http.server as h\nclass H(h.BaseHTTPRequestHandler):\n    def do_GET(self):\n        \
@@ -24,7 +25,7 @@ fn entry(name: &str, command: &[&str]) -> String {
     )
 }
 
-/// The text with the digits after the first `127.0.0.1:` replaced.
+/// Replaces the digits after the first `127.0.0.1:` in a text.
 fn without_port(text: &str) -> String {
     let (before, after) = text.split_once("127.0.0.1:").unwrap();
     format!("{before}127.0.0.1:[port]{}", after.trim_start_matches(|c: char| c.is_ascii_digit()))
@@ -81,7 +82,7 @@ fn toml_that_does_not_parse() {
     insta::assert_snapshot!(project.run(&["check", "mine.toml"]).said());
 }
 
-/// The line of `loadgen check` that names the transport of a scenario with this `[http]`.
+/// Returns the transport that `loadgen check` names for a scenario with this `[http]`.
 fn transport(http: &str) -> String {
     let scenario = format!("[http]\n{http}\n[[step]]\nget = \"/\"\n");
     let finished = Project::real().file("mine.toml", &scenario).run(&["check", "mine.toml"]);
@@ -248,7 +249,7 @@ fn a_port_in_use() {
 #[test]
 fn no_permission_for_the_folder() {
     let said = Project::real().run(&["-s", "direct", "--out", "/sys/mine"]).said();
-    // Root may not write there either, and is told so in other words.
+    // Root cannot write there either, but gets another message.
     let said =
         said.replace("Operation not permitted (os error 1)", "Permission denied (os error 13)");
     insta::assert_snapshot!(said);
@@ -266,7 +267,7 @@ fn a_folder_that_holds_a_run_already() {
     insta::assert_snapshot!(project.run(&["-s", "direct", "--out", "."]).said());
 }
 
-/// A disk of one page, in a mount namespace that ends with the command.
+/// Uses a disk of one page, in a mount namespace that ends with the command.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_full_disk_costs_the_file_and_not_the_result() {
     let server = Counting::start().await;
@@ -291,7 +292,7 @@ async fn a_full_disk_costs_the_file_and_not_the_result() {
     insta::assert_snapshot!(format!("exit code {:?}\n{error}", finished.code));
 }
 
-/// A pipe that nobody reads any more.
+/// Returns a pipe whose reader is gone.
 fn gone() -> std::io::PipeWriter {
     std::io::pipe().unwrap().1
 }

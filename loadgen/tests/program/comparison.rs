@@ -1,4 +1,5 @@
-//! The main job on real targets and backends: the comparison, its proof, and its losses.
+//! The main job on real targets and backends: comparisons, their
+//! proofs, and losses of a worker or a target.
 
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -46,7 +47,7 @@ fn rounds_are_interleaved_and_each_starts_its_target_afresh() {
         assert!(project.path(&format!("run/{log}.log")).is_file(), "{log}");
     }
     let document = finished.json();
-    // On a busy machine a rate may be the generator's.
+    // On a busy machine the generator may limit a rate, so that a target is unranked.
     let comparison = &document["comparison"];
     let placed = ["ranking", "unranked"].map(|list| comparison[list].as_array().unwrap().len());
     assert_eq!(placed.iter().sum::<usize>(), 2, "{comparison}");
@@ -70,7 +71,7 @@ async fn a_killed_worker_degrades_the_result() {
         assert!(Instant::now() < deadline, "the load has not begun");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    // Past the warm-up and a whole second, so that there is something to keep.
+    // Waits past the warm-up and a whole second, so that there is a result to keep.
     tokio::time::sleep(Duration::from_millis(2_500)).await;
     let pids = tree(child.id());
     let workers = named(&pids, "loadgen worker");
@@ -92,8 +93,8 @@ async fn a_killed_worker_degrades_the_result() {
 fn a_target_that_is_killed_ends_the_run_and_says_so() {
     let project = Project::real();
     let arguments = ["-s=direct", "-t=flask", "--rounds=1", "--users=40", "--out=run"];
-    // Held from the first second, so that there is something to keep; calibrated, the generator
-    // would have as many sockets before the target is there.
+    // Without warm-up, the load is held from the first second, so that there is a result to keep.
+    // With calibration, the generator would have as many sockets before the target exists.
     let held = ["--warmup=0s", "--duration=60s", "--no-calibrate"];
     let mut command = project.command(&[&arguments[..], &held[..]].concat());
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -104,7 +105,7 @@ fn a_target_that_is_killed_ends_the_run_and_says_so() {
     }
     std::thread::sleep(Duration::from_secs(2));
     let targets = named(&tree(child.id()), "targets.flask_app:app");
-    // The guard, gunicorn's arbiter, and its worker.
+    // The guard, gunicorn's arbiter, and the arbiter's worker.
     assert!(targets.len() > 2, "{targets:?}");
     let guarded = targets.iter().filter(|pid| named(&[**pid].into(), "loadgen guard").is_empty());
     guarded.for_each(|pid| signal(*pid, Signal::KILL));

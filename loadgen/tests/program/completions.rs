@@ -1,10 +1,10 @@
-//! `loadgen completions`: what shells offer.
+//! `loadgen completions`: the words that shells offer.
 
 use std::process::{Command, Output, Stdio};
 
 use crate::common::program::Project;
 
-/// The words that Bash would offer after these, the last of which has been begun.
+/// Returns the words that Bash offers after `words`, the last of which is incomplete.
 fn offered(script: &str, words: &[&str]) -> Vec<String> {
     const ASK: &str = r#"
 eval "$1"; shift
@@ -46,7 +46,7 @@ fn other_shells_can_read_their_completions() {
     }
 }
 
-/// `None` where there is no such program.
+/// Runs a command. Returns `None` if the program does not exist.
 fn run(command: &mut Command) -> Option<Output> {
     command.stdin(Stdio::null()).output().ok()
 }

@@ -1,4 +1,4 @@
-//! The connections that were really opened, and what was spoken over them.
+//! Connections that were really opened, and the HTTP versions spoken over them.
 
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -14,14 +14,14 @@ use crate::common::tls::Tls;
 
 const RUN: [&str; 4] = ["-s=s.toml", "--warmup=0s", "--format=json", "--out=run"];
 
-/// So many users that each send thirty requests, however long that takes.
+/// Returns a scenario in which each of `users` users sends thirty requests, without a time limit.
 fn scenario_of(users: u32, http: &str) -> String {
     format!(
         "{http}\nload = {{ users = {users}, iterations_per_user = 30 }}\n[[step]]\nget = \"/\"\n"
     )
 }
 
-/// Runs this scenario against a server behind TLS, and gives the document.
+/// Runs this scenario against a server behind TLS, and returns the document.
 fn run(server: &Tls, scenario: &str, users: u32) -> Value {
     let project = Project::real()
         .file("s.toml", &scenario_of(users, scenario))
@@ -46,7 +46,7 @@ async fn users_behind_tls_have_a_connection_each() {
     let document = run(&server, "", 100);
     let connections = &document["targets"][0]["rounds"][0]["connections"];
     println!("{} accepted; {connections}", server.connections());
-    // One more is the verification's.
+    // One more connection is the verification's.
     assert_eq!(server.connections(), 101);
     assert_eq!(connections["opened"], 100);
     assert_eq!(connections["versions"], json!({ "HTTP/1.1": 100 }));
@@ -72,7 +72,7 @@ async fn a_server_that_does_not_speak_http_2_is_told_of() {
     );
 }
 
-/// A server at each of these addresses, and its port.
+/// Starts a server at this address, and returns its port.
 async fn listening(address: &str) -> u16 {
     let listener = TcpListener::bind(format!("{address}:0")).await.unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -81,8 +81,9 @@ async fn listening(address: &str) -> u16 {
     port
 }
 
-/// Runs six users against `http://many.test:PORT`, a name with these addresses: in a mount namespace with
-/// a hosts file of its own. `None` where this process may not make one.
+/// Runs six users against `http://many.test:PORT`, where the name `many.test` has these
+/// addresses. The run is in a mount namespace with a separate hosts file. Returns `None` if this
+/// process may not create such a namespace.
 fn by_name(addresses: &[&str], port: u16, transport: &str) -> Option<Value> {
     const HIDE: &str = "mount --bind \"$0\" /etc/hosts && exec \"$@\"";
     let scenario = scenario_of(6, &format!("http = {{ transport = \"{transport}\" }}"));
@@ -106,7 +107,7 @@ fn by_name(addresses: &[&str], port: u16, transport: &str) -> Option<Value> {
     Some(finished.json())
 }
 
-/// How many connections each address got, in any order.
+/// Returns the number of connections that each address got.
 fn shares(document: &Value) -> BTreeMap<String, u64> {
     let addresses = &document["targets"][0]["rounds"][0]["connections"]["addresses"];
     let each = addresses.as_array().unwrap().iter().map(|it| {

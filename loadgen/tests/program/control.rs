@@ -1,4 +1,4 @@
-//! `loadgen ctl` and the terminal: what a run is told while it goes, and what a server sees of it.
+//! `loadgen ctl` and the terminal: commands to a run in progress, and what a server sees of them.
 
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
@@ -16,7 +16,7 @@ use tokio::task::block_in_place;
 
 const DEADLINE: Duration = Duration::from_secs(30);
 
-/// A run that goes on.
+/// A run in progress.
 struct Run {
     server: Counting,
     project: Project,
@@ -25,7 +25,7 @@ struct Run {
 }
 
 impl Run {
-    /// Of a load on an answer that takes a tenth of a second.
+    /// Starts a run whose requests take 0.1 s each, and waits until the load begins.
     async fn start(load: &str, folder: &str, more: &[&str]) -> Self {
         let server = Counting::start().await;
         let scenario = format!("[load]\n{load}\n[[step]]\nget = \"/slow/100\"\n");
@@ -35,18 +35,18 @@ impl Run {
         let mut command = project.command(&[&fixed[..], &["--format=json"], more].concat());
         let started = Started::of(command.stdout(Stdio::piped()).stderr(Stdio::piped()));
         let run = Self { server, project, folder: folder.to_owned(), started };
-        // The first is the verification.
+        // The first request is the verification's.
         run.until("the load begins", || run.server.requests() > 3).await;
         run
     }
 
-    /// Tells it something.
+    /// Runs `loadgen ctl` for this run.
     fn ctl(&self, words: &[&str]) -> Finished {
         let run = format!("--run={}", self.folder);
         block_in_place(|| self.project.run(&[&["ctl", run.as_str()], words].concat()))
     }
 
-    /// Tells it something that it does, and gives its answer.
+    /// Runs `loadgen ctl` for this run, which must succeed, and returns its answer.
     #[track_caller]
     fn obeys(&self, words: &[&str]) -> String {
         let told = self.ctl(words);
@@ -62,7 +62,8 @@ impl Run {
         }
     }
 
-    /// Waits until so many users are seen to send, over some of their requests each.
+    /// Waits until the server sees exactly `users` users: the maximum of simultaneous requests over
+    /// 0.4 s, which is some requests of each user.
     async fn until_users(&self, users: u64) {
         let begin = Instant::now();
         loop {
@@ -76,14 +77,14 @@ impl Run {
         }
     }
 
-    /// Requests per second, over a while.
+    /// Returns the requests per second, measured for 1.5 s.
     async fn rate(&self) -> f64 {
         let (begin, before) = (Instant::now(), self.server.requests());
         tokio::time::sleep(Duration::from_millis(1_500)).await;
         (self.server.requests() - before) as f64 / begin.elapsed().as_secs_f64()
     }
 
-    /// Waits for its end, and gives what came of it with the folder that it went on in.
+    /// Waits for the run's end, and returns its output and its project.
     fn finished(self) -> (Finished, Project) {
         let output = block_in_place(|| self.started.output());
         (Finished::of(output, &self.project.path("")), self.project)
@@ -102,7 +103,7 @@ async fn users_come_and_go_in_one_process() {
     run.until_users(40).await;
     run.obeys(&["users", "2"]);
     run.until_users(2).await;
-    // The next round has the load that was planned.
+    // The next round has the planned load.
     run.until_users(3).await;
     let url = run.server.url.clone();
     let (finished, _project) = run.finished();
@@ -140,7 +141,7 @@ async fn users_come_and_go_on_workers_that_had_none_too() {
     assert!(workers.iter().all(|worker| worker["requests"].as_u64().unwrap() > 100), "{workers:?}");
 }
 
-/// A folder whose path is longer than a socket's may be.
+/// Folder whose path is longer than the path of a socket may be.
 const LONG: &str = "a-folder-with-a-name-that-is-too-long-for-the-path-of-a-socket-which-is-108-bytes/\
                     and-another-one-in-it-so-that-the-path-is-too-long-without-the-first-as-well";
 
@@ -184,7 +185,7 @@ async fn what_cannot_be_changed_is_said() {
         open.ctl(&["rate", "0"]),
         open.ctl(&["rate", "nan"]),
         counted.ctl(&["users", "5"]),
-        // Neither a folder, nor one of a run, nor one of a run that goes on.
+        // No folder, the folder of something else, and the folder of a run that has ended.
         elsewhere("nowhere"),
         elsewhere("scenarios"),
         elsewhere("."),

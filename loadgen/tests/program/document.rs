@@ -1,11 +1,11 @@
-//! The result document: its shape, and that its counts are what the server saw.
+//! The result document: its shape, and the agreement of its counts with the server's.
 
 use crate::common::program::{Project, shape};
 use crate::common::{Counting, silent, stalling};
 use serde_json::Value;
 
-/// Runs a scenario of these steps against `server` and returns the document. Runs without
-/// warm-up, so that the verification, one request for each step, is all that is not counted.
+/// Runs a scenario of these steps against `server` and returns the document. There is no warm-up,
+/// so that only the verification, one request for each step, is not counted.
 fn document(server: &Counting, scenario: &str, arguments: &[&str]) -> Value {
     let project = Project::real().file("mine.toml", scenario);
     let fixed = ["--scenario=mine.toml", "--url", &server.url, "--warmup=0s", "--format=json"];
@@ -18,7 +18,8 @@ fn number(value: &Value, pointer: &str) -> u64 {
     value.pointer(pointer).and_then(Value::as_u64).unwrap_or_else(|| panic!("{pointer}: {value}"))
 }
 
-/// All requests of a step that the document knows of: they ended, or the end cut them off.
+/// Returns the number of all requests of a step in the document: finished ones, and
+/// those that the end of the round cancelled.
 fn planned(document: &Value, step: usize) -> u64 {
     let step = format!("/targets/0/steps/{step}");
     let of = |field: &str| number(document, &format!("{step}/{field}"));
@@ -76,7 +77,7 @@ async fn the_shape_of_the_document_is_a_contract() {
     let server = Counting::start().await;
     let scenario = format!("load = {{ users = 4, iterations = 50 }}\n{STEP}");
     let document = tokio::task::block_in_place(|| document(&server, &scenario, &["--workers=2"]));
-    // On a slow machine there may be a sample or none.
+    // On a slow machine, a list of samples may be empty.
     let all = shape(&document, "");
     let shape = all.lines().map(|line| match line.contains(".samples.") {
         true => line.trim_end_matches("[]").to_owned(),
@@ -151,7 +152,7 @@ async fn percentiles_that_too_few_samples_support_are_null() {
     let document = tokio::task::block_in_place(|| document(&server, &scenario, &[]));
     let latency = &document["targets"][0]["steps"][0]["latency_us"];
     assert!(latency["p95"].is_u64() && latency["p99"].is_null(), "{latency}");
-    // A busy machine may have more to say.
+    // On a busy machine there may be more verdicts.
     let verdicts = document["verdicts"].as_array().unwrap();
     assert!(verdicts.iter().any(|verdict| verdict["kind"] == "too_few_samples"), "{verdicts:?}");
 }
@@ -189,7 +190,7 @@ async fn the_same_seed_sends_the_same_data_on_any_number_of_workers() {
     assert_eq!(sent[0], sent[1]);
 }
 
-/// A run of 4 users over a server that answers so many requests, the verification's among them.
+/// Runs 4 users against a server that answers `answered` requests, including the verification's.
 async fn over_a_silent_server(answered: usize, duration: &str) -> Value {
     let address = silent(answered).await;
     let project =
@@ -226,8 +227,8 @@ async fn neither_does_one_that_goes_silent() {
     assert_eq!(answered.collect::<Vec<_>>(), [999, 0], "each second has its place");
 }
 
-/// Four users of a server that stalls for one second in four: they send nothing meanwhile, so that
-/// only four of their thousands of requests see it.
+/// Four users of a server that stalls for one second in four. During the stall the users send
+/// nothing else, so that only four of their thousands of requests see the stall.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_the_closed_model_cannot_see_is_said() {
     let address = stalling(std::time::Duration::from_secs(2)).await;
@@ -241,7 +242,8 @@ async fn what_the_closed_model_cannot_see_is_said() {
     let hidden = verdicts.iter().find(|v| v["kind"] == "stall_hidden");
     let message = hidden.unwrap_or_else(|| panic!("{verdicts:?}"))["message"].as_str().unwrap();
     assert!(message.starts_with("users waited up to "), "{message}");
-    // A quarter of all time: p95 of requests that wait for nobody is 800 ms.
+    // The stall takes a quarter of the time: p95 of requests that
+    // wait for no other request is 800 ms.
     let p95 = document["targets"][0]["uncoordinated_us"]["p95"].as_u64().unwrap();
     assert!((600_000..=1_000_000).contains(&p95), "{p95} us");
     assert!(number(&document, "/targets/0/total/latency_us/p95") < 100_000);

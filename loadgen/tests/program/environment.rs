@@ -13,11 +13,12 @@ use tokio::net::TcpListener;
 
 use crate::common::program::{Finished, Project};
 
-/// With characters that a path and JSON have in other ways.
+/// A token with characters that are escaped in a path and in JSON, in different ways.
 const TOKEN: &str = "s3cr3t/\"token\" of=some&length";
 const IN_A_PATH: &str = "s3cr3t%2F%22token%22%20of%3Dsome%26length";
 
-/// What no file and no message may have: of its plain form, of both others, and of one cut short.
+/// Part of the token that no file and no message may contain. The part is in the plain token, in
+/// both escaped forms, and in a token that is cut short.
 const TRACE: &str = "s3cr3t";
 
 const SCENARIO: &str = r#"
@@ -43,7 +44,7 @@ get = "/cut"
 headers = { authorization = "{{ env API_TOKEN }}" }
 "#;
 
-/// The first request to each path is the verification's.
+/// Numbers of requests. The first request to each path is the verification's.
 #[derive(Default)]
 struct Asked {
     echo: AtomicU64,
@@ -88,7 +89,7 @@ fn run(project: &Project, arguments: &[&str]) -> Finished {
     Finished::of(output, &project.path(""))
 }
 
-/// All files below a folder, as one text.
+/// Returns the contents of all files below a folder, as one text.
 fn everything_in(folder: &Path) -> String {
     let mut text = String::new();
     for entry in fs::read_dir(folder).unwrap() {

@@ -6,7 +6,7 @@ use crate::common::Counting;
 use crate::common::program::{Finished, Project};
 use serde_json::{Value, json};
 
-/// Two items for each request, which the server counts.
+/// A step that sends two items with each request, which the server counts.
 const ITEMS: &str = "[[step]]\nname = \"items\"\npost = \"/items\"\nexpect = { status = 201 }\n\
                      body = { repeat = 2, json = 1 }\ncounters = { items = \"/inserted\" }\n";
 

@@ -1,4 +1,4 @@
-//! Which project loadgen takes for its own.
+//! Selection of the project: the one that the environment names, or one found above.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! A server that sends what a terminal would obey: nothing of it gets there.
+//! Text from servers and files that a terminal would obey: none of it reaches the terminal.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -11,7 +11,7 @@ use loadgen::text::is_obeyed;
 
 const BAD: &str = "\u{1b}]0;t\u{7}\u{9b}31m\u{7f}\u{202e}\r\u{1b}[2J";
 
-/// A server whose answers are as `body` after so many that are "fine".
+/// Starts a server that gives `fine` good answers, and then only the body `bad`.
 fn server(fine: usize, bad: &'static str) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -38,7 +38,7 @@ fn server(fine: usize, bad: &'static str) -> String {
     url
 }
 
-/// Escaped for JSON, so that it is a string there, and as it is.
+/// Returns [`BAD`] escaped for JSON, as a string, and [`BAD`] as it is.
 fn bodies() -> [&'static str; 2] {
     [serde_json::json!({ "said": BAD }).to_string().leak(), format!("{BAD} and no JSON").leak()]
 }

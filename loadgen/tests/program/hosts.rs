@@ -12,7 +12,7 @@ use crate::common::program::{Finished, Project};
 use rustix::process::Signal;
 use serde_json::Value;
 
-/// A manager's command line for two workers, and the address that it listens at.
+/// A server, a project, and the address at which a manager listens.
 pub struct Setting {
     pub server: Counting,
     pub project: Project,
@@ -31,7 +31,7 @@ impl Setting {
         self.manager_at(&["--expect-workers=2", "--listen", &self.address], more)
     }
 
-    /// Starts a manager that listens as these words have it.
+    /// Starts a manager with these options for its address and its number of workers.
     pub fn manager_at(&self, listen: &[&str], more: &[&str]) -> Started {
         let arguments = ["manager", "--scenario=direct", "--format=json", "--url"];
         let arguments = [&arguments[..], &[&self.server.url], listen, more].concat();
@@ -39,7 +39,7 @@ impl Setting {
         Started::of(command.stdout(Stdio::piped()).stderr(Stdio::piped()))
     }
 
-    /// Starts the worker of a join file, which the manager has written or will have.
+    /// Starts a worker with its join file, after the manager has written the file.
     pub fn worker(&self, number: u32, more: &[&str]) -> Started {
         let file = format!("join/{number}");
         let deadline = Instant::now() + Duration::from_secs(10);
@@ -81,7 +81,7 @@ async fn workers_share_the_load_and_stay_for_the_next_run() {
     assert_eq!(finished.code, Some(0), "{}", finished.said());
     let document = finished.json();
     assert_eq!(requests(&document), 200);
-    // One more is the manager's own, which verifies.
+    // One more request is the manager's verification.
     assert_eq!(setting.server.requests(), 201);
     let shares = document["targets"][0]["workers"].as_array().unwrap();
     let share = |worker: &Value| (worker["users"].as_u64(), worker["requests"].as_u64());
@@ -92,13 +92,14 @@ async fn workers_share_the_load_and_stay_for_the_next_run() {
 
     let kept = |file: &str| std::fs::read_to_string(setting.project.path(file)).unwrap();
 
-    // They are still there; a new manager of the same folder has no need to say where.
+    // The workers are still there, and find a new manager of the
+    // same folder without new join files.
     assert!(workers.iter_mut().all(|worker| worker.try_wait().unwrap().is_none()));
     let second = setting.finished(setting.manager(&[&iterations[..], &["--out=run-2"]].concat()));
     assert_eq!(second.code, Some(0), "{}", second.said());
     assert_eq!((requests(&second.json()), setting.server.requests()), (200, 402));
 
-    // What gives them the right to be there is in no list of processes.
+    // The worker's password is in no list of processes.
     let password: Value = serde_json::from_str(&kept("join/0")).unwrap();
     let password = password["password"].as_str().unwrap();
     for (worker, what) in workers.iter().flat_map(|w| [(w, "cmdline"), (w, "environ")]) {
@@ -106,7 +107,7 @@ async fn workers_share_the_load_and_stay_for_the_next_run() {
         assert!(!String::from_utf8_lossy(&listed).contains(password), "{what}");
     }
 
-    // They leave when they are told to, and say what they did.
+    // The workers leave when they are told to, and say what they did.
     for (worker, by) in workers.into_iter().zip([Signal::TERM, Signal::INT]) {
         signal(worker.id(), by);
         let finished = setting.finished(worker);
@@ -116,7 +117,8 @@ async fn workers_share_the_load_and_stay_for_the_next_run() {
         assert!(!finished.stderr.contains(password), "{}", finished.said());
     }
 
-    // Nothing that was saved or said has a secret in it, and only the owner can read what has.
+    // Nothing that was saved or said contains a secret, except for the files
+    // in `join`, which only the owner can read.
     for file in ["join/0", "join/1", "join/authority"] {
         assert!(kept(file).contains("PRIVATE KEY"));
         let mode = setting.project.path(file).metadata().unwrap().permissions().mode();
@@ -163,7 +165,7 @@ async fn after_the_wait_those_that_are_there_share_all_of_the_load() {
     }
 }
 
-/// Whichever of them is believed to be worker 0, the server gets no more than was planned.
+/// No matter which of the two becomes worker 0, the server gets no more requests than planned.
 #[tokio::test(flavor = "multi_thread")]
 async fn two_workers_with_one_join_file_send_no_more_than_one() {
     let setting = Setting::new().await;
@@ -210,12 +212,12 @@ async fn when_the_manager_dies_workers_stop_and_wait_for_another() {
     let mut manager = setting.manager(&["--duration=60s", "--users=4", "--out=run"]);
     let workers = [0, 1].map(|number| setting.worker(number, &[]));
     setting.until_loaded().await;
-    // Past the warm-up, and two seconds more.
+    // Waits past the warm-up, and two seconds more.
     tokio::time::sleep(Duration::from_millis(3_500)).await;
     manager.kill().unwrap();
     manager.wait().unwrap();
     let killed = Instant::now();
-    // What it had received is in its folder.
+    // The manager's folder has what the manager had received.
     let kept = std::fs::read(setting.project.path("run/run.json")).unwrap();
     let kept: Value = serde_json::from_slice(&kept).unwrap();
     assert_eq!(kept["interrupted"], true);
@@ -270,7 +272,7 @@ async fn strangers_neither_get_in_nor_disturb() {
     let setting = Setting::new().await;
     let manager = setting.manager(&["--duration=3s", "--users=2", "--warmup=0s", "--out=run"]);
     let first = setting.worker(0, &["--once"]);
-    // One has a file of another manager's.
+    // One stranger has a join file of another manager.
     let other = Setting::new().await;
     let elsewhere = other.manager(&["--wait=500ms", "--duration=1s"]);
     assert_eq!(other.finished(elsewhere).code, Some(1));
@@ -278,7 +280,7 @@ async fn strangers_neither_get_in_nor_disturb() {
     let mut foreign: Value = serde_json::from_str(&foreign).unwrap();
     foreign["address"] = setting.address.clone().into();
     std::fs::write(setting.project.path("join/foreign"), foreign.to_string()).unwrap();
-    // It tries for as long as it may, and says why it could not.
+    // The stranger tries until its `--wait` is over, and says why it could not join.
     let arguments = ["worker", "--join=join/foreign", "--wait=3s"];
     let start = Instant::now();
     let stranger = setting.project.command(&arguments).output().unwrap();
@@ -289,7 +291,8 @@ async fn strangers_neither_get_in_nor_disturb() {
     let said = refused.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(said.contains(why), "{}", refused.said());
     let second = setting.worker(1, &["--once"]);
-    // During the run some open connections and say nothing, some say nonsense, one says much of it.
+    // During the run, some strangers open connections and say nothing, some
+    // send nonsense, and one sends much nonsense.
     setting.until_loaded().await;
     let mut strangers = Vec::new();
     for n in 0..500 {
@@ -303,7 +306,7 @@ async fn strangers_neither_get_in_nor_disturb() {
     }
     let mut loud = TcpStream::connect(&setting.address).unwrap();
     loud.set_write_timeout(Some(Duration::from_millis(500))).unwrap();
-    // A TLS record that claims to be long, and never ends.
+    // A TLS record with a large length, which never ends.
     let _ = loud.write_all(&[&[0x16, 3, 3, 0xff, 0xff], &[7_u8; 1 << 20][..]].concat());
     let finished = setting.finished(manager);
     assert_eq!(finished.code, Some(0), "{}", finished.said());
@@ -316,10 +319,10 @@ async fn strangers_neither_get_in_nor_disturb() {
 #[tokio::test(flavor = "multi_thread")]
 async fn who_takes_the_port_of_a_manager_that_is_away_ends_no_worker() {
     let setting = Setting::new().await;
-    // It writes the join files, and goes.
+    // The first manager writes the join files, and ends.
     let first = setting.manager(&["--wait=100ms"]);
     assert_eq!(setting.finished(first).code, Some(1));
-    // Somebody else takes the port, and answers with an alert of TLS: handshake failure.
+    // Another process takes the port, and answers with a TLS alert: handshake failure.
     let listener = TcpListener::bind(&setting.address).unwrap();
     let workers = [0, 1].map(|number| setting.worker(number, &["--once"]));
     for _ in 0..6 {
@@ -327,7 +330,7 @@ async fn who_takes_the_port_of_a_manager_that_is_away_ends_no_worker() {
         let _ = worker.write_all(&[0x15, 3, 3, 0, 2, 2, 0x28]);
     }
     drop(listener);
-    // Then another manager does, with certificates of its own.
+    // Then another manager, with other certificates, takes the port.
     let other = Setting { address: setting.address.clone(), ..Setting::new().await };
     assert_eq!(other.finished(other.manager(&["--wait=3s"])).code, Some(1));
     let load = ["--iterations=50", "--users=2", "--warmup=0s", "--out=run"];

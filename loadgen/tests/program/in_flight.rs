@@ -1,4 +1,5 @@
-//! Requests that are in flight when a round ends: what is said of them, and what they decide.
+//! Requests that are in flight when a round ends: their place in the report, and
+//! their effect on thresholds and comparisons.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,8 +17,8 @@ fn run(project: &Project, arguments: &[&str]) -> Finished {
     tokio::task::block_in_place(|| project.run(&[&fixed, arguments].concat()))
 }
 
-/// A server that does not answer each tenth request, for as long as this; the first, which is the
-/// verification's, it does.
+/// Starts a server that answers every tenth request only after `hangs`. The server answers the
+/// first request, which is the verification's, at once.
 async fn hanging(hangs: Duration) -> String {
     let seen = Arc::new(AtomicU64::new(0));
     let address = answering(async move || {
@@ -98,7 +99,8 @@ async fn requests_that_take_their_time_are_no_reason_to_compare_nothing() {
     let project =
         Project::real().file("mine.toml", "[[step]]\nname = \"slow\"\nget = \"/slow/50\"\n");
     let url = format!("--url=a={},b={}", one.url, other.url);
-    // One request in a hundred may be missing: 80 ms, as long as other tests may hold up a server.
+    // One request in a hundred may be unanswered. At this rate and duration, that is the requests
+    // of 80 ms, and other tests may hold up a server for 80 ms.
     let finished = run(&project, &[&url, "--rate=100", "--duration=8s", "--rounds=1"]);
     assert_eq!(finished.code, Some(0), "{}", finished.said());
     let document = finished.json();

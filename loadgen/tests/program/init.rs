@@ -1,4 +1,4 @@
-//! `loadgen init` and `loadgen schema`: a first scenario, and what editors know of scenarios.
+//! `loadgen init` and `loadgen schema`: a first scenario, and the schema of scenarios for editors.
 
 use std::fs;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! Ctrl-C on a real terminal, SIGTERM, and kill -9: what was measured is kept, nothing is left.
+//! Ctrl-C on a real terminal, SIGTERM, and `kill -9`: results are kept, and nothing is left behind.
 
 use std::fs;
 use std::process::Stdio;
@@ -54,7 +54,7 @@ async fn sigterm_does_the_same() {
         assert!(Instant::now() < deadline, "the load has not begun");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    // Past the warm-up, so that there is something to report.
+    // Waits past the warm-up, so that there is a result to report.
     tokio::time::sleep(Duration::from_millis(1_500)).await;
     let pids = tree(child.id());
     signal(child.id(), Signal::TERM);
@@ -70,7 +70,7 @@ fn kill_9_leaves_neither_workers_nor_services() {
     let mut child = project.command(&LOAD).stderr(Stdio::null()).spawn().unwrap();
     let log = project.path("run/fastapi-1.log");
     let deadline = Instant::now() + Duration::from_secs(60);
-    // The log is there when the target starts; then the load begins.
+    // The log exists once the target starts; then the load begins.
     while !log.exists() {
         assert!(Instant::now() < deadline, "the target has not been started");
         std::thread::sleep(Duration::from_millis(50));

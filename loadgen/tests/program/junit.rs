@@ -23,10 +23,10 @@ async fn a_run_that_does_not_finish_leaves_no_file_of_its_thresholds() {
     assert_eq!(whole.code, Some(0), "{}", whole.said());
     let text = fs::read_to_string(project.path("junit.xml")).unwrap();
     assert!(text.contains("failures=\"0\""), "{text}");
-    // That one is of another run.
+    // The existing file belongs to another run.
     assert_eq!(run(&dead, "c").code, Some(4));
     assert!(!project.path("junit.xml").exists());
-    // By a link, which stays; and where nothing can be written.
+    // The path may also be a symbolic link, which stays, or a device.
     std::os::unix::fs::symlink("elsewhere.xml", project.path("junit.xml")).unwrap();
     assert_eq!(run(&server.url, "d").code, Some(0));
     assert!(project.path("elsewhere.xml").is_file());

@@ -1,4 +1,4 @@
-//! The live view, as people see it: in a terminal of tmux, with keys pressed and windows resized.
+//! The live view, as people see it: in a tmux terminal, with keys pressed and windows resized.
 
 use std::fs;
 use std::process::Command;
@@ -14,17 +14,18 @@ use tokio::task::block_in_place;
 
 const DEADLINE: Duration = Duration::from_secs(40);
 
-/// Twenty users and an answer that takes a tenth of a second.
+/// Twenty users, and answers that take 0.1 s.
 const SLOW: &str = "[load]\nusers = 20\nduration = \"60s\"\n[[step]]\nget = \"/slow/100\"\n";
 
-/// A run in a terminal of its own.
+/// A run in a separate terminal.
 struct Terminal {
     project: Project,
     server: String,
 }
 
 impl Terminal {
-    /// Runs loadgen in one of this size, with these variables set; nothing where there is no tmux.
+    /// Runs loadgen in a terminal of this size (columns, rows), with these variables
+    /// set. Returns `None` if tmux does not exist.
     fn run(size: (u16, u16), variables: &str, arguments: &[&str]) -> Option<Self> {
         if Command::new("tmux").arg("-V").output().is_err() {
             println!(
@@ -46,7 +47,7 @@ impl Terminal {
         );
         let project = Project::real().file("slow.toml", SLOW).file("run.sh", &script);
         let folder = project.path("");
-        // A server of its own for each test, told apart from all others on this machine.
+        // Each test has a separate tmux server, with a name that is unique on this machine.
         let server = format!("loadgen-{}", folder.file_name()?.to_string_lossy());
         let terminal = Self { project, server };
         let [width, height] = [size.0, size.1].map(|n| n.to_string());
@@ -73,7 +74,7 @@ impl Terminal {
         self.tmux(&["resize-window", "-x", &width, "-y", &height]);
     }
 
-    /// What is on the screen, and, of the normal one, what was.
+    /// Returns the screen, and for the normal screen also up to 100 lines that have scrolled off.
     fn screen(&self) -> String {
         self.tmux(&["capture-pane", "-p", "-S", "-100"])
     }
@@ -83,7 +84,7 @@ impl Terminal {
         colour.is_match(&self.tmux(&["capture-pane", "-p", "-e"]))
     }
 
-    /// The screen as soon as it is so.
+    /// Waits until `is` is true of the screen, and returns the screen.
     #[track_caller]
     fn until(&self, what: &str, is: impl Fn(&str) -> bool) -> String {
         let begin = Instant::now();
@@ -102,7 +103,8 @@ impl Terminal {
         self.until(&format!("it says {text:?}"), |screen| screen.contains(text))
     }
 
-    /// The normal screen after the end of the run, on a terminal that is as it was.
+    /// Waits for the end of the run, asserts that the terminal is
+    /// as it was, and returns the normal screen.
     #[track_caller]
     fn ended(&self, code: u8) -> String {
         let screen = self.until("it has ended", |screen| screen.contains("exit code "));
@@ -116,7 +118,7 @@ impl Terminal {
         screen
     }
 
-    /// Waits until the run is saved, interrupted or not.
+    /// Waits until the run is saved with this value of `interrupted`.
     #[track_caller]
     fn until_saved(&self, interrupted: bool) {
         let begin = Instant::now();
@@ -131,7 +133,7 @@ impl Terminal {
         }
     }
 
-    /// What the script has written into this file.
+    /// Returns what the script has written into this file.
     fn written(&self, name: &str) -> String {
         fs::read_to_string(self.project.path(name)).unwrap_or_default()
     }
@@ -139,12 +141,12 @@ impl Terminal {
 
 impl Drop for Terminal {
     fn drop(&mut self) {
-        // It takes loadgen along, to which its terminal hangs up.
+        // The end of tmux also ends loadgen, because loadgen's terminal hangs up.
         let _ = Command::new("tmux").args(["-L", &self.server, "kill-server"]).status();
     }
 }
 
-/// The parts of a screen without what changes from run to run: figures, and how high bars are.
+/// Returns the screen without what changes from run to run: figures, bars, and the width of gaps.
 fn layout(screen: &str) -> String {
     let figures = Regex::new(r"\d+([.,]\d+)*|–").unwrap();
     let bars = Regex::new("[▁▂▃▄▅▆▇█░]+").unwrap();
@@ -158,7 +160,7 @@ fn layout(screen: &str) -> String {
     screen.trim_end().lines().map(plain).collect::<Vec<_>>().join("\n")
 }
 
-/// Whether it has shown some seconds of load, and what the CPUs do, and nobody was held up.
+/// Returns whether the screen shows at least 6 s of load and the CPUs, and nobody was held up.
 fn is_busy(screen: &str) -> bool {
     Regex::new(r"last ([6-9]|\d\d) s").unwrap().is_match(screen)
         && screen.contains("generator")
@@ -265,7 +267,7 @@ async fn a_second_signal_ends_it_at_once_even_where_the_terminal_takes_nothing()
         let pid = terminal.written("pid").trim().parse().unwrap();
         signal(pid, Signal::INT);
         terminal.until_saved(true);
-        // What comes within a second is one signal.
+        // Signals within one second count as one.
         std::thread::sleep(Duration::from_millis(1_200));
         assert_eq!(terminal.written("after"), "", "it waits for its terminal");
         signal(pid, Signal::INT);

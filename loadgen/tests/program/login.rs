@@ -1,4 +1,5 @@
-//! A user that logs in and is then known, through the real binary, in one process and in several.
+//! A user that logs in and then uses its token, through the
+//! real binary, in one process and in several.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
@@ -12,7 +13,7 @@ use tokio::net::TcpListener;
 
 use crate::common::program::Project;
 
-/// Tokens that were given out, and whether one came back that was not.
+/// Tokens that the server has issued, and those of them that came back.
 #[derive(Default)]
 struct Known {
     tokens: BTreeSet<String>,
@@ -23,7 +24,7 @@ type Shared = Arc<Mutex<Known>>;
 
 async fn login(State(known): State<Shared>, Json(body): Json<Value>) -> Json<Value> {
     let mut known = known.lock().unwrap();
-    // What would break out of a header, a path or JSON, were it not encoded for them.
+    // These characters would break out of a header, a path or JSON if they were not escaped.
     let token = format!("{}/{} \"?&", body["user"].as_str().unwrap(), known.tokens.len());
     known.tokens.insert(token.clone());
     Json(json!({"session": {"token": token}}))
@@ -92,7 +93,7 @@ async fn what_the_login_gave_is_used_by_the_steps_after_it() {
         let counts =
             |step: usize| (steps[step]["requests"].as_u64(), steps[step]["errors"].as_u64());
         assert_eq!([0, 1, 2].map(counts), [(Some(40), Some(0)); 3], "{steps:#}");
-        // One login more for the verification.
+        // One more login is the verification's.
         let Known { tokens, used } = std::mem::take(&mut *known.lock().unwrap());
         assert_eq!((tokens.len(), used.len()), (41, 41));
     }

@@ -1,4 +1,4 @@
-//! The real binary, as people call it: what it prints, what it leaves, and how it ends.
+//! The real binary, as people call it: its output, the files that it leaves, and the ways it ends.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

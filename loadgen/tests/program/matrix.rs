@@ -1,4 +1,5 @@
-//! Several numbers of server workers and users: the product is measured, in the same rounds.
+//! Several numbers of server workers and of users: all
+//! combinations are measured, in the same rounds.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +12,7 @@ fn names(values: &Value, key: &str) -> Vec<String> {
     values.as_array().unwrap().iter().map(name).collect()
 }
 
-/// What was measured, in order, by the lines of the progress.
+/// Returns the names of what was measured, in order, from the progress lines.
 fn order(stderr: &str) -> Vec<&str> {
     let lines = stderr.lines().filter_map(|line| line.strip_prefix('[')?.split_once("] "));
     lines.map(|(_, rest)| rest.rsplit_once(": ").unwrap().0).collect()
@@ -58,7 +59,7 @@ fn every_target_is_measured_with_each_number_of_workers_and_users() {
     assert_eq!(third["rounds"].as_array().unwrap().len(), 1);
     let comparison = &document["comparison"];
     let ranked: BTreeSet<String> = names(&comparison["ranking"], "target").into_iter().collect();
-    // Where others use the machine, the generator may have been the limit in a cell.
+    // If other programs use the machine, the generator may have been the limit in a cell.
     let unranked = comparison["unranked"].as_array().unwrap();
     let unranked: BTreeSet<String> =
         unranked.iter().map(|name| name.as_str().unwrap().to_owned()).collect();
@@ -79,7 +80,7 @@ fn every_target_is_measured_with_each_number_of_workers_and_users() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_runs_already_is_measured_with_each_number_of_users() {
     let server = Counting::start().await;
-    // It takes its time, so that the generator is not the limit.
+    // Slow answers, so that the generator is not the limit.
     let scenario = "load = { iterations = 100 }\n[[step]]\nname = \"slow\"\nget = \"/slow/5\"\n";
     let project = Project::real().file("mine.toml", scenario);
     let arguments = ["-s=mine.toml", "--url", &server.url, "--users=1,3", "--warmup=0s"];
@@ -102,7 +103,7 @@ async fn a_server_that_runs_already_is_measured_with_each_number_of_users() {
 #[tokio::test(flavor = "multi_thread")]
 async fn servers_that_run_already_are_compared_by_their_names() {
     let (old, new) = (Counting::start().await, Counting::start().await);
-    // They take their time, so that the generator is not the limit.
+    // Slow answers, so that the generator is not the limit.
     let scenario =
         "load = { users = 2, iterations = 100 }\n[[step]]\nname = \"slow\"\nget = \"/slow/5\"\n";
     let project = Project::real().file("mine.toml", scenario);

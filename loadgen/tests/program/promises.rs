@@ -1,4 +1,5 @@
-//! Sentences of docs/scenarios.md that users rely on, each held by the real binary.
+//! Sentences that users rely on, each tested with the real binary. A quotation
+//! without a file name is from docs/scenarios.md.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -47,7 +48,8 @@ async fn the_proxy_of_the_environment_is_never_used() {
     }
 }
 
-/// "in the warm-up from 2^39 = 549,755,813,888 on, so that what counts does not depend on how far that came"
+/// "in the warm-up from 2^39 = 549,755,813,888 on, so that what
+/// counts does not depend on how far that came"
 #[tokio::test(flavor = "multi_thread")]
 async fn iterations_of_the_warm_up_have_numbers_of_their_own() {
     let server = Counting::start().await;
@@ -92,7 +94,7 @@ async fn rows_for_a_start_that_run_out_stop_only_who_has_none() {
     let scenario = "load = { users = 4, iterations = 40 }\n[rows.r]\nfile = \"rows.csv\"\nuse = \"once\"\n\
                     [[step]]\nname = \"login\"\nwhen = \"start\"\npost = \"/remember\"\nbody = { text = \"{{ r.id }}\" }\n\
                     [[step]]\nname = \"work\"\nget = \"/\"\n";
-    // The last one is the verification's: two users have a row.
+    // The last row is the verification's: two users have a row.
     let project = Project::real().file("mine.toml", scenario).file("rows.csv", "id\na\nb\nc\n");
     let document = run(&project, &server.url, &["--warmup=0s"]);
     let steps = document.json()["targets"][0]["steps"].clone();
@@ -116,7 +118,8 @@ fn a_file_of_rows_has_at_most_64_mib() {
     }
 }
 
-/// "A user's first request waits for nothing; in the open model only the later requests of an iteration do."
+/// "A user's first request waits for nothing; in the open model
+/// only the later requests of an iteration do."
 #[tokio::test(flavor = "multi_thread")]
 async fn a_think_time_keeps_no_arrival_waiting() {
     let server = Counting::start().await;
@@ -138,8 +141,8 @@ async fn a_check_sends_nothing() {
     assert_eq!((checked.code, proxied.requests()), (Some(0), 0), "{}", checked.said());
 }
 
-/// README: "Each run has a folder: `report.html`, `run.json` (the document that `--format json` prints),
-/// `latencies.hlog`"
+/// README: "Each run has a folder: `runs/TIME-SCENARIO/` with `report.html`, `run.json` (the
+/// document that `--format json` prints), `latencies.hlog`"
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_leaves_what_the_readme_names() {
     let server = Counting::start().await;
@@ -179,12 +182,12 @@ async fn a_redirect_leads_to_another_host() {
         "load = { users = 1, iterations = 5 }\nhttp = { redirects = 1 }\n[[step]]\nget = \"/\"\n";
     let project = Project::real().file("mine.toml", scenario);
     assert_eq!(counted(&run(&project, &url, &["--warmup=0s"])), 5);
-    // One more is the verification's.
+    // One more request is the verification's.
     assert_eq!(named.requests(), 6);
 }
 
-/// "a server that does not speak it fails every request"; "An `http://` proxy before an `http://` URL must
-/// speak HTTP/2 itself."
+/// "a server that does not speak it fails every request"; "An `http://` proxy before an
+/// `http://` URL must speak HTTP/2 itself."
 #[tokio::test(flavor = "multi_thread")]
 async fn http_2_in_the_clear_is_spoken_by_whom_it_is_sent_to() {
     let both = Counting::start().await;
@@ -210,7 +213,7 @@ async fn http_2_in_the_clear_is_spoken_by_whom_it_is_sent_to() {
 /// "Where iterations end the round, a user gives up after ten failed attempts"
 #[tokio::test(flavor = "multi_thread")]
 async fn a_user_gives_up_after_ten_failed_starts() {
-    // The verification goes well, and nothing after it.
+    // The verification succeeds, and nothing after it.
     let seen = Arc::new(AtomicUsize::new(0));
     let answer = async move || match seen.fetch_add(1, Ordering::SeqCst) {
         0 | 1 => StatusCode::OK.into_response(),
@@ -233,7 +236,8 @@ async fn a_user_gives_up_after_ten_failed_starts() {
     assert_eq!(of("work", "requests"), Some(0));
 }
 
-/// docs/measuring.md: "More users than open files or local ports allow are refused before anything starts."
+/// docs/measuring.md: "More users than open files or local ports
+/// allow are refused before anything starts."
 #[tokio::test(flavor = "multi_thread")]
 async fn more_users_than_there_are_ports_are_refused() {
     let server = Counting::start().await;
@@ -243,7 +247,7 @@ async fn more_users_than_there_are_ports_are_refused() {
     assert!(refused.stderr.contains("65536 users need as many local ports"), "{}", refused.said());
 }
 
-/// README: "`loadgen check` with no name checks all"
+/// README: "`loadgen check`: what each scenario would do"
 #[test]
 fn a_check_without_a_name_looks_at_all() {
     let project = Project::real();

@@ -1,4 +1,5 @@
-//! `[[proof]]` through the real binary: what a real Redis and a real PostgreSQL hold after a round.
+//! `[[proof]]` through the real binary: the contents of a real
+//! Redis and a real PostgreSQL after a round.
 
 use std::fs;
 
@@ -6,7 +7,8 @@ use crate::common::Counting;
 use crate::common::program::{Finished, Project, checkout};
 use serde_json::{Value, json};
 
-/// A server that puts each item into Redis and into PostgreSQL, and says that it did both.
+/// A server that stores each item in Redis and in PostgreSQL, and reports that it did both. At
+/// `/lost`, only the first request is answered with success.
 const TARGET: &str = r#"
 import http.server, json, os, psycopg, redis
 
@@ -50,7 +52,7 @@ expect = { status = 201 }
 counters = { made = "/made" }
 "#;
 
-/// The scenario with these proofs, on its target.
+/// Creates a project with the scenario, these proofs, and the scenario's target.
 fn project(proofs: &str) -> Project {
     let command = serde_json::to_string(&["python", "-c", TARGET]).unwrap();
     let manifest = format!(
@@ -137,7 +139,7 @@ fn what_backends_hold_is_proved_or_not() {
 
 #[test]
 fn an_effect_that_no_answer_told_of_may_be_why() {
-    // Right once, for the verification; what comes then is carried out and not answered as it should.
+    // Succeeds once, for the verification. Later requests are carried out, but answered with 500.
     let lost =
         "[[step]]\npost = \"/lost\"\nexpect = { status = 201 }\ncounters = { made = \"/made\" }\n";
     let proof = "[[proof]]\npostgres = \"SELECT count(*) FROM items\"\ncounter = \"made\"\n";
@@ -158,7 +160,7 @@ fn an_effect_that_no_answer_told_of_may_be_why() {
     );
 }
 
-/// What is said of a proof that has no answer, and that nothing was measured before.
+/// Returns the message about a proof that has no answer, and asserts that nothing was measured.
 fn refused(proof: &str) -> String {
     let (project, finished) = run(&format!("[[proof]]\n{proof}\nvalue = 0\n"), &[]);
     assert!(!project.path("run/store-1.log").exists(), "no target was started");
@@ -183,7 +185,7 @@ async fn a_server_that_runs_already_has_no_backends_to_ask() {
     let server = Counting::start().await;
     let url = ["--url", &server.url];
     let proof = "[[proof]]\nredis = \"LLEN queue\"\ncounter = \"made\"\n";
-    // It answers as well as the scenario's own target.
+    // Changes the scenario so that this server answers as the scenario's own target does.
     let scenario = SCENARIO.replace("expect = { status = 201 }", "body = { json = [1] }");
     let scenario = scenario.replace("\"/made\"", "\"/inserted\"");
     let project = Project::real().file("mine.toml", &format!("{scenario}{proof}"));

@@ -1,4 +1,5 @@
-//! Rows from a file, through the real binary: which of them are sent, in one process and in several.
+//! Rows from a file, through the real binary: which of them are
+//! sent, in one process and in several.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +7,7 @@ use crate::common::Counting;
 use crate::common::program::Project;
 use serde_json::Value;
 
-/// A project whose scenario has this load, these rows, and this one step.
+/// Creates a project whose scenario has this load, a file of this many rows, and this one step.
 fn project(load: &str, order: &str, rows: usize, step: &str) -> Project {
     let lines: String = (0..rows).map(|row| format!("{row},\"no {row}, é\"\n")).collect();
     let scenario = format!(
@@ -37,7 +38,7 @@ const WORKERS: [&[&str]; 3] = [&[], &["--workers=1"], &["--workers=3"]];
 
 #[tokio::test(flavor = "multi_thread")]
 async fn rows_are_used_once_over_all_workers() {
-    // One for the verification.
+    // One row is for the verification.
     let project = project("users = 4, iterations = 60", "once", 61, REMEMBER);
     for (at, workers) in WORKERS.iter().enumerate() {
         let server = Counting::start().await;
@@ -103,7 +104,7 @@ async fn the_same_seed_sends_the_same_rows_with_any_number_of_workers() {
 async fn a_row_of_the_start_is_the_users_own() {
     let more = "when = \"start\"\n[[step]]\nname = \"work\"\npost = \"/remember\"\nbody = { text = \"work {{ r.id }}\" }\n\
                 [[step]]\nname = \"bye\"\nwhen = \"stop\"\npost = \"/remember\"\nbody = { text = \"bye {{ r.id }}\" }";
-    // The work has a row of its own each time; without it, the one of the start.
+    // First, each `work` takes a separate row; then only the starts take rows.
     for (work, rows, sent) in [("work {{ r.id }}", 44, 44), ("work", 5, 9)] {
         let step = format!("{REMEMBER}\n{}", more.replace("work {{ r.id }}", work));
         let project = project("users = 4, iterations = 39", "once", rows, &step);
@@ -122,7 +123,7 @@ async fn a_row_of_the_start_is_the_users_own() {
 const ROW: &str =
     "post = \"/remember\"\nbody = { text = \"{{ user }} {{ iteration }} {{ r.id }}\" }";
 
-/// The different rows of which bodies of [`ROW`] have the number.
+/// Returns the distinct rows that bodies of [`ROW`] name.
 fn rows_of(bodies: &BTreeSet<String>) -> BTreeSet<&str> {
     bodies.iter().filter_map(|body| body.split(' ').next_back()).collect()
 }
@@ -146,7 +147,7 @@ async fn users_that_cycle_use_the_whole_file_before_a_row_comes_again() {
             let document = run(&project, &server.url, &[*workers, &[&out]].concat());
             let sent = server.take_remembered();
             let rows = rows_of(&sent).len();
-            // The verification sends one more.
+            // The verification sends one more row.
             assert!((expected..=expected + 1).contains(&rows), "{rows} rows: {load}");
             assert_eq!(used(&document), (expected as u64, 10_000), "{load}");
         }
@@ -170,7 +171,7 @@ async fn the_rows_that_were_used_are_counted_over_all_workers_and_told() {
             assert_eq!(of, 99);
             match expected {
                 Some(expected) => assert_eq!(used, expected, "{order}"),
-                // That of the verification may be among them.
+                // The verification's row may be among them.
                 None => assert!((rows - 1..=rows).contains(&used), "{used} of {rows}"),
             }
             let said = format!("rows of r that were used: {used}, of 99");
@@ -187,14 +188,15 @@ async fn the_rows_that_were_used_are_counted_over_all_workers_and_told() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn files_of_any_number_and_size_reach_workers() {
-    // Together more than the network takes in one message, and one of them alone.
+    // Together, the files are larger than a message on the network
+    // may be, and so is one of them alone.
     let step =
         "post = \"/remember\"\nbody = { text = \"{{ r.id }} {{ large.id }} {{ other.id }}\" }";
     let project = project("users = 4, iterations = 40", "once", 41, step);
     let scenario = std::fs::read_to_string(project.path("mine.toml")).unwrap();
     let more = "[rows.large]\nfile = \"data/large.csv\"\n[rows.other]\nfile = \"data/other.csv\"\n";
     let scenario = scenario.replace("[[step]]", &format!("{more}[[step]]"));
-    // Columns that no step names are left out: the one column is long.
+    // One long column: columns that no step names are not sent.
     let lines =
         |mib: usize| -> String { (0..mib << 10).map(|row| format!("{row:01000}-é\n")).collect() };
     let project = project

@@ -1,4 +1,4 @@
-//! Runs that were saved: shown again, and held against each other.
+//! Saved runs, shown again and compared with each other.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,7 @@ use serde_json::Value;
 const SCENARIO: &str =
     "load = { users = 4, iterations = 400 }\n[[step]]\nname = \"hello\"\nget = \"/\"\n";
 
-/// A project with a run of two rounds in `before`.
+/// Creates a project with a run of two rounds in `before`.
 async fn measured() -> Project {
     let server = Counting::start().await;
     let project = Project::real().file("mine.toml", SCENARIO);
@@ -21,7 +21,7 @@ async fn measured() -> Project {
     project
 }
 
-/// The record of `before`, changed by `change`, as the run `name`.
+/// Saves the record of `before`, changed by `change`, as the run `name`.
 fn changed(project: &Project, name: &str, change: impl FnOnce(&mut Value)) {
     let mut record: Value =
         serde_json::from_slice(&fs::read(project.path("before/run.json")).unwrap()).unwrap();
@@ -30,7 +30,7 @@ fn changed(project: &Project, name: &str, change: impl FnOnce(&mut Value)) {
     fs::write(project.path(name).join("run.json"), record.to_string()).unwrap();
 }
 
-/// Five rounds at about `rate`.
+/// Gives a record five rounds at about `rate`.
 fn at_rate(rate: f64) -> impl FnOnce(&mut Value) {
     move |record| {
         let first = record["targets"][0]["rounds"][0].clone();
@@ -42,7 +42,7 @@ fn at_rate(rate: f64) -> impl FnOnce(&mut Value) {
         });
         record["targets"][0]["rounds"] = rounds.collect();
         record["verdicts"] = Value::Array(Vec::new());
-        // Other tests on this machine may have been in the generator's way.
+        // Other tests on this machine may have held up the generator.
         record["targets"][0]["bottleneck"] = Value::Null;
     }
 }
@@ -184,7 +184,7 @@ async fn runs_that_sent_something_else_are_not_compared() {
         let finished = tokio::task::block_in_place(|| project.run(&arguments));
         assert_eq!(finished.code, Some(0), "{}", finished.said());
     };
-    // So slow that loadgen can't be what limits the rate.
+    // Slow answers, so that loadgen cannot be the limit of the rate.
     let scenario =
         "[[step]]\nname = \"a\"\nget = \"/slow/20\"\nheaders = { authorization = \"a\" }\n";
     run("before", scenario);
@@ -203,13 +203,13 @@ async fn runs_that_sent_something_else_are_not_compared() {
     ] {
         let refused = gate(later);
         assert_eq!(refused.code, Some(1), "{}", refused.said());
-        // As long lines are broken.
+        // Undoes the wrapping of long lines.
         let joined = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
         let said = joined(&refused.stdout);
         assert!(said.contains(&format!("{later} and before are not compared: {what}")), "{said}");
         assert!(joined(&refused.stderr).contains("can't be judged"), "{}", refused.stderr);
     }
-    // A record of an earlier version does not tell.
+    // A record of an earlier version does not say what was sent.
     changed(&project, "old", |record| drop(record.as_object_mut().unwrap().remove("sent")));
     let unknown = gate("old");
     assert_eq!(unknown.code, Some(0), "{}", unknown.said());

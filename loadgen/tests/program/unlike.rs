@@ -1,4 +1,4 @@
-//! Targets that don't do the same, or whose processes don't share what there is to do.
+//! Targets that give different answers, or whose processes get unequal shares of the load.
 
 use crate::common::program::Project;
 use serde_json::Value;
@@ -22,7 +22,7 @@ fn answers_of_unlike_sizes_and_workers_with_unlike_shares_are_seen() {
     let project = Project::with_targets(&targets)
         .file("sized.py", include_str!("../data/sized.py"))
         .file("sized.toml", "[[step]]\nname = \"page\"\nget = \"/\"\n");
-    // One user has one connection, and that is one worker's.
+    // One user has one connection, which belongs to one server worker.
     let finished = project.run(&[
         "--scenario=sized.toml",
         "--target=terse,moody",

@@ -1,4 +1,5 @@
-//! Options that would have no effect are usage errors. Each option of each subcommand has a line here.
+//! Options that would have no effect are usage errors. Each
+//! option of each subcommand has a line here.
 
 use std::collections::BTreeSet;
 
@@ -9,11 +10,11 @@ use crate::common::program::Project;
 
 const URL: &str = "--url=http://127.0.0.1:1";
 
-/// A subcommand, one of its options, and each command line (of a scenario without backends or thresholds)
-/// in which the option would have no effect.
+/// A subcommand, one of its options, and each command line (with a scenario without backends or
+/// thresholds) in which the option would have no effect.
 type Line = (&'static str, &'static str, &'static [&'static [&'static str]]);
 
-/// Always has one.
+/// For an option that always has an effect.
 const NEVER: &[&[&str]] = &[];
 
 const RUN: &[(&str, &[&[&str]])] = &[
@@ -21,10 +22,10 @@ const RUN: &[(&str, &[&[&str]])] = &[
     ("url", NEVER),
     ("workers", NEVER),
     ("warmup", NEVER),
-    // It is in the record, and what is random follows from it: the order of targets, at least.
+    // The seed is in the record, and decides everything random: at least the order of targets.
     ("seed", NEVER),
     ("no-calibrate", NEVER),
-    // Where there is no live view anyway, it changes nothing; that is the terminal's doing.
+    // Without a live view the option changes nothing, but that depends on the terminal.
     ("no-progress", NEVER),
     ("out", NEVER),
     ("format", NEVER),
@@ -38,7 +39,7 @@ const RUN: &[(&str, &[&[&str]])] = &[
     ("server-workers", &[&["--server-workers=1", URL], &["--server-workers=2", URL]]),
 ];
 
-/// Options that `run` has and `capacity` has not.
+/// Options of `run` that `capacity` does not have.
 const RUN_ALONE: &[(&str, &[&[&str]])] = &[
     ("users", &[&["--users=5,6", "--rate=50", URL]]),
     ("ramp-up", &[&["-s=stages.toml", "--ramp-up=1s", URL]]),
@@ -63,7 +64,7 @@ const LOSS: (&str, &[&[&str]]) = (
 const CAPACITY_ALONE: &[(&str, &[&[&str]])] =
     &[("users", NEVER), ("duration", NEVER), ("drain", NEVER), ("precision", NEVER)];
 
-/// A manager takes no target of the lab, so that none of their options has an effect.
+/// A manager takes no targets of the lab, so that none of the lab's options has an effect.
 const MANAGER: &[(&str, &[&[&str]])] = &[
     ("expect-workers", NEVER),
     ("listen", NEVER),
@@ -101,7 +102,7 @@ const OTHERS: &[Line] = &[
     ("report", "runs", NEVER),
     ("report", "format", NEVER),
     ("init", "path", NEVER),
-    // Where there is no file yet nothing is overwritten; a script need not look first.
+    // If no file exists yet, nothing is overwritten: a script need not check first.
     ("init", "force", NEVER),
     ("completions", "shell", NEVER),
     ("lab up", "target", NEVER),
@@ -130,12 +131,13 @@ fn all() -> Vec<Line> {
     });
     let others =
         of("capacity", RUN).chain(of("capacity", CAPACITY_ALONE)).chain(of("manager", MANAGER));
-    // What a manager shares with a run has no effect where it has none there.
+    // An option of `run` that a manager shares has no effect in the same cases.
     let shared = of("manager", RUN_ALONE);
     runs.chain(others).chain(shared).chain(OTHERS.iter().copied()).collect()
 }
 
-/// The options of a command and of its subcommands, each with the words that name the command.
+/// Collects the options of a command and of its subcommands,
+/// each with the words that name the command.
 fn options(command: &clap::Command, words: &str, out: &mut BTreeSet<(String, String)>) {
     let own = command.get_arguments().map(|it| it.get_long().unwrap_or(it.get_id().as_str()));
     out.extend(
@@ -152,7 +154,7 @@ fn options(command: &clap::Command, words: &str, out: &mut BTreeSet<(String, Str
 fn each_option_is_in_the_table() {
     let mut found = BTreeSet::new();
     options(&Cli::command(), "", &mut found);
-    // Numbers to change to.
+    // Arguments of `ctl`'s subcommands are new values, not options.
     found.retain(|(command, _)| !command.starts_with("ctl "));
     let listed: BTreeSet<(String, String)> = all()
         .iter()
@@ -179,7 +181,8 @@ fn an_option_without_effect_is_a_usage_error_that_says_what_to_do() {
             words.extend(*arguments);
             let refused = project.run(&words);
             assert_eq!(refused.code, Some(2), "{words:?}: {}", refused.said());
-            // clap's own, and those of the lab that a manager can't use, name the other option.
+            // For a manager, errors of clap and errors about the lab's
+            // options may name another option.
             let names = refused.stderr.contains(&format!("--{option}")) || command == "manager";
             assert!(names, "{words:?}: {}", refused.said());
             let helps = refused.stderr.contains("help: ") || refused.stderr.contains("--help");

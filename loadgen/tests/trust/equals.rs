@@ -1,16 +1,16 @@
-//! False claims: servers that are held against themselves.
+//! False claims: servers that are compared with themselves.
 
 use crate::common::program::Project;
 
 const TARGETS: [&str; 4] = ["sanic", "quart", "fastapi", "flask"];
 const RUNS: usize = 10;
 
-/// The most false claims among these runs: of 40 at 5 % more than 4 come in one of twenty such
-/// experiments, and of 80 more than 8.
+/// Maximum number of false claims, for each number of runs. At a false-claim rate of 5 %, more than
+/// 4 of 40 come in one of 20 such experiments, and more than 8 of 80 in one of 54.
 const MOST: [(usize, usize); 2] = [(40, 4), (80, 8)];
 
-/// Of 40 runs of servers against themselves, 10 for each target, at most 4 claim a difference; with 5
-/// or 6, another 40 are made, and all 80 have at most 8.
+/// Of 40 runs of servers against themselves, 10 for each target, at most 4 claim a difference. With
+/// 5 or 6 claims, another 40 runs are made, and all 80 have at most 8.
 #[test]
 #[ignore = "make trust: 20 minutes, and on a busy machine it says little"]
 fn equals_are_told_apart_no_more_often_than_chance_allows() {
@@ -37,7 +37,8 @@ fn forty(pass: usize) -> usize {
     claims
 }
 
-/// One run at the default number of rounds, and what it said.
+/// Runs one comparison with the default number of rounds. Returns whether
+/// it claims a difference, and its figures.
 fn claims_a_difference(target: &str, seed: usize) -> (bool, String) {
     let project = Project::real();
     let (target, seed) = (format!("--target={target}"), format!("--seed={seed}"));

@@ -1,5 +1,5 @@
-//! Differences that are known: servers that are busy for 1.00, 1.07 and 1.25 ms with each request. Their event loop
-//! takes some 0.25 ms besides, which leaves differences of 5 and 20 %.
+//! Known differences: servers that are busy for 1.00, 1.07 and 1.25 ms with each request. Their
+//! event loop takes about 0.25 ms more, which leaves differences of 5 and 20 %.
 
 use serde_json::Value;
 
@@ -7,13 +7,14 @@ use crate::common::program::{Finished, Project};
 
 const RUNS: usize = 20;
 const NAMES: [&str; 3] = ["busy100", "busy107", "busy125"];
-/// So many users that a server has the next request when it has answered one, also where the generator is held up
-/// for a moment: what it waited would be in the rates, and not in what it measures itself.
+/// Options of each run. With this many users, a server has the next request as soon as it has
+/// answered one, even if the generator is held up for a moment. Otherwise the server would wait,
+/// which would lower the rates, but not show in the server's own measurement.
 const SHORT: [&str; 5] =
     ["--users=32", "--duration=1s", "--warmup=300ms", "--format=json", "-s=busy.toml"];
 
-/// At the number of rounds that a first run asks for, 17 of 20 intervals hold the truth, and 16 of
-/// 20 runs find the slower one: for each handicap.
+/// For each handicap, with the number of rounds that a first run asks for, at least 17 of 20
+/// intervals contain the truth, and at least 16 of 20 runs find the slower server.
 #[test]
 #[ignore = "make trust: a quarter of an hour, and on a busy machine it says little"]
 fn known_handicaps_are_found_and_their_intervals_hold_the_truth() {
@@ -48,7 +49,8 @@ fn known_handicaps_are_found_and_their_intervals_hold_the_truth() {
     assert!(scores.iter().all(|(held, found)| *held >= 17 && *found >= 16), "{scores:?}");
 }
 
-/// What a run of the default number of rounds says it takes to settle 5 % at 90 % power.
+/// Returns the number of rounds that show a difference of 5 % at 90 % power, according to
+/// a run with the default number of rounds.
 fn rounds_asked_for() -> u64 {
     let document = run(5, RUNS).1.json();
     let pairs = document["comparison"]["pairs"].as_array().unwrap();
@@ -74,7 +76,8 @@ fn run(rounds: u64, seed: usize) -> (Project, Finished) {
     (project, finished)
 }
 
-/// What the server itself measured for a request, over all rounds.
+/// Returns the CPU time of a request in seconds, as the server
+/// itself measured it: the mean over all rounds.
 fn busy_s(project: &Project, name: &str, rounds: u64) -> f64 {
     let of_round = |round| {
         let log =
@@ -85,7 +88,7 @@ fn busy_s(project: &Project, name: &str, rounds: u64) -> f64 {
     (1..=rounds).map(of_round).sum::<f64>() / rounds as f64
 }
 
-/// What was found of `busy100` and this one.
+/// Returns the pair of `busy100` and `slower` in the comparison.
 fn pair<'a>(document: &'a Value, slower: &str) -> &'a Value {
     let pairs = document["comparison"]["pairs"].as_array().unwrap();
     let is_wanted = |pair: &&Value| {

@@ -1,5 +1,6 @@
-//! Whether figures can be trusted: what is measured is held against what is known. `make trust` runs
-//! it, on a machine that does nothing else; on a busy one its bounds say nothing.
+//! Tests whether figures can be trusted: compares measured figures with known
+//! ones. `make trust` runs these tests, on a machine that does nothing else. On a
+//! busy machine the tests' bounds say nothing.
 #![allow(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 #![allow(clippy::print_stdout, reason = "figures are what it is run for")]
 

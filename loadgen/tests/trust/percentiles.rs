@@ -1,4 +1,4 @@
-//! Percentiles, held against those that a server of a known distribution measured itself.
+//! Percentiles, compared with those that a server with a known distribution measured itself.
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -11,8 +11,9 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use tokio::net::TcpListener;
 
-/// A server whose answers take 1, 10, 100 or 1,000 ms in shares of 85, 12, 2.5 and 0.5 %, so that no
-/// usual percentile lies where one becomes the other. It measures each itself.
+/// A server whose answers take 1, 10, 100 or 1,000 ms in shares of 85, 12, 2.5 and
+/// 0.5 %, so that none of the usual percentiles lies at the step from one time to the
+/// next. The server measures each answer itself.
 struct Known {
     url: String,
     taken: Arc<Mutex<Vec<Duration>>>,
@@ -35,7 +36,7 @@ impl Known {
         Self { url, taken }
     }
 
-    /// What it measured itself, in ms.
+    /// Returns the `q` quantile of the times that the server measured, in ms.
     fn quantile(&self, q: f64) -> f64 {
         let mut taken = self.taken.lock().unwrap().clone();
         taken.sort_unstable();
@@ -57,7 +58,7 @@ async fn answer(State(draws): State<Arc<Draws>>) -> &'static str {
     "done"
 }
 
-/// p50 to p99 lie within 1 % or 0.5 ms of what the server measured.
+/// p50 to p99 lie within 1 % or 0.5 ms, whichever is more, of the server's own percentiles.
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 #[ignore = "make trust: on a busy machine its bounds say nothing"]
 async fn percentiles_are_those_of_the_server() {

@@ -1,4 +1,4 @@
-//! The lab's pools of connections, held against a connection for each user.
+//! The lab's connection pools, compared with a connection for each user.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -8,8 +8,8 @@ use crate::common::program::{Project, checkout};
 const TARGETS: [&str; 3] = ["sanic", "quart", "fastapi"];
 const USERS: u32 = 100;
 
-/// With ten connections that 100 users queue for in turn, p99 is at most so many times what it is with a
-/// connection for each. With a queue that let newcomers overtake, Sanic's was six times.
+/// Maximum ratio of p99 with ten connections, for which 100 users queue in turn, to p99 with a
+/// connection for each user. With a queue that lets newcomers overtake, Sanic's ratio is six.
 const MOST: f64 = 2.0;
 
 #[test]
@@ -40,7 +40,7 @@ fn a_target_is_no_slower_with_the_labs_pools_than_with_a_connection_for_each_use
     assert!(slower.is_empty(), "{slower:#?}");
 }
 
-/// A project with each target as it is, and again with as many pooled connections as users.
+/// Creates a project with each target as it is, and again with as many pooled connections as users.
 fn with_both_pools() -> Project {
     let real = checkout().join("targets");
     let manifest = fs::read_to_string(real.join("targets.toml")).unwrap();

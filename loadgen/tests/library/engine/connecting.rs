@@ -1,4 +1,4 @@
-//! Connections that are opened before the start.
+//! Tests connections that are opened before the start.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -17,7 +17,8 @@ use crate::common::engine::{finish, hold, plan};
 
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n";
 
-/// A server that closes its first `rude` connections, and serves the others; how many there were.
+/// Starts a server that closes its first `rude` connections and serves the
+/// others. Returns the server's address and the number of accepted connections.
 async fn server(rude: usize) -> (SocketAddr, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -44,14 +45,15 @@ fn load(load: &str) -> String {
     format!("load = {{ {load} }}\n[[step]]\nget = \"/\"")
 }
 
-/// Holds that so many connections are open before the start, and no more.
+/// Asserts that exactly `expected` connections are open before the start.
 async fn opens(expected: usize, load_text: &str, warmup: Duration) {
     let (address, accepted) = server(0).await;
     let mut plan = plan(&format!("http://{address}"), &load(load_text));
     plan.warmup = warmup;
     let round = GooseRound::prepare(plan).unwrap();
     round.connect().await;
-    // On a busy machine the server takes its time to accept what the system has connected.
+    // On a busy machine the server may accept a connection
+    // long after the kernel has established it.
     let all = async {
         while accepted.load(Ordering::SeqCst) < expected {
             tokio::time::sleep(Duration::from_millis(10)).await;
@@ -65,7 +67,8 @@ async fn opens(expected: usize, load_text: &str, warmup: Duration) {
 #[tokio::test(flavor = "multi_thread")]
 async fn those_who_send_at_the_start_are_connected_before() {
     opens(250, "users = 250, iterations = 250", Duration::ZERO).await;
-    // In a warm-up all send, but on a ramp one after another; arrivals open what they need.
+    // In a warm-up all users send at the start; in a ramp-up they start one
+    // after another. The open model opens connections when arrivals need them.
     let ramp = "users = 20, ramp_up = \"10s\", duration = \"1s\"";
     opens(20, ramp, Duration::from_secs(1)).await;
     opens(1, ramp, Duration::ZERO).await;
@@ -88,7 +91,7 @@ async fn a_connection_that_was_closed_before_its_use_is_no_failure() {
     let load = load("users = 8, iterations_per_user = 5");
     let round = GooseRound::prepare(plan(&format!("http://{address}"), &load)).unwrap();
     round.connect().await;
-    // Time for their ends to arrive.
+    // Gives the ends of the closed connections time to arrive.
     tokio::time::sleep(Duration::from_millis(300)).await;
     let (sender, mut snapshots) = mpsc::channel(64);
     round.run(Instant::now(), CancellationToken::new(), &sender).await.unwrap();

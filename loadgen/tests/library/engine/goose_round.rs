@@ -1,4 +1,4 @@
-//! The engine against real servers: what is counted is what happened.
+//! Tests the engine against real servers: the counts must match what happened.
 
 use std::time::{Duration, Instant};
 
@@ -9,8 +9,8 @@ use tokio_util::sync::CancellationToken;
 use crate::common::engine::{ONE_AT_A_TIME, finish, hold, plan, planned, run_in_turn, run_round};
 use crate::common::{Counting, dead_address, ill_behaved};
 
-/// The kernel refuses a connection to a broadcast address before anything is waited for, as it does where
-/// files or ports have run out.
+/// The kernel refuses a connection to a broadcast address without
+/// any wait, as it does when files or ports have run out.
 #[test]
 fn users_that_are_refused_at_once_leave_the_thread_to_others() {
     let text = "load = { users = 3, duration = \"90s\" }\n[[step]]\nget = \"/\"";
@@ -27,7 +27,7 @@ fn users_that_are_refused_at_once_leave_the_thread_to_others() {
             run_in_turn(plan("http://127.255.255.255:9", text), stop).await.0
         })
     });
-    // Other tests may have their turns before.
+    // Other tests may run first.
     let deadline = Instant::now() + Duration::from_secs(60);
     while !running.is_finished() {
         assert!(Instant::now() < deadline, "the stop is not heeded");
@@ -68,8 +68,8 @@ async fn iterations_are_exact_after_a_warm_up_of_several_slow_steps() {
     assert_eq!(planned(&series), server.requests());
 }
 
-/// What the beginning and the end of the hold cut must balance: N users that wait for L each get
-/// held / L answers, whatever L is.
+/// The requests cut by the beginning of the hold must balance those cut by its
+/// end: N users that wait for a time L get `held / L` answers each, whatever L is.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_rate_of_a_slow_server_is_not_biased() {
     let server = Counting::start().await;
@@ -79,7 +79,7 @@ async fn the_rate_of_a_slow_server_is_not_biased() {
     let (series, finished) = finish(plan).await;
     let answered = hold(&series).answered;
     let expected = 20.0 * finished.held.as_secs_f64() / (answered.mean().unwrap() / 1e6);
-    // Of each user, at most one answer is on the wrong side of a mark.
+    // At most one answer per user is on the wrong side of a mark.
     let off = (answered.len() as f64 - expected).abs();
     assert!(off <= 20.0, "{} of {expected}", answered.len());
     assert_eq!(planned(&series), server.requests(), "none is lost at a mark");
@@ -91,7 +91,7 @@ async fn users_think_between_an_answer_and_their_next_request() {
     let text = "load = { users = 4, duration = \"1s\", think_time = \"200ms\" }\n\
                 [[step]]\nname = \"a\"\nget = \"/\"\n[[step]]\nname = \"b\"\nget = \"/\"";
     let (series, _) = finish(plan(&server.url, text)).await;
-    // At 0, 200, 400, 600 and 800 ms, or a little later each; none after the end.
+    // Each user sends at 0, 200, 400, 600 and 800 ms, or slightly later, and not after the end.
     let requests = planned(&series);
     assert!((16..=20).contains(&requests), "{requests} requests of 4 users");
     assert_eq!(requests, server.requests());
@@ -107,7 +107,7 @@ async fn of_steps_with_weights_an_iteration_takes_one() {
     let (series, _) = finish(plan(&server.url, &(load.to_owned() + &steps.concat()))).await;
     let found: Vec<u64> = series.phase(Phase::Hold).iter().map(|step| step.requests()).collect();
     assert_eq!((found[0], found[1] + found[2]), (2_000, 2_000));
-    // 200 ± five standard deviations.
+    // The limits are 200 ± five standard deviations.
     assert!(found[2].abs_diff(200) < 67, "{found:?}");
 }
 
@@ -126,7 +126,7 @@ async fn a_duration_counts_what_the_server_counts() {
     for phase in [Phase::Warmup, Phase::RampUp] {
         assert!(series.phase(phase)[0].requests() > 0, "{phase:?} is kept apart");
     }
-    // 10 users for 1.2 s at 20 ms or a little more each.
+    // 10 users send for 1.2 s, with 20 ms or slightly more per request.
     let held = hold(&series).requests();
     assert!((100..=600).contains(&held), "{held}");
 }

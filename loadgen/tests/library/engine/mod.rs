@@ -1,4 +1,5 @@
-//! The engine in the test's own process, against real servers: what is counted is what happened.
+//! Tests the engine against real servers, in the test's own process
+//! except for one test in `once.rs`: the counts must match what happened.
 
 mod connecting;
 mod goose_round;

@@ -1,4 +1,5 @@
-//! What each user sends once: at its start, before its iterations, and when it stops.
+//! Tests the requests that each user sends once: at its
+//! start, before its iterations, and when it stops.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -16,7 +17,7 @@ use crate::common::Counting;
 use crate::common::engine::{finish, plan, run_round};
 use crate::common::program::Project;
 
-/// What was asked for, in order, and how many logins are still to be refused.
+/// Paths of the requests in order of arrival, and number of logins still to be refused.
 #[derive(Default)]
 struct Asked {
     paths: Mutex<Vec<String>>,
@@ -40,7 +41,7 @@ async fn answer(State(asked): State<Arc<Asked>>, Path(path): Path<String>) -> St
     StatusCode::OK
 }
 
-/// A server that refuses the first `refusals` logins.
+/// Starts a server that refuses the first `refusals` logins.
 async fn server(refusals: u64) -> (String, Arc<Asked>) {
     let asked = Arc::new(Asked { refusals: refusals.into(), ..Asked::default() });
     let app = Router::new().route("/{path}", get(answer)).with_state(asked.clone());
@@ -74,7 +75,7 @@ fn step(series: &Series, phase: Phase, index: usize) -> Counts {
     series.phase(phase).into_iter().nth(index).unwrap_or_default()
 }
 
-/// Answered, failed, and cut off.
+/// Returns the numbers of answered, failed and cancelled requests.
 fn ended(counts: &Counts) -> (u64, u64, u64) {
     (counts.answered.len(), counts.failures(), counts.cancelled)
 }
@@ -172,7 +173,7 @@ async fn users_stop_also_where_the_round_is_halted() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stop_that_fails_is_told() {
     let server = Counting::start().await;
-    // Right once, for the verification.
+    // `/flaky` answers correctly once, for the verification.
     let text = "load = { users = 2, iterations = 20 }\n[[step]]\nget = \"/\"\n\
                 [[step]]\nname = \"logout\"\nwhen = \"stop\"\nget = \"/flaky\"";
     let project = Project::real().file("mine.toml", text);

@@ -1,4 +1,4 @@
-//! What people read of a search for capacities, made from records built by hand.
+//! Tests the report of a search for capacities, made from records built by hand.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -42,8 +42,8 @@ pub fn record(runtime: &str, targets: Vec<CapacityTarget>) -> CapacityRecord {
     }
 }
 
-/// A second at `rate` to a server that carries `carries`: each answer takes 2 ms, and longer the
-/// closer it is to what it carries.
+/// A trial of one second at `rate_per_s` on a server that carries `carries` requests/s.
+/// Answers take about 2 ms, and longer the closer the rate is to `carries`.
 fn trial(rate_per_s: f64, carries: f64, lab: bool) -> Tried {
     let held = rate_per_s <= carries;
     let ms = if held { 2.0 / (1.02 - rate_per_s / carries) } else { 900.0 };
@@ -71,7 +71,8 @@ fn trial(rate_per_s: f64, carries: f64, lab: bool) -> Tried {
     Tried { record, answered: counts.answered }
 }
 
-/// A target that carries what these rounds say.
+/// A target that carries these rates, in requests/s,
+/// in its rounds. The first rate decides the trials.
 pub fn target(name: &str, rounds: &[f64], bound: Bound, lab: bool) -> CapacityTarget {
     let rates = [250.0, 500.0, 750.0, 1_000.0, 1_010.0, 1_250.0, 2_000.0];
     let trials: Vec<Tried> = rates.iter().map(|rate| trial(*rate, rounds[0], lab)).collect();
@@ -108,7 +109,7 @@ pub fn target(name: &str, rounds: &[f64], bound: Bound, lab: bool) -> CapacityTa
     }
 }
 
-/// Two targets whose capacity was found.
+/// A search with two targets whose capacity was found.
 pub fn of_two() -> CapacityRecord {
     let targets = vec![
         target("sanic", &[1_510.0, 1_540.0, 1_490.0, 1_525.0, 1_500.0], Bound::Found, true),
@@ -124,7 +125,7 @@ fn two_targets_and_how_they_compare() {
     insta::assert_snapshot!(text);
 }
 
-/// Who limited the trials that failed, in words.
+/// Returns the report, in one line, of a search whose trials all have this bottleneck.
 fn said_of(bottleneck: &Bottleneck, bound: Bound, users: u32) -> String {
     let mut target = target("sanic", &[1_000.0], bound, true);
     target.trials.iter_mut().for_each(|trial| trial.bottleneck = Some(bottleneck.clone()));

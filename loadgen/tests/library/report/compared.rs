@@ -1,4 +1,4 @@
-//! Saved runs held against each other, made from records built by hand.
+//! Tests comparisons of saved runs and searches, made from records built by hand.
 
 use super::shown::{compared, compared_csv, compared_markdown};
 use loadgen::analysis::Comparable;
@@ -9,7 +9,8 @@ use loadgen::record::{
 use super::capacity::{record as search, target as searched};
 use super::records::{record, target};
 
-/// Two targets; the second of them slower than before, and on another kernel.
+/// A comparison of two runs with two targets each. In the second
+/// run, the second target is slower, and the kernel is another.
 fn of_two_runs() -> RunsRecord {
     let wave = [1.0, 1.01, 0.99, 1.004, 0.996];
     let other = [1.001, 1.007, 0.991, 1.006, 0.993];
@@ -64,7 +65,7 @@ fn of_searches(before: CapacityTarget, after: CapacityTarget) -> RunsRecord {
 #[test]
 fn capacities_are_compared_in_words_of_their_own() {
     let before = searched("sanic", &FOUND, Bound::Found, true);
-    // More rounds, not quite as even.
+    // More rounds than before, and slightly less even.
     let lost = [1_310.0, 1_340.0, 1_290.0, 1_325.0, 1_300.0, 1_345.0, 1_332.0];
     let record = of_searches(before.clone(), searched("sanic", &lost, Bound::Found, true));
     insta::assert_snapshot!(compared(&record));

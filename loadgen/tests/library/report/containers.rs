@@ -1,4 +1,4 @@
-//! What the terminal's report says of containers.
+//! Tests what the terminal's report says about containers.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,5 @@
-//! Records of strangers: no string in them is obeyed by the terminal that it is shown on.
+//! Tests records from strangers: a terminal that shows
+//! such a record must obey no string in the record.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -18,10 +19,11 @@ use serde_json::{Value, json};
 use super::capacity;
 use super::records::{record, target};
 
-/// Titles, colours, a cleared screen, a line that is written over, letters in another order, and a tag.
+/// Text that sets a title and colours, clears the screen,
+/// overwrites a line, reorders letters, and contains HTML tags.
 const BAD: &str = "MARK\u{1b}]0;t\u{7}\u{9b}31m\u{7f}\u{202e}\u{2066}\r\u{1b}[2J</script><b>z";
 
-/// Places of a document, by keys and indices.
+/// Appends the JSON pointers of all values of a document to `out`.
 fn places(value: &Value, at: &str, out: &mut Vec<String>) {
     let below = |key: &str| format!("{at}/{}", key.replace('~', "~0").replace('/', "~1"));
     match value {
@@ -39,7 +41,8 @@ fn places(value: &Value, at: &str, out: &mut Vec<String>) {
     out.push(at.to_owned());
 }
 
-/// What may stand at a place instead of what does: a string, where it takes one, or one more key.
+/// Returns replacements for `value` that hold [`BAD`]: a string for a string or null,
+/// a filled array or object for an empty one, and any other object with one more key.
 fn spoiled(value: &Value) -> Vec<Value> {
     match value {
         Value::String(_) | Value::Null => vec![json!(BAD)],
@@ -57,15 +60,15 @@ fn spoiled(value: &Value) -> Vec<Value> {
     }
 }
 
-/// The record with all strings that it takes spoiled, how many these are, and one document for each kind of
-/// place that takes none.
+/// Returns the record with [`BAD`] in all places that accept a string, the number
+/// of these strings, and one document for each kind of place that accepts none.
 fn spoil<T: Serialize + DeserializeOwned>(record: &T) -> (Value, usize, Vec<Value>) {
     let mut all = serde_json::to_value(record).unwrap();
     let (mut spoilt, mut refused) = (0, BTreeMap::new());
     let mut found = Vec::new();
     places(&all, "", &mut found);
     for place in found {
-        // What tells a record of ours from others.
+        // The schema distinguishes loadgen's records from other documents.
         if place == "/schema" || place.is_empty() {
             continue;
         }
@@ -76,7 +79,7 @@ fn spoil<T: Serialize + DeserializeOwned>(record: &T) -> (Value, usize, Vec<Valu
             match serde_json::from_value::<T>(one.clone())
                 .map(|read| serde_json::to_value(read).unwrap())
             {
-                // A key that nobody reads is gone.
+                // A key that no field reads is lost.
                 Ok(read) if marks(&read) > marks(&all) => {
                     all = one;
                     spoilt += 1;
@@ -170,7 +173,8 @@ fn full() -> RunRecord {
     record
 }
 
-/// The text of both, of which a terminal obeys nothing.
+/// Returns the text of stdout and stderr, after asserting
+/// that a terminal obeys none of its characters.
 #[track_caller]
 fn harmless(output: &Output, what: &str) -> String {
     let text = String::from_utf8([&output.stdout[..], &output.stderr].concat()).unwrap();

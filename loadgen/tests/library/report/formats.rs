@@ -1,11 +1,11 @@
-//! CSV and Markdown, made from records built by hand.
+//! Tests CSV and Markdown, made from records built by hand.
 
 use super::shown::{capacity_csv, capacity_markdown, csv, markdown};
 
 use super::capacity::of_two;
 use super::records::{four, record, summary, target, threshold};
 
-/// A comma, a quotation mark and whatever else a format may take for its own.
+/// Text with a comma, quotation marks and other characters that a format may interpret.
 const ODD: &str = "a|b, \"c\" *d* <e>";
 
 #[test]

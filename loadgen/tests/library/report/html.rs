@@ -1,4 +1,5 @@
-//! The page, made from records built by hand. What a browser makes of it is tested in `browser/`.
+//! Tests the HTML page, made from records built by hand.
+//! The tests in `browser/` cover the page in a browser.
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +14,7 @@ use super::capacity::of_two;
 use super::records::*;
 use super::run::of_a_matrix;
 
-/// The same with all that charts are drawn of: steps of these names, and rounds of so many seconds.
+/// Adds the data of all charts to a target: steps of these names, and rounds of `seconds` seconds.
 fn drawn(mut target: TargetRecord, steps: &[&str], seconds: u32) -> TargetRecord {
     let mut latencies = Latencies::default();
     for i in 0..20_000 {
@@ -63,19 +64,20 @@ fn of_two_targets() -> RunRecord {
     record
 }
 
-/// What a page shows before any script runs.
+/// Returns the part of a page that is visible before any script runs.
 fn content(page: &str) -> &str {
     let from = page.find("<header").unwrap();
     &page[from..page.find("<script").unwrap()]
 }
 
-/// What its script draws.
+/// Returns the data that the page's script draws.
 fn charts(page: &str) -> Value {
     let (_, data) = page.split_once("<script type=\"application/json\" id=\"charts\">").unwrap();
     serde_json::from_str(data.split_once("</script>").unwrap().0).unwrap()
 }
 
-/// A line for each element that a person would see as one, so that a change shows where it is.
+/// Starts a new line at each element that a reader sees as a
+/// unit, so that a snapshot's diff shows the place of a change.
 fn lines(content: &str) -> String {
     let mut text = content.to_owned();
     for tag in
@@ -108,7 +110,7 @@ fn charts_have_a_line_for_each_target_in_the_order_of_the_ranking() {
         let places = chart["x"].as_array().unwrap().len();
         assert!(lines.iter().all(|l| l["values"].as_array().unwrap().len() <= places), "{chart}");
     }
-    // Five rounds of three seconds, a place between each two.
+    // Five rounds of three seconds, with an empty position between two rounds.
     let over_time = charts.iter().find(|chart| chart["over"] == "time").unwrap();
     assert_eq!(over_time["x"].as_array().unwrap().len(), 5 * 3 + 4);
     assert_eq!(over_time["marks"][1], serde_json::json!([4.0, 2]));
@@ -166,7 +168,8 @@ fn a_search_for_capacities_has_its_curves() {
     insta::assert_snapshot!(lines(content(&page)));
 }
 
-/// A hundred targets × steps, and five rounds of each; and as many targets of one step.
+/// Covers 20 targets of five steps and 100 targets of one step with rounds of 60
+/// s, and two targets of one step with rounds of 2 h. Each target has five rounds.
 #[test]
 fn a_large_run_is_a_small_page() {
     let names: Vec<String> = (0..5).map(|step| format!("step {step}")).collect();

@@ -1,4 +1,4 @@
-//! What people read, made from records built by hand.
+//! Tests the reports that people read, made from records built by hand.
 
 mod capacity;
 mod compared;

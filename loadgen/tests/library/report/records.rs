@@ -1,4 +1,4 @@
-//! Records built by hand.
+//! Builds records by hand.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use loadgen::record::{
     RunRecord, SCHEMA, SentRecord, ServerRecord, TargetRecord, ThresholdRecord,
 };
 
-/// A record of these targets, compared, of as many rounds as the first has.
+/// A run of these targets with their comparison. The first target decides the number of rounds.
 pub fn record(targets: Vec<TargetRecord>) -> RunRecord {
     let rates: Vec<(String, BTreeMap<u32, f64>)> = targets
         .iter()
@@ -54,7 +54,7 @@ pub fn record(targets: Vec<TargetRecord>) -> RunRecord {
     }
 }
 
-/// A target with a round for each of these rates.
+/// A target with one round for each of these rates, in requests/s.
 pub fn target(name: &str, rates: &[f64]) -> TargetRecord {
     let mean = rates.iter().sum::<f64>() / rates.len() as f64;
     let rounds = (1..).zip(rates).map(|(round, rate)| RoundRecord {
@@ -88,7 +88,7 @@ pub fn target(name: &str, rates: &[f64]) -> TargetRecord {
     }
 }
 
-/// What a service used that kept a core busy.
+/// Resources used by a service that kept a core busy.
 pub fn used(cpu_s: f64, memory_max_bytes: u64) -> ResourceRecord {
     ResourceRecord {
         cpu_s,
@@ -143,7 +143,8 @@ pub fn server(framework: &str, server: &str, differs: &[&str]) -> ServerRecord {
     }
 }
 
-/// The four default targets with what targets.toml says of them; the first two are a tie.
+/// The four default targets, with differences like those in
+/// `targets.toml`. The best two, sanic and fastapi, are a tie.
 pub fn four() -> Vec<TargetRecord> {
     let asyncpg = "asyncpg, which resets each connection after use: one more round trip";
     let mut targets = vec![
@@ -171,7 +172,7 @@ pub fn four() -> Vec<TargetRecord> {
     targets
 }
 
-/// That so many rows are in PostgreSQL, where there should be 278,000.
+/// A proof that finds `held` rows in PostgreSQL, where 278,000 are expected.
 pub fn rows(round: u32, held: i64) -> ProofRecord {
     let claimed = Claimed::Answers {
         counter: "inserted_items".to_owned(),
@@ -181,7 +182,7 @@ pub fn rows(round: u32, held: i64) -> ProofRecord {
     proof(round, "SELECT count(*) FROM items", claimed, held)
 }
 
-/// That so many of them lack something, where none should.
+/// A proof that finds `held` rows that lack a value, where none is expected.
 pub fn nulls(round: u32, held: i64) -> ProofRecord {
     let question = "SELECT count(*)\nFROM items\nWHERE sku IS NULL OR name IS NULL OR quantity IS \
                     NULL OR price_cents IS NULL";

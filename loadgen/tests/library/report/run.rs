@@ -1,4 +1,4 @@
-//! The terminal's report, made from records built by hand.
+//! Tests the terminal's report of a run, made from records built by hand.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -93,7 +93,7 @@ fn one_round_has_no_interval() {
     insta::assert_snapshot!(report);
 }
 
-/// A target of five rounds about this rate, in an order of its own.
+/// A target with five rounds. Each round's rate differs from `rate` by its percentage in `noise`.
 fn five(name: &str, rate: f64, noise: [f64; 5]) -> TargetRecord {
     target(name, &noise.map(|percent| rate * (1.0 + percent / 100.0)))
 }
@@ -111,7 +111,8 @@ fn differences_are_shown_or_not_and_said_with_what_it_takes() {
     insta::assert_snapshot!(report);
 }
 
-/// One server, measured twice in each round.
+/// A run of one server, measured twice in each round.
+/// `again` is the noise of the second measurement, in %.
 fn of_one_server(again: [f64; 5]) -> RunRecord {
     let once = five("sanic", 4_321.0, [0.2, -0.6, 0.4, 0.3, -0.3]);
     let mut record = record(vec![once, five("sanic (again)", 4_321.0, again)]);
@@ -119,7 +120,8 @@ fn of_one_server(again: [f64; 5]) -> RunRecord {
     record
 }
 
-/// Two targets with 1 and 4 workers under 100 and 500 users: the first scales, the other does not.
+/// A run of two targets with 1 and 4 workers under 100 and 500 users.
+/// The first target scales with the workers, the second does not.
 pub fn of_a_matrix(rounds: usize) -> RunRecord {
     let waves = [[0.2, -0.6, 0.4, 0.3, -0.3], [1.0, 2.5, -2.0, -3.0, 1.5]];
     let mut targets = Vec::new();
@@ -188,7 +190,8 @@ fn a_run_that_a_threshold_ended_says_so_and_does_not_rank_half_a_round() {
     insta::assert_snapshot!(shown(&record));
 }
 
-/// Two targets at 500 requests/s, with Redis beside them; the first needs 0.6 times the CPU.
+/// A run of two targets at 500 requests/s, with Redis as a backend.
+/// The first target needs 0.6 times the CPU of the second.
 fn at_a_rate() -> RunRecord {
     let noise = [[1.0, 2.5, -2.0, -3.0, 1.5], [-4.0, 2.0, 3.0, -1.0, 0.0]];
     let rates = noise.map(|noise| noise.map(|percent| 500.0 + percent / 10.0));

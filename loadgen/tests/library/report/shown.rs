@@ -1,4 +1,4 @@
-//! Each document in each format.
+//! Renders each document in each format.
 
 use std::path::Path;
 

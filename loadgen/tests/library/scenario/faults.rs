@@ -1,11 +1,11 @@
-//! What people read when their scenario is wrong: the whole message, for each kind of fault.
+//! Tests the messages for wrong scenarios: the whole message, for each kind of fault.
 
 use std::path::Path;
 
 use loadgen::scenario::{ScenarioError, load, parse, parse_to_run};
 use miette::{GraphicalReportHandler, GraphicalTheme};
 
-/// The message as a terminal of 80 columns shows it, without colour.
+/// Renders the message as a terminal of 80 columns shows it, without colour.
 fn rendered(error: &ScenarioError) -> String {
     let mut out = String::new();
     GraphicalReportHandler::new_themed(GraphicalTheme::unicode_nocolor())
@@ -19,7 +19,8 @@ fn message(text: &str) -> String {
     rendered(&parse("broken", "scenarios/broken.toml", text).unwrap_err())
 }
 
-/// A scenario that is to be run where one variable is set, to two lines.
+/// Returns the message for a scenario to be run with
+/// one environment variable, `LINES`, of two lines.
 fn to_run(text: &str) -> String {
     let environment = |name: &str| (name == "LINES").then(|| "secret\nlines".to_owned());
     let message =
@@ -28,33 +29,36 @@ fn to_run(text: &str) -> String {
     message
 }
 
-/// A scenario that is right but for this `[load]`.
+/// Returns the message for a scenario that is valid except for this `[load]`.
 fn load_table(lines: &str) -> String {
     message(&format!("[load]\n{lines}\n\n[[step]]\nget = \"/\"\n"))
 }
 
-/// A scenario that is right but for this step.
+/// Returns the message for a scenario that is valid except for this step.
 fn step(lines: &str) -> String {
     message(&format!("[[step]]\n{lines}\n"))
 }
 
-/// A scenario beside a few CSV files, with these rows `r` and this placeholder.
+/// Returns the message for a scenario with these rows `r`
+/// and this placeholder, in the folder of a few CSV files.
 fn rows(lines: &str, placeholder: &str) -> String {
     let text = format!("[rows.r]\n{lines}\n\n[[step]]\nget = \"/{{{{ {placeholder} }}}}\"\n");
     rendered(&parse("broken", "tests/data/broken.toml", &text).unwrap_err())
 }
 
-/// A scenario that is right but for this `[http]`.
+/// Returns the message for a scenario that is valid except for this `[http]`.
 fn http_table(lines: &str) -> String {
     message(&format!("[http]\n{lines}\n\n[[step]]\nget = \"/\"\n"))
 }
 
-/// A scenario of a step `redis3` that is right but for these thresholds.
+/// Returns the message for a scenario with a step
+/// `redis3` that is valid except for these thresholds.
 fn thresholds(lines: &str) -> String {
     message(&format!("[[step]]\nname = \"redis3\"\nget = \"/\"\n\n[thresholds]\n{lines}\n"))
 }
 
-/// A scenario that counts `queued` and runs Redis, and is right but for this proof.
+/// Returns the message for a scenario that counts `queued`,
+/// runs Redis, and is valid except for this proof.
 fn proof(lines: &str) -> String {
     message(&format!(
         "backends = [\"redis\"]\n\n[[step]]\nget = \"/\"\ncounters = {{ queued = \"/n\" }}\n\n\

@@ -1,4 +1,5 @@
-//! What a right scenario means: the files that come with loadgen, and the reference's examples.
+//! Tests the meaning of valid scenarios: the files that
+//! come with loadgen, and the examples in the reference.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -228,7 +229,7 @@ fn the_examples_of_the_reference_are_right() {
     let (scenarios, parts): (Vec<&str>, Vec<&str>) =
         blocks.into_iter().partition(|block| block.contains("[[step]]"));
     assert!(scenarios.len() >= 2 && parts.len() >= 2, "the reference has examples");
-    // Beside the file whose rows they use.
+    // `tests/data` holds the file whose rows the examples use.
     let read = |text: &str| {
         parse("test", "tests/data/test.toml", text)
             .unwrap_or_else(|error| panic!("{:?}", miette::Report::new(error)))
@@ -246,7 +247,7 @@ fn the_examples_of_the_reference_are_right() {
     }
 }
 
-/// The message in the reference is the one that is really shown.
+/// The message in the reference must equal the message that loadgen shows.
 #[test]
 fn the_message_in_the_reference_is_a_real_one() {
     let reference = std::fs::read_to_string(root().join("docs/scenarios.md")).unwrap();

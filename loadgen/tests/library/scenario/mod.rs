@@ -1,4 +1,4 @@
-//! Scenario files: those that are right, every way to get one wrong, and any text at all.
+//! Tests scenario files: valid files, every way to write a wrong file, and arbitrary text.
 
 mod faults;
 mod files;

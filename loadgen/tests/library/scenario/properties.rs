@@ -1,11 +1,12 @@
-//! What must hold for any text that is given as a scenario.
+//! Tests properties that hold for any text given as a scenario.
 
 use loadgen::scenario::{Data, Scenario, ScenarioError, TransportKind, parse};
 use proptest::prelude::*;
 
 const VALID: &str = include_str!("../../../../scenarios/insert_batch.toml");
 
-/// Reads a text; if it has faults, there is at least one, and all of them can be shown.
+/// Parses a text. If the text is refused, the error
+/// must contain at least one fault and must render.
 fn read(text: &str) {
     let Err(error) = parse("any", "any.toml", text) else {
         return;
@@ -16,7 +17,7 @@ fn read(text: &str) {
     miette::GraphicalReportHandler::new().with_width(80).render_report(&mut out, &error).unwrap();
 }
 
-/// As a TOML string: every character that TOML would read in its own way is escaped.
+/// Quotes a text as a TOML string. Every character is escaped, so that TOML interprets none.
 fn quoted(text: &str) -> String {
     let escape = |c: char| format!("\\U{:08X}", u32::from(c));
     format!("\"{}\"", text.chars().map(escape).collect::<String>())
@@ -50,7 +51,8 @@ proptest! {
         read(&format!("[[step]]\npost = \"/\"\n[step.{inner}]\n{inner} = {value}"));
     }
 
-    /// The transport's own reader of proxies passes over one that it cannot read.
+    /// The transport silently ignores a proxy that its parser rejects,
+    /// so an accepted proxy must parse as the transport parses it.
     #[test]
     fn a_proxy_is_read_or_refused(
         proxy in "(https?:)?(//|/\\\\)?(\\PC{0,4}@)?(\\PC{0,8}|[a-z0-9.:\\[\\]%_-]{0,16})(:[0-9]{0,6})?/?",
@@ -94,7 +96,7 @@ proptest! {
         number: f64,
         repeat in 1usize..4,
     ) {
-        // Braces have a meaning of their own in templates.
+        // Braces have a special meaning in templates.
         let strings: Vec<String> = strings.iter().map(|text| text.replace('{', "")).collect();
         let items: Vec<String> = strings.iter().map(|text| quoted(text)).collect();
         let number = if number.is_finite() { format!("{number:?}") } else { "0.5".to_owned() };

@@ -1,4 +1,4 @@
-//! Bodies of all sizes, read to the last byte.
+//! Tests that bodies of all sizes are read to the last byte.
 
 use std::io;
 use std::sync::Arc;
@@ -21,7 +21,8 @@ enum Framing {
 
 const FRAMINGS: [Framing; 3] = [Framing::Plain, Framing::Chunked, Framing::UntilClose];
 
-/// So many sizes, as many small ones as large ones, those among them at which something changes.
+/// Returns `count` sizes: first those at which the behaviour changes, then
+/// random sizes, as many small ones as large ones (uniform in the logarithm).
 fn sizes(count: usize, random: &mut impl Rng) -> Vec<usize> {
     let edges = [0, 1, 2, 4_096, 65_400, 65_535, 65_536, 65_537, 131_072, MEGABYTE - 1, MEGABYTE];
     let mut any = || (random.random_range(0.0..=(MEGABYTE as f64).ln())).exp() as usize;
@@ -52,7 +53,7 @@ fn send(peer: &mut Peer, framing: Framing, body: &[u8], seed: u64) -> io::Result
     Ok(if framing == Framing::UntilClose { Then::Close } else { Then::Next })
 }
 
-/// Up to six pieces, none of them empty.
+/// Cuts `bytes` at random into up to six pieces, none of them empty.
 fn pieces<'a>(bytes: &'a [u8], random: &mut impl Rng) -> impl Iterator<Item = &'a [u8]> {
     let cuts = random.random_range(0..6);
     let mut at: Vec<usize> = (0..cuts).map(|_| random.random_range(0..=bytes.len())).collect();
@@ -81,7 +82,7 @@ async fn ten_thousand_bodies_of_up_to_a_megabyte_are_read_to_the_last_byte() {
     }
 }
 
-/// A number at the very end of each body, and a text after it, for an expectation to find.
+/// Each body ends with a number for the counter and a text for the expectations.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_bodies_end_with_is_found() {
     let sizes: Arc<[usize]> = sizes(300, &mut ChaCha8Rng::seed_from_u64(2)).into();
@@ -122,7 +123,7 @@ async fn a_body_too_long_to_be_looked_at_is_not_what_was_expected() {
         both(server(longest)).step(step).gives(answered(1).bytes(longest as u64)).await;
         let case = both(server(longest + 1)).times(2).step(step);
         case.gives(failed(ErrorKind::Expectation, 2)).await;
-        // Nothing looks at it: it may be as long as it likes.
+        // A body that nothing checks may have any length.
         both(server(longest + 1)).gives(answered(1).bytes(longest as u64 + 1)).await;
     }
 }

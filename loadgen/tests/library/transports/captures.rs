@@ -1,4 +1,4 @@
-//! Values that are taken from an answer and used in later requests.
+//! Tests values that are captured from an answer and used in later requests.
 
 use std::thread;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use loadgen::measure::ErrorKind;
 use super::case::{TRANSPORTS, answered, both, failed};
 use super::server::{Server, Then};
 
-/// An answer with a body that has all kinds of values, and two headers of one name.
+/// Returns an answer with two headers of one name, and a body with values of several kinds.
 fn answer(value: &str) -> String {
     let body = format!("{{\"token\": {value}, \"list\": [{{\"id\": 17}}]}}");
     format!(
@@ -47,7 +47,7 @@ async fn what_one_answer_had_the_next_request_has() {
     }
 }
 
-/// However an answer is cut into segments, its head is kept as a whole.
+/// The head of an answer is kept as a whole, however the answer is cut into segments.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_head_may_come_in_pieces() {
     let server = || {
@@ -62,8 +62,8 @@ async fn a_head_may_come_in_pieces() {
     }
 }
 
-/// An answer without one of the values is not what was expected, and the user begins anew: the
-/// request that needs it is never sent.
+/// An answer without one of the values fails its expectation. The user then
+/// starts its next iteration, and never sends the request that needs the value.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_answer_without_the_value_fails() {
     for capture in [
@@ -83,7 +83,7 @@ async fn an_answer_without_the_value_fails() {
         }
     }
     both(serving("null")).step(LOGIN).gives(failed(ErrorKind::Expectation, 1)).await;
-    // A body that is no JSON, though a header could be taken.
+    // The body is not JSON, although a header could be captured.
     both(serving("}")).step(LOGIN).gives(failed(ErrorKind::Expectation, 1)).await;
 }
 
@@ -91,14 +91,15 @@ async fn an_answer_without_the_value_fails() {
 async fn a_request_without_its_value_is_not_sent_and_fails() {
     let server = || {
         Server::start(|peer, number| {
-            // Only the second login is answered with a value, and the two requests that use it.
+            // Only the second login and the request after it are answered with a value.
             peer.send(if (1..=2).contains(&number) { answer("\"t\"") } else { answer("null") })?;
             Ok(Then::Next)
         })
     };
     let case =
         both(server).times(3).on_error_continue().step(LOGIN).and_step("get = \"/{{ token }}\"");
-    // 1: login fails, nothing sent. 2: both succeed. 3: login fails, the old value is sent.
+    // Iteration 1: the login fails, and nothing else is sent. Iteration 2: both
+    // requests succeed. Iteration 3: the login fails, and the old value is sent.
     let expected = answered(3).and_failed(ErrorKind::Expectation, 3);
     for server in case.gives(expected).await {
         let lines: Vec<String> = server.requests().into_iter().map(|r| r.line).collect();
@@ -134,7 +135,7 @@ async fn what_is_wrong_is_said_alike() {
     }
 }
 
-/// Each user has values of its own.
+/// Each user has separate values.
 #[tokio::test(flavor = "multi_thread")]
 async fn users_do_not_see_each_other_s_values() {
     let server = || {

@@ -1,4 +1,5 @@
-//! A server and what both transports must make of it.
+//! Runs a case, a server and the load on it, over both transports,
+//! and compares the outcomes with the expected outcome.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -12,16 +13,17 @@ use crate::common::engine::{plan, run_round};
 
 pub const TRANSPORTS: [&str; 2] = ["http1", "reqwest"];
 
-/// What became of the requests of a case. Compared as far as it says something.
+/// Outcome of the requests of a case. A comparison ignores
+/// the fields that are `None` in the expected outcome.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Outcome {
     answered: u64,
     errors: BTreeMap<ErrorKind, u64>,
-    /// Bytes of all bodies.
+    /// Total size of all bodies, in bytes.
     bytes: Option<u64>,
     /// Sums of the counters.
     counters: Option<Vec<u64>>,
-    /// Connections over which a request came.
+    /// Number of connections over which at least one request arrived.
     connections: Option<usize>,
 }
 
@@ -51,7 +53,7 @@ impl Outcome {
         Self { connections: Some(connections), ..self }
     }
 
-    /// As much of this one as `expected` speaks of.
+    /// Clears the fields that are `None` in `expected`.
     fn cut_to(self, expected: &Self) -> Self {
         Self {
             bytes: expected.bytes.and(self.bytes),
@@ -61,8 +63,9 @@ impl Outcome {
         }
     }
 
-    /// hyper's pool takes a connection back some time after the body has ended; a request that
-    /// comes earlier gets a new one. So there may be more, up to one for each request.
+    /// Accepts more connections than expected, up to one for each request:
+    /// hyper's pool takes a connection back some time after the end of the
+    /// body, and a request that is sent earlier gets a new connection.
     fn with_spare_connections(mut self, used: usize) -> Self {
         let requests = self.answered + self.errors.values().sum::<u64>();
         if self.connections.is_some_and(|least| (least..=requests as usize).contains(&used)) {
@@ -72,10 +75,10 @@ impl Outcome {
     }
 }
 
-/// A server, made anew for each transport, and the load on it.
+/// A server, started anew for each transport, and the load on it.
 pub struct Case<S> {
     server: S,
-    /// What a failure is to show of it.
+    /// Label of the case in the message of a failed assertion.
     about: String,
     load: String,
     steps: String,
@@ -83,7 +86,7 @@ pub struct Case<S> {
     warmup: Duration,
 }
 
-/// One user gets `/` from such servers.
+/// Creates a case: one user gets `/` once from a server that `server` starts.
 pub fn both<S: Fn() -> Server>(server: S) -> Case<S> {
     let (load, steps) = ("users = 1, iterations = 1".to_owned(), step("get = \"/\""));
     Case {
@@ -101,12 +104,12 @@ fn step(keys: &str) -> String {
 }
 
 impl<S: Fn() -> Server> Case<S> {
-    /// One user, so many times.
+    /// Sets the load to one user and `iterations` iterations.
     pub fn times(self, iterations: usize) -> Self {
         self.load(&format!("users = 1, iterations = {iterations}"))
     }
 
-    /// Of many cases in a row, the one with this answer.
+    /// Labels the case with its answer, to tell the cases of a loop apart.
     pub fn about(self, answer: &str) -> Self {
         Self { about: answer.escape_debug().take(80).collect(), ..self }
     }
@@ -116,7 +119,7 @@ impl<S: Fn() -> Server> Case<S> {
         self
     }
 
-    /// After a failed step, users go on with the next one.
+    /// Lets users continue with the next step after a failed step.
     pub fn on_error_continue(self) -> Self {
         Self { on_error: "continue", ..self }
     }
@@ -126,20 +129,20 @@ impl<S: Fn() -> Server> Case<S> {
         self
     }
 
-    /// These keys are the step.
+    /// Replaces all steps with a step of these keys.
     pub fn step(mut self, keys: &str) -> Self {
         self.steps = step(keys);
         self
     }
 
-    /// One step more.
+    /// Appends a step of these keys.
     pub fn and_step(mut self, keys: &str) -> Self {
         self.steps += &step(keys);
         self
     }
 
-    /// Runs the case over both transports, which must both come to this outcome. Gives the servers
-    /// back, for what they received.
+    /// Runs the case over both transports. Both outcomes must equal `expected`.
+    /// Returns the servers, so that a test can check the requests that they received.
     pub async fn gives(self, expected: Outcome) -> [Server; 2] {
         let servers = [(self.server)(), (self.server)()];
         for (transport, server) in TRANSPORTS.into_iter().zip(&servers) {
@@ -155,7 +158,8 @@ impl<S: Fn() -> Server> Case<S> {
         servers
     }
 
-    /// What the case comes to at some URL.
+    /// Runs the case over one transport against the server at `url`. Returns
+    /// the sum of the counts of all steps and of all phases except `Stop`.
     pub async fn counts(&self, transport: &str, url: &str) -> Counts {
         let Self { load, steps, on_error, .. } = self;
         let text = format!(

@@ -1,4 +1,4 @@
-//! Which connection the next request goes over (RFC 9112, section 9).
+//! Tests which connection the next request uses (RFC 9112, section 9).
 
 use std::thread;
 use std::time::Duration;
@@ -17,7 +17,7 @@ async fn a_connection_that_is_to_close_is_not_used_again() {
         "HTTP/1.1 200 OK\r\nconnection: keep-alive\r\nconnection: x, Close",
         "HTTP/1.0 200 OK",
     ] {
-        // Not even where the server forgets to close it.
+        // The rule also holds if the server forgets to close the connection.
         for then in [|| Then::Close, || Then::Next] {
             let server = || Server::always(format!("{head}\r\ncontent-length: 2\r\n\r\nok"), then);
             both(server).times(4).gives(answered(4).bytes(8).over(4)).await;
@@ -51,7 +51,7 @@ async fn what_nobody_asked_for_is_no_answer_to_the_next_request() {
     both(head).times(50).step("head = \"/\"").gives(answered(50).bytes(0).over(50)).await;
 }
 
-/// Between its warm-up and its turn in the ramp, the second user's connection is idle.
+/// The second user's connection is idle between the warm-up and the user's turn in the ramp-up.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_connection_that_the_server_gave_up_while_it_was_idle_costs_no_request() {
     for stray in ["", "HTTP/1.1 408 Request Timeout\r\ncontent-length: 0\r\n\r\n"] {

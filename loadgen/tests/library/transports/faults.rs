@@ -1,4 +1,4 @@
-//! Answers that are broken off, malformed, or without an end.
+//! Tests answers that are broken off, malformed, or endless.
 
 use std::thread;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use super::server::{Server, Then};
 
 const CHUNKED: &str = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
 
-/// An answer whose head has about so many bytes.
+/// Returns an answer with a head of slightly more than `length` bytes.
 fn head_of(length: usize) -> String {
     format!("HTTP/1.1 200 OK\r\ncontent-length: 0\r\nx: {}\r\n\r\n", "x".repeat(length))
 }
@@ -35,7 +35,7 @@ async fn an_answer_that_is_broken_off_is_a_reset() {
             let server = || {
                 Server::start(move |peer, _| {
                     peer.send(answer)?;
-                    // A RST may overtake what was sent before.
+                    // A RST may overtake the bytes sent before it.
                     thread::sleep(Duration::from_millis(20));
                     Ok(then())
                 })

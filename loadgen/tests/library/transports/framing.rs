@@ -1,4 +1,4 @@
-//! Where an answer's body ends (RFC 9112, section 6.3).
+//! Tests where an answer's body ends (RFC 9112, section 6.3).
 
 use std::io::Write;
 use std::time::Duration;
@@ -14,7 +14,7 @@ const CHUNKED: &str = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer:
                        0;last\r\nX-Sum: 9\r\nx-more: a, b\r\n\r\n";
 const UNTIL_CLOSE: &str = "HTTP/1.1 200 OK\r\nserver: test\r\n\r\n{\"n\": 123456}";
 
-/// The body of each of them is a counter's.
+/// A step that reads its counter from the body, which is the same in all three answers.
 const COUNTED: &str = "get = \"/\"\ncounters = { n = \"/n\" }";
 
 #[tokio::test(flavor = "multi_thread")]

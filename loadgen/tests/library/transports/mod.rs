@@ -1,7 +1,8 @@
-//! Well-behaved and ill-behaved servers against both transports: they give the same outcomes.
+//! Tests both transports against well-behaved and
+//! ill-behaved servers: the outcomes must be the same.
 //!
-//! `server.rs` is the server, `case.rs` runs a case against both transports; the other files are
-//! the cases.
+//! `server.rs` is the server, and `case.rs` runs a case
+//! over both transports. The other files hold the cases.
 
 mod bodies;
 mod captures;

@@ -1,4 +1,4 @@
-//! What the server receives.
+//! Tests what the server receives.
 
 use std::collections::BTreeMap;
 use std::thread;
@@ -33,7 +33,8 @@ async fn a_plain_request_says_who_asks_whom() {
     }
 }
 
-/// RFC 9110, section 8.6: where a body could be, its length is said even if it is nothing.
+/// A request with a method that expects a body states the length
+/// of its body, even if the length is 0 (RFC 9110, section 8.6).
 #[tokio::test(flavor = "multi_thread")]
 async fn a_request_that_could_have_a_body_says_that_it_has_none() {
     for (method, length) in [
@@ -100,7 +101,8 @@ async fn paths_are_sent_alike() {
     assert_eq!(lines(&http1), lines(&reqwest));
 }
 
-/// 2 MB: more than the kernel takes at once.
+/// Returns a POST step with a body of `megabytes` MB.
+/// Even 2 MB are more than the kernel takes at once.
 fn post(megabytes: usize) -> String {
     let text = "x".repeat(990);
     format!("post = \"/\"\nbody = {{ json = {{ a = \"{text}\" }}, repeat = {megabytes}000 }}")
@@ -121,7 +123,7 @@ async fn a_long_body_arrives_whole_at_a_slow_reader() {
     assert!(http1.iter().zip(&reqwest).all(|(http1, reqwest)| http1.body == reqwest.body));
 }
 
-/// A server that refuses a body before it has read it, and lets the refusal arrive.
+/// The server refuses a body before it has read the body, and lets the refusal arrive.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_answer_may_come_before_the_body_was_read() {
     let closing = || {
@@ -142,8 +144,8 @@ async fn an_answer_may_come_before_the_body_was_read() {
     both(reading_on).times(3).step(&post(8)).gives(refused).await;
 }
 
-/// The answer is there before the connection breaks. Where hyper notices the break while it still
-/// sends, it gives up without looking for an answer; `http1` looks.
+/// The answer arrives before the connection breaks. If hyper notices the break while it
+/// still sends, it gives up without looking for an answer; `http1` looks for the answer.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_answer_counts_even_if_the_server_then_breaks_the_connection() {
     for pause in [0, 30] {
@@ -166,7 +168,8 @@ async fn an_answer_counts_even_if_the_server_then_breaks_the_connection() {
     }
 }
 
-/// As for wrk and k6, a path is what the scenario says. reqwest knows a URL only without them.
+/// `http1` sends a path as the scenario writes it, like wrk and k6. reqwest
+/// removes dot segments, because it parses the path as part of a URL.
 #[tokio::test(flavor = "multi_thread")]
 async fn dots_in_a_path_are_sent_as_written_by_http1_alone() {
     let servers = both(answering).step("get = \"/a/./b/../c\"").gives(answered(1)).await;

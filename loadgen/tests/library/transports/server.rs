@@ -1,4 +1,4 @@
-//! A server of the test's own, so that it controls each byte and each segment.
+//! A server inside the test, which controls each byte and each segment.
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -9,33 +9,35 @@ use std::time::Duration;
 
 use tokio::net::TcpSocket;
 
-/// No client in these tests is silent for longer, unless it waits for the server.
+/// Read and write timeout of the server. No client in these tests
+/// is silent for longer, unless the client waits for the server.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// How long a server waits that gives up idle connections.
+/// Time after which a server gives up an idle connection, for [`Then::WhenIdle`].
 const IDLE: Duration = Duration::from_millis(300);
 
-/// What a server does after an answer.
+/// Action of a server after an answer.
 pub enum Then {
-    /// Reads what is left of the request, and waits for the next one.
+    /// Reads the rest of the request and waits for the next request.
     Next,
-    /// Says that nothing more comes, and reads on until the client closes too, as a server does
-    /// that wants its answer to arrive.
+    /// Shuts down the sending side and reads until the client closes the
+    /// connection, too, as a server does to make sure that its answer arrives.
     Close,
-    /// Breaks the connection off with a RST.
+    /// Breaks off the connection with a RST.
     Reset,
-    /// Neither answers nor closes, until the client does.
+    /// Sends nothing more, and keeps the connection open until the client closes it.
     Hold,
-    /// Waits for the next request for [`IDLE`], then sends these bytes and closes.
+    /// Waits for the next request for up to [`IDLE`]. If none
+    /// comes, sends these bytes and closes the connection.
     WhenIdle(&'static str),
 }
 
-/// A request as it was received.
+/// A request as the server received it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
     /// Method, path and version.
     pub line: String,
-    /// Names in lower case, in alphabetical order.
+    /// Headers in alphabetical order, with names in lower case.
     pub headers: Vec<(String, String)>,
     pub body: Vec<u8>,
 }
@@ -64,15 +66,15 @@ struct Seen {
     requests: Mutex<Vec<Request>>,
 }
 
-/// Runs until the test's process ends.
+/// A server that runs until the test's process ends.
 pub struct Server {
     pub address: SocketAddr,
     seen: Arc<Seen>,
 }
 
 impl Server {
-    /// A server that reads each request whole before it answers as `answer` does; this is also
-    /// told the request's number, counted from 0 over all connections.
+    /// Starts a server that reads each request completely and then calls
+    /// `answer`, with the request's number, counted from 0 over all connections.
     pub fn start(
         answer: impl Fn(&mut Peer, usize) -> io::Result<Then> + Send + Sync + 'static,
     ) -> Self {
@@ -82,7 +84,7 @@ impl Server {
         })
     }
 
-    /// A server that reads a request's head only before it answers.
+    /// Starts a server that reads only the head of a request before it calls `answer`.
     pub fn unread(
         answer: impl Fn(&mut Peer, usize) -> io::Result<Then> + Send + Sync + 'static,
     ) -> Self {
@@ -93,14 +95,14 @@ impl Server {
         thread::spawn(move || {
             for stream in listener.incoming() {
                 let (seen, answer) = (seen.clone(), answer.clone());
-                // A client that goes away ends it.
+                // The thread ends when the client closes the connection.
                 thread::spawn(move || Peer::new(stream.unwrap(), seen).serve(&*answer));
             }
         });
         server
     }
 
-    /// A server that closes each connection at once.
+    /// Starts a server that closes each connection at once.
     pub fn closing() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
@@ -108,7 +110,7 @@ impl Server {
         Self { address, seen: Arc::default() }
     }
 
-    /// A server that answers each request with the same bytes.
+    /// Starts a server that answers each request with the same bytes.
     pub fn always(bytes: impl Into<Vec<u8>>, then: fn() -> Then) -> Self {
         let bytes = bytes.into();
         Self::start(move |peer, _| {
@@ -117,23 +119,24 @@ impl Server {
         })
     }
 
-    /// Connections over which a request came: a client may open others to have them at hand.
+    /// Returns the number of connections over which a request
+    /// arrived. A client may open further connections in reserve.
     pub fn connections(&self) -> usize {
         self.seen.connections.load(Ordering::SeqCst)
     }
 
-    /// The requests that were read to their end.
+    /// Returns the requests that the server has read completely.
     pub fn requests(&self) -> Vec<Request> {
         self.seen.requests.lock().unwrap().clone()
     }
 }
 
-/// One connection, seen from the server.
+/// The server's side of a connection.
 pub struct Peer {
     stream: TcpStream,
     seen: Arc<Seen>,
     received: Vec<u8>,
-    /// The request that was not read to its end.
+    /// Request whose body is not read completely yet.
     request: Option<Request>,
 }
 
@@ -191,12 +194,12 @@ impl Peer {
         Ok(())
     }
 
-    /// Reads what is left of the request's body.
+    /// Reads the rest of the request's body.
     pub fn read_body(&mut self) -> io::Result<()> {
         self.read_body_in_pieces(1 << 20, Duration::ZERO)
     }
 
-    /// The same, no more than `most` bytes at once, with a pause after each.
+    /// Like [`Self::read_body`], but reads at most `most` bytes at once and pauses after each read.
     pub fn read_body_in_pieces(&mut self, most: usize, pause: Duration) -> io::Result<()> {
         let Some(mut request) = self.request.take() else { return Ok(()) };
         let length = request.length();
@@ -216,12 +219,13 @@ impl Peer {
         Ok(())
     }
 
-    /// Sends these bytes at once.
+    /// Sends all bytes at once.
     pub fn send(&mut self, bytes: impl AsRef<[u8]>) -> io::Result<()> {
         self.stream.write_all(bytes.as_ref())
     }
 
-    /// Sends two pieces that the client does not receive as one, as far as that can be had.
+    /// Sends two pieces, split at `at`, with a pause of 2 ms between
+    /// them, so that the client usually receives them separately.
     pub fn send_split(&mut self, bytes: &[u8], at: usize) -> io::Result<()> {
         let (first, second) = bytes.split_at(at.min(bytes.len()));
         self.send(first)?;
@@ -229,7 +233,7 @@ impl Peer {
         self.send(second)
     }
 
-    /// Sends each byte on its own.
+    /// Sends each byte separately, after a pause of 0.2 ms.
     pub fn dribble(&mut self, bytes: &[u8]) -> io::Result<()> {
         bytes.chunks(1).try_for_each(|byte| {
             thread::sleep(Duration::from_micros(200));
@@ -237,7 +241,7 @@ impl Peer {
         })
     }
 
-    /// Reads until the client closes.
+    /// Reads until the client closes the connection.
     fn outlast(&mut self) -> io::Result<()> {
         let mut buffer = [0; 4096];
         while self.stream.read(&mut buffer)? > 0 {}

@@ -1,4 +1,4 @@
-//! Workers end with their manager, however that ends.
+//! Workers end with their manager, no matter how the manager ends.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::support::*;
 
-/// Not a test: the process that the next test kills. It runs a long round against `LOADGEN_URL`,
+/// Not a test, but the process that the next test kills: runs a long round against `LOADGEN_URL`,
 /// and prints the workers' process ids once the load has begun.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "the manager of another test"]

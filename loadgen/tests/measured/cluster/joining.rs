@@ -30,7 +30,7 @@ async fn a_worker_that_ends_early_is_quoted() {
     assert!(matches!(error, ClusterError::Spawn { .. }), "{error}");
 }
 
-/// Runs `loadgen worker` with a join document, and gives what it wrote to stderr.
+/// Runs `loadgen worker` with a join document that it must refuse, and returns its stderr.
 fn worker_with(document: &str) -> String {
     let mut worker = Command::new(PROGRAM)
         .args(["worker", "--join", "-"])

@@ -11,7 +11,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::support::*;
 
-/// Runs a round, sends `how` to a worker in the middle of it, and gives how long it took to see.
+/// Runs a round and sends `how` to a worker in the middle of it. Returns the time from the signal
+/// to the end of the round, the results, the error of the next round, and the server's count.
 async fn lose_a_worker(how: Signal) -> (Duration, Results, ClusterError, u64) {
     let server = Server::start(Duration::from_millis(5)).await;
     let mut cluster = cluster(3).await;
@@ -39,7 +40,7 @@ fn check_loss(took: Duration, round: &Results, error: &ClusterError, count: u64)
     assert_eq!((round.lost.len(), lost.worker), (1, 1), "{:?}", round.lost);
     assert_eq!(round.missing(), Some(lost.to_string()));
     assert!(matches!(error, ClusterError::Lost(lost) if lost.worker == 1), "{error}");
-    // What it had reported is kept, and the others' results are whole.
+    // The lost worker's reports are kept, and the others' results are whole.
     assert_eq!((round.workers[1].snapshots, round.workers[1].gaps.len()), (2, 0));
     assert_eq!(round.workers[1].finished.held, Duration::from_secs(2));
     for other in [0, 2] {
@@ -80,7 +81,7 @@ async fn a_worker_that_is_told_to_leave_is_lost_in_good_order() {
     let victim = cluster.pids()[0];
     tokio::spawn(async move {
         tokio::time::sleep(Duration::from_millis(1_500)).await;
-        // The first is not for a worker to decide on.
+        // A local worker ignores SIGINT: ending the run is up to the manager.
         signal(victim, Signal::INT);
         tokio::time::sleep(Duration::from_millis(1_000)).await;
         signal(victim, Signal::TERM);
@@ -93,8 +94,8 @@ async fn a_worker_that_is_told_to_leave_is_lost_in_good_order() {
     cluster.quit().await;
 }
 
-/// Runs a round of so many seconds on workers that go on when one is lost, does `harm` two and a half
-/// seconds after its start, and gives how long it took until a loss was seen, where one was.
+/// Runs a round of `length` seconds on workers that go on after a loss, and does `harm` 2.5 s after
+/// its start. Returns the time from the harm until a loss was seen, if one was, and the results.
 async fn go_on(
     cluster: &mut Cluster,
     url: &str,
@@ -133,7 +134,7 @@ async fn others_go_on_with_their_own_shares_for_as_long_as_one_is_left() {
     let held = first.workers.iter().map(|worker| worker.finished.held.as_secs());
     assert_eq!(held.collect::<Vec<_>>(), [4, 2, 4], "what was complete is kept");
     assert_eq!(first.gaps(), Vec::<String>::new());
-    // 30 iterations each: nobody takes over those of the one that is gone.
+    // 30 iterations for each worker: nobody takes over those of the lost worker.
     let before = server.count();
     let second = round(&mut cluster, &plan(&server.url, 6, Until::Iterations(90))).await;
     assert_eq!((requests(&second), server.count() - before), ((60, 0), 60));
@@ -151,8 +152,9 @@ async fn others_go_on_with_their_own_shares_for_as_long_as_one_is_left() {
     cluster.quit().await;
 }
 
-/// Workers that nobody can kill: what is started is a shell, which starts the worker. In a session of
-/// its own, as the kernel would hang up a paused process whose group has lost its leader.
+/// Starts workers that nobody can kill: the manager starts a shell, which starts the
+/// worker. The worker gets its own session, because the kernel would hang up a paused
+/// process whose process group has lost its leader.
 async fn out_of_reach(folder: &std::path::Path, count: u32) -> Cluster {
     use std::os::unix::fs::PermissionsExt;
     let program = folder.join("aside");
@@ -163,7 +165,7 @@ async fn out_of_reach(folder: &std::path::Path, count: u32) -> Cluster {
     Cluster::start(&workers, |_| {}).await.unwrap()
 }
 
-/// The one process that another has started.
+/// Returns the only child of a process.
 fn child_of(parent: u32) -> u32 {
     let children = std::fs::read_to_string(format!("/proc/{parent}/task/{parent}/children"));
     children.unwrap().trim().parse().unwrap()
@@ -177,7 +179,7 @@ async fn a_worker_that_wakes_up_after_it_was_given_up_ends_its_load() {
     let mut cluster = out_of_reach(folder.path(), 2).await.on_loss(OnLoss::Continue);
     let (sleeper, other) = (child_of(cluster.pids()[0]), child_of(cluster.pids()[1]));
     let woken = tokio::spawn(async move {
-        // It is given up after the lease of three seconds.
+        // The manager gives up the worker after the lease of three seconds.
         tokio::time::sleep(Duration::from_millis(7_500)).await;
         assert!(runs(sleeper), "it is only paused, since nobody could kill it");
         signal(sleeper, Signal::CONT);

@@ -1,4 +1,4 @@
-//! Workers in real processes, a server that counts, and the promises of the cluster between them.
+//! Tests the cluster's promises with workers in real processes and a server that counts.
 
 mod ends;
 mod joining;

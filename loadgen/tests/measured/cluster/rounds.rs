@@ -1,4 +1,4 @@
-//! What is planned is what is sent, each request once, by all workers together.
+//! All workers together send exactly the planned requests, each once.
 
 use std::time::{Duration, Instant};
 
@@ -94,7 +94,7 @@ async fn a_stop_keeps_what_there_is_and_the_next_round_runs() {
     assert_eq!(first.missing(), None);
     let (ended, cancelled) = requests(&first);
     let count = server.count();
-    // A request that was cut may or may not have reached the server.
+    // A request that was cancelled may or may not have reached the server.
     assert!(ended > 100 && ended <= count && count <= ended + cancelled);
     for worker in &first.workers {
         assert!(
@@ -102,7 +102,7 @@ async fn a_stop_keeps_what_there_is_and_the_next_round_runs() {
                 && worker.finished.held < Duration::from_secs(3)
         );
     }
-    // Nothing of the stopped round disturbs the next.
+    // Nothing of the stopped round disturbs the next round.
     let before = server.count();
     let second = round(&mut cluster, &plan(&server.url, 6, Until::Iterations(100))).await;
     assert_eq!((requests(&second), server.count() - before), ((100, 0), 100));

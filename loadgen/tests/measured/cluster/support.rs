@@ -1,4 +1,4 @@
-//! A server that counts, clusters of real processes, and what both came to.
+//! A server that counts, clusters of real processes, and the counts of both.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ pub use crate::common::processes::signal;
 
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_loadgen");
 
-/// A server that counts the requests it gets and takes a while to answer.
+/// A server that counts its requests and answers each after a delay.
 pub struct Server {
     pub url: String,
     count: Arc<AtomicU64>,
@@ -74,7 +74,7 @@ pub async fn round(cluster: &mut Cluster, plan: &Plan) -> Results {
     result.await.expect("a round must end").unwrap()
 }
 
-/// Answered and failed requests, and cancelled ones.
+/// Returns the numbers of finished and of cancelled requests. Panics if a request failed.
 pub fn requests(round: &Results) -> (u64, u64) {
     let phases = [Phase::Warmup, Phase::RampUp, Phase::Hold, Phase::Tail];
     let steps = phases.iter().flat_map(|phase| round.series.phase(*phase));
@@ -84,14 +84,14 @@ pub fn requests(round: &Results) -> (u64, u64) {
     })
 }
 
-/// Whether a process is there; one that only waits to be reaped is not.
+/// Returns whether a process runs. A process that only waits to be reaped does not.
 pub fn runs(pid: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let state = stat.rsplit(") ").next().and_then(|rest| rest.chars().next());
     state.is_some_and(|state| state != 'Z' && state != 'X')
 }
 
-/// Waits until none of `pids` runs, at most `limit`, and tells how long it took.
+/// Waits until none of `pids` runs, and returns the time waited. Panics after `limit`.
 pub async fn until_ended(pids: &[u32], limit: Duration) -> Duration {
     let start = Instant::now();
     while pids.iter().any(|pid| runs(*pid)) {

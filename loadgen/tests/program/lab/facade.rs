@@ -1,4 +1,4 @@
-//! [`Lab`] over a real Redis, a real PostgreSQL and real targets.
+//! Tests [`Lab`] with a real Redis, a real PostgreSQL and real targets.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ async fn lab(project: &Path) -> Lab {
     Lab::prepare(home, options, Arc::new(|what: &str| eprintln!("{what}"))).await.unwrap()
 }
 
-/// What the lab says to a question, without the program's own words around it.
+/// Asks the lab a question. Returns the answer, or an error without loadgen's own words around it.
 async fn ask(lab: &Lab, backend: Backend, question: &str) -> Result<i64, String> {
     let (question, claim) = (question.to_owned(), Claim::Value(0));
     let answer = lab.ask(&Proof { backend, question, claim }).await;

@@ -9,7 +9,8 @@ use rustix::process::Signal;
 use super::support::{LOADGEN, Process, assert_gone};
 use crate::common::processes::signal;
 
-/// A guard over a shell script that first writes down the processes to watch, a number on each line.
+/// A guard over a shell script that first prints the ids of the
+/// processes to watch, one on each line.
 struct Guarded {
     guard: Child,
     output: BufReader<ChildStdout>,
@@ -31,7 +32,7 @@ fn guarded(options: &[&str], script: &str, processes: usize) -> Guarded {
 }
 
 impl Guarded {
-    /// Closes the pipe and gives the exit code.
+    /// Closes the guard's standard input, waits for the guard, and returns the exit code.
     fn close(&mut self) -> Option<i32> {
         drop(self.guard.stdin.take());
         self.guard.wait().unwrap().code()
@@ -53,15 +54,16 @@ fn a_closed_pipe_ends_sessions_orphans_and_those_that_ignore_it() {
     assert_eq!(tree.close(), Some(128 + 15));
     assert!(began.elapsed() >= Duration::from_millis(500), "the grace was not given");
     assert!(began.elapsed() < Duration::from_secs(5));
-    // Not soon: now. The guard comes last.
+    // The processes are gone already: the guard ends last.
     assert!(tree.processes.iter().all(|process| !process.is_alive()));
 }
 
 #[test]
 fn a_service_that_ends_takes_what_it_left_behind_with_it() {
-    // A second, so that what it leaves behind is seen before it is gone.
+    // The service runs for a second, so that the test finds the
+    // process left behind before it is gone.
     let mut tree = guarded(&[], "setsid sleep 1000 & echo $!; sleep 1; exit 7", 1);
-    // The pipe stays open.
+    // The guard's standard input stays open.
     let pipe = tree.guard.stdin.take();
     assert_eq!(tree.guard.wait().unwrap().code(), Some(7));
     assert_gone(&tree.processes);
@@ -70,7 +72,8 @@ fn a_service_that_ends_takes_what_it_left_behind_with_it() {
 
 #[test]
 fn a_service_that_missed_sigquit_is_asked_again() {
-    // A shell can't trap what is ignored where it begins, as in the background of another.
+    // A shell cannot trap a signal that is ignored when the shell
+    // starts, as in the background of another shell.
     let script = "exec env --default-signal=QUIT sh -c \
         'trap \"trap exit\\ 3 QUIT\" QUIT; echo $$; while :; do sleep 0.05; done'";
     let mut tree = guarded(&["--quit", "--grace=20"], script, 1);
@@ -115,7 +118,7 @@ fn a_folder_goes_with_a_service_that_was_made_to_end() {
     assert!(!folder.path().exists());
 }
 
-/// As with podman: what runs is no child of the service, and goes by a command of its own.
+/// As with podman: the processes are no children of the service, and a separate command ends them.
 #[test]
 fn a_service_that_a_command_ends_keeps_what_it_started() {
     let end_by = ["--end-by=sh", "--end-by=-c", "--end-by=echo ended"];

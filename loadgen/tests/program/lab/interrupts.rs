@@ -1,4 +1,5 @@
-//! A run that is ended in any moment of its start leaves nothing: no process, no folder, no shared memory.
+//! A run that is ended at any moment of its start leaves nothing:
+//! no process, no folder, no shared memory.
 
 use std::fs;
 use std::io::Read as _;
@@ -13,15 +14,16 @@ use tempfile::TempDir;
 use super::support::{LOADGEN, Process, assert_gone, below, project};
 use crate::common::processes::signal;
 
-/// What begins when its log is made, in how many moments each is ended, and what lies between these.
+/// Phases of the start: the log whose creation begins the phase, the number of moments at which a
+/// run is ended, and the time between two moments.
 const PHASES: [(&str, u64, Duration); 3] = [
     ("postgres-initdb.log", 10, Duration::from_millis(120)),
     ("postgres.log", 6, Duration::from_millis(40)),
     ("fastapi-1.log", 3, Duration::from_millis(300)),
 ];
 
-/// Runs loadgen where it sees no shared memory but its own, and tells what is left of that in the end: after
-/// `kill -9` as soon as nothing is, or when the time is over.
+/// Runs loadgen with a separate view of shared memory, and prints what is left there at the end.
+/// After `kill -9`, the script waits until nothing is left, for at most `limit` seconds.
 const IN_A_NAMESPACE: &str = r#"
     mount -t tmpfs none /dev/shm || exit 99
     limit=$1; shift
@@ -59,7 +61,8 @@ impl Run {
         Self { place, shell }
     }
 
-    /// Sends a signal to loadgen when its phase has lasted for so long: what ran then.
+    /// Sends a signal to loadgen when `phase` has lasted for
+    /// `after`. Returns the processes that ran then.
     fn end(&self, phase: &str, after: Duration, how: Signal) -> Vec<Process> {
         let log = self.place.path().join("run").join(phase);
         let deadline = Instant::now() + Duration::from_secs(90);
@@ -79,7 +82,7 @@ impl Run {
         fs::read_to_string(self.place.path().join("output")).unwrap_or_default()
     }
 
-    /// What is left of its shared memory.
+    /// Returns the shared memory that the run has left.
     fn left(mut self) -> String {
         let mut left = String::new();
         self.shell.stdout.take().unwrap().read_to_string(&mut left).unwrap();
@@ -88,13 +91,14 @@ impl Run {
     }
 }
 
-/// Whether this user may have namespaces of its own.
+/// Returns whether this user may create namespaces.
 fn may_have_namespaces() -> bool {
     let tried = Command::new("unshare").args(["--ipc", "--mount", "true"]).output();
     tried.is_ok_and(|output| output.status.success())
 }
 
-/// PostgreSQL's copies of programs stay, for the next run, and uv's locks, one for each project.
+/// Returns the names in the folder for temporary files, except for those that stay: copies of
+/// PostgreSQL's programs, for the next run, and uv's locks, one for each project.
 fn folders(temporary: &Path) -> Vec<String> {
     let names = fs::read_dir(temporary).unwrap().flatten();
     let names = names.map(|entry| entry.file_name().to_string_lossy().into_owned());
@@ -102,7 +106,7 @@ fn folders(temporary: &Path) -> Vec<String> {
     names.filter(|name| !stays(name)).collect()
 }
 
-/// Where PostgreSQL's user, too, reaches what is in there.
+/// Creates a folder that PostgreSQL's user can enter as well.
 fn open_folder() -> TempDir {
     let folder = tempfile::tempdir_in("/var/tmp").unwrap();
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();

@@ -1,7 +1,7 @@
-//! The lab with real processes: the real `loadgen`, the real targets and the real backends.
+//! Tests the lab with real processes: the real `loadgen`, the real targets and the real backends.
 //!
-//! These tests make the targets' Python environment where it is missing. They kill only what they
-//! started, by its number, and look for leftovers through `/proc`.
+//! These tests create the targets' Python environment if it is missing. They kill only processes
+//! that they started, by process id, and look for leftovers through `/proc`.
 #![cfg(target_os = "linux")]
 
 mod facade;

@@ -1,4 +1,4 @@
-//! Others that took a port of the lab's: they are not believed, and not written to.
+//! Foreign servers on one of the lab's ports: the lab neither believes them nor writes to them.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -17,14 +17,14 @@ use rustix::process::Signal;
 use super::support::{below, guards, project};
 use crate::common::processes::signal;
 
-/// A server that belongs to somebody else, and what it was told.
+/// A server that belongs to somebody else, and the lines that it was sent.
 #[derive(Clone, Default)]
 struct Stranger {
     told: Arc<Mutex<Vec<String>>>,
 }
 
 impl Stranger {
-    /// Answers each command of Redis, and each request of HTTP, on this port.
+    /// Listens on this port, and answers each Redis command and each HTTP request with `answer`.
     fn listen(&self, port: u16, answer: fn(&str) -> &'static str) {
         let listener = TcpListener::bind(("127.0.0.1", port)).unwrap();
         let told = Arc::clone(&self.told);
@@ -50,7 +50,7 @@ fn converse(stream: TcpStream, told: &Mutex<Vec<String>>, answer: fn(&str) -> &'
     }
 }
 
-/// As a Redis without a password, which has no use for one.
+/// Answers like a Redis without a password, which rejects any password.
 fn as_redis(line: &str) -> &'static str {
     match line {
         "AUTH" => "-ERR AUTH <password> called without any password configured\r\n",
@@ -60,17 +60,18 @@ fn as_redis(line: &str) -> &'static str {
     }
 }
 
-/// As a Redis that is glad of any password.
+/// Answers like a Redis that accepts any password.
 fn as_trusting_redis(line: &str) -> &'static str {
     if line == "AUTH" { "+OK\r\n" } else { as_redis(line) }
 }
 
-/// As a healthy target.
+/// Answers like a healthy target.
 fn as_target(line: &str) -> &'static str {
     if line.is_empty() { "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n" } else { "" }
 }
 
-/// What is said of a service each of whose ports was taken by a stranger in the moment it was started.
+/// Starts a service that loses each of its ports to a stranger at the
+/// moment of its start, and returns the error.
 async fn said_of_lost_ports(probe: Probe, answer: fn(&str) -> &'static str) -> String {
     let folder = tempfile::tempdir().unwrap();
     let spec = |port| {

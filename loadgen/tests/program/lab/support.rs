@@ -1,4 +1,4 @@
-//! A project to test in, and a look at processes from the outside.
+//! Projects for tests of the lab, and a look at processes from the outside.
 
 use std::fs;
 use std::io::{Read as _, Write as _};
@@ -14,14 +14,14 @@ use tokio::sync::OnceCell;
 
 pub const LOADGEN: &str = env!("CARGO_BIN_EXE_loadgen");
 
-/// The real targets in a project of its own, so that tests don't meet each other's labs.
+/// Creates a separate project with the real targets, so that tests do not meet each other's labs.
 pub async fn project() -> TempDir {
     let (project, real) = bare_project().await;
     symlink(real.root().join("targets"), project.path().join("targets")).unwrap();
     project
 }
 
-/// A project with other targets.
+/// Creates a project with other targets.
 pub async fn project_with(manifest: &str) -> TempDir {
     let (project, real) = bare_project().await;
     let targets = project.path().join("targets");
@@ -31,12 +31,13 @@ pub async fn project_with(manifest: &str) -> TempDir {
     project
 }
 
-/// Has services run under the guards of the real program.
+/// Runs services under guards of the real binary.
 pub fn guards() {
     service::use_guard_program(Path::new(LOADGEN));
 }
 
-/// The environment is made once, in the real project, and shared.
+/// Creates a project without targets. The Python environment is
+/// created once, in the real project, and shared.
 async fn bare_project() -> (TempDir, Home) {
     static MADE: OnceCell<()> = OnceCell::const_new();
     guards();
@@ -57,14 +58,14 @@ async fn bare_project() -> (TempDir, Home) {
     (project, real)
 }
 
-/// `loadgen` in a project.
+/// Returns a command that runs `loadgen` in a project.
 pub fn loadgen(project: &Path) -> Command {
     let mut command = Command::new(LOADGEN);
     command.current_dir(project).env_remove("LOADGEN_HOME");
     command
 }
 
-/// A process of a test, told from a later one with the same number by the time of its start.
+/// A process of a test. The start time tells it from a later process with the same id.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Process {
     pub pid: i32,
@@ -75,7 +76,7 @@ pub struct Process {
 impl Process {
     pub fn find(pid: i32) -> Option<Self> {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-        // After "pid (name) ": the state, the parent, and as the 20th the start.
+        // After "pid (name) " follow the state, the parent, and as the 20th field the start time.
         let fields: Vec<_> = stat.rsplit_once(") ")?.1.split(' ').collect();
         let alive = fields[0] != "Z";
         alive.then(|| Self {
@@ -98,7 +99,7 @@ impl Process {
     }
 }
 
-/// All that is below this process.
+/// Returns all processes below `root`.
 pub fn below(root: u32) -> Vec<Process> {
     let names = fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.file_name());
     let all: Vec<_> =
@@ -115,7 +116,7 @@ pub fn below(root: u32) -> Vec<Process> {
     found
 }
 
-/// Fails unless all of them are gone soon.
+/// Waits until all of these processes are gone. Panics after 10 s.
 pub fn assert_gone(processes: &[Process]) {
     let deadline = Instant::now() + Duration::from_secs(10);
     loop {
@@ -129,7 +130,7 @@ pub fn assert_gone(processes: &[Process]) {
     }
 }
 
-/// The status and the body of an answer.
+/// Sends a request, and returns the status and the body of the answer.
 pub fn http(url: &str, request: &str, body: &str) -> (u16, String) {
     let address = url.strip_prefix("http://").unwrap();
     let mut connection = TcpStream::connect(address).unwrap();

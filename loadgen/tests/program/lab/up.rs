@@ -1,4 +1,4 @@
-//! `loadgen lab up`, `status` and `down`, as a user has them.
+//! `loadgen lab up`, `status` and `down`, called as a user calls them.
 
 use std::io::{BufRead as _, BufReader};
 use std::net::TcpListener;
@@ -14,7 +14,7 @@ use rustix::process::Signal;
 use super::support::{Process, assert_gone, below, http, loadgen, project};
 use crate::common::processes::signal;
 
-/// A lab in the foreground that has said where everything is.
+/// A lab in the foreground that has printed its URLs.
 struct Up {
     process: Child,
     urls: Urls,
