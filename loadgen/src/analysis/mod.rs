@@ -1,6 +1,6 @@
 //! Turns records into findings and verdicts, by pure functions.
 //!
-//! - [`compare`], [`RunsRecord::of`](crate::record::RunsRecord::of): find the better target, within
+//! - [`compare()`], [`RunsRecord::of`](crate::record::RunsRecord::of): find the better target, within
 //!   a run and between runs, by [`statistics`].
 //! - [`verdicts`], [`thresholds`]: the facts that a reader must know, and the bounds that had to
 //!   hold.

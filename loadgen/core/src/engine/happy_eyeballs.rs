@@ -16,7 +16,7 @@ pub const ATTEMPT_DELAY: Duration = Duration::from_millis(250);
 pub const TOO_LATE: &str = "no connection within 250 ms of another address's";
 
 /// Connects to the first of `addresses` that answers. Tries the next address when an attempt has
-/// failed, or when [`ATTEMPT_DELAY`] has passed since the latest attempt began. Calls `tell` with
+/// failed, or when `ATTEMPT_DELAY` has passed since the latest attempt began. Calls `tell` with
 /// the reason for each address that failed, and for each that a later address overtook.
 ///
 /// # Errors

@@ -1,6 +1,6 @@
 //! Scenarios: reads a TOML file into a validated model.
 //!
-//! [`load`] reads and checks a whole file. The result is either a valid [`Scenario`] or one
+//! [`load()`] reads and checks a whole file. The result is either a valid [`Scenario`] or one
 //! [`ScenarioError`] that shows every fault at its line.
 //!
 //! # Why the file is not read with `derive(Deserialize)`

@@ -7,10 +7,10 @@
 //! | key | use |
 //! |---|---|
 //! | `loadgen/RUN/manager/alive` | liveliness token of the manager |
-//! | `loadgen/RUN/worker/I/hello` | the manager answers a [`Hello`] with its [proof] |
+//! | `loadgen/RUN/worker/I/hello` | the manager answers a [`Hello`](super::messages::Hello) with its [proof] |
 //! | `loadgen/RUN/worker/I/alive` | liveliness token of a worker: it has joined |
-//! | `loadgen/RUN/worker/I/command` | a worker answers a [`Command`], once it has that proof |
-//! | `loadgen/RUN/worker/I/report` | a worker publishes each [`Report`] |
+//! | `loadgen/RUN/worker/I/command` | a worker answers a [`Command`](super::messages::Command), once it has that proof |
+//! | `loadgen/RUN/worker/I/report` | a worker publishes each [`Report`](super::messages::Report) |
 //!
 //! The manager admits one process at a time as worker `I`.
 //!

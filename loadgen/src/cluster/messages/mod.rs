@@ -23,13 +23,13 @@ pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// little as 41 bytes in the message. A step has one histogram for each second and kind of latency.
 const MOST_HISTOGRAMS: usize = 2_000;
 
-/// First message of a worker, which the manager answers with an [`Admission`]. Other versions must
+/// First message of a worker, which the manager answers with an `Admission`. Other versions must
 /// be able to read both messages, so both may only grow.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hello {
-    /// [`PROTOCOL`] of the worker.
+    /// `PROTOCOL` of the worker.
     pub protocol: u32,
-    /// [`VERSION`] of the worker.
+    /// `VERSION` of the worker.
     pub version: String,
     /// Number of the worker.
     pub worker: u32,
