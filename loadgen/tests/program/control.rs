@@ -220,8 +220,7 @@ async fn without_a_round_nothing_is_changed_and_the_run_can_be_stopped() {
         |words: &[&str]| block_in_place(|| project.run(&[&["ctl", "--run=run"], words].concat()));
     insta::assert_snapshot!(ctl(&["users", "5"]).said());
     assert_eq!(ctl(&["stop"]).code, Some(0));
-    let finished =
-        Finished::of(block_in_place(|| manager.output()), &project.path(""));
+    let finished = Finished::of(block_in_place(|| manager.output()), &project.path(""));
     assert_eq!(finished.code, Some(130), "{}", finished.said());
     assert!(finished.stderr.contains("interrupted before anything was measured"));
     assert!(!project.path("run").exists(), "an empty folder is not left behind");
