@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::{Input, OnLoss, RoundState, Schedule};
 use crate::cluster::encoding::decode;
-use crate::cluster::messages::{Admission, Answer, Command, Hello, Report, decode_report};
+use crate::cluster::messages::{Admission, Answer, Command, Hello, decode_report};
 use crate::engine::Results;
 use crate::measure::{Phase, Summary};
 

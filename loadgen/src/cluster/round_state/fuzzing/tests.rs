@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::cluster::encoding::encode;
-use crate::cluster::messages::News;
+use crate::cluster::messages::{News, Report};
 use crate::engine::Finished;
 use crate::engine::Results;
 use crate::measure::{BodySizes, Counts, ErrorKind, Interval, Latencies, Snapshot, StrainSample};
