@@ -24,7 +24,7 @@
 //!   `settings`, `permissions`: the transport's configuration and access control. `link`: the
 //!   sockets below. `tunnel`: TLS between hosts. `join`, `authority`, `challenge`: identities.
 //!   `address`: addresses. `allowed_targets`: the servers that a worker may load.
-//! - `collector`: pure; combines reports, in whatever order they arrive.
+//! - `collector`: pure; combines reports, in any order.
 //! - `round_state`: pure; tracks which workers are awaited or lost, and decides what to do.
 //! - `blobs`: bulk data, by digest.
 //! - `startup`, `manager`, `worker_process`: the manager's side. `worker`, `waiting`,

@@ -1,6 +1,6 @@
 //! Restricts what each worker may do, by the access control of the manager's Zenoh session.
 //! Everything that is not named here is denied, so that no worker can read, forge or command for
-//! another worker, whatever program the worker runs.
+//! another worker, even if the worker runs another program.
 //!
 //! A rule allows a message if the rule's keys include all keys of the message. `**` does not
 //! match key parts that begin with `@`, so rules must name such parts. `zenoh_ext` uses such

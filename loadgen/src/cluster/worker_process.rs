@@ -15,7 +15,7 @@ use super::join::Join;
 const TAIL: u64 = 2_000;
 
 /// A direct child that runs `loadgen worker` and does not outlive this value. The child's standard
-/// input is a pipe that closes whatever happens to this process, and the child is killed on drop.
+/// input is a pipe that closes however this process ends, and the child is killed on drop.
 pub struct Process {
     child: Child,
     stdin: Option<ChildStdin>,
@@ -73,7 +73,7 @@ impl Process {
         Some(ClusterError::Ended { worker, status, log: log.ok().flatten().unwrap_or_default() })
     }
 
-    /// Kills the process, whatever state it is in.
+    /// Kills the process in any state.
     pub fn kill(&mut self) {
         let _ = self.child.start_kill();
     }

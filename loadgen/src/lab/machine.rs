@@ -32,7 +32,7 @@ struct Ticks {
 /// Activity between two moments.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Machine {
-    /// Busy time of each logical processor, whatever the cause, in %.
+    /// Busy time of each logical processor, for any cause, in %.
     pub busy_percent: BTreeMap<usize, f64>,
     /// Time of each logical processor that programs took, without interrupts, in %.
     pub programs_percent: BTreeMap<usize, f64>,

@@ -185,7 +185,7 @@ fn fingerprint(root: &Path, parts: &[PathBuf]) -> io::Result<u64> {
     Ok(hasher.finish())
 }
 
-/// Copies a folder so that every user may read and run the copy, whatever the original's
+/// Copies a folder so that every user may read and run the copy, regardless of the original's
 /// permissions and the process's umask are.
 fn copy_tree(from: &Path, to: &Path) -> io::Result<()> {
     fs::create_dir_all(to)?;

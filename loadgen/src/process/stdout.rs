@@ -6,7 +6,7 @@ use std::io;
 use super::output::write_result;
 
 /// Standard output, out of reach of the rest of the process. Goose prints how many users it has
-/// launched, whatever its configuration says, and such lines must not end up in a JSON document.
+/// launched, regardless of its configuration, and such lines must not end up in a JSON document.
 pub struct Stdout(File);
 
 impl Stdout {

@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader, Read};
 use std::net::TcpListener;
 use std::path::PathBuf;
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{ChildStdout, Command, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant};
 use std::{fs, thread};
@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::host::Host;
 use super::proxy::Proxy;
 use super::server::{SCENARIO, Server};
-use crate::common::processes::signal;
+use crate::common::processes::{Started, signal};
 use crate::common::program::Project;
 
 /// A server, a project and addresses for runs on `workers` workers.
@@ -107,13 +107,13 @@ impl Setting {
 
 /// A process that does not outlive its test, and the lines of its stderr with their times.
 pub struct Running {
-    child: Child,
+    child: Started,
     lines: Receiver<(Instant, String)>,
 }
 
 impl Running {
     fn start(mut command: Command) -> Self {
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut child = Started::of(command.stdout(Stdio::piped()).stderr(Stdio::piped()));
         let stderr = BufReader::new(child.stderr.take().unwrap()).lines();
         let (line, lines) = mpsc::channel();
         thread::spawn(move || {
@@ -161,13 +161,6 @@ impl Running {
     pub fn leave(mut self) -> Option<i32> {
         signal(self.child.id(), Signal::TERM);
         tokio::task::block_in_place(|| self.child.wait().unwrap().code())
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 

@@ -7,7 +7,7 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::scenario::ThinkTime;
 
-/// One user's random choices. They are the same for the same seed and user, whatever
+/// One user's random choices. They are the same for the same seed and user, regardless of what
 /// the user's templates draw.
 pub struct Chance {
     seed: u64,

@@ -36,7 +36,7 @@ impl Recorder {
     }
 
     /// Counts one request. A request that ended after the end of the round counts as
-    /// cancelled, whatever the result. The request's counters are kept, because counters
+    /// cancelled, regardless of the result. The request's counters are kept, because counters
     /// show what the server did.
     pub fn record(&self, outcome: &Outcome<'_>) {
         let (phase, second) = self.timeline.place(outcome.counted, outcome.done);

@@ -67,7 +67,7 @@ impl Template {
         }
     }
 
-    /// Returns whether the text begins with this literal character, whatever is generated.
+    /// Returns whether the text begins with this literal character, for all generated values.
     #[must_use]
     pub fn begins_with(&self, first: char) -> bool {
         matches!(self.pieces.first(), Some(Piece::Literal(text)) if text.starts_with(first))

@@ -89,7 +89,7 @@ async fn a_worker_can_neither_forge_nor_command_nor_read_for_another() {
     let Setting { bus, mut events, joins, _folder } = setting().await;
     let (honest, mut commands) = worker(&joins[0]).await;
     assert!(matches!(heard(&mut events).await[..], [Event::Hello(_), Event::Joined(0)]));
-    // Worker 1 speaks Zenoh directly, with its own join document, and sends whatever it wants.
+    // Worker 1 speaks Zenoh directly, with its own join document, and sends arbitrary messages.
     let run = &joins[1].run;
     let (_tunnel, _socket, rogue) = session(&joins[1]).await;
     let rogue = rogue.unwrap();

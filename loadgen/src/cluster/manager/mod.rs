@@ -150,7 +150,7 @@ impl Cluster {
         self.fence(worker);
     }
 
-    /// Kills a worker's process, if it is on this machine, whatever state it is in.
+    /// Kills a worker's process, in any state, if the process is on this machine.
     pub(super) fn kill(&mut self, worker: u32) {
         if let Some(process) = self.processes.get_mut(worker as usize) {
             process.kill();

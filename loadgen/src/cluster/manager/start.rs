@@ -124,7 +124,7 @@ mod tests {
 
     proptest! {
         /// A worker starts when its command has arrived and its delay has passed,
-        /// whatever the time in each direction.
+        /// regardless of the time in each direction.
         #[test]
         fn no_two_workers_are_further_apart_than_that(
             // For the ping and the command: times there and back in µs.

@@ -128,7 +128,7 @@ mod tests {
         assert_eq!(p99(&[(0, 899), (1, 100), (2, 1)]), None);
         let few: Vec<(u32, usize)> = (0..=11).map(|second| (second, 99)).collect();
         assert_eq!(p99(&few), None);
-        // A second without an answer has no percentile, whatever came before it.
+        // A second without an answer has no percentile, regardless of earlier seconds.
         assert_eq!(p99(&[(0, 1_000), (3, 1)]), None);
     }
 }

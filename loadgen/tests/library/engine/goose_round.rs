@@ -69,7 +69,7 @@ async fn iterations_are_exact_after_a_warm_up_of_several_slow_steps() {
 }
 
 /// The requests cut by the beginning of the hold must balance those cut by its
-/// end: N users that wait for a time L get `held / L` answers each, whatever L is.
+/// end: N users that wait for a time L get `held / L` answers each, for any L.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_rate_of_a_slow_server_is_not_biased() {
     let server = Counting::start().await;

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use loadgen::analysis::compare;
 use loadgen::measure::{BodySizes, Latencies, LatencySummary, ResourceRecord, Summary};
 use loadgen::record::{
-    Claimed, Environment, FailedBy, LatencyOverRounds, LoadRecord, ProofRecord, RoundRecord,
-    RunRecord, SCHEMA, SentRecord, ServerRecord, TargetRecord, ThresholdRecord,
+    Claimed, Environment, FailedBy, LatencyOverRounds, LoadRecord, OverRounds, ProofRecord,
+    RoundRecord, RunRecord, SCHEMA, SentRecord, ServerRecord, TargetRecord, ThresholdRecord,
 };
 
 /// A run of these targets with their comparison. The first target decides the number of rounds.
@@ -216,4 +216,35 @@ pub fn threshold(
         failed_late: 0,
         unanswered: 0,
     }
+}
+
+/// A run of two targets at 500 requests/s, with Redis as a backend.
+/// The first target needs 0.6 times the CPU of the second.
+pub fn at_a_rate() -> RunRecord {
+    let noise = [[1.0, 2.5, -2.0, -3.0, 1.5], [-4.0, 2.0, 3.0, -1.0, 0.0]];
+    let rates = noise.map(|noise| noise.map(|percent| 500.0 + percent / 10.0));
+    let mut targets = vec![target("sanic", &rates[0]), target("fastapi", &rates[1])];
+    let mut thrift = Vec::new();
+    let mut speeds = Vec::new();
+    for ((target, us), noise) in targets.iter_mut().zip([240.0, 400.0]).zip(noise) {
+        let cpu_us = noise.map(|percent| us * (1.0 + percent / 100.0));
+        let per_round = |figure: fn(f64) -> f64| -> BTreeMap<u32, f64> {
+            (1..).zip(cpu_us.map(figure)).collect()
+        };
+        thrift.push((target.name.clone(), per_round(|us| 1e6 / us)));
+        speeds.push((target.name.clone(), Ok(per_round(|us| 1e5 / us))));
+        target.resources = BTreeMap::from([
+            ("generator".to_owned(), used(0.4, 20_000_000).over(1_500)),
+            ("redis".to_owned(), used(0.052, 12_300_000).over(1_500)),
+            ("target".to_owned(), used(us * 1_500.0 / 1e6, 87_400_000).over(1_500)),
+        ]);
+        let over = OverRounds::of(cpu_us).unwrap();
+        target.cpu_us_per_request_over_rounds = BTreeMap::from([("target".to_owned(), over)]);
+    }
+    let mut record = record(targets);
+    record.load.model = "open".to_owned();
+    record.load.rate_per_s = Some(500.0);
+    record.load.arrivals = Some("evenly spaced".to_owned());
+    record.comparison = record.comparison.map(|c| c.by_speed(&speeds).with_cpu(&thrift));
+    record
 }

@@ -15,7 +15,7 @@ use std::ops::{Deref, Range};
 pub use self::headers::Headers;
 use self::http1::Scratch;
 #[cfg(any(test, fuzzing))]
-pub use self::http1::response::fuzzing::read_foreign;
+pub use self::http1::read_foreign;
 pub use self::http1::{Progress, Reader};
 use super::plan::{Number, Plan};
 use crate::engine::check::expectations::{is_expected, reads_body};

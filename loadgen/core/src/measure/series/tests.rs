@@ -1,4 +1,4 @@
-//! Tests that a series keeps everything, whatever the order of arrival.
+//! Tests that a series keeps everything, in any order of arrival.
 
 use std::time::Duration;
 

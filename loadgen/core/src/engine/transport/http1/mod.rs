@@ -1,7 +1,7 @@
 //! The `http1` transport: one connection per user, kept alive (RFC 9112).
 
 mod request;
-pub mod response;
+mod response;
 mod scratch;
 
 use std::collections::HashMap;
@@ -17,6 +17,8 @@ use tokio::task::{JoinError, JoinSet};
 use url::Url;
 
 use self::request::{Buffers, Message};
+#[cfg(any(test, fuzzing))]
+pub use self::response::fuzzing::read_foreign;
 pub use self::response::{MOST_HEADERS, Progress, Reader};
 pub use self::scratch::Scratch;
 use super::addresses::Addresses;

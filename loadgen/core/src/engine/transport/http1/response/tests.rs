@@ -2,8 +2,8 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::Index;
 
+use super::fuzzing::{Response, read_foreign, read_pieces};
 use super::*;
-use crate::engine::transport::http1::response::fuzzing::{Response, read_foreign, read_pieces};
 use crate::engine::transport::{BEGINNING, LONGEST_KEPT, SAMPLE};
 
 /// A valid response as sent, and the expected result.
