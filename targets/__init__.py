@@ -1,1 +1,1 @@
-"""The Python web servers that loadgen compares, all to the contract in openapi.yaml."""
+"""Python web servers that loadgen compares. All of them implement the contract in openapi.yaml."""

@@ -1,4 +1,4 @@
-"""Become one of the targets: `python -m targets sanic --port 8001`."""
+"""Run one of the targets: `python -m targets sanic --port 8001`."""
 
 import os
 from argparse import ArgumentParser, Namespace

@@ -15,10 +15,11 @@ UNREACHABLE = (OSError, TimeoutError, RedisError, asyncpg.PostgresError)
 
 
 class Backends:
-    """A pool of connections to each configured backend; callers get a free one in the order in which they came.
+    """A pool of connections to each configured backend. Callers get free connections in the order of their calls.
 
-    The semaphores keep that order. Without them a newcomer may take the connection that was released for the first
-    waiter, who then waits again behind all others: both in redis-py's BlockingConnectionPool and in asyncpg's pool.
+    The semaphores keep this order. Without the semaphores, a new caller may take the connection that was released for
+    the first waiting caller, which then waits again behind all others. redis-py's BlockingConnectionPool and asyncpg's
+    pool both behave in this way.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -38,7 +39,7 @@ class Backends:
         await self.close()
 
     async def open(self) -> None:
-        """Make the pools; they connect when they are first used."""
+        """Create the pools. The pools connect when they are first used."""
         size = self._settings.pool_size
         if url := self._settings.redis_url:
             self._redis = Redis.from_url(url, max_connections=size, decode_responses=True)
@@ -52,7 +53,7 @@ class Backends:
             await self._postgres.close()
 
     async def healthy(self) -> bool:
-        """Whether each configured backend answers."""
+        """Return whether each configured backend responds."""
         try:
             async with asyncio.timeout(HEALTH_TIMEOUT_S):
                 if self._redis:
@@ -66,14 +67,14 @@ class Backends:
         return True
 
     async def read_values(self) -> list[str | None]:
-        """Read the three keys one after another: three round trips."""
+        """Read the three keys one after another, in three round trips."""
         redis = configured(self._redis, "REDIS_URL")
         async with self._redis_slots:
             values = [await redis.get(key) for key in REDIS_KEYS]
-        return cast("list[str | None]", values)  # not bytes: the pool decodes
+        return cast("list[str | None]", values)  # Not bytes: the pool decodes.
 
     async def insert(self, items: Items) -> int:
-        """Store the items in one statement, which is a transaction of its own, and return how many were stored."""
+        """Store the items in one statement, which is a separate transaction, and return the number of stored items."""
         postgres = configured(self._postgres, "DATABASE_URL")
         async with self._postgres_slots:
             tag = await postgres.execute(INSERT, *columns(items))

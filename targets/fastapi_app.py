@@ -1,4 +1,4 @@
-"""The contract in FastAPI."""
+"""Implements the contract with FastAPI."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -20,7 +20,7 @@ async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         yield
 
 
-# Unless told, FastAPI would write JSON with pydantic.
+# By default, FastAPI writes JSON with pydantic.
 app = FastAPI(lifespan=lifespan, default_response_class=JSONResponse)
 
 
@@ -47,7 +47,7 @@ async def insert_items(items: Items) -> dict[str, int]:
     return {"inserted": await backends.insert(items)}
 
 
-# FastAPI's own answer repeats the input, and fails with 500 where that is no valid Unicode.
+# FastAPI's default response repeats the input, and fails with 500 if the input is not valid Unicode.
 @app.exception_handler(RequestValidationError)
 async def invalid(_: Request, error: RequestValidationError) -> JSONResponse:
     return JSONResponse({"error": str(error)}, status_code=422)

@@ -1,4 +1,4 @@
-"""The contract in Flask."""
+"""Implements the contract with Flask."""
 
 from flask import Flask, request
 from pydantic import ValidationError

@@ -1,23 +1,23 @@
-"""What POST /items takes, and the one statement that stores it."""
+"""Defines the items that POST /items accepts, and the statement that stores the items."""
 
 from typing import Annotated
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
-# The placeholders are PostgreSQL's own, which asyncpg and psycopg's RawCursor both take as they are.
+# The placeholders are PostgreSQL's own. Both asyncpg and psycopg's RawCursor pass these placeholders unchanged.
 INSERT = """
 INSERT INTO items (sku, name, quantity, price_cents)
 SELECT * FROM unnest($1::uuid[], $2::text[], $3::int[], $4::int[])
 """
 
-# PostgreSQL's int has 32 bits, and its text holds no NUL character.
+# PostgreSQL's int has 32 bits, and PostgreSQL's text holds no NUL character.
 Count = Annotated[int, Field(strict=True, ge=0, lt=2**31)]
 Text = Annotated[str, Field(strict=True, pattern=r"^[^\x00]*$")]
 
 
 class Item(BaseModel):
-    """One row of the table items, as a client sends it."""
+    """One row of the table `items`, as a client sends the row."""
 
     model_config = ConfigDict(extra="forbid")
 

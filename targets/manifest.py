@@ -1,4 +1,4 @@
-"""targets.toml, and the command lines that it makes."""
+"""Reads targets.toml, and makes the command lines of the targets."""
 
 import sys
 import tomllib
@@ -10,7 +10,7 @@ PROGRAMS = Path(sys.executable).parent
 
 
 def command(name: str, host: str, port: int, workers: int = 1, pool_size: int = 10) -> list[str]:
-    """Return what starts a target, with the program's path first."""
+    """Return the command that starts a target, with the path of the program first."""
     values = {"host": host, "port": port, "workers": workers, "pool_size": pool_size}
     program, *arguments = (word.format(**values) for word in MANIFEST[name]["command"])
     return [str(PROGRAMS / program), *arguments]

@@ -1,4 +1,4 @@
-"""The contract in Quart."""
+"""Implements the contract with Quart."""
 
 from collections.abc import AsyncGenerator
 

@@ -1,4 +1,4 @@
-"""The contract in Sanic."""
+"""Implements the contract with Sanic."""
 
 import json
 from functools import partial
@@ -15,13 +15,14 @@ from targets.settings import Settings
 
 App = Sanic[Config, SimpleNamespace]
 
-# Unless told, Sanic would take ujson; the separators are those of the other frameworks.
+# By default, Sanic uses ujson. The separators are those of the other frameworks.
 app = Sanic("loadgen", dumps=partial(json.dumps, separators=(",", ":")), loads=json.loads)
 app.config.GRACEFUL_SHUTDOWN_TIMEOUT = 1.0
 backends = Backends(Settings.from_environment())
 
 
-# Sanic's command line has no option for it; its own 100 are soon full when users come at once.
+# Sanic's command line has no option for the backlog. Its default of 100 connections is soon full when many users
+# connect at once.
 @app.main_process_start
 async def lengthen_backlog(app: App) -> None:
     for server in app.state.server_info:

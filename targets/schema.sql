@@ -1,5 +1,5 @@
--- The table that POST /items fills. It has two indexes besides its key, as the published experiment on batch inserts
--- has them. May be run again on a database that has it already.
+-- Table that POST /items fills. Besides its key, the table has the two indexes of the published experiment on batch
+-- inserts. The script may run again on a database that has the table already.
 CREATE TABLE IF NOT EXISTS items (
     id          bigint      GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     sku         uuid        NOT NULL,

@@ -1,4 +1,4 @@
-"""What the lab tells a target through its environment."""
+"""Reads the settings that the lab gives to a target in the environment."""
 
 import os
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ Backend = TypeVar("Backend")
 
 @dataclass(frozen=True)
 class Settings:
-    """Where the backends are; a URL is None when the scenario does without that backend."""
+    """Addresses of the backends. A URL is None if the scenario does not use the backend."""
 
     redis_url: str | None
     database_url: str | None
@@ -28,7 +28,7 @@ class Settings:
 
 
 def configured(backend: Backend | None, variable: str) -> Backend:
-    """Return the backend, or say which variable would have configured it."""
+    """Return the backend, or raise an error that names the variable which configures the backend."""
     if backend is None:
         raise RuntimeError(f"{variable} is not set")
     return backend

@@ -14,10 +14,10 @@ UNREACHABLE = (OSError, RedisError, psycopg.Error)
 
 
 class Backends:
-    """A pool of connections to each configured backend; a caller waits for a free one."""
+    """A pool of connections to each configured backend. Callers wait for a free connection."""
 
     def __init__(self, settings: Settings) -> None:
-        """Make the pools; they connect when they are first used."""
+        """Create the pools. The pools connect when they are first used."""
         self._redis: Redis | None = None
         self._postgres: ConnectionPool | None = None
         size = settings.pool_size
@@ -29,7 +29,7 @@ class Backends:
             self._postgres = ConnectionPool(url, min_size=0, max_size=size, kwargs=options, open=True)
 
     def healthy(self) -> bool:
-        """Whether each configured backend answers."""
+        """Return whether each configured backend responds."""
         try:
             if self._redis:
                 self._redis.ping()
@@ -41,12 +41,12 @@ class Backends:
         return True
 
     def read_values(self) -> list[str | None]:
-        """Read the three keys one after another: three round trips."""
+        """Read the three keys one after another, in three round trips."""
         redis = configured(self._redis, "REDIS_URL")
         values = [redis.get(key) for key in REDIS_KEYS]
-        return cast("list[str | None]", values)  # not bytes: the pool decodes
+        return cast("list[str | None]", values)  # Not bytes: the pool decodes.
 
     def insert(self, items: Items) -> int:
-        """Store the items in one statement, which is a transaction of its own, and return how many were stored."""
+        """Store the items in one statement, which is a separate transaction, and return the number of stored items."""
         with configured(self._postgres, "DATABASE_URL").connection() as connection:
             return connection.execute(INSERT, columns(items)).rowcount

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes the database that POSTGRES_USER, POSTGRES_PASSWORD and POSTGRES_DB describe, once, as the public image does.
+# Creates the database of POSTGRES_USER, POSTGRES_PASSWORD and POSTGRES_DB once, like the public image.
 set -eu
 
 if [ ! -s "$PGDATA/PG_VERSION" ]; then
@@ -12,7 +12,7 @@ if [ ! -s "$PGDATA/PG_VERSION" ]; then
     echo "listen_addresses = '*'" >>"$PGDATA/postgresql.conf"
     echo "unix_socket_directories = '/tmp'" >>"$PGDATA/postgresql.conf"
 
-    # Nobody but this script may come in until all is there.
+    # Only this script can connect until the database is complete.
     pg_ctl --wait --silent --options="-c listen_addresses=''" start
     ask() { psql --host=/tmp --username="$POSTGRES_USER" --no-psqlrc --quiet --set=ON_ERROR_STOP=1 "$@"; }
     ask --dbname=postgres --command="CREATE DATABASE $POSTGRES_DB"

@@ -29,7 +29,7 @@ const REQUESTS: u32 = 500;
 #[tokio::main]
 async fn main() -> Outcome<()> {
     let mut arguments = std::env::args().skip(1);
-    let mut next = || arguments.next().ok_or("it needs DIR FIRST COUNT");
+    let mut next = || arguments.next().ok_or("arguments are missing: DIR FIRST COUNT");
     let (folder, first, count) = (next()?, next()?.parse::<u32>()?, next()?.parse::<u32>()?);
     let mut workers = JoinSet::new();
     for number in first..first + count {
@@ -75,7 +75,7 @@ async fn serve(bus: Arc<WorkerBus>, mut requests: UnboundedReceiver<Request>) ->
             }
             Command::Start { epoch, after } => {
                 let start = Instant::now() + after;
-                let (plan, digest) = prepared.take().ok_or("it was not prepared")?;
+                let (plan, digest) = prepared.take().ok_or("the round was not prepared")?;
                 rounds.spawn(run(bus.clone(), epoch, plan, digest, start));
             }
             Command::Quit => break,
@@ -97,7 +97,7 @@ async fn run(
     digest: String,
     start: Instant,
 ) -> Outcome<()> {
-    let held = plan.length().ok_or("it wants a duration")?;
+    let held = plan.length().ok_or("the load has no duration")?;
     let seconds = u32::try_from(held.as_secs())?;
     let worker = bus.worker();
     for second in 0..seconds {

@@ -53,9 +53,11 @@ impl Failure {
         move |error| Self::new(exit, error)
     }
 
-    /// Creates a failure from a plain message and its fix.
-    pub fn message(exit: Exit, message: String, help: &str) -> Self {
-        Self { exit, report: miette::miette!(help = help.to_owned(), "{message}") }
+    /// Creates a failure from a code, which `docs/reference/errors.md` explains, a plain message
+    /// and its fix.
+    pub fn message(exit: Exit, code: &'static str, message: String, help: &str) -> Self {
+        let report = miette::miette!(code = code, help = help.to_owned(), "{message}");
+        Self { exit, report }
     }
 }
 

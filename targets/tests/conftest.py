@@ -1,4 +1,4 @@
-"""The lab with every target up, once for all tests."""
+"""Starts the lab with every target, once for all tests."""
 
 import json
 import os
@@ -18,7 +18,7 @@ LOADGEN = os.environ.get("LOADGEN", str(ROOT / "target" / "release" / "loadgen")
 
 @dataclass(frozen=True)
 class Lab:
-    """What `loadgen lab up` says is up."""
+    """Targets and backends that `loadgen lab up` reports as running."""
 
     targets: dict[str, str]
     backends: dict[str, str]

@@ -1,4 +1,4 @@
-"""openapi.yaml, as something that a response can be held to."""
+"""Checks responses against openapi.yaml."""
 
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ CONTRACT = yaml.safe_load((Path(__file__).parents[1] / "openapi.yaml").read_text
 
 
 def check(response: httpx.Response, status: int) -> Any:
-    """Assert the status and the schema that the contract has for it, and return the body."""
+    """Assert that the response has the status, and the schema of the contract for the status. Return the body."""
     assert response.status_code == status, response.text
     assert response.headers["content-type"] == "application/json"
     request = response.request

@@ -1,4 +1,4 @@
-"""A target that a test starts by itself, without the lab, to choose its backends and to stop it."""
+"""Starts a target without the lab, for tests that choose its backends or stop the target."""
 
 import os
 import signal
@@ -17,7 +17,7 @@ STARTS_WITHIN_S = 20
 
 @dataclass(frozen=True)
 class Started:
-    """The process, and where it listens."""
+    """A running target, and the address at which the target listens."""
 
     process: subprocess.Popen[bytes]
     host: str
@@ -26,7 +26,7 @@ class Started:
 
 @contextmanager
 def started(name: str, **environment: str) -> Iterator[Started]:
-    """Start a target and wait until it listens; in the end kill all of its processes."""
+    """Start a target, and wait until the target listens. At the end, kill all of its processes."""
     host, port = "127.0.0.1", _free_port()
     command = [sys.executable, "-m", "targets", name, f"--host={host}", f"--port={port}"]
     with subprocess.Popen(command, cwd=ROOT, env=os.environ | environment, start_new_session=True) as process:

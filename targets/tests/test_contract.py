@@ -1,4 +1,4 @@
-"""What every target serves, and what it refuses."""
+"""Tests the responses of every target, and the requests that every target refuses."""
 
 import json
 from typing import Any
@@ -33,11 +33,11 @@ def count(database: psycopg.Connection) -> int:
     return int(rows)
 
 
-def test_greets(client: httpx.Client) -> None:
+def test_greets_on_the_root_path(client: httpx.Client) -> None:
     assert check(client.get("/"), 200) == {"message": "Hello world"}
 
 
-def test_is_healthy(client: httpx.Client) -> None:
+def test_reports_its_health(client: httpx.Client) -> None:
     assert check(client.get("/health"), 200) == {"status": "ok"}
 
 
@@ -57,20 +57,20 @@ def test_stores_every_item(client: httpx.Client, database: psycopg.Connection, n
 BAD_BODIES = {
     "empty": "",
     "not JSON": "[{",
-    "no array": json.dumps(item()),
-    "no object": json.dumps([1]),
-    "a key too few": '[{"name": "a", "quantity": 1, "price_cents": 1}]',
-    "a key too many": json.dumps([item(colour="red")]),
-    "no UUID": json.dumps([item(sku="1234")]),
-    "no name": json.dumps([item(name=None)]),
-    "a name that PostgreSQL can't hold": json.dumps([item(name="\0")]),
-    "a name that is no Unicode": json.dumps([item(name="\ud800")]),
-    "a number as text": json.dumps([item(quantity="1")]),
-    "a number as truth": json.dumps([item(quantity=True)]),
+    "not an array": json.dumps(item()),
+    "not an object": json.dumps([1]),
+    "a missing key": '[{"name": "a", "quantity": 1, "price_cents": 1}]',
+    "an extra key": json.dumps([item(colour="red")]),
+    "not a UUID": json.dumps([item(sku="1234")]),
+    "a name of null": json.dumps([item(name=None)]),
+    "a name that PostgreSQL cannot store": json.dumps([item(name="\0")]),
+    "a name that is not Unicode": json.dumps([item(name="\ud800")]),
+    "a number as a string": json.dumps([item(quantity="1")]),
+    "a number as a boolean": json.dumps([item(quantity=True)]),
     "a fraction": json.dumps([item(quantity=1.5)]),
-    "less than none": json.dumps([item(price_cents=-1)]),
-    "more than an int holds": json.dumps([item(price_cents=2**31)]),
-    "one wrong among right ones": json.dumps([item(), item(quantity=None), item()]),
+    "a negative number": json.dumps([item(price_cents=-1)]),
+    "a number larger than an int": json.dumps([item(price_cents=2**31)]),
+    "one invalid item among valid items": json.dumps([item(), item(quantity=None), item()]),
 }
 
 
@@ -82,9 +82,9 @@ def test_refuses_a_bad_body(client: httpx.Client, database: psycopg.Connection, 
     assert count(database) == before
 
 
-def test_knows_no_other_path(client: httpx.Client) -> None:
+def test_refuses_unknown_paths(client: httpx.Client) -> None:
     assert client.get("/nothing").status_code == 404
 
 
-def test_knows_no_other_method(client: httpx.Client) -> None:
+def test_refuses_other_methods(client: httpx.Client) -> None:
     assert client.get("/items").status_code == 405

@@ -1,4 +1,4 @@
-"""Whether callers that wait for a connection get one in the order in which they came."""
+"""Tests that callers get a connection in the order in which they began to wait."""
 
 import asyncio
 from bisect import bisect, insort
@@ -22,7 +22,7 @@ ONE_ITEM = ITEMS.validate_python([{"sku": uuid4(), "name": "a", "quantity": 1, "
 
 
 class Queue:
-    """What became of each call: how many that came later were served earlier, and whose it was."""
+    """Records for each call how many later calls were served earlier, and which user made the call."""
 
     def __init__(self) -> None:
         self.overtaken: list[int] = []
@@ -44,8 +44,8 @@ class Queue:
         return self._came >= CALLS
 
     def assert_fair(self) -> None:
-        # Only those who have the other connections can be quicker, some of them a few times; or many times
-        # where a call has its connection and is held up there, such as by a commit that waits for the disk.
+        # Only the users of the other connections can be faster, some of them a few times. They are faster many times
+        # if a call has its connection but is delayed, for example by a commit that waits for the disk.
         long = [times for times in self.overtaken if times > 5 * CONNECTIONS]
         assert len(long) <= CALLS / 100, f"{len(long)} calls were overtaken up to {max(long)} times"
         assert min(self.calls_of[user] for user in range(USERS)) >= CALLS / USERS / 2
@@ -82,8 +82,8 @@ def test_asynchronous_callers_are_served_in_turn(lab: Lab, call: Callable[[Backe
     queue.assert_fair()
 
 
-def test_threads_wait_for_no_connection() -> None:
-    """Redis's synchronous pool would let one thread overtake another without end."""
+def test_threads_never_wait_for_a_connection() -> None:
+    """In redis-py's synchronous pool, one thread could overtake another without limit."""
     for target, entry in MANIFEST.items():
         if "synchronous redis-py" in entry["differs"]:
             threads = [word for word in command(target, "127.0.0.1", 80, pool_size=3) if "--threads" in word]

@@ -1,4 +1,4 @@
-"""How the servers behave that targets.toml starts: connections, start, stop, and what it says of them."""
+"""Tests the servers of targets.toml: connections, start, stop, and the description in targets.toml."""
 
 import os
 import resource
@@ -21,9 +21,10 @@ from targets.tests.process import Started, started
 
 NOBODY_LISTENS = {"REDIS_URL": "redis://127.0.0.1:1/0", "DATABASE_URL": "postgresql://nobody@127.0.0.1:1/nothing"}
 STOPS_WITHIN_S = 3
-# Sanic never ends when SIGTERM reaches it before its manager, which looks ten times a second, saw its workers ready.
+# Sanic never ends if SIGTERM arrives before its manager, which checks ten times a second, has seen that its workers
+# are ready.
 SETTLES_WITHIN_S = 0.5
-# More than the 1,000 or 1,024 that some servers serve at a time unless told.
+# More than the 1,000 or 1,024 connections that some servers serve at a time by default.
 MANY_USERS = 1_100
 GREETING = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
@@ -39,7 +40,7 @@ def keeps_connections(target: str) -> bool:
     return not any(difference.startswith("no keep-alive") for difference in MANIFEST[target]["differs"])
 
 
-def test_keeps_connections_unless_the_manifest_denies_it(lab: Lab, target: str) -> None:
+def test_keeps_connections_unless_the_manifest_says_otherwise(lab: Lab, target: str) -> None:
     with closing(HTTPConnection(urlsplit(lab.targets[target]).netloc)) as connection:
         ask(connection, "GET")
         assert (connection.sock is not None) == keeps_connections(target)
@@ -65,7 +66,7 @@ def many_open_files() -> Iterator[None]:
 
 @contextmanager
 def paused(server: Started) -> Iterator[None]:
-    """Stop all processes of a target, so that nobody accepts connections but the kernel."""
+    """Stop all processes of a target, so that only the kernel accepts connections."""
     os.killpg(server.process.pid, signal.SIGSTOP)
     try:
         yield
@@ -74,11 +75,11 @@ def paused(server: Started) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("many_open_files")
-def test_serves_a_thousand_users_who_come_at_once(target: str) -> None:
+def test_serves_a_thousand_users_at_once(target: str) -> None:
     with started(target) as server, ExitStack() as users:
         address = (server.host, server.port)
         with paused(server):
-            # Where too few may wait to be accepted, the kernel drops who comes then, who tries again after a second.
+            # If the backlog is too short, the kernel drops further connections, and their clients retry after a second.
             sockets = [users.enter_context(socket.create_connection(address, timeout=0.9)) for _ in range(MANY_USERS)]
         for user in sockets:
             user.settimeout(30)
@@ -88,7 +89,7 @@ def test_serves_a_thousand_users_who_come_at_once(target: str) -> None:
             assert answer.startswith(b"http/1.1 200 ")
             assert (b"connection: close" not in answer) == keeps_connections(target)
             if not keeps_connections(target):
-                user.close()  # Its server waits for that before it serves the next.
+                user.close()  # The server waits for the close before it serves the next user.
 
 
 def test_answers_head_without_a_body(lab: Lab, target: str) -> None:
@@ -104,7 +105,7 @@ def test_is_not_healthy_without_its_backends(target: str) -> None:
             assert check(response, 503) == {"status": "unavailable"}
 
 
-def test_needs_no_backend_that_nobody_configured(target: str) -> None:
+def test_needs_no_unconfigured_backend(target: str) -> None:
     with started(target) as server:
         check(httpx.get(f"http://{server.host}:{server.port}/health"), 200)
 
@@ -117,6 +118,6 @@ def test_stops_at_once_with_an_open_connection(target: str) -> None:
         server.process.wait(STOPS_WITHIN_S)
 
 
-def test_manifest_names_what_is_installed(target: str) -> None:
+def test_the_manifest_names_installed_packages(target: str) -> None:
     assert all(version(package) for package in MANIFEST[target]["packages"])
     assert (PROGRAMS / MANIFEST[target]["command"][0]).exists()

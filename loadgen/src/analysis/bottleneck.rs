@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_busy_target_is_what_should_be() {
+    fn a_busy_target_is_the_bottleneck() {
         let services = [("generator", 20.0, 5.0), ("redis", 25.0, 5.0), ("target", 98.0, 1.0)];
         assert_eq!(found([45.0, 99.0], &services), Some(Bottleneck::Target));
         // The generator has no time left either.
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn who_answers_nothing_and_does_nothing_is_not_said_to_be_held_up_by_nobody() {
+    fn a_silent_idle_target_has_no_known_bottleneck() {
         let services = [("generator", 2.0, 0.0), ("target", 0.0, 0.0)];
         let idle = round([3.0, 1.0], &services);
         let silent = RoundRecord { total: Summary::default(), ..idle.clone() };
@@ -182,19 +182,19 @@ mod tests {
     }
 
     #[test]
-    fn a_starved_generator_ran_little_and_waited_long() {
+    fn a_starved_generator_is_the_bottleneck() {
         let services = [("generator", 2.0, 97.0), ("target", 10.0, 1.0)];
         assert_eq!(found([100.0, 11.0], &services), Some(Bottleneck::Generator));
     }
 
     #[test]
-    fn many_threads_that_wait_for_each_other_are_no_limit_while_their_cpu_has_time() {
+    fn threads_that_wait_for_each_other_are_no_limit_on_an_idle_cpu() {
         let services = [("generator", 30.0, 80.0), ("target", 60.0, 1.0)];
         assert_eq!(found([40.0, 61.0], &services), Some(Bottleneck::Nobody));
     }
 
     #[test]
-    fn a_starved_backend_is_found_beside_one_that_is_idle() {
+    fn a_starved_backend_is_found_beside_an_idle_one() {
         let services = [
             ("generator", 5.0, 20.0),
             ("postgres", 0.0, 0.0),
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_near_all_that_the_generator_can_send_is_its_own() {
+    fn a_rate_near_the_calibrated_one_is_limited_by_the_generator() {
         let mut round = round([50.0, 50.0], &[("generator", 50.0, 1.0), ("target", 50.0, 1.0)]);
         round.total.rate_per_s = 950.0;
         let of = |can_send| Bottleneck::of(&round, &environment(), can_send);
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_link_is_the_limit_where_no_cpu_is() {
+    fn a_full_link_is_the_bottleneck_if_no_cpu_is() {
         let of = |generator, busy_percent| {
             let mut round = round([95.0, 95.0], &[("generator", generator, 1.0)]);
             round.machine.fullest_link = Some(LinkRecord { name: "eth0".to_owned(), busy_percent });
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_server_elsewhere_only_the_generator_is_known() {
+    fn a_remote_server_is_never_named_as_the_bottleneck() {
         assert_eq!(found([30.0, 30.0], &[("generator", 20.0, 1.0)]), None);
         let starved = Bottleneck::of(
             &round([99.0, 99.0], &[("generator", 150.0, 45.0)]),
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn most_rounds_decide() {
+    fn the_bottleneck_of_most_rounds_is_that_of_the_target() {
         let of = |all: &[Option<Bottleneck>]| {
             let rounds = all
                 .iter()

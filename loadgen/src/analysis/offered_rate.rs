@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_that_take_their_time_are_not_behind() {
+    fn slow_answers_do_not_mean_a_missed_rate() {
         // 100 requests/s for 3 s, of 50 ms each: five are in flight at any time.
         let warm = OfferedRate::constant(100.0, 3.0, 1.0);
         assert!(kept(warm, 300, 5, 50.0));
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn who_falls_behind_does_not_carry_the_rate() {
+    fn a_target_that_falls_behind_does_not_carry_the_rate() {
         let warm = OfferedRate::constant(100.0, 3.0, 1.0);
         assert!(!kept(warm, 294, 20, 50.0));
         // The target carries 95/s: 15 requests wait at the end of 3 s, each 80 ms longer on
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn chance_may_plan_fewer_or_more_than_were_asked_for() {
+    fn a_random_number_of_planned_requests_is_tolerated() {
         let asked = OfferedRate::constant(1_000.0, 1.0, 1.0);
         assert!(kept(asked, 950, 5, 1.0));
         assert!(kept(asked, 1_000, 100, 100.0));
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn stages_end_with_what_their_last_rate_has_in_flight() {
+    fn requests_in_flight_at_the_last_stage_are_expected() {
         let stage = |to, over_s| StageRecord { to, over_s };
         let load = |stages: &[StageRecord]| LoadRecord {
             rate_per_s: Some(500.0),
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ramp_up_leaves_some_in_flight_when_the_hold_begins() {
+    fn requests_in_flight_after_a_ramp_up_are_expected() {
         let load = LoadRecord { rate_per_s: Some(100.0), ramp_up_s: 1.0, ..LoadRecord::default() };
         let asked = OfferedRate::of(&load, 3.0).unwrap();
         // Requests take 1 s each: 50 are in flight at the beginning, and 100 at the end.
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn where_iterations_end_the_round_all_come_to_an_end() {
+    fn all_requests_must_end_if_iterations_end_the_round() {
         let load =
             LoadRecord { rate_per_s: Some(100.0), iterations: Some(300), ..LoadRecord::default() };
         let asked = OfferedRate::of(&load, 3.05).unwrap();

@@ -43,7 +43,7 @@ mod tests {
     }
 
     #[test]
-    fn each_percentile_has_students_interval_where_every_round_has_it() {
+    fn a_percentile_of_every_round_has_students_interval() {
         let rounds = [round(1_000, Some(9_000)), round(1_020, None), round(1_040, Some(9_100))];
         let over = LatencyOverRounds::of(&rounds.each_ref());
         // x = np.log([1000, 1020, 1040]); h = stats.t.ppf(0.975, 2) * x.std(ddof=1) / 3 ** 0.5
@@ -60,7 +60,7 @@ mod tests {
     const EXPECTED: [f64; 3] = [1019.8692642897753, 971.3764818107323, 1070.7828897649101];
 
     #[test]
-    fn one_round_has_no_interval_and_none_has_nothing() {
+    fn one_round_or_none_gives_no_interval() {
         assert_eq!(LatencyOverRounds::of(&[&round(1_000, None)]), LatencyOverRounds::default());
         assert_eq!(LatencyOverRounds::of(&[]), LatencyOverRounds::default());
     }

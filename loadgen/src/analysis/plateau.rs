@@ -80,20 +80,20 @@ mod tests {
     }
 
     #[test]
-    fn ten_threads_are_seen_by_three_loads() {
+    fn three_loads_reveal_ten_threads() {
         let found = Plateau::of(&[40.0, 5.0, 20.0].map(ten_threads)).unwrap();
         assert_eq!((found.from.amount, found.to.amount), (20.0, 40.0));
         assert!((found.served().unwrap() - 10.0).abs() < 1e-9);
     }
 
     #[test]
-    fn two_loads_that_both_wait_tell_only_that_more_is_not_served() {
+    fn two_queueing_loads_reveal_only_the_plateau() {
         let found = Plateau::of(&[20.0, 40.0].map(ten_threads)).unwrap();
         assert_eq!(found.served(), None);
     }
 
     #[test]
-    fn one_load_tells_nothing_nor_do_those_that_are_served() {
+    fn one_load_or_growing_throughput_reveals_no_plateau() {
         assert_eq!(Plateau::of(&[ten_threads(40.0)]), None);
         assert_eq!(Plateau::of(&[]), None);
         assert_eq!(Plateau::of(&[2.0, 8.0].map(ten_threads)), None, "it serves more");

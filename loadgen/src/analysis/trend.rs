@@ -94,14 +94,14 @@ mod tests {
     const EXPECTED: [f64; 3] = [9.99090818915744, 8.04503319489973, 11.9718281029391];
 
     #[test]
-    fn one_that_rises_and_falls_is_none() {
+    fn a_rate_that_rises_and_falls_is_no_trend() {
         let rounds: Vec<RoundRecord> =
             [110, 91, 100, 108, 94].map(|late| round(&[100, 100, late, late])).into();
         assert_eq!(Trend::of(&rounds, 2.0), None);
     }
 
     #[test]
-    fn three_seconds_show_no_trend_and_a_ramp_is_not_one() {
+    fn short_rounds_and_ramps_show_no_trend() {
         let short: Vec<RoundRecord> = vec![round(&[100, 150, 200]); 5];
         assert_eq!(Trend::of(&short, 2.0), None);
         let level: Vec<RoundRecord> = vec![round(&[100; 6]); 5];
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn a_half_without_an_answer_is_no_number() {
+    fn a_half_without_answers_gives_no_trend() {
         assert_eq!(Trend::of(&vec![round(&[0, 0, 100, 100]); 5], 2.0), None);
     }
 }

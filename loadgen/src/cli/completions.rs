@@ -2,16 +2,16 @@
 
 use clap::{Args, ValueEnum};
 
-/// The options of `completions`.
+/// Options of `completions`.
 #[derive(Debug, Args)]
 #[command(after_help = COMPLETIONS_EXAMPLES)]
 pub struct CompletionsArgs {
-    /// The shell that completes.
+    /// Shell to print the script for.
     #[arg(value_enum)]
     pub shell: ShellName,
 }
 
-/// The shells that there are completions for.
+/// Shells with a completion script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ShellName {
     /// GNU Bash.
@@ -23,7 +23,7 @@ pub enum ShellName {
 }
 
 const COMPLETIONS_EXAMPLES: &str = "\
-Where they go:
-  bash  loadgen completions bash >~/.local/share/bash-completion/completions/loadgen
-  zsh   loadgen completions zsh >DIR/_loadgen         DIR is one of $fpath
-  fish  loadgen completions fish >~/.config/fish/completions/loadgen.fish";
+Installation:
+  loadgen completions bash >~/.local/share/bash-completion/completions/loadgen
+  loadgen completions zsh >DIR/_loadgen         DIR is a folder of $fpath
+  loadgen completions fish >~/.config/fish/completions/loadgen.fish";

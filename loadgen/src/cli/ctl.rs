@@ -4,32 +4,33 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-/// The options of `ctl`.
+/// Options of `ctl`.
 #[derive(Debug, Args)]
 #[command(after_help = CTL_EXAMPLES)]
 pub struct CtlArgs {
-    /// The folder of the run: what its --out says, or the newest in runs/.
+    /// Folder of the run: the folder of the run's --out, or the newest folder in runs/.
     #[arg(long, value_name = "DIR")]
     pub run: PathBuf,
-    /// What it is to do.
+    /// Request to the run.
     #[command(subcommand)]
     pub request: CtlCommand,
 }
 
-/// What a run can be told.
+/// Requests to a run.
 #[derive(Debug, Subcommand)]
 pub enum CtlCommand {
-    /// End in good order, as after Ctrl-C: what was measured is reported and saved.
+    /// End the run in good order, as Ctrl-C does: the measurements until then are reported and
+    /// saved.
     Stop,
-    /// Go on with so many users, to the end of the round; in the closed model.
+    /// Change the number of users until the end of the round; only in the closed model.
     Users {
-        /// Users of the whole test, over all workers.
+        /// Number of users of the whole test, over all workers, from 1 to 1,000,000.
         #[arg(value_name = "N")]
         number: u32,
     },
-    /// Go on with so many requests per second, to the end of the round; in the open model.
+    /// Change the rate until the end of the round; only in the open model.
     Rate {
-        /// Requests per second of the whole test, over all workers.
+        /// Requests per second of the whole test, over all workers, from 0.001 to 10,000,000.
         #[arg(value_name = "R", allow_negative_numbers = true)]
         per_s: f64,
     },
@@ -40,8 +41,13 @@ Examples:
   loadgen ctl --run runs/2026-11-21T20-29-06Z-redis3 users 200
   loadgen ctl --run my-run stop
 
-On the terminal of a run, + and - change its load by a tenth, and q stops it. With --no-progress the same
-is typed as a line there: users 200, rate 500, stop.
-A round that was changed is marked in the result and in no ranking.
+On the terminal of a run, the keys + and - change the load by a tenth, and q
+stops the run. With --no-progress, type a line instead: users 200, rate 500 or
+stop.
 
-Exit codes: 0 done, 1 no run or no round goes on there, 2 its load can't be changed to that";
+A round with a changed load is marked in the result, and is in no ranking.
+
+Exit codes:
+  0  done
+  1  no run is in progress in the folder, or the run has no round in progress
+  2  the load cannot change to the requested level";

@@ -4,13 +4,13 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-/// The options of `init`.
+/// Options of `init`.
 #[derive(Debug, Args)]
 pub struct InitArgs {
-    /// The file to write; `.toml` is added to a plain name.
+    /// File to write. A name without an extension gets `.toml`.
     #[arg(default_value = "scenario.toml")]
     pub path: PathBuf,
-    /// Overwrite a file that is there already.
+    /// Overwrite an existing file.
     #[arg(long)]
     pub force: bool,
 }

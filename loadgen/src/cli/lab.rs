@@ -1,50 +1,50 @@
-//! `loadgen lab`: data only.
+//! The command line of `loadgen lab`: data only.
 
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::RuntimeArgs;
 use crate::scenario::Backend;
 
-/// What `lab` does.
+/// Subcommands of `lab`.
 #[derive(Debug, Subcommand)]
 pub enum LabCommand {
     /// Start targets and backends, and keep them up until Ctrl-C.
     Up(LabUpArgs),
-    /// Stop the lab that is up.
+    /// Stop the lab.
     Down,
-    /// Show what is up, and whether it answers.
+    /// Show the services of the lab, and whether each service responds.
     Status,
-    /// Check all that `--runtime podman` needs, and say what mends what is missing.
+    /// Check the requirements of `--runtime podman`, and print how to fix those that are not met.
     Doctor,
 }
 
-/// The options of `lab up`.
+/// Options of `lab up`.
 #[derive(Debug, Args)]
 pub struct LabUpArgs {
-    /// The targets to start [default: those that targets.toml does not leave out].
+    /// Targets to start [default: the targets of targets.toml without `default = false`].
     #[arg(short, long = "target", value_name = "NAME,…", value_delimiter = ',')]
     pub targets: Vec<String>,
-    /// What targets and backends run in.
+    /// Runtime of targets and backends.
     #[command(flatten)]
     pub runtime: RuntimeArgs,
-    /// The backends to start [default: all].
+    /// Backends to start [default: all].
     #[arg(short, long = "backend", value_name = "NAME,…", value_delimiter = ',')]
     pub backends: Vec<BackendName>,
-    /// Worker processes of each target.
+    /// Number of worker processes of each target, from 1 to 256.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=256))]
     pub server_workers: u32,
-    /// The first target's port; the others follow it [default: free ports].
+    /// Port of the first target. Each further target gets the next port [default: free ports].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub port: Option<u16>,
-    /// Return when all is ready, and leave the lab up in the background.
+    /// Return when all services are ready, and leave the lab up in the background.
     #[arg(long)]
     pub detach: bool,
-    /// What to print when all is ready.
+    /// Format of the list of URLs that is printed when all services are ready.
     #[arg(short, long, value_enum, default_value_t = LabFormat::Table)]
     pub format: LabFormat,
 }
 
-/// A backend by its name.
+/// Name of a backend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum BackendName {
     /// Redis.
@@ -62,11 +62,11 @@ impl From<BackendName> for Backend {
     }
 }
 
-/// What `lab up` writes to stdout.
+/// Format of the URLs that `lab up` writes to stdout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum LabFormat {
-    /// For people.
+    /// A table, for people.
     Table,
-    /// For programs.
+    /// A line of JSON, for programs.
     Json,
 }

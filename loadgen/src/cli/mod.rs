@@ -1,4 +1,4 @@
-//! The command line as clap reads it: data only. [`crate::commands`] makes sense of it.
+//! The command line as clap parses it: data only. [`crate::commands`] interprets the data.
 
 mod completions;
 mod ctl;
@@ -23,9 +23,9 @@ pub use self::saved::{CompareArgs, ReportArgs};
 use crate::report::Format;
 use crate::scenario::parse_duration;
 
-/// Which server is faster, and how much can it carry?
+/// Compares web servers under load, and finds the load that each can carry.
 ///
-/// Launches the scenario's targets one after another, in interleaved rounds, loads each, and
+/// Starts the scenario's targets one after another, in interleaved rounds, loads each target, and
 /// prints a comparison with confidence intervals.
 #[derive(Debug, Parser)]
 #[command(
@@ -37,178 +37,197 @@ use crate::scenario::parse_duration;
     after_help = EXAMPLES
 )]
 pub struct Cli {
-    /// What to do; `run` where none is named.
+    /// Subcommand; `None` means `run`.
     #[command(subcommand)]
     pub command: Option<Command>,
-    /// The options of `run`.
+    /// Options of `run`.
     #[command(flatten)]
     pub run: RunArgs,
 }
 
 const EXAMPLES: &str = "\
 Examples:
-  loadgen --scenario redis3 --workers 4           compare four servers over Redis
+  loadgen --scenario redis3 --workers 4           four servers over Redis
   loadgen --scenario direct --target sanic,quart  two of them, without a backend
   loadgen --scenario direct --url http://127.0.0.1:8000 --duration 30s
   loadgen -s mine.toml --url old=http://127.0.0.1:8000,new=http://127.0.0.1:8001
-  loadgen capacity --scenario redis3 -t sanic     the highest rate that it carries
-  loadgen check my-scenario.toml                  what it would do, without doing it
-  loadgen check --try http://127.0.0.1:8000 my-scenario.toml    each request once
+  loadgen capacity --scenario redis3 -t sanic     the highest rate of one target
+  loadgen check mine.toml                         validate and explain only
+  loadgen check --try http://127.0.0.1:8000 mine.toml    send each step once
 
-Exit codes: 0 done, 1 failed, or a target answers nothing, 2 the command line or a scenario is wrong,
-3 a threshold or a proof failed, 4 a target could not be started or verified, 5 a worker was lost, 130 interrupted";
+Exit codes:
+    0  done
+    1  failed, or a target answered no request as expected or went silent
+    2  the command line or a scenario is wrong
+    3  a threshold or a proof failed
+    4  a target could not be started or verified
+    5  a worker was lost
+  130  interrupted
 
-/// The subcommands.
+Error codes: docs/reference/errors.md; verdicts: docs/reference/verdicts.md";
+
+/// Subcommands of `loadgen`.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Load each target and compare them (the default).
+    /// Load each target, and compare the targets (the default).
     Run(RunArgs),
-    /// Find the highest rate that each target carries, by search in the open model.
+    /// Find the highest rate that each target carries, by a search in the open model.
     Capacity(CapacityArgs),
-    /// Validate scenarios and explain what they would do; sends nothing, but with --try.
+    /// Validate and explain scenarios; sends requests only with --try.
     Check(CheckArgs),
-    /// End a run that goes on, or change its users or its rate.
+    /// Stop a run in progress, or change its number of users or its rate.
     Ctl(CtlArgs),
-    /// Hold saved runs against the first of them: before and after a change, on two machines.
+    /// Compare saved runs with the first of them: before and after a change, or on two machines.
     Compare(CompareArgs),
-    /// Show a saved run again, and write its report.html anew.
+    /// Print saved runs again, and rewrite their report.html.
     Report(ReportArgs),
-    /// List the scenarios and targets there are.
+    /// List all scenarios and targets.
     List,
-    /// Write a first scenario, with comments, and the schema with which editors complete it.
+    /// Write a first scenario, with comments, and the schema with which editors complete scenarios.
     Init(InitArgs),
     /// Print the JSON Schema of scenario files, for editors.
     Schema,
-    /// Print what a shell needs to complete this command line.
+    /// Print the script with which a shell completes this command line.
     Completions(CompletionsArgs),
     /// Start the targets and backends alone, for development.
     #[command(subcommand)]
     Lab(LabCommand),
-    /// Measure with workers on other hosts: wait for them, and give each its share of the load.
+    /// Run with workers on other hosts: wait for the workers, and give each its share of the load.
     Manager(ManagerArgs),
-    /// Serve a manager, with the join file that it has written.
+    /// Send the load for a manager, which has written a join file for this worker.
     Worker(WorkerArgs),
-    /// Hold one service and end it with loadgen; started by loadgen itself.
+    /// Run one service, and end the service when loadgen ends; started by loadgen itself.
     #[command(hide = true)]
     Guard(GuardArgs),
 }
 
-/// The options of `run`.
+/// Options of `run`.
 #[derive(Debug, Args)]
 pub struct RunArgs {
-    /// A scenario's name (see `loadgen list`) or the path of its TOML file.
+    /// Name of a scenario (see `loadgen list`), or path of its TOML file.
     #[arg(short, long, value_name = "NAME|PATH", required = true)]
     pub scenario: Option<String>,
-    /// What it shares with the other.
+    /// Options shared by `run` and `capacity`.
     #[command(flatten)]
     pub common: CommonArgs,
-    /// Users of the whole test. Several numbers, such as 100,500, measure each target with each.
+    /// Number of users of the whole test, from 1 to 1,000,000. With several numbers, such as
+    /// 100,500, each target is measured with each number [default: from the scenario].
     #[arg(short, long, value_name = "N,…", value_delimiter = ',')]
     pub users: Vec<u32>,
-    /// The time over which the users start.
+    /// Time over which the users start, or over which the rate rises [default: from the scenario].
     #[arg(long, value_name = "TIME", value_parser = parse_duration, allow_hyphen_values = true)]
     pub ramp_up: Option<Duration>,
-    /// How long each round holds the load, such as 10s or 1m30s.
+    /// Time for which each round holds the load, such as 10s or 1m30s; with --ramp-up at most 24h
+    /// [default: from the scenario].
     #[arg(short, long, value_name = "TIME", value_parser = parse_duration, allow_hyphen_values = true)]
     pub duration: Option<Duration>,
-    /// Iterations of each round, shared by all users, instead of a duration.
+    /// Number of iterations of each round, shared by all users, from 1 to 10^12. Excludes
+    /// --duration.
     #[arg(short, long, value_name = "N")]
     pub iterations: Option<u64>,
-    /// Requests per second, whoever is free sends them: the open model. --users is then the most
-    /// that send at the same time [default: 1000].
+    /// Requests per second of the whole test, from 0.001 to 10,000,000. Selects the open model, in
+    /// which any free user sends the next request. --users then limits the number of in-flight
+    /// requests [default of --users: the scenario's users; at least 1000 if the scenario is of the
+    /// closed model].
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub rate: Option<f64>,
-    /// Measure one target, or --url, twice in each round: how much do equals differ here?
+    /// Measure one target, or the server at --url, twice in each round. The result shows how much
+    /// two measurements of the same server differ on this machine.
     #[arg(long)]
     pub aa: bool,
-    /// Rounds for each target [default: 5; 1 with one --url, but not with --aa or several numbers of
-    /// users].
+    /// Number of rounds for each target, from 1 to 1000 [default: 5; 1 for a single server at --url
+    /// without --aa and with a single number of users].
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub rounds: Option<u32>,
-    /// What becomes of the run when a worker is lost; it exits with 5 either way [default: fail].
-    #[arg(long, value_name = "WHAT", value_enum)]
+    /// Reaction to the loss of a worker. The exit code is 5 in either case [default: fail].
+    #[arg(long, value_name = "REACTION", value_enum)]
     pub on_worker_loss: Option<OnWorkerLoss>,
-    /// End the run as soon as a threshold has failed; what was measured is reported and saved.
+    /// End the run as soon as a threshold has failed. The measurements until then are reported and
+    /// saved.
     #[arg(long)]
     pub fail_fast: bool,
-    /// Write the thresholds and the proofs, and which of them held, as JUnit XML.
+    /// File for the results of all thresholds and proofs, as JUnit XML.
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,
-    /// Worker processes of each target. Several numbers, such as 1,2,4, measure each target with each
-    /// [default: 1].
+    /// Number of worker processes of each target, from 1 to 256. With several numbers, such as
+    /// 1,2,4, each target is measured with each number [default: 1].
     #[arg(long, value_name = "N,…", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=256))]
     pub server_workers: Vec<u32>,
 }
 
-/// What whatever measures is asked for: by `run` and by `capacity`.
+/// Options shared by `run` and `capacity`.
 #[derive(Debug, Args)]
 pub struct CommonArgs {
-    /// The targets to compare, instead of the scenario's own.
+    /// Targets to compare [default: the targets of the scenario].
     #[arg(short, long, value_name = "NAME,…", value_delimiter = ',', conflicts_with = "url")]
     pub target: Vec<String>,
-    /// Servers that are running already, instead of the lab's targets: one to load, or several to
-    /// compare, by names of their own if they have them.
+    /// URLs of running servers, instead of targets of the lab: one server to load, or several
+    /// servers to compare. NAME= sets the name of a server in the results.
     #[arg(long, value_name = "[NAME=]URL,…", value_delimiter = ',')]
     pub url: Vec<String>,
-    /// What targets and backends run in.
+    /// Runtime of targets and backends.
     #[command(flatten)]
     pub runtime: RuntimeArgs,
-    /// Worker processes that share the load; without it, it comes from this process.
+    /// Number of worker processes that share the load, from 1 to 256 [default: no worker processes;
+    /// this process sends the load].
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256))]
     pub workers: Option<u32>,
-    /// How long each round, or trial, runs before it counts.
+    /// Time that each round or trial runs before its measurements count.
     #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "1s", allow_hyphen_values = true)]
     pub warmup: Duration,
-    /// How long to wait, at the end of each round or trial, for answers to requests in flight; those that
-    /// come count in no rate and no latency, those that don't count against thresholds [default: the
-    /// scenario's, or 3s].
+    /// Longest wait for the responses to in-flight requests at the end of each round or trial, at
+    /// most 10m. Responses during this wait count in no rate and no latency; requests without a
+    /// response count against thresholds [default: from the scenario, or 3s].
     #[arg(long, value_name = "TIME", value_parser = parse_duration, allow_hyphen_values = true)]
     pub drain: Option<Duration>,
-    /// What generated data, the order of targets, and rates that are tried are seeded with [default:
-    /// chosen at random, and reported].
+    /// Seed for generated data, the order of targets, and the rates of trials [default: chosen at
+    /// random, and reported].
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
-    /// Don't find out first what the generator can send here at most: a second, once for each
-    /// machine, build and load.
+    /// Skip the calibration, which measures the highest rate that the generator can send on this
+    /// machine. The calibration takes a second, once for each machine, build and load.
     #[arg(long)]
     pub no_calibrate: bool,
-    /// Say in plain lines how it goes, also on a terminal, instead of the live view.
+    /// Report progress in plain lines, also on a terminal, instead of in the live view.
     #[arg(long)]
     pub no_progress: bool,
-    /// The folder to save the result in [default: runs/TIME-SCENARIO].
+    /// Folder for the result [default: runs/TIME-SCENARIO].
     #[arg(short, long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// What to write to stdout; everything else goes to stderr.
+    /// Format of the document on standard output. All other output goes to standard error.
     #[arg(short, long, value_enum, default_value_t = Format::Table)]
     pub format: Format,
 }
 
-/// The options of `capacity`.
+/// Options of `capacity`.
 #[derive(Debug, Args)]
 #[command(after_help = CAPACITY_EXAMPLES)]
 pub struct CapacityArgs {
-    /// A scenario's name (see `loadgen list`) or the path of its TOML file. Its thresholds are what
-    /// must hold, and `error_rate < 1%` where it has none on all steps' errors.
+    /// Name of a scenario (see `loadgen list`), or path of its TOML file. A rate passes only if the
+    /// scenario's thresholds hold, and `error_rate < 1%` if the scenario has no threshold on the
+    /// errors of all steps.
     #[arg(short, long, value_name = "NAME|PATH")]
     pub scenario: String,
-    /// What it shares with the other.
+    /// Options shared by `run` and `capacity`.
     #[command(flatten)]
     pub common: CommonArgs,
-    /// The most requests under way at the same time [default: the scenario's users, at least 1000
-    /// where it is of the closed model].
+    /// Largest number of in-flight requests, from 1 to 1,000,000 [default: the scenario's users; at
+    /// least 1000 if the scenario is of the closed model].
     #[arg(short, long, value_name = "N")]
     pub users: Option<u32>,
-    /// How long a trial holds its rate, at least: longer where the rate is too low for the samples
-    /// that the thresholds take.
+    /// Shortest time for which a trial holds its rate. A trial lasts longer if its rate is too low
+    /// for the number of samples that the thresholds need.
     #[arg(short, long, value_name = "TIME", value_parser = parse_duration, default_value = "5s", allow_hyphen_values = true)]
     pub duration: Duration,
-    /// How far apart the highest rate that passed and the lowest that did not may be, in %.
+    /// Largest accepted distance between the highest rate that passed and the lowest rate that
+    /// failed, in %, from 0.5 to 50.
     #[arg(short, long, value_name = "PERCENT", value_parser = percent, default_value = "5", allow_hyphen_values = true)]
     pub precision: f64,
-    /// Searches for each target; all but the first begin near the result of those before.
+    /// Number of searches for each target, from 1 to 1000. Each search after the first begins near
+    /// the result of the earlier searches.
     #[arg(short, long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub rounds: u32,
-    /// Worker processes of each target [default: 1].
+    /// Number of worker processes of each target, from 1 to 256 [default: 1].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256))]
     pub server_workers: Option<u32>,
 }
@@ -216,66 +235,69 @@ pub struct CapacityArgs {
 const CAPACITY_EXAMPLES: &str = "\
 Examples:
   loadgen capacity --scenario redis3 --target sanic,quart
-  loadgen capacity --scenario direct --url http://127.0.0.1:8000 --precision 2 --duration 10s
+  loadgen capacity --scenario direct --url http://127.0.0.1:8000 \\
+      --precision 2 --duration 10s
 
-Exit codes are those of `loadgen run`; 3: no rate was found at which the thresholds hold";
+Exit codes are those of `loadgen run`. Exit code 3 means that the search found
+no rate at which the thresholds hold.";
 
-/// A percentage from 0.5 to 50, such as `5` or `5%`.
+/// Parses a percentage from 0.5 to 50, such as `5` or `5%`.
 fn percent(text: &str) -> Result<f64, String> {
     match text.trim().trim_end_matches('%').trim_end().parse::<f64>() {
         Ok(percent) if (0.5..=50.0).contains(&percent) => Ok(percent),
-        _ => Err("it is a percentage from 0.5 to 50".to_owned()),
+        _ => Err("expected a percentage from 0.5 to 50".to_owned()),
     }
 }
 
-/// What becomes of a run that loses a worker.
+/// Reaction to the loss of a worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum OnWorkerLoss {
-    /// It ends; what was measured is reported and saved.
+    /// End the run; the measurements until then are reported and saved.
     Fail,
-    /// The others go on, each with its own share of the load.
+    /// Continue with the other workers, each with its own share of the load.
     Continue,
 }
 
-/// The options of `check`.
+/// Options of `check`.
 #[derive(Debug, Args)]
 pub struct CheckArgs {
-    /// Names or paths of scenarios; all in scenarios/ where none is given.
+    /// Names or paths of scenarios [default: all scenarios in scenarios/].
     pub scenarios: Vec<String>,
-    /// Send each step once to this server, as one user would, and show what was sent and what came
-    /// back.
+    /// Send each step once to the server at this URL, as one user would, and print each request and
+    /// its response.
     #[arg(long = "try", value_name = "URL", requires = "scenarios")]
     pub try_url: Option<String>,
 }
 
-/// The options of `manager`.
+/// Options of `manager`.
 #[derive(Debug, Args)]
 #[command(after_help = MANAGER_EXAMPLES)]
 pub struct ManagerArgs {
-    /// The workers that the run waits for.
+    /// Number of workers that the run waits for, from 1 to 1000.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub expect_workers: u32,
-    /// Where to listen: a free port of a name or address of this host, at all of the name's addresses; of
-    /// all that it has with 0.0.0.0, or [::].
+    /// Name or address of this host to listen on, and a free port. The manager listens on all
+    /// addresses of a name; 0.0.0.0 or [::] stands for all addresses of this host.
     #[arg(long, value_name = "HOST:PORT", value_parser = host_and_port)]
     pub listen: String,
-    /// Where workers find this host, which is what its certificate is for [default: the host of --listen;
-    /// for 0.0.0.0 and [::] the name of this host].
+    /// Name or address at which workers find this host. The manager's certificate is for this name
+    /// or address [default: the host and port of --listen; the name of this host for 0.0.0.0 and
+    /// [::]].
     #[arg(long, value_name = "HOST[:PORT]")]
     pub advertise: Option<String>,
-    /// The folder of the workers' join files, and of the key that certifies them; made where there is
-    /// none.
+    /// Folder for the workers' join files, and for the key that certifies the workers. The folder
+    /// is created if it is missing.
     #[arg(long, value_name = "DIR", default_value = "join")]
     pub join_dir: PathBuf,
-    /// How long a silent worker is waited for, and how long workers wait for a silent manager before
-    /// they stop their load: from 1s to 1m.
+    /// Time after which a silent worker is lost, and after which workers stop their load if the
+    /// manager is silent, from 1s to 1m.
     #[arg(long, value_name = "TIME", value_parser = lease, default_value = "3s", allow_hyphen_values = true)]
     pub lease: Duration,
-    /// How long to wait for the workers, and then begin with those that are there [default: until all
-    /// are].
+    /// Longest wait for the workers. The run then begins with the workers that have joined
+    /// [default: wait until all workers have joined].
     #[arg(long, value_name = "TIME", value_parser = parse_duration, allow_hyphen_values = true)]
     pub wait: Option<Duration>,
-    /// The options of `run`.
+    /// Options of `run`.
     #[command(flatten)]
     pub run: RunArgs,
 }
@@ -292,11 +314,11 @@ fn lease(text: &str) -> Result<Duration, String> {
     let lease = parse_duration(text).map_err(|e| e.to_string())?;
     match lease.as_secs_f64() {
         1.0..=60.0 => Ok(lease),
-        _ => Err("it is between 1s and 1m".to_owned()),
+        _ => Err("expected a duration from 1s to 1m".to_owned()),
     }
 }
 
-/// `HOST:PORT`, where an IPv6 address has brackets.
+/// Parses `HOST:PORT`, where an IPv6 address has brackets.
 fn host_and_port(text: &str) -> Result<String, String> {
     match text.rsplit_once(':') {
         Some((host, port))
@@ -304,57 +326,57 @@ fn host_and_port(text: &str) -> Result<String, String> {
         {
             Ok(text.to_owned())
         }
-        _ => Err("it is HOST:PORT, such as load-1:7447".to_owned()),
+        _ => Err("expected HOST:PORT, such as load-1:7447".to_owned()),
     }
 }
 
-/// The options of `worker`.
+/// Options of `worker`.
 #[derive(Debug, Args)]
 pub struct WorkerArgs {
-    /// The join file, which the manager wrote; `-` reads it from standard input, and leaves when that
-    /// is closed.
+    /// Path of the join file that the manager has written. `-` reads the join file from standard
+    /// input; the worker then leaves when standard input is closed.
     #[arg(long, value_name = "FILE|-", env = "LOADGEN_JOIN")]
     pub join: String,
-    /// Leave when the manager is done, instead of waiting for its next run.
+    /// Leave when the manager is done, instead of waiting for the manager's next run.
     #[arg(long)]
     pub once: bool,
-    /// How long to look for the manager, each time, before leaving with exit code 1 [default: until it is
-    /// there].
+    /// Longest search for the manager, before each run, until the worker leaves with exit code 1
+    /// [default: search until the manager is found].
     #[arg(long, value_name = "TIME", value_parser = parse_duration, allow_hyphen_values = true)]
     pub wait: Option<Duration>,
-    /// The servers that this worker may load; any, where none is named.
+    /// Servers that this worker may load [default: any server].
     #[arg(long, value_name = "HOST[:PORT],…", value_delimiter = ',')]
     pub allow_target: Vec<String>,
 }
 
-/// The options of `guard`; the lab writes them.
+/// Options of `guard`, which the lab sets.
 #[derive(Debug, Args)]
 pub struct GuardArgs {
-    /// The CPUs that the service may use.
+    /// CPUs that the service may use [default: all].
     #[arg(long, value_delimiter = ',')]
     pub cpus: Vec<usize>,
-    /// The user that it runs as.
+    /// User ID of the service.
     #[arg(long, requires = "gid")]
     pub uid: Option<u32>,
-    /// The group that it runs as.
+    /// Group ID of the service.
     #[arg(long, requires = "uid")]
     pub gid: Option<u32>,
-    /// Ask it to end by SIGQUIT instead of SIGTERM.
+    /// Ask the service to end by SIGQUIT instead of SIGTERM.
     #[arg(long)]
     pub quit: bool,
-    /// Ask only its first process to end.
+    /// Ask only the service's first process to end.
     #[arg(long)]
     pub spare_others: bool,
-    /// Seconds that it has to end by itself.
+    /// Seconds that the service has to end by itself, before it is killed.
     #[arg(long, default_value_t = 5.0)]
     pub grace: f64,
-    /// A folder to remove when it was made to end.
+    /// Folder to remove after the service was made to end.
     #[arg(long)]
     pub remove: Option<PathBuf>,
-    /// The words of the command that ends it, where signals don't.
+    /// Words of the command that ends a service that signals do not end.
     #[arg(long, allow_hyphen_values = true)]
     pub end_by: Vec<OsString>,
-    /// The service's command line.
+    /// Command line of the service.
     #[arg(last = true, required = true)]
     pub command: Vec<OsString>,
 }

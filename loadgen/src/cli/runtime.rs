@@ -1,37 +1,38 @@
-//! What targets and backends run in, and what they may have there: data only.
+//! Options for the runtime of targets and backends, and for their limits there: data only.
 
 use clap::{Args, ValueEnum};
 
 use crate::scenario::{Cpus, Memory};
 
-/// What the lab runs targets and backends in.
+/// Runtime of targets and backends, and their limits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Args)]
 pub struct RuntimeArgs {
-    /// What targets and backends run in: processes of this machine, or a container each, with
-    /// podman-compose [default: process].
+    /// Runtime of targets and backends: processes of this machine, or one container each, created
+    /// by podman-compose [default: process].
     #[arg(long, value_enum)]
     pub runtime: Option<RuntimeName>,
-    /// The CPU time that each target may have in its container, such as 0.5 or 2 [default: that of
-    /// targets.toml, or no limit].
+    /// Number of CPUs that each target may use in its container, such as 0.5, from 0.01 to 1024.
+    /// Requires --runtime podman [default: the limit in targets.toml, or no limit].
     #[arg(long, value_name = "N")]
     pub cpus: Option<Cpus>,
-    /// The memory that each target may have in its container, such as 256m or 1g [default: that of
-    /// targets.toml, or no limit].
+    /// Memory that each target may use in its container, at least 6m, such as 256m or 1g. Requires
+    /// --runtime podman [default: the limit in targets.toml, or no limit].
     #[arg(long, value_name = "SIZE")]
     pub memory: Option<Memory>,
-    /// The CPU time that each backend may have in its container.
+    /// Number of CPUs that each backend may use in its container, from 0.01 to 1024. Requires
+    /// --runtime podman.
     #[arg(long, value_name = "N")]
     pub backend_cpus: Option<Cpus>,
-    /// The memory that each backend may have in its container.
+    /// Memory that each backend may use in its container, at least 6m. Requires --runtime podman.
     #[arg(long, value_name = "SIZE")]
     pub backend_memory: Option<Memory>,
 }
 
-/// A runtime by its name.
+/// Name of a runtime.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum RuntimeName {
     /// Processes of this machine.
     Process,
-    /// Containers.
+    /// Containers, with podman.
     Podman,
 }

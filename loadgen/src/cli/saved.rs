@@ -6,46 +6,53 @@ use clap::Args;
 
 use crate::report::Format;
 
-/// The options of `report`.
+/// Options of `report`.
 #[derive(Debug, Args)]
 pub struct ReportArgs {
-    /// The folders of runs or searches for capacities, of killed ones too; or what they saved, run.json
-    /// or capacity.json.
+    /// Folders of saved runs or capacity searches, also of killed ones; or the files run.json or
+    /// capacity.json in these folders.
     #[arg(value_name = "RUN", required = true)]
     pub runs: Vec<PathBuf>,
-    /// What to write to stdout.
+    /// Format of the document on standard output.
     #[arg(short, long, value_enum, default_value_t = Format::Table)]
     pub format: Format,
 }
 
-/// The options of `compare`.
+/// Options of `compare`.
 #[derive(Debug, Args)]
 #[command(after_help = COMPARE_EXAMPLES)]
 pub struct CompareArgs {
-    /// The folders of two runs or more, or of searches for capacities; the first is what the others are
-    /// compared with.
+    /// Folders of two or more saved runs or capacity searches. The other runs are compared with the
+    /// first run.
     #[arg(value_name = "RUN", required = true, num_args = 2..)]
     pub runs: Vec<PathBuf>,
-    /// Exit with 3 if a target is shown to serve fewer requests than in the first run, or to carry fewer,
-    /// by more than this; in the open model, if its median latency is longer by more.
+    /// Largest accepted loss of a target compared with the first run, in %, from 0 to 100. The exit
+    /// code is 3 if a target lost more, and the loss is statistically significant. A loss is a
+    /// lower rate of expected responses, a lower capacity or, in the open model, a longer median
+    /// latency.
     #[arg(long, value_name = "PERCENT", value_parser = loss, allow_hyphen_values = true)]
     pub fail_on_regression: Option<f64>,
-    /// What to write to stdout.
+    /// Format of the document on standard output.
     #[arg(short, long, value_enum, default_value_t = Format::Table)]
     pub format: Format,
 }
 
 const COMPARE_EXAMPLES: &str = "\
 Examples:
-  loadgen --scenario redis3 --out before          and, after the change, --out after
+  loadgen --scenario redis3 --out before                before the change
+  loadgen --scenario redis3 --out after                 after the change
   loadgen compare before after --fail-on-regression 5%
 
-Exit codes: 0 done, 1 a regression can't be judged, 2 the runs can't be compared, 3 a regression";
+Exit codes:
+  0  done
+  1  --fail-on-regression cannot be judged
+  2  the runs cannot be compared
+  3  a target lost more than --fail-on-regression accepts";
 
-/// A percentage from 0 to 100, such as `5` or `5%`.
+/// Parses a percentage from 0 to 100, such as `5` or `5%`.
 fn loss(text: &str) -> Result<f64, String> {
     match text.trim().trim_end_matches('%').trim_end().parse::<f64>() {
         Ok(percent) if (0.0..=100.0).contains(&percent) => Ok(percent),
-        _ => Err("it is a percentage from 0 to 100".to_owned()),
+        _ => Err("expected a percentage from 0 to 100".to_owned()),
     }
 }

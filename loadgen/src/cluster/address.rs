@@ -28,7 +28,7 @@ pub fn advertised(listen: &str, advertise: Option<&str>) -> Result<String, Strin
         None => (host(listen).to_owned(), port(listen)),
     };
     if is_wildcard(&host) {
-        return Err(format!("{host} is no address that a worker can connect to"));
+        return Err(format!("workers cannot connect to the address {host}"));
     }
     if port.parse::<u16>().is_ok_and(|port| port > 0) && ServerName::try_from(&*host).is_ok() {
         return Ok(match host.parse::<Ipv6Addr>() {
@@ -36,7 +36,7 @@ pub fn advertised(listen: &str, advertise: Option<&str>) -> Result<String, Strin
             Err(_) => format!("{host}:{port}"),
         });
     }
-    Err(format!("{host}:{port} is no HOST:PORT that a worker can connect to"))
+    Err(format!("workers cannot connect to {host}:{port}, which is not a valid HOST:PORT"))
 }
 
 /// Splits `text` into host and port; a missing port becomes `port`.
@@ -74,19 +74,19 @@ pub fn only_here(listening: &[SocketAddr], advertised: &str) -> Option<String> {
     let host = host(advertised);
     let why = if listening.iter().all(|address| address.ip().to_canonical().is_loopback()) {
         let all: Vec<String> = listening.iter().map(SocketAddr::to_string).collect();
-        format!("the manager listens at {} alone, on the loopback interface", all.join(" and "))
+        format!("the manager listens only at {}, on the loopback interface", all.join(" and "))
     } else if means_itself(host) {
-        format!("workers look for the manager at {host}, which is the host of each")
+        format!("workers look for the manager at {host}, which is each worker's own host")
     } else {
         return None;
     };
     let name = match means_itself(host) {
-        true => "HOST, by a name or address of this host that they can reach",
+        true => "HOST, a name or address of this host that these workers can reach",
         false => host,
     };
     let port = port(advertised);
     Some(format!(
-        "{why}: no worker on another host can join it. For those: --listen 0.0.0.0:{port} --advertise {name}"
+        "{why}: workers on other hosts cannot join. For workers on other hosts: --listen 0.0.0.0:{port} --advertise {name}"
     ))
 }
 
@@ -95,14 +95,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_host_is_what_stands_before_the_port() {
+    fn the_host_is_the_part_before_the_port() {
         assert_eq!(host("load-1:7447"), "load-1");
         assert_eq!(host("10.0.0.1:7447"), "10.0.0.1");
         assert_eq!(host("[fd00::1]:7447"), "fd00::1");
     }
 
     #[test]
-    fn workers_look_where_it_is_advertised_or_else_where_it_listens() {
+    fn workers_use_the_advertised_or_the_listening_address() {
         let here = format!("{}:7447", host_name());
         for (listen, advertise, expected) in [
             ("load-1:7447", None, "load-1:7447"),
@@ -122,37 +122,37 @@ mod tests {
     }
 
     #[test]
-    fn what_no_worker_can_connect_to_is_refused() {
-        let wildcard = |host| format!("{host} is no address that a worker can connect to");
+    fn an_unreachable_advertised_address_is_refused() {
+        let wildcard = |host| format!("workers cannot connect to the address {host}");
         assert_eq!(advertised("load-1:1", Some("0.0.0.0")), Err(wildcard("0.0.0.0")));
         assert_eq!(advertised("load-1:1", Some("[::]:7447")), Err(wildcard("::")));
         for wrong in ["", "a b", "load-1:0", "load-1:http", ":7447", "[fd00::1", "http://load-1"] {
             let refused = advertised("load-1:1", Some(wrong)).unwrap_err();
-            assert!(refused.ends_with("is no HOST:PORT that a worker can connect to"), "{refused}");
+            assert!(refused.ends_with("which is not a valid HOST:PORT"), "{refused}");
         }
     }
 
     #[test]
-    fn what_only_this_host_reaches_is_told_with_what_to_do() {
+    fn an_address_of_this_host_alone_causes_a_warning_with_advice() {
         let at = |addresses: &[&str]| -> Vec<SocketAddr> {
             addresses.iter().map(|address| address.parse().unwrap()).collect()
         };
         assert_eq!(
             only_here(&at(&["127.0.1.1:7447"]), "load-1:7447").unwrap(),
-            "the manager listens at 127.0.1.1:7447 alone, on the loopback interface: no worker on another \
-             host can join it. For those: --listen 0.0.0.0:7447 --advertise load-1"
+            "the manager listens only at 127.0.1.1:7447, on the loopback interface: workers on other hosts \
+             cannot join. For workers on other hosts: --listen 0.0.0.0:7447 --advertise load-1"
         );
         assert_eq!(
             only_here(&at(&["127.0.0.1:1", "[::1]:1"]), "localhost:1").unwrap(),
-            "the manager listens at 127.0.0.1:1 and [::1]:1 alone, on the loopback interface: no worker on \
-             another host can join it. For those: --listen 0.0.0.0:1 --advertise HOST, by a name or address \
-             of this host that they can reach"
+            "the manager listens only at 127.0.0.1:1 and [::1]:1, on the loopback interface: workers on other \
+             hosts cannot join. For workers on other hosts: --listen 0.0.0.0:1 --advertise HOST, a name or \
+             address of this host that these workers can reach"
         );
         assert_eq!(
             only_here(&at(&["0.0.0.0:7447"]), "127.0.0.1:7447").unwrap(),
-            "workers look for the manager at 127.0.0.1, which is the host of each: no worker on another \
-             host can join it. For those: --listen 0.0.0.0:7447 --advertise HOST, by a name or address of \
-             this host that they can reach"
+            "workers look for the manager at 127.0.0.1, which is each worker's own host: workers on other \
+             hosts cannot join. For workers on other hosts: --listen 0.0.0.0:7447 --advertise HOST, a name \
+             or address of this host that these workers can reach"
         );
         assert!(only_here(&at(&["[::ffff:127.0.0.1]:1"]), "load-1:1").is_some());
         for (addresses, name) in [

@@ -32,13 +32,13 @@ impl FromStr for AllowedTarget {
     fn from_str(text: &str) -> Result<Self, String> {
         // Parsing as a URL normalizes the host, so that each host has one spelling only.
         let url = Url::parse(&format!("http://{text}/"));
-        let url = url.map_err(|error| format!("it is no HOST or HOST:PORT: {error}"))?;
+        let url = url.map_err(|error| format!("not HOST or HOST:PORT: {error}"))?;
         let plain = url.path() == "/"
             && url.username().is_empty()
             && url.query().is_none()
             && url.fragment().is_none();
         let host = url.host_str().filter(|host| plain && !host.is_empty());
-        let host = host.ok_or("it is no HOST or HOST:PORT")?.to_owned();
+        let host = host.ok_or("not HOST or HOST:PORT")?.to_owned();
         // `Url` drops the default port of its scheme, so the text tells whether a port was given.
         let has_port = text.rsplit_once(':').is_some_and(|(_, port)| !port.contains(']'));
         Ok(Self { host, port: url.port_or_known_default().filter(|_| has_port) })
@@ -57,11 +57,11 @@ impl Allowed {
         self.check_url(&plan.base_url)?;
         let Scenario { http, steps, .. } = &plan.scenario;
         if let Some(proxy) = &http.proxy {
-            self.check_url(proxy).map_err(|why| format!("its proxy: {why}"))?;
+            self.check_url(proxy).map_err(|why| format!("proxy: {why}"))?;
         }
         if http.redirects > 0 {
-            return Err("it may not follow redirects, which lead where --allow-target does not \
-                        reach"
+            return Err("this worker may not follow redirects, which may lead to servers that \
+                        --allow-target does not name"
                 .to_owned());
         }
         // A path without a leading `/` could change the host that it is appended to.
@@ -83,7 +83,9 @@ impl Allowed {
         }
         let host = url.host_str().unwrap_or(base_url);
         let port = url.port().map_or(String::new(), |port| format!(":{port}"));
-        Err(format!("it may not load {host}{port}: --allow-target does not name it"))
+        Err(format!(
+            "this worker may not load {host}{port}: --allow-target does not name this server"
+        ))
     }
 }
 
@@ -111,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_named_may_be_loaded_and_everything_where_nothing_is() {
+    fn only_named_targets_are_allowed_or_all_if_none_is_named() {
         let check = |allowed: &Allowed, url| allowed.check(&plan(url, ""));
         assert_eq!(check(&allowed(&[]), "http://any.example:8000"), Ok(()));
         let some = allowed(&["app-host", "10.0.0.7:8000", "[::1]:80", "web:80"]);
@@ -137,19 +139,19 @@ mod tests {
     }
 
     #[test]
-    fn nor_may_a_plan_lead_elsewhere_from_there() {
+    fn proxies_must_be_named_and_redirects_are_refused() {
         let (any, some) = (allowed(&[]), allowed(&["app", "proxy:3128"]));
         let check = |allowed: &Allowed, http| allowed.check(&plan("http://app:8000", http));
         for (http, reason) in [
             (
                 "http = { proxy = \"http://victim:80\" }",
-                "its proxy: it may not load victim: --allow-target",
+                "proxy: this worker may not load victim: --allow-target",
             ),
             (
                 "http = { proxy = \"http://proxy:80\" }",
-                "its proxy: it may not load proxy: --allow-target",
+                "proxy: this worker may not load proxy: --allow-target",
             ),
-            ("http = { redirects = 1 }", "it may not follow redirects"),
+            ("http = { redirects = 1 }", "this worker may not follow redirects"),
         ] {
             assert_eq!(check(&any, http), Ok(()), "{http}");
             let refused = check(&some, http).unwrap_err();
@@ -166,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_host_is_refused() {
+    fn an_invalid_host_is_refused() {
         for text in ["", "a/b", "http://a", "a b", "a:99999", "user@host", "a?b", "a#b"] {
             assert!(text.parse::<AllowedTarget>().is_err(), "{text:?}");
         }

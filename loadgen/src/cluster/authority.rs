@@ -158,8 +158,8 @@ fn read_secret(path: &Path) -> io::Result<String> {
     let owners = [0, rustix::process::geteuid().as_raw()];
     if !owners.contains(&found.uid()) || found.mode() & 0o077 != 0 {
         return Err(io::Error::other(format!(
-            "its owner (user {}) or permissions ({:o}) let others know this secret; remove its folder, so that \
-             there is a new one",
+            "its owner (user {}) or permissions ({:o}) let others read this secret; remove its folder: loadgen \
+             then creates a new secret",
             found.uid(),
             found.mode() & 0o777
         )));
@@ -195,7 +195,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_authority_is_made_once_and_kept_for_the_owner_alone() {
+    fn an_authority_is_created_once_and_private() {
         let folder = tempfile::tempdir().unwrap();
         let (made, found) =
             (Authority::of(folder.path()).unwrap(), Authority::of(folder.path()).unwrap());
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_no_authority_is_named() {
+    fn an_invalid_authority_file_is_named() {
         let folder = tempfile::tempdir().unwrap();
         write_secret(&folder.path().join(FILE), &serde_json::json!({})).unwrap();
         let error = Authority::of(folder.path()).err().unwrap().to_string();
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn an_authority_that_others_may_know_is_refused() {
+    fn an_authority_readable_by_others_is_refused() {
         let base = tempfile::tempdir().unwrap();
         let folder = base.path().join("join");
         Authority::of(&folder).unwrap();
@@ -225,7 +225,7 @@ mod tests {
         let file = folder.join(FILE);
         fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).unwrap();
         let error = Authority::of(&folder).err().unwrap().to_string();
-        assert!(error.contains("permissions (640) let others know this secret"), "{error}");
+        assert!(error.contains("permissions (640) let others read this secret"), "{error}");
         fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
         Authority::of(&folder).unwrap();
         if rustix::process::geteuid().is_root() {

@@ -115,7 +115,7 @@ impl Blobs {
         let mut arriving = match self.arriving.take() {
             _ if offset == 0 => Arriving::new(blob, size)?,
             Some(known) if known.blob == blob && known.bytes.len() == offset => known,
-            _ => return Err(format!("what comes before byte {offset} of {blob} is missing")),
+            _ => return Err(format!("the bytes before byte {offset} of {blob} are missing")),
         };
         arriving.so_far.update(&bytes);
         arriving.bytes.extend_from_slice(&bytes);
@@ -125,7 +125,7 @@ impl Blobs {
         }
         let Arriving { blob, bytes, so_far } = arriving;
         if hex(&so_far.finalize()) != blob {
-            return Err(format!("the {} bytes that arrived are not {blob}", bytes.len()));
+            return Err(format!("the {} bytes that arrived do not match {blob}", bytes.len()));
         }
         self.packed.insert(blob, bytes);
         Ok(())
@@ -137,12 +137,12 @@ impl Blobs {
     /// A sentence, if a blob that the assignment names has not arrived
     /// or is not of the expected kind.
     pub fn plan(&mut self, assignment: &Assignment) -> Result<Plan, String> {
-        let packed = self.packed.get(&assignment.plan).ok_or("its plan has not arrived")?;
+        let packed = self.packed.get(&assignment.plan).ok_or("the plan has not arrived")?;
         let mut plan: Plan = decode(packed)?;
         plan.share = assignment.share;
         let (files, named) = (&mut plan.scenario.rows, &assignment.rows);
         if files.len() != named.len() {
-            return Err(format!("its plan has {} files of rows, not {}", files.len(), named.len()));
+            return Err(format!("the plan has {} files of rows, not {}", files.len(), named.len()));
         }
         for (file, digest) in files.iter_mut().zip(named) {
             file.cells =
@@ -158,7 +158,7 @@ impl Blobs {
         if let Some(cells) = self.rows.get(digest) {
             return Ok(cells.clone());
         }
-        let packed = self.packed.remove(digest).ok_or("they have not arrived")?;
+        let packed = self.packed.remove(digest).ok_or("the rows have not arrived")?;
         let cells = Arc::new(decode::<Cells>(&packed)?);
         self.rows.insert(digest.clone(), cells.clone());
         Ok(cells)
@@ -170,7 +170,7 @@ impl Arriving {
         let (mut bytes, so_far) = (Vec::new(), Sha256::new());
         match bytes.try_reserve_exact(size) {
             Ok(()) => Ok(Self { blob, bytes, so_far }),
-            Err(_) => Err(format!("there is no memory for {size} bytes")),
+            Err(_) => Err(format!("not enough memory for {size} bytes")),
         }
     }
 }
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plan_and_its_rows_arrive_as_they_were_sent() {
+    fn a_plan_and_its_rows_arrive_unchanged() {
         let mut whole = plan("http://127.0.0.1:1", 3);
         // `large` takes more than two chunks, `small` less than one.
         whole.scenario.rows =
@@ -227,31 +227,31 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_what_was_sent_is_refused() {
+    fn missing_or_altered_chunks_are_refused() {
         let blob = Blob::of(&"x".repeat(2 * CHUNK)).unwrap();
         let chunks: Vec<Chunk> = blob.chunks().collect();
         let mut worker = Blobs::default();
         let missing = worker.take(chunks[1].clone()).unwrap_err();
         assert_eq!(
             missing,
-            format!("what comes before byte 1048576 of {} is missing", blob.digest)
+            format!("the bytes before byte 1048576 of {} are missing", blob.digest)
         );
         let mut other = chunks.clone();
         other[1].bytes[7] ^= 1;
         worker.take(other[0].clone()).unwrap();
         worker.take(other[1].clone()).unwrap();
         let wrong = worker.take(other[2].clone()).unwrap_err();
-        assert_eq!(wrong, format!("the 2097157 bytes that arrived are not {}", blob.digest));
+        assert_eq!(wrong, format!("the 2097157 bytes that arrived do not match {}", blob.digest));
         assert!(worker.packed.is_empty());
         let huge = Chunk { size: usize::MAX, ..chunks[0].clone() };
-        assert!(worker.take(huge).unwrap_err().starts_with("there is no memory for"));
+        assert!(worker.take(huge).unwrap_err().starts_with("not enough memory for"));
         // The transfer can start again from the first chunk.
         send(&blob, &mut worker);
         assert_eq!(worker.packed.len(), 1);
     }
 
     #[test]
-    fn rows_that_a_plan_does_not_have_are_refused() {
+    fn rows_without_a_place_in_the_plan_are_refused() {
         let mut worker = Blobs::default();
         let packed = Blob::of_plan(&plan("http://127.0.0.1:1", 3)).unwrap();
         send(&packed, &mut worker);
@@ -259,11 +259,11 @@ mod tests {
             Assignment { plan: packed.digest.clone(), rows: Vec::new(), share: Share::WHOLE };
         assert!(worker.plan(&assignment).is_ok());
         assignment.rows.push(packed.digest.clone());
-        assert_eq!(worker.plan(&assignment).unwrap_err(), "its plan has 0 files of rows, not 1");
+        assert_eq!(worker.plan(&assignment).unwrap_err(), "the plan has 0 files of rows, not 1");
     }
 
     #[test]
-    fn all_parts_of_a_plan_have_one_digest_and_other_plans_another() {
+    fn all_parts_of_a_plan_share_a_digest_that_other_plans_lack() {
         let whole = plan("http://127.0.0.1:1", 3);
         let digest = |plan: &Plan| Blob::of_plan(plan).unwrap().digest;
         assert_eq!(digest(&whole).len(), 64);

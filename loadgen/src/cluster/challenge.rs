@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_proof_is_of_one_challenge_one_password_and_one_answer() {
+    fn a_proof_is_valid_for_one_challenge_password_and_answer() {
         let (challenge, other) = (Challenge::new().unwrap(), Challenge::new().unwrap());
         let proof = challenge.prove("secret", b"done");
         let received = Challenge::read(challenge.bytes()).unwrap();

@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_one_wins() {
+    fn the_first_report_with_a_number_is_kept() {
         let mut collector = Collector::new(1, 1);
         assert!(matches!(collector.take(sent(1, 0, 0)), Taken::New(_)));
         let forged = Report {
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn contradictions_and_strangers_are_refused_with_a_sentence() {
+    fn contradictory_and_foreign_reports_are_refused_with_a_reason() {
         let mut collector = Collector::new(1, 1);
         collector.take(sent(1, 0, 4));
         let refused = |taken: Taken| match taken {
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn a_worker_that_could_not_say_held_the_load_as_far_as_its_results_go() {
+    fn a_worker_without_an_end_report_held_until_its_last_result() {
         let mut collector = Collector::new(1, 2);
         (0..4).for_each(|number| drop(collector.take(sent(1, 0, number))));
         let (_, rounds) = collector.into_results(SECONDS);
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn a_vast_announcement_takes_no_memory() {
+    fn a_huge_announced_count_takes_no_memory() {
         let mut collector = Collector::new(1, 1);
         collector.take(sent(1, 0, 1));
         collector.take(finished(1, 0, u32::MAX));
@@ -291,7 +291,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn duplicates_reordering_and_gaps_change_no_number_silently(
+        fn duplicates_reordering_and_gaps_never_change_results_silently(
             totals in prop::collection::vec(1u32..6, 1..4),
             lost in prop::collection::btree_set((0u32..4, 0u32..6), 0..4),
             order in prop::collection::vec(any::<prop::sample::Index>(), 0..60),

@@ -12,11 +12,15 @@ use crate::engine::LostWorker;
 #[derive(Debug, Error, Diagnostic)]
 pub enum ClusterError {
     /// The network layer failed.
-    #[error("the manager and its workers cannot talk: {0}")]
+    #[error("communication between manager and workers failed: {0}")]
+    #[diagnostic(code(cluster_communication))]
     Bus(String),
     /// A message is larger than a peer accepts.
-    #[error("a message of {bytes} bytes is too large to send: the limit is {limit}")]
-    #[diagnostic(help("make the scenario smaller: fewer steps"))]
+    #[error("a message of {bytes} bytes is too large: the limit is {limit} bytes")]
+    #[diagnostic(
+        code(message_too_large),
+        help("make the scenario smaller: reduce the number of steps")
+    )]
     TooLarge {
         /// Size of the message in bytes.
         bytes: usize,
@@ -25,7 +29,10 @@ pub enum ClusterError {
     },
     /// A worker's process could not be started.
     #[error("cannot start a worker process from {}", program.display())]
-    #[diagnostic(help("is there still an executable of loadgen?"))]
+    #[diagnostic(
+        code(worker_not_started),
+        help("check that the executable of loadgen still exists")
+    )]
     Spawn {
         /// Executable of the worker.
         program: PathBuf,
@@ -33,7 +40,8 @@ pub enum ClusterError {
         source: std::io::Error,
     },
     /// A worker's process ended before the worker had joined.
-    #[error("worker {worker} ended before it had joined ({status}){}", quoted(log))]
+    #[error("worker {worker} ended before it joined ({status}){}", quoted(log))]
+    #[diagnostic(code(worker_ended))]
     Ended {
         /// Number of the worker.
         worker: u32,
@@ -44,7 +52,7 @@ pub enum ClusterError {
     },
     /// Workers did not join in time.
     #[error("only {joined} of {of} workers joined within {}", humantime::format_duration(*limit))]
-    #[diagnostic(help("{advice}"))]
+    #[diagnostic(code(workers_not_joined), help("{advice}"))]
     NotJoined {
         /// Number of workers that joined.
         joined: usize,
@@ -56,11 +64,15 @@ pub enum ClusterError {
         advice: String,
     },
     /// The join document can't be used.
-    #[error("the join document cannot be used: {0}")]
-    #[diagnostic(help("`loadgen manager` writes one for each worker: copy it as it is"))]
+    #[error("cannot use the join file: {0}")]
+    #[diagnostic(
+        code(bad_join_file),
+        help("`loadgen manager` writes a join file for each worker: copy the file unchanged")
+    )]
     Join(String),
     /// A file of the manager can't be used.
-    #[error("{} cannot be used: {why}", path.display())]
+    #[error("cannot use {}: {why}", path.display())]
+    #[diagnostic(code(bad_manager_file))]
     File {
         /// Path of the file.
         path: PathBuf,
@@ -69,10 +81,13 @@ pub enum ClusterError {
     },
     /// The manager can't listen at its address.
     #[error("the manager cannot listen at {address}: {why}")]
-    #[diagnostic(help(
-        "give an address of this host and a free port: --listen HOST:PORT, or 0.0.0.0:PORT for all; where \
-         workers reach it by another name or address, that is --advertise HOST[:PORT]"
-    ))]
+    #[diagnostic(
+        code(cannot_listen),
+        help(
+            "name an address of this host and a free port: --listen HOST:PORT, or 0.0.0.0:PORT for all \
+             addresses; if workers use another name or address of this host: --advertise HOST[:PORT]"
+        )
+    )]
     Listen {
         /// Address at which the manager should listen.
         address: String,
@@ -80,8 +95,13 @@ pub enum ClusterError {
         why: String,
     },
     /// Nobody listens at the manager's address.
-    #[error("no manager was found at {address} within {}: {why}", humantime::format_duration(*limit))]
-    #[diagnostic(help("is the manager running, and can its address be reached from here?"))]
+    #[error("no manager found at {address} within {}: {why}", humantime::format_duration(*limit))]
+    #[diagnostic(
+        code(manager_not_found),
+        help(
+            "check that the manager runs, and that this host can reach the address of the manager"
+        )
+    )]
     Unreachable {
         /// Address of the manager.
         address: String,
@@ -91,17 +111,21 @@ pub enum ClusterError {
         why: String,
     },
     /// A socket that no other user can reach could not be made.
-    #[error("cannot make a socket that no other user can reach: {0}")]
-    #[diagnostic(help(
-        "a folder for temporary files is needed: set TMPDIR to one that this user may write to"
-    ))]
+    #[error("cannot create a socket that no other user can reach: {0}")]
+    #[diagnostic(
+        code(no_private_socket),
+        help("set TMPDIR to a folder for temporary files that this user may write to")
+    )]
     Socket(String),
     /// The peer at the manager's address is not the manager.
-    #[error("who listens at {address} is not the manager of this join document: {why}")]
-    #[diagnostic(help(
-        "take a join file that this manager has written since it was last started: it has the name in it \
-         by which the manager is advertised now"
-    ))]
+    #[error("the peer at {address} is not the manager of this join file: {why}")]
+    #[diagnostic(
+        code(not_the_manager),
+        help(
+            "use a join file that the manager wrote since its last start: such a file contains the name by \
+             which the manager is advertised now"
+        )
+    )]
     NotTheManager {
         /// Address of the manager.
         address: String,
@@ -109,8 +133,11 @@ pub enum ClusterError {
         why: String,
     },
     /// The manager has proved its identity and does not admit this worker.
-    #[error("the manager at {address} did not let {user} in")]
-    #[diagnostic(help("the certificate in the join document is of no worker of this manager's"))]
+    #[error("the manager at {address} did not admit {user}")]
+    #[diagnostic(
+        code(worker_not_admitted),
+        help("the certificate in the join file does not belong to a worker of this manager")
+    )]
     NotLetIn {
         /// Address of the manager.
         address: String,
@@ -118,11 +145,14 @@ pub enum ClusterError {
         user: String,
     },
     /// The manager closed the connection before the worker had joined. The reason is unknown.
-    #[error("the manager at {address} closed the connection before {user} had joined")]
-    #[diagnostic(help(
-        "it has ended, or the join document is of no worker that it expects: of another run, or with a number \
-         beyond its --expect-workers"
-    ))]
+    #[error("the manager at {address} closed the connection before {user} joined")]
+    #[diagnostic(
+        code(worker_turned_away),
+        help(
+            "either the manager ended, or the manager does not expect the worker of this join file: the file \
+             belongs to another run, or its number is beyond --expect-workers"
+        )
+    )]
     TurnedAway {
         /// Address of the manager.
         address: String,
@@ -131,16 +161,17 @@ pub enum ClusterError {
     },
     /// The manager already has this worker.
     #[error(
-        "the manager at {address} has this worker already: another process with the same join document, or \
-         this one before it lost its connection"
+        "this worker has already joined the manager at {address}: either another process uses the same join \
+         file, or this process joined before its connection was lost"
     )]
-    #[diagnostic(help("give each worker a join file of its own"))]
+    #[diagnostic(code(worker_already_joined), help("give each worker a separate join file"))]
     Occupied {
         /// Address of the manager.
         address: String,
     },
     /// A peer refused a request and gave a reason.
     #[error("{who} refused {what}: {reason}")]
+    #[diagnostic(code(request_refused))]
     Refused {
         /// Peer that refused.
         who: String,
@@ -151,13 +182,15 @@ pub enum ClusterError {
     },
     /// A worker is lost, so the cluster can't run another round.
     #[error("{0}")]
-    #[diagnostic(help("start the workers anew for another round"))]
+    #[diagnostic(code(worker_lost), help("start the workers again before another round"))]
     Lost(LostWorker),
     /// The manager is gone.
     #[error("the manager is gone; the load was stopped")]
+    #[diagnostic(code(manager_gone))]
     ManagerGone,
     /// A signal asked this worker to leave.
     #[error("left on a signal; the load was stopped")]
+    #[diagnostic(code(left_on_signal))]
     Signalled,
 }
 
@@ -165,6 +198,14 @@ impl ClusterError {
     /// Wraps an error of the network layer, which is only good for display.
     pub(super) fn bus(error: impl std::fmt::Display) -> Self {
         Self::Bus(error.to_string())
+    }
+
+    /// Returns the message behind its code, for a note.
+    pub(super) fn with_code(&self) -> String {
+        match self.code() {
+            Some(code) => format!("{code}: {self}"),
+            None => self.to_string(),
+        }
     }
 
     pub(super) fn socket(error: &std::io::Error) -> Self {
@@ -201,5 +242,5 @@ impl ClusterError {
 }
 
 fn quoted(log: &str) -> String {
-    if log.is_empty() { String::new() } else { format!("; the last it said:\n{log}") }
+    if log.is_empty() { String::new() } else { format!("; end of its log:\n{log}") }
 }

@@ -35,7 +35,8 @@ pub struct Join {
     pub identity: Option<Identity>,
 }
 
-/// Protocol and version of a document's maker, which documents of all versions contain.
+/// Protocol and version of the loadgen that wrote a join document. Documents of all versions
+/// contain both.
 #[derive(Deserialize)]
 struct Maker {
     protocol: u32,
@@ -115,7 +116,9 @@ impl Join {
         let join: Self = serde_json::from_str(text).map_err(failed)?;
         // The run becomes part of a key, so it must not contain characters with a meaning in keys.
         if join.run.is_empty() || !join.run.bytes().all(|b| b.is_ascii_alphanumeric()) {
-            return Err(ClusterError::Join("its run is not letters and digits".to_owned()));
+            return Err(ClusterError::Join(
+                "its run must consist of letters and digits".to_owned(),
+            ));
         }
         Ok(join)
     }
@@ -136,15 +139,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn another_version_is_refused_before_anything_is_sent() {
+    fn a_join_document_of_another_version_is_refused() {
         let mut join = Join::on_this_host("a1", 0).unwrap();
         join.protocol += 1;
         let error = Join::parse(&serde_json::to_string(&join).unwrap()).unwrap_err();
         assert_eq!(
             error.to_string(),
             format!(
-                "this worker refused the manager: it is loadgen {VERSION} with protocol {}, \
-                 this is loadgen {VERSION} with protocol {PROTOCOL}",
+                "this worker refused the manager: the peer is loadgen {VERSION} with protocol {}, \
+                 but this is loadgen {VERSION} with protocol {PROTOCOL}",
                 PROTOCOL + 1
             )
         );
@@ -159,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn documents_of_one_authority_stay_good() {
+    fn documents_of_one_authority_stay_valid() {
         let folder = tempfile::tempdir().unwrap();
         let authority = Authority::of(folder.path()).unwrap();
         let all = |workers| Join::of_all(&authority, "load-1:7447", workers, LEASE).unwrap();

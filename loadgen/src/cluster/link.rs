@@ -90,7 +90,8 @@ enum Kind {
     Socket,
 }
 
-/// A path that leads to one folder or socket of this user, and on Linux never to another one.
+/// Path to a folder or socket of this user. On Linux, no other process can redirect the path to
+/// another folder or socket; on other systems this is not prevented.
 pub struct Handle {
     path: PathBuf,
     _open: Option<OwnedFd>,
@@ -122,7 +123,7 @@ impl Handle {
         };
         if !is_kind || found.st_uid != rustix::process::geteuid().as_raw() {
             let what = if kind == Kind::Folder { "private folder" } else { "socket" };
-            let message = format!("{} is no {what} of this user", path.display());
+            let message = format!("{} is not a {what} of this user", path.display());
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, message));
         }
         let path = PathBuf::from(format!("/proc/self/fd/{}", open.as_raw_fd()));
@@ -182,7 +183,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn nothing_but_the_handle_leads_to_a_socket() {
+    async fn only_the_handle_leads_to_a_socket() {
         let base = tempfile::tempdir().unwrap();
         let folder = Folder::within(base.path()).unwrap();
         let mode = fs::metadata(folder.named.path()).unwrap().permissions().mode();
@@ -204,7 +205,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[tokio::test]
-    async fn a_path_may_be_longer_than_that_of_a_socket() {
+    async fn a_folder_path_can_exceed_the_limit_of_socket_paths() {
         let base = tempfile::tempdir().unwrap();
         let long = base.path().join("x".repeat(200));
         fs::create_dir(&long).unwrap();
@@ -217,7 +218,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn what_is_another_users_or_open_to_others_is_refused() {
+    fn foreign_or_public_folders_and_sockets_are_refused() {
         let folder = tempfile::tempdir().unwrap();
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o711)).unwrap();
         let kinds = [(folder.path(), Kind::Folder), (folder.path(), Kind::Socket)];
@@ -241,7 +242,7 @@ mod tests {
     /// Checks that another user is refused; needs root to become another user.
     #[cfg(target_os = "linux")]
     #[tokio::test]
-    async fn another_user_is_not_let_in() {
+    async fn another_user_cannot_connect() {
         if !rustix::process::geteuid().is_root() {
             return; // Only root can become another user.
         }

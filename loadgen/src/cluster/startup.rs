@@ -130,8 +130,10 @@ impl Cluster {
         }
         let mut cluster = Self::new(bus, events, workers.count, processes);
         let advice = match &workers.logs {
-            Some(logs) => format!("their processes run: see their log files in {}", logs.display()),
-            None => "their processes run: see what they have said above".to_owned(),
+            Some(logs) => {
+                format!("the worker processes run: see their log files in {}", logs.display())
+            }
+            None => "the worker processes run: see their output above".to_owned(),
         };
         cluster
             .wait_for_all(Some(JOIN_LIMIT), &advice, |gathering| match gathering {
@@ -172,8 +174,8 @@ impl Cluster {
         let addresses = bus.addresses.clone();
         let advice = only_here(&addresses, address).unwrap_or_else(|| {
             format!(
-                "is `loadgen worker` running on each of their hosts, with a join file of its own that this \
-                 manager wrote, and can {address} be reached from there?"
+                "check that `loadgen worker` runs on each of their hosts, with a separate join file that this \
+                 manager wrote, and that these hosts can reach {address}"
             )
         });
         tell(Gathering::Listening { addresses, files, before });

@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_thread_that_is_held_up_is_late_and_its_work_is_seen() {
+    async fn a_blocked_thread_is_reported_late_with_its_cpu_time() {
         let mut monitor = StrainMonitor::start();
         tokio::time::sleep(3 * EVERY).await;
         let began = Instant::now();

@@ -60,7 +60,7 @@ async fn next(events: &mut Events) -> Event {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_worker_with_a_wrong_password_is_not_let_in() {
+async fn a_worker_with_a_wrong_password_cannot_join() {
     let (bus, (right, _folder), _events) = manager().await;
     let mut wrongs = [right.clone(), right.clone(), right.clone()];
     wrongs[0].password = "0".repeat(64);
@@ -75,9 +75,9 @@ async fn a_worker_with_a_wrong_password_is_not_let_in() {
     assert_eq!(
         messages,
         [
-            format!("the manager at {at} closed the connection before worker-0 had joined"),
-            format!("the manager at {at} closed the connection before worker-1 had joined"),
-            "no manager was found at /nowhere/link within 2s: No such file or directory (os error 2)"
+            format!("the manager at {at} closed the connection before worker-0 joined"),
+            format!("the manager at {at} closed the connection before worker-1 joined"),
+            "no manager found at /nowhere/link within 2s: No such file or directory (os error 2)"
                 .to_owned(),
         ]
     );
@@ -86,7 +86,7 @@ async fn a_worker_with_a_wrong_password_is_not_let_in() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_second_worker_of_a_join_document_gets_in_when_the_first_has_left() {
+async fn a_second_worker_with_one_join_document_joins_after_the_first_left() {
     let (bus, (right, _folder), mut events) = manager().await;
     let first = join(&right, &Hello::from_worker(0)).await.unwrap();
     assert!(matches!(next(&mut events).await, Event::Joined(0)));
@@ -108,7 +108,7 @@ async fn a_worker_of_another_version_is_refused_on_both_sides() {
     let hello = Hello { protocol: 99, ..Hello::from_worker(0) };
     let error = join(&right, &hello).await.err().unwrap().to_string();
     let reason = format!(
-        "it is loadgen {VERSION} with protocol 99, this is loadgen {VERSION} with protocol {PROTOCOL}"
+        "the peer is loadgen {VERSION} with protocol 99, but this is loadgen {VERSION} with protocol {PROTOCOL}"
     );
     assert_eq!(error, format!("the manager refused this worker: {reason}"));
     match next(&mut events).await {
@@ -119,7 +119,7 @@ async fn a_worker_of_another_version_is_refused_on_both_sides() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_worker_speaks_for_itself_alone_and_reports_arrive_in_order() {
+async fn a_worker_reports_only_for_itself_and_in_order() {
     let (bus, (right, _folder), mut events) = manager().await;
     let worker = join(&right, &Hello::from_worker(0)).await.unwrap();
     assert!(matches!(next(&mut events).await, Event::Joined(0)));
@@ -134,7 +134,7 @@ async fn a_worker_speaks_for_itself_alone_and_reports_arrive_in_order() {
     }
     match next(&mut events).await {
         Event::Foreign(reason) => {
-            assert_eq!(reason, "loadgen/a1/worker/0/report spoke for worker 7");
+            assert_eq!(reason, "loadgen/a1/worker/0/report reported for worker 7");
         }
         other => panic!("{other:?}"),
     }
@@ -153,7 +153,7 @@ async fn a_worker_speaks_for_itself_alone_and_reports_arrive_in_order() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_chunk_arrives_and_the_managers_end_is_seen() {
+async fn a_chunk_arrives_and_the_end_of_the_manager_is_noticed() {
     let (bus, (right, _folder), mut events) = manager().await;
     let mut worker = join(&right, &Hello::from_worker(0)).await.unwrap();
     // Until this event the manager may not know the route of commands to this worker.
@@ -170,14 +170,14 @@ async fn a_chunk_arrives_and_the_managers_end_is_seen() {
     let error = bus.command(1, "the plan", &Command::Quit, LIMIT).await.unwrap_err();
     assert_eq!(
         error.to_string(),
-        "the manager and its workers cannot talk: worker 1 did not answer"
+        "communication between manager and workers failed: worker 1 did not answer"
     );
     bus.close().await;
     tokio::time::timeout(LIMIT, worker.gone.cancelled()).await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_worker_obeys_no_older_round() {
+async fn a_worker_ignores_commands_of_older_rounds() {
     let (bus, (right, _folder), mut events) = manager().await;
     let serving =
         tokio::spawn(async move { super::join(&right, Terms::default()).await?.serve().await });
@@ -191,16 +191,16 @@ async fn a_worker_obeys_no_older_round() {
         Assignment { plan: blob.digest().clone(), rows: Vec::new(), share: plan.share };
     let prepare = |epoch| Command::Prepare { epoch, assignment: assignment.clone() };
     let start = |epoch| Command::Start { epoch, after: Duration::from_secs(60) };
-    assert_eq!(say(start(0)).await.unwrap_err(), "worker 0 refused it: it was not prepared");
+    assert_eq!(say(start(0)).await.unwrap_err(), "worker 0 refused it: the round was not prepared");
     assert_eq!(say(Command::Ping).await, Ok(()));
-    let missing = "worker 0 refused it: its plan has not arrived";
+    let missing = "worker 0 refused it: the plan has not arrived";
     assert_eq!(say(prepare(5)).await.unwrap_err(), missing);
     for chunk in blob.chunks() {
         assert_eq!(say(Command::Chunk(chunk)).await, Ok(()));
     }
     assert_eq!(say(prepare(5)).await, Ok(()));
     assert_eq!(say(prepare(5)).await, Ok(()), "twice is once");
-    let older = "worker 0 refused it: it is of round 4, and this is round 5";
+    let older = "worker 0 refused it: the command is of round 4, but this is round 5";
     assert_eq!(say(prepare(4)).await.unwrap_err(), older);
     assert_eq!(say(start(4)).await.unwrap_err(), older);
     assert_eq!(say(start(5)).await, Ok(()));
@@ -258,6 +258,9 @@ async fn results_of_another_scenario_are_refused() {
     let round = cluster.round(plan("http://127.0.0.1:1", 1), CancellationToken::new(), |_, _| {});
     let (round, ()) = tokio::join!(round, lying);
     let lost: Vec<String> = round.unwrap().lost.iter().map(ToString::to_string).collect();
-    assert_eq!(lost, ["worker 0 was lost in second 0: it ran another scenario than it was given"]);
+    assert_eq!(
+        lost,
+        ["worker 0 was lost in second 0: it ran another scenario than the manager sent"]
+    );
     cluster.quit().await;
 }

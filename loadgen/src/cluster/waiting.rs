@@ -44,7 +44,7 @@ async fn serve_next(
     let Some(joined) = find(document, terms, say).await? else { return Ok(()) };
     say(format!("joined the manager at {address} as {}", document.user()));
     match joined.serve().await {
-        Ok(()) => say("the manager has done with this worker".to_owned()),
+        Ok(()) => say("the manager released this worker".to_owned()),
         Err(ClusterError::Signalled) => say("left on a signal; the load was stopped".to_owned()),
         // This manager may come back, or another may follow.
         Err(gone @ ClusterError::ManagerGone) => say(gone.to_string()),
@@ -78,7 +78,7 @@ async fn find(
         if let Some(wait) = wait.filter(|wait| start.elapsed() + PAUSE > *wait) {
             return Err(error.within(wait));
         }
-        let what = format!("{error}; it is tried again");
+        let what = format!("{}; trying again", error.with_code());
         if met.insert(what.clone()) {
             say(what);
         }

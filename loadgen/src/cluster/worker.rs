@@ -162,7 +162,7 @@ impl Worker {
             return Ok(());
         }
         let newest = self.newest;
-        Err(format!("it is of round {epoch}, and this is round {newest}"))
+        Err(format!("the command is of round {epoch}, but this is round {newest}"))
     }
 
     async fn prepare(&mut self, epoch: u32, assignment: Assignment) -> Result<(), String> {
@@ -174,7 +174,7 @@ impl Worker {
         self.newest = epoch;
         // A process can run only one round at a time.
         if !self.end_round().await {
-            return Err("its last round has not ended yet".to_owned());
+            return Err("the previous round has not ended yet".to_owned());
         }
         let goose = GooseRound::prepare(plan).map_err(|e| e.to_string())?;
         goose.connect().await;
@@ -185,7 +185,7 @@ impl Worker {
 
     fn start(&mut self, epoch: u32, start: Instant) -> Result<(), String> {
         match std::mem::replace(&mut self.state, State::Idle) {
-            State::Idle => return Err("it was not prepared".to_owned()),
+            State::Idle => return Err("the round was not prepared".to_owned()),
             State::Prepared { goose, digest, stop } => {
                 let changes = goose.changes();
                 let round =
@@ -238,7 +238,7 @@ impl Round {
             // The worker's load is missing from here on: that counts as a loss, even if
             // the worker left in good order.
             (Ok(Ok(_)), _) if round.leave.is_cancelled() => {
-                News::Failed("it was told to leave by a signal".to_owned())
+                News::Failed("it left on a signal".to_owned())
             }
             (Ok(Ok(finished)), _) => News::Finished(finished, round.digest.clone()),
         };

@@ -94,22 +94,24 @@ fn check_numbers(
     aa: bool,
     scenario: &Scenario,
 ) -> Result<(), Failure> {
-    let wrong =
-        |message: &str, help: &str| Err(Failure::message(Exit::Usage, message.to_owned(), help));
+    let conflict = |message: &str, help: &str| {
+        Err(Failure::message(Exit::Usage, "conflicting_options", message.to_owned(), help))
+    };
     for (option, numbers) in [("--users", users), ("--server-workers", server_workers)] {
         if let Some(n) = (1..numbers.len()).find(|n| numbers[..*n].contains(&numbers[*n])) {
             let message = format!("{option} has {} twice", numbers[n]);
-            return wrong(&message, "name each number once");
+            let help = "give each number once";
+            return Err(Failure::message(Exit::Usage, "named_twice", message, help));
         }
     }
     let (users, server_workers) = (users.len() > 1, server_workers.len() > 1);
     if users && scenario.load.model != Model::Closed {
-        let message = "--users takes one number in the open model, where the rate is the load";
-        return wrong(message, "there it is the most that send at the same time");
+        let message = "--users takes only one number in the open model, where the rate is the load";
+        return conflict(message, "in the open model, --users limits the in-flight requests");
     }
     if aa && (users || server_workers) {
-        let message = "--aa measures equals: --users and --server-workers take one number there";
-        return wrong(message, "choose one of them");
+        let message = "with --aa, --users and --server-workers take only one number";
+        return conflict(message, "name one number, or leave out --aa");
     }
     Ok(())
 }

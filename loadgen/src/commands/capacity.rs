@@ -35,7 +35,8 @@ pub fn run(args: CapacityArgs) -> Result<Exit, Failure> {
         drain: common.drain,
     };
     let usage = |e: OverrideError| {
-        Failure::message(Exit::Usage, e.to_string(), "see `loadgen capacity --help`")
+        let help = "see `loadgen capacity --help`";
+        Failure::message(Exit::Usage, "bad_load", e.to_string(), help)
     };
     scenario.load = scenario.load.with_overrides(overrides).map_err(usage)?;
     let contest = Contest {

@@ -16,7 +16,8 @@ pub fn run(args: &CompareArgs) -> Result<Exit, Failure> {
     let runs = names(&args.runs).into_iter().zip(&args.runs);
     let runs: Result<Vec<Comparable>, Failure> = runs.map(|(name, run)| read(&name, run)).collect();
     let record = RunsRecord::of(&runs?).map_err(|e| {
-        Failure::message(Exit::Usage, e.to_string(), "name runs of the same scenario and load")
+        let help = "name runs of the same scenario and load";
+        Failure::message(Exit::Usage, "not_comparable", e.to_string(), help)
     })?;
     let record = match args.fail_on_regression {
         Some(limit) => record.judged(limit),
@@ -35,10 +36,10 @@ fn exit(record: &RunsRecord) -> Result<Exit, Failure> {
     match record.unjudged.as_slice() {
         [] => Ok(Exit::Done),
         unjudged => {
-            let message = format!("--fail-on-regression can't be judged: {}", unjudged.join("; "));
-            let help = "measure what is missing: five rounds or more, to their end, at a rate that both carry \
-                        and that the server limits, in runs that do not fail";
-            Err(Failure::message(Exit::Failed, message, help))
+            let message = format!("cannot judge --fail-on-regression: {}", unjudged.join("; "));
+            let help = "measure again: at least five complete rounds, at a rate that both servers carry and \
+                        that the server limits, in runs that do not fail";
+            Err(Failure::message(Exit::Failed, "regression_not_judged", message, help))
         }
     }
 }

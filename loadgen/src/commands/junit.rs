@@ -30,5 +30,5 @@ fn clear(path: &Path) -> io::Result<()> {
 
 fn unwritable(path: &Path, error: &io::Error) -> Failure {
     let message = format!("--junit: cannot write {}: {error}", path.display());
-    Failure::message(Exit::Failed, message, "name a file that can be written to")
+    Failure::message(Exit::Failed, "unwritable_file", message, "name a writable file")
 }

@@ -16,7 +16,7 @@ pub fn run() -> Result<Exit, Failure> {
     for path in scenarios::all()? {
         let about = match scenario::load(&path) {
             Ok(scenario) => scenario.description.unwrap_or_default(),
-            Err(_) => format!("has faults: loadgen check {}", scenarios::name(&path)),
+            Err(_) => format!("has faults: run `loadgen check {}`", scenarios::name(&path)),
         };
         let _ = writeln!(out, "  {:<18} {about}", scenarios::name(&path));
     }

@@ -8,26 +8,26 @@ use crate::failure::{Exit, Failure};
 /// Waits for the workers, and measures with them as the command line says.
 pub fn run(args: ManagerArgs) -> Result<Exit, Failure> {
     let common = &args.run.common;
-    let usage =
-        |message: &str, help: &str| Err(Failure::message(Exit::Usage, message.to_owned(), help));
+    let unused = |message: &str, help: &str| {
+        Err(Failure::message(Exit::Usage, "unused_option", message.to_owned(), help))
+    };
     if common.workers.is_some() {
         let message =
-            "--workers starts workers on this host, and a manager waits for those of others";
-        return usage(message, "say how many: --expect-workers N");
+            "--workers starts workers on this host, but a manager waits for workers of other hosts";
+        return unused(message, "set the number of workers: --expect-workers N");
     }
     if common.no_calibrate {
-        let message =
-            "--no-calibrate has no effect: what workers elsewhere can send is never looked for";
-        return usage(message, "leave it out");
+        let message = "--no-calibrate has no effect: a manager never measures the maximum rate of its workers";
+        return unused(message, "leave out --no-calibrate");
     }
     if common.url.is_empty() {
-        let message =
-            "the targets of the lab listen on this host alone, where workers can't reach them";
-        return usage(message, "say where the server is: --url http://HOST:PORT");
+        let message = "the targets of the lab listen only on this host, where workers cannot reach the targets";
+        let help = "name the server: --url http://HOST:PORT";
+        return Err(Failure::message(Exit::Usage, "manager_needs_url", message.to_owned(), help));
     }
     let address = advertised(&args.listen, args.advertise.as_deref()).map_err(|why| {
-        let help = "say where workers find this host: --advertise HOST[:PORT]";
-        Failure::message(Exit::Usage, why, help)
+        let help = "name the address at which workers reach this host: --advertise HOST[:PORT]";
+        Failure::message(Exit::Usage, "bad_address", why, help)
     })?;
     let remote = RemoteWorkers {
         count: args.expect_workers,

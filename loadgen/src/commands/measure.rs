@@ -58,13 +58,15 @@ fn prepare(job: &Job, output: &Output) -> Result<(RunFolder, Layout, Stdout), Fa
         Subject::Running(_) => Layout::unpinned(),
     };
     let stdout = Stdout::reserve().map_err(|e| {
-        let message = format!("loadgen cannot use its standard output: {e}");
-        Failure::message(Exit::Failed, message, "let it lead somewhere: a terminal, a file, a pipe")
+        let message = format!("cannot use standard output: {e}");
+        let help = "redirect standard output to a terminal, a file or a pipe";
+        Failure::message(Exit::Failed, "unwritable_output", message, help)
     })?;
     // Must precede the runtime's threads: existing threads would not be pinned.
     pin_self(&layout.generator).map_err(|e| {
-        let message = format!("loadgen cannot keep to its CPUs: {e}");
-        Failure::message(Exit::Failed, message, "see `taskset -p $$`")
+        let message = format!("cannot pin loadgen to its CPUs: {e}");
+        let help = "check the allowed CPUs: `taskset -p $$`";
+        Failure::message(Exit::Failed, "cannot_pin_cpus", message, help)
     })?;
     Ok((folder, layout, stdout))
 }
@@ -130,7 +132,7 @@ where
 fn open_socket(folder: &Path, control: &Control, progress: &Progress) -> Option<ControlSocket> {
     let socket = ControlSocket::open(folder, control);
     if let Err(error) = &socket {
-        progress.note(&format!("this run is closed to `loadgen ctl`: {error}"));
+        progress.note(&format!("`loadgen ctl` cannot control this run: {error}"));
     }
     socket.ok()
 }

@@ -55,8 +55,10 @@ fn scenario(args: &RunArgs) -> Result<Scenario, Failure> {
         rate: args.rate,
         drain: args.common.drain,
     };
-    let usage =
-        |e: OverrideError| Failure::message(Exit::Usage, e.to_string(), "see `loadgen run --help`");
+    let usage = |e: OverrideError| {
+        let help = "see `loadgen run --help`";
+        Failure::message(Exit::Usage, "bad_load", e.to_string(), help)
+    };
     for users in &args.users {
         let one = Overrides { users: Some(*users), ..overrides };
         scenario.load.clone().with_overrides(one).map_err(usage)?;
@@ -64,8 +66,8 @@ fn scenario(args: &RunArgs) -> Result<Scenario, Failure> {
     scenario.load = scenario.load.with_overrides(overrides).map_err(usage)?;
     if args.fail_fast && scenario.thresholds.is_empty() {
         let message = format!("--fail-fast: scenario \"{}\" has no thresholds", scenario.name);
-        let help = "add [thresholds]: docs/scenarios.md has them";
-        return Err(Failure::message(Exit::Usage, message, help));
+        let help = "add [thresholds] to the scenario: see docs/reference/scenario-file.md";
+        return Err(Failure::message(Exit::Usage, "no_thresholds", message, help));
     }
     Ok(scenario)
 }

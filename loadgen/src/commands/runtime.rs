@@ -22,8 +22,9 @@ pub fn runtime(args: RuntimeArgs) -> Result<Runtime, Failure> {
     match given.iter().find(|(_, given)| *given) {
         None => Ok(Runtime::Process),
         Some((option, _)) => {
-            let message = format!("{option} limits containers, and there are none");
-            Err(Failure::message(Exit::Usage, message, "add --runtime podman"))
+            let message =
+                format!("{option} limits containers, but the lab runs without containers");
+            Err(Failure::message(Exit::Usage, "unused_option", message, "add --runtime podman"))
         }
     }
 }

@@ -9,13 +9,14 @@ pub fn servers(option: &str, words: &[String]) -> Result<Vec<Server>, Failure> {
     for word in words {
         let server = server(option, word)?;
         if servers.iter().any(|other| other.url == server.url) {
-            let message = format!("{option}: {} is named twice", server.url);
-            let help = "name each server once; --aa measures one against itself";
-            return Err(Failure::message(Exit::Usage, message, help));
+            let message = format!("{option}: {} is given twice", server.url);
+            let help = "give each server once; --aa measures one server against itself";
+            return Err(Failure::message(Exit::Usage, "named_twice", message, help));
         }
         if servers.iter().any(|other| other.name == server.name) {
             let message = format!("{option}: two servers are called \"{}\"", server.name);
-            return Err(Failure::message(Exit::Usage, message, "give each a name of its own"));
+            let help = "give each server a different name";
+            return Err(Failure::message(Exit::Usage, "named_twice", message, help));
         }
         servers.push(server);
     }
@@ -32,11 +33,8 @@ fn server(option: &str, word: &str) -> Result<Server, Failure> {
     let name = name.trim();
     if name.is_empty() || name.chars().any(char::is_control) {
         let message = format!("{option} {word}: there is no name before the equals sign");
-        return Err(Failure::message(
-            Exit::Usage,
-            message,
-            "write it like new=http://127.0.0.1:8000",
-        ));
+        let help = "write a name and a URL, such as new=http://127.0.0.1:8000";
+        return Err(Failure::message(Exit::Usage, "bad_url", message, help));
     }
     Ok(Server { name: name.to_owned(), url: base_url(option, url.trim())? })
 }
@@ -46,20 +44,21 @@ fn server(option: &str, word: &str) -> Result<Server, Failure> {
 pub fn base_url(option: &str, url: &str) -> Result<String, Failure> {
     let wrong = |what: &str| {
         let message = format!("{option} {url}: {what}");
-        Failure::message(Exit::Usage, message, "write it like http://127.0.0.1:8000")
+        let help = "write a URL such as http://127.0.0.1:8000";
+        Failure::message(Exit::Usage, "bad_url", message, help)
     };
     let parsed = reqwest::Url::parse(url).map_err(|e| wrong(&e.to_string()))?;
     if !matches!(parsed.scheme(), "http" | "https") || parsed.host_str().is_none() {
-        return Err(wrong("not an http:// or https:// address"));
+        return Err(wrong("not an http:// or https:// URL"));
     }
     if !parsed.username().is_empty() || parsed.password().is_some() {
         return Err(wrong(
-            "holds a name or a password, which would be saved with the result; \
-                          use a step's headers",
+            "contains a user name or a password, which would be saved with the result; \
+             use the headers of a step instead",
         ));
     }
     if parsed.query().is_some() || parsed.fragment().is_some() {
-        return Err(wrong("has a query or a fragment; those belong into the scenario's steps"));
+        return Err(wrong("has a query or a fragment, which belong in the steps of the scenario"));
     }
     Ok(parsed.as_str().trim_end_matches('/').to_owned())
 }
@@ -69,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_server_has_the_name_that_it_was_given_or_its_url() {
+    fn a_server_has_its_given_name_or_its_url() {
         for (word, name, url) in [
             ("http://a:1/", "http://a:1", "http://a:1"),
             ("new=http://a:1/api/", "new", "http://a:1/api"),

@@ -124,7 +124,7 @@ impl Observe for TerminalProgress<'_> {
 fn note(lost: &LostWorker, on_loss: OnLoss) -> String {
     match on_loss {
         OnLoss::Fail => format!("  {lost}; the run ends"),
-        OnLoss::Continue => format!("  {lost}; the others go on"),
+        OnLoss::Continue => format!("  {lost}; the other workers continue"),
     }
 }
 

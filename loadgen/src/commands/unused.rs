@@ -31,13 +31,14 @@ fn refused(unused: Option<Unused>) -> Result<(), Failure> {
     match unused {
         None => Ok(()),
         Some((option, why, help)) => {
-            Err(Failure::message(Exit::Usage, format!("{option} {why}"), help))
+            let message = format!("{option} {why}");
+            Err(Failure::message(Exit::Usage, "unused_option", message, help))
         }
     }
 }
 
 fn beside_url(common: &CommonArgs, has_server_workers: bool) -> Option<Unused> {
-    let lab = "is for targets of the lab: the server at --url runs already";
+    let lab = "applies to targets of the lab, but the server at --url runs already";
     let runtime = &common.runtime;
     let given = [
         ("--runtime", runtime.runtime.is_some()),
@@ -48,7 +49,7 @@ fn beside_url(common: &CommonArgs, has_server_workers: bool) -> Option<Unused> {
         ("--server-workers", has_server_workers),
     ];
     let (option, _) = given.into_iter().find(|(_, given)| *given && !common.url.is_empty())?;
-    Some((option, lab, "leave one of them out"))
+    Some((option, lab, "leave out one of the two options"))
 }
 
 fn limits(common: &CommonArgs, scenario: &Scenario) -> Option<Unused> {
@@ -60,19 +61,19 @@ fn limits(common: &CommonArgs, scenario: &Scenario) -> Option<Unused> {
     // Without containers there is nothing to limit: `runtime` refuses these options.
     let is_idle = runtime.runtime == Some(RuntimeName::Podman) && scenario.backends.is_empty();
     let (option, _) = given.into_iter().find(|(_, given)| *given && is_idle)?;
-    Some((option, "limits backends, and the scenario has none", "leave it out"))
+    Some((option, "limits backends, but the scenario has none", "leave out the option"))
 }
 
 fn losses(on_worker_loss: Option<OnWorkerLoss>, workers: Option<u32>) -> Option<Unused> {
     let option = "--on-worker-loss";
     match (on_worker_loss?, workers) {
         (_, None) => {
-            let why = "is for workers, and there are none: the load comes from this process";
-            Some((option, why, "add --workers N, or leave it out"))
+            let why = "applies to workers, but the load comes from this process";
+            Some((option, why, "add --workers N, or leave out the option"))
         }
         (OnWorkerLoss::Continue, Some(1)) => {
-            let why = "continue takes two workers at least: without the only one nothing goes on";
-            Some((option, why, "have more workers, or leave it out"))
+            let why = "continue needs at least two workers: a run cannot continue without its only worker";
+            Some((option, why, "use more workers, or leave out the option"))
         }
         _ => None,
     }

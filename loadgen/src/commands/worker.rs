@@ -14,8 +14,9 @@ use crate::text::say;
 /// Fails if the worker could not join, or left before its manager told the worker to leave.
 pub fn run(args: &WorkerArgs) -> Result<Exit, Failure> {
     if args.once && args.join == "-" {
-        let message = "--once has no effect with --join -: such a worker serves one manager anyway";
-        return Err(Failure::message(Exit::Usage, message.to_owned(), "leave it out"));
+        let message = "--once has no effect with --join -: such a worker serves only one manager";
+        let help = "leave out --once";
+        return Err(Failure::message(Exit::Usage, "unused_option", message.to_owned(), help));
     }
     // The number of users is not known yet.
     use_huge_pages();
@@ -28,7 +29,8 @@ pub fn run(args: &WorkerArgs) -> Result<Exit, Failure> {
 fn allowed(text: &str) -> Result<AllowedTarget, Failure> {
     text.parse().map_err(|why: String| {
         let message = format!("--allow-target {text}: {why}");
-        Failure::message(Exit::Usage, message, "name a host, or a host and its port")
+        let help = "name a host, or a host and a port";
+        Failure::message(Exit::Usage, "bad_address", message, help)
     })
 }
 

@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn names_tell_what_there_are_several_of() {
+    fn names_contain_only_the_varied_conditions() {
         assert_eq!(names(&[2], &[500]), ["sanic", "flask"]);
         assert_eq!(names(&[1, 2], &[5]), ["sanic ×1", "sanic ×2", "flask ×1", "flask ×2"]);
         assert_eq!(names(&[2], &[5, 1_000])[..2], ["sanic, 5 users", "sanic, 1,000 users"]);
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn each_has_a_log_of_its_own() {
+    fn each_contender_has_a_separate_log() {
         let one = &product(&[format!("sanic{AGAIN}")], &[1], &[5])[0];
         assert_eq!(one.log(3, false), "sanic-again-3.log");
         assert_eq!(one.log(3, true), "sanic-again-1w-5u-3.log");

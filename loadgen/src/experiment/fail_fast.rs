@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_rate_fails_with_ten_failures_or_where_none_is_allowed() {
+    fn an_error_rate_fails_from_ten_failures_or_the_first_if_none_is_allowed() {
         assert_eq!(failed("error_rate = \"< 1%\"", &[(9, 9), (9, 1), (9, 9)]), Some(2));
         assert_eq!(failed("error_rate = \"< 1%\"", &[(9, 9)]), Some(0));
         assert_eq!(failed("error_rate = \"<= 0%\"", &[(500, 0), (500, 1)]), Some(2));
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_steps_error_rate_is_judged_by_that_steps_failures() {
+    fn the_error_rate_of_a_step_is_judged_by_its_failures() {
         let text = "[[step]]\nname = \"a\"\nget = \"/\"\n[[step]]\nname = \"b\"\nget = \"/\"\n\
                     [thresholds]\n\"a.error_rate\" = \"< 1%\"\n";
         let scenario = scenario::parse("test", "test.toml", text).unwrap();
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn what_had_no_answer_fails_a_bound_on_errors_when_the_round_is_over() {
+    fn unanswered_requests_fail_a_bound_on_errors_after_the_round() {
         let scenario = scenario("error_rate = \"< 1%\"");
         let mut watch = FailFast::new(&scenario);
         watch.snapshot(0, &second(90, 0));
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_grows_fails_for_good_and_never_too_early() {
+    fn growing_metrics_fail_at_once_and_never_too_early() {
         assert_eq!(failed("\"counter.n\" = \"<= 10\"", &[(10, 0), (1, 0)]), Some(2));
         assert_eq!(failed("\"counter.n\" = \"> 10\"", &[(5, 0)]), None);
         assert_eq!(failed("max = \"< 0.5ms\"", &[(0, 5), (1, 0)]), Some(2));
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn rates_and_means_are_those_of_whole_rounds() {
+    fn rates_and_means_are_judged_after_whole_rounds() {
         assert_eq!(failed("rate = \"> 50\"", &[(0, 0), (101, 0)]), None);
         assert_eq!(failed("rate = \"> 50\"", &[(100, 0), (0, 0)]), Some(0));
         assert_eq!(failed("\"counter.n\" = \"> 50/s\"", &[(49, 0)]), Some(0));

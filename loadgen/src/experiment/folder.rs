@@ -29,8 +29,9 @@ impl RunFolder {
         let folder = Self { made: !path.exists(), path };
         let failed = |e: io::Error| folder.failure("write to", &e);
         if RECORDS.iter().any(|name| folder.path.join(name).exists()) {
-            let message = format!("{} holds a run already", folder.path.display());
-            return Err(Failure::message(Exit::Usage, message, "choose another folder for --out"));
+            let message = format!("{} already contains a run", folder.path.display());
+            let help = "choose another folder for --out";
+            return Err(Failure::message(Exit::Usage, "folder_has_run", message, help));
         }
         fs::create_dir_all(&folder.path).map_err(failed)?;
         // A folder that exists may still refuse files.
@@ -84,17 +85,19 @@ impl RunFolder {
 
     fn failure(&self, verb: &str, error: &io::Error) -> Failure {
         let help = match error.kind() {
-            io::ErrorKind::PermissionDenied => "choose a folder of your own with --out DIR",
+            io::ErrorKind::PermissionDenied => {
+                "with --out DIR, choose a folder that you may write to"
+            }
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-                "make room, or choose a folder on another disk with --out DIR"
+                "free disk space, or choose a folder on another disk with --out DIR"
             }
             io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists => {
-                "there is a file of that name; choose another folder with --out DIR"
+                "a file of this name exists; choose another folder with --out DIR"
             }
             _ => "choose another folder with --out DIR",
         };
         let message = format!("cannot {verb} {}: {error}", self.path.display());
-        Failure::message(Exit::Failed, message, help)
+        Failure::message(Exit::Failed, "unwritable_folder", message, help)
     }
 }
 
@@ -132,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_empty_folder_stays_but_one_that_was_there_before() {
+    fn only_an_empty_folder_of_the_run_is_removed() {
         let parent = tempfile::tempdir().unwrap();
         let (before, new) = (parent.path().join("before"), parent.path().join("new"));
         fs::create_dir(&before).unwrap();
@@ -147,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn links_that_others_have_put_there_are_not_followed() {
+    fn links_in_the_folder_are_not_followed() {
         let folder = tempfile::tempdir().unwrap();
         let victim = folder.path().join("victim");
         fs::write(&victim, "precious").unwrap();

@@ -96,8 +96,8 @@ impl Job {
 /// Returns a random seed of 53 bits, which every JSON reader keeps exactly.
 pub fn random_seed() -> Result<u64, Failure> {
     let random = SysRng.try_next_u64().map_err(|e| {
-        let message = format!("the system gives no random numbers: {e}");
-        Failure::message(Exit::Failed, message, "choose a number yourself: --seed N")
+        let message = format!("the system provides no random numbers: {e}");
+        Failure::message(Exit::Failed, "no_random_numbers", message, "choose a seed with --seed N")
     })?;
     Ok(random >> 11)
 }

@@ -12,8 +12,11 @@ const RESERVED_FILES: u64 = 100;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error, Diagnostic)]
 pub enum LimitError {
     /// Too few local ports: each connection to one server needs a separate port.
-    #[error("{users} users need as many local ports; the system has {ports}")]
-    #[diagnostic(help("widen net.ipv4.ip_local_port_range (sysctl), or take fewer --users"))]
+    #[error("{users} users need as many local ports, but the system has {ports}")]
+    #[diagnostic(
+        code(too_few_ports),
+        help("widen net.ipv4.ip_local_port_range (sysctl), or reduce --users")
+    )]
     Ports {
         /// Number of users in all processes together.
         users: u32,
@@ -22,12 +25,13 @@ pub enum LimitError {
     },
     /// Too few open files: each connection is an open file.
     #[error(
-        "{users} users in one process need as many open files; the limit is {limit}, \
-         {RESERVED_FILES} of them kept for loadgen itself"
+        "{users} users in one process need as many open files, but the limit is {limit}, \
+         of which loadgen reserves {RESERVED_FILES}"
     )]
-    #[diagnostic(help(
-        "raise the limit (ulimit -n), spread the users over --workers, or take fewer --users"
-    ))]
+    #[diagnostic(
+        code(too_few_open_files),
+        help("raise the limit (ulimit -n), spread the users over --workers, or reduce --users")
+    )]
     Files {
         /// Number of users in each process.
         users: u32,

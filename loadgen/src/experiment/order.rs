@@ -22,7 +22,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn orders_are_pinned_so_that_a_later_version_can_repeat_a_run() {
+    fn orders_for_a_seed_do_not_change_between_versions() {
         let orders: Vec<Vec<usize>> = (1..=3).map(|round| order(4, 7, round)).collect();
         assert_eq!(orders, [[0, 3, 2, 1], [3, 2, 0, 1], [1, 2, 0, 3]]);
     }
@@ -36,7 +36,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_target_has_its_turn_and_the_seed_decides(
+        fn every_target_has_one_turn_in_an_order_set_by_the_seed(
             targets in 0..20_usize, seed: u64, round: u32,
         ) {
             let drawn = order(targets, seed, round);

@@ -41,7 +41,7 @@ impl Saved {
                 .map(|name| path.join(name))
                 .into_iter()
                 .find(|file| file.exists())
-                .ok_or_else(|| wrong(path, "holds neither run.json nor capacity.json"))?,
+                .ok_or_else(|| wrong(path, "contains neither run.json nor capacity.json"))?,
         };
         let text = fs::read_to_string(&file).map_err(|e| wrong(&file, &e.to_string()))?;
         let Head { schema } = parse(&file, &text)?;
@@ -49,7 +49,7 @@ impl Saved {
             SCHEMA => Record::Run(parse(&file, &text)?),
             CAPACITY_SCHEMA => Record::Capacity(parse(&file, &text)?),
             other => {
-                let what = format!("is of the schema {other}, which this version doesn't know");
+                let what = format!("has the schema {other}, unknown to this version");
                 return Err(wrong(&file, &what));
             }
         };
@@ -60,10 +60,11 @@ impl Saved {
 
 fn parse<T: DeserializeOwned>(file: &Path, text: &str) -> Result<T, Failure> {
     let read = serde_json::from_str(text);
-    read.map_err(|e| wrong(file, &format!("is damaged, or of another version: {e}")))
+    read.map_err(|e| wrong(file, &format!("is damaged, or was written by another version: {e}")))
 }
 
 fn wrong(path: &Path, what: &str) -> Failure {
     let message = format!("{}: {what}", path.display());
-    Failure::message(Exit::Usage, message, "name a run's folder, such as runs/TIME-SCENARIO")
+    let help = "name the folder of a run, such as runs/TIME-SCENARIO";
+    Failure::message(Exit::Usage, "bad_saved_run", message, help)
 }

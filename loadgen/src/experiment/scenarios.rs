@@ -45,9 +45,10 @@ fn by_name(named: &str) -> Result<PathBuf, Failure> {
     let names: Vec<String> = paths.iter().map(|path| name(path)).collect();
     let help = match scenario::nearest(named, names.iter().map(String::as_str)) {
         Some(meant) => format!("did you mean \"{meant}\"?"),
-        None => format!("there are {}; or give the path of a TOML file", names.join(", ")),
+        None => format!("name one of {}, or the path of a TOML file", names.join(", ")),
     };
-    Err(Failure::message(Exit::Usage, format!("unknown scenario \"{named}\""), &help))
+    let message = format!("unknown scenario \"{named}\"");
+    Err(Failure::message(Exit::Usage, "unknown_scenario", message, &help))
 }
 
 fn paths(folder: &Path) -> Vec<PathBuf> {

@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn each_part_has_a_digest_of_its_own() {
+    fn each_part_has_a_separate_digest() {
         let to = |from: &str, to: &str| {
             assert!(STEP.contains(from), "{from}");
             changed(STEP, &STEP.replace(from, to))
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn no_secret_is_in_a_digest() {
+    fn digests_contain_no_secret() {
         assert_eq!(of(STEP, "hunter1"), of(STEP, "hunter2"));
         assert_eq!(changed(STEP, &STEP.replace("Bearer abc", "Bearer def")), [""; 0]);
         let proxied = |user| format!("http = {{ proxy = \"http://{user}@proxy:1\" }}\n{STEP}");
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_told_apart_by_what_is_in_them() {
+    fn rows_are_distinguished_by_their_content() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("s.toml");
         let text =

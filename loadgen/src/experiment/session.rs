@@ -26,8 +26,7 @@ use crate::record::Calibration;
 pub const OVERHEAD: Duration = Duration::from_secs(2);
 
 /// Note about proofs if there is no lab.
-const NO_BACKENDS: &str =
-    "proofs are left out: loadgen runs no backends beside the server at --url";
+const NO_BACKENDS: &str = "proofs are skipped: loadgen runs no backends for a server at --url";
 
 /// An experiment in progress.
 pub struct Session<'a> {
@@ -128,7 +127,7 @@ impl<'a> Session<'a> {
         if let Some(lab) = self.lab
             && let Err(error) = lab.stop().await
         {
-            self.observers.tell(Event::Note(&error.to_string()));
+            self.observers.tell(Event::Note(&error.with_code()));
         }
     }
 
@@ -217,7 +216,7 @@ impl<'a> Session<'a> {
         if self.calibration.is_some() || !can_be_told(self.job, self.layout, answers) {
             return Ok(());
         }
-        self.tell(Event::Phase("finding out what the generator can send"));
+        self.tell(Event::Phase("measuring the maximum rate of the generator"));
         let (job, layout, interrupt) = (self.job, self.layout, &self.interrupt);
         let found = calibration(job, layout, &mut self.generator, answers, interrupt).await?;
         self.calibration = Some(found);

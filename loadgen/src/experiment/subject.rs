@@ -45,8 +45,9 @@ impl Subject {
         for name in &names {
             let target = manifest.target(name.trim())?;
             if targets.iter().any(|t| t.name == target.name) {
-                let message = format!("target \"{name}\" is named twice");
-                return Err(Failure::message(Exit::Usage, message, "name each target once"));
+                let message = format!("target \"{name}\" is given twice");
+                let help = "give each target once";
+                return Err(Failure::message(Exit::Usage, "named_twice", message, help));
             }
             targets.push(target.clone());
         }
@@ -69,12 +70,12 @@ impl Subject {
     /// Checks that `--aa` has only one subject, to measure against itself.
     pub fn check_equals(&self, aa: bool) -> Result<(), Failure> {
         let (n, help) = match self {
-            Self::Lab { targets, .. } => (targets.len(), "name one: --target NAME"),
-            Self::Running(servers) => (servers.len(), "name one: --url URL"),
+            Self::Lab { targets, .. } => (targets.len(), "name one target: --target NAME"),
+            Self::Running(servers) => (servers.len(), "name one server: --url URL"),
         };
         if aa && n != 1 {
             let message = format!("--aa measures one target against itself, not {n}");
-            return Err(Failure::message(Exit::Usage, message, help));
+            return Err(Failure::message(Exit::Usage, "conflicting_options", message, help));
         }
         Ok(())
     }

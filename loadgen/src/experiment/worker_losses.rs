@@ -18,8 +18,9 @@ pub fn are_too_many(round: &Results, on_loss: OnLoss, generator: &Generator) -> 
 pub fn end(round: &MeasuredRound) -> Result<(), Failure> {
     match round.results.missing() {
         Some(missing) if round.held.is_zero() => {
-            let advice = "nothing was counted in this round yet; see the workers' logs in --out";
-            Err(Failure::message(Exit::Degraded, missing, advice))
+            let advice =
+                "no request of this round was counted; see the logs of the workers in --out";
+            Err(Failure::message(Exit::Degraded, "missing_results", missing, advice))
         }
         _ => Ok(()),
     }

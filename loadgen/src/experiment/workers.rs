@@ -41,15 +41,14 @@ fn told(gathering: &Gathering, workers: &RemoteWorkers) -> String {
             };
             let mut told = format!(
                 "waiting for {count} workers at {address}{listening}; copy one of these files to each \
-                 host, and run there:"
+                 host, and run on the host:"
             );
             for file in files {
                 told += &format!("\n  loadgen worker --join {}", file.display());
             }
             if let Some(before) = before {
-                told += &format!(
-                    "\nthe files were for {before} until now: copies of them are of no use"
-                );
+                told +=
+                    &format!("\nthe files named {before} until now: earlier copies no longer work");
             }
             if let Some(why) = only_here(addresses, address) {
                 told += &format!("\nwarning: {why}");
@@ -62,15 +61,16 @@ fn told(gathering: &Gathering, workers: &RemoteWorkers) -> String {
             });
             format!("worker {worker} has joined{}: {joined} of {count}", who.unwrap_or_default())
         }
-        Gathering::Left(worker) => format!("worker {worker} has left again"),
+        Gathering::Left(worker) => format!("worker {worker} has left"),
         Gathering::Occupied(worker) => format!(
-            "worker {worker} asks to join and is here already: another process has its join file (give each one \
-             of its own), or it has lost its connection and is not missed yet"
+            "worker {worker} asks to join, but has already joined: either another process uses the same join \
+             file (give each worker a separate file), or the manager has not yet noticed that the worker \
+             lost its connection"
         ),
         Gathering::Refused(why) => format!("refused a worker: {why}"),
         Gathering::Over(joined) => {
             format!(
-                "the wait is over: {joined} of {count} workers are there, and share all of the load"
+                "the wait is over: {joined} of {count} workers have joined, and share the whole load"
             )
         }
     }
@@ -85,7 +85,7 @@ mod tests {
     use crate::cluster::Hello;
 
     #[test]
-    fn what_happens_is_said_with_what_to_do() {
+    fn messages_about_joining_contain_advice() {
         let workers = RemoteWorkers {
             count: 2,
             listen: "0.0.0.0:7447".to_owned(),
@@ -100,7 +100,7 @@ mod tests {
             files: files.clone(),
             before: before.map(str::to_owned),
         };
-        let files = "; copy one of these files to each host, and run there:\n  \
+        let files = "; copy one of these files to each host, and run on the host:\n  \
                      loadgen worker --join join/0\n  loadgen worker --join join/1";
         assert_eq!(
             told(&listening("0.0.0.0:7447", None), &workers),
@@ -111,9 +111,9 @@ mod tests {
         assert_eq!(
             said,
             [
-                "the files were for load-0:7447 until now: copies of them are of no use",
-                "warning: the manager listens at 127.0.1.1:7447 alone, on the loopback interface: no \
-                 worker on another host can join it. For those: --listen 0.0.0.0:7447 --advertise load-1",
+                "the files named load-0:7447 until now: earlier copies no longer work",
+                "warning: the manager listens only at 127.0.1.1:7447, on the loopback interface: workers on \
+                 other hosts cannot join. For workers on other hosts: --listen 0.0.0.0:7447 --advertise load-1",
             ]
         );
         let by_address = RemoteWorkers { address: "10.0.0.1:7447".to_owned(), ..workers.clone() };
@@ -127,7 +127,10 @@ mod tests {
             told(&joined, &workers),
             "worker 1 has joined on web-7, 4 CPUs, loadgen 0.1.0: 1 of 2"
         );
-        let refused = Gathering::Refused("worker 0: it is loadgen 0.2.0".to_owned());
-        assert_eq!(told(&refused, &workers), "refused a worker: worker 0: it is loadgen 0.2.0");
+        let refused = Gathering::Refused("worker 0: the peer is loadgen 0.2.0".to_owned());
+        assert_eq!(
+            told(&refused, &workers),
+            "refused a worker: worker 0: the peer is loadgen 0.2.0"
+        );
     }
 }

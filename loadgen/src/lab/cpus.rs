@@ -87,7 +87,7 @@ pub fn pin_self(cpus: &[usize]) -> io::Result<()> {
     let mut mask = CpuSet::new();
     for &cpu in cpus {
         if cpu >= CpuSet::MAX_CPU {
-            return Err(io::Error::other(format!("there is no CPU {cpu}")));
+            return Err(io::Error::other(format!("CPU {cpu} does not exist")));
         }
         mask.set(cpu);
     }
@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn small_machines() {
+    fn small_machines_share_cpus_between_parts() {
         assert_eq!(Layout::new(&[3], 4), Layout::unpinned());
         let two = Layout::new(&[4, 6], 4);
         assert_eq!((two.target, two.backends, two.generator), (vec![6], vec![4], vec![4]));
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn large_machines() {
+    fn large_machines_give_each_part_its_own_cpus() {
         let eight = Layout::new(&[0, 1, 2, 3, 4, 5, 6, 7], 2);
         assert_eq!(eight.target, [6, 7]);
         assert_eq!(eight.backends, [4, 5]);
@@ -125,7 +125,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn three_or_more_are_shared_out_whole(
+        fn three_or_more_cpus_are_all_assigned_once(
             mask in proptest::collection::btree_set(0usize..512, 3..64),
             workers in 0u32..100,
         ) {

@@ -13,16 +13,24 @@ use crate::scenario::Backend;
 #[derive(Debug, Error, Diagnostic)]
 pub enum LabError {
     /// No folder with `targets/targets.toml` was found.
-    #[error("no loadgen project in {} or above it: there is no targets/targets.toml", start.display())]
-    #[diagnostic(help("go to the folder that holds targets/, or name it: LOADGEN_HOME=FOLDER"))]
+    #[error("no loadgen project in {} or the folders above: no targets/targets.toml", start.display())]
+    #[diagnostic(
+        code(no_project),
+        help(
+            "change to the folder that contains targets/, or name the folder: LOADGEN_HOME=FOLDER"
+        )
+    )]
     NoProject {
         /// Folder where the search began.
         start: PathBuf,
     },
 
     /// `LOADGEN_HOME` names a folder without `targets/targets.toml`.
-    #[error("LOADGEN_HOME names {}, which is no loadgen project: there is no targets/targets.toml", named.display())]
-    #[diagnostic(help("name the folder that holds targets/, or unset LOADGEN_HOME"))]
+    #[error("LOADGEN_HOME names {}, which is not a loadgen project: no targets/targets.toml", named.display())]
+    #[diagnostic(
+        code(bad_home),
+        help("name the folder that contains targets/, or unset LOADGEN_HOME")
+    )]
     NotAProject {
         /// Folder that `LOADGEN_HOME` names.
         named: PathBuf,
@@ -35,7 +43,7 @@ pub enum LabError {
 
     /// The manifest has no target of this name.
     #[error("unknown target \"{name}\"")]
-    #[diagnostic(help("{help}"))]
+    #[diagnostic(code(unknown_target), help("{help}"))]
     UnknownTarget {
         /// Requested name.
         name: String,
@@ -45,7 +53,7 @@ pub enum LabError {
 
     /// The Python environment could not be set up.
     #[error("{what}{}", quoted(output))]
-    #[diagnostic(help("{help}"))]
+    #[diagnostic(code(no_python_environment), help("{help}"))]
     Python {
         /// Description of the failure.
         what: String,
@@ -57,7 +65,7 @@ pub enum LabError {
 
     /// podman, or something that podman needs, is missing or does not work.
     #[error("{what}{}", quoted(output))]
-    #[diagnostic(help("{help}"))]
+    #[diagnostic(code(podman_failed), help("{help}"))]
     Podman {
         /// Description of the failure.
         what: String,
@@ -69,7 +77,7 @@ pub enum LabError {
 
     /// A program that a service needs is missing, or a user that a service must run as.
     #[error("cannot start {service}: {what}")]
-    #[diagnostic(help("{help}"))]
+    #[diagnostic(code(missing_program), help("{help}"))]
     Missing {
         /// Service that cannot start.
         service: String,
@@ -86,7 +94,10 @@ pub enum LabError {
 
     /// Another process uses a port that was requested.
     #[error("cannot start {service}: port {port} is in use")]
-    #[diagnostic(help("choose another port, or leave it out: a free one is taken then"))]
+    #[diagnostic(
+        code(port_in_use),
+        help("choose another port, or leave out --port: loadgen then uses free ports")
+    )]
     PortInUse {
         /// Service that needs the port.
         service: String,
@@ -96,7 +107,7 @@ pub enum LabError {
 
     /// A backend runs but did not carry out a command.
     #[error("{service}: {what}")]
-    #[diagnostic(help("its log is {}", log.display()))]
+    #[diagnostic(code(backend_failed), help("see the log {}", log.display()))]
     Backend {
         /// Name of the backend.
         service: String,
@@ -107,8 +118,11 @@ pub enum LabError {
     },
 
     /// A proof's question was not answered with one whole number.
-    #[error("the proof `{question}` got no whole number from {backend}{}", quoted(said))]
-    #[diagnostic(help("a proof's question may only read, and has one whole number for an answer"))]
+    #[error("{backend} did not answer the proof `{question}` with a whole number{}", quoted(said))]
+    #[diagnostic(
+        code(proof_not_answered),
+        help("the question of a proof may only read, and its answer must be one whole number")
+    )]
     Question {
         /// Backend that was asked.
         backend: Backend,
@@ -119,16 +133,19 @@ pub enum LabError {
     },
 
     /// `lab up` was called while another lab of this project is up.
-    #[error("the lab of this project is up already{}", pid.map(|pid| format!(" (process {pid})")).unwrap_or_default())]
-    #[diagnostic(help("`loadgen lab status` shows it, `loadgen lab down` stops it"))]
+    #[error("the lab of this project is already up{}", pid.map(|pid| format!(" (process {pid})")).unwrap_or_default())]
+    #[diagnostic(
+        code(lab_already_up),
+        help("`loadgen lab status` shows the lab, `loadgen lab down` stops the lab")
+    )]
     AlreadyUp {
         /// Process that holds the lab; `None` if unknown.
         pid: Option<u32>,
     },
 
     /// After `lab down`, the process that keeps the lab up still runs.
-    #[error("the lab was told to end, and is still up after {} (process {pid})", humantime::format_duration(*limit))]
-    #[diagnostic(help("`kill -9 {pid}` ends it, and its services with it"))]
+    #[error("the lab is still up {} after the request to end (process {pid})", humantime::format_duration(*limit))]
+    #[diagnostic(code(lab_still_up), help("`kill -9 {pid}` ends the lab and its services"))]
     StillUp {
         /// Process that keeps the lab up.
         pid: u32,
@@ -137,8 +154,8 @@ pub enum LabError {
     },
 
     /// After `lab up --detach`, the background process ended early.
-    #[error("the lab did not come up in the background{}", quoted(output))]
-    #[diagnostic(help("the whole log is {}", log.display()))]
+    #[error("the lab did not start in the background{}", quoted(output))]
+    #[diagnostic(code(lab_not_started), help("see the whole log in {}", log.display()))]
     Detached {
         /// Last lines that the background process wrote.
         output: Vec<String>,
@@ -148,6 +165,7 @@ pub enum LabError {
 
     /// A file or a process that the lab needs returned an error.
     #[error("cannot {what}: {source}")]
+    #[diagnostic(code(lab_io))]
     Io {
         /// Failed action, as a phrase that follows "cannot".
         what: String,
@@ -159,6 +177,7 @@ pub enum LabError {
 /// A fault in `targets/targets.toml`, shown at its line.
 #[derive(Debug, Error, Diagnostic)]
 #[error("{message}")]
+#[diagnostic(code(bad_manifest))]
 pub struct ManifestFault {
     /// Description of the fault.
     pub message: String,
@@ -176,7 +195,7 @@ pub struct ManifestFault {
 /// Failure of a service that ended or did not become ready, with the last lines of its log.
 #[derive(Debug, Error, Diagnostic)]
 #[error("{service} {what}{}", quoted(tail))]
-#[diagnostic(help("{help}"))]
+#[diagnostic(code(service_failed), help("{help}"))]
 pub struct ServiceFault {
     /// Name of the service.
     pub service: String,
@@ -198,6 +217,14 @@ impl LabError {
                 | Self::Manifest(_)
                 | Self::UnknownTarget { .. }
         )
+    }
+
+    /// Returns the message behind its code, for a note.
+    pub fn with_code(&self) -> String {
+        match self.code() {
+            Some(code) => format!("{code}: {self}"),
+            None => self.to_string(),
+        }
     }
 
     /// Returns a function for `map_err`; `what` is a phrase that follows "cannot".

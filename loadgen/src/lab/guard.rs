@@ -185,7 +185,8 @@ impl Tree {
 
     async fn kill(&mut self, children: &mut Signals) -> io::Result<()> {
         // A full disk under the log must not stop a guard: `eprintln` would panic.
-        let _ = writeln!(io::stderr(), "loadgen guard: killed what did not end in time");
+        let _ =
+            writeln!(io::stderr(), "loadgen guard: killed the processes that did not end in time");
         while self.reap()? {
             // Repeats the signal: a process may have started another one since.
             send_all(Signal::KILL);

@@ -24,7 +24,7 @@ impl Home {
     /// Finds the project that `LOADGEN_HOME` names, if it is set; else the nearest project at the
     /// current folder or above it; else the project that was installed with this program.
     pub fn find() -> Result<Self, LabError> {
-        let start = env::current_dir().map_err(LabError::io("tell the current folder"))?;
+        let start = env::current_dir().map_err(LabError::io("determine the current folder"))?;
         let named = env::var_os("LOADGEN_HOME").filter(|name| !name.is_empty()).map(PathBuf::from);
         let program = env::current_exe().ok();
         match named {
@@ -100,7 +100,7 @@ impl Home {
     /// Folder `.loadgen/` for caches, locks and the state of `lab up`; created if missing.
     pub fn cache(&self) -> Result<PathBuf, LabError> {
         let folder = self.root.join(".loadgen");
-        fs::create_dir_all(&folder).map_err(LabError::file("make the folder", &folder))?;
+        fs::create_dir_all(&folder).map_err(LabError::file("create the folder", &folder))?;
         Ok(folder)
     }
 }
@@ -117,14 +117,14 @@ mod tests {
     }
 
     #[test]
-    fn a_project_is_found_from_below() {
+    fn a_project_is_found_from_a_subfolder() {
         let project = project();
         let home = Home::find_from(&project.path().join("targets/tests")).unwrap();
         assert_eq!(home.root(), project.path());
     }
 
     #[test]
-    fn what_is_named_must_be_a_project() {
+    fn a_named_folder_must_be_a_project() {
         let (project, elsewhere) = (project(), tempfile::tempdir().unwrap());
         let home = Home::named(project.path()).unwrap();
         assert_eq!(home.root(), project.path());
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn an_installed_project_has_the_environment_of_its_program() {
+    fn an_installed_project_uses_the_environment_of_its_program() {
         let environment = tempfile::tempdir().unwrap();
         let program = environment.path().join("bin/loadgen");
         assert_eq!(Home::installed_with(&program), None);

@@ -39,7 +39,7 @@ pub fn not_installed(what: &str, output: Vec<String>) -> LabError {
     let said = output.join("\n").to_lowercase();
     let said_any = |words: &[&str]| words.iter().any(|word| said.contains(word));
     let help = if said_any(&["ensurepip", "no module named venv"]) {
-        "Python's venv module is missing: `apt install python3-venv`"
+        "install Python's venv module: `apt install python3-venv`"
     } else if said_any(&[
         "name resolution",
         "dns",
@@ -48,11 +48,11 @@ pub fn not_installed(what: &str, output: Vec<String>) -> LabError {
         "failed to fetch",
         "timed out",
     ]) {
-        "is PyPI reachable? Behind a proxy, set HTTPS_PROXY"
+        "check that PyPI is reachable; behind a proxy, set HTTPS_PROXY"
     } else if said_any(&["no space left"]) {
-        "make room on the disk, and start again"
+        "free disk space, and start again"
     } else {
-        "the lines above tell what is wrong; then start again"
+        "fix the problem that the lines above report, and start again"
     };
     LabError::Python { what: what.to_owned(), output, help: help.to_owned() }
 }

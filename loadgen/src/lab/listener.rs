@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_sockets_that_accept_connections_here_count() {
+    fn only_sockets_that_listen_on_loopback_count() {
         let loopback = format!("{:08X}", u32::from_ne_bytes([127, 0, 0, 1]));
         let other = format!("{:08X}", u32::from_ne_bytes([10, 0, 0, 1]));
         let line = |address: &str, state: &str, inode: u32| {
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stranger_is_named_and_a_child_is_none() {
+    fn a_foreign_listener_is_named_unless_it_is_a_child() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();

@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_are_of_the_time_between() {
+    fn shares_refer_to_the_time_between_two_readings() {
         let earlier = accounts("cpu  9 9 9 9 9 9 9 9 9 9\ncpu1 100 0 0 100 0 0 0 0 0 0");
         let mut now = accounts("cpu1 130 5 5 150 0 2 3 5 30 0\nintr 1 2 3");
         now.throttled_us = 2_500;
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_is_nothing() {
+    fn absent_figures_count_as_zero() {
         assert_eq!(accounts("cpu0 1 2\ncpux 1 2 3 4 5 6 7 8\n"), Accounts::default());
         assert_eq!(
             Accounts::default().since(&Accounts::default(), Duration::ZERO),

@@ -137,7 +137,7 @@ impl Manifest {
                 name: name.to_owned(),
                 help: match nearest(name, names()) {
                     Some(near) => format!("did you mean \"{near}\"?"),
-                    None => format!("there are {}", names().collect::<Vec<_>>().join(", ")),
+                    None => format!("the targets are {}", names().collect::<Vec<_>>().join(", ")),
                 },
             }
         })
@@ -166,7 +166,7 @@ impl Fault {
 fn unknown_key(table: &DeTable<'_>) -> Result<(), Fault> {
     for (name, target) in table {
         let Some(target) = target.get_ref().as_table() else {
-            let message = format!("\"{}\" stands outside of a target's table", name.get_ref());
+            let message = format!("\"{}\" is outside the table of a target", name.get_ref());
             return Err(Fault::at(name.span(), message));
         };
         for key in target.keys() {
@@ -174,7 +174,7 @@ fn unknown_key(table: &DeTable<'_>) -> Result<(), Fault> {
             if !KEYS.contains(&word) {
                 let help = match nearest(word, KEYS) {
                     Some(near) => format!("did you mean \"{near}\"?"),
-                    None => format!("a target has the keys {}", KEYS.join(", ")),
+                    None => format!("the keys of a target are {}", KEYS.join(", ")),
                 };
                 let message = format!("unknown key \"{word}\" in target \"{}\"", name.get_ref());
                 return Err(Fault { help: Some(help), ..Fault::at(key.span(), message) });
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_key_is_pointed_at() {
+    fn an_unknown_key_is_underlined() {
         let text = TWO.replace("server = \"gunicorn\"", "sever = \"gunicorn\"");
         let fault = Manifest::parse(&text).unwrap_err();
         assert_eq!(fault.message, "unknown key \"sever\" in target \"flask\"");
@@ -233,7 +233,7 @@ mod tests {
         let limits = manifest.target("flask").unwrap().entry.limits();
         assert_eq!((limits.cpus, limits.memory), ("0.5".parse().ok(), "256m".parse().ok()));
         let fault = Manifest::parse(&limited.replace("256m", "lots")).unwrap_err();
-        assert_eq!(fault.message, "it is an amount of memory, such as 256m or 1g");
+        assert_eq!(fault.message, "must be an amount of memory, such as 256m or 1g");
         assert_eq!(&limited.replace("256m", "lots")[fault.span.unwrap()], "\"lots\"");
     }
 
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_target_tells_the_nearest() {
+    fn an_unknown_target_suggests_the_nearest() {
         let manifest = Manifest::parse(TWO).unwrap();
         let error = manifest.target("flsk").unwrap_err();
         assert!(error.is_usage());

@@ -103,7 +103,7 @@ impl Lab {
     ) -> Result<Self, LabError> {
         let manifest = Manifest::load(&home.manifest())?;
         let logs = &options.logs;
-        fs::create_dir_all(logs).map_err(LabError::file("make the folder", logs))?;
+        fs::create_dir_all(logs).map_err(LabError::file("create the folder", logs))?;
         let runner = Runner::prepare(&home, &options, &progress).await?;
         let health = ready::health_client()?;
         let (redis, postgres, containers) = (None, None, None);
@@ -199,7 +199,7 @@ impl Lab {
         let answer = match (backend, &self.redis, &self.postgres) {
             (Backend::Redis, Some(redis), _) => redis.ask(question).await,
             (Backend::Postgres, _, Some(postgres)) => postgres.ask(question).await,
-            _ => Err("it does not run".to_owned()),
+            _ => Err("the backend does not run".to_owned()),
         };
         let number = answer.and_then(|answer| {
             answer.trim().parse().map_err(|_| match answer.trim() {

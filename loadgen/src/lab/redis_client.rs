@@ -23,7 +23,7 @@ impl Client {
         let mut connection = Self { port, ..self.clone() }.connect().await?;
         match command(&mut connection, &["PING"]).await?.as_deref() {
             Some("PONG") => Ok(()),
-            other => Err(io::Error::other(format!("{other:?} for a PONG"))),
+            other => Err(io::Error::other(format!("unexpected reply to PING: {other:?}"))),
         }
     }
 
@@ -33,7 +33,7 @@ impl Client {
         let mut connection = TcpStream::connect(("127.0.0.1", self.port)).await?;
         let taken = command(&mut connection, &["AUTH", &self.password]).await;
         taken.map_err(|error| {
-            let what = format!("what listens on port {} takes no password of ours", self.port);
+            let what = format!("the server on port {} rejected the password", self.port);
             io::Error::new(error.kind(), format!("{what}: {error}"))
         })?;
         Ok(connection)

@@ -52,13 +52,14 @@ impl Runner {
         };
         if home.is_installed() {
             return Err(LabError::Podman {
-                what: "containers take a checkout of loadgen, and this one was installed by pip"
+                what: "containers need a checkout of loadgen, but pip installed this loadgen"
                     .to_owned(),
                 output: Vec::new(),
-                help: "run it in the checkout, or name that: LOADGEN_HOME=FOLDER".to_owned(),
+                help: "run loadgen in a checkout, or name the checkout: LOADGEN_HOME=FOLDER"
+                    .to_owned(),
             });
         }
-        let password = random_password().map_err(LabError::io("draw a password"))?;
+        let password = random_password().map_err(LabError::io("generate a password"))?;
         let podman = Podman::prepare(home, options, backends, &password, &**progress).await?;
         Ok(Self::Podman { podman: Box::new(podman), password })
     }

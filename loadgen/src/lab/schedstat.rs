@@ -47,14 +47,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_fields_are_two_times_and_a_count() {
+    fn schedstat_holds_two_times_and_a_count() {
         assert_eq!(parse("712 34 5\n"), Some(Scheduled { ran: 712, waited: 34, runs: 5 }));
         assert_eq!(parse("712 34\n"), None);
         assert_eq!(parse(""), None);
     }
 
     #[test]
-    fn this_process_has_threads_and_one_that_is_gone_has_none() {
+    fn a_process_that_ended_has_no_threads() {
         assert!(!threads(std::process::id()).is_empty());
         assert_eq!(threads(u32::MAX), Vec::new());
     }

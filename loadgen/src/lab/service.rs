@@ -218,7 +218,7 @@ impl Service {
                 Ok(())
             }
             Ok(Err(error)) => Err(fault(error.to_string())),
-            Err(_) => Err(fault(format!("process {} and those below it still run", self.pid))),
+            Err(_) => Err(fault(format!("process {} and its descendants still run", self.pid))),
         }
     }
 
@@ -246,10 +246,10 @@ impl Service {
             help: match self.container {
                 // If no container ever ran, podman may be the reason.
                 None if self.is_contained => format!(
-                    "its whole log is {}; `loadgen lab doctor` checks what containers need",
+                    "see the whole log in {}; `loadgen lab doctor` checks the requirements of containers",
                     self.log.display()
                 ),
-                _ => format!("its whole log is {}", self.log.display()),
+                _ => format!("see the whole log in {}", self.log.display()),
             },
         }))
     }

@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_is_on_the_mount_nearest_above_it() {
+    fn a_path_belongs_to_the_nearest_mount_above_it() {
         let kinds =
             ["/", "/tmpfile", "/tmp/a", "/tmp/on disk/a", "/mnt/a"].map(|path| at(path).kind);
         assert_eq!(kinds, ["ext4", "ext4", "tmpfs", "xfs", "ramfs"]);
@@ -104,7 +104,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn memory_is_taken_only_where_there_is_no_disk() {
+    fn memory_is_used_only_without_a_disk() {
         let disk = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
         let memory = Path::new("/dev/shm");
         if !Filesystem::of(memory).is_some_and(|found| found.is_memory()) {

@@ -17,9 +17,9 @@ use crate::scenario::{Backend, Limits};
 /// Maximum time from the start of a target to its first good answer.
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// Time in which a target must end. Each target is configured to give open requests one
-/// second. Sanic's manager never ends if the request to end arrives at the moment in
-/// which the manager becomes ready.
+/// Time in which a target must end, before it is killed: one second for open requests, as
+/// configured for each target, and one to spare. Killing is necessary because Sanic's manager never
+/// ends if the signal to end arrives at the moment in which the manager becomes ready.
 const GRACE: Duration = Duration::from_secs(2);
 
 /// Returns the number of connections to each backend for each worker process of a target: 10, or
@@ -124,10 +124,10 @@ impl Lab {
             return Err(LabError::Missing {
                 service: target.name,
                 what: format!(
-                    "its command, {}, is not in the Python environment",
+                    "the command {} is not in the Python environment",
                     target.entry.command[0]
                 ),
-                help: python.mend().to_owned(),
+                help: python.fix().to_owned(),
             });
         }
         let (root, log) = (self.home.root().to_owned(), self.options.logs.join(log));
@@ -217,7 +217,7 @@ mod tests {
     use crate::lab::{Home, Manifest};
 
     #[test]
-    fn all_workers_together_have_no_more_connections_than_there_are() {
+    fn the_pools_of_all_workers_fit_the_connection_limit() {
         assert_eq!([1, 4, 28, 29, 256].map(pool_size), [10, 10, 10, 9, 1]);
         assert!(
             (1..=256).all(|workers| workers * pool_size(workers) <= postgres::CONNECTIONS - 20)

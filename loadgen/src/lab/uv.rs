@@ -46,16 +46,16 @@ pub(super) async fn install(home: &Home, package: &str, folder: &Path) -> Result
     let part = folder.with_extension("part");
     let venv = [python.as_path(), "-m".as_ref(), "venv".as_ref(), "--clear".as_ref(), &part];
     if let Err(output) = run(home, "python", venv, &log).await? {
-        return Err(not_installed("a Python environment could not be made", output));
+        return Err(not_installed("cannot create a Python environment", output));
     }
     let pip = part.join("bin/python");
     let options = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", package];
     let argv = [pip.as_path()].into_iter().chain(options.iter().map(Path::new));
     if let Err(output) = run(home, "pip", argv, &log).await? {
-        return Err(not_installed(&format!("{package} could not be installed"), output));
+        return Err(not_installed(&format!("cannot install {package}"), output));
     }
     let _ = fs::remove_dir_all(folder);
-    fs::rename(&part, folder).map_err(LabError::file("make the folder", folder))
+    fs::rename(&part, folder).map_err(LabError::file("create the folder", folder))
 }
 
 /// Finds the first interpreter that is new enough.
@@ -74,9 +74,9 @@ async fn interpreter() -> Result<PathBuf, LabError> {
     let found =
         if too_old.is_empty() { String::new() } else { format!(" ({})", too_old.join(", ")) };
     Err(LabError::Python {
-        what: format!("there is no Python {}.{} or newer{found}", OLDEST.0, OLDEST.1),
+        what: format!("no Python {}.{} or newer found{found}", OLDEST.0, OLDEST.1),
         output: Vec::new(),
-        help: "install it (`apt install python3 python3-venv`, `brew install python`), or install uv, which brings one"
+        help: "install Python (`apt install python3 python3-venv`, `brew install python`), or install uv, which provides Python"
             .to_owned(),
     })
 }

@@ -34,5 +34,6 @@ pub fn write_result(out: &mut impl Write, text: &str) -> io::Result<()> {
 /// Returns the failure for a result that could not be written.
 pub fn unprinted(error: io::Error) -> Failure {
     let message = format!("cannot write the result to standard output: {error}");
-    Failure::message(Exit::Failed, message, "let it lead elsewhere")
+    let help = "redirect standard output to a terminal, a file or a pipe";
+    Failure::message(Exit::Failed, "unwritable_output", message, help)
 }

@@ -51,6 +51,7 @@ pub fn leave_on_signal(by_interrupt: bool) -> Result<CancellationToken, Failure>
 }
 
 fn unwatched(error: impl Display) -> Failure {
-    let message = format!("cannot watch for signals: {error}");
-    Failure::message(Exit::Failed, message, "this is a fault of loadgen's: please report it")
+    let message = format!("cannot handle signals: {error}");
+    let help = "this is a bug in loadgen: please report the bug";
+    Failure::message(Exit::Failed, "no_signal_handler", message, help)
 }

@@ -32,7 +32,7 @@ pub fn for_load(has_workers: bool) -> Result<Runtime, Failure> {
 
 fn started(mut builder: Builder) -> Result<Runtime, Failure> {
     builder.enable_all().max_io_events_per_tick(EVENTS_AT_ONCE).build().map_err(|e| {
-        let message = format!("loadgen cannot start its threads: {e}");
-        Failure::message(Exit::Failed, message, "see `ulimit -u`")
+        let message = format!("cannot start the threads of loadgen: {e}");
+        Failure::message(Exit::Failed, "no_threads", message, "check the limit `ulimit -u`")
     })
 }

@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_claimed_is_all_that_answers_said_or_a_value() {
+    fn a_claim_is_the_sum_of_the_answers_or_a_value() {
         let answers = Claimed::Answers { counter: "queued".to_owned(), counted: 7, uncounted: 3 };
         assert!(answers.is(10) && !answers.is(7));
         let none = Claimed::Scenario { value: 0 };
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn the_document_has_what_was_claimed_beside_what_is_held() {
+    fn the_document_has_the_claim_and_the_content() {
         let answers = Claimed::Answers { counter: "queued".to_owned(), counted: 7, uncounted: 3 };
         let (of_answers, of_value) =
             (record(answers, 10), record(Claimed::Scenario { value: 0 }, -1));

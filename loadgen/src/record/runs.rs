@@ -169,7 +169,7 @@ impl RunsRecord {
     #[must_use]
     pub fn why_not(&self, later: &ComparedTarget) -> String {
         if let Some(unlike) = self.sent_unlike.iter().find(|it| it.is_of(later)) {
-            return format!("it was not sent the same: {}", unlike.what.join(", "));
+            return format!("the requests differ: {}", unlike.what.join(", "));
         }
         let first = self.in_first(later);
         let lacking = [Some(later), first].into_iter().flatten().find_map(|one| {
@@ -179,9 +179,9 @@ impl RunsRecord {
         let rounds = self.against_first(later).map_or(0, |pair| pair.rounds);
         lacking.unwrap_or_else(|| match rounds {
             n if n < FEWEST_ROUNDS => {
-                format!("{FEWEST_ROUNDS} rounds of both are needed, and one has {n}")
+                format!("both need {FEWEST_ROUNDS} rounds, and one has {n}")
             }
-            _ => "a round of theirs has no expected answer".to_owned(),
+            _ => "one of their rounds has no expected response".to_owned(),
         })
     }
 }

@@ -57,7 +57,7 @@ impl ThresholdRecord {
         let measured = format!("measured {}", quantity(threshold, *measured));
         match (self.failed_by, worst_case) {
             (Some(FailedBy::InFlight), Some(worst)) => format!(
-                "{measured}, but {} at the worst: of the requests in flight at the end {}",
+                "{measured}, but {} in the worst case: of the requests in flight at the end, {}",
                 quantity(threshold, *worst),
                 fates(*failed_late, *unanswered)
             ),
@@ -68,7 +68,7 @@ impl ThresholdRecord {
 
 fn fates(failed_late: u64, unanswered: u64) -> String {
     let failed = (failed_late > 0).then(|| format!("{} failed", count(failed_late)));
-    let none = (unanswered > 0).then(|| format!("{} had no answer", count(unanswered)));
+    let none = (unanswered > 0).then(|| format!("{} got no response", count(unanswered)));
     failed.into_iter().chain(none).collect::<Vec<_>>().join(", ")
 }
 

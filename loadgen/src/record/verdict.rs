@@ -15,7 +15,21 @@ pub struct Verdict {
     pub advice: String,
 }
 
+impl Verdict {
+    /// Returns the message with the code of the kind.
+    #[must_use]
+    pub fn coded(&self) -> String {
+        self.kind.coded(&self.message)
+    }
+}
+
 impl VerdictKind {
+    /// Returns `text`, followed by the code of the kind in brackets.
+    #[must_use]
+    pub fn coded(self, text: &str) -> String {
+        format!("{text} [{}]", self.as_ref())
+    }
+
     /// Returns whether a run with such a verdict has failed, even if all thresholds hold.
     #[must_use]
     pub fn is_failure(self) -> bool {
@@ -23,9 +37,12 @@ impl VerdictKind {
     }
 }
 
-/// Kind of a verdict.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// Kind of a verdict. Its code is its name in snake case, in documents as in reports.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, strum::AsRefStr, strum::VariantArray,
+)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum VerdictKind {
     /// Some requests failed.
     Errors,
@@ -57,7 +74,7 @@ pub enum VerdictKind {
     UnlikeLimits,
     /// Memory was swapped.
     Swapped,
-    /// Users spent much of their time on something other than waiting for answers.
+    /// Users spent much of their time on something other than waiting for responses.
     LittlesLaw,
     /// More users only waited longer, although no CPU and no link was at its limit.
     UsersQueue,

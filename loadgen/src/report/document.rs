@@ -10,13 +10,13 @@ use crate::record::{CapacityRecord, RunRecord, RunsRecord, json};
 /// Format of the document on standard output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Format {
-    /// For people.
+    /// A table, for people.
     Table,
-    /// The whole result, for programs.
+    /// The whole result as JSON, for programs.
     Json,
     /// A row for each target and step, for spreadsheets.
     Csv,
-    /// For pages and pull requests.
+    /// Markdown, for pages and pull requests.
     Markdown,
 }
 

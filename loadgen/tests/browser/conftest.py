@@ -1,4 +1,4 @@
-"""A report of a real run, and a browser to open it in."""
+"""Makes the report of a real run, and opens reports in a browser."""
 
 import json
 import os
@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
 ROOT = Path(__file__).parents[3]
-# The Makefile says where Cargo builds.
+# The Makefile sets the folder in which Cargo builds.
 LOADGEN = Path(os.environ.get("LOADGEN_BUILT", ROOT / "target" / "release" / "loadgen"))
 CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
 
@@ -21,7 +21,7 @@ WIDE, NARROW = 1280, 400
 
 @dataclass
 class Run:
-    """A run, as it was saved."""
+    """A saved run."""
 
     folder: Path
     record: dict[str, Any]
@@ -32,13 +32,13 @@ class Run:
 
     @property
     def ranking(self) -> list[str]:
-        """The targets, best first."""
+        """Return the targets, best first."""
         return [placing["target"] for placing in self.record["comparison"]["ranking"]]
 
 
 @dataclass
 class Opened:
-    """A report in a browser, and whatever went wrong there."""
+    """A report in a browser, with the errors and requests that the browser reported."""
 
     page: Page
     complaints: list[str] = field(default_factory=list)
@@ -51,7 +51,7 @@ def saved(folder: Path) -> Run:
 
 @pytest.fixture(scope="session")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """Two targets over two steps, in two rounds of two seconds."""
+    """Measure two targets with two steps, in two rounds of two seconds."""
     folder = tmp_path_factory.mktemp("run")
     scenario = folder / "two_steps.toml"
     scenario.write_text(
@@ -77,7 +77,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     with sync_playwright() as playwright:
-        # Debian's Chromium, as root too.
+        # Chromium of Debian runs as root only without its sandbox.
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         yield browser
         browser.close()
@@ -95,7 +95,7 @@ def open_report(browser: Browser, report: Path, width: int = WIDE, scheme: Any =
 
 @pytest.fixture
 def opened(browser: Browser, run: Run) -> Iterator[Opened]:
-    """The report, of which nothing may complain, and which may ask nobody for anything."""
+    """Open the report, which must cause no error, and must request nothing but itself."""
     opened = open_report(browser, run.report)
     yield opened
     assert opened.complaints == []

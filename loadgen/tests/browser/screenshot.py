@@ -1,4 +1,4 @@
-"""Writes a picture of how a report begins: python screenshot.py REPORT PICTURE."""
+"""Writes a picture of the beginning of a report: python screenshot.py REPORT PICTURE."""
 
 import sys
 from pathlib import Path
@@ -16,7 +16,7 @@ def main() -> None:
         page = open_report(browser, report, WIDE).page
         page.set_viewport_size({"width": WIDE, "height": HEIGHT})
         page.locator("canvas").first.wait_for()
-        # Charts further down come into sight one after the other.
+        # Charts further down become visible one after another.
         page.wait_for_timeout(500)
         page.screenshot(path=picture)
         browser.close()

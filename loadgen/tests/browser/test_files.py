@@ -1,4 +1,4 @@
-"""What the readers of others make of the files beside the report."""
+"""Reads the files beside the report with libraries of other projects."""
 
 from contextlib import closing
 
@@ -17,7 +17,7 @@ def test_hdrhistogram_reads_the_log(run: Run) -> None:
         step = next(step for step in target["steps"] if step["name"] == "hello")
         histogram = read[f"{target['name']}/hello"]
         assert histogram.get_total_count() == step["requests"] - step["errors"]
-        # The libraries round in the last of three digits, and may take the request before or after.
+        # The libraries round the last of three digits, and may choose the previous or the next request.
         low, high = (histogram.get_value_at_percentile(percent) for percent in (94, 96))
         assert low * 0.999 <= step["latency_us"]["p95"] <= high * 1.001
         again = HdrHistogram.decode(target["latency_histograms"]["hello"])

@@ -1,4 +1,4 @@
-"""What a browser makes of report.html, with a mouse, a keyboard and a screen reader."""
+"""Tests report.html in a browser: with a mouse, with a keyboard, and for accessibility."""
 
 import json
 import subprocess
@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Page, expect
 
 
 def draw_all(page: Page) -> None:
-    """Charts are drawn when they come into sight."""
+    """Scroll to each chart, because the page draws a chart when it becomes visible."""
     for figure in page.locator("figure[data-chart]").all():
         figure.scroll_into_view_if_needed()
         expect(figure.locator("canvas")).to_be_visible()
@@ -24,15 +24,15 @@ def test_the_ranking_is_a_table(opened: Opened, run: Run) -> None:
     assert rows.first.locator("td").first.inner_text().startswith(f"{rate:,.0f}"[:3])
 
 
-def test_it_begins_with_what_was_found(opened: Opened) -> None:
+def test_the_page_begins_with_the_findings(opened: Opened) -> None:
     section = opened.page.locator("main section").first
-    expect(section.locator("h2")).to_have_text("What was found")
+    expect(section.locator("h2")).to_have_text("Findings")
     expect(section).to_contain_text("2 rounds are too few to claim a difference")
     expect(section.locator(".thresholds")).to_contain_text("error_rate < 1%")
 
 
-def test_a_chart_tells_what_the_mouse_is_on(opened: Opened, run: Run) -> None:
-    figure = opened.page.locator("figure").filter(has_text="Expected answers over time").first
+def test_a_chart_shows_the_values_under_the_mouse(opened: Opened, run: Run) -> None:
+    figure = opened.page.locator("figure").filter(has_text="Expected responses over time").first
     figure.scroll_into_view_if_needed()
     figure.locator(".u-over").hover()
     readout = figure.locator(".readout")
@@ -41,7 +41,7 @@ def test_a_chart_tells_what_the_mouse_is_on(opened: Opened, run: Run) -> None:
         expect(readout).to_contain_text(target)
 
 
-def test_a_chart_is_read_with_the_keyboard(opened: Opened) -> None:
+def test_a_chart_can_be_read_with_the_keyboard(opened: Opened) -> None:
     figure = opened.page.locator("figure").filter(has_text="Latency by percentile").first
     plot, readout = figure.locator(".plot"), figure.locator(".readout")
     plot.focus()
@@ -60,7 +60,7 @@ def test_a_chart_has_its_figures_in_a_table(opened: Opened, run: Run) -> None:
     assert figure.locator("tbody tr").count() > 20
 
 
-def test_a_target_is_taken_out_of_the_charts_and_put_back(opened: Opened, run: Run) -> None:
+def test_a_target_can_be_hidden_and_shown_again(opened: Opened, run: Run) -> None:
     figure = opened.page.locator("figure").filter(has_text="Latency by percentile").first
     plot, readout = figure.locator(".plot"), figure.locator(".readout")
     first = opened.page.get_by_role("checkbox", name=run.ranking[0])
@@ -73,7 +73,7 @@ def test_a_target_is_taken_out_of_the_charts_and_put_back(opened: Opened, run: R
         assert count == (1 if shown else 0)
 
 
-def test_it_is_dark_where_the_system_is_and_where_somebody_wants_it(browser: Browser, run: Run) -> None:
+def test_the_theme_follows_the_system_and_the_button(browser: Browser, run: Run) -> None:
     for scheme, after in (("light", "true"), ("dark", "false")):
         page = open_report(browser, run.report, scheme=scheme).page
         button = page.get_by_role("button", name="Dark")
@@ -87,7 +87,7 @@ def test_it_is_dark_where_the_system_is_and_where_somebody_wants_it(browser: Bro
 
 @pytest.mark.parametrize("width", [WIDE, NARROW])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_nobody_is_kept_out(browser: Browser, run: Run, width: int, scheme: str) -> None:
+def test_the_page_is_accessible(browser: Browser, run: Run, width: int, scheme: str) -> None:
     page = open_report(browser, run.report, width, scheme).page
     draw_all(page)
     for summary in page.locator("summary").all():
@@ -99,14 +99,14 @@ def test_nobody_is_kept_out(browser: Browser, run: Run, width: int, scheme: str)
     page.close()
 
 
-def test_on_paper_all_charts_are_there(opened: Opened, tmp_path: Path) -> None:
+def test_all_charts_are_printed(opened: Opened, tmp_path: Path) -> None:
     page = opened.page
     pdf = page.pdf(path=tmp_path / "report.pdf")
     assert pdf.startswith(b"%PDF")
     assert page.locator("canvas").count() == page.locator("figure[data-chart]").count()
 
 
-def test_without_javascript_sentences_and_tables_are_there(browser: Browser, run: Run) -> None:
+def test_sentences_and_tables_need_no_javascript(browser: Browser, run: Run) -> None:
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(run.report.as_uri())
@@ -115,7 +115,7 @@ def test_without_javascript_sentences_and_tables_are_there(browser: Browser, run
 
 
 def test_a_large_run_opens(browser: Browser, run: Run, tmp_path: Path) -> None:
-    """20 targets of 5 steps in 5 rounds of a minute: drawn where it is looked at, and nowhere else."""
+    """20 targets of 5 steps in 5 rounds of a minute: the page draws only the visible charts."""
     (tmp_path / "run.json").write_text(json.dumps(enlarged(run.record)))
     subprocess.run([LOADGEN, "report", tmp_path], check=True, capture_output=True)
     report = tmp_path / "report.html"
@@ -130,7 +130,7 @@ def test_a_large_run_opens(browser: Browser, run: Run, tmp_path: Path) -> None:
 
 
 def enlarged(record: dict) -> dict:  # type: ignore[type-arg]
-    """The same, of more targets, steps, rounds and seconds."""
+    """Return the record with more targets, steps, rounds and seconds."""
     targets = []
     for n in range(20):
         target = json.loads(json.dumps(record["targets"][n % 2]))

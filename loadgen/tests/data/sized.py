@@ -1,4 +1,4 @@
-"""A server whose answers take turns in their sizes, from so many processes: HOST PORT PROCESSES BYTES…"""
+"""Runs a server with several processes and responses of alternating sizes: HOST PORT PROCESSES BYTES…"""
 
 import asyncio
 import itertools

@@ -99,7 +99,7 @@ fn a_request_that_checks_a_status_allocates_nothing() {
 }
 
 #[test]
-fn neither_do_templates_and_expectations() {
+fn templates_and_expectations_allocate_nothing() {
     let each = per_request(
         "get = \"/items/{{ int 1 1000 }}?user={{ uuid }}\"\nheaders = { x-name = \"{{ name }}\" }\n\
          expect = { status = 200, body = \"world\", json = { \"/message\" = \"Hello world\", \"/values/1\" = \"b\" } }\n\
@@ -109,7 +109,7 @@ fn neither_do_templates_and_expectations() {
 }
 
 #[test]
-fn what_is_counted_is_really_counted() {
+fn the_counter_counts_allocations() {
     let each = per_request("get = \"/\"\n[http]\ntransport = \"reqwest\"");
     assert!(each > 1.0, "the other transport takes only {each} allocations for each request");
 }

@@ -155,7 +155,7 @@ fn leads(imports: &BTreeMap<&Place, BTreeSet<Place>>, from: &Place, to: &Place) 
 }
 
 #[test]
-fn no_file_imports_another_in_a_circle() {
+fn no_files_import_each_other_in_a_circle() {
     let modules = Modules::read();
     let imports = modules.imports();
     let mut faults = Vec::new();
@@ -168,7 +168,7 @@ fn no_file_imports_another_in_a_circle() {
 }
 
 #[test]
-fn imports_are_found_in_trees() {
+fn imports_in_use_trees_are_found() {
     let of = |tree: &str| leaves(tree).into_iter().map(|(path, _)| path).collect::<Vec<_>>();
     assert_eq!(
         of("super::a::{self, b, c::{D, E as F}}"),

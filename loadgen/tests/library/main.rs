@@ -7,6 +7,8 @@ mod common;
 
 mod allocations;
 mod circles;
+mod codes;
+mod document_fields;
 mod engine;
 mod layers;
 mod paths;

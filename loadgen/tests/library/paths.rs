@@ -19,7 +19,7 @@ fn files(path: &Path, end: &str) -> Vec<PathBuf> {
 }
 
 #[test]
-fn a_source_that_a_document_names_is_there() {
+fn a_source_file_that_a_document_names_exists() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let folders = ["src", "core/src", "tests", "benches", "examples"]
         .map(|name| root.join("loadgen").join(name));

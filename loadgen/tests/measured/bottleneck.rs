@@ -127,7 +127,7 @@ fn a_starved_backend_is_the_bottleneck() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_noise_floor_is_kept_for_comparisons_that_follow() {
+async fn the_noise_floor_is_kept_for_later_comparisons() {
     let _alone = crate::ALONE.lock().await;
     let server = Counting::start().await;
     let project = Project::real();
@@ -152,7 +152,7 @@ async fn the_noise_floor_is_kept_for_comparisons_that_follow() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_a_server_that_runs_already_nothing_is_said_that_the_generator_could_send() {
+async fn a_running_server_is_not_calibrated() {
     let _alone = crate::ALONE.lock().await;
     let server = Counting::start().await;
     let project = Project::real();
@@ -166,7 +166,7 @@ async fn of_a_server_that_runs_already_nothing_is_said_that_the_generator_could_
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_the_generator_can_send_is_found_out_once() {
+async fn the_generator_is_calibrated_once() {
     let _alone = crate::ALONE.lock().await;
     if std::thread::available_parallelism().unwrap().get() < 2 {
         println!("skipped: generator and target share a CPU here");

@@ -60,7 +60,7 @@ fn number(value: &Value, pointer: &str) -> f64 {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_of_one_request_at_a_time_carries_one_over_its_time() {
+async fn a_serial_server_carries_one_request_per_service_time() {
     let _alone = crate::ALONE.lock().await;
     let server = Serial::start().await;
     let project = Project::real().file("mine.toml", STEP);
@@ -93,7 +93,7 @@ async fn a_server_of_one_request_at_a_time_carries_one_over_its_time() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn where_nothing_holds_there_is_no_capacity() {
+async fn no_capacity_is_found_if_no_rate_passes() {
     let _alone = crate::ALONE.lock().await;
     let server = Serial::start().await;
     let thresholds = "[thresholds]\nmax = \"< 1ms\"\n";
@@ -110,7 +110,7 @@ async fn where_nothing_holds_there_is_no_capacity() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_interrupt_keeps_the_trials_until_then() {
+async fn an_interrupt_keeps_the_finished_trials() {
     let _alone = crate::ALONE.lock().await;
     let server = Counting::start().await;
     let project = Project::real().file("mine.toml", STEP);
@@ -140,7 +140,7 @@ async fn an_interrupt_keeps_the_trials_until_then() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_is_killed_leaves_the_rounds_that_were_over() {
+async fn a_killed_search_leaves_its_finished_rounds() {
     let _alone = crate::ALONE.lock().await;
     let server = Serial::start().await;
     let project = Project::real().file("mine.toml", STEP);
@@ -162,7 +162,7 @@ async fn who_is_killed_leaves_the_rounds_that_were_over() {
 }
 
 #[test]
-fn a_real_target_is_searched_and_started_afresh_after_a_rate_that_it_did_not_carry() {
+fn a_target_is_restarted_after_a_rate_that_it_did_not_carry() {
     let _alone = crate::ALONE.blocking_lock();
     let project = Project::real();
     let arguments = ["capacity", "-s=direct", "-t=sanic", "--rounds=1", "--precision=30"];
@@ -181,11 +181,11 @@ fn a_real_target_is_searched_and_started_afresh_after_a_rate_that_it_did_not_car
 }
 
 #[test]
-fn a_precision_of_nothing() {
+fn a_precision_of_zero_is_refused() {
     let finished = Project::real().run(&["capacity", "-s=direct", "--precision=0"]);
     insta::assert_snapshot!(finished.said(), @r#"
     exit code 2
-    error: invalid value '0' for '--precision <PERCENT>': it is a percentage from 0.5 to 50
+    error: invalid value '0' for '--precision <PERCENT>': expected a percentage from 0.5 to 50
 
     For more information, try '--help'.
     "#);

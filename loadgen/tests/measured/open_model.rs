@@ -14,7 +14,7 @@ fn open(load: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_planned_request_is_sent_by_as_few_users_as_it_takes() {
+async fn every_planned_request_is_sent_by_the_fewest_users() {
     let _alone = crate::ALONE.lock().await;
     let server = Counting::start().await;
     let load = "rate = 500\nramp_up = \"400ms\"\nduration = \"1s\"";
@@ -33,7 +33,7 @@ async fn every_planned_request_is_sent_by_as_few_users_as_it_takes() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn poisson_arrivals_end_after_as_many_iterations_as_asked_for() {
+async fn poisson_arrivals_end_after_the_configured_iterations() {
     let _alone = crate::ALONE.lock().await;
     let server = Counting::start().await;
     let load = "rate = 2000\narrivals = \"poisson\"\niterations = 321";
@@ -42,7 +42,7 @@ async fn poisson_arrivals_end_after_as_many_iterations_as_asked_for() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_nobody_was_free_to_send_is_unsent() {
+async fn requests_without_a_free_user_are_unsent() {
     let _alone = crate::ALONE.lock().await;
     let server = Counting::start().await;
     let load = "[load]\nmodel = \"open\"\nrate = 100\nusers = 2\nduration = \"1s\"\n\
@@ -59,7 +59,7 @@ async fn what_nobody_was_free_to_send_is_unsent() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stop_ends_the_plan_where_it_is() {
+async fn a_stop_ends_the_plan_at_once() {
     let _alone = crate::ALONE.lock().await;
     let server = Counting::start().await;
     let stop = CancellationToken::new();
@@ -80,7 +80,7 @@ async fn a_stop_ends_the_plan_where_it_is() {
 /// distributed. So 5 % of all requests wait for longer than 500 ms, 1 % for longer than
 /// 900 ms, and 0.1 % for longer than 990 ms.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stall_is_seen_by_all_who_should_have_been_served_meanwhile() {
+async fn a_stall_counts_for_all_requests_planned_during_it() {
     let _alone = crate::ALONE.lock().await;
     let address = stalling(Duration::from_secs(4)).await;
     let load = open("rate = 1100\nusers = 2000\nduration = \"10s\"");

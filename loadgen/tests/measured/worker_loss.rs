@@ -57,7 +57,7 @@ async fn lose(how: Signal, rounds: &str, duration: &str) -> Lossy {
     });
     let told = telling.join().unwrap();
     let (seen, line) = told.iter().find(|(_, line)| line.contains("was lost")).unwrap();
-    assert!(line.ends_with("; the others go on"), "{line}");
+    assert!(line.ends_with("; the other workers continue"), "{line}");
     assert_gone(&pids, Duration::from_secs(2));
     let document =
         serde_json::from_slice(&std::fs::read(project.path("run/run.json")).unwrap()).unwrap();
@@ -100,7 +100,7 @@ fn check_document(lossy: &Lossy, rounds: usize) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_run_goes_on_without_a_worker_that_was_killed() {
+async fn a_run_continues_without_a_killed_worker() {
     let lossy = lose(Signal::KILL, "--rounds=2", "--duration=4s").await;
     println!("seen after {:?}", lossy.seen_after);
     assert!(lossy.seen_after < Duration::from_secs(1), "{:?}", lossy.seen_after);
@@ -112,19 +112,19 @@ async fn a_run_goes_on_without_a_worker_that_was_killed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_run_goes_on_without_a_worker_that_was_paused() {
+async fn a_run_continues_without_a_paused_worker() {
     let lossy = lose(Signal::STOP, "--rounds=1", "--duration=8s").await;
     println!("seen after {:?}", lossy.seen_after);
     assert!(lossy.seen_after < Duration::from_secs(4), "{:?}", lossy.seen_after);
     assert_eq!(lossy.exit_code, Some(5), "{}", lossy.report);
     check_document(&lossy, 1);
     let why = &lossy.document["degraded"]["lost"][0]["why"];
-    assert_eq!(why, "it no longer answers, though its process is there");
+    assert_eq!(why, "it no longer answers, although its process runs");
     insta::assert_snapshot!(degraded(&lossy.report));
 }
 
 #[test]
-fn what_becomes_of_a_loss_is_one_of_two() {
+fn an_unknown_reaction_to_a_loss_is_refused() {
     let finished = Project::real().run(&["-s=direct", "--on-worker-loss=retry"]);
     assert_eq!(finished.code, Some(2), "{}", finished.said());
     assert!(finished.stderr.contains("[possible values: fail, continue]"), "{}", finished.said());

@@ -61,7 +61,7 @@ async fn a_stall_that_heals_within_the_lease_loses_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stall_beyond_the_lease_loses_the_worker_which_stops_by_itself_and_stays_out() {
+async fn a_worker_stalled_beyond_the_lease_stops_and_stays_out() {
     let _alone = ALONE.lock().await;
     let run = UnderWay::start(14, &["--on-worker-loss=continue"]).await;
     let stalled = run.proxy.set(Line::Stalled);
@@ -74,7 +74,7 @@ async fn a_stall_beyond_the_lease_loses_the_worker_which_stops_by_itself_and_sta
     let sent = run.setting.server.requests_of(1, 2);
     run.proxy.set(Line::FREE);
     run.behind.says("joined the manager", ENDED);
-    run.behind.says("the manager has done with this worker", ENDED);
+    run.behind.says("the manager released this worker", ENDED);
     let ended = run.manager.end();
     assert_eq!(ended.code, Some(5), "{:#?}", ended.said);
     assert_eq!(run.setting.server.requests_of(1, 2), sent, "a fenced worker sends nothing");
@@ -92,7 +92,7 @@ async fn a_stall_beyond_the_lease_loses_the_worker_which_stops_by_itself_and_sta
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_line_that_is_cut_ends_the_run_unless_it_is_to_go_on() {
+async fn a_cut_line_ends_the_run_unless_losses_are_allowed() {
     let _alone = ALONE.lock().await;
     let run = UnderWay::start(20, &[]).await;
     let cut = run.proxy.set(Line::Cut);
@@ -111,7 +111,7 @@ async fn a_line_that_is_cut_ends_the_run_unless_it_is_to_go_on() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_manager_that_is_gone_without_a_word_leaves_no_load() {
+async fn a_silently_lost_manager_leaves_no_load_running() {
     let _alone = ALONE.lock().await;
     let run = UnderWay::start(20, &[]).await;
     let gone = run.proxy.set(Line::HalfOpen);

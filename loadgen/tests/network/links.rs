@@ -47,7 +47,7 @@ impl Network {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_link_that_is_soon_up_again_loses_nothing() {
+async fn a_short_link_failure_loses_nothing() {
     let _alone = ALONE.lock().await;
     let network = or_skip!(Network::new());
     let link = or_skip!(network.link());
@@ -60,7 +60,7 @@ async fn a_link_that_is_soon_up_again_loses_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_worker_without_a_manager_ends_its_load_though_it_reaches_the_server() {
+async fn a_worker_without_its_manager_ends_its_load() {
     let _alone = ALONE.lock().await;
     let network = or_skip!(Network::new());
     let link = or_skip!(network.link());
@@ -107,7 +107,7 @@ async fn a_worker_over_a_long_link_starts_with_the_others() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn workers_of_other_hosts_join_a_manager_that_listens_everywhere() {
+async fn workers_on_other_hosts_join_a_manager_on_all_addresses() {
     let _alone = ALONE.lock().await;
     let network = or_skip!(Network::new());
     let _link = or_skip!(network.link());

@@ -56,7 +56,7 @@ fn check(seen: &Seen, starts: usize) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn another_user_gets_between_no_worker_and_its_manager() {
+async fn another_user_cannot_intercept_worker_and_manager() {
     let _alone = ALONE.lock().await;
     let shared = or_skip!(Shared::new());
     let attacker = or_skip!(shared.attacker());
@@ -79,7 +79,7 @@ async fn another_user_gets_between_no_worker_and_its_manager() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn another_user_gets_between_no_run_and_its_own_workers() {
+async fn another_user_cannot_intercept_a_run_and_its_workers() {
     let _alone = ALONE.lock().await;
     let shared = or_skip!(Shared::new());
     let attacker = or_skip!(shared.attacker());

@@ -12,7 +12,7 @@ const FAR: Line = Line::Open { delay: Duration::from_millis(200), bytes_per_s: N
 const TOGETHER: Duration = Duration::from_millis(10);
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_worker_that_is_far_away_does_its_part() {
+async fn a_distant_worker_sends_its_share() {
     let _alone = ALONE.lock().await;
     let setting = Setting::here(2);
     let proxy = Proxy::before(&setting.address, FAR).await;
@@ -25,7 +25,7 @@ async fn a_worker_that_is_far_away_does_its_part() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_worker_that_is_far_away_starts_and_changes_its_load_with_the_others() {
+async fn a_distant_worker_starts_and_changes_load_with_the_others() {
     let _alone = ALONE.lock().await;
     // Other programs on this machine only add to the difference: the best of three runs counts.
     let mut closest = [Duration::MAX; 2];

@@ -21,7 +21,7 @@ const CONNECTIONS: u64 = 10_000;
 const OTHER_FILES: u64 = 500;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_message_of_a_gigabyte_disturbs_nobody() {
+async fn a_message_of_a_gigabyte_disturbs_no_worker() {
     let _alone = ALONE.lock().await;
     let setting = Setting::here(2);
     let manager = setting.manager(10, &[]);
@@ -66,7 +66,7 @@ fn as_worker(join: &Join, socket: &Path) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn thousands_of_silent_connections_disturb_nobody() {
+async fn thousands_of_silent_connections_disturb_no_worker() {
     let _alone = ALONE.lock().await;
     let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
     setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }).unwrap();

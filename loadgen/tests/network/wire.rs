@@ -5,7 +5,7 @@ use crate::proxy::{Line, Proxy};
 use crate::setting::Setting;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_listens_on_the_wire_reads_nothing() {
+async fn an_eavesdropper_reads_no_secret() {
     let _alone = ALONE.lock().await;
     let setting = Setting::here(2);
     let proxy = Proxy::before(&setting.address, Line::FREE).await;

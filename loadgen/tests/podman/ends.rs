@@ -33,7 +33,7 @@ fn a_killed_container_ends_the_run_and_is_reported() {
 }
 
 #[test]
-fn an_interrupt_saves_what_was_measured_and_removes_all() {
+fn an_interrupt_saves_the_measurements_and_removes_all_containers() {
     let project = Project::real();
     let run = start(&project, &LONG);
     under_load();
@@ -45,7 +45,7 @@ fn an_interrupt_saves_what_was_measured_and_removes_all() {
 }
 
 #[test]
-fn nothing_outlives_a_loadgen_that_was_killed() {
+fn no_container_outlives_a_killed_loadgen() {
     let project = Project::real();
     let run = start(&project, &LONG);
     container("redis");

@@ -72,7 +72,7 @@ fn logs(container: &str) -> [String; 2] {
 }
 
 #[test]
-fn a_killed_worker_is_a_lost_worker() {
+fn a_killed_worker_is_reported_as_lost() {
     let down = Down;
     compose(&["up", "--detach", "--no-deps", "sanic"]);
     wait_until("sanic's start", is_healthy);

@@ -5,7 +5,7 @@ use crate::common::program::Project;
 use crate::support::{assert_nothing_left, finish, podman, start, used};
 
 #[test]
-fn four_servers_over_redis() {
+fn four_servers_are_compared_over_redis() {
     let project = Project::real();
     let words =
         ["--scenario=redis3", "--duration=1s", "--warmup=500ms", "--workers=2", "--out=run"];
@@ -38,7 +38,7 @@ fn four_servers_over_redis() {
 }
 
 #[test]
-fn rows_go_into_postgres_within_its_limits() {
+fn postgres_stores_rows_within_its_limits() {
     let project = Project::real();
     let words = ["--scenario=insert_batch", "--target=fastapi", "--users=5", "--duration=1s"];
     let limits = ["--memory=512m", "--backend-memory=512m", "--backend-cpus=1"];
@@ -56,7 +56,7 @@ fn rows_go_into_postgres_within_its_limits() {
 }
 
 #[test]
-fn half_a_cpu_is_half_a_cpu() {
+fn a_limit_of_half_a_cpu_holds() {
     let project = Project::real();
     let words = ["--scenario=direct", "--target=sanic", "--duration=3s", "--cpus=0.5"];
     let finished = finish(&project, start(&project, &words));
@@ -73,7 +73,7 @@ fn half_a_cpu_is_half_a_cpu() {
 }
 
 #[test]
-fn a_lab_is_up_until_it_is_taken_down() {
+fn a_lab_stays_up_until_lab_down() {
     let project = Project::real();
     let up = ["lab", "up", "--runtime=podman", "--detach", "--format=json", "--memory=256m"];
     let what = ["--target=sanic,flask-sync", "--backend=redis"];
@@ -92,7 +92,7 @@ fn a_lab_is_up_until_it_is_taken_down() {
 }
 
 #[test]
-fn the_doctor_finds_nothing_missing_here() {
+fn the_doctor_finds_nothing_missing_on_this_machine() {
     let said = Project::real().run(&["lab", "doctor"]);
     assert_eq!(said.code, Some(0), "{}", said.stdout);
     assert!(said.stdout.lines().all(|line| line.starts_with("ok  ")), "{}", said.stdout);

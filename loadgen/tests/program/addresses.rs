@@ -42,7 +42,7 @@ fn with_a_worker(setting: &Setting, listen: &[&str], found_at: &str, out: &str) 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_manager_that_listens_everywhere_is_found_where_it_is_advertised() {
+async fn a_manager_on_all_addresses_is_found_where_advertised() {
     let setting = Setting::new().await;
     let port = port(&setting);
     let listen = format!("--listen=0.0.0.0:{port}");
@@ -52,22 +52,25 @@ async fn a_manager_that_listens_everywhere_is_found_where_it_is_advertised() {
     let at = format!("127.0.0.1:{port}");
     let said = with_a_worker(&setting, &[&listen, "--advertise", &at], &at, "--out=b").stderr;
     assert!(said.contains(&format!("at {at} (listening at 0.0.0.0:{port})")), "{said}");
-    let before = format!("the files were for localhost:{port} until now");
+    let before = format!("the files named localhost:{port} until now");
     assert!(!said.contains(&before), "there was no file any more: {said}");
     let host = rustix::system::uname();
     let said = alone(&setting, &[&listen]);
     let found_at = format!("{}:{port}", host.nodename().to_str().unwrap());
     assert!(said.contains(&format!("waiting for 1 workers at {found_at} (listening at")), "{said}");
-    assert!(said.contains(&format!("the files were for {at} until now")), "{said}");
+    assert!(said.contains(&format!("the files named {at} until now")), "{said}");
     let join: Value =
         serde_json::from_slice(&std::fs::read(setting.project.path("join/0")).unwrap()).unwrap();
     assert_eq!(join["address"], found_at);
     // The message does not guess at a cause.
-    assert!(said.contains("is `loadgen worker` running") && !said.contains("overload"), "{said}");
+    assert!(
+        said.contains("check that `loadgen worker` runs") && !said.contains("overload"),
+        "{said}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_ipv6_address_is_listened_at_and_certified() {
+async fn a_manager_listens_at_an_ipv6_address_with_a_certificate() {
     if let Err(why) = TcpListener::bind("[::1]:0") {
         return println!("skipped: this machine has no IPv6: {why}");
     }
@@ -79,19 +82,19 @@ async fn an_ipv6_address_is_listened_at_and_certified() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_manager_that_no_other_host_can_reach_says_so_at_once() {
+async fn a_manager_that_no_other_host_reaches_warns_at_once() {
     let setting = Setting::new().await;
     let port = port(&setting);
     // Debian gives a host's own name this address.
     let said = alone(&setting, &["--listen", &format!("127.0.1.1:{port}")]);
     let warning = format!(
-        "warning: the manager listens at 127.0.1.1:{port} alone, on the loopback interface: no worker on \
-         another host can join it. For those: --listen 0.0.0.0:{port} --advertise HOST"
+        "warning: the manager listens only at 127.0.1.1:{port}, on the loopback interface: workers on other \
+         hosts cannot join. For workers on other hosts: --listen 0.0.0.0:{port} --advertise HOST"
     );
     assert!(said.contains(&warning), "{said}");
     // The warning comes at once, and again when nobody has joined.
-    let (first, last) =
-        (said.find("no worker on another host"), said.rfind("no worker on another host"));
+    let why = "the manager listens only at 127.0.1.1";
+    let (first, last) = (said.find(why), said.rfind(why));
     assert!(first < last && !said.contains("overload"), "{said}");
     let listen = format!("--listen=0.0.0.0:{port}");
     let said = alone(&setting, &[&listen, "--advertise=localhost"]);

@@ -69,7 +69,7 @@ fn a_check_shows_the_requests() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_trial_shows_what_is_sent_and_what_comes_back() {
+async fn a_trial_shows_each_request_and_its_response() {
     let server = Counting::start().await;
     let took = regex::Regex::new("after [0-9.]+ ms").unwrap();
     for transport in ["http1", "reqwest"] {
@@ -91,7 +91,7 @@ async fn a_trial_shows_what_is_sent_and_what_comes_back() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_trial_that_goes_well_exits_with_0() {
+async fn a_successful_trial_exits_with_0() {
     let server = Counting::start().await;
     let finished =
         tokio::task::block_in_place(|| run(&["check", "--try", &server.url, "good.toml"]));
@@ -104,7 +104,7 @@ fn a_trial_needs_a_server_and_a_scenario() {
     let dead = format!("http://{}", crate::common::dead_address());
     let finished = run(&["check", "--try", &dead, "good.toml"]);
     assert_eq!(finished.code, Some(1), "{}", finished.said());
-    assert!(finished.stdout.contains("NOT as expected: expected an answer, got a connect error"));
+    assert!(finished.stdout.contains("NOT as expected: expected a response, got a connect error"));
     assert_eq!(run(&["check", "--try", &dead]).code, Some(2));
     assert_eq!(run(&["check", "--try", "nowhere", "good.toml"]).code, Some(2));
     assert_eq!(run(&["check", "--try", &dead, "missing.toml"]).code, Some(2));

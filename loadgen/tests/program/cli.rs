@@ -35,25 +35,29 @@ const SHORT: [&str; 5] =
     ["--rounds=1", "--warmup=0s", "--duration=1s", "--users=2", "--no-calibrate"];
 
 #[test]
-fn an_unknown_scenario() {
+fn an_unknown_scenario_is_refused_with_a_suggestion() {
     insta::assert_snapshot!(Project::real().run(&["--scenario", "redis33"]).said(), @r#"
     exit code 2
+    unknown_scenario
+
       × unknown scenario "redis33"
       help: did you mean "redis3"?
     "#);
 }
 
 #[test]
-fn an_unknown_target() {
+fn an_unknown_target_is_refused_with_a_suggestion() {
     insta::assert_snapshot!(Project::real().run(&["-s", "direct", "-t", "sanic,fastap"]).said(), @r#"
     exit code 2
+    unknown_target
+
       × unknown target "fastap"
       help: did you mean "fastapi"?
     "#);
 }
 
 #[test]
-fn an_unknown_option() {
+fn an_unknown_option_is_refused_with_a_suggestion() {
     insta::assert_snapshot!(Project::real().run(&["--scenaro", "redis3"]).said(), @"
     exit code 2
     error: unexpected argument '--scenaro' found
@@ -67,7 +71,7 @@ fn an_unknown_option() {
 }
 
 #[test]
-fn all_faults_of_a_scenario_at_once() {
+fn all_faults_of_a_scenario_are_shown_at_once() {
     let project = Project::real().file(
         "mine.toml",
         "backend = [\"redis\"]\n\n[load]\nusers = 0\nduration = \"-3s\"\n\n[[step]]\nget = \"/\"\n\n\
@@ -77,7 +81,7 @@ fn all_faults_of_a_scenario_at_once() {
 }
 
 #[test]
-fn toml_that_does_not_parse() {
+fn invalid_toml_is_refused() {
     let project = Project::real().file("mine.toml", "[load\nusers = 3\n");
     insta::assert_snapshot!(project.run(&["check", "mine.toml"]).said());
 }
@@ -91,26 +95,28 @@ fn transport(http: &str) -> String {
 }
 
 #[test]
-fn check_tells_the_transport_and_why() {
+fn check_names_the_transport_and_the_reason() {
     assert_eq!(transport(""), "http1 (reqwest for an https:// URL)");
     assert_eq!(transport("cookies = true"), "reqwest, for cookies");
     let all = "version = \"2\"\nredirects = 3\ncookies = true\nproxy = \"http://10.0.0.1:3128\"";
     assert_eq!(transport(all), "reqwest, for HTTP/2, redirects, cookies and a proxy");
-    assert_eq!(transport("transport = \"reqwest\""), "reqwest, as the file says");
-    assert_eq!(transport("transport = \"http1\""), "http1, as the file says");
+    assert_eq!(transport("transport = \"reqwest\""), "reqwest, set in the scenario");
+    assert_eq!(transport("transport = \"http1\""), "http1, set in the scenario");
 }
 
 #[test]
-fn zero_users() {
+fn zero_users_are_refused() {
     insta::assert_snapshot!(Project::real().run(&["-s", "direct", "--users", "0"]).said(), @"
     exit code 2
+    bad_load
+
       × --users must be at least 1
       help: see `loadgen run --help`
     ");
 }
 
 #[test]
-fn a_negative_duration() {
+fn a_negative_duration_is_refused() {
     insta::assert_snapshot!(Project::real().run(&["-s", "direct", "--duration", "-3s"]).said(), @"
     exit code 2
     error: invalid value '-3s' for '--duration <TIME>': a duration cannot be negative
@@ -120,17 +126,19 @@ fn a_negative_duration() {
 }
 
 #[test]
-fn a_url_that_is_none() {
+fn an_invalid_url_is_refused() {
     let said = Project::real().run(&["-s", "direct", "--url", "localhost:8000"]).said();
     insta::assert_snapshot!(said, @"
     exit code 2
-      × --url localhost:8000: not an http:// or https:// address
-      help: write it like http://127.0.0.1:8000
+    bad_url
+
+      × --url localhost:8000: not an http:// or https:// URL
+      help: write a URL such as http://127.0.0.1:8000
     ");
 }
 
 #[test]
-fn servers_that_run_already_and_are_not_told_apart() {
+fn servers_with_the_same_name_are_refused() {
     let said =
         |words: &[&str]| Project::real().run(&[&["-s", "direct", "--url"], words].concat()).said();
     insta::assert_snapshot!(
@@ -145,42 +153,42 @@ fn servers_that_run_already_and_are_not_told_apart() {
 }
 
 #[test]
-fn a_url_with_a_query() {
+fn a_url_with_a_query_is_refused() {
     let said = Project::real().run(&["-s", "direct", "--url", "http://127.0.0.1/?a=b"]).said();
     insta::assert_snapshot!(said);
 }
 
 #[test]
-fn two_ends_on_the_command_line() {
+fn two_ends_on_the_command_line_are_refused() {
     let said = Project::real().run(&["-s", "direct", "--duration=1s", "--iterations=5"]).said();
     insta::assert_snapshot!(said);
 }
 
 #[test]
-fn more_than_one_target_against_itself() {
+fn several_targets_with_aa_are_refused() {
     insta::assert_snapshot!(Project::real().run(&["-s", "direct", "--aa"]).said());
 }
 
 #[test]
-fn a_limit_without_a_container() {
+fn a_limit_without_a_container_is_refused() {
     insta::assert_snapshot!(Project::real().run(&["-s", "direct", "--backend-memory=1g"]).said());
     insta::assert_snapshot!(Project::real().run(&["lab", "up", "--cpus=1"]).said());
 }
 
 #[test]
-fn a_limit_that_is_none() {
+fn an_invalid_limit_is_refused() {
     insta::assert_snapshot!(Project::real().run(&["-s", "direct", "--cpus=0"]).said());
     insta::assert_snapshot!(Project::real().run(&["-s", "direct", "--memory=1k"]).said());
 }
 
 #[test]
-fn containers_for_a_server_that_runs_already() {
+fn containers_for_a_running_server_are_refused() {
     let words = ["-s", "direct", "--url=http://127.0.0.1:1", "--runtime=podman"];
     insta::assert_snapshot!(Project::real().run(&words).said());
 }
 
 #[test]
-fn containers_without_podman() {
+fn containers_without_podman_are_refused() {
     let project = Project::real();
     let mut command = project.command(&["-s", "direct", "--runtime=podman", "--out=run"]);
     let output = command.env("PATH", project.path("nothing")).output().unwrap();
@@ -192,34 +200,36 @@ fn containers_without_podman() {
 }
 
 #[test]
-fn an_unknown_backend_for_the_lab() {
+fn an_unknown_backend_is_refused() {
     insta::assert_snapshot!(Project::real().run(&["lab", "up", "--backend", "redi"]).said());
 }
 
 #[test]
-fn a_url_at_which_nobody_answers() {
+fn a_url_without_a_server_fails_the_verification() {
     let url = format!("http://{}", dead_address());
     let said = Project::real().run(&["-s", "direct", "--no-calibrate", "--url", &url]).said();
     insta::assert_snapshot!(said.replace(&url, "[url]"), @"
     exit code 4
-      × [url] does not answer as the scenario expects
+    unexpected_response
+
+      × [url] does not respond as the scenario expects
       │   step      direct
       │   request   GET [url]/
-      │   expected  an answer
+      │   expected  a response
       │   got       a connect error: Connection refused (os error 111)
-      help: nothing was measured: mend the server, or the step's `expect`
+      help: nothing was measured: fix the server, or the `expect` of the step
     ");
 }
 
 #[test]
-fn a_target_that_answers_wrongly() {
+fn a_target_with_wrong_responses_fails_the_verification() {
     let project = Project::with_targets(&target("Bonjour"));
     let said = project.run(&[&["-s", "direct", "-t", "plain"], &SHORT[..]].concat()).said();
     insta::assert_snapshot!(without_port(&said));
 }
 
 #[test]
-fn a_target_that_exits_at_its_start() {
+fn a_target_that_exits_at_its_start_is_reported_with_its_log() {
     let code = "import sys; print('the database is on fire'); sys.exit(3)";
     let project = Project::with_targets(&entry("broken", &["python", "-c", code]));
     let said = project.run(&["-s", "direct", "-t", "broken", "--no-calibrate", "--out=run"]).said();
@@ -227,7 +237,7 @@ fn a_target_that_exits_at_its_start() {
 }
 
 #[test]
-fn a_backend_that_cannot_start() {
+fn a_backend_that_cannot_start_is_reported() {
     let project = Project::with_targets(&target("Bonjour"))
         .file("targets/schema.sql", "CREATE TABLE items (sku nonsense);\n");
     let said =
@@ -236,7 +246,7 @@ fn a_backend_that_cannot_start() {
 }
 
 #[test]
-fn a_port_in_use() {
+fn a_port_in_use_is_refused() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port().to_string();
     let project = Project::with_targets(&target("Bonjour"));
@@ -247,7 +257,7 @@ fn a_port_in_use() {
 }
 
 #[test]
-fn no_permission_for_the_folder() {
+fn a_folder_without_write_permission_is_refused() {
     let said = Project::real().run(&["-s", "direct", "--out", "/sys/mine"]).said();
     // Root cannot write there either, but gets another message.
     let said =
@@ -256,20 +266,20 @@ fn no_permission_for_the_folder() {
 }
 
 #[test]
-fn a_file_where_the_folder_should_be() {
+fn a_file_in_place_of_the_folder_is_refused() {
     let project = Project::real().file("mine", "");
     insta::assert_snapshot!(project.run(&["-s", "direct", "--out", "mine"]).said());
 }
 
 #[test]
-fn a_folder_that_holds_a_run_already() {
+fn a_folder_with_an_earlier_run_is_refused() {
     let project = Project::real().file("run.json", "{}");
     insta::assert_snapshot!(project.run(&["-s", "direct", "--out", "."]).said());
 }
 
 /// Uses a disk of one page, in a mount namespace that ends with the command.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_full_disk_costs_the_file_and_not_the_result() {
+async fn a_full_disk_loses_the_file_but_prints_the_result() {
     let server = Counting::start().await;
     let project = Project::real();
     let disk = project.path("disk");
@@ -298,7 +308,7 @@ fn gone() -> std::io::PipeWriter {
 }
 
 #[test]
-fn a_reader_that_has_gone_is_no_fault() {
+fn a_closed_reader_is_no_failure() {
     let project = Project::real();
     for arguments in [&["list"][..], &["check", "direct"]] {
         let output = project.command(arguments).stdout(gone()).output().unwrap();
@@ -308,7 +318,7 @@ fn a_reader_that_has_gone_is_no_fault() {
 }
 
 #[test]
-fn an_error_that_nobody_reads_keeps_its_exit_code() {
+fn an_unread_error_keeps_its_exit_code() {
     let project = Project::real();
     for arguments in [&["check", "redis33"][..], &["-s", "redis33"], &["lab", "status", "-x"]] {
         let status = project.command(arguments).stderr(gone()).status().unwrap();
@@ -324,14 +334,14 @@ fn full() -> File {
 }
 
 #[test]
-fn a_list_that_cannot_be_written() {
+fn a_list_that_cannot_be_written_is_an_error() {
     let project = Project::real();
     let output = project.command(&["list"]).stdout(full()).output().unwrap();
     insta::assert_snapshot!(Finished::of(output, &project.path("")).said());
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_result_that_cannot_be_written() {
+async fn a_result_that_cannot_be_written_is_saved_and_an_error() {
     let server = Counting::start().await;
     let project = Project::real();
     let arguments = ["-s", "direct", "--url", &server.url, "--format=json", "--out=run"];

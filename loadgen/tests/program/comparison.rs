@@ -13,7 +13,7 @@ use serde_json::Value;
 const SHORT: [&str; 4] = ["--warmup=300ms", "--duration=1s", "--format=json", "--out=run"];
 
 #[test]
-fn what_was_counted_is_what_postgresql_holds() {
+fn the_counted_rows_equal_those_in_postgresql() {
     let project = Project::real();
     let arguments = ["-s=insert_batch", "-t=fastapi", "--rounds=1", "--workers=2", "--users=4"];
     let finished = project.run(&[&arguments[..], &SHORT[..]].concat());
@@ -90,7 +90,7 @@ async fn a_killed_worker_degrades_the_result() {
 }
 
 #[test]
-fn a_target_that_is_killed_ends_the_run_and_says_so() {
+fn a_killed_target_ends_the_run_and_is_reported() {
     let project = Project::real();
     let arguments = ["-s=direct", "-t=flask", "--rounds=1", "--users=40", "--out=run"];
     // Without warm-up, the load is held from the first second, so that there is a result to keep.

@@ -19,7 +19,7 @@ printf '%s\n' "${COMPREPLY[@]}""#;
 }
 
 #[test]
-fn bash_completes_commands_options_and_their_words() {
+fn bash_completes_commands_options_and_values() {
     let script = Project::real().run(&["completions", "bash"]).stdout;
     let all = offered(&script, &["loadgen", ""]);
     for word in ["run", "check", "init", "schema", "completions", "lab", "--scenario", "--users"] {
@@ -33,7 +33,7 @@ fn bash_completes_commands_options_and_their_words() {
 }
 
 #[test]
-fn other_shells_can_read_their_completions() {
+fn zsh_and_fish_can_read_their_completions() {
     for (shell, look) in [("zsh", "-n"), ("fish", "--no-execute")] {
         let project = Project::real();
         let script = project.run(&["completions", shell]).stdout;

@@ -41,7 +41,7 @@ fn of_kind(document: &Value, kind: &str) -> Vec<String> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn users_behind_tls_have_a_connection_each() {
+async fn users_over_tls_have_one_connection_each() {
     let server = Tls::start(&["http/1.1"]).await;
     let document = run(&server, "", 100);
     let connections = &document["targets"][0]["rounds"][0]["connections"];
@@ -54,7 +54,7 @@ async fn users_behind_tls_have_a_connection_each() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_that_does_not_speak_http_2_is_told_of() {
+async fn a_server_without_http_2_is_reported() {
     let http2 = "http = { version = \"2\" }";
     let server = Tls::start(&["h2", "http/1.1"]).await;
     let document = run(&server, http2, 5);
@@ -68,7 +68,7 @@ async fn a_server_that_does_not_speak_http_2_is_told_of() {
     assert_eq!(server.versions(), ["HTTP/1.1".to_owned()].into());
     assert_eq!(
         of_kind(&document, "other_version"),
-        ["the scenario asks for HTTP/2, but of 5 connections 5 spoke HTTP/1.1"]
+        ["the scenario requests HTTP/2, but of 5 connections 5 used HTTP/1.1"]
     );
 }
 
@@ -130,7 +130,7 @@ async fn users_are_spread_over_all_addresses_of_a_name() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_dead_address_of_a_name_is_told_of_and_stalls_nobody() {
+async fn a_dead_address_is_reported_and_stalls_no_user() {
     let port = listening("127.0.0.1").await;
     for transport in ["http1", "reqwest"] {
         let Some(document) = by_name(&["::1", "127.0.0.1"], port, transport) else { return };
@@ -145,7 +145,7 @@ async fn a_dead_address_of_a_name_is_told_of_and_stalls_nobody() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_that_closes_each_connection_is_told_of() {
+async fn a_server_that_closes_each_connection_is_reported() {
     let answer = b"HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 2\r\n\r\nok";
     let address = ill_behaved(answer).await;
     let project = Project::real().file("s.toml", "[[step]]\nget = \"/\"\n");

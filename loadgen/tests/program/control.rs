@@ -92,7 +92,7 @@ impl Run {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn users_come_and_go_in_one_process() {
+async fn users_are_added_and_removed_in_one_process() {
     let run = Run::start("users = 3\nduration = \"8s\"", "run", &["--rounds=2"]).await;
     run.until_users(3).await;
     let socket = run.project.path("run/ctl.sock");
@@ -122,7 +122,7 @@ async fn users_come_and_go_in_one_process() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn users_come_and_go_on_workers_that_had_none_too() {
+async fn users_are_added_to_workers_that_had_none() {
     let run = Run::start("users = 1\nduration = \"10s\"", "run", &["--workers=2"]).await;
     run.until_users(1).await;
     run.obeys(&["users", "31"]);
@@ -157,7 +157,10 @@ async fn a_rate_is_changed_and_the_run_is_stopped() {
         tokio::time::sleep(Duration::from_millis(700)).await;
         let after = run.rate().await;
         assert!((126.0..234.0).contains(&after), "{after} requests/s instead of 180");
-        assert_eq!(run.obeys(&["stop"]), "the run ends; what was measured is reported and saved\n");
+        assert_eq!(
+            run.obeys(&["stop"]),
+            "the run ends; loadgen reports and saves the results so far\n"
+        );
         let (finished, _) = run.finished();
         assert_eq!(finished.code, Some(130), "{}", finished.said());
         let document = finished.json();
@@ -167,7 +170,7 @@ async fn a_rate_is_changed_and_the_run_is_stopped() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_cannot_be_changed_is_said() {
+async fn impossible_changes_are_refused_with_a_reason() {
     let closed = Run::start("users = 2\nduration = \"1m\"", "run", &[]).await;
     let open = "model = \"open\"\nrate = 20\nduration = \"1m\"";
     let open = Run::start(open, "run", &[]).await;
@@ -204,7 +207,7 @@ async fn what_cannot_be_changed_is_said() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_a_round_nothing_is_changed_and_the_run_can_be_stopped() {
+async fn between_rounds_a_run_can_be_stopped_but_not_changed() {
     let project = Project::real();
     let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let arguments = ["manager", "-s=direct", "--url=http://127.0.0.1:1", "--expect-workers=1"];
@@ -227,7 +230,7 @@ async fn without_a_round_nothing_is_changed_and_the_run_can_be_stopped() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_same_is_typed_on_the_terminal() {
+async fn commands_can_be_typed_on_the_terminal() {
     let server = Counting::start().await;
     let project = Project::real();
     let load = ["--users=2", "--duration=60s", "--out=run", "--no-calibrate", "--no-progress"];
@@ -239,14 +242,14 @@ async fn the_same_is_typed_on_the_terminal() {
         terminal.send_line("users 9").unwrap();
         terminal.exp_string("9 users from second").unwrap();
         terminal.send_line("faster").unwrap();
-        terminal.exp_string("\"faster\" is nothing that a run can do").unwrap();
-        terminal.exp_string("say `users N`, `rate R` or `stop`").unwrap();
+        terminal.exp_string("unknown_request: unknown request \"faster\"").unwrap();
+        terminal.exp_string("write `users N`, `rate R` or `stop`").unwrap();
         terminal.send_line("rate 5").unwrap();
-        terminal.exp_string("change its users instead").unwrap();
+        terminal.exp_string("change the number of users instead").unwrap();
         terminal.send_line("stop").unwrap();
         terminal.exp_string("the run ends").unwrap();
         let rest = terminal.exp_eof().unwrap();
-        assert!(rest.contains("changed while it ran: 9 users from second"), "{rest}");
+        assert!(rest.contains("load changed during the run: 9 users from second"), "{rest}");
         let status = terminal.process().wait().unwrap();
         assert!(matches!(status, WaitStatus::Exited(_, 130)), "{status:?}\n{rest}");
     });

@@ -37,19 +37,19 @@ async fn counts_agree(load: &str, arguments: &[&str]) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn iterations_counted_in_one_process() {
+async fn iterations_are_counted_exactly_in_one_process() {
     let document = counts_agree("load = { users = 10, iterations = 2001 }", &[]).await;
     assert_eq!(number(&document, "/targets/0/steps/0/requests"), 2_001);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn iterations_counted_with_one_worker() {
+async fn iterations_are_counted_exactly_with_one_worker() {
     let document = counts_agree("load = { users = 10, iterations = 2001 }", &["--workers=1"]).await;
     assert_eq!(number(&document, "/targets/0/steps/0/requests"), 2_001);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn iterations_counted_with_four_workers() {
+async fn iterations_are_counted_exactly_with_four_workers() {
     let document = counts_agree("load = { users = 10, iterations = 2001 }", &["--workers=4"]).await;
     assert_eq!(number(&document, "/targets/0/steps/0/requests"), 2_001);
     let workers = document["targets"][0]["workers"].as_array().unwrap();
@@ -58,22 +58,22 @@ async fn iterations_counted_with_four_workers() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_duration_counted_in_one_process() {
+async fn a_timed_round_is_counted_exactly_in_one_process() {
     counts_agree("load = { users = 10, duration = \"2s\" }", &["--rounds=1"]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_duration_counted_with_one_worker() {
+async fn a_timed_round_is_counted_exactly_with_one_worker() {
     counts_agree("load = { users = 10, duration = \"2s\" }", &["--workers=1"]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_duration_counted_with_four_workers() {
+async fn a_timed_round_is_counted_exactly_with_four_workers() {
     counts_agree("load = { users = 10, duration = \"2s\" }", &["--workers=4"]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_shape_of_the_document_is_a_contract() {
+async fn the_shape_of_the_document_does_not_change() {
     let server = Counting::start().await;
     let scenario = format!("load = {{ users = 4, iterations = 50 }}\n{STEP}");
     let document = tokio::task::block_in_place(|| document(&server, &scenario, &["--workers=2"]));
@@ -87,7 +87,7 @@ async fn the_shape_of_the_document_is_a_contract() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_server_against_itself_is_a_comparison() {
+async fn a_server_against_itself_gives_a_comparison() {
     let server = Counting::start().await;
     let scenario = format!("load = {{ users = 4, iterations = 500 }}\n{STEP}");
     let document = tokio::task::block_in_place(|| document(&server, &scenario, &["--aa"]));
@@ -136,7 +136,7 @@ async fn failures_are_in_no_rate_and_no_latency() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_ramp_is_reported_apart() {
+async fn a_ramp_up_is_reported_separately() {
     let server = Counting::start().await;
     let scenario = format!("load = {{ users = 4, ramp_up = \"1s\", duration = \"1s\" }}\n{STEP}");
     let document = tokio::task::block_in_place(|| document(&server, &scenario, &[]));
@@ -158,7 +158,7 @@ async fn percentiles_that_too_few_samples_support_are_null() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_threshold_that_fails_is_exit_code_3() {
+async fn a_failed_threshold_exits_with_3() {
     let server = Counting::start().await;
     let project = Project::real().file(
         "mine.toml",
@@ -203,20 +203,20 @@ async fn over_a_silent_server(answered: usize, duration: &str) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_that_answers_nothing_in_time_passes_nothing() {
+async fn a_server_that_answers_nothing_in_time_passes_no_threshold() {
     let document = over_a_silent_server(1, "--duration=500ms").await;
     let total = &document["targets"][0]["total"];
     assert_eq!((&total["requests"], &total["unanswered"]), (&0.into(), &4.into()), "{total}");
     let verdict = &document["verdicts"][0];
     assert_eq!(verdict["kind"], "nothing_answered", "{verdict}");
-    assert_eq!(verdict["message"], "no request was answered before the end of its round");
+    assert_eq!(verdict["message"], "no request got a response before the end of its round");
     let threshold = &document["thresholds"][0];
     let expected = (&Value::Null, &Value::Bool(false));
     assert_eq!((&threshold["measured"], &threshold["passed"]), expected, "{threshold}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn neither_does_one_that_goes_silent() {
+async fn a_server_that_goes_silent_passes_no_threshold() {
     let document = over_a_silent_server(1_000, "--duration=2s").await;
     let verdict = &document["verdicts"][0];
     assert_eq!(verdict["kind"], "went_silent", "{verdict}");
@@ -230,7 +230,7 @@ async fn neither_does_one_that_goes_silent() {
 /// Four users of a server that stalls for one second in four. During the stall the users send
 /// nothing else, so that only four of their thousands of requests see the stall.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_the_closed_model_cannot_see_is_said() {
+async fn a_stall_hidden_by_the_closed_model_is_reported() {
     let address = stalling(std::time::Duration::from_secs(2)).await;
     let project = Project::real().file("mine.toml", STEP);
     let url = format!("--url=http://{address}");

@@ -103,7 +103,7 @@ fn everything_in(folder: &Path) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_token_is_sent_and_written_nowhere() {
+async fn a_token_is_sent_and_never_written() {
     for (format, more) in [("json", None), ("table", None), ("json", Some("--workers=2"))] {
         for transport in ["http1", "reqwest"] {
             let url = server().await;
@@ -147,7 +147,7 @@ async fn a_refusal_in_the_verification_does_not_show_the_token() {
 }
 
 #[test]
-fn a_variable_that_is_not_set_keeps_a_run_from_its_start() {
+fn an_unset_variable_prevents_the_start() {
     let project = Project::real().file("mine.toml", SCENARIO);
     let run = project.command(&["-s", "mine.toml", "--url", "http://127.0.0.1:1"]);
     let said = Finished::of(without_token(run), &project.path("")).said();
@@ -157,7 +157,7 @@ fn a_variable_that_is_not_set_keeps_a_run_from_its_start() {
 }
 
 #[test]
-fn a_check_says_what_is_needed() {
+fn a_check_lists_the_needed_variables() {
     let project = Project::real().file("mine.toml", SCENARIO);
     let check = || project.command(&["check", "mine.toml"]);
     let finished = Finished::of(without_token(check()), &project.path(""));

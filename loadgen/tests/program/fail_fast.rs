@@ -19,7 +19,7 @@ async fn run(load: &str, thresholds: &str, arguments: &[&str]) -> Finished {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn counters_are_held_against_sums_and_rates() {
+async fn counters_are_judged_as_sums_and_rates() {
     let load = "users = 2, iterations = 100";
     for (condition, measured, code) in [
         (">= 200", Some(200.0), 0),
@@ -60,12 +60,12 @@ fn assert_says_so(document: &Value) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_threshold_that_has_failed_ends_the_run() {
+async fn a_failed_threshold_ends_the_run() {
     assert_says_so(&stops_early(&[]).await);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn it_ends_the_run_on_workers_too() {
+async fn a_failed_threshold_ends_the_run_on_workers() {
     let document = stops_early(&["--workers=2"]).await;
     assert_says_so(&document);
     assert_eq!(document["degraded"], Value::Null, "nobody was lost by it");
@@ -83,7 +83,7 @@ async fn a_rate_is_judged_when_its_round_is_over() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn thresholds_that_hold_end_nothing() {
+async fn thresholds_that_hold_do_not_end_the_run() {
     let load = "users = 2, iterations = 100";
     let thresholds = "max = \"< 10s\"\n\"counter.items\" = \"> 500\"\nerror_rate = \"<= 0%\"";
     let finished = run(load, thresholds, &["--fail-fast", "--rounds=3"]).await;
@@ -92,11 +92,13 @@ async fn thresholds_that_hold_end_nothing() {
 }
 
 #[test]
-fn without_thresholds_there_is_nothing_to_fail() {
+fn fail_fast_without_thresholds_is_refused() {
     let said = Project::real().run(&["-s=direct", "--fail-fast"]).said();
     insta::assert_snapshot!(said, @r#"
     exit code 2
+    no_thresholds
+
       × --fail-fast: scenario "direct" has no thresholds
-      help: add [thresholds]: docs/scenarios.md has them
+      help: add [thresholds] to the scenario: see docs/reference/scenario-file.md
     "#);
 }

@@ -5,7 +5,7 @@ use std::fs;
 use crate::common::program::Project;
 
 #[test]
-fn the_project_that_the_environment_names_wins_over_one_found_above() {
+fn the_project_named_by_the_environment_takes_precedence() {
     let (here, named) = (Project::real(), Project::with_targets(""));
     fs::write(named.path("targets/targets.toml"), "").unwrap();
     let list = |home: &str| {

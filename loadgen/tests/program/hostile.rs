@@ -53,7 +53,7 @@ fn harmless(project: &Project, arguments: &[&str], code: i32) {
 }
 
 #[test]
-fn what_a_server_says_is_never_obeyed() {
+fn text_from_a_server_never_controls_the_terminal() {
     let scenario = "load = { users = 1, iterations = 20 }\n[[step]]\nget = \"/\"\n\
                     expect = { json = { \"/said\" = \"fine\" } }\n\
                     capture = { said = { json = \"/said\" } }\n";
@@ -75,7 +75,7 @@ fn what_a_server_says_is_never_obeyed() {
 }
 
 #[test]
-fn what_a_file_holds_is_never_obeyed() {
+fn text_from_a_file_never_controls_the_terminal() {
     let text =
         format!("# {}\nload = {{ users = 0 }}\n[[step]]\nget = \"/\"\n", BAD.replace('\r', ""));
     let project = Project::real()

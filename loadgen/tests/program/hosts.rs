@@ -134,7 +134,7 @@ async fn workers_share_the_load_and_stay_for_the_next_run() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn after_the_wait_those_that_are_there_share_all_of_the_load() {
+async fn after_the_wait_the_joined_workers_share_the_whole_load() {
     let setting = Setting::new().await;
     let load = ["--iterations=101", "--users=3", "--warmup=0s", "--wait=4s", "--out=run"];
     let mut command = setting.project.command(
@@ -149,7 +149,7 @@ async fn after_the_wait_those_that_are_there_share_all_of_the_load() {
     let workers = [0, 2].map(|number| setting.worker(number, &["--once"]));
     let finished = setting.finished(manager);
     assert_eq!(finished.code, Some(0), "{}", finished.said());
-    let said = "the wait is over: 2 of 3 workers are there, and share all of the load";
+    let said = "the wait is over: 2 of 3 workers have joined, and share the whole load";
     assert!(finished.stderr.contains(said), "{}", finished.said());
     let document = finished.json();
     assert_eq!((requests(&document), setting.server.requests()), (101, 102));
@@ -167,7 +167,7 @@ async fn after_the_wait_those_that_are_there_share_all_of_the_load() {
 
 /// No matter which of the two becomes worker 0, the server gets no more requests than planned.
 #[tokio::test(flavor = "multi_thread")]
-async fn two_workers_with_one_join_file_send_no_more_than_one() {
+async fn two_workers_with_one_join_file_send_one_share() {
     let setting = Setting::new().await;
     let load = ["--iterations=200", "--users=4", "--warmup=0s", "--wait=30s", "--out=run"];
     let manager = setting.manager(&load);
@@ -176,7 +176,8 @@ async fn two_workers_with_one_join_file_send_no_more_than_one() {
     let other = setting.worker(1, &[]);
     let finished = setting.finished(manager);
     assert_eq!(finished.code, Some(0), "{}", finished.said());
-    let said = "worker 0 asks to join and is here already: another process has its join file";
+    let said =
+        "worker 0 asks to join, but has already joined: either another process uses the same";
     assert_eq!(finished.stderr.matches(said).count(), 1, "{}", finished.said());
     assert_eq!((requests(&finished.json()), setting.server.requests()), (200, 201));
     let said = twins.into_iter().chain([other]).map(|worker| {
@@ -185,12 +186,12 @@ async fn two_workers_with_one_join_file_send_no_more_than_one() {
         assert_eq!(finished.code, Some(0), "{}", finished.said());
         finished.stderr
     });
-    let waited = "has this worker already: another process with the same join document";
+    let waited = "either another process uses the same join file";
     assert_eq!(said.filter(|said| said.contains(waited)).count(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_worker_loads_only_what_it_may() {
+async fn a_worker_loads_only_allowed_targets() {
     let setting = Setting::new().await;
     let manager = setting.manager(&["--duration=1s", "--out=run"]);
     let willing = setting.worker(0, &["--once"]);
@@ -207,7 +208,7 @@ async fn a_worker_loads_only_what_it_may() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn when_the_manager_dies_workers_stop_and_wait_for_another() {
+async fn workers_of_a_killed_manager_stop_and_wait_for_another() {
     let setting = Setting::new().await;
     let mut manager = setting.manager(&["--duration=60s", "--users=4", "--out=run"]);
     let workers = [0, 1].map(|number| setting.worker(number, &[]));
@@ -245,7 +246,7 @@ async fn when_the_manager_dies_workers_stop_and_wait_for_another() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_worker_that_is_held_up_is_named() {
+async fn a_slow_worker_is_named() {
     let setting = Setting::new().await;
     let manager = setting.manager(&["--duration=4s", "--users=2", "--warmup=0s", "--out=run"]);
     let workers = [0, 1].map(|number| setting.worker(number, &["--once"]));
@@ -261,14 +262,14 @@ async fn a_worker_that_is_held_up_is_named() {
     let document = finished.json();
     let slow = |verdict: &&Value| verdict["kind"] == "slow_worker";
     let verdict = document["verdicts"].as_array().unwrap().iter().find(slow).unwrap();
-    assert!(verdict["message"].as_str().unwrap().contains("worker 1 was held up"), "{verdict}");
+    assert!(verdict["message"].as_str().unwrap().contains("worker 1 was delayed"), "{verdict}");
     for worker in workers {
         assert_eq!(setting.finished(worker).code, Some(0));
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn strangers_neither_get_in_nor_disturb() {
+async fn strangers_can_neither_join_nor_disturb() {
     let setting = Setting::new().await;
     let manager = setting.manager(&["--duration=3s", "--users=2", "--warmup=0s", "--out=run"]);
     let first = setting.worker(0, &["--once"]);
@@ -287,7 +288,7 @@ async fn strangers_neither_get_in_nor_disturb() {
     let refused = Finished::of(stranger, &setting.project.path(""));
     assert_eq!(refused.code, Some(1), "{}", refused.said());
     assert!((2.0..10.0).contains(&start.elapsed().as_secs_f64()), "{:?}", start.elapsed());
-    let why = "is not the manager of this join document: invalid peer certificate";
+    let why = "is not the manager of this join file: invalid peer certificate";
     let said = refused.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(said.contains(why), "{}", refused.said());
     let second = setting.worker(1, &["--once"]);
@@ -317,7 +318,7 @@ async fn strangers_neither_get_in_nor_disturb() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_takes_the_port_of_a_manager_that_is_away_ends_no_worker() {
+async fn a_stranger_on_the_managers_port_ends_no_worker() {
     let setting = Setting::new().await;
     // The first manager writes the join files, and ends.
     let first = setting.manager(&["--wait=100ms"]);
@@ -348,7 +349,7 @@ async fn who_takes_the_port_of_a_manager_that_is_away_ends_no_worker() {
 }
 
 #[test]
-fn what_makes_no_manager_or_worker_is_said() {
+fn invalid_managers_and_workers_are_refused_with_a_reason() {
     let project = Project::real().file("broken", "{}");
     let manager = ["manager", "-s=direct", "--expect-workers=1"];
     let said: Vec<String> = [

@@ -71,7 +71,7 @@ async fn a_longer_drain_waits_for_slow_answers() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn prompt_failures_after_the_end_are_not_without_an_answer() {
+async fn prompt_failures_after_the_end_are_not_unanswered() {
     let seen = Arc::new(AtomicU64::new(0));
     let address = answering(async move || match seen.fetch_add(1, Ordering::SeqCst) {
         0 => StatusCode::OK.into_response(),
@@ -94,7 +94,7 @@ async fn prompt_failures_after_the_end_are_not_without_an_answer() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn requests_that_take_their_time_are_no_reason_to_compare_nothing() {
+async fn slow_requests_in_flight_do_not_prevent_a_comparison() {
     let (one, other) = (Counting::start().await, Counting::start().await);
     let project =
         Project::real().file("mine.toml", "[[step]]\nname = \"slow\"\nget = \"/slow/50\"\n");

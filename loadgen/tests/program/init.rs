@@ -7,7 +7,7 @@ use crate::common::Counting;
 use crate::common::program::{Project, checkout};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_first_scenario_runs_as_it_was_written() {
+async fn the_first_scenario_runs_as_written() {
     let project = Project::real();
     let written = project.run(&["init"]);
     insta::assert_snapshot!("a_first_scenario_is_written", written.said());
@@ -32,7 +32,7 @@ fn a_file_is_overwritten_only_by_force() {
     assert_eq!(read("mine.toml"), "mine");
     assert!(!project.path("loadgen.schema.json").exists());
     assert_eq!(project.run(&["init", "mine", "--force"]).code, Some(0));
-    assert!(read("mine.toml").starts_with("#:schema ./loadgen.schema.json\n# What "));
+    assert!(read("mine.toml").starts_with("#:schema ./loadgen.schema.json\n# Measures "));
     assert_eq!(read("loadgen.schema.json"), project.run(&["schema"]).stdout);
 }
 
@@ -46,7 +46,7 @@ fn a_file_that_cannot_be_a_scenario_is_refused() {
 }
 
 #[test]
-fn the_schema_beside_the_scenarios_is_that_of_this_version() {
+fn the_schema_beside_the_scenarios_is_current() {
     let path: PathBuf = checkout().join("scenarios/loadgen.schema.json");
     let shown = Project::real().run(&["schema"]).stdout;
     let renew = "renew it: cargo run --release -- schema >scenarios/loadgen.schema.json";

@@ -22,7 +22,7 @@ const LOAD: [&str; 6] = [
 ];
 
 #[test]
-fn ctrl_c_on_a_terminal_keeps_what_was_measured_and_leaves_nothing_behind() {
+fn ctrl_c_keeps_the_measurements_and_leaves_no_process() {
     let project = Project::real();
     let mut command = project.command(&LOAD);
     command.stdin(Stdio::inherit()).env("TERM", "xterm");
@@ -43,7 +43,7 @@ fn ctrl_c_on_a_terminal_keeps_what_was_measured_and_leaves_nothing_behind() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn sigterm_does_the_same() {
+async fn sigterm_keeps_the_measurements_and_leaves_no_process() {
     let server = Counting::start().await;
     let project = Project::real();
     let arguments =

@@ -8,7 +8,7 @@ use crate::common::{Counting, dead_address};
 const JUDGED: &str = "load = { users = 1, iterations = 5 }\n[[step]]\nget = \"/\"\n[thresholds]\nerror_rate = \"< 1%\"\n";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_run_that_does_not_finish_leaves_no_file_of_its_thresholds() {
+async fn a_run_that_does_not_finish_leaves_no_junit_file() {
     let server = Counting::start().await;
     let project = Project::real().file("mine.toml", JUDGED);
     let dead = format!("http://{}", dead_address());

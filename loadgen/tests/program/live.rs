@@ -168,7 +168,7 @@ fn is_busy(screen: &str) -> bool {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn users_come_and_go_by_keys_and_the_window_is_resized() {
+async fn keys_change_the_users_and_the_window_can_be_resized() {
     let server = Counting::start().await;
     let arguments = ["-s=slow.toml", "--url", &server.url, "--out=run"];
     let Some(terminal) = Terminal::run((80, 24), "NO_COLOR=1", &arguments) else { return };
@@ -200,7 +200,8 @@ async fn users_come_and_go_by_keys_and_the_window_is_resized() {
 
         terminal.press("q");
         let screen = terminal.ended(130);
-        for noted in ["  22 users from second", "  18 users from second", "  the run ends; what"] {
+        for noted in ["  22 users from second", "  18 users from second", "  the run ends; loadgen"]
+        {
             assert!(screen.contains(noted), "{noted}:\n{screen}");
         }
         assert!(screen.contains("the run was interrupted"), "{screen}");
@@ -213,7 +214,7 @@ async fn users_come_and_go_by_keys_and_the_window_is_resized() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_large_screen_has_workers_too_and_a_signal_ends_it_in_good_order() {
+async fn a_large_screen_shows_workers_and_a_signal_restores_the_terminal() {
     let server = Counting::start().await;
     let arguments = ["-s=slow.toml", "--url", &server.url, "--workers=3", "--rounds=2"];
     let Some(terminal) = Terminal::run((200, 50), "A=B", &arguments) else { return };
@@ -227,7 +228,7 @@ async fn a_large_screen_has_workers_too_and_a_signal_ends_it_in_good_order() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_search_is_shown_and_can_be_ended_but_not_changed() {
+async fn a_search_can_be_ended_but_not_changed_by_keys() {
     let server = Counting::start().await;
     let arguments = ["capacity", "-s=slow.toml", "--url", &server.url];
     let Some(terminal) = Terminal::run((80, 24), "NO_COLOR=1", &arguments) else { return };
@@ -235,14 +236,14 @@ async fn a_search_is_shown_and_can_be_ended_but_not_changed() {
         let screen = terminal.until_it_says("requests/s planned");
         assert!(screen.contains(" at ") && !screen.contains("10 %"), "{screen}");
         terminal.press("+");
-        terminal.until_it_says("a search sets its rates itself; nothing was changed");
+        terminal.until_it_says("sets its own rates; nothing was changed");
         terminal.press("C-c");
         terminal.ended(130);
     });
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_terminal_that_takes_nothing_holds_up_nobody() {
+async fn a_blocked_terminal_does_not_delay_the_run() {
     let server = Counting::start().await;
     let arguments = ["-s=slow.toml", "--url", &server.url, "--duration=3s", "--out=run"];
     let Some(terminal) = Terminal::run((80, 24), "NO_COLOR=1", &arguments) else { return };
@@ -257,7 +258,7 @@ async fn a_terminal_that_takes_nothing_holds_up_nobody() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_second_signal_ends_it_at_once_even_where_the_terminal_takes_nothing() {
+async fn a_second_signal_ends_the_run_even_on_a_blocked_terminal() {
     let server = Counting::start().await;
     let arguments = ["-s=slow.toml", "--url", &server.url, "--out=run"];
     let Some(terminal) = Terminal::run((80, 24), "NO_COLOR=1", &arguments) else { return };
@@ -276,7 +277,7 @@ async fn a_second_signal_ends_it_at_once_even_where_the_terminal_takes_nothing()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_early_error_is_told_of_on_the_normal_screen() {
+async fn an_early_error_is_shown_on_the_normal_screen() {
     let url = format!("http://{}", dead_address());
     let arguments = ["-s=slow.toml", "--url", &url];
     let Some(terminal) = Terminal::run((80, 24), "NO_COLOR=1", &arguments) else { return };

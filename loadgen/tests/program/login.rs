@@ -72,7 +72,7 @@ body = { json = { token = "{{ token }}" } }
 "#;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_the_login_gave_is_used_by_the_steps_after_it() {
+async fn values_of_the_login_are_used_by_later_steps() {
     let known = Shared::default();
     let app = Router::new()
         .route("/login", post(login))

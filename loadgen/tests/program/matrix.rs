@@ -78,7 +78,7 @@ fn every_target_is_measured_with_each_number_of_workers_and_users() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_that_runs_already_is_measured_with_each_number_of_users() {
+async fn a_running_server_is_measured_with_each_number_of_users() {
     let server = Counting::start().await;
     // Slow answers, so that the generator is not the limit.
     let scenario = "load = { iterations = 100 }\n[[step]]\nname = \"slow\"\nget = \"/slow/5\"\n";
@@ -101,7 +101,7 @@ async fn a_server_that_runs_already_is_measured_with_each_number_of_users() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn servers_that_run_already_are_compared_by_their_names() {
+async fn running_servers_are_compared_by_their_names() {
     let (old, new) = (Counting::start().await, Counting::start().await);
     // Slow answers, so that the generator is not the limit.
     let scenario =
@@ -131,7 +131,7 @@ async fn servers_that_run_already_are_compared_by_their_names() {
 }
 
 #[test]
-fn numbers_that_make_no_matrix_are_refused() {
+fn numbers_that_form_no_matrix_are_refused() {
     let project = Project::real();
     let said = |arguments: &[&str]| project.run(&[&["-s=direct"], arguments].concat()).said();
     let url = "--url=http://127.0.0.1:1";

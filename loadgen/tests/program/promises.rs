@@ -1,5 +1,5 @@
 //! Sentences that users rely on, each tested with the real binary. A quotation
-//! without a file name is from docs/scenarios.md.
+//! without a file name is from docs/reference/scenario-file.md.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ fn counted(finished: &Finished) -> u64 {
     finished.json()["targets"][0]["total"]["requests"].as_u64().unwrap()
 }
 
-/// "The proxy that the environment names is never used."
+/// "loadgen never uses a proxy that the environment names."
 #[tokio::test(flavor = "multi_thread")]
 async fn the_proxy_of_the_environment_is_never_used() {
     let server = Counting::start().await;
@@ -48,10 +48,10 @@ async fn the_proxy_of_the_environment_is_never_used() {
     }
 }
 
-/// "in the warm-up from 2^39 = 549,755,813,888 on, so that what
-/// counts does not depend on how far that came"
+/// "in the warm-up counted from 2^39 = 549,755,813,888, so that the data of measured iterations
+/// does not depend on the number of warm-up iterations"
 #[tokio::test(flavor = "multi_thread")]
-async fn iterations_of_the_warm_up_have_numbers_of_their_own() {
+async fn iterations_of_the_warm_up_have_separate_numbers() {
     let server = Counting::start().await;
     let scenario = "load = { users = 2, iterations_per_user = 3 }\n[[step]]\npost = \"/remember\"\n\
                     body = { text = \"{{ user }} {{ iteration }}\" }\n";
@@ -66,9 +66,9 @@ async fn iterations_of_the_warm_up_have_numbers_of_their_own() {
     assert_eq!(warms.last().unwrap() - warms[0] + 1, warms.len() as u64, "none is left out");
 }
 
-/// "where a step sets the header `cookie` itself, that is sent and the kept ones are not"
+/// "a step that sets the header `cookie` sends that header and no kept cookies"
 #[tokio::test(flavor = "multi_thread")]
-async fn a_cookie_that_a_step_sets_takes_the_place_of_those_that_were_kept() {
+async fn a_cookie_set_by_a_step_replaces_kept_cookies() {
     let shown = async |headers: HeaderMap| {
         let cookies: Vec<_> = headers.get_all(header::COOKIE).iter().collect();
         format!("{cookies:?}").into_response()
@@ -87,9 +87,9 @@ async fn a_cookie_that_a_step_sets_takes_the_place_of_those_that_were_kept() {
     assert_eq!(counted(&run(&project, &url, &["--warmup=0s"])), 15);
 }
 
-/// "Rows for a start that run out stop only the user that has none."
+/// "If the rows for the start run out, only the users without a row stop"
 #[tokio::test(flavor = "multi_thread")]
-async fn rows_for_a_start_that_run_out_stop_only_who_has_none() {
+async fn exhausted_rows_for_a_start_stop_only_users_without_one() {
     let server = Counting::start().await;
     let scenario = "load = { users = 4, iterations = 40 }\n[rows.r]\nfile = \"rows.csv\"\nuse = \"once\"\n\
                     [[step]]\nname = \"login\"\nwhen = \"start\"\npost = \"/remember\"\nbody = { text = \"{{ r.id }}\" }\n\
@@ -105,9 +105,9 @@ async fn rows_for_a_start_that_run_out_stop_only_who_has_none() {
     assert_eq!((answered("login"), answered("work")), (Some(2), Some(40)));
 }
 
-/// "the path, from the scenario's file on; UTF-8, at most 64 MiB"
+/// "path of a UTF-8 file of at most 64 MiB, relative to the scenario file"
 #[test]
-fn a_file_of_rows_has_at_most_64_mib() {
+fn a_file_of_rows_over_64_mib_is_refused() {
     let scenario = "[rows.r]\nfile = \"rows.csv\"\n[[step]]\nget = \"/{{ r.id }}\"\n";
     let line = "x".repeat(1023) + "\n";
     for (lines, code) in [((64 << 10) - 1, 0), (64 << 10, 2)] {
@@ -118,10 +118,10 @@ fn a_file_of_rows_has_at_most_64_mib() {
     }
 }
 
-/// "A user's first request waits for nothing; in the open model
-/// only the later requests of an iteration do."
+/// "A user's first request has no think time before it; in the open model, only the second and
+/// later requests of an iteration have one."
 #[tokio::test(flavor = "multi_thread")]
-async fn a_think_time_keeps_no_arrival_waiting() {
+async fn a_think_time_delays_no_arrival() {
     let server = Counting::start().await;
     let scenario = "load = { model = \"open\", users = 1, rate = 100, iterations = 30, think_time = \"10s\" }\n\
                     [[step]]\nget = \"/\"\n";
@@ -144,7 +144,7 @@ async fn a_check_sends_nothing() {
 /// README: "Each run has a folder: `runs/TIME-SCENARIO/` with `report.html`, `run.json` (the
 /// document that `--format json` prints), `latencies.hlog`"
 #[tokio::test(flavor = "multi_thread")]
-async fn a_run_leaves_what_the_readme_names() {
+async fn a_run_leaves_the_files_that_the_readme_names() {
     let server = Counting::start().await;
     let scenario = "load = { users = 1, iterations = 5 }\n[[step]]\nget = \"/\"\n";
     let project = Project::real().file("mine.toml", scenario);
@@ -161,18 +161,18 @@ async fn a_run_leaves_what_the_readme_names() {
     assert_eq!(saved, finished.json());
 }
 
-/// docs/distributed.md: "`LOADGEN_JOIN=FILE` stands for `--join FILE`."
+/// docs/how-to/use-many-hosts.md: "`LOADGEN_JOIN=FILE` stands for `--join FILE`."
 #[test]
-fn the_environment_may_name_a_join_file() {
+fn the_environment_can_name_the_join_file() {
     let project = Project::real();
     let output = project.command(&["worker"]).env("LOADGEN_JOIN", "no-such-file").output().unwrap();
     let text = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.code() == Some(1) && text.contains("no-such-file"), "{text}");
 }
 
-/// "Redirects are followed to whatever host they name."
+/// "A redirect may lead to any host."
 #[tokio::test(flavor = "multi_thread")]
-async fn a_redirect_leads_to_another_host() {
+async fn a_redirect_to_another_host_is_followed() {
     let named = Counting::start().await;
     let to = format!("{}/", named.url);
     let first = answering(async move || Redirect::temporary(&to).into_response()).await;
@@ -186,10 +186,10 @@ async fn a_redirect_leads_to_another_host() {
     assert_eq!(named.requests(), 6);
 }
 
-/// "a server that does not speak it fails every request"; "An `http://` proxy before an
+/// "every request fails at a server that does not speak HTTP/2"; "An `http://` proxy before an
 /// `http://` URL must speak HTTP/2 itself."
 #[tokio::test(flavor = "multi_thread")]
-async fn http_2_in_the_clear_is_spoken_by_whom_it_is_sent_to() {
+async fn http_2_in_the_clear_needs_a_peer_that_speaks_it() {
     let both = Counting::start().await;
     let old = ill_behaved(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok").await;
     let old = format!("http://{old}");
@@ -210,7 +210,7 @@ async fn http_2_in_the_clear_is_spoken_by_whom_it_is_sent_to() {
     }
 }
 
-/// "Where iterations end the round, a user gives up after ten failed attempts"
+/// "If iterations end the round, a user gives up after ten failed attempts"
 #[tokio::test(flavor = "multi_thread")]
 async fn a_user_gives_up_after_ten_failed_starts() {
     // The verification succeeds, and nothing after it.
@@ -236,10 +236,10 @@ async fn a_user_gives_up_after_ten_failed_starts() {
     assert_eq!(of("work", "requests"), Some(0));
 }
 
-/// docs/measuring.md: "More users than open files or local ports
-/// allow are refused before anything starts."
+/// docs/reference/command-line.md: "More users than open files or local ports allow are refused
+/// before anything starts"
 #[tokio::test(flavor = "multi_thread")]
-async fn more_users_than_there_are_ports_are_refused() {
+async fn more_users_than_local_ports_are_refused() {
     let server = Counting::start().await;
     let project = Project::real().file("mine.toml", "[[step]]\nget = \"/\"\n");
     let refused = run(&project, &server.url, &["--users=65536"]);
@@ -249,7 +249,7 @@ async fn more_users_than_there_are_ports_are_refused() {
 
 /// README: "`loadgen check`: what each scenario would do"
 #[test]
-fn a_check_without_a_name_looks_at_all() {
+fn a_check_without_a_name_checks_all_scenarios() {
     let project = Project::real();
     let checked = project.run(&["check"]);
     assert_eq!(checked.code, Some(0), "{}", checked.said());

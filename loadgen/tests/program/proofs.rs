@@ -72,7 +72,7 @@ fn run(proofs: &str, arguments: &[&str]) -> (Project, Finished) {
 }
 
 #[test]
-fn what_backends_hold_is_proved_or_not() {
+fn the_content_of_backends_is_proved_or_disproved() {
     let (project, finished) = run(
         r#"
         [[proof]]
@@ -103,7 +103,7 @@ fn what_backends_hold_is_proved_or_not() {
     assert_eq!(finished.code, Some(3), "as a threshold that fails: {}", finished.said());
     let junit = fs::read_to_string(project.path("proofs.xml")).unwrap();
     assert!(junit.contains("tests=\"5\" failures=\"2\""), "{junit}");
-    assert!(junit.contains("<failure message=\"round 1: 1 expected, 0 held\">"), "{junit}");
+    assert!(junit.contains("<failure message=\"round 1: expected 1, found 0\">"), "{junit}");
     let text = fs::read_to_string(project.path("run/run.json")).unwrap();
     let document: Value = serde_json::from_str(&text).unwrap();
     let proofs = document["targets"][0]["proofs"].as_array().unwrap();
@@ -128,9 +128,9 @@ fn what_backends_hold_is_proved_or_not() {
         format!("≠ {} in postgres, `SELECT count(*) / 2 FROM items`: NOT proved", held / 2),
         "postgres, `SELECT count(*) FROM items WHERE name IS NULL` = 0: proved".to_owned(),
         "`SELECT count(*) FROM items WHERE quantity = 0` ≠ 1 for store: NOT proved".to_owned(),
-        "! store: round 1: it should be 1, but postgres says 0 to `SELECT count(*) FROM items \
-         WHERE quantity = 0` the backend does not hold what it should: don't trust the server's \
-         rate"
+        "! store: round 1: expected 1, but postgres returned 0 for `SELECT count(*) FROM items \
+         WHERE quantity = 0` [proof_failed] the backend does not hold the expected data: do not \
+         trust the server's rate"
             .to_owned(),
     ] {
         assert!(shown.contains(&line), "{line}\n{shown}");
@@ -138,7 +138,7 @@ fn what_backends_hold_is_proved_or_not() {
 }
 
 #[test]
-fn an_effect_that_no_answer_told_of_may_be_why() {
+fn failed_requests_are_named_as_a_possible_reason() {
     // Succeeds once, for the verification. Later requests are carried out, but answered with 500.
     let lost =
         "[[step]]\npost = \"/lost\"\nexpect = { status = 201 }\ncounters = { made = \"/made\" }\n";
@@ -156,7 +156,7 @@ fn an_effect_that_no_answer_told_of_may_be_why() {
         document["verdicts"].as_array().unwrap().iter().find(|v| v["kind"] == "proof_failed");
     assert_eq!(
         failed.unwrap()["advice"],
-        "requests that failed or were cut off may have been carried out all the same"
+        "the server may have carried out requests that failed or were cut off"
     );
 }
 
@@ -169,7 +169,7 @@ fn refused(proof: &str) -> String {
 }
 
 #[test]
-fn a_slip_in_a_query_is_found_before_anything_is_measured() {
+fn a_faulty_query_is_found_before_the_measurement() {
     insta::assert_snapshot!(refused("postgres = \"SELECT count(*) FROM itms\""));
 }
 
@@ -181,7 +181,7 @@ fn a_proof_cannot_write() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_that_runs_already_has_no_backends_to_ask() {
+async fn a_running_server_has_no_proofs() {
     let server = Counting::start().await;
     let url = ["--url", &server.url];
     let proof = "[[proof]]\nredis = \"LLEN queue\"\ncounter = \"made\"\n";
@@ -194,6 +194,6 @@ async fn a_server_that_runs_already_has_no_backends_to_ask() {
         project.run(&[&fixed[..], &url, &["--format=json"]].concat())
     });
     assert_eq!(finished.code, Some(0), "{}", finished.said());
-    assert_eq!(finished.stderr.matches("proofs are left out").count(), 1, "{}", finished.stderr);
+    assert_eq!(finished.stderr.matches("proofs are skipped").count(), 1, "{}", finished.stderr);
     assert_eq!(finished.json()["targets"][0]["proofs"], json!([]));
 }

@@ -52,7 +52,7 @@ async fn rows_are_used_once_over_all_workers() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn users_stop_where_rows_run_out_and_that_is_told() {
+async fn users_stop_when_rows_run_out_and_a_verdict_says_so() {
     for (load, out) in [
         ("users = 4, iterations = 60", "a"),
         ("users = 4, duration = \"1m\"", "b"),
@@ -65,7 +65,7 @@ async fn users_stop_where_rows_run_out_and_that_is_told() {
             let out = format!("--out={out}{}", workers.len());
             let document = run(&project, &server.url, &[workers, &[&out]].concat());
             assert_eq!((server.requests(), server.take_remembered().len()), (31, 31), "{load}");
-            let message = "the rows of r ran out in round 1: users who had none stopped";
+            let message = "the rows of r ran out in round 1: users without a row stopped";
             assert_eq!(ran_out(&document), [message]);
             assert_eq!(document["targets"][0]["rounds"][0]["whole"], false);
         }
@@ -101,7 +101,7 @@ async fn the_same_seed_sends_the_same_rows_with_any_number_of_workers() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_row_of_the_start_is_the_users_own() {
+async fn each_user_has_one_row_for_its_start() {
     let more = "when = \"start\"\n[[step]]\nname = \"work\"\npost = \"/remember\"\nbody = { text = \"work {{ r.id }}\" }\n\
                 [[step]]\nname = \"bye\"\nwhen = \"stop\"\npost = \"/remember\"\nbody = { text = \"bye {{ r.id }}\" }";
     // First, each `work` takes a separate row; then only the starts take rows.
@@ -134,7 +134,7 @@ fn used(document: &Value) -> (u64, u64) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn users_that_cycle_use_the_whole_file_before_a_row_comes_again() {
+async fn cycling_users_use_every_row_before_one_repeats() {
     for (load, out, expected) in [
         ("users = 100, iterations_per_user = 30", "a", 3_000),
         ("users = 100, iterations_per_user = 100", "b", 10_000),
@@ -155,7 +155,7 @@ async fn users_that_cycle_use_the_whole_file_before_a_row_comes_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_rows_that_were_used_are_counted_over_all_workers_and_told() {
+async fn used_rows_are_counted_over_all_workers_and_reported() {
     for (order, load, expected) in [
         ("once", "users = 4, iterations = 60", Some(60)),
         ("cycle", "users = 4, iterations = 400", Some(99)),
@@ -174,7 +174,7 @@ async fn the_rows_that_were_used_are_counted_over_all_workers_and_told() {
                 // The verification's row may be among them.
                 None => assert!((rows - 1..=rows).contains(&used), "{used} of {rows}"),
             }
-            let said = format!("rows of r that were used: {used}, of 99");
+            let said = format!("rows of r used: {used} (of 99)");
             let folder = format!("run{at}");
             for format in ["table", "markdown"] {
                 let shown = project.run(&["report", &folder, "--format", format]).stdout;

@@ -17,7 +17,7 @@ fn messages<'a>(document: &'a Value, kind: &str) -> Vec<&'a str> {
 }
 
 #[test]
-fn answers_of_unlike_sizes_and_workers_with_unlike_shares_are_seen() {
+fn different_response_sizes_and_worker_shares_are_reported() {
     let targets = [target("terse", "\"20\""), target("moody", "\"600\", \"900\"")].concat();
     let project = Project::with_targets(&targets)
         .file("sized.py", include_str!("../data/sized.py"))
@@ -41,15 +41,15 @@ fn answers_of_unlike_sizes_and_workers_with_unlike_shares_are_seen() {
     assert_eq!(document["targets"][1]["steps"][0]["body_bytes"], sizes);
     assert_eq!(
         messages(&document, "answers_vary"),
-        ["to the same request, page had answers of 600 to 900 bytes"]
+        ["the same request got response bodies of different sizes: page 600 to 900 bytes"]
     );
     assert_eq!(
         messages(&document, "answers_differ"),
-        ["answers to page had 20 bytes from terse, and 600 to 900 from moody"]
+        ["response bodies of page differ: 20 bytes from terse, 600 to 900 bytes from moody"]
     );
     let unequal = messages(&document, "unequal_workers");
     assert_eq!(unequal.len(), 2, "{document:#}");
-    assert!(unequal[0].starts_with("its 2 server workers got unequal shares"), "{unequal:?}");
+    assert!(unequal[0].starts_with("the 2 server workers got unequal shares"), "{unequal:?}");
     let used = &document["targets"][0]["rounds"][0]["resources"]["target"];
     let processes = used["processes_percent"].as_array().unwrap();
     let [busiest, least] = [0, 1].map(|at| processes[at].as_f64().unwrap());

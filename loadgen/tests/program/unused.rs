@@ -164,7 +164,7 @@ fn each_option_is_in_the_table() {
 }
 
 #[test]
-fn an_option_without_effect_is_a_usage_error_that_says_what_to_do() {
+fn an_option_without_effect_is_a_usage_error_with_advice() {
     let stages = "[load]\nstages = [{ users = 2, over = \"1s\" }]\n[[step]]\nget = \"/\"\n";
     let plain = "[[step]]\nget = \"/\"\n";
     let project = Project::real().file("stages.toml", stages).file("plain.toml", plain);

@@ -1,4 +1,4 @@
-"""The JSON Schema of scenarios, by a validator that is not loadgen's, and against loadgen itself."""
+"""Tests the JSON Schema of scenarios with an independent validator, and compares its verdicts with loadgen's."""
 
 import copy
 import json
@@ -15,9 +15,9 @@ import pytest
 from jsonschema import Draft7Validator
 
 ROOT = Path(__file__).parents[3]
-# The Makefile says where Cargo builds.
+# The Makefile sets the folder in which Cargo builds.
 LOADGEN = Path(os.environ.get("LOADGEN_BUILT", ROOT / "target" / "release" / "loadgen"))
-# The reference's examples use its rows.
+# Examples of the reference use these rows.
 ROWS = ROOT / "loadgen" / "tests" / "data" / "accounts.csv"
 
 SCHEMA = json.loads((ROOT / "scenarios" / "loadgen.schema.json").read_text())
@@ -33,8 +33,8 @@ def shipped() -> list[Scenario]:
 
 
 def examples() -> Iterator[Scenario]:
-    """The reference's examples, each made whole."""
-    reference = (ROOT / "docs" / "scenarios.md").read_text()
+    """Yield the examples of the reference, each completed to a scenario."""
+    reference = (ROOT / "docs" / "reference" / "scenario-file.md").read_text()
     for block in re.findall(r"```toml\n(.*?)```", reference, re.DOTALL):
         if "[[step]]" in block:
             yield tomllib.loads(block)
@@ -48,16 +48,16 @@ RIGHT = [*shipped(), *examples()]
 
 
 def faults(scenario: Scenario) -> list[str]:
-    """What the schema finds, each with its place."""
+    """Return the faults that the schema finds, each with its place."""
     errors = VALIDATOR.iter_errors(scenario)
     return [f"{error.json_path}: {error.message}" for error in errors]
 
 
-def test_it_is_a_schema() -> None:
+def test_the_schema_is_valid() -> None:
     Draft7Validator.check_schema(SCHEMA)
 
 
-def test_what_comes_with_loadgen_is_right() -> None:
+def test_shipped_scenarios_and_examples_are_valid() -> None:
     assert len(shipped()) >= 6
     assert len(list(examples())) >= 10
     for scenario in RIGHT:
@@ -68,20 +68,20 @@ STEP = "[[step]]\nget = '/'\n"
 
 WRONG = {
     "no step": "description = 'nothing'",
-    "a key that nobody knows": f"colour = 'blue'\n{STEP}",
+    "an unknown key": f"colour = 'blue'\n{STEP}",
     "a misspelt key": f"[load]\nusres = 3\n{STEP}",
-    "a number as a text": f"[load]\nusers = '3'\n{STEP}",
+    "a number as a string": f"[load]\nusers = '3'\n{STEP}",
     "no users": f"[load]\nusers = 0\n{STEP}",
     "a duration without its unit": f"[load]\nduration = '10'\n{STEP}",
     "a duration as a number": f"[load]\nduration = 10\n{STEP}",
-    "a duration of no unit of time": f"[load]\nduration = '10 sx'\n{STEP}",
+    "a duration with an unknown unit": f"[load]\nduration = '10 sx'\n{STEP}",
     "two ends": f"[load]\nduration = '1s'\niterations = 10\n{STEP}",
     "three ends": f"[load]\nduration = '1s'\niterations = 10\niterations_per_user = 1\n{STEP}",
     "stages beside a duration": f"[load]\nduration = '1s'\nstages = [{{ users = 1, over = '1s' }}]\n{STEP}",
     "no rate in the open model": f"[load]\nmodel = 'open'\n{STEP}",
     "a rate in the closed model": f"[load]\nrate = 5\n{STEP}",
     "stages of the other model": f"[load]\nstages = [{{ rate = 1, over = '1s' }}]\n{STEP}",
-    "half a range of think times": f"[load]\nthink_time = {{ min = '1s' }}\n{STEP}",
+    "an incomplete range of think times": f"[load]\nthink_time = {{ min = '1s' }}\n{STEP}",
     "an unknown model": f"[load]\nmodel = 'half-open'\n{STEP}",
     "an unknown backend": f"backends = ['mysql']\n{STEP}",
     "a target twice": f"targets = ['sanic', 'sanic']\n{STEP}",
@@ -89,22 +89,22 @@ WRONG = {
     "a step without a request": "[[step]]\nname = 'nothing'",
     "a step of two requests": f"{STEP}post = '/'",
     "a path with its host": "[[step]]\nget = 'http://example.org/'",
-    "a weight of no iteration": f"{STEP}[[step]]\nget = '/a'\nwhen = 'start'\nweight = 2",
+    "a weight outside iterations": f"{STEP}[[step]]\nget = '/a'\nwhen = 'start'\nweight = 2",
     "a body of two kinds": "[[step]]\npost = '/'\nbody = { json = 1, text = '1' }",
     "a body in the answer to HEAD": "[[step]]\nhead = '/'\nexpect = { body = 'hello' }",
-    "a status that is none": f"{STEP}expect = {{ status = 999 }}",
-    "no JSON pointer": f"{STEP}expect = {{ json = {{ 'values.0' = 1 }} }}",
-    "a capture from nowhere": f"{STEP}capture = {{ token = {{}} }}",
-    "a metric that is none": f"{STEP}[thresholds]\nspeed = '> 5'",
+    "an invalid status": f"{STEP}expect = {{ status = 999 }}",
+    "an invalid JSON pointer": f"{STEP}expect = {{ json = {{ 'values.0' = 1 }} }}",
+    "a capture without a source": f"{STEP}capture = {{ token = {{}} }}",
+    "an unknown metric": f"{STEP}[thresholds]\nspeed = '> 5'",
     "a threshold without its unit": f"{STEP}[thresholds]\np99 = '< 100'",
-    "a threshold without its sign": f"{STEP}[thresholds]\nerror_rate = '1%'",
-    "rows of no file": f"[rows.r]\nuse = 'once'\n{STEP}",
-    "a proof of nothing": f"backends = ['redis']\n{STEP}[[proof]]\nredis = 'DBSIZE'",
+    "an error rate without a comparison": f"{STEP}[thresholds]\nerror_rate = '1%'",
+    "rows without a file": f"[rows.r]\nuse = 'once'\n{STEP}",
+    "a proof without a claim": f"backends = ['redis']\n{STEP}[[proof]]\nredis = 'DBSIZE'",
 }
 
 
 @pytest.mark.parametrize("text", WRONG.values(), ids=WRONG.keys())
-def test_what_is_wrong_is_refused(text: str) -> None:
+def test_invalid_scenarios_are_refused(text: str) -> None:
     assert faults(tomllib.loads(text)) != []
 
 
@@ -112,7 +112,7 @@ Place = tuple[str | int, ...]
 
 
 def tables(value: Any, place: Place = ()) -> Iterator[Place]:
-    """The places of all tables, the scenario itself among them."""
+    """Yield the places of all tables, including the scenario itself."""
     if isinstance(value, dict):
         yield place
     if isinstance(value, dict | list):
@@ -128,7 +128,7 @@ def table_at(scenario: Scenario, place: Place) -> dict[str, Any]:
 
 
 def with_table(value: Any, place: Place, table: dict[str, Any]) -> Any:
-    """The same, with another table at this place."""
+    """Return the value with another table at this place."""
     if not place:
         return table
     changed = copy.copy(value)
@@ -141,13 +141,13 @@ STRANGER = "zzzzzzzz"
 
 
 def with_strangers(scenario: Scenario) -> Iterator[Scenario]:
-    """The scenario with a key more, in one table after another."""
+    """Yield the scenario with an additional key, in one table after another."""
     for place in tables(scenario):
         yield with_table(scenario, place, table_at(scenario, place) | {STRANGER: 1})
 
 
 def mutants(scenario: Scenario) -> Iterator[Scenario]:
-    """The scenario with a key more or less, or with another value under a key."""
+    """Yield the scenario with an additional key, without a key, or with another value under a key."""
     yield from with_strangers(scenario)
     for place in tables(scenario):
         table = table_at(scenario, place)
@@ -158,7 +158,7 @@ def mutants(scenario: Scenario) -> Iterator[Scenario]:
 
 
 def toml(value: Any) -> str:
-    """A value as TOML has it within a line. Strings are written as in JSON."""
+    """Return a value as TOML in one line. Strings are written as in JSON."""
     if isinstance(value, dict):
         return "{" + ", ".join(f"{toml(key)} = {toml(inner)}" for key, inner in value.items()) + "}"
     if isinstance(value, list):
@@ -167,7 +167,7 @@ def toml(value: Any) -> str:
 
 
 def taken_by_loadgen(scenarios: list[Scenario], folder: Path) -> list[bool]:
-    """Which of them `loadgen check` finds right."""
+    """Return for each scenario whether `loadgen check` accepts it."""
     shutil.copy(ROWS, folder)
     for number, scenario in enumerate(scenarios):
         lines = (f"{toml(key)} = {toml(value)}\n" for key, value in scenario.items())
@@ -182,14 +182,14 @@ needs_loadgen = pytest.mark.skipif(not LOADGEN.is_file(), reason="loadgen is not
 
 
 @needs_loadgen
-def test_loadgen_refuses_what_is_wrong_here(tmp_path: Path) -> None:
+def test_loadgen_refuses_the_invalid_scenarios(tmp_path: Path) -> None:
     wrong = [tomllib.loads(text) for text in WRONG.values()]
     assert taken_by_loadgen(RIGHT, tmp_path) == [True] * len(RIGHT)
     assert taken_by_loadgen(wrong, tmp_path) == [False] * len(wrong)
 
 
 @needs_loadgen
-def test_nothing_is_refused_that_loadgen_takes(tmp_path: Path) -> None:
+def test_no_scenario_is_refused_that_loadgen_accepts(tmp_path: Path) -> None:
     changed = [mutant for scenario in RIGHT for mutant in mutants(scenario)]
     assert len(changed) > 2000
     taken = taken_by_loadgen(changed, tmp_path)
@@ -199,7 +199,7 @@ def test_nothing_is_refused_that_loadgen_takes(tmp_path: Path) -> None:
 
 
 @needs_loadgen
-def test_a_key_that_loadgen_does_not_know_is_unknown_here(tmp_path: Path) -> None:
+def test_keys_unknown_to_loadgen_are_unknown_to_the_schema(tmp_path: Path) -> None:
     changed = [mutant for scenario in RIGHT for mutant in with_strangers(scenario)]
     taken = taken_by_loadgen(changed, tmp_path)
     for mutant, right in zip(changed, taken, strict=True):

@@ -1,4 +1,4 @@
-"""A server that is busy for so many ms of CPU time with each request, and knows how long it was: HOST PORT MS."""
+"""Runs a server that uses MS ms of CPU time for each request, and reports the CPU time that it used: HOST PORT MS."""
 
 import asyncio
 import json
@@ -33,7 +33,7 @@ async def main() -> None:
     loop.add_signal_handler(signal.SIGTERM, stop.set)
     await loop.create_server(Busy, HOST, PORT)
     await stop.wait()
-    # All that a request took of the process, the event loop's share with it.
+    # The CPU time of all requests, including the event loop's share.
     used = time.process_time() - Busy.began
     print(json.dumps({"requests": Busy.requests, "cpu_s": used}), flush=True)
 

@@ -13,7 +13,7 @@ const MOST: [(usize, usize); 2] = [(40, 4), (80, 8)];
 /// 5 or 6 claims, another 40 runs are made, and all 80 have at most 8.
 #[test]
 #[ignore = "make trust: 20 minutes, and on a busy machine it says little"]
-fn equals_are_told_apart_no_more_often_than_chance_allows() {
+fn false_claims_are_no_more_frequent_than_chance_allows() {
     let mut claims = forty(0);
     println!("{claims} claims in 40 runs");
     if (5..=6).contains(&claims) {

@@ -17,7 +17,7 @@ const SHORT: [&str; 5] =
 /// intervals contain the truth, and at least 16 of 20 runs find the slower server.
 #[test]
 #[ignore = "make trust: a quarter of an hour, and on a busy machine it says little"]
-fn known_handicaps_are_found_and_their_intervals_hold_the_truth() {
+fn known_handicaps_are_found_within_their_intervals() {
     let rounds = rounds_asked_for();
     println!("{rounds} rounds");
     let mut scores = [(0, 0), (0, 0)];

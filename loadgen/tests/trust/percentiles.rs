@@ -61,7 +61,7 @@ async fn answer(State(draws): State<Arc<Draws>>) -> &'static str {
 /// p50 to p99 lie within 1 % or 0.5 ms, whichever is more, of the server's own percentiles.
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 #[ignore = "make trust: on a busy machine its bounds say nothing"]
-async fn percentiles_are_those_of_the_server() {
+async fn percentiles_equal_those_measured_by_the_server() {
     let project = Project::real().file(
         "known.toml",
         "[load]\nusers = 4\nduration = \"20s\"\n[[step]]\nname = \"known\"\nget = \"/\"\n",

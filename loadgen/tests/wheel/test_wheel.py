@@ -1,4 +1,4 @@
-"""What `pip install .` gives: the program, and a lab whose Python environment is the one it is in."""
+"""Tests `pip install .`: the program, and a lab that uses the Python environment of the program."""
 
 import json
 import os
@@ -16,7 +16,7 @@ LINKS = ROOT / "package" / "data" / "share" / "loadgen"
 
 
 def run(*command: str | Path, cwd: Path = ROOT) -> str:
-    # Neither a project nor an environment of the developer's may help.
+    # The developer's project and environment must have no influence.
     ours = ("LOADGEN_HOME", "VIRTUAL_ENV", "PYTHONPATH", "PYTHONHOME")
     env = {name: value for name, value in os.environ.items() if name not in ours}
     words = list(map(str, command))
@@ -27,7 +27,7 @@ def run(*command: str | Path, cwd: Path = ROOT) -> str:
 
 @pytest.fixture(scope="session")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel, made of the program that Cargo has built for release: it compiles only what has changed."""
+    """Build the wheel in the folder of the release build, so that Cargo compiles only changed code."""
     folder = tmp_path_factory.mktemp("wheel")
     run(sys.executable, "-m", "maturin", "build", "--quiet", "--out", folder)
     (wheel,) = folder.glob("loadgen-*.whl")
@@ -36,7 +36,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def bare(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The programs of an environment with loadgen alone."""
+    """Return the folder of the programs of an environment with loadgen alone."""
     folder = tmp_path_factory.mktemp("bare")
     venv.create(folder, with_pip=True)
     run(folder / "bin" / "pip", "install", "--quiet", "--no-index", wheel)
@@ -45,7 +45,7 @@ def bare(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def whole(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The programs of an environment with the targets, in the versions that are locked and known to work."""
+    """Return the folder of the programs of an environment with the targets, in their locked versions."""
     folder = tmp_path_factory.mktemp("whole")
     venv.create(folder)
     locked = folder / "locked.txt"
@@ -82,7 +82,7 @@ def test_the_program_is_installed_with_its_lab(bare: Path, tmp_path: Path) -> No
     assert "direct: ok" in run(bare / "loadgen", "check", "direct", cwd=tmp_path)
 
 
-def test_what_is_not_installed_is_missed_at_once(bare: Path, tmp_path: Path) -> None:
+def test_missing_parts_are_reported_at_once(bare: Path, tmp_path: Path) -> None:
     for options, mend in [([], "pip install '.[targets]'"), (["--runtime=podman"], "LOADGEN_HOME")]:
         command = [str(bare / "loadgen"), "--scenario=insert_one", *options]
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)

@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn each_is_picked_as_often_as_its_weight_says() {
+    fn each_choice_is_as_frequent_as_its_weight() {
         let mut chance = Chance::new(1, 1);
         let mut found = [0_i32; 3];
         (0..10_000).for_each(|_| found[chance.pick([7, 0, 3].into_iter())] += 1);
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn throws_follow_from_seed_and_user() {
+    fn choices_follow_from_seed_and_user() {
         let throws = |seed, user| {
             let mut chance = Chance::new(seed, user);
             [(); 20].map(|()| chance.pick([1, 1, 1, 1].into_iter()))

@@ -7,16 +7,22 @@ use thiserror::Error;
 #[derive(Debug, Error, Diagnostic)]
 pub enum EngineError {
     /// The HTTP client could not be created.
-    #[error("cannot make an HTTP client: {0}")]
+    #[error("cannot create an HTTP client: {0}")]
+    #[diagnostic(code(no_http_client), help("check [http] in the scenario"))]
     Client(String),
     /// Goose refused the attack or gave up on it.
     #[error("Goose could not run the users: {0}")]
+    #[diagnostic(code(goose_failed))]
     Goose(String),
     /// A user's task panicked, so one of its requests is in no count.
     #[error("a user's task panicked")]
-    #[diagnostic(help("this is a fault of loadgen's: please report it, with what it printed"))]
+    #[diagnostic(
+        code(user_panicked),
+        help("this is a bug in loadgen: please report the bug, with the output of loadgen")
+    )]
     UserPanicked,
     /// The receiver of the snapshots is gone.
-    #[error("nobody takes the results of this round any more")]
+    #[error("the receiver of the results of this round is gone")]
+    #[diagnostic(code(results_not_received))]
     Abandoned,
 }

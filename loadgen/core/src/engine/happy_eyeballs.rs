@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn an_address_that_is_silent_or_refuses_keeps_nobody_from_the_next() {
+    async fn a_silent_or_refusing_address_does_not_block_the_next() {
         // The queue of this listener is filled below: further connection attempts get no answer.
         let silent = TcpSocket::new_v4().unwrap();
         silent.bind("127.0.0.1:0".parse().unwrap()).unwrap();

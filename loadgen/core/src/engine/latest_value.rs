@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_version_is_made_of_the_one_before() {
+    fn each_version_is_made_from_the_previous_one() {
         let first = LatestValue::new(0);
         let mut place = &first;
         for _ in 0..200_000 {
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn of_many_who_update_none_is_lost() {
+    fn concurrent_updates_are_not_lost() {
         let first = LatestValue::new(0);
         std::thread::scope(|scope| {
             for _ in 0..4 {

@@ -32,8 +32,11 @@ pub enum LoadChangeError {
     #[diagnostic(transparent)]
     Change(#[from] LoadLevelError),
     /// Too little of the round is left.
-    #[error("the round is about to end, and was not changed")]
-    #[diagnostic(help("try again when the next one has begun, if there is one"))]
+    #[error("the round is about to end; the load was not changed")]
+    #[diagnostic(
+        code(round_is_ending),
+        help("try again after the start of the next round, if another round follows")
+    )]
     TooLate,
 }
 

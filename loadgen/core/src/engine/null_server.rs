@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn each_request_has_its_answer_however_it_is_cut() {
+    fn each_request_gets_its_answer_however_it_is_split() {
         let server = NullServer::start(1, &[answer("one"), answer("two!")], || ()).unwrap();
         let mut stream = TcpStream::connect(&server.url["http://".len()..]).unwrap();
         let long = "b".repeat(3 * READ);

@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_told_with_the_worst_first() {
+    fn missing_results_are_reported_worst_first() {
         let workers = vec![worker(0, &[]), worker(1, &[])];
         let whole = Results { workers, ..Results::default() };
         assert_eq!(whole.missing(), None);

@@ -95,7 +95,7 @@ mod tests {
     use std::time::Duration;
 
     #[tokio::test]
-    async fn it_goes_off_at_its_time_and_not_before() {
+    async fn a_timer_fires_at_its_time_and_not_before() {
         let timer = Timer::new();
         for us in [50, 300, 5_000] {
             let then = Instant::now() + Duration::from_micros(us);
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn it_can_be_given_up_and_set_anew() {
+    async fn a_timer_can_be_dropped_and_set_again() {
         let timer = Timer::new();
         let short = Duration::from_millis(1);
         let given_up = timer.sleep_until(Instant::now() + 20 * short);

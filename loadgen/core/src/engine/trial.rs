@@ -101,11 +101,11 @@ impl Tried {
         match result {
             Err(_) => {
                 let limit = humantime::format_duration(step.timeout);
-                self.wrong = Some((format!("an answer within {limit}"), "none".to_owned()));
+                self.wrong = Some((format!("a response within {limit}"), "none".to_owned()));
             }
             Ok(Err(failure)) => {
                 let got = format!("a {} error: {}", failure.kind, failure.message);
-                self.wrong = Some(("an answer".to_owned(), got));
+                self.wrong = Some(("a response".to_owned(), got));
             }
             Ok(Ok(answer)) => {
                 let (status, beginning) = (answer.status, beginning(&answer.body));

@@ -28,10 +28,13 @@ pub struct Mismatch {
 pub enum VerifyError {
     /// The server answered otherwise than expected, or not at all.
     #[error(
-        "{who} does not answer as the scenario expects\n  step      {}\n  request   {}\n  expected  {}\n  got       {}",
+        "{who} does not respond as the scenario expects\n  step      {}\n  request   {}\n  expected  {}\n  got       {}",
         mismatch.step, mismatch.request, mismatch.expected, mismatch.got
     )]
-    #[diagnostic(help("nothing was measured: mend the server, or the step's `expect`"))]
+    #[diagnostic(
+        code(unexpected_response),
+        help("nothing was measured: fix the server, or the `expect` of the step")
+    )]
     Mismatch {
         /// Name of the target, or its URL.
         who: String,
@@ -39,7 +42,8 @@ pub enum VerifyError {
         mismatch: Box<Mismatch>,
     },
     /// The HTTP client could not be created.
-    #[error("cannot make an HTTP client: {0}")]
+    #[error("cannot create an HTTP client: {0}")]
+    #[diagnostic(code(no_http_client), help("check [http] in the scenario"))]
     Client(String),
 }
 

@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn connections_of_processes_add_up() {
+    fn connections_of_processes_are_summed() {
         let mut all = Connections::default();
         for one in [of("a:1", 3, None), of("b:1", 0, Some("refused")), of("a:1", u64::MAX, None)] {
             all.merge(&one);

@@ -31,7 +31,7 @@ pub struct Outcome<'a> {
 pub enum Ending<'a> {
     /// The answer was as the step expects.
     Answered,
-    /// The request failed with this kind of error; the sentence says more.
+    /// The request failed with an error of this kind, which the text describes.
     Failed(ErrorKind, &'a str),
     /// The round was ended early and cut the request off. Also a stop step that was not sent,
     /// because an earlier stop step was cut off.

@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_sent_at_the_stop_is_counted_apart_as_it_ended() {
+    fn requests_of_the_stop_are_counted_separately() {
         let (start, recorder) = recorder();
         for (ms, ending) in [
             (2_000, Ending::Answered),
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn drains_whole_seconds_and_numbers_them() {
+    fn the_recorder_drains_numbered_whole_seconds() {
         let (start, recorder) = recorder();
         recorder.record(&outcome(0, start, start + 999 * MS, Ending::Answered));
         recorder.record(&outcome(0, start, start + 1_001 * MS, Ending::Answered));

@@ -63,7 +63,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_row_that_several_used_counts_once(
+        fn a_row_used_several_times_counts_once(
             parts in prop::collection::vec(prop::collection::btree_set(0u64..512, 0..99), 1..5),
             rows in 0u64..600,
         ) {
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_of_one_process_each_are_added() {
+    fn rows_used_by_one_process_each_are_summed() {
         let mut all = Used::Number(3);
         all.merge(&Used::Number(4));
         all.merge(&Used::Bits(vec![u64::MAX]));

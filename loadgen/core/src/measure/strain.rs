@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn means_are_those_of_all_the_time_and_the_worst_is_kept() {
+    fn means_cover_the_whole_time_and_the_maximum_is_kept() {
         let mut strain = Strain::default();
         assert_eq!((strain.cpu_percent(), strain.lag_mean_ms()), (None, None));
         strain.add(&StrainSample { elapsed: ms(1_000), cpu: ms(2_000), cpus: 2, lag: ms(2) });
@@ -120,7 +120,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_workers_claim_is_summed_in_any_order(
+        fn any_samples_are_summed_in_any_order(
             samples in prop::collection::vec(sample(), 0..6),
             at in any::<prop::sample::Index>(),
         ) {

@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn where_iterations_end_the_round_these_count_and_no_others() {
+    fn only_iterations_of_the_load_count_if_iterations_end_the_round() {
         let (start, timeline) = timeline();
         let timeline = Timeline { full: timeline.measured, end: None, ..timeline };
         let done = start + Duration::from_secs(20);

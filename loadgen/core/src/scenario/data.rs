@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_uuid_is_one_of_version_4() {
+    fn a_uuid_has_version_4() {
         let mut out = String::new();
         Data::new(1, 2).push_uuid(&mut out);
         // Pinned: a later version must be able to repeat a saved run.
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn an_iteration_does_not_depend_on_the_ones_before() {
+    fn an_iteration_does_not_depend_on_earlier_ones() {
         let mut whole = Data::new(7, 3);
         let mut jumped = whole.clone();
         let (mut skipped, mut one, mut other) = (String::new(), String::new(), String::new());
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn both_ends_of_a_range_are_met() {
+    fn both_ends_of_a_range_occur() {
         let mut data = Data::new(1, 1);
         let mut out = String::new();
         for _ in 0..64 {

@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn durations_as_people_write_them() {
+    fn common_notations_of_durations_are_read() {
         let cases = [
             ("0s", 0),
             ("0", 0),
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said() {
+    fn an_invalid_duration_is_refused_with_a_reason() {
         let messages: Vec<String> = ["", "-3s", "10", "3 sx", "soon", "25h", "1s 1000000000000ms"]
             .iter()
             .map(|text| parse_duration(text).unwrap_err())

@@ -187,7 +187,7 @@ body = { repeat = 2, json = { key = "{{ env TOKEN }}", at = "{{ env PLACE }}" } 
     }
 
     #[test]
-    fn a_value_is_sent_as_its_place_needs_it() {
+    fn a_value_is_escaped_for_its_position() {
         let step = scenario().steps.remove(0);
         let body = step.body.unwrap().text;
         for (template, expected) in [
@@ -204,7 +204,7 @@ body = { repeat = 2, json = { key = "{{ env TOKEN }}", at = "{{ env PLACE }}" } 
     }
 
     #[test]
-    fn without_an_environment_there_is_a_scenario_to_look_at_and_nothing_to_send() {
+    fn a_scenario_without_an_environment_can_be_explained_but_not_sent() {
         let scenario = parse("test", "test.toml", TEXT).unwrap();
         assert_eq!(scenario.variables(), BTreeSet::from(["PLACE", "TOKEN"]));
         assert_eq!(sent(&scenario.steps[0].path), None);
@@ -212,13 +212,13 @@ body = { repeat = 2, json = { key = "{{ env TOKEN }}", at = "{{ env PLACE }}" } 
     }
 
     #[test]
-    fn a_value_travels_to_workers() {
+    fn values_survive_serialization() {
         let bytes = rmp_serde::to_vec_named(&scenario()).unwrap();
         assert_eq!(rmp_serde::from_slice::<Scenario>(&bytes).unwrap(), scenario());
     }
 
     #[test]
-    fn whatever_a_server_sends_back_is_hidden() {
+    fn values_quoted_from_a_server_are_hidden() {
         let secrets = Secrets::of(&scenario());
         for (said, shown) in [
             ("got: to\"ken-1234!", "got: {{ env TOKEN }}!"),

@@ -4,14 +4,15 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::{fmt, io};
 
-use miette::{Diagnostic, LabeledSpan, NamedSource, SourceCode};
+use miette::{Diagnostic, LabeledSpan, NamedSource};
 use thiserror::Error;
 
 /// Reason why a scenario cannot be used.
-#[derive(Debug, Error)]
+#[derive(Debug, Error, Diagnostic)]
 pub enum ScenarioError {
     /// The file could not be read.
     #[error("cannot read the scenario {}", path.display())]
+    #[diagnostic(code(unreadable_scenario))]
     Unreadable {
         /// The file's path, as given by the caller.
         path: PathBuf,
@@ -21,32 +22,17 @@ pub enum ScenarioError {
     },
     /// The file was read, but contains at least one fault.
     #[error("{file} has {}", count(faults))]
+    #[diagnostic(code(bad_scenario))]
     Invalid {
         /// The file's name for display.
         file: String,
         /// The file's text, into which the faults point.
+        #[source_code]
         text: NamedSource<String>,
         /// All faults, ordered by their position in the file.
+        #[related]
         faults: Vec<Fault>,
     },
-}
-
-impl Diagnostic for ScenarioError {
-    fn source_code(&self) -> Option<&dyn SourceCode> {
-        match self {
-            Self::Unreadable { .. } => None,
-            Self::Invalid { text, .. } => Some(text),
-        }
-    }
-
-    fn related<'a>(&'a self) -> Option<Box<dyn Iterator<Item = &'a dyn Diagnostic> + 'a>> {
-        match self {
-            Self::Unreadable { .. } => None,
-            Self::Invalid { faults, .. } => {
-                Some(Box::new(faults.iter().map(|fault| fault as &dyn Diagnostic)))
-            }
-        }
-    }
 }
 
 fn count(faults: &[Fault]) -> String {

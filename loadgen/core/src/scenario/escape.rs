@@ -53,7 +53,7 @@ impl Position {
 pub enum RenderError {
     /// The user has not captured the value yet: no step
     /// that captures the value has succeeded so far.
-    #[error("not sent: nothing was captured for {{{{ {name} }}}}")]
+    #[error("not sent: no value was captured for {{{{ {name} }}}}")]
     NotCaptured {
         /// Name of the value.
         name: String,
@@ -66,7 +66,7 @@ pub enum RenderError {
     },
     /// A value of `.` or `..` at the start of a path segment would lead to another path.
     #[error(
-        "not sent: {{{{ {name} }}}} is `{value}`, which a path cannot have between two slashes"
+        "not sent: {{{{ {name} }}}} is `{value}`, which a path cannot contain between two slashes"
     )]
     NotForPath {
         /// Name of the value.
@@ -75,7 +75,7 @@ pub enum RenderError {
         value: String,
     },
     /// A header's value has a character that ends the header or that has no agreed encoding.
-    #[error("not sent: {{{{ {name} }}}} has {character:?}, which a header cannot have")]
+    #[error("not sent: {{{{ {name} }}}} contains {character:?}, which a header cannot contain")]
     NotForHeader {
         /// Name of the value.
         name: String,
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn no_value_leads_to_another_path() {
+    fn no_value_changes_the_path() {
         let after = |before: &str, value: &str| {
             let mut out = before.to_owned();
             Position::Path.push(value, "v", &mut out).map(|()| out)
@@ -128,7 +128,7 @@ mod tests {
         for value in [".", ".."] {
             let refused = after("/items/", value).unwrap_err();
             let said = format!(
-                "not sent: {{{{ v }}}} is `{value}`, which a path cannot have between two slashes"
+                "not sent: {{{{ v }}}} is `{value}`, which a path cannot contain between two slashes"
             );
             assert_eq!(refused.to_string(), said);
             for before in ["/items/a", "/items?in=", "/items?in=/"] {
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn each_place_makes_of_a_value_what_it_needs() {
+    fn each_position_escapes_a_value() {
         let value = "a/b c?d&\"é\"";
         assert_eq!(pushed(Position::Text, value).as_deref(), Ok(value));
         assert_eq!(pushed(Position::Path, value).as_deref(), Ok("a%2Fb%20c%3Fd%26%22%C3%A9%22"));

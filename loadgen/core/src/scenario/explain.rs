@@ -2,7 +2,9 @@
 
 use std::fmt::Write;
 
-use crate::scenario::{Http, Load, Model, Open, Scenario, Stage, Step, Until, process_environment};
+use crate::scenario::{
+    Http, Load, Model, Open, Rows, Scenario, Stage, Step, Until, process_environment,
+};
 use crate::text::{count, duration};
 
 /// Returns the explanation of the whole scenario, with a line for each part.
@@ -42,14 +44,12 @@ pub fn explain(scenario: &Scenario) -> String {
         out += &explain_step("stop ", step, "");
     }
     for rows in &scenario.rows {
-        let _ = writeln!(
-            out,
-            "  rows        {}: {} of {}, {}",
-            rows.name,
-            count(rows.len() as u64),
-            rows.file,
-            rows.order
-        );
+        let number = match rows.len() {
+            1 => "1 row".to_owned(),
+            n => format!("{} rows", count(n as u64)),
+        };
+        let Rows { name, file, order, .. } = rows;
+        let _ = writeln!(out, "  rows        {name}: {number} of {file}, {order}");
     }
     if !scenario.variables().is_empty() {
         let _ = writeln!(out, "  environment {}", explain_variables(scenario));
@@ -66,13 +66,13 @@ pub fn explain(scenario: &Scenario) -> String {
 fn explain_load(load: &Load) -> String {
     let until = match &load.until {
         Until::Duration(d) => format!("for {}", duration(*d)),
-        Until::Iterations(n) => format!("{} iterations in all", count(*n)),
-        Until::IterationsPerUser(n) => format!("{} iterations each", count(*n)),
+        Until::Iterations(n) => format!("{} iterations in total", count(*n)),
+        Until::IterationsPerUser(n) => format!("{} iterations per user", count(*n)),
         Until::Stages(stages) => explain_stages(stages),
     };
     let ramp = match load.ramp_up {
         d if d.is_zero() => String::new(),
-        d => format!(", started over {}", duration(d)),
+        d => format!(", ramp-up {}", duration(d)),
     };
     let users = count(load.users.into());
     let staged = matches!(load.until, Until::Stages(_));
@@ -93,7 +93,7 @@ fn explain_load(load: &Load) -> String {
 /// Formats stages as `to 100 in 1m, to 100 in 2m 30s`.
 fn explain_stages(stages: &[Stage]) -> String {
     let one = |stage: &Stage| match stage.over {
-        d if d.is_zero() => format!("at once to {}", stage.to),
+        d if d.is_zero() => format!("jump to {}", stage.to),
         d => format!("to {} in {}", stage.to, duration(d)),
     };
     stages.iter().map(one).collect::<Vec<_>>().join(", ")
@@ -113,7 +113,7 @@ fn explain_variables(scenario: &Scenario) -> String {
 fn explain_transport(http: &Http) -> String {
     let features: Vec<String> = http.beyond_http1().iter().map(ToString::to_string).collect();
     match (http.transport, features.split_last()) {
-        (Some(kind), _) => format!("{kind}, as the file says"),
+        (Some(kind), _) => format!("{kind}, set in the scenario"),
         (None, None) => "http1 (reqwest for an https:// URL)".to_owned(),
         (None, Some((only, []))) => format!("reqwest, for {only}"),
         (None, Some((last, others))) => format!("reqwest, for {} and {last}", others.join(", ")),
@@ -126,11 +126,15 @@ fn explain_step(when: &str, step: &Step, share: &str) -> String {
     let expect = &step.expect;
     let status = expect.status.map_or("2xx or 3xx".to_owned(), |status| status.to_string());
     let _ = write!(text, ", expects {status}");
-    if !expect.json.is_empty() {
-        let _ = write!(text, " with {} JSON values", expect.json.len());
+    match expect.json.len() {
+        0 => {}
+        1 => text.push_str(" with 1 JSON value"),
+        n => {
+            let _ = write!(text, " with {n} JSON values");
+        }
     }
     if expect.body.is_some() {
-        text.push_str(" with a text in its body");
+        text.push_str(" with a text in the body");
     }
     let _ = write!(text, " within {}", duration(step.timeout));
     for counter in &step.counters {

@@ -127,7 +127,7 @@ mod tests {
     const TLS: &str = "https://127.0.0.1:8000";
 
     #[test]
-    fn each_feature_alone_takes_reqwest() {
+    fn each_feature_alone_requires_reqwest() {
         let default = Http::default;
         let cases = [
             (Http { version: HttpVersion::Http2, ..default() }, HttpFeature::Version2),
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_file_insists_on_is_taken() {
+    fn the_transport_of_the_file_is_used() {
         for kind in [TransportKind::Http1, TransportKind::Reqwest] {
             for url in [PLAIN, TLS] {
                 let http = Http { transport: Some(kind), ..Http::default() };

@@ -58,7 +58,7 @@ impl TryFrom<f64> for Cpus {
             )]
             return Ok(Self { thousandths: (cpus * 1e3).round() as u32 });
         }
-        Err("it is a number of CPUs from 0.01 to 1024, such as 0.5".to_owned())
+        Err("must be a number of CPUs from 0.01 to 1024, such as 0.5".to_owned())
     }
 }
 
@@ -107,8 +107,10 @@ impl FromStr for Memory {
         let bytes = number.zip(unit).and_then(|(number, unit)| number.checked_mul(unit));
         match bytes {
             Some(bytes) if bytes >= LEAST_MEMORY => Ok(Self { bytes }),
-            Some(_) => Err("it is 6m at least: podman starts nothing with less".to_owned()),
-            None => Err("it is an amount of memory, such as 256m or 1g".to_owned()),
+            Some(_) => {
+                Err("must be at least 6m: podman starts no container with less memory".to_owned())
+            }
+            None => Err("must be an amount of memory, such as 256m or 1g".to_owned()),
         }
     }
 }
@@ -144,7 +146,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn memory_is_written_as_podman_has_it() {
+    fn memory_is_read_in_podman_notation() {
         let bytes = |text: &str| text.parse::<Memory>().map(|memory| memory.bytes);
         assert_eq!(bytes("256m"), Ok(256 << 20));
         assert_eq!(bytes(" 1 GiB "), Ok(1 << 30));
@@ -156,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn cpus_are_more_than_none() {
+    fn cpus_must_be_a_positive_number() {
         assert_eq!("0.5".parse::<Cpus>().map(|cpus| cpus.to_string()), Ok("0.5".to_owned()));
         for wrong in ["", "0", "-1", "nan", "half", "2000"] {
             assert!(wrong.parse::<Cpus>().is_err(), "{wrong}");
@@ -164,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn limits_give_way_to_others() {
+    fn missing_limits_are_taken_from_others() {
         let cpus = "2".parse().ok();
         let memory = "1g".parse().ok();
         let ours = Limits { cpus, memory: None };
@@ -175,7 +177,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read_again(bytes in LEAST_MEMORY..1 << 50, thousandths in 10u32..1_024_000) {
+        fn written_limits_are_read_back(bytes in LEAST_MEMORY..1 << 50, thousandths in 10u32..1_024_000) {
             let (memory, cpus) = (Memory { bytes }, Cpus { thousandths });
             prop_assert_eq!(memory.to_string().parse(), Ok(memory));
             prop_assert_eq!(cpus.to_string().parse(), Ok(cpus));

@@ -25,23 +25,35 @@ pub enum LoadLevelError {
         "users must be a whole number from 1 to {}",
         super::file::thousands(u64::from(MOST_USERS))
     )]
-    #[diagnostic(help("to send nothing any more: `loadgen ctl --run DIR stop`"))]
+    #[diagnostic(
+        code(users_out_of_range),
+        help("to stop the load, use `loadgen ctl --run DIR stop`")
+    )]
     Users,
     /// A rate outside the supported range, or NaN.
     #[error("rate must be a number from {LEAST_RATE} to {}", super::file::thousands(MOST_RATE as u64))]
-    #[diagnostic(help("to send nothing any more: `loadgen ctl --run DIR stop`"))]
+    #[diagnostic(
+        code(rate_out_of_range),
+        help("to stop the load, use `loadgen ctl --run DIR stop`")
+    )]
     Rate,
     /// A number of users for the open model.
-    #[error("this load is of the open model, where users only limit how many send at once")]
-    #[diagnostic(help("change its rate instead: `rate R`, in requests per second"))]
+    #[error("the load follows the open model, where users only limit the in-flight requests")]
+    #[diagnostic(
+        code(load_is_open),
+        help("change the rate instead: `rate R`, in requests per second")
+    )]
     IsOpen,
     /// A rate for the closed model.
-    #[error("this load is of the closed model, which has no rate: users wait for their answers")]
-    #[diagnostic(help("change its users instead: `users N`"))]
+    #[error("the load follows the closed model, which has no rate: users wait for responses")]
+    #[diagnostic(code(load_is_closed), help("change the number of users instead: `users N`"))]
     IsClosed,
     /// A number of users where iterations end the round.
-    #[error("iterations end this round, and they are shared out among its users already")]
-    #[diagnostic(help("users can be changed where time ends a round: give it a duration"))]
+    #[error("iterations end this round, and are already divided among its users")]
+    #[diagnostic(
+        code(load_has_iterations),
+        help("the number of users can change only where time ends a round: set a duration")
+    )]
     Iterations,
 }
 
@@ -97,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn each_model_is_changed_in_its_own_terms() {
+    fn users_change_the_closed_model_and_rates_the_open() {
         let open = Model::Open(Open { rate: 5.0, arrivals: Arrivals::Even });
         let timed = Until::Duration(Duration::from_secs(1));
         let counted = Until::Iterations(9);

@@ -205,11 +205,11 @@ pub struct Counter {
 pub struct Capture {
     /// Name of the value in placeholders.
     pub name: String,
-    /// Source of the value in the answer.
+    /// Part of the answer that the value is taken from.
     pub source: Source,
 }
 
-/// Source of a captured value in an answer. An answer without the value is not an expected answer.
+/// Part of an answer that a captured value is taken from. An answer without the value is not an expected answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Source {

@@ -34,7 +34,7 @@ pub(super) fn suggestion<'a>(
 ) -> String {
     match nearest(name, candidates.clone()) {
         Some(meant) => format!("did you mean `{meant}`?"),
-        None => format!("known here: {}", list(candidates)),
+        None => format!("expected one of: {}", list(candidates)),
     }
 }
 
@@ -51,7 +51,7 @@ mod tests {
     const KEYS: [&str; 4] = ["users", "ramp_up", "duration", "iterations"];
 
     #[test]
-    fn a_slip_finds_its_key() {
+    fn a_typing_error_finds_its_key() {
         assert_eq!(nearest("usres", KEYS), Some("users"));
         assert_eq!(nearest("rampup", KEYS), Some("ramp_up"));
         assert_eq!(nearest("DURATION", KEYS), Some("duration"));
@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stranger_finds_nothing() {
+    fn an_unrelated_word_finds_no_key() {
         assert_eq!(nearest("pacing", KEYS), None);
         assert_eq!(nearest("", KEYS), None);
         assert_eq!(nearest("x", ["y"]), None);

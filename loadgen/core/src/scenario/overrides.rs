@@ -64,24 +64,22 @@ pub enum OverrideError {
     )]
     NoRate,
     /// An option that replaces only a part of the stages.
-    #[error(
-        "the scenario has stages: {0} alone can't take their place, only together with --duration"
-    )]
+    #[error("{0} alone cannot replace the stages of the scenario, only together with --duration")]
     Stages(&'static str),
     /// Iterations per user in the open model, where users are only senders.
-    #[error("--rate makes it the open model, which has no iterations per user")]
+    #[error("--rate selects the open model, which has no iterations per user")]
     PerUser,
     /// Two conditions that end the test.
-    #[error("--duration and --iterations exclude each other: a test ends by one of them")]
+    #[error("--duration and --iterations exclude each other: only one of them can end a test")]
     TwoEnds,
     /// A ramp-up and a duration that together exceed 24 hours.
     #[error("--ramp-up and --duration together must be at most 24h")]
     TooLong,
     /// A wait for answers longer than any request may take.
-    #[error("--drain must be at most 10m, as the timeout of a step")]
+    #[error("--drain must be at most 10m, like the timeout of a step")]
     TooLongDrain,
     /// A drain time although iterations end the test: no request is in flight at such an end.
-    #[error("--drain has no meaning where iterations end the test: all answers are waited for")]
+    #[error("--drain has no effect where iterations end the test: loadgen waits for all responses")]
     NoDrain,
 }
 
@@ -179,12 +177,12 @@ mod tests {
     }
 
     #[test]
-    fn nothing_asked_changes_nothing() {
+    fn no_override_changes_no_load() {
         assert_eq!(load().with_overrides(Overrides::default()), Ok(load()));
     }
 
     #[test]
-    fn one_end_replaces_the_other() {
+    fn an_overriding_end_replaces_the_other() {
         let by_time = Overrides { duration: Some(SECOND), ..Overrides::default() };
         let by_count = Overrides { iterations: Some(9), ..Overrides::default() };
         let timed = load().with_overrides(by_time).unwrap();
@@ -193,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_makes_it_the_open_model() {
+    fn a_rate_selects_the_open_model() {
         let asked = Overrides { rate: Some(2.5), iterations: Some(9), ..Overrides::default() };
         let open = load().with_overrides(asked).unwrap();
         let model = Model::Open(Open { rate: 2.5, arrivals: Arrivals::Even });
@@ -204,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn stages_are_replaced_whole_or_not_at_all() {
+    fn stages_are_replaced_completely_or_refused() {
         let stages = vec![Stage { to: 8.0, over: SECOND }];
         let staged = Load { until: Until::Stages(stages), ..load() };
         let users = Overrides { users: Some(3), ..Overrides::default() };
@@ -215,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn wishes_that_make_no_load_are_refused() {
+    fn impossible_overrides_are_refused() {
         let none = Overrides::default();
         let cases = [
             (Overrides { users: Some(0), ..none }, OverrideError::NoUsers),

@@ -69,11 +69,11 @@ impl Scope<'_> {
         match columns {
             Some(columns) if !columns.iter().any(|column| column == name) => {
                 let columns = columns.iter().map(String::as_str);
-                let mend = match nearest(name, columns.clone()) {
+                let help = match nearest(name, columns.clone()) {
                     Some(meant) => format!("did you mean `{meant}`?"),
-                    None => format!("its columns are {}", list(columns)),
+                    None => format!("the columns are {}", list(columns)),
                 };
-                Err((format!("`{name}` is not a column of `rows.{rows}`"), mend))
+                Err((format!("`{name}` is not a column of `rows.{rows}`"), help))
             }
             _ => Ok(true),
         }
@@ -150,7 +150,7 @@ fn find_close(text: &str, from: usize) -> Option<usize> {
 
 fn unclosed(open: usize) -> TemplateError {
     TemplateError {
-        message: "a placeholder is opened by `{{` and never closed".to_owned(),
+        message: "a placeholder is opened by `{{` but not closed".to_owned(),
         place: open..open + 2,
         help: "close it with `}}`, or write `{{{{` for two literal braces".to_owned(),
     }
@@ -178,7 +178,7 @@ fn parse_placeholder(
         "name" => Piece::Name { between: " ".to_owned() },
         "user" => Piece::User,
         "iteration" if !scope.in_iteration => {
-            let message = "a step that is sent once belongs to no iteration".to_owned();
+            let message = "`iteration` is not available in a step that is sent once".to_owned();
             return Err(fault(message, "use `{{ user }}` or `{{ uuid }}`"));
         }
         "iteration" => Piece::Iteration,
@@ -189,8 +189,9 @@ fn parse_placeholder(
             Piece::Captured { name: name.to_owned(), place: Position::Text }
         }
         _ if scope.anywhere.iter().any(|captured| captured == name) => {
-            let message = format!("`{name}` is used before any step captures it");
-            return Err(fault(message, "move the step that captures it up, above this one"));
+            let message = format!("`{name}` is used before the step that captures `{name}`");
+            let help = format!("move the step that captures `{name}` above this step");
+            return Err(fault(message, &help));
         }
         _ => {
             let message = format!("`{name}` is not a placeholder");
@@ -209,12 +210,12 @@ fn parse_variable(arguments: &[&str], scope: &Scope<'_>) -> Result<Piece, (Strin
     let [name] = arguments else {
         let given = arguments.len();
         let message = format!("`env` takes one argument, the NAME of a variable, not {given}");
-        return Err((message, "such as `{{ env API_TOKEN }}`".to_owned()));
+        return Err((message, "write `{{ env NAME }}`, such as `{{ env API_TOKEN }}`".to_owned()));
     };
     let value = scope.environment.map(|environment| {
         let unset = || {
             let message = format!("the environment variable `{name}` is not set");
-            (message, format!("set it for loadgen: export {name}=…"))
+            (message, format!("set the variable for loadgen: export {name}=…"))
         };
         environment(name).map(Secret::new).ok_or_else(unset)
     });
@@ -253,14 +254,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_and_shown() {
+    fn a_faulty_placeholder_is_refused_and_underlined() {
         let cases = [
             ("a {{ uid }}", "`uid` is not a placeholder", "{{ uid }}", "did you mean `uuid`?"),
             (
                 "{{}}",
                 "`` is not a placeholder",
                 "{{}}",
-                "known here: `uuid`, `int`, `name`, `user`, `iteration`, `env`",
+                "expected one of: `uuid`, `int`, `name`, `user`, `iteration`, `env`",
             ),
             ("{{ uuid 4 }}", "`uuid` takes no arguments", "{{ uuid 4 }}", "write `{{ uuid }}`"),
             ("{{int 1}}", "`int` takes two arguments, MIN and MAX, not 1", "{{int 1}}", INT_HELP),
@@ -278,10 +279,10 @@ mod tests {
     }
 
     #[test]
-    fn an_unclosed_placeholder_is_shown_where_it_opens() {
+    fn an_unclosed_placeholder_is_underlined_at_its_opening() {
         for text in ["a {{ user", "a {{ user }", "a {{ user {{ user }}"] {
             let error = Template::parse(text).unwrap_err();
-            assert_eq!(error.message, "a placeholder is opened by `{{` and never closed");
+            assert_eq!(error.message, "a placeholder is opened by `{{` but not closed");
             assert_eq!(error.place, 2..4);
         }
     }

@@ -33,9 +33,9 @@ impl fmt::Display for Proof {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // A long query has several lines.
         let words: Vec<&str> = self.question.split_whitespace().collect();
-        write!(f, "{}: `{}` is ", self.backend, words.join(" "))?;
+        write!(f, "{}: `{}` equals ", self.backend, words.join(" "))?;
         match &self.claim {
-            Claim::Counter(name) => write!(f, "what {name} counted"),
+            Claim::Counter(name) => write!(f, "the counter {name}"),
             Claim::Value(value) => write!(f, "{value}"),
         }
     }

@@ -91,9 +91,9 @@ pub enum Order {
 impl fmt::Display for Order {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Once => "each used once",
-            Self::Cycle => "round and round",
-            Self::Random => "at random",
+            Self::Once => "each used at most once",
+            Self::Cycle => "used in a cycle",
+            Self::Random => "used at random",
         })
     }
 }
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn cells_are_where_they_were_put() {
+    fn cells_keep_their_places() {
         let rows = accounts();
         assert_eq!(rows.len(), 3);
         assert_eq!(row(&rows, 0), [("accounts.email", "a@x"), ("accounts.id", "1")]);
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn they_travel_as_they_are_in_no_more_bytes_than_their_file_has() {
+    fn encoded_rows_are_unchanged_and_no_larger_than_the_file() {
         let rows = accounts();
         let bytes = rmp_serde::to_vec_named(&*rows.cells).unwrap();
         assert_eq!(rmp_serde::from_slice::<Cells>(&bytes).unwrap(), *rows.cells);
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_have_their_rows_and_columns() {
+    fn parts_contain_their_rows_and_columns() {
         let rows = accounts();
         let dealt = rows.dealt([0, 2].into_iter());
         assert_eq!((dealt.len(), row(&dealt, 1)), (2, row(&rows, 2)));

@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_constant_is_known() {
+    fn constant_templates_are_recognized() {
         assert_eq!(Template::literal("{{ uuid }}").as_constant(), Some("{{ uuid }}"));
         assert_eq!(Template::literal("").as_constant(), Some(""));
         assert_eq!(Template::parse("a {{{{ b }} c").unwrap().as_constant(), Some("a {{ b }} c"));
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn repetition_renders_anew_each_time() {
+    fn each_repetition_is_rendered_separately() {
         let pair = Template::parse("{{ uuid }}").unwrap().repeated(2, ",");
         let text = rendered(&pair, &mut Data::new(1, 1));
         let (one, two) = text.split_once(',').unwrap();
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_template_travels() {
+    fn a_template_survives_serialization() {
         let template = Template::parse(EVERYTHING).unwrap().repeated(3, ",");
         let bytes = rmp_serde::to_vec_named(&template).unwrap();
         assert_eq!(rmp_serde::from_slice::<Template>(&bytes).unwrap(), template);
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn it_prints_as_it_was_written() {
+    fn a_template_prints_as_written() {
         let template = Template::parse(EVERYTHING).unwrap();
         assert_eq!(template.to_string(), EVERYTHING.replace("{{int -5 5}}", "{{ int -5 5 }}"));
     }
@@ -277,7 +277,7 @@ mod tests {
         }
 
         #[test]
-        fn what_parsed_prints_as_what_parses_to_the_same(text in "([{}a ]|\\{\\{ (user|uuid) \\}\\}){0,12}") {
+        fn a_printed_template_parses_to_the_same(text in "([{}a ]|\\{\\{ (user|uuid) \\}\\}){0,12}") {
             if let Ok(template) = Template::parse(&text) {
                 prop_assert_eq!(Template::parse(&template.to_string()).unwrap(), template);
             }

@@ -162,8 +162,8 @@ impl Metric {
             }
             Self::ErrorRate => parse_percentage(text),
             Self::Rate => parse_number(text, "requests per second"),
-            Self::Counter(_) => parse_number(text, "things counted"),
-            Self::CounterRate(_) => parse_number(text, "things counted per second"),
+            Self::Counter(_) => parse_number(text, "counted items"),
+            Self::CounterRate(_) => parse_number(text, "counted items per second"),
             Self::Unsent => match text.replace('_', "").parse::<u32>() {
                 Ok(number) => Ok(number.into()),
                 Err(_) => Err(format!("`{text}` is not a number of requests")),
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn bounds_are_in_the_unit_of_the_metric() {
+    fn bounds_are_read_in_the_unit_of_the_metric() {
         let p99 = Metric::Percentile(99.0);
         assert_eq!(parse_condition(&p99, "< 100ms"), Ok((Comparison::Less, 100_000.0)));
         assert_eq!(parse_condition(&Metric::ErrorRate, "<=1%"), Ok((Comparison::AtMost, 0.01)));
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said() {
+    fn an_invalid_condition_is_refused_with_a_reason() {
         let wrong = |metric: Metric, text| parse_condition(&metric, text).unwrap_err();
         assert_eq!(wrong(Metric::ErrorRate, "< 101%"), "`101%` is more than 100%");
         assert_eq!(wrong(Metric::ErrorRate, "< -1%"), "a percentage cannot be negative");
@@ -278,13 +278,13 @@ mod tests {
             "a number of requests per second cannot be negative"
         );
         let items = Metric::Counter("items".to_owned());
-        assert_eq!(wrong(items, "> 1s"), "`1s` is not a number of things counted");
+        assert_eq!(wrong(items, "> 1s"), "`1s` is not a number of counted items");
         assert_eq!(wrong(Metric::Unsent, "< 1%"), "`1%` is not a number of requests");
         assert_eq!(wrong(Metric::Percentile(50.0), "< -1ms"), "a duration cannot be negative");
     }
 
     #[test]
-    fn nothing_holds_for_what_is_not_a_number() {
+    fn no_threshold_holds_for_nan() {
         for comparison in [Comparison::Less, Comparison::AtMost, Comparison::Greater] {
             let (step, text) = (None, String::new());
             let threshold = Threshold { step, metric: Metric::Rate, comparison, bound: 1.0, text };

@@ -171,7 +171,7 @@ mod tests {
     use crate::scenario::parse;
 
     #[test]
-    fn nothing_that_an_error_quotes_is_obeyed() {
+    fn quoted_text_in_an_error_cannot_control_the_terminal() {
         let text = "name = \"a\u{9b}\u{202e}\"\r\n# \x1b[31m \u{9b} \u{202e}\nload = { users = 0 }\n\u{1b} = 3\n";
         let error = parse("test", "te\x1b[2Jst.toml", text).unwrap_err();
         let shown = ShownError::new(&error).to_string();
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn causes_are_shown() {
+    fn causes_of_an_error_are_shown() {
         let reason = std::io::Error::other("a\x1bb");
         let path = std::path::PathBuf::from("x\x1by");
         let error = crate::scenario::ScenarioError::Unreadable { path, reason };

@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_break_between_words() {
+    fn long_lines_break_between_words() {
         let (a, b) = ("a".repeat(40), "b".repeat(38));
         assert_eq!(wrap(" ", &format!("{a} {b}")), format!(" {a} {b}\n"));
         assert_eq!(wrap(" ", &format!("{a} {b}b")), format!(" {a}\n   {b}b\n"));

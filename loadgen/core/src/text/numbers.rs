@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn thousands_are_set_apart() {
+    fn thousands_are_separated() {
         assert_eq!(
             [0, 999, 1_000, 1_234_567].map(count),
             ["0", "999", "1,000", "1,234,567"].map(str::to_owned)
@@ -96,13 +96,13 @@ mod tests {
     }
 
     #[test]
-    fn a_value_beside_its_bound_keeps_four_digits() {
+    fn a_value_shown_with_its_bound_keeps_four_digits() {
         let shown = [0.0, 0.0012, 1.0, 1.23456, 99.97, 100.4, 12_345.6].map(precise);
         assert_eq!(shown, ["0", "0.0012", "1", "1.235", "99.97", "100.4", "12,346"]);
     }
 
     #[test]
-    fn durations_are_short() {
+    fn durations_are_shown_briefly() {
         let ms = Duration::from_millis;
         let shown = [ms(200), ms(3_000), ms(1_500), ms(59_960), ms(90_000), ms(3_600_000)];
         assert_eq!(shown.map(duration), ["200ms", "3s", "1.5s", "60s", "1m 30s", "1h"]);

@@ -71,7 +71,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn what_a_terminal_would_obey_is_escaped() {
+    fn control_characters_are_escaped() {
         for (text, shown) in [
             ("plain – “text” 你好 é\n\tand more", "plain – “text” 你好 é\n\tand more"),
             ("\x1b[2J\x1b]0;title\x07", "\\u{1b}[2J\\u{1b}]0;title\\u{7}"),
@@ -85,7 +85,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn json_means_the_same(text in any::<String>()) {
+        fn escaped_json_has_the_same_meaning(text in any::<String>()) {
             let json = printable_json(serde_json::to_string(&[&text]).unwrap());
             prop_assert!(!json.contains(is_obeyed));
             prop_assert_eq!(serde_json::from_str::<[String; 1]>(&json).unwrap(), [text]);

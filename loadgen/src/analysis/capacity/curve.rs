@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn trials_at_about_one_rate_are_one_point() {
+    fn trials_at_similar_rates_form_one_point() {
         let ms = Duration::from_millis;
         let trials = [
             tried(103.0, true, ms(30), 10),

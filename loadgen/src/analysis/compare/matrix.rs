@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn holm_counts_what_is_compared_and_nothing_else() {
+    fn holm_counts_only_the_compared_pairs() {
         let comparison = matrix();
         let all = || comparison.pairs.iter().chain(&comparison.scaling);
         assert_eq!(all().filter(|pair| pair.p_holm.is_some()).count(), 16);

@@ -20,7 +20,7 @@ fn noisy(rate: f64, noise: f64, turn: usize) -> [f64; 5] {
 }
 
 #[test]
-fn best_first_with_students_interval_of_the_logarithms() {
+fn targets_rank_best_first_with_students_interval() {
     let ranking =
         compared(&[("slow", &[50.0, 50.0]), ("fast", &[100.0 / 1.02, 100.0, 102.0])]).ranking;
     assert_eq!(ranking[0].target, "fast");
@@ -32,7 +32,7 @@ fn best_first_with_students_interval_of_the_logarithms() {
 }
 
 #[test]
-fn a_difference_is_that_of_the_same_rounds() {
+fn a_difference_is_paired_by_round() {
     // The machine halves its speed, and one target is 4 to 6 % better nevertheless.
     let better = [1_050.0, 832.0, 636.0, 520.0, 525.0];
     let worse = [1_000.0, 800.0, 600.0, 500.0, 500.0];
@@ -49,7 +49,7 @@ fn a_difference_is_that_of_the_same_rounds() {
 }
 
 #[test]
-fn rounds_that_have_nothing_in_common_are_not_paired() {
+fn rounds_of_different_runs_are_not_paired() {
     // The figures of both go up and down together by the rounds' numbers.
     let better = [104.0, 105.0, 103.5, 104.5, 103.0];
     let worse = [100.0, 101.0, 99.5, 100.5, 99.0];
@@ -69,7 +69,7 @@ fn rounds_that_have_nothing_in_common_are_not_paired() {
 }
 
 #[test]
-fn all_rounds_count_of_runs_that_have_unlike_numbers_of_them() {
+fn runs_with_different_numbers_of_rounds_use_all_rounds() {
     let (five, ten) = (noisy(104.0, 0.02, 0), [noisy(100.0, 0.02, 1), noisy(100.0, 0.02, 2)]);
     let pair = |b: &[f64]| compared_by(Test::Welch, &[("a", &five), ("b", b)]).pairs[0].clone();
     let (of_five, of_ten) = (pair(&ten[0]), pair(ten.as_flattened()));
@@ -94,7 +94,7 @@ fn fewer_than_five_common_rounds_claim_nothing() {
 }
 
 #[test]
-fn each_is_held_against_each_and_all_are_corrected_for() {
+fn all_pairs_are_compared_and_corrected_for() {
     let (a, b, c) = (noisy(104.0, 0.02, 0), noisy(100.0, 0.02, 1), noisy(100.0, 0.02, 2));
     let two = compared(&[("a", &a), ("b", &b)]);
     let three = compared(&[("a", &a), ("b", &b), ("c", &c)]);
@@ -111,7 +111,7 @@ fn each_is_held_against_each_and_all_are_corrected_for() {
 }
 
 #[test]
-fn a_pair_without_enough_rounds_takes_nothing_from_the_others() {
+fn a_pair_with_too_few_rounds_does_not_weaken_the_others() {
     let (a, b) = (noisy(104.0, 0.02, 0), noisy(100.0, 0.02, 1));
     let two = compared(&[("a", &a), ("b", &b)]);
     let three = compared(&[("a", &a), ("b", &b), ("c", &[90.0])]);
@@ -119,7 +119,7 @@ fn a_pair_without_enough_rounds_takes_nothing_from_the_others() {
 }
 
 #[test]
-fn a_round_without_an_answer_is_compared_with_nothing() {
+fn a_target_with_an_unanswered_round_is_not_compared() {
     let comparison =
         compared(&[("a", &[50.0, 0.0, 50.0, 50.0, 50.0]), ("b", &noisy(30.0, 0.01, 0))]);
     assert_eq!(comparison.ranking[0].rate_per_s, 40.0);
@@ -129,7 +129,7 @@ fn a_round_without_an_answer_is_compared_with_nothing() {
 }
 
 #[test]
-fn one_round_has_no_interval_and_nothing_divides_by_zero() {
+fn one_round_has_no_interval_and_zero_rates_are_safe() {
     let comparison = compared(&[("a", &[0.0]), ("b", &[])]);
     assert_eq!((comparison.ranking.len(), &*comparison.unranked), (1, &["b".to_owned()][..]));
     assert_eq!(comparison.lack(["a", "b"]), Some(("b", Lack::NoWholeRound)));
@@ -139,7 +139,7 @@ fn one_round_has_no_interval_and_nothing_divides_by_zero() {
 }
 
 #[test]
-fn at_one_rate_the_fastest_is_best_and_who_did_not_carry_it_last() {
+fn targets_at_one_rate_rank_by_speed_if_they_carried_it() {
     let named = |name: &str, rounds: &[f64]| {
         (name.to_owned(), (1..).zip(rounds.iter().copied()).collect::<BTreeMap<u32, f64>>())
     };
@@ -166,7 +166,7 @@ fn at_one_rate_the_fastest_is_best_and_who_did_not_carry_it_last() {
 }
 
 #[test]
-fn what_requests_cost_is_compared_too_and_counts_among_the_comparisons() {
+fn cpu_costs_are_compared_and_count_among_the_comparisons() {
     let named = |name: &str, rounds: &[f64]| {
         (name.to_owned(), (1..).zip(rounds.iter().copied()).collect::<BTreeMap<u32, f64>>())
     };
@@ -184,7 +184,7 @@ fn what_requests_cost_is_compared_too_and_counts_among_the_comparisons() {
 }
 
 #[test]
-fn the_noise_floor_is_half_the_interval() {
+fn the_noise_floor_is_half_the_width_of_the_interval() {
     let same = [noisy(100.0, 0.02, 0), noisy(100.0, 0.02, 1)];
     let compared = compared(&[("a", &same[0]), ("a (again)", &same[1])]);
     assert_eq!(compared.noise_floor_percent, None);

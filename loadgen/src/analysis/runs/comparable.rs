@@ -192,14 +192,14 @@ fn failed(target: &TargetRecord, run: &RunRecord) -> Vec<String> {
     let of_target = run.thresholds.iter().filter(|it| it.target == target.name && !it.passed);
     let thresholds = of_target.map(|it| {
         let by = match it.failed_by {
-            Some(FailedBy::InFlight) => ", by requests that were in flight at the end",
-            Some(FailedBy::TooFewSamples) => ", for too few samples",
-            Some(FailedBy::Measured) | None => ", by what was measured",
+            Some(FailedBy::InFlight) => "requests in flight at the end",
+            Some(FailedBy::TooFewSamples) => "too few samples",
+            Some(FailedBy::Measured) | None => "the measured value",
         };
-        format!("its threshold {} failed{by}", it.threshold)
+        format!("threshold {} failed, because of {by}", it.threshold)
     });
     let verdicts = verdicts(target, run).filter(|it| it.kind.is_failure());
-    thresholds.chain(verdicts.map(|it| it.message.clone())).collect()
+    thresholds.chain(verdicts.map(Verdict::coded)).collect()
 }
 
 fn verdicts<'a>(target: &'a TargetRecord, run: &'a RunRecord) -> impl Iterator<Item = &'a Verdict> {

@@ -19,13 +19,13 @@ use crate::record::{Comparison, Lack, Pair, RankedBy, Test};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NotComparable {
     /// There is only one run, or none.
-    #[error("it takes two runs to compare")]
+    #[error("a comparison needs two runs")]
     One,
     /// The runs are of different kinds: closed model, open model, or capacity search.
-    #[error("{0} is {1} and {2} is {3}: their figures mean different things")]
+    #[error("{0} is {1}, but {2} is {3}: their figures have different meanings")]
     Kinds(String, &'static str, String, &'static str),
     /// No target is both in the first run and in another.
-    #[error("no target is in {0} and in another run, too")]
+    #[error("no target of {0} is in another run")]
     NothingInCommon(String),
 }
 
@@ -101,7 +101,7 @@ impl RunsRecord {
         }
         let first = &self.runs[0].name;
         let absent = self.absent.iter().filter(|absent| absent.run != *first);
-        let absent = absent.map(|it| format!("{} in {}: it was not measured", it.target, it.run));
+        let absent = absent.map(|it| format!("{} in {}: not measured", it.target, it.run));
         unjudged.extend(absent);
         Self { limit_percent: Some(limit), regressions, unjudged, ..self }
     }

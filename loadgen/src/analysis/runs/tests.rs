@@ -39,7 +39,7 @@ fn run(name: &str, targets: Vec<TargetRecord>) -> (String, RunRecord) {
 const RATES: [f64; 5] = [1000.0, 1010.0, 990.0, 1005.0, 995.0];
 
 #[test]
-fn each_target_is_compared_with_itself_and_with_nobody_else() {
+fn each_target_is_compared_only_with_itself() {
     let runs = [
         run("before", vec![target("a", &RATES), target("b", &RATES)]),
         run("after", vec![target("b", &RATES), target("a", &RATES.map(|r| r * 0.9))]),
@@ -93,7 +93,7 @@ fn rounds_are_not_paired_by_their_numbers() {
 }
 
 #[test]
-fn too_few_rounds_are_no_verdict() {
+fn too_few_rounds_are_not_judged() {
     let few =
         [run("before", vec![target("a", &RATES)]), run("after", vec![target("a", &RATES[..4])])];
     let judged = compare(&few).unwrap().judged(5.0);
@@ -113,7 +113,7 @@ fn rounds_that_were_not_whole_pass_no_gate() {
 }
 
 #[test]
-fn what_was_not_measured_again_passes_no_gate() {
+fn a_target_not_measured_again_passes_no_gate() {
     let [a, b, c] = ["a", "b", "c"].map(|name| target(name, &RATES));
     let runs =
         [run("before", vec![a.clone(), b]), run("after", vec![a]), run("later", vec![c.clone()])];
@@ -123,7 +123,7 @@ fn what_was_not_measured_again_passes_no_gate() {
     assert_eq!(absent, [("a", "later"), ("b", "after"), ("b", "later"), ("c", "before")]);
     assert_eq!(
         judged.unjudged,
-        ["a in later", "b in after", "b in later"].map(|it| format!("{it}: it was not measured"))
+        ["a in later", "b in after", "b in later"].map(|it| format!("{it}: not measured"))
     );
     // A target that only later runs have in common has no baseline.
     let runs = [
@@ -151,7 +151,7 @@ fn at_a_rate(name: &str, answered: u64, p50: Option<u64>) -> (String, RunRecord)
 }
 
 #[test]
-fn why_latencies_are_not_compared_is_the_reason_and_not_a_guess() {
+fn the_reason_why_latencies_are_not_compared_is_exact() {
     let why = |after: (String, RunRecord)| {
         let runs = [at_a_rate("before", 1_000, Some(2_000)), after];
         compare(&runs).unwrap().judged(5.0).unjudged
@@ -176,7 +176,7 @@ fn why_latencies_are_not_compared_is_the_reason_and_not_a_guess() {
 }
 
 #[test]
-fn rates_that_somebody_else_limited_pass_no_gate() {
+fn rates_limited_by_others_pass_no_gate() {
     let judged = |bottleneck: Bottleneck, in_first: bool| {
         let mut runs = [
             run("before", vec![target("a", &RATES)]),
@@ -230,7 +230,8 @@ fn a_run_that_failed_passes_no_gate() {
         failed_late: 0,
         unanswered: 9,
     }];
-    let why = "a in after: its threshold error_rate < 1% failed, by requests that were in flight at the end";
+    let why =
+        "a in after: threshold error_rate < 1% failed, because of requests in flight at the end";
     assert_eq!(unjudged(&runs), [why]);
     runs.swap(0, 1);
     runs[0].0 = "before".to_owned();
@@ -239,7 +240,7 @@ fn a_run_that_failed_passes_no_gate() {
 }
 
 #[test]
-fn what_differs_is_named_with_what_it_is_in_each() {
+fn differences_are_named_with_both_values() {
     let mut runs =
         [run("before", vec![target("a", &RATES)]), run("after", vec![target("a", &RATES)])];
     runs[1].1.environment.kernel = "6.2".to_owned();
@@ -262,7 +263,7 @@ fn what_differs_is_named_with_what_it_is_in_each() {
 }
 
 #[test]
-fn what_can_not_be_compared_is_refused() {
+fn incomparable_runs_are_refused() {
     let closed = || run("closed", vec![target("a", &RATES)]);
     let mut open = run("open", vec![target("a", &RATES)]);
     open.1.load.rate_per_s = Some(500.0);

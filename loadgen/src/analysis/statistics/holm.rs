@@ -27,7 +27,7 @@ mod tests {
 
     // statsmodels.stats.multitest.multipletests(p, method="holm")[1], statsmodels 0.15.0
     #[test]
-    fn adjusted_values_are_those_of_statsmodels() {
+    fn adjusted_values_equal_those_of_statsmodels() {
         for (p, expected) in [
             (&[0.01, 0.04, 0.03, 0.005][..], &[0.03, 0.06, 0.06, 0.02][..]),
             (&[0.02, 0.02, 0.9], &[0.06, 0.06, 0.9]),
@@ -44,7 +44,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn none_gets_smaller_and_their_order_stays(
+        fn adjusting_never_lowers_values_and_keeps_their_order(
             p in prop::collection::vec(0.0..=1.0, 1..20),
         ) {
             let adjusted = holm(&p);

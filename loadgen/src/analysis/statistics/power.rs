@@ -101,7 +101,7 @@ mod tests {
     // scipy.stats.nct.sf(c, v, nc) + scipy.stats.nct.cdf(-c, v, nc), and the same by
     // statsmodels.stats.power.TTestPower().power(effect, n, level)
     #[test]
-    fn power_is_scipys() {
+    fn power_equals_that_of_scipy() {
         for (effect, rounds, level, expected) in [
             (1.0, 5, 0.05, 0.40138991737179536),
             (2.0, 5, 0.05 / 6.0, 0.49951577949218345),
@@ -119,7 +119,7 @@ mod tests {
     // statsmodels.stats.power.TTestIndPower().power(effect * math.sqrt(2), n, level);
     // the last with v = 7.3
     #[test]
-    fn power_with_more_freedom_is_scipys() {
+    fn power_with_more_freedom_equals_that_of_scipy() {
         for (effect, rounds, freedom, level, expected) in [
             (1.0, 5, 8.0, 0.05, 0.5024881312367732),
             (2.0, 5, 8.0, 0.05 / 6.0, 0.7993557049723132),
@@ -133,7 +133,7 @@ mod tests {
 
     // scipy.stats.chi2.ppf(0.2, n - 1)
     #[test]
-    fn the_bound_of_the_noise_is_scipys() {
+    fn the_bound_of_the_noise_equals_that_of_scipy() {
         for (rounds, quantile) in [
             (5, 1.648776618065969),
             (10, 5.380053211773292),
@@ -151,7 +151,7 @@ mod tests {
     // rounded up, and at least 5:
     // 2.4, 3.9, 4.1, 6.2, 6.2, 9.4, 13.1, 19.7, 46.1, 68.1, 399.2, 584.6
     #[test]
-    fn rounds_are_those_of_statsmodels() {
+    fn rounds_equal_those_of_statsmodels() {
         for (noise, for_one_pair, for_six) in [
             (0.01, 5, 5),
             (0.02, 5, 7),
@@ -168,7 +168,7 @@ mod tests {
     // power=0.9), rounded up, and at least 5:
     // (does not converge), 2.4, 3.1, 4.6, 5.2, 7.7, 12.1, 18.0, 45.1, 66.3, 398.2, 582.7
     #[test]
-    fn rounds_of_both_are_those_of_statsmodels() {
+    fn rounds_of_two_samples_equal_those_of_statsmodels() {
         for (noise, for_one_pair, for_six) in [
             (0.01, 5, 5),
             (0.02, 5, 5),
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_longer_run_to_compare_with_is_not_counted_on() {
+    fn a_longer_baseline_does_not_reduce_the_rounds() {
         let longer = Sample { freedom: 12.0, ..apart(5, 1.0) };
         let of = |noise: f64, sample: Sample| {
             let unit = upper_deviation(&Sample { deviation: 1.0, ..sample }).unwrap();
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn no_noise_takes_the_fewest_and_too_much_no_number() {
+    fn no_noise_needs_the_fewest_rounds_and_too_much_gives_none() {
         assert_eq!(rounds_needed(&paired(5, 0.0), 0.05), Some(FEWEST_ROUNDS));
         assert_eq!(rounds_needed(&paired(5, 1.0), 0.05), None);
         assert_eq!(rounds_needed(&paired(1, 0.0), 0.05), None);

@@ -131,7 +131,7 @@ mod tests {
     // scipy.stats.t.ppf(q, n - 1), SciPy 1.17.1, for q = 0.975 and 1 - 0.05 / 12: an interval's
     // end, and the first step of Holm's correction for the six pairs of four targets.
     #[test]
-    fn quantiles_are_scipys() {
+    fn quantiles_equal_those_of_scipy() {
         for (rounds, end, first_of_six) in [
             (2_u32, 12.706204736174694, 76.39000931113632),
             (3, 4.302652729749462, 10.885866619163108),
@@ -159,7 +159,7 @@ mod tests {
     // r = scipy.stats.ttest_rel(np.log(a), np.log(b)); ci = r.confidence_interval(0.95)
     // np.exp(np.mean(np.log(a) - np.log(b))), r.pvalue, np.exp(ci.low), np.exp(ci.high)
     #[test]
-    fn a_paired_test_is_scipys() {
+    fn a_paired_test_equals_that_of_scipy() {
         let sample = paired(&A, &B);
         assert_close(sample.geometric_mean(), 1.0403630209519665);
         assert_close(sample.p_value().unwrap(), 0.003837779759423789);
@@ -182,7 +182,7 @@ mod tests {
     // np.exp(np.mean(np.log(a)) - np.mean(np.log(b))), r.df, r.pvalue,
     // np.exp(ci.low), np.exp(ci.high)
     #[test]
-    fn a_test_of_two_samples_is_scipys() {
+    fn a_test_of_two_samples_equals_that_of_scipy() {
         let eight = [1190.4, 1233.8, 1164.2, 1207.5, 1199.9, 1246.3, 1181.1, 1215.0];
         let of = |figures: &[f64]| Sample::of_figures(figures.iter().copied()).unwrap();
         for (a, b, ratio, freedom, p, ends) in [
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_difference_from_one_round_has_no_interval_and_without_noise_a_narrow_one() {
+    fn a_difference_needs_two_rounds_for_an_interval() {
         let one = Sample::of(&[0.5]).unwrap();
         let quiet = Sample::of(&[0.25; 5]).unwrap();
         let noisy = Sample::of(&[0.0, 0.1, 0.2]).unwrap();
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sample_is_known_by_its_interval() {
+    fn a_sample_can_be_restored_from_its_interval() {
         let sample = paired(&A, &B);
         let again = Sample::of_interval(5, 4.0, sample.geometric_95().unwrap()).unwrap();
         assert_close(again.mean, sample.mean);
@@ -254,14 +254,14 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_logarithm_is_no_sample() {
+    fn figures_without_a_logarithm_give_no_sample() {
         assert_eq!(Sample::of(&[]), None);
         assert_eq!(Sample::of_figures([1.0, 0.0]), None);
         assert_eq!(Sample::of_figures([f64::NAN, 1.0]), None);
     }
 
     #[test]
-    fn one_round_tells_nothing_of_noise_and_equal_rounds_tell_all() {
+    fn one_round_has_no_interval_and_equal_rounds_a_point() {
         let one = Sample::of_figures([100.0]).unwrap();
         assert_eq!((one.confidence_95(), one.p_value()), (None, None));
         let equal = Sample::of(&[0.0; 5]).unwrap();
@@ -271,7 +271,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_matters_not_which_comes_first_nor_in_which_unit(
+        fn results_are_independent_of_order_and_unit(
             rounds in prop::collection::vec((1.0..1e5, 1.0..1e5), 2..30),
             scale in 1e-3..1e3,
         ) {
@@ -289,7 +289,7 @@ mod tests {
         }
 
         #[test]
-        fn a_difference_is_the_same_the_other_way_round(
+        fn a_reversed_difference_has_the_same_size(
             one in prop::collection::vec(1.0..1e5, 2..30),
             other in prop::collection::vec(1.0..1e5, 2..30),
         ) {
@@ -304,7 +304,7 @@ mod tests {
         }
 
         #[test]
-        fn the_interval_holds_one_if_and_only_if_p_is_above_the_level(
+        fn the_interval_contains_one_if_and_only_if_p_is_above_the_level(
             ratios in prop::collection::vec(0.5..2.0, 2..30),
         ) {
             let sample = Sample::of_figures(ratios).unwrap();

@@ -131,13 +131,13 @@ fn one_comparison_of_equals_in_twenty_claims_a_difference() {
 }
 
 #[test]
-fn four_equal_targets_claim_no_more_than_two() {
+fn four_equal_targets_claim_no_more_differences_than_two() {
     let claims = false_claims(1, REAL, 4, 5);
     assert!(claims <= 0.06, "{claims}");
 }
 
 #[test]
-fn two_runs_on_a_steady_machine_claim_no_more() {
+fn two_runs_on_a_steady_machine_claim_few_differences() {
     let steady = Noise { drift: 0.0, ..REAL };
     for rounds in [5, 10] {
         let claims = false_claims_between_runs(1, steady, rounds);
@@ -146,24 +146,24 @@ fn two_runs_on_a_steady_machine_claim_no_more() {
 }
 
 /// Shows why targets are measured in interleaved rounds, and confirms the statement of
-/// docs/measuring.md about saved runs.
+/// docs/explanation/comparisons.md about saved runs.
 #[test]
-fn two_runs_on_a_machine_that_drifts_claim_what_is_not_so() {
+fn two_runs_on_a_drifting_machine_claim_false_differences() {
     let claims = false_claims_between_runs(1, REAL, 5);
     assert!(claims > 0.15, "{claims}");
 }
 
 #[test]
-fn the_rounds_that_are_asked_for_suffice() {
+fn the_recommended_rounds_suffice() {
     let (found, rounds) = found(1, REAL);
     assert!(found >= 0.8, "{found} in {rounds} rounds");
 }
 
-/// Prints the table of docs/measuring.md: cargo test --release --lib -- --ignored --nocapture table
+/// Prints the table of docs/explanation/comparisons.md: cargo test --release --lib -- --ignored --nocapture table
 #[test]
 #[ignore = "prints a table"]
 #[expect(clippy::print_stdout, reason = "for whoever writes the documentation")]
-fn the_table_of_the_documentation() {
+fn prints_the_table_of_the_documentation() {
     let normal = Noise { outliers: 0.0, ..REAL };
     let frequent = Noise { outliers: 0.05, ..REAL };
     let heavy = Noise { outliers: 0.05, outlier: 0.3, ..REAL };

@@ -39,7 +39,7 @@ fn failed_by(threshold: &str, late: [u64; 3]) -> Option<FailedBy> {
 }
 
 #[test]
-fn a_bound_on_errors_holds_only_if_what_had_no_answer_may_have_failed() {
+fn a_bound_on_errors_must_hold_if_unanswered_requests_failed() {
     let bound = "error_rate = \"< 1%\"";
     assert_eq!(failed_by(bound, [300, 0, 0]), None, "all were answered later");
     assert_eq!(failed_by(bound, [0, 0, 150]), None, "three quarters of a percent");
@@ -56,7 +56,7 @@ fn a_bound_on_errors_holds_only_if_what_had_no_answer_may_have_failed() {
 }
 
 #[test]
-fn a_step_is_judged_by_its_own_requests_without_an_answer() {
+fn a_step_is_judged_by_its_own_unanswered_requests() {
     let of = |step: &str| failed_by(&format!("\"{step}.error_rate\" = \"< 1%\""), [0, 0, 150]);
     assert_eq!((of("a"), of("b")), (None, Some(FailedBy::InFlight)));
     let of = |step: &str| failed_by(&format!("\"{step}.p99\" = \"< 2ms\""), [0, 0, 150]);
@@ -64,7 +64,7 @@ fn a_step_is_judged_by_its_own_requests_without_an_answer() {
 }
 
 #[test]
-fn a_bound_on_latency_holds_only_if_what_had_no_answer_may_have_taken_its_timeout() {
+fn a_bound_on_latency_must_hold_if_unanswered_requests_took_their_timeout() {
     assert_eq!(failed_by("p99 = \"< 100ms\"", [0, 0, 150]), None, "fewer than one in a hundred");
     assert_eq!(failed_by("p99 = \"< 100ms\"", [0, 0, 250]), Some(FailedBy::InFlight));
     assert_eq!(failed_by("p50 = \"< 100ms\"", [0, 0, 250]), None);
@@ -76,7 +76,7 @@ fn a_bound_on_latency_holds_only_if_what_had_no_answer_may_have_taken_its_timeou
 }
 
 #[test]
-fn what_nothing_in_flight_can_change_is_as_measured() {
+fn lower_bounds_and_rates_ignore_requests_in_flight() {
     for holds in [
         "rate = \"> 1\"",
         "rate = \"< 9999\"",

@@ -22,16 +22,15 @@ pub fn answers_vary(target: &TargetRecord, scenario: &Scenario) -> Option<Verdic
     let vary: Vec<String> = same
         .filter_map(|(_, summary)| Some((&summary.name, summary.body_bytes?)))
         .filter(|(_, bodies)| differ(bodies.smallest, bodies.largest))
-        .map(|(name, BodySizes { smallest, largest })| {
-            format!("{name} had answers of {smallest} to {largest} bytes")
-        })
+        .map(|(name, bodies)| format!("{name} {} bytes", range(bodies)))
         .collect();
     if vary.is_empty() {
         return None;
     }
-    let message = format!("to the same request, {}", vary.join("; "));
-    let advice = "a server that says less may do less: look at both answers, and let the step expect \
-                  the right one";
+    let message =
+        format!("the same request got response bodies of different sizes: {}", vary.join("; "));
+    let advice = "a shorter response may mean less work: check both responses, and set `expect` of \
+                  the step to the right one";
     Some(verdict(target, VerdictKind::AnswersVary, message, advice))
 }
 
@@ -48,10 +47,9 @@ pub fn answers_differ(record: &RunRecord, scenario: &Scenario) -> Option<Verdict
         kind: VerdictKind::AnswersDiffer,
         target: None,
         message: message.join("; "),
-        advice:
-            "targets that don't say the same may not do the same: look at their answers before you \
-                 compare"
-                .to_owned(),
+        advice: "targets whose responses differ may do different work: check the responses before \
+                 you compare the targets"
+            .to_owned(),
     })
 }
 
@@ -65,7 +63,7 @@ fn differing(step: &Step, index: usize, targets: &[TargetRecord]) -> Option<Stri
     let (much, large) = bodies().max_by_key(|(_, bodies)| bodies.smallest)?;
     differ(small.largest, large.smallest).then(|| {
         format!(
-            "answers to {} had {} bytes from {little}, and {} from {much}",
+            "response bodies of {} differ: {} bytes from {little}, {} bytes from {much}",
             step.name,
             range(small),
             range(large)
@@ -85,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn digits_and_blanks_are_no_difference() {
+    fn small_differences_in_size_are_ignored() {
         assert!(!differ(20, 30), "a longer number");
         assert!(!differ(10_000, 10_100), "one in a hundred");
         assert!(differ(0, 64) && differ(1_000, 1_100));

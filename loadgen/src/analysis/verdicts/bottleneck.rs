@@ -19,13 +19,13 @@ pub fn bottleneck(target: &TargetRecord, environment: &Environment) -> Option<Ve
         Some(Bottleneck::Backend(name)) => (
             VerdictKind::BackendBound,
             name.as_str(),
-            "compare servers where they are the limit: ask the backend for less, or give it more CPU",
+            "make the servers the limit before you compare them: give the backend less work or more CPU",
         ),
         Some(Bottleneck::Network) => return Some(network(target)),
         Some(_) => (
             VerdictKind::GeneratorBound,
             "generator",
-            "look for what else runs on its CPUs; give it more of them, or hosts, or take fewer users",
+            "look for other programs on loadgen's CPUs; give loadgen more CPUs or hosts, or use fewer users",
         ),
     };
     let rounds = &target.rounds;
@@ -33,13 +33,13 @@ pub fn bottleneck(target: &TargetRecord, environment: &Environment) -> Option<Ve
     let wanted = |service: &str| {
         let used = target.resources.get(service)?;
         let percent = (used.cpu_percent + used.cpu_wait_percent).round();
-        Some(format!("{service} ran or waited for a CPU {percent} % of the time"))
+        Some(format!("{service} ran or waited for a CPU for {percent} % of the time"))
     };
     let both: Vec<String> = [who, "target"].into_iter().filter_map(wanted).collect();
     let name = if who == "generator" { "loadgen itself" } else { who };
     let message = format!(
-        "{name} was the bottleneck in {found} of {} rounds, so this rate is not the server's, and \
-         is not ranked ({})",
+        "{name} was the bottleneck in {found} of {} rounds, so the rate is not the server's and is \
+         not ranked ({})",
         rounds.len(),
         both.join(", ")
     );
@@ -57,13 +57,13 @@ fn network(target: &TargetRecord) -> Verdict {
     let fullest = links.max_by(|a, b| a.busy_percent.total_cmp(&b.busy_percent));
     let what = fullest.map(|link| format!("{} was {:.0} % full", link.name, link.busy_percent));
     let message = format!(
-        "the network was the bottleneck in {} of {} rounds, so this rate is not the server's, and is \
+        "the network was the bottleneck in {} of {} rounds, so the rate is not the server's and is \
          not ranked ({})",
         full().count(),
         target.rounds.len(),
         what.unwrap_or_default()
     );
-    let advice = "ask for smaller answers, or take a faster link, or more hosts";
+    let advice = "request smaller responses, or use a faster link or more hosts";
     verdict(target, VerdictKind::NetworkBound, message, advice)
 }
 
@@ -88,12 +88,12 @@ pub fn disturbed(record: &RunRecord) -> Option<Verdict> {
         kind: VerdictKind::Disturbed,
         target: None,
         message: format!(
-            "other programs used up to {most:.0} % of a core, on the CPUs of the test, in {} of {} \
+            "other programs used up to {most:.0} % of a core on the CPUs of the test, in {} of {} \
              rounds",
             disturbed.len(),
             rounds().count()
         ),
-        advice: "end them, or measure again when they have ended".to_owned(),
+        advice: "stop the other programs, or measure again after they end".to_owned(),
     })
 }
 
@@ -112,9 +112,11 @@ fn generator_busy(target: &TargetRecord, environment: &Environment) -> Option<Ve
     if used < BUSY_PERCENT * cores as f64 {
         return None;
     }
-    let who = if shares_with_backends { "generator and backends" } else { "the generator" };
-    let message =
-        format!("{who} used {used:.0} % of {cores} core(s): they may have been the limit");
-    let advice = "take this rate for a lower bound; give the generator more cores, or hosts";
+    let who = if shares_with_backends { "the generator and the backends" } else { "the generator" };
+    let message = format!(
+        "{who} used {used:.0} % of a core, with {cores} core(s) available, and may have limited the \
+         rate"
+    );
+    let advice = "treat this rate as a lower bound; give the generator more cores or hosts";
     Some(verdict(target, VerdictKind::GeneratorBusy, message, advice))
 }

@@ -31,11 +31,11 @@ pub fn littles_law(target: &TargetRecord, record: &RunRecord) -> Option<Verdict>
         return None;
     }
     let message = format!(
-        "of {users} users only {mean:.1} were waiting for an answer, on the mean: by Little's law the \
-         others were between two requests"
+        "on average, only {mean:.1} of {users} users were waiting for a response: by Little's law, \
+         the others were between two requests"
     );
-    let advice = "that time is loadgen's own and not the server's: take more users, so that some \
-                  always wait";
+    let advice = "the time between two requests is loadgen's and not the server's: use more users, so \
+                  that some always wait";
     Some(verdict(target, VerdictKind::LittlesLaw, message, advice))
 }
 
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_times_their_latency_are_those_under_way() {
+    fn rate_times_latency_is_the_number_of_waiting_users() {
         assert_eq!(waiting(&round(10_000, 0, 5_000.0)), Some(5.0));
         assert_eq!(waiting(&round(10_000, 2_500, 5_000.0)), Some(5.0), "failed ones are too");
         let mut stuck = round(10_000, 0, 5_000.0);

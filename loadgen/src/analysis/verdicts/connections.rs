@@ -35,8 +35,8 @@ fn more_than_users(target: &TargetRecord, record: &RunRecord) -> Option<Verdict>
         rounds => format!(", in {} of {rounds} rounds", more.len()),
     };
     let message = format!("{opened} connections were opened for {users} users{round}");
-    let advice = "users connect anew where the server closes connections or requests fail, and to follow \
-                  redirects elsewhere: the time for that is in their latencies";
+    let advice = "users connect again after the server closes a connection, after a failed request, and for \
+                  redirects to other servers: latencies include the time to connect";
     Some(verdict(target, VerdictKind::MoreConnections, message, advice))
 }
 
@@ -47,16 +47,17 @@ fn other_version(target: &TargetRecord, all: &Connections, scenario: &Scenario) 
         HttpVersion::Http2 => "HTTP/2",
     };
     let others = || all.versions.iter().filter(|(version, _)| *version != asked);
-    let spoke: Vec<String> = others().map(|(version, n)| format!("{n} spoke {version}")).collect();
-    if spoke.is_empty() {
+    let used: Vec<String> = others().map(|(version, n)| format!("{n} used {version}")).collect();
+    if used.is_empty() {
         return None;
     }
     let answered = all.versions.values().fold(0_u64, |sum, n| sum.saturating_add(*n));
     let message = format!(
-        "the scenario asks for {asked}, but of {answered} connections {}",
-        spoke.join(" and ")
+        "the scenario requests {asked}, but of {answered} connections {}",
+        used.join(" and ")
     );
-    let advice = "set the server up for it, or ask for the version that it speaks";
+    let advice = "configure the server for the requested version, or request the version that the \
+                  server uses";
     Some(verdict(target, VerdictKind::OtherVersion, message, advice))
 }
 
@@ -81,10 +82,10 @@ fn addresses(target: &TargetRecord, all: &Connections) -> Option<Verdict> {
     };
     let shares: Vec<String> = all.addresses.iter().map(share).collect();
     let message = format!(
-        "the addresses of its name did not get the same number of connections: {}",
+        "the addresses of the server's name got different numbers of connections: {}",
         shares.join(", ")
     );
-    let advice = "name one address in the URL, or make the server listen on all of them";
+    let advice = "put one address into the URL, or make the server listen on all addresses";
     Some(verdict(target, VerdictKind::UnevenAddresses, message, advice))
 }
 
@@ -119,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn more_connections_than_users_are_told_of() {
+    fn more_connections_than_users_are_reported() {
         let ok = || round(100, 100, "HTTP/1.1");
         assert_eq!(said(vec![ok(), ok()], ""), [""; 0]);
         assert_eq!(said(vec![RoundRecord::default()], ""), [""; 0], "an earlier version's");
@@ -133,21 +134,21 @@ mod tests {
     }
 
     #[test]
-    fn another_version_than_asked_for_is_told_of() {
+    fn another_http_version_than_requested_is_reported() {
         let http2 = "http = { version = \"2\" }";
         assert_eq!(said(vec![round(3, 3, "HTTP/2")], http2), [""; 0]);
         assert_eq!(
             said(vec![round(3, 2, "HTTP/2"), round(3, 3, "HTTP/1.1")], http2),
-            ["the scenario asks for HTTP/2, but of 5 connections 3 spoke HTTP/1.1"]
+            ["the scenario requests HTTP/2, but of 5 connections 3 used HTTP/1.1"]
         );
         assert_eq!(
             said(vec![round(3, 3, "HTTP/1.0")], ""),
-            ["the scenario asks for HTTP/1.1, but of 3 connections 3 spoke HTTP/1.0"]
+            ["the scenario requests HTTP/1.1, but of 3 connections 3 used HTTP/1.0"]
         );
     }
 
     #[test]
-    fn addresses_that_got_less_than_others_are_told_of() {
+    fn addresses_with_fewer_connections_are_reported() {
         let with = |shares: &[(u64, Option<&str>)]| {
             let mut round = round(100, 100, "HTTP/1.1");
             round.connections.as_mut().unwrap().addresses = (1..)
@@ -163,7 +164,7 @@ mod tests {
         };
         assert_eq!(with(&[(100, None)]), [""; 0]);
         assert_eq!(with(&[(34, None), (33, None), (33, None)]), [""; 0]);
-        let begin = "the addresses of its name did not get the same number of connections: ";
+        let begin = "the addresses of the server's name got different numbers of connections: ";
         assert_eq!(
             with(&[(70, None), (30, None)]),
             [format!("{begin}10.0.0.1:80 70, 10.0.0.2:80 30")]

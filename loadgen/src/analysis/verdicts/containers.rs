@@ -19,9 +19,9 @@ pub fn throttled(target: &TargetRecord) -> Option<Verdict> {
     if stopped.is_empty() {
         return None;
     }
-    let message = format!("a limit on CPU time stopped {}", stopped.join(", "));
-    let advice = "latencies are those of a server that pauses; give it more with --cpus, or \
-                  --backend-cpus, to see it without";
+    let message = format!("a CPU limit stopped {}", stopped.join(", "));
+    let advice = "these latencies are those of a server that pauses: raise the limit with --cpus or \
+                  --backend-cpus to measure without pauses";
     Some(verdict(target, VerdictKind::Throttled, message, advice))
 }
 
@@ -42,7 +42,8 @@ pub fn unlike_limits(record: &RunRecord) -> Option<Verdict> {
         kind: VerdictKind::UnlikeLimits,
         target: None,
         message: format!("targets had different limits: {}", each.join("; ")),
-        advice: "give all the same, with --cpus and --memory, before you compare them".to_owned(),
+        advice: "set the same --cpus and --memory for all targets before you compare them"
+            .to_owned(),
     })
 }
 
@@ -63,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn targets_with_different_limits_are_told_of() {
+    fn targets_with_different_limits_are_reported() {
         let half = LimitsRecord { cpus: Some(0.5), memory_bytes: Some(1 << 30) };
         let whole = LimitsRecord { cpus: Some(1.0), ..half };
         assert_eq!(said(&[]), None);

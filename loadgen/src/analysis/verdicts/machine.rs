@@ -36,20 +36,21 @@ pub fn machine(record: &RunRecord) -> Vec<Verdict> {
         advice: advice.to_owned(),
     };
     let stolen = stolen.map(|(percent, rounds)| {
-        let message =
-            format!("the hypervisor gave up to {percent:.0} % of the CPU time to others, {rounds}");
-        verdict(VerdictKind::Stolen, message, "measure where the CPUs are your own, or more rounds")
+        let message = format!(
+            "the hypervisor gave up to {percent:.0} % of the CPU time to other machines, {rounds}"
+        );
+        verdict(VerdictKind::Stolen, message, "measure on dedicated CPUs, or measure more rounds")
     });
     let throttled = throttled.map(|(percent, rounds)| {
         let message = format!(
-            "a limit on CPU time stopped loadgen and what it started for up to {percent:.0} % of the \
-             time, {rounds}"
+            "a CPU limit stopped loadgen and the processes that loadgen started for up to \
+             {percent:.0} % of the time, {rounds}"
         );
-        verdict(VerdictKind::Throttled, message, "raise the container's limit on CPU")
+        verdict(VerdictKind::Throttled, message, "raise the CPU limit of the container")
     });
     let swapped = swapped.map(|(pages, rounds)| {
         let message = format!("the machine swapped up to {pages:.0} pages of memory, {rounds}");
-        verdict(VerdictKind::Swapped, message, "free memory, or measure with less in it")
+        verdict(VerdictKind::Swapped, message, "free memory, or measure with less in memory")
     });
     stolen.into_iter().chain(throttled).chain(swapped).collect()
 }
@@ -61,10 +62,11 @@ pub fn data_in_memory(record: &RunRecord) -> Option<Verdict> {
         kind: VerdictKind::DataInMemory,
         target: None,
         message: format!(
-            "PostgreSQL's data lay on {}, which is memory: its commits waited for no disk",
+            "PostgreSQL's data was on {}, which is memory, so commits did not wait for a disk",
             data.filesystem
         ),
-        advice: "name a folder on a disk by TMPDIR, or give containers a volume on one".to_owned(),
+        advice: "set TMPDIR to a folder on a disk, or give containers a volume on a disk"
+            .to_owned(),
     })
 }
 
@@ -84,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_machine_took_is_told_from_its_threshold_on() {
+    fn withheld_resources_are_reported_from_a_threshold_on() {
         let stolen = |stolen_percent| MachineRecord { stolen_percent, ..MachineRecord::default() };
         let throttled = |throttled_ms| MachineRecord { throttled_ms, ..MachineRecord::default() };
         let swapped = |swapped_pages| MachineRecord { swapped_pages, ..MachineRecord::default() };
@@ -94,13 +96,17 @@ mod tests {
         let told = |kind, message: &str| [(kind, format!("{message}, in 1 of 2 rounds"))];
         assert_eq!(
             said(stolen(2.0)),
-            told(VerdictKind::Stolen, "the hypervisor gave up to 2 % of the CPU time to others")
+            told(
+                VerdictKind::Stolen,
+                "the hypervisor gave up to 2 % of the CPU time to other machines"
+            )
         );
         assert_eq!(
             said(throttled(20.0)),
             told(
                 VerdictKind::Throttled,
-                "a limit on CPU time stopped loadgen and what it started for up to 1 % of the time"
+                "a CPU limit stopped loadgen and the processes that loadgen started for up to 1 % of \
+                 the time"
             )
         );
         assert_eq!(
@@ -116,9 +122,9 @@ mod tests {
     }
 
     #[test]
-    fn a_database_in_memory_is_told_of_and_one_on_a_disk_or_elsewhere_is_not() {
+    fn only_a_database_in_memory_is_reported() {
         let verdict = data_in_memory(&on("tmpfs", true)).unwrap();
-        assert!(verdict.message.contains("lay on tmpfs"), "{}", verdict.message);
+        assert!(verdict.message.contains("was on tmpfs"), "{}", verdict.message);
         assert_eq!(data_in_memory(&on("ext4", false)), None);
         assert_eq!(data_in_memory(&RunRecord::default()), None);
     }

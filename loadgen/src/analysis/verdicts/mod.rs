@@ -69,9 +69,9 @@ pub fn judge(record: &RunRecord, scenario: &Scenario) -> Vec<Verdict> {
         verdicts.push(Verdict {
             kind: VerdictKind::Interrupted,
             target: None,
-            message: "the run was interrupted: only what was measured until then is here"
+            message: "the run was interrupted: the results are those from before the interruption"
                 .to_owned(),
-            advice: "let it run to its end before you compare".to_owned(),
+            advice: "run to the end before you compare".to_owned(),
         });
     }
     verdicts
@@ -95,11 +95,10 @@ fn few_cores(record: &RunRecord) -> Option<Verdict> {
         kind: VerdictKind::FewCores,
         target: None,
         message: format!(
-            "up to {most} server workers shared {cores} core(s): more workers than the target has \
-             cores cannot scale, but for time that they spend waiting"
+            "up to {most} server workers shared {cores} core(s): more server workers than cores help \
+             only while server workers wait"
         ),
-        advice: "measure server workers on a machine with more cores, or with fewer of them"
-            .to_owned(),
+        advice: "use a machine with more cores, or fewer server workers".to_owned(),
     })
 }
 
@@ -108,8 +107,8 @@ fn stopped_early(stopped: &StoppedEarly) -> Verdict {
     Verdict {
         kind: VerdictKind::StoppedEarly,
         target: Some(target.clone()),
-        message: format!("--fail-fast ended the run in round {round}, where {threshold} failed"),
-        advice: "only what was measured until then is here; a round that was cut short is in no \
+        message: format!("--fail-fast ended the run in round {round}: {threshold} failed"),
+        advice: "the results are those from before the end; a round that was cut short is in no \
                  ranking"
             .to_owned(),
     }
@@ -120,10 +119,10 @@ fn nothing_answered(target: &TargetRecord) -> Option<Verdict> {
     let sent = total.requests + total.cancelled + total.unsent;
     (sent > 0 && total.requests == total.errors).then(|| {
         let message = match total.requests {
-            0 => "no request was answered before the end of its round".to_owned(),
-            _ => "no request was answered as expected".to_owned(),
+            0 => "no request got a response before the end of its round".to_owned(),
+            _ => "no request got the expected response".to_owned(),
         };
-        verdict(target, VerdictKind::NothingAnswered, message, "look into the server's log")
+        verdict(target, VerdictKind::NothingAnswered, message, "see the server's log")
     })
 }
 
@@ -131,7 +130,7 @@ fn target_ended(target: &TargetRecord) -> Option<Verdict> {
     let (round, how) =
         target.rounds.iter().find_map(|r| Some((r.round, r.target_ended.as_ref()?)))?;
     let message = format!("in round {round}: {how}");
-    let advice = "the round is in no comparison: look into its log";
+    let advice = "the round is in no comparison: see the log of the program that ended";
     Some(verdict(target, VerdictKind::TargetEnded, message, advice))
 }
 
@@ -151,7 +150,7 @@ fn errors(target: &TargetRecord) -> Option<Verdict> {
         .collect();
     let percent = total.error_rate() * 100.0;
     let message = format!("{percent:.2} % of requests failed: {}", kinds.join("; "));
-    let advice = "failed requests are in no rate or latency: mend them before you compare";
+    let advice = "failed requests are in no rate or latency: fix the errors before you compare";
     Some(verdict(target, VerdictKind::Errors, message, advice))
 }
 
@@ -160,11 +159,11 @@ fn rows_ran_out(target: &TargetRecord) -> Option<Verdict> {
     let (numbers, names): (Vec<_>, Vec<_>) =
         rounds.map(|round| (round.round.to_string(), round.rows_ran_out.join(" and "))).unzip();
     let message = format!(
-        "the rows of {} ran out in round {}: users who had none stopped",
+        "the rows of {} ran out in round {}: users without a row stopped",
         names.first()?,
         numbers.join(", ")
     );
-    let advice = "give the file more rows, ask for less load, or take use = \"cycle\"";
+    let advice = "add rows to the file, reduce the load, or set use = \"cycle\"";
     Some(verdict(target, VerdictKind::RowsRanOut, message, advice))
 }
 
@@ -189,8 +188,9 @@ fn stop_failed(target: &TargetRecord, scenario: &Scenario) -> Option<Verdict> {
     if failed.is_empty() {
         return None;
     }
-    let message = format!("when users stopped, requests failed: {}", failed.join("; "));
-    let advice = "they come after the hold and are in no rate; what they should undo may be left";
+    let message = format!("final requests of stopping users failed: {}", failed.join("; "));
+    let advice = "final requests come after the hold and are in no rate; their cleanup may be \
+                  incomplete";
     Some(verdict(target, VerdictKind::StopFailed, message, advice))
 }
 
@@ -217,15 +217,15 @@ fn rate_not_kept(target: &TargetRecord, record: &RunRecord) -> Option<Verdict> {
             let all_waited =
                 unsent.map(|round| round.total.cancelled).all(|n| n >= u64::from(users));
             let why = match all_waited {
-                true => format!(": each of {users} users still waited for an answer"),
+                true => format!(": each of {users} users still waited for a response"),
                 false => " before the end of their round".to_owned(),
             };
             format!("{} of {planned} requests were not sent{why}", total.unsent)
         }
         late => late?,
     };
-    let advice = "the target does not carry this rate, or there are too few --users for it, or the \
-                  generator is too busy: its latencies count from the planned time all the same";
+    let advice = "the target does not carry this rate, --users is too low for this rate, or the \
+                  generator is too busy; latencies still count from the planned send";
     Some(verdict(target, VerdictKind::RateNotKept, message, advice))
 }
 
@@ -249,14 +249,14 @@ fn stall_hidden(target: &TargetRecord) -> Option<Verdict> {
     let (name, shown, all) = percentiles.into_iter().find(hides)?;
     let ms = |us: Option<u64>| us.unwrap_or_default() as f64 / 1e3;
     let message = format!(
-        "users waited up to {:.0} ms for an answer and sent nothing meanwhile: had they gone on at \
-         their pace, {name} would be about {:.0} ms, not {:.1}",
+        "users waited up to {:.0} ms for a response and sent nothing in that time: at their mean \
+         pace, {name} would be about {:.0} ms, not {:.1} ms",
         ms(target.total.latency_us.max),
         ms(all),
         ms(shown)
     );
-    let advice = "the closed model hides stalls, and servers that let some wait for long: measure \
-                  with --rate, the open model";
+    let advice = "the closed model hides stalls, and long waits of a few requests: measure in the open \
+                  model, with --rate";
     Some(verdict(target, VerdictKind::StallHidden, message, advice))
 }
 
@@ -276,13 +276,16 @@ fn drift(target: &TargetRecord, record: &RunRecord) -> Option<Verdict> {
     }
     let [low, high] = trend.confidence_95_percent;
     let message = format!(
-        "from the first half of a round to the second its rate changed by {:+.1} % ({low:+.1} to \
-         {high:+.1} %)",
+        "the rate changed by {:+.1} % ({low:+.1} to {high:+.1} %) from the first half of a round to \
+         the second",
         trend.percent
     );
     let advice = match trend.percent > 0.0 {
-        true => "it may still have been warming up: begin to count later, with --warmup",
-        false => "look for what fills up or is throttled; a longer --warmup shows where it settles",
+        true => "the target may still have been warming up: start counting later, with --warmup",
+        false => {
+            "look for something that fills up or is throttled; a longer --warmup shows where the \
+             rate settles"
+        }
     };
     Some(verdict(target, VerdictKind::Drift, message, advice))
 }
@@ -308,7 +311,8 @@ fn too_few_samples(target: &TargetRecord) -> Option<Verdict> {
         return None;
     }
     let message = format!("{answered} samples are too few for {}", missing.join(", "));
-    let advice = "measure longer: ten samples must lie beyond a percentile, so p99 takes 1,000";
+    let advice =
+        "measure longer: a percentile needs ten samples beyond it, so p99 needs 1,000 samples";
     Some(verdict(target, VerdictKind::TooFewSamples, message, advice))
 }
 
@@ -318,16 +322,17 @@ fn proof_failed(target: &TargetRecord, proof: &ProofRecord) -> Option<Verdict> {
     }
     let claimed = match &proof.claimed {
         Claimed::Answers { counter, counted, uncounted } => {
-            format!("{counter} counted {counted}, and {uncounted} outside of the count")
+            format!("{counter} is {counted} counted + {uncounted} uncounted")
         }
-        Claimed::Scenario { value } => format!("it should be {value}"),
+        Claimed::Scenario { value } => format!("expected {value}"),
     };
     let ProofRecord { round, backend, held, .. } = proof;
     let question = proof.in_short();
-    let message = format!("round {round}: {claimed}, but {backend} says {held} to `{question}`");
+    let message =
+        format!("round {round}: {claimed}, but {backend} returned {held} for `{question}`");
     let advice = match proof.unknown {
-        0 => "the backend does not hold what it should: don't trust the server's rate",
-        _ => "requests that failed or were cut off may have been carried out all the same",
+        0 => "the backend does not hold the expected data: do not trust the server's rate",
+        _ => "the server may have carried out requests that failed or were cut off",
     };
     Some(verdict(target, VerdictKind::ProofFailed, message, advice))
 }

@@ -33,8 +33,8 @@ fn of_line(line: &[&TargetRecord], record: &RunRecord) -> Option<Verdict> {
     })?;
     let Plateau { from, to, .. } = found;
     let mut message = format!(
-        "{} users got no more answers than {} ({} and {} each second) and waited longer for them, though \
-         no CPU or link was at its limit",
+        "{} users got no more responses than {} users ({}/s and {}/s) and waited longer for the \
+         responses, although no CPU or link was at its limit",
         to.amount,
         from.amount,
         rate(to.rate_per_s),
@@ -42,13 +42,13 @@ fn of_line(line: &[&TargetRecord], record: &RunRecord) -> Option<Verdict> {
     );
     if let (Some(served), Some(least)) = (found.served(), found.least) {
         message += &format!(
-            "; with the {} ms that an answer takes at {} users, at most about {served:.0} requests were \
-             being served at a time, by Little's law",
+            "; by Little's law, with {} ms for a response at {} users, the server worked on at most about \
+             {served:.0} requests at a time",
             milliseconds(Some((least.latency_s * 1e6) as u64)),
             least.amount
         );
     }
-    let advice = "look for what lets only so many through: threads, connections of a pool, a lock, or a limit \
+    let advice = "look for a limit inside the server: threads, connections of a pool, a lock, or a limit \
                   on the rate";
     Some(verdict(most, VerdictKind::UsersQueue, message, advice))
 }
@@ -113,13 +113,13 @@ mod tests {
     }
 
     #[test]
-    fn users_that_only_wait_longer_queue() {
+    fn users_that_only_wait_longer_are_reported_as_queueing() {
         assert_eq!(
             said(&[5, 20, 40], &Bottleneck::Nobody),
             [
-                "40 users got no more answers than 20 (200 and 200 each second) and waited longer for \
-              them, though no CPU or link was at its limit; with the 50.0 ms that an answer takes at \
-              5 users, at most about 10 requests were being served at a time, by Little's law"
+                "40 users got no more responses than 20 users (200/s and 200/s) and waited longer for \
+              the responses, although no CPU or link was at its limit; by Little's law, with 50.0 ms for \
+              a response at 5 users, the server worked on at most about 10 requests at a time"
             ]
         );
         let [said] = &said(&[20, 40], &Bottleneck::Nobody)[..] else { panic!() };
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_claimed_of_one_load_or_of_a_limit_that_is_known() {
+    fn one_load_or_a_known_limit_gives_no_queue_verdict() {
         assert_eq!(said(&[40], &Bottleneck::Nobody), [""; 0]);
         assert_eq!(said(&[2, 8], &Bottleneck::Nobody), [""; 0]);
         assert_eq!(said(&[5, 20, 40], &Bottleneck::Target), [""; 0]);

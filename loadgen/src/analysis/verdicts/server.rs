@@ -29,13 +29,13 @@ pub fn unequal_workers(target: &TargetRecord) -> Option<Verdict> {
         |one: &&(f64, f64), other: &&(f64, f64)| (one.1 / one.0).total_cmp(&(other.1 / other.0));
     let (busiest, least) = unequal.iter().min_by(worst)?;
     let message = format!(
-        "its {workers} server workers got unequal shares: in {} of {} rounds, and at the worst one \
+        "the {workers} server workers got unequal shares in {} of {} rounds: in the worst round, one \
          used {busiest:.0} % of a core and another {least:.0} %",
         unequal.len(),
         target.rounds.len()
     );
-    let advice = "a connection stays with the worker that accepted it: take more users, or measure \
-                  how it does with fewer workers";
+    let advice = "a connection stays with the server worker that accepted it: use more users, or \
+                  measure with fewer server workers";
     Some(verdict(target, VerdictKind::UnequalWorkers, message, advice))
 }
 
@@ -53,11 +53,11 @@ pub fn open_files(target: &TargetRecord) -> Option<Verdict> {
     };
     let (service, used) = target.resources.iter().find(short)?;
     let message = format!(
-        "a process of {service} had {:.0} % of the files and sockets open that it may",
+        "a process of {service} had {:.0} % of its limit of files and sockets open",
         used.open_files_of_limit_percent
     );
-    let advice =
-        "it accepts no more connections then: raise the limit (ulimit -n), or take fewer users";
+    let advice = "at the limit, a process accepts no more connections: raise the limit (ulimit -n), or \
+                  use fewer users";
     Some(verdict(target, VerdictKind::OpenFiles, message, advice))
 }
 
@@ -111,7 +111,7 @@ mod tests {
         let said = unequal_workers(&target(2, &[even, uneven, &[90.0, 9.0]])).unwrap();
         assert_eq!(
             said.message,
-            "its 2 server workers got unequal shares: in 2 of 3 rounds, and at the worst one used \
+            "the 2 server workers got unequal shares in 2 of 3 rounds: in the worst round, one used \
              90 % of a core and another 9 %"
         );
     }

@@ -15,12 +15,12 @@ pub fn silence(target: &TargetRecord, record: &RunRecord) -> Option<Verdict> {
     let drain = duration(Duration::try_from_secs_f64(record.load.drain_s).unwrap_or_default());
     let silent =
         whole().find_map(|round| Some((round, silent_s(round, ramp_up_s, record.load.drain_s)?)));
-    let advice = "they are in no rate, latency or share of errors, and thresholds hold only if they would \
-                  at the worst of them: look into the server's log, or wait longer for them with --drain";
+    let advice = "these requests are in no rate, latency or error rate, and upper bounds of thresholds \
+                  must hold in their worst case: see the server's log, or wait longer with --drain";
     if let Some((round, seconds)) = silent {
         let message = format!(
-            "it went silent: in round {} there was no answer in the last {seconds} s, nor within {drain} of \
-             the end, or its timeout, to any of the {} requests in flight",
+            "the target went silent in round {}: no request ended in the last {seconds} s, and none of the \
+             {} requests in flight got a response within {drain} of the end or by its timeout",
             round.round,
             count(round.total.unanswered)
         );
@@ -29,7 +29,7 @@ pub fn silence(target: &TargetRecord, record: &RunRecord) -> Option<Verdict> {
     let unanswered = whole().fold(0_u64, |sum, round| sum.saturating_add(round.total.unanswered));
     (unanswered > 0).then(|| {
         let message = format!(
-            "{} requests had no answer within {drain} of the end of their round, or their timeout",
+            "{} requests got no response within {drain} of the end of their round or by their timeout",
             count(unanswered)
         );
         verdict(target, VerdictKind::Unanswered, message, advice)
@@ -99,18 +99,18 @@ mod tests {
     }
 
     #[test]
-    fn a_target_that_stops_answering_went_silent() {
+    fn a_target_that_stops_answering_is_reported_as_silent() {
         let (kind, message) = said(&[500, 300, 0, 0], 10, 10).unwrap();
         assert_eq!(kind, VerdictKind::WentSilent);
-        let expected = "it went silent: in round 2 there was no answer in the last 2 s, nor within 3s of the \
-                        end, or its timeout, to any of the 10 requests in flight";
+        let expected = "the target went silent in round 2: no request ended in the last 2 s, and none of the \
+                        10 requests in flight got a response within 3s of the end or by its timeout";
         assert_eq!(message, expected);
     }
 
     #[test]
-    fn requests_without_an_answer_are_told_of() {
+    fn requests_without_an_answer_are_reported() {
         let expected =
-            "3 requests had no answer within 3s of the end of their round, or their timeout"
+            "3 requests got no response within 3s of the end of their round or by their timeout"
                 .to_owned();
         let unanswered = Some((VerdictKind::Unanswered, expected));
         assert_eq!(said(&[500, 500], 10, 3), unanswered);

@@ -19,8 +19,8 @@ pub fn slow_worker(target: &TargetRecord) -> Option<Verdict> {
     if slow.is_empty() {
         return None;
     }
-    let advice = "what they saw is later than it came, and they may have sent less: give them fewer \
-                  users, more CPUs, or hosts of their own";
+    let advice = "latencies from slow workers include the workers' own delays, and slow workers may have \
+                  sent fewer requests: give them fewer users, more CPUs or separate hosts";
     Some(verdict(target, VerdictKind::SlowWorker, slow.join("; "), advice))
 }
 
@@ -34,7 +34,7 @@ fn why_slow(record: &WorkerRecord) -> Option<String> {
     let late = is_late.then(|| {
         let (limit, most) = (LATE.as_millis(), record.lag_max_ms.unwrap_or_default());
         format!(
-            "was held up for {limit} ms and more in {late_seconds} of {seconds} seconds, for up to \
+            "was delayed by {limit} ms or more in {late_seconds} of {seconds} seconds, by up to \
              {most:.0} ms"
         )
     });
@@ -64,14 +64,14 @@ mod tests {
     }
 
     #[test]
-    fn a_worker_is_named_with_what_it_lacked() {
+    fn a_slow_worker_is_named_with_the_reason() {
         assert_eq!(worker(89.9, 2, 10), None);
         assert_eq!(worker(50.0, 3, 31), None, "three seconds of many");
         assert_eq!(worker(97.2, 0, 10).unwrap(), "worker 2 used 97 % of its CPUs");
         assert_eq!(
             worker(97.2, 3, 10).unwrap(),
-            "worker 2 used 97 % of its CPUs and was held up for 50 ms and more in 3 of 10 seconds, \
-             for up to 87 ms"
+            "worker 2 used 97 % of its CPUs and was delayed by 50 ms or more in 3 of 10 seconds, \
+             by up to 87 ms"
         );
     }
 }

@@ -81,7 +81,7 @@ impl From<Heard> for Event {
         };
         match decode_report(&bytes) {
             Ok(report) if worker_in(&key) == Some(report.worker) => Self::Report(report),
-            Ok(report) => Self::Foreign(format!("{key} spoke for worker {}", report.worker)),
+            Ok(report) => Self::Foreign(format!("{key} reported for worker {}", report.worker)),
             Err(reason) => Self::Foreign(format!("{key}: {reason}")),
         }
     }
@@ -251,7 +251,7 @@ impl Reception {
         let challenge = query.attachment().and_then(|bytes| Challenge::read(&bytes.to_bytes()));
         let admission = match (check_hello(query, events), &challenge) {
             (Ok(hello), Some(challenge)) => self.let_in(hello, challenge, events),
-            (Ok(_), None) => Admission::Refused { reason: "its hello has no challenge".to_owned() },
+            (Ok(_), None) => Admission::Refused { reason: "the hello has no challenge".to_owned() },
             (Err(reason), _) => Admission::Refused { reason },
         };
         let Ok(answer) = encode(&admission) else { return };
@@ -311,7 +311,7 @@ fn check_hello(query: &Query, events: &UnboundedSender<Heard>) -> Result<Hello, 
     let hello = payload::<Hello>(query)?;
     let worker = hello.worker;
     if worker_in(query.key_expr()) != Some(worker) {
-        return Err(format!("worker {worker} says hello under {}", query.key_expr()));
+        return Err(format!("worker {worker} sent its hello under {}", query.key_expr()));
     }
     let refused = |reason: &String| {
         send(events, Heard::Event(Event::Refused { worker, reason: reason.clone() }));

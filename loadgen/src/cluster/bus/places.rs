@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_is_of_the_first_until_it_leaves() {
+    fn a_place_belongs_to_the_first_claimant_until_it_leaves() {
         let (mut places, [a, b], now) = setting();
         assert_eq!(places.claim(0, &a, now), Claim::Held);
         assert_eq!(places.claim(0, &b, now), Claim::Occupied { first: true });
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn who_does_not_join_in_time_loses_it() {
+    fn a_claimant_that_joins_too_late_loses_its_place() {
         let (mut places, [a, b], now) = setting();
         assert_eq!(places.claim(0, &a, now), Claim::Held);
         assert_eq!(places.claim(0, &b, now + LIMIT), Claim::Occupied { first: true });

@@ -85,7 +85,7 @@ fn report_of(worker: u32) -> Report {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_worker_can_neither_forge_nor_command_nor_read_for_another() {
+async fn a_worker_can_neither_forge_command_nor_read_for_another() {
     let Setting { bus, mut events, joins, _folder } = setting().await;
     let (honest, mut commands) = worker(&joins[0]).await;
     assert!(matches!(heard(&mut events).await[..], [Event::Hello(_), Event::Joined(0)]));
@@ -130,7 +130,7 @@ async fn a_worker_can_neither_forge_nor_command_nor_read_for_another() {
 
 /// Opens many links in a row: a link over which both sides begin to speak at once must last.
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_may_get_in_gets_in_each_time() {
+async fn a_valid_worker_can_join_again_and_again() {
     let Setting { bus, mut events, joins, _folder } = setting().await;
     let mut next = async || tokio::time::timeout(LIMIT, events.recv()).await.unwrap();
     for _ in 0..50 {
@@ -146,7 +146,7 @@ async fn whoever_may_get_in_gets_in_each_time() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn its_own_reports_and_commands_go_through() {
+async fn a_worker_can_report_and_receive_its_own_commands() {
     let Setting { bus, mut events, joins, _folder } = setting().await;
     let (own, mut commands) = worker(&joins[1]).await;
     assert!(matches!(heard(&mut events).await[..], [Event::Hello(_), Event::Joined(1)]));
@@ -165,7 +165,7 @@ async fn its_own_reports_and_commands_go_through() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nobody_gets_in_with_another_authority_or_with_none() {
+async fn a_worker_without_the_right_authority_cannot_join() {
     let Setting { bus, mut events, joins, _folder } = setting().await;
     let right = &joins[0];
     let other = tempfile::tempdir().unwrap();
@@ -177,9 +177,9 @@ async fn nobody_gets_in_with_another_authority_or_with_none() {
     // This worker has a worker's password, but not its certificate.
     let known = Join { identity: half.identity.clone(), ..right.clone() };
     let plain = Join { identity: None, ..right.clone() };
-    let not_the_manager = "is not the manager of this join document: invalid peer certificate";
-    let not_let_in = "did not let worker-0 in";
-    let no_socket = "no manager was found";
+    let not_the_manager = "is not the manager of this join file: invalid peer certificate";
+    let not_let_in = "did not admit worker-0";
+    let no_socket = "no manager found";
     for (stranger, expected) in [
         (foreign, not_the_manager),
         (claims_to_be_of_it, not_the_manager),
@@ -202,19 +202,19 @@ async fn refusal(join: &Join) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_worker_gets_in_as_nobody_but_itself() {
+async fn a_worker_cannot_join_as_another_worker() {
     let Setting { bus, mut events, joins, _folder } = setting().await;
     // Worker 1's certificate and password with the name of worker 0: the password is wrong.
     let another = Join { worker: 0, ..joins[1].clone() };
     assert!(session(&another).await.2.is_err());
-    let closed = "closed the connection before worker-0 had joined";
+    let closed = "closed the connection before worker-0 joined";
     assert!(refusal(&another).await.contains(closed));
     assert!(heard(&mut events).await.is_empty());
     bus.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_worker_obeys_no_manager_but_its_own() {
+async fn a_worker_obeys_only_its_own_manager() {
     let right = tempfile::tempdir().unwrap();
     let address = free_address();
     let joins = joins(right.path(), &address);
@@ -226,7 +226,7 @@ async fn a_worker_obeys_no_manager_but_its_own() {
     for identity in [rogue, worker] {
         let (bus, mut events) = ManagerBus::listen(&address, &identity, &joins).await.unwrap();
         let error = refusal(&joins[0]).await;
-        assert!(error.contains("is not the manager of this join document"), "{error}");
+        assert!(error.contains("is not the manager of this join file"), "{error}");
         assert!(heard(&mut events).await.is_empty());
         bus.close().await;
     }
@@ -259,7 +259,7 @@ async fn impostor(join: &Join, answer: Vec<u8>, proof: Option<Vec<u8>>) -> (Sess
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_worker_takes_no_command_from_who_does_not_know_its_password() {
+async fn a_worker_takes_no_command_without_proof_of_its_password() {
     let mut join = Join::on_this_host("a1", 0).unwrap();
     let (of_manager, of_worker) = ("loadgen/a1/manager/alive", "loadgen/a1/worker/0");
     let done = encode(&Answer::Done).unwrap();
@@ -286,7 +286,7 @@ async fn a_worker_takes_no_command_from_who_does_not_know_its_password() {
         let _listener = listener.await.unwrap();
         let error = refusal(&join).await;
         let said =
-            "is not the manager of this join document: it does not know the password of worker-0";
+            "is not the manager of this join file: it does not know the password of worker-0";
         assert!(error.contains(said), "{error}");
         assert!(!listened.is_cancelled(), "it listened to commands");
         impostor.close().await.unwrap();

@@ -73,14 +73,14 @@ impl WorkerBus {
             // Zenoh does not distinguish a wrong password from a manager
             // that goes away during the attempt.
             Ok(_) => return Err(turned_away(join)),
-            Err(_) => return Err(unreachable(join, limit, "it does not answer")),
+            Err(_) => return Err(unreachable(join, limit, "the manager does not answer")),
         };
         let (requests, received) = mpsc::unbounded_channel();
         let run = &join.run;
         let alive = format!("loadgen/{run}/manager/alive");
         watch_manager(&session, &alive, deadline, gone)
             .await
-            .map_err(|_| unreachable(join, limit, "it went again"))?;
+            .map_err(|_| unreachable(join, limit, "the manager left"))?;
         let mine = format!("loadgen/{run}/worker/{}", join.worker);
         greet(&session, &format!("{mine}/hello"), join, hello).await?;
         session

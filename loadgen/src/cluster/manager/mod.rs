@@ -103,13 +103,13 @@ impl Cluster {
                     let prepare = Command::Prepare { epoch: self.epoch, assignment };
                     self.send_to(&mut preparing, worker, "the plan", prepare, PREPARE_LIMIT);
                 }
-                Err(error) => self.give_up(worker, &format!("it did not take the plan: {error}")),
+                Err(error) => self.give_up(worker, &format!("it did not accept the plan: {error}")),
             }
         }
         for (worker, prepared) in preparing.join_all().await {
             match prepared {
                 Err(ClusterError::Bus(_)) => {
-                    self.give_up(worker, "it did not take the plan of a round");
+                    self.give_up(worker, "it did not accept the plan of a round");
                 }
                 prepared => prepared?,
             }

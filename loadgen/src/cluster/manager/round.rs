@@ -172,7 +172,7 @@ impl<'a, F: FnMut(Seen<'_>, &mut GrowingSeries)> RoundUnderWay<'a, F> {
             Event::Report(Report { epoch, worker, news: News::Finished(_, digest) })
                 if epoch == self.cluster.epoch && digest != self.digest =>
             {
-                Input::Left(worker, "it ran another scenario than it was given".to_owned())
+                Input::Left(worker, "it ran another scenario than the manager sent".to_owned())
             }
             Event::Report(report) => Input::Report(report),
             // A worker counts as present when its liveliness token appears.
@@ -221,7 +221,7 @@ impl<'a, F: FnMut(Seen<'_>, &mut GrowingSeries)> RoundUnderWay<'a, F> {
         }
         match self.cluster.processes.is_empty() {
             true => "it no longer answers".to_owned(),
-            false => "it no longer answers, though its process is there".to_owned(),
+            false => "it no longer answers, although its process runs".to_owned(),
         }
     }
 }

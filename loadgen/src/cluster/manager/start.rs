@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_far_worker_is_as_far_off_as_its_path_may_be_lopsided_and_no_more() {
+    fn the_start_skew_is_bounded_by_the_asymmetry_of_the_path() {
         let skew = start_skew(&[worker(0, 0), worker(400, 400)]);
         assert_eq!(skew, StartSkew { any_path: ms(200), symmetric: ms(0) });
         // The command or its acknowledgement was delayed.
@@ -126,7 +126,7 @@ mod tests {
         /// A worker starts when its command has arrived and its delay has passed,
         /// regardless of the time in each direction.
         #[test]
-        fn no_two_workers_are_further_apart_than_that(
+        fn no_two_workers_start_further_apart_than_the_skew(
             // For the ping and the command: times there and back in µs.
             paths in prop::collection::vec((0u64..9_000, 0u64..9_000, 0u64..9_000, 0u64..9_000), 2..6),
         ) {
@@ -145,7 +145,7 @@ mod tests {
 
         /// Checks paths on which only queues make a difference.
         #[test]
-        fn on_symmetric_paths_they_are_as_close_as_queues_let_them(
+        fn on_symmetric_paths_only_queues_separate_the_starts(
             // In µs: the path each way, and the queueing times of the
             // command and of its acknowledgement.
             paths in prop::collection::vec((0u64..9_000, 0u64..900, 0u64..900), 2..6),

@@ -64,7 +64,7 @@ pub fn check_version(protocol: u32, version: &str) -> Result<(), String> {
         return Ok(());
     }
     Err(format!(
-        "it is loadgen {version} with protocol {protocol}, this is loadgen {VERSION} with protocol {PROTOCOL}"
+        "the peer is loadgen {version} with protocol {protocol}, but this is loadgen {VERSION} with protocol {PROTOCOL}"
     ))
 }
 
@@ -190,7 +190,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_change_survives_the_journey_to_the_bit() {
+    fn a_change_survives_encoding_to_the_bit() {
         for to in [LoadLevel::Users(7), LoadLevel::Rate(0.1 + 0.2)] {
             let change = LoadChange { at: Duration::from_nanos(1_234_567_891), to };
             let command = Command::Change { epoch: 3, change };
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn another_version_is_told_apart_with_both_named() {
+    fn another_version_is_refused_with_both_versions_named() {
         assert_eq!(check_version(PROTOCOL, VERSION), Ok(()));
         let reason = check_version(99, "7.0.0").unwrap_err();
         assert!(reason.contains("7.0.0 with protocol 99") && reason.contains(VERSION), "{reason}");
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hello_of_a_later_version_can_be_read() {
+    fn the_hello_of_a_later_version_can_be_read() {
         #[derive(Serialize)]
         struct Later {
             protocol: u32,
@@ -222,7 +222,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn foreign_bytes_are_refused_and_panic_nothing(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+        fn foreign_bytes_never_cause_a_panic(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
             let _ = decode::<Command>(&bytes);
             let _ = decode::<Report>(&bytes);
             let _ = decode::<Hello>(&bytes);
@@ -230,7 +230,7 @@ mod tests {
         }
 
         #[test]
-        fn a_damaged_report_panics_nothing(at in 0usize..2_000, with in any::<u8>(), cut in 0usize..2_000) {
+        fn a_damaged_report_never_causes_a_panic(at in 0usize..2_000, with in any::<u8>(), cut in 0usize..2_000) {
             let mut counts = crate::measure::Counts::default();
             (1..200u64).for_each(|us| counts.answered.record(Duration::from_micros(us * us)));
             let interval = crate::measure::Interval {

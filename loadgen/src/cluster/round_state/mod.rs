@@ -272,10 +272,10 @@ impl RoundState {
                 // The worker has done its part; its missing reports show as gaps.
                 self.set(worker, State::Over);
             } else if is_late {
-                self.lose(now, worker, "it did not end when it was told to".to_owned());
+                self.lose(now, worker, "it did not end on request".to_owned());
             } else {
                 let limit = humantime::format_duration(SILENCE_LIMIT);
-                self.lose(now, worker, format!("it said nothing for {limit}"));
+                self.lose(now, worker, format!("it sent nothing for {limit}"));
             }
         }
     }
@@ -296,7 +296,7 @@ fn check_times(now: Duration, report: &Report) -> Result<(), String> {
         return Ok(());
     }
     let (worker, reached, now) = (report.worker, reached.as_secs(), now.as_secs());
-    Err(format!("worker {worker} spoke of second {reached} in second {now}"))
+    Err(format!("worker {worker} reported second {reached} in second {now}"))
 }
 
 #[cfg(any(test, fuzzing))]

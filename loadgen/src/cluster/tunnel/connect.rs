@@ -70,8 +70,9 @@ fn connector(
         .with_root_certificates(believed(identity)?)
         .with_client_auth_cert(certificate, key)
         .map_err(unusable)?;
-    let name = ServerName::try_from(host(address).to_owned())
-        .map_err(|error| ClusterError::Join(format!("its address {address}: {error}")))?;
+    let name = ServerName::try_from(host(address).to_owned()).map_err(|error| {
+        ClusterError::Join(format!("its address {address} is invalid: {error}"))
+    })?;
     Ok((TlsConnector::from(Arc::new(config)), name))
 }
 
@@ -83,7 +84,7 @@ async fn knock(
     deadline: Instant,
 ) -> Result<TlsStream<TcpStream>, TunnelError> {
     let (mut pause, longest) = PAUSE;
-    let mut last = "it does not answer".to_owned();
+    let mut last = "the manager does not answer".to_owned();
     loop {
         match timeout_at(deadline, try_once(address, connector, name.clone())).await {
             Ok(Ok(manager)) => return Ok(manager),

@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn all_addresses_are_listened_at_and_a_flood_of_one_keeps_nobody_from_another() {
+    async fn a_flood_at_one_address_does_not_block_the_others() {
         let port = free_port();
         let addresses = ["127.0.0.1", "127.0.1.1"].map(|host| at(&format!("{host}:{port}")));
         // The second address belongs to nobody (RFC 5737).
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_address_that_is_taken_is_named_and_one_that_is_not_here_is_an_error_alone() {
+    async fn a_used_address_is_named_and_a_foreign_one_alone_is_an_error() {
         let taken = TcpListener::bind("127.0.1.1:0").await.unwrap();
         let taken = taken.local_addr().unwrap();
         let other = at(&format!("127.0.0.1:{}", taken.port()));

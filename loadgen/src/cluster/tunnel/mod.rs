@@ -125,5 +125,5 @@ fn shown(
 
 /// Converts an error. None of these errors contains any part of the key.
 fn unusable(error: impl std::fmt::Display) -> ClusterError {
-    ClusterError::Join(format!("its certificates: {error}"))
+    ClusterError::Join(format!("its certificates are invalid: {error}"))
 }

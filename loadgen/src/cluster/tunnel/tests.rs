@@ -58,13 +58,13 @@ async fn talk(stream: UnixStream, mine: u8, other: u8) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn both_speak_at_the_same_time_and_hear_all() {
+async fn both_sides_can_send_at_once_without_loss() {
     let (near, far, _tunnels) = pair().await;
     tokio::join!(talk(near, 1, 2), talk(far, 2, 1));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_end_of_one_side_is_seen_by_the_other() {
+async fn the_end_of_one_side_reaches_the_other() {
     for end in [true, false] {
         let (near, far, _tunnels) = pair().await;
         let (gone, mut other) = if end { (near, far) } else { (far, near) };
@@ -82,7 +82,7 @@ async fn the_end_of_one_side_is_seen_by_the_other() {
 }
 
 #[tokio::test]
-async fn nobody_is_waited_for_no_longer_than_that() {
+async fn a_silent_peer_is_awaited_only_until_the_deadline() {
     let folder = tempfile::tempdir().unwrap();
     let worker = Authority::of(folder.path()).unwrap().worker("worker-0").unwrap();
     let (silent, address) = listener().await;
@@ -95,14 +95,14 @@ async fn nobody_is_waited_for_no_longer_than_that() {
             other => panic!("{:?}", other.err()),
         }
     };
-    assert_eq!(refusal().await, "it does not answer");
+    assert_eq!(refusal().await, "the manager does not answer");
     drop(silent);
     assert!(refusal().await.contains("refused"));
 }
 
 /// Sends bytes that anyone can send who has the port of a manager that is away.
 #[tokio::test]
-async fn what_a_stranger_says_is_no_refusal_of_the_managers() {
+async fn bytes_from_a_stranger_are_not_a_refusal_by_the_manager() {
     let folder = tempfile::tempdir().unwrap();
     let worker = Authority::of(folder.path()).unwrap().worker("worker-0").unwrap();
     // A handshake-failure alert, a web server's response, and an end without data.

@@ -34,8 +34,9 @@ pub fn run(name: &str, url: &str) -> Result<Exit, Failure> {
         if printed.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     };
     on_all_cpus()?.block_on(try_steps(&plan, show)).map_err(|e| {
-        let message = format!("cannot make an HTTP client: {e}");
-        Failure::message(Exit::Failed, message, "see [http] in the scenario")
+        let message = format!("cannot create an HTTP client: {e}");
+        let help = "check [http] in the scenario";
+        Failure::message(Exit::Failed, "no_http_client", message, help)
     })?;
     printed?;
     let of = plan.scenario.steps.len();

@@ -28,19 +28,20 @@ pub fn run(args: &InitArgs) -> Result<Exit, Failure> {
     fs::write(&beside, schema::text()).map_err(|error| unwritten(&beside, &error))?;
     let (scenario, schema) = (path.display(), beside.display());
     say(format_args!(
-        "wrote {scenario}, and {schema}, with which editors complete and check it\n\
-         next, with the URL of a server of yours:\n  \
-           loadgen check --try http://127.0.0.1:8000 {scenario}       each request once\n  \
-           loadgen --scenario {scenario} --url http://127.0.0.1:8000  the load"
+        "wrote {scenario}, and {schema}, with which editors complete and check the scenario\n\
+         next, with the URL of your server:\n  \
+           loadgen check --try http://127.0.0.1:8000 {scenario}       send each step once\n  \
+           loadgen --scenario {scenario} --url http://127.0.0.1:8000  send the load"
     ));
     Ok(Exit::Done)
 }
 
-/// Returns the path that was asked for, with the extension by which `--scenario` recognizes a path.
+/// Returns the requested path, with the extension by which `--scenario` recognizes a path.
 fn scenario_path(asked: &Path) -> Result<PathBuf, Failure> {
     let wrong = |what: &str| {
         let message = format!("{} {what}", asked.display());
-        Err(Failure::message(Exit::Usage, message, "name a file, such as my-scenario.toml"))
+        let help = "name a file, such as my-scenario.toml";
+        Err(Failure::message(Exit::Usage, "bad_path", message, help))
     };
     match asked.extension() {
         _ if asked.is_dir() => wrong("is a folder"),
@@ -64,15 +65,13 @@ fn write_scenario(path: &Path, force: bool) -> io::Result<()> {
 fn unwritten(path: &Path, error: &io::Error) -> Failure {
     let path = path.display();
     if error.kind() == io::ErrorKind::AlreadyExists {
-        let message = format!("{path} is there already");
-        return Failure::message(
-            Exit::Usage,
-            message,
-            "choose another name, or overwrite it: --force",
-        );
+        let message = format!("{path} already exists");
+        let help = "choose another name, or overwrite the file with --force";
+        return Failure::message(Exit::Usage, "file_exists", message, help);
     }
     let message = format!("cannot write {path}: {error}");
-    Failure::message(Exit::Failed, message, "the folder must exist, and be yours to write to")
+    let help = "the folder must exist, and you must be allowed to write to the folder";
+    Failure::message(Exit::Failed, "unwritable_file", message, help)
 }
 
 #[cfg(test)]

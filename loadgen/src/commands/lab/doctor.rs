@@ -10,7 +10,7 @@ use crate::process::write_result;
 /// Prints the findings, and how to fix what is missing.
 pub async fn run(home: &Home) -> Exit {
     let findings = examine(home).await;
-    // If nobody reads the output, the exit code still tells the result.
+    // Ignores errors: the exit code reports the result, too.
     let _ = write_result(&mut io::stdout(), &text(&findings));
     if findings.iter().all(|(_, found)| found.is_ok()) { Exit::Done } else { Exit::Failed }
 }
@@ -22,7 +22,7 @@ fn text(findings: &[Finding]) -> String {
         Err(lack) => {
             let what = lack.what.replace('\n', &format!("\n    {:width$}  ", ""));
             let indent = format!("    {:width$}  ", "");
-            format!("!!  {name:width$}  {what}\n{indent}mend: {}\n", lack.mend)
+            format!("!!  {name:width$}  {what}\n{indent}fix: {}\n", lack.fix)
         }
     };
     findings.iter().map(line).collect()
@@ -34,14 +34,14 @@ mod tests {
     use crate::lab::podman::doctor::Lack;
 
     #[test]
-    fn a_lack_is_told_with_its_mend() {
+    fn a_missing_part_is_reported_with_its_fix() {
         let lack = Lack {
             what: "crun starts no container\nhere".to_owned(),
-            mend: "`apt install runc`".to_owned(),
+            fix: "`apt install runc`".to_owned(),
         };
         let findings = [("podman", Ok("4.3.1".to_owned())), ("container runtime", Err(lack))];
         let expected = "ok  podman             4.3.1\n\
-                        !!  container runtime  crun starts no container\n                       here\n                       mend: `apt install runc`\n";
+                        !!  container runtime  crun starts no container\n                       here\n                       fix: `apt install runc`\n";
         assert_eq!(text(&findings), expected);
     }
 }

@@ -111,7 +111,7 @@ fn print(urls: &Urls, format: LabFormat) {
     show(&text);
 }
 
-/// Prints a text. An error is ignored: then nobody reads the text.
+/// Prints a text. Ignores errors: without a reader, the text is not needed.
 fn show(text: &str) {
     let _ = write_result(&mut io::stdout(), &format!("{text}\n"));
 }

@@ -100,7 +100,7 @@ async fn find(
     let threads = cpus.len();
     // If pinning fails, the server still serves: the measured rate is then a lower bound.
     let server = NullServer::start(threads, &answers, move || drop(pin_self(&cpus)))
-        .map_err(LabError::io("start a server that does nothing"))?;
+        .map_err(LabError::io("start the server of the calibration"))?;
     let plan = plan(&job.scenario, job.seed, server.url.clone());
     let pids = generator.pids().into_iter().chain([std::process::id()]);
     let window = Window::open(pids.map(|pid| Watched::process("generator", pid)).collect());

@@ -41,7 +41,7 @@ fn answers() -> [TrialAnswer; 3] {
 }
 
 #[tokio::test]
-async fn answers_that_were_right_are_right_again_over_both_transports() {
+async fn verified_answers_are_accepted_again_over_both_transports() {
     let again: Vec<NullAnswer> = answers().iter().map(again).collect();
     for http in ["http = { transport = \"http1\" }", "http = { transport = \"reqwest\" }"] {
         let server = NullServer::start(1, &again, || ()).unwrap();
@@ -53,7 +53,7 @@ async fn answers_that_were_right_are_right_again_over_both_transports() {
 }
 
 #[test]
-fn nothing_is_told_where_the_server_can_not_do_what_is_asked_of_the_target() {
+fn requests_that_the_null_server_cannot_answer_are_not_calibrated() {
     let all = answers();
     assert!(can_be_answered(&scenario(""), &all));
     for http in ["version = \"2\"", "redirects = 1", "cookies = true", "proxy = \"http://a:1\""] {
@@ -65,7 +65,7 @@ fn nothing_is_told_where_the_server_can_not_do_what_is_asked_of_the_target() {
 }
 
 #[test]
-fn nothing_is_told_where_cpus_are_shared() {
+fn shared_cpus_are_not_calibrated() {
     let layout = |target: &[usize], generator: &[usize]| Layout {
         target: target.to_vec(),
         backends: Vec::new(),
@@ -76,7 +76,7 @@ fn nothing_is_told_where_cpus_are_shared() {
 }
 
 #[test]
-fn what_is_sent_and_answered_is_in_the_key() {
+fn the_key_covers_the_requests_and_their_answers() {
     let layout = Layout { target: vec![1], backends: vec![0], generator: vec![0] };
     let of = |scenario: &Scenario, workers, answers: &[TrialAnswer]| {
         key(scenario, workers, &layout, answers).unwrap()
@@ -99,14 +99,14 @@ fn what_is_sent_and_answered_is_in_the_key() {
 }
 
 #[test]
-fn sizes_that_differ_by_a_few_digits_are_one() {
+fn similar_sizes_share_one_key() {
     for (bytes, size) in [(0, 0), (9, 9), (25, 25), (127, 120), (129, 120), (99_999, 99_000)] {
         assert_eq!(roughly(bytes), size);
     }
 }
 
 #[test]
-fn a_server_that_had_no_time_left_says_nothing_of_the_generator() {
+fn a_saturated_null_server_gives_no_calibration() {
     let layout = Layout { target: vec![1], backends: vec![0], generator: vec![0] };
     let was_limit = |generator: f64, server: f64| {
         let mut observed = Observed::default();

@@ -67,7 +67,7 @@ impl Control {
     pub async fn press(&self, key: Key) {
         let done = match (key, self.aimed_at()) {
             (Key::Stop, _) if self.interrupt.is_cancelled() => {
-                return self.note("  the run is ending already; Ctrl-C ends it at once");
+                return self.note("  the run is already ending; Ctrl-C ends the run at once");
             }
             (Key::Stop, _) => self.carry_out(ControlRequest::Stop).await,
             (key, Some(level)) => self.carry_out(step(level, key).into()).await,
@@ -79,9 +79,9 @@ impl Control {
     }
 
     /// Shows why a request is not carried out.
-    pub fn refuse(&self, ControlError { message, help, .. }: &ControlError) {
+    pub fn refuse(&self, ControlError { code, message, help, .. }: &ControlError) {
         let help = help.as_ref().map(|help| format!("\n  help: {help}")).unwrap_or_default();
-        self.note(&format!("{message}{help}"));
+        self.note(&format!("{code}: {message}{help}"));
     }
 }
 
@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_are_told_from_what_comes_from_the_terminal() {
+    fn keys_are_recognized_in_terminal_input() {
         use Key::{Less, More, Stop};
         assert_eq!(Key::all(b"+-=_qQ"), [More, Less, More, Less, Stop, Stop]);
         assert_eq!(Key::all(b"\x1b[A\x1bOB+"), [More, Less, More]);

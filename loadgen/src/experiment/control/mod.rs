@@ -111,7 +111,7 @@ impl Control {
         let done = match request {
             ControlRequest::Stop => {
                 self.interrupt.cancel();
-                "the run ends; what was measured is reported and saved".to_owned()
+                "the run ends; loadgen reports and saves the results so far".to_owned()
             }
             ControlRequest::Users(users) => self.change(LoadLevel::Users(users)).await?,
             ControlRequest::Rate(rate) => self.change(LoadLevel::Rate(rate)).await?,
@@ -148,17 +148,12 @@ impl Control {
     }
 
     fn no_round(&self) -> ControlError {
-        let (message, help) = match self.is_fixed {
-            true => ("a search sets its rates itself; nothing was changed", None),
-            false => (
-                "the run has no round under way at the moment; nothing was changed",
-                Some("try again when its next one has begun: a change is one of a round"),
-            ),
-        };
-        ControlError {
-            message: message.to_owned(),
-            help: help.map(str::to_owned),
-            exit: Exit::Failed,
+        if self.is_fixed {
+            let message = "a search for capacities sets its own rates; nothing was changed";
+            return ControlError::new(Exit::Failed, "fixed_load", message.to_owned(), None);
         }
+        let message = "the run has no round in progress; nothing was changed";
+        let help = "try again after the start of the next round: a change applies to one round";
+        ControlError::new(Exit::Failed, "no_round", message.to_owned(), Some(help))
     }
 }

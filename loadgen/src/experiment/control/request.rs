@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use miette::Diagnostic;
+use miette::{Diagnostic, MietteDiagnostic};
 use serde::{Deserialize, Serialize};
 
 use crate::engine::LoadChangeError;
@@ -42,10 +42,10 @@ impl FromStr for ControlRequest {
             ["rate", rate] => rate.parse().ok().map(Self::Rate),
             _ => None,
         };
-        request.ok_or_else(|| ControlError {
-            message: format!("\"{}\" is nothing that a run can do", words.join(" ")),
-            help: Some("say `users N`, `rate R` or `stop`".to_owned()),
-            exit: Exit::Usage,
+        request.ok_or_else(|| {
+            let message = format!("unknown request \"{}\"", words.join(" "));
+            let help = Some("write `users N`, `rate R` or `stop`");
+            ControlError::new(Exit::Usage, "unknown_request", message, help)
         })
     }
 }
@@ -53,6 +53,8 @@ impl FromStr for ControlRequest {
 /// Reason why a request is not carried out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ControlError {
+    /// Code of the reason, which `docs/reference/errors.md` explains.
+    pub code: String,
     /// Reason as a sentence.
     pub message: String,
     /// Advice on what to do instead, if any.
@@ -62,10 +64,16 @@ pub struct ControlError {
 }
 
 impl ControlError {
-    /// Creates a refusal from an error and its help.
+    /// Creates a refusal from a code, a plain message and its fix.
+    pub fn new(exit: Exit, code: &'static str, message: String, help: Option<&str>) -> Self {
+        Self { code: code.to_owned(), message, help: help.map(str::to_owned), exit }
+    }
+
+    /// Creates a refusal from an error with its code and its help.
     pub fn of(error: &dyn Diagnostic, exit: Exit) -> Self {
+        let code = error.code().map(|code| code.to_string()).unwrap_or_default();
         let help = error.help().map(|help| help.to_string());
-        Self { message: error.to_string(), help, exit }
+        Self { code, message: error.to_string(), help, exit }
     }
 }
 
@@ -81,7 +89,10 @@ impl From<LoadChangeError> for ControlError {
 
 impl From<ControlError> for Failure {
     fn from(error: ControlError) -> Self {
-        Self::message(error.exit, error.message, error.help.as_deref().unwrap_or_default())
+        let ControlError { code, message, help, exit } = error;
+        let mut diagnostic = MietteDiagnostic::new(message).with_code(code);
+        diagnostic.help = help;
+        Self::new(exit, diagnostic)
     }
 }
 
@@ -90,18 +101,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_typed_is_understood_or_told_what_can_be_said() {
+    fn a_typed_line_is_parsed_or_refused_with_a_reason() {
         let said = |line: &str| line.parse::<ControlRequest>().map_err(|error| error.message);
         assert_eq!(said("users 200"), Ok(ControlRequest::Users(200)));
         assert_eq!(said("  rate   0.5 "), Ok(ControlRequest::Rate(0.5)));
         assert_eq!(said("stop"), Ok(ControlRequest::Stop));
         for line in ["users", "users -1", "users 1.5", "rate fast", "stop now", "quit"] {
-            assert_eq!(said(line), Err(format!("\"{line}\" is nothing that a run can do")));
+            assert_eq!(said(line), Err(format!("unknown request \"{line}\"")));
         }
     }
 
     #[test]
-    fn what_is_sent_is_json_of_one_line() {
+    fn requests_are_sent_as_one_line_of_json() {
         let text = |request: ControlRequest| serde_json::to_string(&request).unwrap();
         let requests =
             [ControlRequest::Stop, ControlRequest::Users(200), ControlRequest::Rate(500.0)];

@@ -84,11 +84,12 @@ async fn answer(mut caller: UnixStream, control: Control) {
     let Ok(Ok(_)) = tokio::time::timeout(PATIENCE, said.read_line(&mut line)).await else { return };
     let answer = match serde_json::from_str::<ControlRequest>(&line) {
         Ok(request) => control.carry_out(request).await,
-        Err(_) => Err(ControlError {
-            message: "the run did not understand what it was told".to_owned(),
-            help: Some("use the same version of loadgen as the run does".to_owned()),
-            exit: Exit::Failed,
-        }),
+        Err(_) => Err(ControlError::new(
+            Exit::Failed,
+            "unknown_request",
+            "the run does not know the request".to_owned(),
+            Some("use the same version of loadgen as the run"),
+        )),
     };
     if let Ok(text) = serde_json::to_string(&answer) {
         // A caller that does not wait for the answer gets none.
@@ -112,8 +113,9 @@ pub async fn ask(folder: &Path, request: ControlRequest) -> Result<String, Failu
     match serde_json::from_str::<Result<String, ControlError>>(&line) {
         Ok(answer) => Ok(answer?),
         Err(_) => {
-            let message = format!("the run in {} ended before it answered", folder.display());
-            Err(Failure::message(Exit::Failed, message, "its folder and its terminal tell more"))
+            let message = format!("the run in {} ended before its answer", folder.display());
+            let help = "see the folder and the terminal of the run";
+            Err(Failure::message(Exit::Failed, "run_ended", message, help))
         }
     }
 }
@@ -122,8 +124,9 @@ pub async fn ask(folder: &Path, request: ControlRequest) -> Result<String, Failu
 fn unheard(folder: &Path, error: &io::Error) -> Failure {
     let folder = folder.display();
     if error.kind() == io::ErrorKind::PermissionDenied {
-        let message = format!("the run in {folder} is another user's");
-        return Failure::message(Exit::Failed, message, "only who started a run may change it");
+        let message = format!("the run in {folder} belongs to another user");
+        let help = "only the user who started a run may change the run";
+        return Failure::message(Exit::Failed, "run_of_another_user", message, help);
     }
     let gone = [
         io::ErrorKind::NotFound,
@@ -136,7 +139,8 @@ fn unheard(folder: &Path, error: &io::Error) -> Failure {
         true => String::new(),
         false => format!(": {error}"),
     };
-    let message = format!("no run goes on in {folder}{why}");
-    let help = "name the folder of one that does: what its --out says, or the newest in runs/";
-    Failure::message(Exit::Failed, message, help)
+    let message = format!("no run is in progress in {folder}{why}");
+    let help =
+        "name the folder of a run in progress: the folder of its --out, or the newest in runs/";
+    Failure::message(Exit::Failed, "no_run", message, help)
 }

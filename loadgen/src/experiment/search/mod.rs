@@ -194,8 +194,8 @@ impl Rounds<'_, '_> {
             return Err(Stopped::Interrupted);
         }
         if let Some(missing) = results.missing() {
-            let advice = "the trials before it are kept; search again";
-            return Err(Failure::message(Exit::Degraded, missing, advice).into());
+            let advice = "the results of earlier trials are kept; start the search again";
+            return Err(Failure::message(Exit::Degraded, "missing_results", missing, advice).into());
         }
         Ok(MeasuredRound {
             contender: up.target,

@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn version_2_has_one_above_the_processes() {
+    fn version_2_has_one_folder_above_the_processes() {
         let groups = "0::/user.slice/libpod-ab12.scope/container\n";
         let mounts = "cgroup2 /sys/fs/cgroup cgroup2 rw,nsdelegate 0 0\n";
         let folder = "/sys/fs/cgroup/user.slice/libpod-ab12.scope".into();
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn both_versions_tell_the_same() {
+    fn both_versions_give_the_same_usage() {
         let v1 = usage_v1(&files(
             "nr_periods 10\nnr_throttled 4\nthrottled_time 2000000\n",
             "5000000\n",
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn a_group_that_is_gone_used_nothing() {
+    fn a_removed_group_has_no_usage() {
         assert_eq!(Cgroup::V2("/nowhere".into()).usage(), Usage::default());
     }
 }

@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_version_is_found_in_what_it_says() {
+    fn the_version_is_found_in_the_output() {
         let said = "podman-compose version 1.6.0\npodman version 4.3.1\n";
         assert_eq!(version_in(said), Some((1, 6)));
         assert_eq!(version_in("podman-compose version: 1.0.3\n"), Some((1, 0)));

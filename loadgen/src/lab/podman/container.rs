@@ -30,9 +30,9 @@ impl Container {
         let words = ["inspect", "--format", "{{.Id}} {{.State.Pid}}", name];
         let said = podman(program, &words).await;
         let fault = |output| LabError::Podman {
-            what: format!("podman does not know the container {name}"),
+            what: format!("podman has no container {name}"),
             output,
-            help: "somebody else may have removed it".to_owned(),
+            help: "another program may have removed the container".to_owned(),
         };
         let said = said.map_err(fault)?;
         let (id, pid) = said.split_once(' ').unwrap_or_default();
@@ -62,7 +62,7 @@ impl Packages {
         let fault = |output| LabError::Podman {
             what: "podman cannot run a container".to_owned(),
             output,
-            help: "`loadgen lab doctor` looks for the reason".to_owned(),
+            help: "run `loadgen lab doctor` to find the reason".to_owned(),
         };
         let said = podman(program, &words).await.map_err(fault)?;
         serde_json::from_str(&said).map_err(|error| fault(vec![error.to_string()]))

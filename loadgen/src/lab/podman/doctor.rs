@@ -26,10 +26,10 @@ pub async fn examine(home: &Home) -> Vec<Finding> {
     findings.push(("podman-compose", compose(home).await));
     let images = Images::of(home);
     let built = podman_has(&podman, &images.targets).await;
-    let pulled = "is not here: the first run pulls it";
+    let pulled = "is missing: the first run pulls the image";
     findings.push((
         "targets' image",
-        found(&images.targets, built, "is not here: the first run builds it"),
+        found(&images.targets, built, "is missing: the first run builds the image"),
     ));
     for image in [&images.redis, &images.postgres] {
         let there = podman_has(&podman, image).await;
@@ -45,13 +45,13 @@ pub async fn examine(home: &Home) -> Vec<Finding> {
 
 async fn compose(home: &Home) -> Result<String, Lack> {
     let Some(found) = Compose::find(home).await else {
-        return Ok("is not here: the first run installs it".to_owned());
+        return Ok("is missing: the first run installs podman-compose".to_owned());
     };
     match found.version().await {
         Some((major, minor)) => Ok(format!("{major}.{minor}")),
         None => Err(Lack::new(
             "podman-compose does not start",
-            "remove .loadgen/podman-compose: the next run installs it anew",
+            "remove .loadgen/podman-compose: the next run installs podman-compose again",
         )),
     }
 }
@@ -62,7 +62,7 @@ fn found(image: &str, there: bool, otherwise: &str) -> Result<String, Lack> {
     match there {
         true => Ok(image.to_owned()),
         false if image.starts_with("localhost/") && otherwise.contains("pulls") => {
-            Err(Lack::new(format!("there is no image {image}"), "`make images-offline`"))
+            Err(Lack::new(format!("the image {image} does not exist"), "`make images-offline`"))
         }
         false => Ok(format!("{image} {otherwise}")),
     }

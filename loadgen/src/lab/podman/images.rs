@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_environment_comes_before_the_file_and_the_file_before_the_public_image() {
+    fn the_environment_overrides_the_file_and_the_file_the_default() {
         let file =
             parse("# made here\nREDIS_IMAGE=localhost/redis\nPOSTGRES_IMAGE=\"localhost/pg\"\n");
         let environment =

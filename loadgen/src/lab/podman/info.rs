@@ -35,18 +35,18 @@ pub struct Lack {
     /// Description of what is wrong.
     pub what: String,
     /// Fix: a command, or the lines of a file.
-    pub mend: String,
+    pub fix: String,
 }
 
 impl Lack {
-    pub(super) fn new(what: impl Into<String>, mend: impl Into<String>) -> Self {
-        Self { what: what.into(), mend: mend.into() }
+    pub(super) fn new(what: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self { what: what.into(), fix: fix.into() }
     }
 }
 
 impl From<Lack> for LabError {
     fn from(lack: Lack) -> Self {
-        Self::Podman { what: lack.what, output: Vec::new(), help: lack.mend }
+        Self::Podman { what: lack.what, output: Vec::new(), help: lack.fix }
     }
 }
 
@@ -88,9 +88,9 @@ struct Version {
 /// Finds podman on the PATH.
 pub fn find() -> Result<PathBuf, Lack> {
     on_path("podman").ok_or_else(|| {
-        let mend =
-            "install it: `apt install podman runc netavark aardvark-dns iptables`, or `dnf install podman`";
-        Lack::new("there is no podman on the PATH", mend)
+        let fix =
+            "install podman: `apt install podman runc netavark aardvark-dns iptables`, or `dnf install podman`";
+        Lack::new("podman is not on the PATH", fix)
     })
 }
 
@@ -109,9 +109,9 @@ impl Info {
     /// Runs `podman info`.
     pub async fn ask(program: &Path) -> Result<Self, LabError> {
         let fault = |output: Vec<String>| LabError::Podman {
-            what: "podman does not work here".to_owned(),
+            what: "podman does not work".to_owned(),
             output,
-            help: "try `podman info`".to_owned(),
+            help: "run `podman info`".to_owned(),
         };
         let said = podman(program, &["info", "--format", "json"]).await.map_err(fault)?;
         serde_json::from_str(&said).map_err(|error| fault(vec![error.to_string()]))
@@ -144,15 +144,18 @@ impl Info {
             return Ok(version.clone());
         }
         let what = format!("podman {version} is older than {}.{}", OLDEST.0, OLDEST.1);
-        Err(Lack::new(what, "install a newer one: Debian 12, Ubuntu 24.04 and Fedora have it"))
+        Err(Lack::new(
+            what,
+            "install a newer version: Debian 12, Ubuntu 24.04 and Fedora provide one",
+        ))
     }
 
     fn runtime(&self) -> Result<String, Lack> {
         let name = &self.host.oci_runtime.name;
         if name == "crun" && self.host.cgroup_version == "v1" {
-            let what = "crun starts no container where control groups are of version 1";
-            let mend = "`apt install runc`, and in /etc/containers/containers.conf, under [engine]: runtime = \"runc\"";
-            return Err(Lack::new(what, mend));
+            let what = "crun starts no containers with control groups of version 1";
+            let fix = "`apt install runc`, and set runtime = \"runc\" under [engine] in /etc/containers/containers.conf";
+            return Err(Lack::new(what, fix));
         }
         Ok(name.clone())
     }
@@ -160,7 +163,7 @@ impl Info {
     fn control_groups(&self) -> Result<String, Lack> {
         let Host { cgroup_version, cgroup_controllers, security, .. } = &self.host;
         if security.rootless && cgroup_version == "v1" {
-            let what = "podman limits nothing without root where control groups are of version 1";
+            let what = "podman without root sets no limits with control groups of version 1";
             return Err(Lack::new(
                 what,
                 "run loadgen as root, or switch the machine to version 2: systemd.unified_cgroup_hierarchy=1",
@@ -173,31 +176,31 @@ impl Info {
             return Ok(format!("version {}, {}", &cgroup_version[1..], CONTROLLERS.join(", ")));
         }
         let what =
-            format!("podman may not use the control groups' controllers {}", missing.join(", "));
-        let mend = if security.rootless {
+            format!("podman may not use the control group controllers {}", missing.join(", "));
+        let fix = if security.rootless {
             "as root: `mkdir -p /etc/systemd/system/user@.service.d && printf '[Service]\\nDelegate=cpu cpuset io memory pids\\n' > /etc/systemd/system/user@.service.d/delegate.conf && systemctl daemon-reload`, and log in again"
         } else {
-            "the kernel has them switched off: see `cat /proc/cgroups`"
+            "the kernel has disabled these controllers: see `cat /proc/cgroups`"
         };
-        Err(Lack::new(what, mend))
+        Err(Lack::new(what, fix))
     }
 
     fn network(&self, name_servers: &[&str], firewalls: &[&str]) -> Result<String, Lack> {
         let backend = &self.host.network_backend;
         if !backend.is_empty() && backend != "netavark" {
             let what = format!(
-                "podman's network is of {backend}, by which containers don't find each other's names"
+                "podman uses the network {backend}, in which containers cannot find each other by name"
             );
-            let mend = "`apt install netavark aardvark-dns`, in /etc/containers/containers.conf, under [network]: network_backend = \"netavark\", and `podman system reset`";
-            return Err(Lack::new(what, mend));
+            let fix = "`apt install netavark aardvark-dns`, set network_backend = \"netavark\" under [network] in /etc/containers/containers.conf, and run `podman system reset`";
+            return Err(Lack::new(what, fix));
         }
         let is_one_there = |paths: &[&str]| paths.iter().any(|path| Path::new(path).exists());
         if !is_one_there(firewalls) {
-            let what = "netavark can't lead anybody to a container: there is no iptables";
+            let what = "netavark cannot make containers reachable: iptables is missing";
             return Err(Lack::new(what, "`apt install iptables`"));
         }
         if !is_one_there(name_servers) {
-            let what = "containers don't find each other's names: there is no aardvark-dns";
+            let what = "containers cannot find each other by name: aardvark-dns is missing";
             return Err(Lack::new(what, "`apt install aardvark-dns`"));
         }
         Ok("netavark".to_owned())
@@ -211,8 +214,11 @@ fn hard(resource: Resource) -> u64 {
 /// Checks that a container can have the open files and the processes that it needs.
 fn ulimits(files: u64, processes: u64) -> Result<String, Lack> {
     let short = |what: &str, option: &str, most: u64, least: u64| {
-        let what = format!("the most {what} that a process here may have is {most}");
-        Lack::new(what, format!("raise it to {least} or more: `ulimit -{option} {least}` as root"))
+        let what = format!("a process may have at most {most} {what}");
+        Lack::new(
+            what,
+            format!("raise the limit to {least} or more: `ulimit -{option} {least}` as root"),
+        )
     };
     if files < OPEN_FILES.1 {
         return Err(short("open files", "Hn", files, OPEN_FILES.1));
@@ -247,7 +253,7 @@ mod tests {
         "security": {"rootless": true}}, "version": {"Version": "5.4.2-dev"}}"#;
 
     #[test]
-    fn a_machine_that_lacks_nothing() {
+    fn a_complete_machine_lacks_nothing() {
         let info = info(HERE);
         assert_eq!(info.line(), "podman 5.4.2-dev, crun, cgroup v2, rootless");
         assert_eq!(info.version(), Ok("5.4.2-dev".to_owned()));
@@ -260,11 +266,11 @@ mod tests {
     /// Returns the fault and the fix that a check reports after `to` replaces `from` in `HERE`.
     fn lack(from: &str, to: &str, check: fn(&Info) -> Result<String, Lack>) -> String {
         let lack = check(&info(&HERE.replace(from, to))).unwrap_err();
-        format!("{}\n{}", lack.what, lack.mend)
+        format!("{}\n{}", lack.what, lack.fix)
     }
 
     #[test]
-    fn each_lack_names_its_mend() {
+    fn each_missing_part_names_its_fix() {
         let said = lack("5.4.2-dev", "4.2.9", Info::version);
         assert!(said.contains("4.2.9 is older than 4.3"), "{said}");
         let said = lack("v2", "v1", Info::runtime);
@@ -276,10 +282,10 @@ mod tests {
         let said = lack("netavark", "cni", |info| info.network(&["/"], &["/"]));
         assert!(said.contains("network_backend"), "{said}");
         let said = info(HERE).network(&["/nowhere"], &["/"]).unwrap_err();
-        assert_eq!(said.mend, "`apt install aardvark-dns`");
+        assert_eq!(said.fix, "`apt install aardvark-dns`");
         let said = info(HERE).network(&["/"], &["/nowhere"]).unwrap_err();
-        assert_eq!(said.mend, "`apt install iptables`");
-        assert!(ulimits(100, 10_000).unwrap_err().mend.contains("ulimit -Hn 1024"));
-        assert!(ulimits(10_000, 100).unwrap_err().mend.contains("ulimit -Hu 256"));
+        assert_eq!(said.fix, "`apt install iptables`");
+        assert!(ulimits(100, 10_000).unwrap_err().fix.contains("ulimit -Hn 1024"));
+        assert!(ulimits(10_000, 100).unwrap_err().fix.contains("ulimit -Hu 256"));
     }
 }

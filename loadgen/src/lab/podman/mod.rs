@@ -100,7 +100,7 @@ impl Podman {
         if !podman_has(&podman, &images.targets).await {
             progress("building the image of the targets");
             let argv = compose.command(&name, &file, &["build", "sanic"]);
-            get(home, argv, "the image of the targets could not be built").await?;
+            get(home, argv, "cannot build the image of the targets").await?;
         }
         let packages = Packages::of(&podman, &images.targets).await?;
         let mut env = inherited();
@@ -125,7 +125,7 @@ impl Podman {
         }
         progress(&format!("pulling {image}"));
         let argv = ["podman", "pull", "--quiet", image].map(OsString::from).to_vec();
-        get(home, argv, &format!("the image {image} could not be pulled")).await
+        get(home, argv, &format!("cannot pull the image {image}")).await
     }
 
     /// Project in which to start containers.
@@ -235,7 +235,7 @@ pub struct Containers {
 /// Creates a name with six random hexadecimal digits, which tell the runs of a machine apart.
 fn project_name() -> Result<String, LabError> {
     let random = SysRng.try_next_u32().map_err(|error| LabError::Io {
-        what: "draw a random number".to_owned(),
+        what: "generate a random number".to_owned(),
         source: std::io::Error::other(error.to_string()),
     })?;
     Ok(format!("loadgen-{:06x}", random >> 8))
@@ -287,7 +287,7 @@ async fn get(home: &Home, argv: Vec<OsString>, failed: &str) -> Result<(), LabEr
             what: failed.to_owned(),
             output,
             help: format!(
-                "the whole log is {}; where no registry can be reached, `make images-offline` makes the images",
+                "see the whole log in {}; without access to a registry, `make images-offline` creates the images",
                 log.display()
             ),
         }),

@@ -182,7 +182,7 @@ struct Seen {
 impl Samples {
     fn new(watched: Vec<Watched>) -> Result<Self, LabError> {
         let system = System::new().map_err(|error| LabError::Io {
-            what: "read what processes use".to_owned(),
+            what: "read the resource usage of processes".to_owned(),
             source: std::io::Error::other(error.to_string()),
         })?;
         Ok(Self { watched, system, seen: BTreeMap::new(), taken: 0, at: Vec::new() })

@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn a_window_counts_what_is_used_within_it() {
+fn a_window_counts_the_usage_within_it() {
     let window = Window::open(vec![Watched::process("self", std::process::id())]).unwrap();
     let began = Instant::now();
     let mut sum = 0_u64;
@@ -27,7 +27,7 @@ fn a_window_counts_what_is_used_within_it() {
 }
 
 #[test]
-fn processes_are_told_apart_the_busiest_first() {
+fn processes_are_listed_from_the_busiest() {
     let script = "(while :; do :; done) & spin=$!; sleep 5 & sleep 1; kill $spin $!; wait";
     let mut shell = std::process::Command::new("sh").args(["-c", script]).spawn().unwrap();
     std::thread::sleep(Duration::from_millis(100));
@@ -40,7 +40,7 @@ fn processes_are_told_apart_the_busiest_first() {
 }
 
 #[test]
-fn a_tree_counts_without_its_root_and_keeps_what_ended() {
+fn a_tree_counts_ended_processes_but_not_its_root() {
     let script = "(while :; do :; done) & spin=$!; sleep 1.5; kill $spin; wait; sleep 5";
     let mut shell = std::process::Command::new("sh").args(["-c", script]).spawn().unwrap();
     let window = Window::open(vec![Watched::below("tree", shell.id())]).unwrap();
@@ -58,7 +58,7 @@ fn a_tree_counts_without_its_root_and_keeps_what_ended() {
 }
 
 #[test]
-fn what_is_used_now_is_told_each_second_until_the_window_closes() {
+fn cpu_usage_is_reported_each_second_until_the_window_closes() {
     let (tell, told) = mpsc::channel();
     let tell: CpuTeller = Arc::new(move |cpu| drop(tell.send(cpu)));
     let me = Watched::process("self", std::process::id());

@@ -116,11 +116,11 @@ async fn tell_what_ends(lab: &mut Lab, targets: &mut Vec<Target>, progress: &Pro
     loop {
         tokio::time::sleep(LOOK_EVERY).await;
         for error in lab.lost_backends() {
-            progress(&error.to_string());
+            progress(&error.with_code());
         }
         targets.retain_mut(|target| match target.lost() {
             Some(error) => {
-                progress(&error.to_string());
+                progress(&error.with_code());
                 false
             }
             None => true,

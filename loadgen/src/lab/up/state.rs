@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn those_who_look_do_not_keep_a_lab_from_coming_up() {
+    async fn a_reader_of_the_state_does_not_prevent_a_start() {
         let project = tempfile::tempdir().unwrap();
         fs::create_dir(project.path().join("targets")).unwrap();
         fs::write(project.path().join("targets/targets.toml"), "").unwrap();

@@ -32,7 +32,7 @@
       const [start, round] = roundOf(chart, x);
       return `round ${round}, second ${x - start}`;
     },
-    throughput: (_, x) => `${number.format(x)} answers/s`,
+    throughput: (_, x) => `${number.format(x)} responses/s`,
   };
 
   // ---- Colours, as the style has them in the theme of the moment

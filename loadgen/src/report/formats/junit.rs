@@ -52,7 +52,7 @@ fn cases(record: &RunRecord, target: &TargetRecord) -> Vec<Case> {
             .filter(|proof| !proof.agrees)
             .map(|proof| {
                 let (number, held) = (proof.claimed.number(), proof.held);
-                format!("round {}: {number} expected, {held} held", proof.round)
+                format!("round {}: expected {number}, found {held}", proof.round)
             })
             .collect();
         let failure = (!failed.is_empty()).then(|| failed.join("; "));
@@ -70,7 +70,7 @@ fn cases(record: &RunRecord, target: &TargetRecord) -> Vec<Case> {
         .filter(|verdict| is_other(verdict.kind) && verdict.target.as_ref() == Some(&target.name));
     let verdicts = verdicts.map(|verdict| Case {
         name: "answers to the end".to_owned(),
-        failure: Some(verdict.message.clone()),
+        failure: Some(verdict.coded()),
     });
     thresholds.chain(proofs).chain(verdicts).collect()
 }

@@ -33,7 +33,7 @@ pub fn load(record: &RunRecord) -> Markup {
         ("Rounds", Some(load.rounds.to_string())),
         ("Workers", (load.workers > 0).then(|| load.workers.to_string())),
         ("Seed", Some(record.seed.to_string())),
-        ("The generator can send", sent),
+        ("Generator can send", sent),
     ])
 }
 
@@ -70,7 +70,7 @@ pub fn environment(environment: &Environment) -> Markup {
 pub fn repeat(command: &[String], seed: u64) -> Markup {
     html! {
         @if command.is_empty() {
-            p { "The record is of an earlier version, which did not keep its command line." }
+            p { "An earlier version of loadgen made the record, and did not keep its command line." }
         } @else {
             pre tabindex="0" { code { (again(command, seed)) } }
         }
@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_command_is_repeated_with_its_seed_into_a_folder_of_its_own() {
+    fn a_command_is_repeated_with_its_seed_and_without_its_folder() {
         let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
         let repeated = |text| again(&words(text), 7);
         assert_eq!(repeated("loadgen -s redis3"), "loadgen -s redis3 --seed 7");

@@ -30,10 +30,10 @@ pub fn capacity(record: &CapacityRecord) -> String {
         (header("Capacity", &record.scenario, &headline(record), &record.started))
         main id="main" {
             section aria-labelledby="findings" {
-                h2 id="findings" { "What was found" }
+                h2 id="findings" { "Findings" }
                 (sentences(&[vec![what_passes(record)], conclusion(record), endings(record)].concat()))
                 @if !warnings(record).is_empty() {
-                    h3 { "Before you believe it" }
+                    h3 { "Warnings" }
                     (sentences(&warnings(record)))
                 }
             }
@@ -44,17 +44,17 @@ pub fn capacity(record: &CapacityRecord) -> String {
                 (figures(&charts, &numbers))
                 @for target in &record.targets { (points(target)) }
             }
-            section { h2 { "The servers" } (sentences(&differences(&servers, true))) }
-            section { h2 { "The environment" } (environment(&record.environment)) }
-            section { h2 { "To repeat it" } (repeat(&record.command, record.seed)) }
+            section { h2 { "Servers" } (sentences(&differences(&servers, true))) }
+            section { h2 { "Environment" } (environment(&record.environment)) }
+            section { h2 { "Command to repeat the search" } (repeat(&record.command, record.seed)) }
         }
     };
     page(&record.scenario, &content, &charts)
 }
 
 fn capacities(record: &CapacityRecord) -> Markup {
-    let caption = "The highest rate that passes, with its 95 % confidence interval; the knee is where \
-                   throughput over mean latency is greatest, with its latencies in ms";
+    let caption = "The highest rate that passes, with its 95 % confidence interval; the knee is the rate \
+                   with the greatest throughput over mean latency; p50 and p99 at the knee, in ms";
     let columns = ["Target", "Requests/s", "95 % interval", "Knee, requests/s", "p50", "p99"];
     let rows = html! { @for target in &record.targets { (row(target)) } };
     html! {

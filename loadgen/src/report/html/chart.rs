@@ -92,13 +92,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn four_digits_are_kept() {
+    fn numbers_keep_four_digits() {
         let values = [0.0, 0.000_123_456, 1.234_56, 123_456.7, f64::NAN].map(short);
         assert_eq!(values, [0.0, 0.000_123_5, 1.235, 123_457.0, 0.0]);
     }
 
     #[test]
-    fn what_has_no_value_is_not_there() {
+    fn a_line_without_values_is_left_out() {
         let line = |values: &[Option<f64>]| Line { target: 0, values: values.to_vec() };
         let chart = |lines| Chart {
             title: String::new(),

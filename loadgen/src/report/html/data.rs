@@ -44,7 +44,7 @@ impl<'a> Drawing<'a> {
         let all: Vec<Option<&Distribution>> = self.targets.iter().map(known).collect();
         let percentiles = Chart {
             title: "Latency by percentile".to_owned(),
-            note: "as far as ten requests were slower".to_owned(),
+            note: "up to the last percentile with ten slower requests".to_owned(),
             over: Over::Percentile,
             unit: "ms",
             x: Distribution::shares().map(|q| short(-(1.0 - q).log10())).collect(),
@@ -76,7 +76,7 @@ impl<'a> Drawing<'a> {
             }
         };
         let drawn = [
-            self.of_seconds(step, "Expected answers", "1/s", mean, rate(|s| s.answered)),
+            self.of_seconds(step, "Expected responses", "1/s", mean, rate(|s| s.answered)),
             self.of_seconds(step, "Median latency", "ms", highest, latency(|s| s.p50_us)),
             self.of_seconds(
                 step,
@@ -223,7 +223,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn seconds_without_anything_count_and_the_last_is_a_part() {
+    fn empty_seconds_count_and_the_last_counts_in_part() {
         let second = |second, answered| SecondRecord {
             second,
             answered,

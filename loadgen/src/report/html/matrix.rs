@@ -32,7 +32,7 @@ pub fn matrix(record: &RunRecord) -> Markup {
         .into_iter()
         .chain(numbers.iter().map(String::as_str))
         .collect();
-    let caption = "Expected answers per second, ± the 95 % confidence interval";
+    let caption = "Expected responses per second, ± the 95 % confidence interval";
     let cells = html! {
         @for row in &rows {
             tr {

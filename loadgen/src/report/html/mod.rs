@@ -94,8 +94,8 @@ fn chooser(charts: &Charts) -> Markup {
                 }
             }
             p.hint {
-                "Point at a chart, or focus it and use ← and →, to read it; drag to look closer, double-click to "
-                "see all again."
+                "To read values, point at a chart, or focus a chart and press ← and →. Drag to zoom in, "
+                "double-click to zoom out."
             }
             noscript { p { "The charts need JavaScript; the tables don't." } }
         }
@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_ends_what_holds_the_data_or_a_script() {
+    fn data_scripts_and_styles_cannot_end_their_element() {
         let charts = Charts { targets: vec!["</script><b>".to_owned()], charts: Vec::new() };
         assert!(!data(&charts).contains('<'), "{}", data(&charts));
         for script in [SCRIPT, UPLOT] {

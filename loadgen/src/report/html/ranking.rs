@@ -17,10 +17,10 @@ pub fn ranking(record: &RunRecord) -> Markup {
     let of_lab = rows.iter().any(|(target, _)| target.resources.contains_key("target"));
     let latencies = match record.load.rate_per_s {
         None => "latencies in ms",
-        Some(_) => "latencies in ms, from the time for which a request was planned",
+        Some(_) => "latencies in ms, from the planned send of a request",
     };
     let caption = format!(
-        "Requests/s counts expected answers only, with its 95 % confidence interval; {latencies}{}",
+        "Requests/s counts expected responses only, with its 95 % confidence interval; {latencies}{}",
         parentheses(record)
     );
     let mut columns =
@@ -119,8 +119,7 @@ pub fn percentiles(record: &RunRecord, step: Option<&str>) -> Markup {
         "Max",
     ];
     let label = format!("Latencies of {}", step.unwrap_or("all steps"));
-    let caption =
-        "Latencies in ms; a percentile is left out that fewer than ten slower requests support";
+    let caption = "Latencies in ms; a percentile with fewer than ten slower requests is left out";
     let rows = html! {
         @for (target, _) in ranked(record) {
             @if let Some(summary) = summary(target) { (latencies(&target.name, &summary)) }
@@ -165,7 +164,8 @@ pub fn efficiency(record: &RunRecord) -> Markup {
         "Memory, MB",
         "At most, MB",
     ];
-    let caption = "CPU is user and system time, over expected answers; memory is resident memory";
+    let caption = "CPU is user and system time; CPU-µs/request is per expected response; memory is \
+                   resident memory";
     let rows = html! { @for (target, _) in ranked(record) { (services(target)) } };
     table(&Called::Label("CPU and memory of each service"), caption, &columns, &rows)
 }
@@ -194,7 +194,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_interval_that_is_very_wide_leaves_the_bars_to_be_seen() {
+    fn a_very_wide_interval_leaves_the_bars_visible() {
         assert_eq!(scale([[90.0, 100.0, 110.0], [50.0, 60.0, 70.0]].into_iter()), 110.0);
         let wide = [[-5_545.0, 100.0, 5_745.0], [50.0, 60.0, 70.0]];
         assert_eq!(scale(wide.into_iter()), 200.0);
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn where_nothing_was_answered_nothing_is_drawn() {
+    fn bars_without_answers_have_no_width() {
         assert_eq!(scale(std::iter::empty()), 0.0);
         assert!(interval([0.0; 3], 0.0).into_string().contains("width:0.0%"));
     }

@@ -34,7 +34,7 @@ pub fn run(record: &RunRecord) -> String {
         (header("Load test", &record.scenario, &headline(record), &record.started))
         main id="main" {
             section aria-labelledby="findings" {
-                h2 id="findings" { "What was found" }
+                h2 id="findings" { "Findings" }
                 (sentences(&[conclusion(record), bottlenecks(record)].concat()))
                 (thresholds(record))
                 (warned(&warnings(record)))
@@ -122,10 +122,14 @@ fn thresholds(record: &RunRecord) -> Markup {
 fn warned(warnings: &[Warning]) -> Markup {
     html! {
         @if !warnings.is_empty() {
-            h3 { "Before you believe it" }
+            h3 { "Warnings" }
             ul.warnings {
-                @for Warning { what, more } in warnings {
-                    li { (what) @if let Some(more) = more { br; span.advice { (more) } } }
+                @for Warning { kind, what, more } in warnings {
+                    li {
+                        (what)
+                        @if let Some(kind) = kind { " " code { (kind.as_ref()) } }
+                        @if let Some(more) = more { br; span.advice { (more) } }
+                    }
                 }
             }
         }
@@ -147,10 +151,10 @@ fn about(record: &RunRecord) -> Markup {
     servers.extend(containers(&record.environment));
     html! {
         @if !servers.is_empty() {
-            section { h2 { "The servers" } (sentences(&servers)) }
+            section { h2 { "Servers" } (sentences(&servers)) }
         }
-        section { h2 { "The load" } (load(record)) (sentences(&rows(record))) }
-        section { h2 { "The environment" } (environment(&record.environment)) }
-        section { h2 { "To repeat it" } (repeat(&record.command, record.seed)) }
+        section { h2 { "Load" } (load(record)) (sentences(&rows(record))) }
+        section { h2 { "Environment" } (environment(&record.environment)) }
+        section { h2 { "Command to repeat the run" } (repeat(&record.command, record.seed)) }
     }
 }

@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn of_long_rounds_a_place_stands_for_several_seconds() {
+    fn a_point_of_a_long_round_covers_several_seconds() {
         let axis = axis(&[(1, 100)], 25);
         assert_eq!((axis.width(), axis.x().len()), (4, 25));
         let of = |_: &RoundRecord| (0..100).map(|second| (second, f64::from(second))).collect();

@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_is_at_the_right_and_the_highest_fills_the_height() {
+    fn the_newest_bar_is_rightmost_and_the_highest_fills_the_height() {
         assert_eq!(drawn(&[(9, 9), (4, 4), (8, 8)], 4, 2), [" █ ▆", " █▇█"]);
         assert_eq!(drawn(&[(9, 9), (4, 4), (8, 8)], 2, 1), ["▄█"]);
         assert_eq!(drawn(&[(0, 0)], 2, 1), ["  "]);
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_above_the_full_part_is_shaded_and_what_is_not_nothing_is_seen() {
+    fn the_part_above_is_shaded_and_small_values_stay_visible() {
         assert_eq!(drawn(&[(1, 4), (0, 1), (1, 1_000)], 3, 2), ["  ░", "▁░▁"]);
         assert_eq!(drawn(&[(0, 8), (4, 8), (1, 8)], 3, 2), ["░░░", "░█▂"]);
     }

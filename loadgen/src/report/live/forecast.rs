@@ -65,7 +65,7 @@ mod tests {
     const SECOND: Duration = Duration::from_secs(1);
 
     #[test]
-    fn what_rounds_took_is_what_others_will_take() {
+    fn finished_rounds_forecast_the_rest() {
         let start = Instant::now();
         let mut forecast = Forecast::new(3, Some(10 * SECOND));
         let left = |forecast: &Forecast, at: u32| forecast.left(start + at * SECOND);
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn before_anything_is_known_nothing_is_told() {
+    fn no_forecast_is_made_without_a_basis() {
         assert_eq!(Forecast::new(2, None).left(Instant::now()), None);
     }
 }

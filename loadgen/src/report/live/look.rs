@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_environment_says_what_can_be_shown() {
+    fn the_environment_sets_colours_and_unicode() {
         let look = |set: &[(&str, &str)]| {
             Look::of(|name| set.iter().find(|(n, _)| *n == name).map(|(_, v)| (*v).to_owned()))
         };

@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_is_told_of_on_a_terminal_that_is_as_it_was() {
+    fn a_panic_restores_the_terminal_and_is_reported() {
         let mut command = Command::new(env::current_exe().unwrap());
         let test = "report::live::screen::tests::a_process_that_panics";
         command.args(["--exact", "--ignored", "--nocapture", test]).env("TERM", "xterm");

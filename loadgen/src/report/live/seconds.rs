@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_is_shown_when_the_one_after_it_has_results() {
+    fn a_second_is_shown_when_the_next_has_results() {
         assert_eq!(answered(&[], None), [0; 0]);
         assert_eq!(answered(&[(0, 5), (0, 6)], None), [0; 0]);
         assert_eq!(answered(&[(0, 5), (0, 6), (1, 1)], None), [11]);
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn seconds_without_results_are_shown_by_the_clock() {
+    fn seconds_without_results_are_shown_after_a_delay() {
         assert_eq!(answered(&[(0, 5)], Some(2)), [0; 0]);
         assert_eq!(answered(&[(0, 5)], Some(3)), [5]);
         assert_eq!(answered(&[(0, 5)], Some(6)), [5, 0, 0, 0]);
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_percentile_is_of_as_many_seconds_as_it_takes() {
+    fn a_percentile_covers_as_many_seconds_as_it_needs() {
         let p99 = |reports: &[(u32, usize)]| shown(reports, None).last().unwrap().p99_us;
         assert_eq!(p99(&[(0, 900), (1, 1_000), (2, 1)]), Some(2_000));
         assert_eq!(p99(&[(0, 900), (1, 100), (2, 1)]), Some(2_000));

@@ -84,13 +84,13 @@ fn in_trouble(workers: u32) -> (View, Instant) {
 }
 
 #[test]
-fn a_small_screen_has_all_parts() {
+fn a_small_screen_shows_all_parts() {
     let (view, now) = busy(0);
     insta::assert_snapshot!(screen(&view, now, COLOURS, (80, 24)).backend());
 }
 
 #[test]
-fn workers_that_do_not_fit_are_counted_and_those_in_trouble_come_first() {
+fn troubled_workers_come_first_and_hidden_workers_are_counted() {
     let (view, now) = in_trouble(17);
     insta::assert_snapshot!(screen(&view, now, COLOURS, (80, 24)).backend());
 }
@@ -108,7 +108,7 @@ fn a_narrow_screen_shows_what_fits() {
 }
 
 #[test]
-fn before_the_first_round_it_shows_what_is_being_done() {
+fn the_preparation_is_shown_before_the_first_round() {
     let forecast = Forecast::new(20, Some(Duration::from_secs(6)));
     let mut view = View { scenario: "redis3".to_owned(), forecast, ..View::default() };
     view.doing = "installing the targets' packages".to_owned();
@@ -117,7 +117,7 @@ fn before_the_first_round_it_shows_what_is_being_done() {
 }
 
 #[test]
-fn without_unicode_it_is_drawn_in_ascii() {
+fn the_screen_is_drawn_in_ascii_without_unicode() {
     let (mut view, now) = busy(3);
     view.scenario = "größe".to_owned();
     let look = Look { colour: true, unicode: false };
@@ -127,7 +127,7 @@ fn without_unicode_it_is_drawn_in_ascii() {
 }
 
 #[test]
-fn without_colours_the_letters_are_the_same() {
+fn the_text_is_the_same_without_colours() {
     let (view, now) = in_trouble(4);
     let coloured = screen(&view, now, COLOURS, (80, 24));
     let plain = screen(&view, now, Look { colour: false, unicode: true }, (80, 24));
@@ -144,7 +144,7 @@ fn without_colours_the_letters_are_the_same() {
 }
 
 #[test]
-fn what_comes_from_outside_cannot_steer_the_terminal() {
+fn notes_and_targets_cannot_control_the_terminal() {
     let (mut view, now) = busy(0);
     view.note("\x1b[2Jworker \u{9b}31m 世界 was refused\u{202e}");
     view.round.as_mut().unwrap().target = "\x07http://\x1b]0;title\x07".to_owned();
@@ -156,7 +156,7 @@ fn what_comes_from_outside_cannot_steer_the_terminal() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
     #[test]
-    fn every_size_is_drawn(
+    fn every_screen_size_is_drawn(
         width in 0u16..=250,
         height in 0u16..=80,
         workers in 0u32..200,
@@ -176,7 +176,7 @@ proptest! {
 }
 
 #[test]
-fn nothing_that_is_shown_is_obeyed_by_the_terminal() {
+fn no_shown_text_controls_the_terminal() {
     let bad = "a\x1b[2J\u{9b}31m\x7f\u{202e}\rz";
     let (mut view, now) = busy(2);
     view.scenario = bad.to_owned();

@@ -154,7 +154,7 @@ mod tests {
     use crate::measure::{Counts, Interval};
 
     #[test]
-    fn errors_are_counted_by_kind_but_those_of_the_warm_up() {
+    fn errors_are_counted_by_kind_except_those_of_the_warm_up() {
         let mut round = Round::default();
         assert_eq!(round.errors(), "no errors");
         let mut report = |phase, kind, n| {
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_round_that_is_over_is_told_in_a_line_and_its_figures_stay() {
+    fn a_finished_round_is_reported_in_a_line_and_stays_visible() {
         let (mut view, now) = (View::default(), Instant::now());
         view.forecast = Forecast::new(2, None);
         view.begin("sanic", now);
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_latest_is_kept() {
+    fn only_the_latest_notes_and_seconds_are_kept() {
         let mut view = View::default();
         (0..200).for_each(|n| view.note(&format!("{n}\nmore")));
         assert_eq!((view.log.len(), view.log.back().map(String::as_str)), (LINES, Some("more")));

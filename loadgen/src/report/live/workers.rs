@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_worker_shows_its_latest_whole_second_and_whether_it_is_late() {
+    fn a_worker_shows_its_latest_complete_second_or_its_delay() {
         let start = Instant::now();
         let mut workers = Workers::default();
         workers.joined(vec![(0, None), (1, Some("web-7".to_owned()))]);
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn load_from_this_process_comes_from_no_worker() {
+    fn load_from_this_process_lists_no_worker() {
         let mut workers = Workers::default();
         workers.reported(0, &snapshot(&[(0, 5)]), Instant::now());
         assert!(workers.is_empty());

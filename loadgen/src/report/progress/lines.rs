@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_due_every_five_seconds_but_near_the_end() {
+    fn a_line_is_due_every_five_seconds_except_near_the_end() {
         let start = Instant::now();
         let (view, mut pace) = (view(start), Pace::default());
         let due: Vec<u64> = (0..20_000)
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_tells_what_there_is_to_tell() {
+    fn a_line_shows_rate_latency_errors_and_time_left() {
         let start = Instant::now();
         let line = under_way(&view(start), start + Duration::from_millis(6_100));
         assert_eq!(

@@ -24,7 +24,7 @@ pub fn headline(record: &CapacityRecord) -> String {
     };
     let _ = write!(
         text,
-        " to {} % by trials of {} after {} of warm-up",
+        " to a precision of {} % by trials of {} after {} of warm-up",
         precise(search.precision_percent),
         seconds(search.duration_s),
         seconds(search.warmup_s)
@@ -39,7 +39,10 @@ pub fn headline(record: &CapacityRecord) -> String {
 
 /// Names the conditions for a rate to pass.
 pub fn what_passes(record: &CapacityRecord) -> String {
-    format!("a rate passes if it is kept, and {}", record.search.criteria.join(", "))
+    format!(
+        "a rate passes if the target keeps the rate and these thresholds hold: {}",
+        record.search.criteria.join(", ")
+    )
 }
 
 /// Returns `1,210 ±3 %`, or the known bound of a capacity.
@@ -80,16 +83,16 @@ fn bound(record: &CapacityRecord, target: &CapacityTarget) -> Option<String> {
         Bound::AtLeast => {
             let (who, help) = limits(target);
             Some(format!(
-                "carries at least {per_s} requests/s: above that {who} may have been the limit, so it \
-                 is compared with no other{help}"
+                "carries at least {per_s} requests/s: above that rate {who} may have been the limit, so \
+                 this bound is compared with no other target{help}"
             ))
         }
         Bound::Unknown => {
-            Some(format!("carries at least {per_s} requests/s: the search did not come to its end"))
+            Some(format!("carries at least {per_s} requests/s: the search did not finish"))
         }
         Bound::Below => Some(format!(
-            "passed at no rate in {} of {} searches, down to {}/s, the lowest that trials of {} can judge: \
-             see why below; lower ones take a longer --duration",
+            "passed at no rate in {} of {} searches, down to {}/s, the lowest rate that trials of {} can \
+             judge: see the reasons below; lower rates need a longer --duration",
             target.rounds.iter().filter(|round| round.bound == Bound::Below).count(),
             target.rounds.len(),
             rate(record.search.lowest_per_s),
@@ -103,13 +106,13 @@ pub fn warnings(record: &CapacityRecord) -> Vec<String> {
     let mut out = Vec::new();
     if !record.search.left_out.is_empty() {
         let left_out = record.search.left_out.join(", ");
-        out.push(format!("{left_out}: not asked for, as the rate is what is searched"));
+        out.push(format!("{left_out}: ignored, because the search looks for the rate"));
     }
     if let Some(degraded) = &record.degraded {
         out.push(format!("degraded: {}", degraded.reason));
     }
     if record.interrupted {
-        out.push("interrupted: only what was measured until then is here".to_owned());
+        out.push("interrupted: the results are those from before the interruption".to_owned());
     }
     out
 }
@@ -125,7 +128,7 @@ fn limits(target: &CapacityTarget) -> (String, &'static str) {
             _ => trial.generator_limited.then_some("loadgen itself"),
         })
         .collect();
-    let help = "; give the generator more cores, or --workers";
+    let help = "; give the generator more cores, or use --workers";
     match who.is_empty() || who.contains("loadgen itself") {
         true => ("loadgen itself".to_owned(), help),
         false => (who.into_iter().collect::<Vec<_>>().join(" or "), ""),
@@ -157,9 +160,9 @@ fn queue(record: &CapacityRecord, target: &CapacityTarget) -> Option<String> {
     let is_servers = |served: &f64| f64::from(record.search.users) >= 2.0 * served;
     let (served, least) = (found.served().filter(is_servers)?, found.least?);
     Some(format!(
-        "{} answered {}/s of {}/s, and {}/s of {}/s, though no CPU or link was at its limit: with the {} ms \
-         that an answer takes at {}/s, at most about {served:.0} requests were being served at a time, by \
-         Little's law",
+        "{} answered {} of {} requests/s and {} of {} requests/s, although no CPU or link was at its limit: by \
+         Little's law, with {} ms for a response at {}/s, the server worked on at most about {served:.0} \
+         requests at a time",
         target.name,
         rate(found.from.rate_per_s),
         rate(found.from.amount),

@@ -11,8 +11,8 @@ pub fn changes(record: &RunRecord) -> Option<String> {
         .filter(|(.., changes)| !changes.is_empty())
         .map(|(target, round, changes)| {
             let changes: Vec<String> = changes.iter().map(ToString::to_string).collect();
-            format!("{} of round {round} ({target})", changes.join(", "))
+            format!("{} in round {round} ({target})", changes.join(", "))
         })
         .collect();
-    (!all.is_empty()).then(|| format!("changed while it ran: {}", all.join("; ")))
+    (!all.is_empty()).then(|| format!("load changed during the run: {}", all.join("; ")))
 }

@@ -7,14 +7,14 @@ use crate::record::{ComparedTarget, Pair, Placing, RankedBy, RunsRecord, Unlike}
 use crate::text::{count, milliseconds, precise, rate};
 
 /// Caveat of every such comparison.
-const INTERLEAVED: &str = "the runs were not interleaved: whatever else changed between them, such as \
-                           a neighbour on the machine, is in these differences";
+const INTERLEAVED: &str = "the runs were not interleaved: the differences include all else that changed \
+                           between the runs, such as other load on the machine";
 
 pub fn headline(record: &RunsRecord) -> String {
     let names: Vec<&str> = record.runs.iter().skip(1).map(|run| run.name.as_str()).collect();
     let first = record.runs.first().map_or("", |run| run.name.as_str());
     let scenario = record.runs.first().map_or("", |run| run.scenario.as_str());
-    format!("{scenario}: {} against {first}", names.join(", "))
+    format!("{scenario}: {} compared with {first}", names.join(", "))
 }
 
 pub fn row(record: &RunsRecord, one: &ComparedTarget, name: String) -> Vec<String> {
@@ -93,15 +93,15 @@ fn found(record: &RunsRecord, later: &ComparedTarget) -> String {
 /// Lists regressions beyond the limit and targets that could not be judged; empty without a limit.
 pub fn judgement(record: &RunsRecord) -> Vec<String> {
     let Some(limit) = record.limit_percent else { return Vec::new() };
-    let lost = match record.comparison.ranked_by {
-        RankedBy::Answers => "serves less",
-        RankedBy::Speed => "answers slower",
-        RankedBy::Capacity => "carries less",
+    let (does, lost) = match record.comparison.ranked_by {
+        RankedBy::Answers => ("serves", "less"),
+        RankedBy::Speed => ("answers", "slower"),
+        RankedBy::Capacity => ("carries", "less"),
     };
     let regressions = record.regressions.iter().map(|it| {
         let (target, run, percent) =
             (&it.target, &it.run, precise((it.percent * 10.0).round() / 10.0));
-        format!("regression: {target} {lost} by {percent} % in {run}; {limit} % are allowed")
+        format!("regression: {target} {does} {percent} % {lost} in {run}; {limit} % is allowed")
     });
     let unjudged = record.unjudged.iter().map(|why| format!("not judged: {why}"));
     let all: Vec<String> = regressions.chain(unjudged).collect();
@@ -123,13 +123,13 @@ pub fn warnings(record: &RunsRecord) -> Vec<String> {
     let verdicts = record.runs.iter().flat_map(|run| {
         run.verdicts.iter().map(move |verdict| {
             let who = verdict.target.as_ref().map(|t| format!("{t}: ")).unwrap_or_default();
-            format!("{}: {who}{}", run.name, verdict.message)
+            format!("{}: {who}{}", run.name, verdict.coded())
         })
     });
     let cut = record.runs.iter().flat_map(|run| {
         let degraded = run.degraded.iter().map(move |why| format!("{}: degraded: {why}", run.name));
         let interrupted = run.interrupted.then(|| {
-            format!("{}: interrupted: only what was measured until then is here", run.name)
+            format!("{}: interrupted: the results are those from before the interruption", run.name)
         });
         degraded.chain(interrupted)
     });
@@ -137,7 +137,10 @@ pub fn warnings(record: &RunsRecord) -> Vec<String> {
         record.absent.iter().map(|it| format!("{}: {} was not measured", it.run, it.target));
     let first = names.first().copied().unwrap_or_default();
     let unknown = record.sent_unknown.iter().map(|run| {
-        format!("whether {run} sent the same as {first} is unknown: not both were saved by a version that tells")
+        format!(
+            "it is unknown whether {run} and {first} sent the same requests: an earlier version of \
+             loadgen saved at least one of them"
+        )
     });
     let all = [INTERLEAVED.to_owned()].into_iter().chain(unknown).chain(unlike).chain(verdicts);
     all.chain(cut).chain(absent).collect()

@@ -16,7 +16,7 @@ pub fn conclusion(record: &RunRecord) -> Vec<String> {
     out.extend(cpu_neighbours(record, comparison).into_iter().filter_map(of_cpu));
     out.extend(scaling(record));
     let short = |(name, lack): (&String, &Lack)| match lack {
-        Lack::NoWholeRound => Some(format!("{name} {lack}: it is in no ranking")),
+        Lack::NoWholeRound => Some(format!("{name} {lack}: not ranked")),
         _ => None,
     };
     out.extend(comparison.lacking.iter().filter_map(short));
@@ -27,7 +27,7 @@ pub fn conclusion(record: &RunRecord) -> Vec<String> {
         let NoiseFloor { percent, scenario, target, started } = known;
         let day = started.split('T').next().unwrap_or_default();
         out.push(format!(
-            "noise floor: ±{percent:.1} % ({target} against itself, {scenario}, {day})"
+            "noise floor: ±{percent:.1} % ({target} compared with itself, {scenario}, {day})"
         ));
     }
     out
@@ -37,7 +37,7 @@ pub fn conclusion(record: &RunRecord) -> Vec<String> {
 fn nothing_whole(record: &RunRecord) -> Vec<String> {
     let has_whole = |target: &TargetRecord| target.rounds.iter().any(|round| round.whole);
     let none = record.targets.len() > 1 && !record.targets.iter().any(has_whole);
-    let said = "no target has a round of full length and load: none is compared";
+    let said = "no target has a round of full length and load: no targets are compared";
     none.then(|| said.to_owned()).into_iter().collect()
 }
 
@@ -60,12 +60,12 @@ fn of_cpu(pair: &Pair) -> Option<String> {
     let (ratio, [low, high]) = (pair.ratio?, pair.confidence_95?);
     if !pair.shown {
         let none = format!(
-            "no difference between {better} and {worse} in CPU for a request could be shown"
+            "no difference between {better} and {worse} in CPU time per request could be shown"
         );
         return Some(none + &what_it_takes(pair));
     }
     let [ratio, low, high] = times([1.0 / ratio, 1.0 / high, 1.0 / low]);
-    Some(format!("{better} needs {ratio} times the CPU of {worse} for a request ({low}–{high})"))
+    Some(format!("{better} needs {ratio} times the CPU time of {worse} per request ({low}–{high})"))
 }
 
 /// Describes the noise of the machine, as measured by comparing a server with itself.
@@ -75,7 +75,7 @@ fn noise_floor(percent: f64, shown: bool) -> String {
             format!("two measurements of the same server differ by up to ±{percent:.1} % here")
         }
         true => "but both are the same server: one in twenty such runs shows a difference by \
-                 chance; where more of them do, compare nothing"
+                 chance; if more of them do, do not compare targets here"
             .to_owned(),
     }
 }
@@ -142,14 +142,16 @@ fn too_few(pair: &Pair) -> String {
 fn sentence(pair: &Pair, comparison: &Comparison) -> String {
     let Pair { better, worse, .. } = pair;
     if let Some((who, lack)) = comparison.lack([worse, better]) {
-        let what =
-            if comparison.ranked_by == RankedBy::Speed { "its latencies are" } else { "it is" };
-        return format!("{who} {lack}: {what} not compared");
+        let what = match comparison.ranked_by {
+            RankedBy::Speed => "its latencies are not compared",
+            RankedBy::Answers | RankedBy::Capacity => "not compared",
+        };
+        return format!("{who} {lack}: {what}");
     }
     match (pair.ratio, pair.confidence_95) {
         _ if is_short(pair) => {
             let few = too_few(pair);
-            format!("{better} and {worse}: {few} between them, {FEWEST_ROUNDS} are needed")
+            format!("{better} and {worse}: {few} between them; {FEWEST_ROUNDS} are needed")
         }
         (Some(ratio), Some([low, high])) if pair.shown => {
             let [ratio, low, high] = times([ratio, low, high]);
@@ -167,7 +169,7 @@ fn sentence(pair: &Pair, comparison: &Comparison) -> String {
             }
         }
         (None, _) | (_, None) => format!(
-            "{better} and {worse} are not compared: a round of theirs has no expected answer"
+            "{better} and {worse} are not compared: one of their rounds has no expected response"
         ),
         _ => {
             let none = format!("no difference between {better} and {worse} could be shown");
@@ -202,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ratio_that_was_shown_never_looks_like_one() {
+    fn a_shown_ratio_is_never_rounded_to_one() {
         let shown = |ratio, ends| {
             let sentence = sentence(&pair(ratio, ends), &ranked_by(RankedBy::Answers, &[]));
             let sentence = sentence.replace("sanic serves ", "");
@@ -216,25 +218,25 @@ mod tests {
     }
 
     #[test]
-    fn who_needs_less_cpu_comes_first_with_its_share() {
+    fn the_target_that_needs_less_cpu_comes_first() {
         let said = |ratio, ends| of_cpu(&pair(ratio, ends)).unwrap();
         assert_eq!(
             said(1.64, [1.56, 1.72]),
-            "sanic needs 0.61 times the CPU of quart for a request (0.58–0.64)"
+            "sanic needs 0.61 times the CPU time of quart per request (0.58–0.64)"
         );
         let close = said(1.003, [1.002, 1.004]);
         assert!(close.ends_with("(0.996–0.998)"), "{close}");
         let not_shown = Pair { shown: false, ..pair(1.0, [0.9, 1.1]) };
         assert_eq!(
             of_cpu(&not_shown).unwrap(),
-            "no difference between sanic and quart in CPU for a request could be shown; one of 5 % \
-             most likely would have been"
+            "no difference between sanic and quart in CPU time per request could be shown; a \
+             difference of 5 % would most likely have been shown"
         );
         assert_eq!(of_cpu(&Pair { confidence_95: None, ..not_shown }), None, "too few rounds");
     }
 
     #[test]
-    fn at_one_rate_it_is_latencies_that_are_compared() {
+    fn latencies_are_compared_at_one_rate() {
         let shown = sentence(&pair(1.5, [1.2, 1.9]), &ranked_by(RankedBy::Speed, &[]));
         assert_eq!(shown, "sanic answers 1.50 times as fast as quart (1.20–1.90), by the median");
         let lost = Pair { ratio: None, rounds: 0, ..pair(1.0, [1.0, 1.0]) };
@@ -250,16 +252,16 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_shown_says_what_it_takes() {
+    fn an_unclear_difference_names_the_rounds_that_would_settle_it() {
         let said = |more| {
             let pair =
                 Pair { shown: false, more_rounds_for_5_percent: more, ..pair(1.0, [0.9, 1.1]) };
             sentence(&pair, &ranked_by(RankedBy::Answers, &[]))
                 .replace("no difference between sanic and quart could be shown", "")
         };
-        assert_eq!(said(Some(0)), "; one of 5 % most likely would have been");
+        assert_eq!(said(Some(0)), "; a difference of 5 % would most likely have been shown");
         assert_eq!(said(Some(1)), ": 1 more round would settle 5 %");
         assert_eq!(said(Some(6)), ": 6 more rounds would settle 5 %");
-        assert_eq!(said(None), ": to settle 5 % takes more than 1,000 rounds");
+        assert_eq!(said(None), ": more than 1,000 rounds are needed to settle 5 %");
     }
 }

@@ -9,7 +9,7 @@ use crate::text::count;
 /// Says what was lost and how many users remained; `None` if all went as planned.
 pub fn degraded(record: &RunRecord) -> Option<Warning> {
     let what = format!("degraded: {}", record.degraded.as_ref()?.reason);
-    Some(Warning { what, more: users_left(record) })
+    Some(Warning { kind: None, what, more: users_left(record) })
 }
 
 /// Says how many of the planned users remained to the end of the rounds that had fewer, the most
@@ -24,11 +24,11 @@ fn users_left(record: &RunRecord) -> Option<String> {
     let left = rounds.iter().rev().map(|((achieved, planned), n)| {
         let (achieved, planned) = (count((*achieved).into()), count((*planned).into()));
         let rounds = if *n == 1 { "1 round".to_owned() } else { format!("{n} rounds") };
-        format!("{achieved} of {planned} to the end of {rounds}")
+        format!("{achieved} of {planned} at the end of {rounds}")
     });
     let left: Vec<String> = left.collect();
     let with = if record.load.rate_per_s.is_some() { ", with their share of the rate" } else { "" };
     (!left.is_empty()).then(|| {
-        format!("users that were there{with}: {}; such rounds are in no ranking", left.join(", "))
+        format!("remaining users{with}: {}; these rounds are in no ranking", left.join(", "))
     })
 }

@@ -45,7 +45,7 @@ fn traits_of(server: &ServerRecord, workers: bool) -> Vec<String> {
         traits.push(format!("{} on {}", server.framework, server.server));
     }
     if server.workers > 1 && workers {
-        traits.push(format!("{} worker processes asked for", server.workers));
+        traits.push(format!("{} worker processes requested", server.workers));
     }
     traits.extend(server.differs.iter().cloned());
     traits

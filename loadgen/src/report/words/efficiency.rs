@@ -15,11 +15,11 @@ pub fn efficiency(record: &RunRecord) -> String {
     if rows.is_empty() {
         return String::new();
     }
-    let mut legend = "CPU is user and system time over expected answers".to_owned();
+    let mut legend = "CPU is user and system time per expected response".to_owned();
     if record.targets.iter().any(|t| !t.cpu_us_per_request_over_rounds.is_empty()) {
         legend += LEGEND;
     }
-    legend += "; memory is in MB, its mean and the most";
+    legend += "; memory in MB, mean and maximum";
     lay_out(&HEADER, &rows) + "\n" + &wrap(" ", &legend)
 }
 

@@ -24,7 +24,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn half_the_width_is_rounded_up() {
+    fn half_the_width_of_an_interval_is_rounded_up() {
         for (mean, interval, text, aligned) in [
             (100.0, Some([95.0, 105.2]), " ±6 %", " ± 6 %"),
             (100.0, Some([50.0, 111.5]), " ±12 %", " ±12 %"),

@@ -22,8 +22,9 @@ pub fn table(record: &RunRecord) -> String {
         rows.push(row(&placed(way(target), record, target), target, placing(record, target)));
     }
     let legend = format!(
-        "requests/s counts expected answers only{LEGEND}; latencies in ms; CPU, in % of one core, CPU time \
-         for an expected answer, and the most memory, in MB, are the target's; × is its worker processes{}",
+        "requests/s counts expected responses only{LEGEND}; latencies in ms; of the target: CPU in % of one \
+         core, CPU time per expected response, and maximum memory in MB; × is the number of its worker \
+         processes{}",
         parentheses(record)
     );
     lay_out(&HEADER, &rows) + "\n" + &wrap(" ", &legend)
@@ -103,7 +104,7 @@ fn sentence(record: &RunRecord, pair: &Pair) -> Option<String> {
             "{who}: {to} {what} answer {ratio} times as fast as {from} ({low}–{high}), by the median"
         ),
         (false, _) => {
-            format!("{who}: {to} {what} get {ratio} times the answers of {from} ({low}–{high})")
+            format!("{who}: {to} {what} get {ratio} times the responses of {from} ({low}–{high})")
         }
     })
 }

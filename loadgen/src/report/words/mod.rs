@@ -20,10 +20,21 @@ pub mod thresholds;
 pub mod warnings;
 pub mod workers;
 
+use crate::record::VerdictKind;
+
 /// A warning to read before believing a figure.
 pub struct Warning {
+    /// Kind of the verdict; `None` if the warning is not a verdict.
+    pub kind: Option<VerdictKind>,
     /// The observation.
     pub what: String,
     /// Advice, or further details.
     pub more: Option<String>,
+}
+
+impl Warning {
+    /// Returns the observation, with the code of the kind if the warning is a verdict.
+    pub fn coded(&self) -> String {
+        self.kind.map_or_else(|| self.what.clone(), |kind| kind.coded(&self.what))
+    }
 }

@@ -29,7 +29,7 @@ pub fn placed(name: &str, record: &RunRecord, target: &TargetRecord) -> String {
 pub fn parentheses(record: &RunRecord) -> &'static str {
     match record.targets.iter().all(|target| is_placed(record, target)) {
         true => "",
-        false => "; who is in parentheses is not ranked, see below",
+        false => "; targets in parentheses are not ranked, see below",
     }
 }
 

@@ -6,10 +6,10 @@ use crate::text::count;
 /// Says how many more rounds would settle a difference of 5 % that these rounds do not show.
 pub fn what_it_takes(pair: &Pair) -> String {
     match pair.more_rounds_for_5_percent {
-        Some(0) => "; one of 5 % most likely would have been".to_owned(),
+        Some(0) => "; a difference of 5 % would most likely have been shown".to_owned(),
         Some(1) => ": 1 more round would settle 5 %".to_owned(),
         Some(n) => format!(": {} more rounds would settle 5 %", count(n.into())),
-        None => ": to settle 5 % takes more than 1,000 rounds".to_owned(),
+        None => ": more than 1,000 rounds are needed to settle 5 %".to_owned(),
     }
 }
 

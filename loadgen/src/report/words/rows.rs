@@ -41,7 +41,7 @@ fn sentence(name: &str, targets: &[(&str, Vec<RowsRecord>)]) -> String {
         }
     };
     let when = if all.count() > 1 { " in each round" } else { "" };
-    format!("rows of {name} that were used{when}: {what}, of {}", count(of))
+    format!("rows of {name} used{when}: {what} (of {})", count(of))
 }
 
 /// Returns the least and the greatest number of rows in a round, or a single number if all rounds
@@ -73,19 +73,16 @@ mod tests {
     }
 
     #[test]
-    fn what_was_used_of_a_file_is_told_in_a_sentence() {
+    fn the_used_rows_of_a_file_are_reported_in_a_sentence() {
         assert_eq!(told(vec![TargetRecord::default()]), Vec::<String>::new());
-        assert_eq!(
-            told(vec![target("a", &[3_000])]),
-            ["rows of people that were used: 3,000, of 10,000"]
-        );
+        assert_eq!(told(vec![target("a", &[3_000])]), ["rows of people used: 3,000 (of 10,000)"]);
         assert_eq!(
             told(vec![target("a", &[10_000, 10_000]), target("b", &[10_000, 10_000])]),
-            ["rows of people that were used in each round: 10,000, of 10,000"]
+            ["rows of people used in each round: 10,000 (of 10,000)"]
         );
         assert_eq!(
             told(vec![target("a", &[3_000, 2_900]), target("b", &[70, 70])]),
-            ["rows of people that were used in each round: a 2,900 to 3,000, b 70, of 10,000"]
+            ["rows of people used in each round: a 2,900 to 3,000, b 70 (of 10,000)"]
         );
     }
 }

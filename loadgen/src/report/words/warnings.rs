@@ -7,12 +7,12 @@ use crate::record::{RunRecord, TargetRecord, Verdict, VerdictKind};
 
 /// Returns all warnings of a run.
 pub fn warnings(record: &RunRecord) -> Vec<Warning> {
-    let plain = |what: String| Warning { what, more: None };
+    let plain = |what: String| Warning { kind: None, what, more: None };
     let verdicts = record.verdicts.iter().filter(|verdict| !is_of_the_table(verdict, record));
     let warnings = verdicts.map(|verdict| {
         let who = verdict.target.as_ref().map(|t| format!("{t}: ")).unwrap_or_default();
         let what = format!("{who}{}", verdict.message);
-        Warning { what, more: Some(verdict.advice.clone()) }
+        Warning { kind: Some(verdict.kind), what, more: Some(verdict.advice.clone()) }
     });
     let others = [degraded(record), changes(record).map(plain), short_rounds(record).map(plain)];
     warnings.chain(others.into_iter().flatten()).collect()

@@ -20,17 +20,19 @@ pub fn workers(record: &RunRecord) -> String {
         return String::new();
     }
     let rows: Vec<Vec<String>> = all.values().map(|of_one| row(of_one)).collect();
-    let mut legend = "CPU, in % of what the worker could have had, and how late its latest timer \
-                      went off, and its round trip to the manager, in ms: the most of any target"
+    let mut legend = "CPU in % of the CPUs that the worker may use; late by: longest delay of a timer, \
+                      in ms; RTT: round trip to the manager, in ms; each is the maximum over targets"
         .to_owned();
     let rounds = || record.targets.iter().flat_map(|target| &target.rounds);
     if let Some(skew) = rounds().filter_map(|round| round.start_skew_ms).reduce(f64::max) {
-        legend +=
-            &format!("; in each round their starts were due within {skew:.1} ms of each other");
+        legend += &format!(
+            "; in each round the workers' starts were due within {skew:.1} ms of each other"
+        );
     }
     let symmetric = rounds().filter_map(|round| round.start_skew_symmetric_ms).reduce(f64::max);
     if let Some(skew) = symmetric {
-        legend += &format!(", and within {skew:.1} ms if the network is as fast there as back");
+        legend +=
+            &format!(", and within {skew:.1} ms if the network is equally fast in both directions");
     }
     lay_out(&HEADER, &rows) + "\n" + &wrap(" ", &legend)
 }

@@ -65,7 +65,7 @@ async fn opens(expected: usize, load_text: &str, warmup: Duration) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn those_who_send_at_the_start_are_connected_before() {
+async fn users_that_send_at_the_start_connect_before_it() {
     opens(250, "users = 250, iterations = 250", Duration::ZERO).await;
     // In a warm-up all users send at the start; in a ramp-up they start one
     // after another. The open model opens connections when arrivals need them.
@@ -77,7 +77,7 @@ async fn those_who_send_at_the_start_are_connected_before() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_opened_is_what_users_send_through() {
+async fn users_send_over_the_connections_opened_before() {
     let (address, accepted) = server(0).await;
     let load = load("users = 30, iterations_per_user = 20");
     let (series, _) = finish(plan(&format!("http://{address}"), &load)).await;
@@ -86,7 +86,7 @@ async fn what_was_opened_is_what_users_send_through() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_connection_that_was_closed_before_its_use_is_no_failure() {
+async fn a_connection_closed_before_its_use_causes_no_failure() {
     let (address, accepted) = server(8).await;
     let load = load("users = 8, iterations_per_user = 5");
     let round = GooseRound::prepare(plan(&format!("http://{address}"), &load)).unwrap();
@@ -105,7 +105,7 @@ async fn a_connection_that_was_closed_before_its_use_is_no_failure() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_that_is_not_there_is_left_to_the_users_to_find() {
+async fn connecting_ahead_gives_up_if_the_server_is_down() {
     let url = format!("http://{}", dead_address());
     let round = GooseRound::prepare(plan(&url, &load("users = 500, iterations = 500"))).unwrap();
     let began = Instant::now();

@@ -12,7 +12,7 @@ use crate::common::{Counting, dead_address, ill_behaved};
 /// The kernel refuses a connection to a broadcast address without
 /// any wait, as it does when files or ports have run out.
 #[test]
-fn users_that_are_refused_at_once_leave_the_thread_to_others() {
+fn users_that_are_refused_at_once_yield_the_thread() {
     let text = "load = { users = 3, duration = \"90s\" }\n[[step]]\nget = \"/\"";
     let running = std::thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -86,7 +86,7 @@ async fn the_rate_of_a_slow_server_is_not_biased() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn users_think_between_an_answer_and_their_next_request() {
+async fn users_think_before_each_next_request() {
     let server = Counting::start().await;
     let text = "load = { users = 4, duration = \"1s\", think_time = \"200ms\" }\n\
                 [[step]]\nname = \"a\"\nget = \"/\"\n[[step]]\nname = \"b\"\nget = \"/\"";
@@ -98,7 +98,7 @@ async fn users_think_between_an_answer_and_their_next_request() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_steps_with_weights_an_iteration_takes_one() {
+async fn an_iteration_takes_one_of_the_weighted_steps() {
     let server = Counting::start().await;
     let step =
         |name: &str, weight: &str| format!("[[step]]\nname = \"{name}\"\n{weight}\nget = \"/\"\n");
@@ -132,7 +132,7 @@ async fn a_duration_counts_what_the_server_counts() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stop_cuts_what_is_under_way_at_once() {
+async fn a_stop_cancels_requests_in_flight_at_once() {
     let server = Counting::start().await;
     let text = "load = { users = 5, duration = \"1m\" }\n[[step]]\nget = \"/slow/30000\"";
     let stop = CancellationToken::new();
@@ -150,7 +150,7 @@ async fn a_stop_cuts_what_is_under_way_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn each_failure_has_its_kind() {
+async fn each_failure_is_counted_by_its_kind() {
     let server = Counting::start().await;
     let cases: [(String, &str, ErrorKind); 8] = [
         (format!("http://{}", dead_address()), "get = \"/\"", ErrorKind::Connect),
@@ -194,7 +194,7 @@ async fn each_failure_has_its_kind() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn after_a_failed_step_comes_the_next_iteration_unless_told_otherwise() {
+async fn a_failed_step_ends_the_iteration_unless_on_error_is_continue() {
     let server = Counting::start().await;
     for (on_error, second) in [("next_iteration", 0), ("continue", 5)] {
         let text = format!(
@@ -207,7 +207,7 @@ async fn after_a_failed_step_comes_the_next_iteration_unless_told_otherwise() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn counters_add_up_and_bodies_are_generated() {
+async fn counters_are_summed_over_generated_bodies() {
     let server = Counting::start().await;
     let text = "load = { users = 3, iterations = 40 }\n[[step]]\npost = \"/items\"\n\
                 body = { json = { id = \"{{ uuid }}\", n = \"{{ int 1 9 }}\" }, repeat = 25 }\n\
@@ -217,7 +217,7 @@ async fn counters_add_up_and_bodies_are_generated() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn more_workers_than_users_lose_nothing() {
+async fn more_workers_than_users_lose_no_iteration() {
     let server = Counting::start().await;
     let text = "load = { users = 3, iterations = 100 }\n[[step]]\nget = \"/\"";
     let mut total = 0;

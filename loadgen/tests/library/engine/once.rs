@@ -81,7 +81,7 @@ fn ended(counts: &Counts) -> (u64, u64, u64) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn each_user_starts_and_stops_once_and_that_is_no_iteration() {
+async fn each_user_starts_and_stops_once_outside_of_iterations() {
     let (url, asked) = server(0).await;
     let (series, _) = finish(plan(&url, &scenario("users = 4\niterations = 41"))).await;
     assert_eq!(ended(&step(&series, Phase::Hold, 1)), (41, 0, 0));
@@ -107,7 +107,7 @@ async fn a_start_in_the_warm_up_does_not_count() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_user_whose_start_fails_tries_again_and_does_nothing_else() {
+async fn a_user_whose_start_fails_only_repeats_the_start() {
     let (url, asked) = server(1).await;
     let (series, _) = finish(plan(&url, &scenario("users = 1\nduration = \"1500ms\""))).await;
     assert_eq!(ended(&step(&series, Phase::Hold, 0)), (1, 1, 0));
@@ -117,7 +117,7 @@ async fn a_user_whose_start_fails_tries_again_and_does_nothing_else() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_never_started_neither_works_nor_stops() {
+async fn a_user_that_never_started_neither_works_nor_stops() {
     let (url, asked) = server(u64::MAX).await;
     for load in [
         "users = 2\nduration = \"300ms\"",
@@ -132,7 +132,7 @@ async fn who_never_started_neither_works_nor_stops() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn senders_of_the_open_model_are_free_once_they_have_started() {
+async fn senders_of_the_open_model_serve_arrivals_after_their_start() {
     let (url, asked) = server(0).await;
     let load = "model = \"open\"\nrate = 100\nusers = 5\nduration = \"500ms\"";
     let (series, _) = finish(plan(&url, &scenario(load))).await;
@@ -155,7 +155,7 @@ async fn a_stop_that_takes_too_long_is_cut_off_and_counted() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn users_stop_also_where_the_round_is_halted() {
+async fn users_send_their_stop_when_the_round_is_halted() {
     let (url, asked) = server(0).await;
     let stop = CancellationToken::new();
     let (halting, seen) = (stop.clone(), asked.clone());
@@ -171,7 +171,7 @@ async fn users_stop_also_where_the_round_is_halted() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stop_that_fails_is_told() {
+async fn a_failed_stop_is_reported() {
     let server = Counting::start().await;
     // `/flaky` answers correctly once, for the verification.
     let text = "load = { users = 2, iterations = 20 }\n[[step]]\nget = \"/\"\n\
@@ -194,7 +194,7 @@ async fn a_stop_that_fails_is_told() {
         let verdict = verdicts.iter().find(|verdict| verdict["kind"] == "stop_failed").unwrap();
         assert_eq!(
             verdict["message"],
-            "when users stopped, requests failed: 2 of 2 × logout (expected a 2xx or 3xx status, \
+            "final requests of stopping users failed: 2 of 2 × logout (expected a 2xx or 3xx status, \
              got 500: an empty body)"
         );
     }

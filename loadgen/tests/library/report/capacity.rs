@@ -119,7 +119,7 @@ pub fn of_two() -> CapacityRecord {
 }
 
 #[test]
-fn two_targets_and_how_they_compare() {
+fn two_capacities_are_compared() {
     let text = capacity(&of_two(), Path::new("runs/1"));
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     insta::assert_snapshot!(text);
@@ -136,11 +136,11 @@ fn said_of(bottleneck: &Bottleneck, bound: Bound, users: u32) -> String {
 }
 
 #[test]
-fn a_rate_that_only_waits_longer_where_no_cpu_is_at_its_limit_queues() {
+fn a_higher_rate_that_only_waits_longer_is_reported_as_queueing() {
     let found = said_of(&Bottleneck::Nobody, Bound::Found, 1_000);
-    let queues = "sanic answered 1,000/s of 1,250/s, and 1,000/s of 2,000/s, though no CPU or link was at its \
-                  limit: with the 2.60 ms that an answer takes at 250/s, at most about 3 requests were being \
-                  served at a time, by Little's law";
+    let queues = "sanic answered 1,000 of 1,250 requests/s and 1,000 of 2,000 requests/s, although no CPU or \
+                  link was at its limit: by Little's law, with 2.60 ms for a response at 250/s, the server \
+                  worked on at most about 3 requests at a time";
     assert!(found.contains(queues), "{found}");
     assert!(found.contains("failed at 1,010/s, with no CPU or link at its limit:"), "{found}");
     assert!(!said_of(&Bottleneck::Nobody, Bound::Found, 3).contains("Little"), "too few users");
@@ -148,21 +148,24 @@ fn a_rate_that_only_waits_longer_where_no_cpu_is_at_its_limit_queues() {
 }
 
 #[test]
-fn a_capacity_that_a_backend_ended_names_it() {
+fn a_capacity_limited_by_a_backend_names_the_backend() {
     let said = said_of(&Bottleneck::Backend("redis".to_owned()), Bound::AtLeast, 1_000);
-    assert!(said.contains("above that redis may have been the limit, so it is compared"), "{said}");
+    assert!(
+        said.contains("above that rate redis may have been the limit, so this bound is"),
+        "{said}"
+    );
     assert!(said.contains("failed at 1,010/s, with redis at its limit:"), "{said}");
 }
 
 #[test]
-fn one_server_that_runs_already() {
+fn the_capacity_of_a_running_server_is_reported() {
     let url = "http://127.0.0.1:8000";
     let record = record("url", vec![target(url, &[1_020.0, 1_000.0], Bound::Found, false)]);
     insta::assert_snapshot!(capacity(&record, None));
 }
 
 #[test]
-fn bounds_are_said_and_not_dressed_up() {
+fn bounds_are_reported_as_bounds() {
     let rounds = [1_510.0, 1_540.0];
     let targets = vec![
         target("limited", &rounds, Bound::AtLeast, true),

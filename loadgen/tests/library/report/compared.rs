@@ -28,12 +28,12 @@ fn of_two_runs() -> RunsRecord {
 }
 
 #[test]
-fn a_comparison_names_who_lost_and_what_else_differs() {
+fn a_comparison_names_regressions_and_other_differences() {
     let text = compared(&of_two_runs());
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     for said in [
         "flask: after serves 0.90 times the requests of before",
-        "regression: flask serves less by 10 % in after; 5 % are allowed",
+        "regression: flask serves 10 % less in after; 5 % is allowed",
         "environment.kernel differs: 6.1 in before, 6.2 in after",
     ] {
         assert!(text.contains(said), "no \"{said}\" in {text}");
@@ -42,7 +42,7 @@ fn a_comparison_names_who_lost_and_what_else_differs() {
 }
 
 #[test]
-fn a_comparison_has_all_formats() {
+fn a_comparison_is_written_in_all_formats() {
     let record = of_two_runs();
     let markdown = compared_markdown(&record);
     assert!(markdown.contains("| flask (after) | 540 ±"), "{markdown}");
@@ -63,7 +63,7 @@ fn of_searches(before: CapacityTarget, after: CapacityTarget) -> RunsRecord {
 }
 
 #[test]
-fn capacities_are_compared_in_words_of_their_own() {
+fn capacities_are_compared_in_separate_words() {
     let before = searched("sanic", &FOUND, Bound::Found, true);
     // More rounds than before, and slightly less even.
     let lost = [1_310.0, 1_340.0, 1_290.0, 1_325.0, 1_300.0, 1_345.0, 1_332.0];
@@ -76,7 +76,7 @@ fn capacities_are_compared_in_words_of_their_own() {
 }
 
 #[test]
-fn a_bound_is_compared_with_nothing_and_passes_no_gate() {
+fn a_bound_is_not_compared_and_passes_no_gate() {
     let bound = searched("sanic", &FOUND.map(|rate| rate / 2.0), Bound::AtLeast, true);
     let record = of_searches(searched("sanic", &FOUND, Bound::Found, true), bound);
     let why = "after has only a bound of its capacity";
@@ -89,7 +89,7 @@ fn a_bound_is_compared_with_nothing_and_passes_no_gate() {
 }
 
 #[test]
-fn what_was_cut_short_is_said_to_be() {
+fn a_search_that_was_cut_short_is_marked() {
     let target = || vec![searched("sanic", &FOUND, Bound::Found, true)];
     let [whole, mut cut] = [search("process", target()), search("process", target())];
     cut.interrupted = true;
@@ -98,12 +98,12 @@ fn what_was_cut_short_is_said_to_be() {
     let record = RunsRecord::of(&runs).unwrap();
     let text = compared(&record);
     assert!(text.contains(" ! after: degraded: worker 1 was lost\n"), "{text}");
-    assert!(text.contains(" ! after: interrupted: only what was measured"), "{text}");
+    assert!(text.contains(" ! after: interrupted: the results are those"), "{text}");
     assert!(!text.contains("before: "), "{text}");
 }
 
 #[test]
-fn an_interrupted_run_is_said_to_be_once() {
+fn an_interrupted_run_is_reported_once() {
     let of = |interrupted| {
         let mut record = record(vec![target("sanic", &FOUND)]);
         if interrupted {
@@ -129,7 +129,7 @@ fn a_search_is_not_compared_with_a_run() {
     let runs = [Comparable::search("search", &found), Comparable::run("run", &run)];
     let refused = RunsRecord::of(&runs).unwrap_err().to_string();
     assert!(
-        refused.starts_with("search is a search for capacities and run is of the"),
+        refused.starts_with("search is a search for capacities, but run is of the"),
         "{refused}"
     );
 }

@@ -7,7 +7,7 @@ use super::shown::terminal;
 use loadgen::record::LimitsRecord;
 
 #[test]
-fn what_ran_in_containers() {
+fn a_run_in_containers_shows_their_limits_and_images() {
     let mut record = record(vec![target("sanic", &[900.0; 5]), target("flask", &[300.0; 5])]);
     let limits = |cpus, memory_bytes| LimitsRecord { cpus, memory_bytes };
     let environment = &mut record.environment;

@@ -229,12 +229,12 @@ fn shown_without_harm<T: Serialize + DeserializeOwned>(record: &T, file: &str, f
 }
 
 #[test]
-fn no_string_of_a_run_is_obeyed_by_a_terminal() {
+fn no_string_of_a_run_controls_the_terminal() {
     shown_without_harm(&full(), "run.json", 100);
 }
 
 #[test]
-fn no_string_of_a_search_is_obeyed_by_a_terminal() {
+fn no_string_of_a_search_controls_the_terminal() {
     let record: CapacityRecord = capacity::of_two();
     shown_without_harm(&record, "capacity.json", 50);
 }

@@ -26,7 +26,7 @@ fn csv_of_capacities_has_the_points_of_the_curves() {
 }
 
 #[test]
-fn markdown_has_the_ranking_and_what_it_means() {
+fn markdown_has_the_ranking_and_its_interpretation() {
     let mut targets = four();
     targets[0].name = ODD.to_owned();
     let mut record = record(targets);
@@ -38,6 +38,6 @@ fn markdown_has_the_ranking_and_what_it_means() {
 }
 
 #[test]
-fn markdown_of_capacities_too() {
+fn markdown_of_capacities_has_the_same_parts() {
     insta::assert_snapshot!(capacity_markdown(&of_two()));
 }

@@ -89,7 +89,7 @@ fn lines(content: &str) -> String {
 }
 
 #[test]
-fn a_page_begins_with_what_was_found_and_the_ranking() {
+fn a_page_begins_with_the_findings_and_the_ranking() {
     let page = html(&of_two_targets());
     let at = |what: &str| page.find(what).unwrap_or_else(|| panic!("no {what}"));
     assert!(at("sanic serves 2.00 times the requests of fastapi") < at("id=\"ranking\""));
@@ -117,7 +117,7 @@ fn charts_have_a_line_for_each_target_in_the_order_of_the_ranking() {
 }
 
 #[test]
-fn what_comes_from_outside_is_text() {
+fn foreign_text_is_escaped() {
     let evil = "<script>alert('&')</script>";
     let mut target = drawn(target(evil, &[10.0, 11.0]), &[evil], 3);
     target.url = "javascript:alert(1)".to_owned();
@@ -152,14 +152,14 @@ fn a_page_loads_nothing() {
 }
 
 #[test]
-fn a_matrix_is_a_table_of_users_and_workers() {
+fn a_matrix_is_shown_as_a_table_of_users_and_workers() {
     let page = html(&of_a_matrix(5));
     let (_, from) = page.split_once("id=\"matrix\"").unwrap();
     insta::assert_snapshot!(lines(from.split_once("</section>").unwrap().0));
 }
 
 #[test]
-fn a_search_for_capacities_has_its_curves() {
+fn a_capacity_page_has_the_curves() {
     let page = capacity_html(&of_two());
     assert!(page.contains("sanic carries 1.4"), "{}", content(&page));
     let charts = charts(&page);
@@ -171,7 +171,7 @@ fn a_search_for_capacities_has_its_curves() {
 /// Covers 20 targets of five steps and 100 targets of one step with rounds of 60
 /// s, and two targets of one step with rounds of 2 h. Each target has five rounds.
 #[test]
-fn a_large_run_is_a_small_page() {
+fn the_page_of_a_large_run_is_small() {
     let names: Vec<String> = (0..5).map(|step| format!("step {step}")).collect();
     let steps: Vec<&str> = names.iter().map(String::as_str).collect();
     for (targets, steps, seconds) in
@@ -186,7 +186,7 @@ fn a_large_run_is_a_small_page() {
 }
 
 #[test]
-fn what_is_embedded_is_what_was_published() {
+fn embedded_assets_equal_their_published_files() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/report/assets/uplot");
     let sums = fs::read_to_string(folder.join("SHA256SUMS")).unwrap();
     for line in sums.lines() {

@@ -23,7 +23,7 @@ fn assert_within_80_columns(report: &str) {
 }
 
 #[test]
-fn four_targets_and_all_there_is_to_say() {
+fn a_report_of_four_targets_has_all_parts() {
     let mut targets = four();
     for target in &mut targets {
         target.counters.insert("inserted_items".to_owned(), 203_000);
@@ -54,15 +54,15 @@ fn four_targets_and_all_there_is_to_say() {
             message: "12.00 % of requests failed: 1234 × status (expected 201, got 503 Service \
                       Unavailable)"
                 .to_owned(),
-            advice: "failed requests are in no rate or latency: mend them before you compare"
+            advice: "failed requests are in no rate or latency: fix the errors before you compare"
                 .to_owned(),
         },
         Verdict {
             kind: VerdictKind::Interrupted,
             target: None,
-            message: "the run was interrupted: only what was measured until then is here"
+            message: "the run was interrupted: the results are those from before the interruption"
                 .to_owned(),
-            advice: "let it run to its end before you compare".to_owned(),
+            advice: "run to the end before you compare".to_owned(),
         },
     ];
     record.interrupted = true;
@@ -98,7 +98,7 @@ fn five(name: &str, rate: f64, noise: [f64; 5]) -> TargetRecord {
 }
 
 #[test]
-fn differences_are_shown_or_not_and_said_with_what_it_takes() {
+fn unclear_differences_name_the_rounds_that_would_settle_them() {
     let report = shown(&record(vec![
         five("flask", 606.0, [0.2, -0.6, 0.4, 0.3, -0.3]),
         five("sanic", 4_321.0, [1.0, 2.5, -2.0, -3.0, 1.5]),
@@ -154,7 +154,7 @@ pub fn of_a_matrix(rounds: usize) -> RunRecord {
 }
 
 #[test]
-fn a_matrix_has_a_row_for_each_way_and_says_what_scales() {
+fn a_matrix_has_a_row_per_cell_and_reports_scaling() {
     let report = shown(&of_a_matrix(5));
     let few = shown(&of_a_matrix(2));
     for report in [&report, &few] {
@@ -164,7 +164,7 @@ fn a_matrix_has_a_row_for_each_way_and_says_what_scales() {
 }
 
 #[test]
-fn a_run_that_a_threshold_ended_says_so_and_does_not_rank_half_a_round() {
+fn a_run_ended_by_a_threshold_ranks_no_partial_round() {
     let mut record = record(vec![
         target("flask", &[606.0]),
         target("sanic", &[4_321.0]),
@@ -190,14 +190,14 @@ fn a_run_that_a_threshold_ended_says_so_and_does_not_rank_half_a_round() {
 }
 
 #[test]
-fn at_a_rate_targets_are_compared_by_what_a_request_costs() {
+fn at_a_rate_targets_are_compared_by_the_cost_of_a_request() {
     let report = shown(&at_a_rate());
     assert_within_80_columns(&report);
     insta::assert_snapshot!(report);
 }
 
 #[test]
-fn one_server_against_itself_shows_the_noise() {
+fn a_server_compared_with_itself_shows_the_noise() {
     let same = shown(&of_one_server([-0.4, 0.4, -0.3, -0.2, 0.5]));
     let differs = shown(&of_one_server([-3.3, -4.0, -3.2, -3.0, -3.5]));
     for report in [&same, &differs] {
@@ -207,7 +207,7 @@ fn one_server_against_itself_shows_the_noise() {
 }
 
 #[test]
-fn who_was_the_bottleneck_is_said_and_who_was_not_measured_is_not_ranked() {
+fn targets_limited_by_others_are_named_and_not_ranked() {
     let mut targets = four();
     let bottlenecks = [
         Bottleneck::Nobody,
@@ -233,13 +233,15 @@ fn who_was_the_bottleneck_is_said_and_who_was_not_measured_is_not_ranked() {
     record.verdicts = vec![Verdict {
         kind: VerdictKind::BackendBound,
         target: Some("quart".to_owned()),
-        message: "postgres was the bottleneck in 3 of 3 rounds, so this rate is not the server's, \
-                  and is not ranked (postgres ran or waited for a CPU 98 % of the time, target ran \
-                  or waited for a CPU 41 % of the time)"
-            .to_owned(),
-        advice: "compare servers where they are the limit: ask the backend for less, or give it \
+        message:
+            "postgres was the bottleneck in 3 of 3 rounds, so the rate is not the server's and \
+                  is not ranked (postgres ran or waited for a CPU for 98 % of the time, target ran \
+                  or waited for a CPU for 41 % of the time)"
+                .to_owned(),
+        advice:
+            "make the servers the limit before you compare them: give the backend less work or \
                  more CPU"
-            .to_owned(),
+                .to_owned(),
     }];
     let report = shown(&record);
     assert_within_80_columns(&report);
@@ -247,7 +249,7 @@ fn who_was_the_bottleneck_is_said_and_who_was_not_measured_is_not_ranked() {
 }
 
 #[test]
-fn steps_have_rows_of_their_own() {
+fn each_step_has_a_row() {
     let mut sanic = target("sanic", &[4_300.0, 4_345.0]);
     sanic.steps = vec![summary("read", 3_200.0), summary("write", 1_122.5)];
     sanic.server = server("Sanic", "Sanic's own server", &["uvloop", "httptools"]);
@@ -268,7 +270,7 @@ fn of_a_url() -> RunRecord {
 }
 
 #[test]
-fn a_server_that_runs_already() {
+fn a_running_server_is_reported() {
     insta::assert_snapshot!(shown(&of_a_url()));
 }
 
@@ -300,12 +302,12 @@ fn workers_of_other_hosts_have_rows() {
 }
 
 #[test]
-fn what_could_not_be_saved_is_not_said_to_be() {
+fn an_unsaved_run_is_not_reported_as_saved() {
     assert!(!terminal(&of_a_url(), None).contains("saved"));
 }
 
 #[test]
-fn a_degraded_run_tells_what_is_missing() {
+fn a_degraded_run_names_the_missing_rounds() {
     let mut targets = four();
     targets[1].rounds.truncate(1);
     targets[2].rounds.truncate(2);
@@ -317,19 +319,19 @@ fn a_degraded_run_tells_what_is_missing() {
 }
 
 #[test]
-fn rounds_that_were_changed_while_they_ran_are_named_with_what_they_were_changed_to() {
+fn rounds_with_a_changed_load_are_listed_with_the_change() {
     let mut targets = four();
     let change = |second, users, rate_per_s| LoadChangeRecord { second, users, rate_per_s };
     targets[0].rounds[0].changes = vec![change(12, Some(200), None), change(20, Some(1), None)];
     targets[1].rounds[2].changes = vec![change(0, None, Some(1_500.0))];
     let report = shown(&record(targets));
     assert_within_80_columns(&report);
-    let from = report.find(" ! changed").unwrap();
+    let from = report.find(" ! load changed").unwrap();
     insta::assert_snapshot!(report[from..].split(" saved in").next().unwrap());
 }
 
 #[test]
-fn a_run_that_went_on_without_a_worker_tells_since_when_and_with_how_many_users() {
+fn a_run_that_lost_a_worker_reports_when_and_how_many_users_remained() {
     let mut targets = four();
     let lost = |worker, target: &str, round, second, why: &str| LossRecord {
         worker,
@@ -357,12 +359,12 @@ fn a_run_that_went_on_without_a_worker_tells_since_when_and_with_how_many_users(
     record.verdicts = vec![Verdict {
         kind: VerdictKind::SlowWorker,
         target: Some("quart".to_owned()),
-        message: "worker 2 used 97 % of its CPUs and was held up for 50 ms and more in 3 of 10 \
-                  seconds, for up to 87 ms"
+        message: "worker 2 used 97 % of its CPUs and was delayed by 50 ms or more in 3 of 10 \
+                  seconds, by up to 87 ms"
             .to_owned(),
         advice:
-            "what they saw is later than it came, and they may have sent less: give them fewer \
-                 users, more CPUs, or hosts of their own"
+            "latencies from slow workers include the workers' own delays, and slow workers may \
+                 have sent fewer requests: give them fewer users, more CPUs or separate hosts"
                 .to_owned(),
     }];
     let report = shown(&record);

@@ -73,12 +73,12 @@ macro_rules! faults {
 }
 
 faults! {
-    a_moment_that_is_none: step("get = \"/\"\nwhen = \"begin\"");
-    steps_that_are_sent_once_only: step("get = \"/\"\nwhen = \"start\"");
-    a_weight_of_no_iteration: message(
+    unknown_moment: step("get = \"/\"\nwhen = \"begin\"");
+    no_step_for_iterations: step("get = \"/\"\nwhen = \"start\"");
+    weight_outside_iterations: message(
         "[[step]]\nget = \"/a\"\nwhen = \"start\"\nweight = 3\n\n[[step]]\nget = \"/b\"\n",
     );
-    an_iteration_in_a_start: message(
+    iteration_number_in_a_start: message(
         "[[step]]\nget = \"/{{ iteration }}\"\nwhen = \"start\"\n\n[[step]]\nget = \"/b\"\n",
     );
     starts_and_stops_out_of_order: message(
@@ -86,13 +86,13 @@ faults! {
          [[step]]\nname = \"hi\"\nget = \"/\"\nwhen = \"start\"\n",
     );
     rows_of_a_missing_file: rows("file = \"nowhere.csv\"", "r.email");
-    rows_of_no_file: rows("use = \"once\"", "r.email");
+    rows_without_a_file: rows("use = \"once\"", "r.email");
     rows_with_a_short_line: rows("file = \"short.csv\"", "r.email");
-    rows_in_no_order: rows("file = \"accounts.csv\"\nuse = \"one\"", "r.email");
-    one_row_to_be_used_once: rows("file = \"one.csv\"\nuse = \"once\"", "r.email");
-    rows_without_such_a_column: rows("file = \"accounts.csv\"", "r.emial");
-    rows_that_nobody_uses: rows("file = \"accounts.csv\"", "user");
-    rows_of_another_name: rows("file = \"accounts.csv\"", "q.email");
+    rows_in_an_unknown_order: rows("file = \"accounts.csv\"\nuse = \"one\"", "r.email");
+    too_few_rows_to_use_once: rows("file = \"one.csv\"\nuse = \"once\"", "r.email");
+    rows_without_the_column: rows("file = \"accounts.csv\"", "r.emial");
+    unused_rows: rows("file = \"accounts.csv\"", "user");
+    rows_of_an_unknown_name: rows("file = \"accounts.csv\"", "q.email");
     many_faults_at_once: message(r#"
 description = 5
 targets = ["sanic", "", "sanic"]
@@ -138,30 +138,30 @@ error_rate = "< 101%"
     zero_users: load_table("users = 0");
     too_many_users: load_table("users = 1_000_001");
     users_of_a_wrong_type: load_table("users = \"100\"");
-    a_rate_in_the_closed_model: load_table("users = 5\nrate = 500\narrivals = \"even\"");
+    rate_in_the_closed_model: load_table("users = 5\nrate = 500\narrivals = \"even\"");
     no_rate_in_the_open_model: load_table("model = \"open\"\nduration = \"3s\"");
-    a_rate_of_nothing: load_table("model = \"open\"\nrate = 0");
-    a_rate_as_a_text: load_table("model = \"open\"\nrate = \"500/s\"");
-    think_time_of_no_form: load_table("think_time = { min = \"1s\" }");
+    rate_of_zero: load_table("model = \"open\"\nrate = 0");
+    rate_as_a_text: load_table("model = \"open\"\nrate = \"500/s\"");
+    incomplete_think_time: load_table("think_time = { min = \"1s\" }");
     think_time_of_an_empty_range: load_table("think_time = { min = \"3s\", max = \"1s\" }");
     unknown_arrivals: load_table("model = \"open\"\nrate = 1\narrivals = \"poison\"");
-    an_unknown_model: load_table("model = \"opne\"\nrate = 1");
+    unknown_model: load_table("model = \"opne\"\nrate = 1");
     iterations_per_user_in_the_open_model:
         load_table("model = \"open\"\nrate = 1\niterations_per_user = 3");
-    stages_beside_what_they_say:
+    stages_beside_users_and_duration:
         load_table("users = 5\nduration = \"3s\"\nstages = [{ users = 5, over = \"1s\" }]");
     stages_without_load: load_table("stages = [{ users = 0, over = \"1s\" }]");
     stages_of_the_other_model: load_table("stages = [{ rate = 5, over = \"1s\" }, { users = 1 }]");
-    stages_that_are_too_long:
+    stages_longer_than_a_day:
         load_table("stages = [{ users = 1, over = \"20h\" }, { users = 1, over = \"20h\" }]");
     negative_duration: load_table("duration = \"-3s\"");
     duration_without_unit: load_table("duration = \"10\"");
     duration_as_a_number: load_table("duration = 10");
     duration_of_zero: load_table("duration = \"0s\"");
     two_ends: load_table("duration = \"3s\"\niterations = 100");
-    too_long: load_table("ramp_up = \"1h\"\nduration = \"24h\"");
+    load_longer_than_a_day: load_table("ramp_up = \"1h\"\nduration = \"24h\"");
 
-    many_faults_of_http: http_table(
+    many_http_faults: http_table(
         "version = 2\nredirect = 3\nredirects = -1\ncookies = \"yes\"\nproxy = \"\"\ntransport = \"htp1\""
     );
     unknown_version: http_table("version = \"3\"");
@@ -170,10 +170,10 @@ error_rate = "< 101%"
     proxy_of_another_scheme: http_table("proxy = \"socks5://10.0.0.1:1080\"");
     proxy_with_a_path: http_table("proxy = \"http://10.0.0.1:3128/proxy.pac\"");
     proxy_on_no_host: http_table("proxy = \"http://{proxy}:3128\"");
-    http1_cannot_do_that: http_table(
+    http1_with_redirects_and_a_proxy: http_table(
         "transport = \"http1\"\nversion = \"1.1\"\nredirects = 3\ncookies = false\nproxy = \"http://10.0.0.1:3128\""
     );
-    http1_cannot_do_http_2: http_table("version = \"2\"\ntransport = \"http1\"");
+    http1_with_http_2: http_table("version = \"2\"\ntransport = \"http1\"");
 
     no_request: step("name = \"idle\"");
     two_requests: step("get = \"/\"\nhead = \"/\"");
@@ -182,7 +182,7 @@ error_rate = "< 101%"
     timeout_too_long: step("get = \"/\"\ntimeout = \"1h\"");
     same_name_twice: step("name = \"a\"\nget = \"/\"\n\n[[step]]\nname = \"a\"\nget = \"/b\"");
     same_default_name_twice: step("get = \"/\"\n\n[[step]]\nget = \"/\"");
-    header_names: step("get = \"/\"\nheaders = { \"a b\" = \"1\", Transfer-Encoding = \"chunked\" }");
+    invalid_header_names: step("get = \"/\"\nheaders = { \"a b\" = \"1\", Transfer-Encoding = \"chunked\" }");
     header_twice: step("get = \"/\"\nheaders = { Accept = \"*/*\", accept = \"*/*\" }");
     header_with_a_line_break: step("get = \"/\"\nheaders = { x = \"a\\r\\nb: c\" }");
     content_type_beside_a_body:
@@ -193,14 +193,14 @@ error_rate = "< 101%"
     placeholder_behind_escapes: step("post = \"/\"\nbody = { text = \"\\tline\\n{{ usr }}\" }");
     placeholder_in_lines: step("post = \"/\"\nbody = { text = '''\nline\n{{ int 5 1 }}\n''' }");
 
-    body_of_nothing: step("post = \"/\"\nbody = {}");
-    body_of_both: step("post = \"/\"\nbody = { json = 1, text = \"1\" }");
+    empty_body: step("post = \"/\"\nbody = {}");
+    body_of_two_kinds: step("post = \"/\"\nbody = { json = 1, text = \"1\" }");
     repeated_text: step("post = \"/\"\nbody = { text = \"1\", repeat = 2 }");
-    json_without_such_values: step("post = \"/\"\nbody = { json = [2026-01-01, inf, 1] }");
+    json_with_unsupported_values: step("post = \"/\"\nbody = { json = [2026-01-01, inf, 1] }");
 
     captured_nowhere: step("name = \"a\"\npost = \"/\"\ncapture = { token = { json = \"/token\" } }\n\n[[step]]\nget = \"/{{ tokn }}\"");
     captured_further_down: step("name = \"a\"\nget = \"/{{ id }}\"\n\n[[step]]\nget = \"/\"\nheaders = { x = \"{{ id }}\" }\ncapture = { id = { json = \"/id\" } }");
-    captures_that_cannot_be: step(r#"post = "/"
+    invalid_captures: step(r#"post = "/"
 [step.capture]
 user = { json = "/user" }
 "a b" = { json = "a.b" }
@@ -211,13 +211,13 @@ regex = { regex = '\d+(' }
 unknown = { jsn = "/a" }
 text = "/a""#);
     captures_from_the_answer_to_head: step("head = \"/\"\ncapture = { a = { json = \"/a\" }, b = { header = \"x-b\" } }");
-    a_captured_value_takes_no_arguments: step("name = \"a\"\nget = \"/\"\ncapture = { id = { json = \"/id\" } }\n\n[[step]]\nget = \"/{{ id 1 }}\"");
+    captured_value_with_arguments: step("name = \"a\"\nget = \"/\"\ncapture = { id = { json = \"/id\" } }\n\n[[step]]\nget = \"/{{ id 1 }}\"");
 
-    a_variable_without_its_name: step("get = \"/{{ env }}\"\nheaders = { x = \"{{ env A B }}\" }");
-    a_variable_that_is_not_set: to_run("[[step]]\nget = \"/{{ env NONE }}\"\nheaders = { authorization = \"Bearer {{ env API_TOKN }}\" }");
-    a_variable_that_no_header_can_have: to_run("[[step]]\nget = \"/{{ env LINES }}\"\nheaders = { x = \"{{ env LINES }}\" }");
+    variable_without_a_name: step("get = \"/{{ env }}\"\nheaders = { x = \"{{ env A B }}\" }");
+    unset_variable: to_run("[[step]]\nget = \"/{{ env NONE }}\"\nheaders = { authorization = \"Bearer {{ env API_TOKN }}\" }");
+    variable_invalid_in_a_header: to_run("[[step]]\nget = \"/{{ env LINES }}\"\nheaders = { x = \"{{ env LINES }}\" }");
 
-    pointers: step("get = \"/\"\nexpect.json = { \"values.0\" = 1, \"/a~b\" = 1 }\ncounters = { n = \"$.inserted\" }");
+    invalid_pointers: step("get = \"/\"\nexpect.json = { \"values.0\" = 1, \"/a~b\" = 1 }\ncounters = { n = \"$.inserted\" }");
     body_of_head: step("head = \"/\"\nexpect = { body = \"x\" }\ncounters = { n = \"/n\" }");
     status_of_a_wrong_type: step("get = \"/\"\nexpect = { status = 2.5 }");
 
@@ -228,25 +228,25 @@ text = "/a""#);
     percentage_over_100: thresholds("error_rate = \"< 101%\"");
     negative_percentage: thresholds("error_rate = \"< -1%\"");
     negative_latency: thresholds("p99 = \"< -1ms\"");
-    threshold_of_a_counter_that_nothing_reads: thresholds("\"counter.items\" = \"> 5\"");
+    threshold_of_a_counter_without_a_reader: thresholds("\"counter.items\" = \"> 5\"");
     threshold_of_unknown_counter: message("[[step]]\nget = \"/\"\ncounters = { items = \"/n\" }\n\n\
         [thresholds]\n\"counter.itms\" = \"> 5\"\n\"counter.items\" = \"> 1%\"\n");
     threshold_without_operator: thresholds("rate = \"500\"\np99 = 100");
 
-    a_proof_of_nothing: proof("");
-    a_proof_that_asks_twice:
+    empty_proof: proof("");
+    proof_with_two_questions:
         proof("redis = \"LLEN queue\"\npostgres = \"SELECT 1\"\ncounter = \"queued\"\nvalue = 1");
-    a_proof_with_unknown_keys: proof("rediss = \"LLEN queue\"\nvalu = 1");
-    a_proof_by_a_backend_that_does_not_run:
+    proof_with_unknown_keys: proof("rediss = \"LLEN queue\"\nvalu = 1");
+    proof_by_a_backend_that_does_not_run:
         proof("postgres = \"SELECT count(*) FROM items\"\ncounter = \"queued\"");
-    a_proof_of_an_unknown_counter: proof("redis = \"LLEN queue\"\ncounter = \"queud\"");
-    a_proof_of_a_counter_that_nothing_reads: message(
+    proof_of_an_unknown_counter: proof("redis = \"LLEN queue\"\ncounter = \"queud\"");
+    proof_of_a_counter_without_a_reader: message(
         "backends = [\"redis\"]\n[[step]]\nget = \"/\"\n\n[[proof]]\nredis = \"LLEN queue\"\ncounter = \"queued\"\n"
     );
-    a_proof_of_wrong_types: proof("redis = [\"LLEN\", \"queue\"]\nvalue = \"0\"");
-    a_proof_of_an_empty_question: proof("redis = \" \"\nvalue = 0");
-    a_proof_of_less_than_nothing: proof("redis = \"LLEN queue\"\nvalue = -1");
+    proof_of_wrong_types: proof("redis = [\"LLEN\", \"queue\"]\nvalue = \"0\"");
+    proof_with_an_empty_question: proof("redis = \" \"\nvalue = 0");
+    proof_of_a_negative_value: proof("redis = \"LLEN queue\"\nvalue = -1");
     proofs_without_brackets: message("proof = 5\n[[step]]\nget = \"/\"\n");
 
-    no_such_file: rendered(&load(Path::new("scenarios/absent.toml")).unwrap_err());
+    missing_file: rendered(&load(Path::new("scenarios/absent.toml")).unwrap_err());
 }

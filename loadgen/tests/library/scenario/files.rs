@@ -37,7 +37,7 @@ fn rendered(template: &Template, seed: u64) -> String {
 }
 
 #[test]
-fn every_file_that_comes_with_loadgen_is_right() {
+fn every_shipped_scenario_is_valid() {
     for entry in std::fs::read_dir(root().join("scenarios")).unwrap() {
         let path = entry.unwrap().path();
         if path.extension().is_none_or(|extension| extension != "toml") {
@@ -48,7 +48,7 @@ fn every_file_that_comes_with_loadgen_is_right() {
         assert_eq!(scenario.name, name);
         assert!(scenario.description.is_some(), "{name} says what it is");
         assert_eq!(scenario.targets, ["sanic", "quart", "fastapi", "flask"], "{name}");
-        let begin = "#:schema ./loadgen.schema.json\n# What ";
+        let begin = "#:schema ./loadgen.schema.json\n# ";
         assert!(std::fs::read_to_string(&path).unwrap().starts_with(begin), "{name}");
     }
 }
@@ -99,7 +99,7 @@ fn insert_batch_sends_a_thousand_items() {
 }
 
 #[test]
-fn what_is_left_out_has_its_default() {
+fn absent_keys_have_their_defaults() {
     let scenario = read("[[step]]\ndelete = \"/items/{{ user }}\"");
     let until = Until::Duration(Duration::from_secs(10));
     assert_eq!(
@@ -124,7 +124,7 @@ fn what_is_left_out_has_its_default() {
 }
 
 #[test]
-fn a_test_may_end_by_iterations() {
+fn iterations_can_end_a_test() {
     let until = |end: &str| read(&format!("[load]\n{end}\n[[step]]\nget = \"/\"")).load.until;
     assert_eq!(until("iterations = 20_000"), Until::Iterations(20_000));
     assert_eq!(until("iterations_per_user = 0xC8"), Until::IterationsPerUser(200));
@@ -139,7 +139,7 @@ fn with_http() -> Scenario {
 }
 
 #[test]
-fn http_is_as_the_file_says() {
+fn http_options_are_read() {
     let all = Http {
         version: HttpVersion::Http2,
         redirects: 3,
@@ -159,7 +159,7 @@ fn http_is_as_the_file_says() {
 }
 
 #[test]
-fn thresholds_are_in_the_order_of_the_file() {
+fn thresholds_keep_the_order_of_the_file() {
     let text = "[[step]]\nname = \"v1.2\"\nget = \"/\"\n[thresholds]\n\"v1.2.p99.9\" = \" <= 1.5ms\"\nerror_rate = \"< 1%\"";
     let threshold = |step: Option<&str>, metric, comparison, bound, text: &str| Threshold {
         step: step.map(str::to_owned),
@@ -179,7 +179,7 @@ fn thresholds_are_in_the_order_of_the_file() {
 }
 
 #[test]
-fn proofs_are_in_the_order_of_the_file() {
+fn proofs_keep_the_order_of_the_file() {
     let text = "backends = [\"redis\", \"postgres\"]\n[[step]]\nget = \"/\"\ncounters = { queued = \"/n\" }\n\
                 [[proof]]\nvalue = 1_000\npostgres = \"SELECT 1\"\n\
                 [[proof]]\nredis = \"LLEN queue\"\ncounter = \"queued\"\n";
@@ -195,7 +195,7 @@ fn proofs_are_in_the_order_of_the_file() {
 }
 
 #[test]
-fn headers_are_in_lower_case() {
+fn header_names_are_lowercased() {
     let scenario =
         read("[[step]]\nget = \"/\"\nheaders = { X-User = \"{{ user }}\", Host = \"a.example\" }");
     let headers = &scenario.steps[0].headers;
@@ -205,7 +205,7 @@ fn headers_are_in_lower_case() {
 }
 
 #[test]
-fn json_bodies_are_as_they_were_written() {
+fn json_bodies_are_sent_as_written() {
     let text = r#"body = { json = { z = "a\"b\n{{ user }}", a = ["{{ user }}", "{{ iteration }}", 1.5, true, {}] } }"#;
     assert_eq!(body(text, 1), r#"{"z":"a\"b\n7","a":[7,0,1.5,true,{}]}"#);
     assert_eq!(body("body = { json = 1, repeat = 3 }", 1), "[1,1,1]");
@@ -213,7 +213,7 @@ fn json_bodies_are_as_they_were_written() {
 }
 
 #[test]
-fn a_scenario_travels() {
+fn a_scenario_survives_serialization() {
     let shipped = ["direct", "redis3", "insert_one", "insert_batch"].map(shipped);
     for scenario in shipped.into_iter().chain([with_http()]) {
         let bytes = rmp_serde::to_vec_named(&scenario).unwrap();
@@ -222,8 +222,9 @@ fn a_scenario_travels() {
 }
 
 #[test]
-fn the_examples_of_the_reference_are_right() {
-    let reference = std::fs::read_to_string(root().join("docs/scenarios.md")).unwrap();
+fn the_examples_of_the_reference_are_valid() {
+    let reference =
+        std::fs::read_to_string(root().join("docs/reference/scenario-file.md")).unwrap();
     let blocks = reference.split("```toml\n").skip(1);
     let blocks: Vec<&str> = blocks.map(|rest| rest.split("```").next().unwrap()).collect();
     let (scenarios, parts): (Vec<&str>, Vec<&str>) =
@@ -249,8 +250,9 @@ fn the_examples_of_the_reference_are_right() {
 
 /// The message in the reference must equal the message that loadgen shows.
 #[test]
-fn the_message_in_the_reference_is_a_real_one() {
-    let reference = std::fs::read_to_string(root().join("docs/scenarios.md")).unwrap();
+fn the_message_in_the_reference_is_the_shown_one() {
+    let reference =
+        std::fs::read_to_string(root().join("docs/reference/scenario-file.md")).unwrap();
     let (_, rest) = reference.split_once("<!-- rendered from -->\n```\n").unwrap();
     let (text, rest) = rest.split_once("```\n").unwrap();
     let (_, shown) = rest.split_once("```text\n").unwrap();
@@ -264,7 +266,7 @@ fn the_message_in_the_reference_is_a_real_one() {
 }
 
 #[test]
-fn the_readme_shows_the_scenario_as_it_is() {
+fn the_readme_shows_the_shipped_scenario() {
     let read = |name: &str| std::fs::read_to_string(root().join(name)).unwrap();
     assert!(read("README.md").contains(&read("scenarios/redis3.toml")));
 }
@@ -294,7 +296,7 @@ fn think_times_have_three_forms() {
 }
 
 #[test]
-fn steps_with_weights_that_stand_together_are_a_choice() {
+fn adjacent_weighted_steps_form_a_choice() {
     let weights = [None, Some(3), Some(1), None, Some(1)];
     let steps = weights.iter().enumerate().map(|(n, weight)| {
         let weight = weight.map(|w| format!("weight = {w}\n")).unwrap_or_default();
@@ -305,7 +307,7 @@ fn steps_with_weights_that_stand_together_are_a_choice() {
 }
 
 #[test]
-fn stages_say_all_of_the_load() {
+fn stages_define_users_rate_and_end() {
     let second = Duration::from_secs(1);
     let closed = read(
         "[load]\nstages = [{ users = 9, over = \"2s\" }, { users = 3, over = \"0s\" }]\n[[step]]\nget = \"/\"",

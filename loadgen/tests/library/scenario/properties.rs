@@ -40,7 +40,7 @@ proptest! {
     }
 
     #[test]
-    fn any_value_may_stand_anywhere(
+    fn any_value_in_any_key_is_read_or_refused(
         key in "description|targets|backends|on_error|http|load|step|thresholds",
         inner in "version|redirects|cookies|proxy|transport|users|ramp_up|duration|get|post|headers|body|expect|counters|p99|error_rate|text|json|name",
         value in "-?[0-9]{1,25}|\"[^\"\\\\]{0,12}\"|\\[\\]|\\[1, \"a\"\\]|\\{\\}|true|-?inf|nan|1979-05-27|\"-?[0-9]{1,25}[smh%]?\"",
@@ -67,7 +67,7 @@ proptest! {
     }
 
     #[test]
-    fn only_what_http1_can_do_is_asked_of_it(
+    fn http1_is_chosen_only_for_what_it_supports(
         version in "1\\.1|2",
         redirects in 0u32..3,
         cookies: bool,
@@ -91,7 +91,7 @@ proptest! {
     }
 
     #[test]
-    fn a_json_body_is_json_and_says_the_same(
+    fn a_json_body_renders_to_equal_json(
         strings in prop::collection::vec(any::<String>(), 1..4),
         number: f64,
         repeat in 1usize..4,

@@ -84,7 +84,7 @@ async fn ten_thousand_bodies_of_up_to_a_megabyte_are_read_to_the_last_byte() {
 
 /// Each body ends with a number for the counter and a text for the expectations.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_bodies_end_with_is_found() {
+async fn the_end_of_each_body_is_read() {
     let sizes: Arc<[usize]> = sizes(300, &mut ChaCha8Rng::seed_from_u64(2)).into();
     let bodies: Arc<[String]> = sizes
         .iter()
@@ -110,7 +110,7 @@ async fn what_bodies_end_with_is_found() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_body_too_long_to_be_looked_at_is_not_what_was_expected() {
+async fn a_body_too_long_to_keep_fails_its_expectation() {
     let longest = 16 << 20;
     for framing in FRAMINGS {
         let server = |length| {
@@ -129,7 +129,7 @@ async fn a_body_too_long_to_be_looked_at_is_not_what_was_expected() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_beginning_of_an_unexpected_body_is_shown_and_all_of_it_counted() {
+async fn an_unexpected_body_is_counted_whole_and_quoted_in_part() {
     let server = || {
         let body = format!("it went wrong{}", "x".repeat(MEGABYTE));
         let head = format!("HTTP/1.1 500 Oh\r\ncontent-length: {}\r\n\r\n", body.len());

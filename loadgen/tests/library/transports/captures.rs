@@ -30,7 +30,7 @@ const USE: &str = "put = \"/{{ id }}/{{ session }}?token={{ token }}&page={{ pag
                    body = { json = { token = \"{{ token }}\", all = [\"<{{ session }}>\"] } }";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_one_answer_had_the_next_request_has() {
+async fn a_captured_value_is_sent_in_the_next_request() {
     let case = both(serving(r#""a\"b\\ c&d""#)).times(2).step(LOGIN).and_step(USE);
     for server in case.gives(answered(4)).await {
         let requests = server.requests();
@@ -49,7 +49,7 @@ async fn what_one_answer_had_the_next_request_has() {
 
 /// The head of an answer is kept as a whole, however the answer is cut into segments.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_head_may_come_in_pieces() {
+async fn a_head_in_pieces_is_read_whole() {
     let server = || {
         Server::start(|peer, _| {
             let informed = format!("HTTP/1.1 103 Early\r\nx-session: no\r\n\r\n{}", answer("1"));
@@ -120,7 +120,7 @@ async fn a_value_cannot_end_a_header() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_wrong_is_said_alike() {
+async fn both_transports_report_the_same_fault() {
     for (step, says) in [
         ("get = \"/\"\ncapture = { a = { json = \"/b\" } }", "expected a value at \"/b\""),
         ("get = \"/\"\ncapture = { a = { header = \"b\" } }", "expected a header \"b\""),
@@ -137,7 +137,7 @@ async fn what_is_wrong_is_said_alike() {
 
 /// Each user has separate values.
 #[tokio::test(flavor = "multi_thread")]
-async fn users_do_not_see_each_other_s_values() {
+async fn users_do_not_see_values_of_other_users() {
     let server = || {
         Server::start(|peer, number| {
             thread::sleep(Duration::from_millis(1));

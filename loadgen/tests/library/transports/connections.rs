@@ -11,7 +11,7 @@ use super::server::{Server, Then};
 const OK: &str = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_connection_that_is_to_close_is_not_used_again() {
+async fn a_connection_marked_to_close_is_not_reused() {
     for head in [
         "HTTP/1.1 200 OK\r\nConnection: close",
         "HTTP/1.1 200 OK\r\nconnection: keep-alive\r\nconnection: x, Close",
@@ -26,7 +26,7 @@ async fn a_connection_that_is_to_close_is_not_used_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn http_1_0_may_keep_a_connection() {
+async fn an_http_1_0_connection_is_kept_if_the_server_says_so() {
     let server = || {
         let answer = "HTTP/1.0 200 OK\r\nconnection: Keep-Alive\r\ncontent-length: 2\r\n\r\nok";
         Server::always(answer, || Then::Next)
@@ -35,7 +35,7 @@ async fn http_1_0_may_keep_a_connection() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_nobody_asked_for_is_no_answer_to_the_next_request() {
+async fn an_unrequested_response_is_not_taken_for_the_next_one() {
     let stray = "HTTP/1.1 500 Oh\r\ncontent-length: 5\r\n\r\nwrong";
     for answer in [
         OK,
@@ -53,7 +53,7 @@ async fn what_nobody_asked_for_is_no_answer_to_the_next_request() {
 
 /// The second user's connection is idle between the warm-up and the user's turn in the ramp-up.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_connection_that_the_server_gave_up_while_it_was_idle_costs_no_request() {
+async fn an_idle_connection_that_the_server_closed_costs_no_request() {
     for stray in ["", "HTTP/1.1 408 Request Timeout\r\ncontent-length: 0\r\n\r\n"] {
         for transport in TRANSPORTS {
             let server = || {
@@ -75,7 +75,7 @@ async fn a_connection_that_the_server_gave_up_while_it_was_idle_costs_no_request
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn after_no_answer_the_next_request_takes_a_new_connection() {
+async fn a_request_without_a_response_is_followed_by_a_new_connection() {
     let step = "get = \"/\"\ntimeout = \"100ms\"";
     let never = || Server::start(|_, _| Ok(Then::Hold));
     both(never).times(3).step(step).gives(failed(ErrorKind::Timeout, 3).bytes(0).over(3)).await;
@@ -95,13 +95,13 @@ async fn after_no_answer_the_next_request_takes_a_new_connection() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn after_an_unexpected_answer_the_connection_is_used_again() {
+async fn a_connection_is_reused_after_an_unexpected_response() {
     let server = || Server::always("HTTP/1.1 500 Oh\r\ncontent-length: 2\r\n\r\nno", || Then::Next);
     both(server).times(3).gives(failed(ErrorKind::Status, 3).bytes(6).over(1)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn where_nobody_listens_there_is_no_connection() {
+async fn a_port_without_a_listener_gives_a_connect_error() {
     let nowhere = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     for url in [format!("http://{nowhere}"), "http://loadgen.invalid".to_owned()] {
         for transport in TRANSPORTS {

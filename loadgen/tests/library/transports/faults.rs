@@ -16,7 +16,7 @@ fn head_of(length: usize) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_answer_that_is_broken_off_is_a_reset() {
+async fn a_truncated_response_counts_as_a_reset() {
     for (answer, bytes) in [
         ("", 0),
         ("HTT", 0),
@@ -48,7 +48,7 @@ async fn an_answer_that_is_broken_off_is_a_reset() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_body_until_close_that_is_broken_off_is_a_reset() {
+async fn a_truncated_body_until_close_counts_as_a_reset() {
     let server = || {
         Server::start(|peer, _| {
             peer.send("HTTP/1.1 200 OK\r\n\r\nshort")?;
@@ -60,7 +60,7 @@ async fn a_body_until_close_that_is_broken_off_is_a_reset() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_not_http_is_a_protocol_error() {
+async fn a_response_that_is_not_http_is_a_protocol_error() {
     let many = format!("HTTP/1.1 200 OK\r\n{}\r\n", "x: y\r\n".repeat(101));
     let (long, chunked) = (head_of(2_000_000), |text: &str| format!("{CHUNKED}{text}"));
     for answer in [
@@ -102,7 +102,7 @@ async fn what_is_not_http_is_a_protocol_error() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_only_unusual_is_an_answer() {
+async fn an_unusual_but_valid_response_is_accepted() {
     let most = format!("HTTP/1.1 204 OK\r\n{}\r\n", "x: y\r\n".repeat(100));
     let (long, longer) = (head_of(60_000), head_of(200_000));
     let chunked = |text: &str| format!("{CHUNKED}{text}");
@@ -125,7 +125,7 @@ async fn what_is_only_unusual_is_an_answer() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_answer_without_an_end_is_cut_by_the_timeout() {
+async fn an_endless_response_is_cut_by_the_timeout() {
     let chunk = format!("10000\r\n{}\r\n", "x".repeat(0x10000));
     for (head, more) in [
         ("HTTP/1.1 200 OK\r\n\r\n", "x".repeat(0x10000)),
@@ -147,7 +147,7 @@ async fn an_answer_without_an_end_is_cut_by_the_timeout() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn bytes_that_go_on_coming_do_not_extend_the_timeout() {
+async fn a_slow_stream_of_bytes_does_not_extend_the_timeout() {
     let server = || {
         Server::start(|peer, _| {
             peer.send("HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n")?;

@@ -18,7 +18,7 @@ const UNTIL_CLOSE: &str = "HTTP/1.1 200 OK\r\nserver: test\r\n\r\n{\"n\": 123456
 const COUNTED: &str = "get = \"/\"\ncounters = { n = \"/n\" }";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whole_answers_are_read_to_their_last_byte() {
+async fn complete_responses_are_read_to_their_last_byte() {
     let expected = answered(5).bytes(65).counters(&[5 * 123_456]);
     for framed in [SIZED, CHUNKED] {
         let server = || Server::always(framed, || Then::Next);
@@ -29,7 +29,7 @@ async fn whole_answers_are_read_to_their_last_byte() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn answers_that_come_byte_by_byte_are_read_whole() {
+async fn responses_that_arrive_byte_by_byte_are_read_whole() {
     for (framed, connections) in [(SIZED, 1), (CHUNKED, 1), (UNTIL_CLOSE, 3)] {
         let server = || {
             Server::start(move |peer, _| {
@@ -43,7 +43,7 @@ async fn answers_that_come_byte_by_byte_are_read_whole() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn answers_may_be_split_anywhere() {
+async fn responses_split_at_any_byte_are_read_whole() {
     for framed in [SIZED, CHUNKED, UNTIL_CLOSE] {
         let server = || {
             Server::start(move |peer, number| {
@@ -60,7 +60,7 @@ async fn answers_may_be_split_anywhere() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_answer_to_a_head_has_no_body_whatever_it_says() {
+async fn a_response_to_head_has_no_body_despite_its_headers() {
     for fields in ["content-length: 5", "transfer-encoding: chunked", "server: test"] {
         let server =
             || Server::always(format!("HTTP/1.1 200 OK\r\n{fields}\r\n\r\n"), || Then::Next);
@@ -70,7 +70,7 @@ async fn the_answer_to_a_head_has_no_body_whatever_it_says() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn statuses_without_a_body_have_none_whatever_they_say() {
+async fn a_status_without_a_body_has_none_despite_its_headers() {
     for status in ["204 No Content", "304 Not Modified"] {
         for fields in ["content-length: 5", "transfer-encoding: chunked", "server: test"] {
             let server =
@@ -81,7 +81,7 @@ async fn statuses_without_a_body_have_none_whatever_they_say() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_comes_before_the_answer_is_not_the_answer() {
+async fn interim_responses_are_skipped() {
     let before = "HTTP/1.1 100 Continue\r\n\r\n\
                   HTTP/1.1 103 Early Hints\r\nlink: </a.css>; rel=preload\r\ncontent-length: 7\r\n\r\n\
                   HTTP/1.1 199 Whatever\r\nconnection: close\r\n\r\n";
@@ -99,14 +99,14 @@ async fn what_comes_before_the_answer_is_not_the_answer() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_switch_of_protocols_that_nobody_asked_for_is_an_unexpected_status() {
+async fn an_unrequested_protocol_switch_is_an_unexpected_status() {
     let switch = "HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n";
     let server = || Server::always(switch, || Then::Hold);
     both(server).times(3).gives(failed(ErrorKind::Status, 3).bytes(0).over(3)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_body_without_a_length_may_be_long_in_coming() {
+async fn a_slow_body_without_a_length_is_read_whole() {
     let server = || {
         Server::start(|peer, _| {
             peer.send("HTTP/1.1 200 OK\r\n\r\n")?;
@@ -121,7 +121,7 @@ async fn a_body_without_a_length_may_be_long_in_coming() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_chunk_for_each_byte_is_read_whole() {
+async fn a_body_of_one_byte_chunks_is_read_whole() {
     let mut answer = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n".to_vec();
     for byte in b'a'..=b'z' {
         write!(answer, "1\r\n{}\r\n", char::from(byte)).unwrap();

@@ -21,7 +21,7 @@ fn headers(request: &Request) -> BTreeMap<&str, &str> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_plain_request_says_who_asks_whom() {
+async fn a_plain_request_names_client_and_host() {
     for server in both(answering).step("get = \"/items?a=1&b=%20\"").gives(answered(1)).await {
         let request = server.requests().remove(0);
         assert_eq!(request.line, "GET /items?a=1&b=%20 HTTP/1.1");
@@ -36,7 +36,7 @@ async fn a_plain_request_says_who_asks_whom() {
 /// A request with a method that expects a body states the length
 /// of its body, even if the length is 0 (RFC 9110, section 8.6).
 #[tokio::test(flavor = "multi_thread")]
-async fn a_request_that_could_have_a_body_says_that_it_has_none() {
+async fn a_request_without_its_usual_body_states_length_zero() {
     for (method, length) in [
         ("post", Some("0")),
         ("put", Some("0")),
@@ -54,7 +54,7 @@ async fn a_request_that_could_have_a_body_says_that_it_has_none() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn both_transports_send_the_same() {
+async fn both_transports_send_the_same_requests() {
     let case = both(answering)
         .load("users = 1, iterations = 3")
         .step(
@@ -82,7 +82,7 @@ async fn both_transports_send_the_same() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn paths_are_sent_alike() {
+async fn both_transports_encode_paths_alike() {
     let paths = [
         "/~a/b;c=1,2/@:!$&'()*+",
         "/?",
@@ -125,7 +125,7 @@ async fn a_long_body_arrives_whole_at_a_slow_reader() {
 
 /// The server refuses a body before it has read the body, and lets the refusal arrive.
 #[tokio::test(flavor = "multi_thread")]
-async fn an_answer_may_come_before_the_body_was_read() {
+async fn a_response_before_the_end_of_the_body_is_accepted() {
     let closing = || {
         Server::unread(|peer, _| {
             peer.send(format!("{TOO_LARGE}connection: close\r\n\r\nno"))?;
@@ -147,7 +147,7 @@ async fn an_answer_may_come_before_the_body_was_read() {
 /// The answer arrives before the connection breaks. If hyper notices the break while it
 /// still sends, it gives up without looking for an answer; `http1` looks for the answer.
 #[tokio::test(flavor = "multi_thread")]
-async fn an_answer_counts_even_if_the_server_then_breaks_the_connection() {
+async fn a_response_counts_even_if_the_connection_then_breaks() {
     for pause in [0, 30] {
         let server = || {
             Server::unread(move |peer, _| {
@@ -171,7 +171,7 @@ async fn an_answer_counts_even_if_the_server_then_breaks_the_connection() {
 /// `http1` sends a path as the scenario writes it, like wrk and k6. reqwest
 /// removes dot segments, because it parses the path as part of a URL.
 #[tokio::test(flavor = "multi_thread")]
-async fn dots_in_a_path_are_sent_as_written_by_http1_alone() {
+async fn only_http1_sends_dot_segments_as_written() {
     let servers = both(answering).step("get = \"/a/./b/../c\"").gives(answered(1)).await;
     let lines = servers.map(|server| server.requests().remove(0).line);
     assert_eq!(lines, ["GET /a/./b/../c HTTP/1.1", "GET /a/c HTTP/1.1"]);

@@ -31,7 +31,7 @@ async fn a_manager() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn workers_end_with_a_manager_that_was_killed() {
+async fn workers_of_a_killed_manager_end() {
     let _alone = crate::ALONE.lock().await;
     let server = Server::start(Duration::from_millis(5)).await;
     let mut manager = Command::new(std::env::current_exe().unwrap())

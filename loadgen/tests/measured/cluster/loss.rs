@@ -52,7 +52,7 @@ fn check_loss(took: Duration, round: &Results, error: &ClusterError, count: u64)
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_killed_worker_ends_the_round_and_what_came_is_kept() {
+async fn a_killed_worker_ends_the_round_and_its_reports_are_kept() {
     let _alone = crate::ALONE.lock().await;
     let (took, round, error, count) = lose_a_worker(Signal::KILL).await;
     println!("a killed worker: {took:?}");
@@ -65,16 +65,16 @@ async fn a_killed_worker_ends_the_round_and_what_came_is_kept() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_paused_worker_is_lost_within_the_lease_and_never_wakes_up() {
+async fn a_paused_worker_is_lost_within_the_lease_and_killed() {
     let _alone = crate::ALONE.lock().await;
     let (took, round, error, count) = lose_a_worker(Signal::STOP).await;
     println!("a paused worker: {took:?}");
     check_loss(took, &round, &error, count);
-    assert_eq!(round.lost[0].why, "it no longer answers, though its process is there");
+    assert_eq!(round.lost[0].why, "it no longer answers, although its process runs");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_worker_that_is_told_to_leave_is_lost_in_good_order() {
+async fn a_worker_that_gets_sigterm_is_lost_without_delay() {
     let _alone = crate::ALONE.lock().await;
     let server = Server::start(Duration::from_millis(5)).await;
     let mut cluster = cluster(2).await;
@@ -87,10 +87,7 @@ async fn a_worker_that_is_told_to_leave_is_lost_in_good_order() {
         signal(victim, Signal::TERM);
     });
     let round = round(&mut cluster, &plan(&server.url, 4, seconds(20))).await;
-    assert_eq!(
-        round.lost[0].to_string(),
-        "worker 0 was lost in second 2: it was told to leave by a signal"
-    );
+    assert_eq!(round.lost[0].to_string(), "worker 0 was lost in second 2: it left on a signal");
     cluster.quit().await;
 }
 
@@ -119,7 +116,7 @@ async fn go_on(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn others_go_on_with_their_own_shares_for_as_long_as_one_is_left() {
+async fn the_others_keep_their_shares_while_one_worker_remains() {
     let _alone = crate::ALONE.lock().await;
     let server = Server::start(Duration::from_millis(5)).await;
     let mut cluster = cluster(3).await.on_loss(OnLoss::Continue);
@@ -172,7 +169,7 @@ fn child_of(parent: u32) -> u32 {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_worker_that_wakes_up_after_it_was_given_up_ends_its_load() {
+async fn a_lost_worker_that_wakes_up_ends_its_load() {
     let _alone = crate::ALONE.lock().await;
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start(Duration::from_millis(5)).await;
@@ -192,7 +189,7 @@ async fn a_worker_that_wakes_up_after_it_was_given_up_ends_its_load() {
         woken.await.unwrap()
     );
     assert!(took.unwrap() < Duration::from_secs(4), "{took:?}");
-    let why = "it no longer answers, though its process is there";
+    let why = "it no longer answers, although its process runs";
     assert_eq!(round.lost.len(), 1, "{:?}", round.lost);
     assert_eq!((round.lost[0].worker, round.lost[0].why.as_str()), (0, why));
     assert_eq!(

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::support::*;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn iterations_are_shared_out_exactly_in_every_round() {
+async fn iterations_are_divided_exactly_in_every_round() {
     let _alone = crate::ALONE.lock().await;
     let server = Server::start(Duration::ZERO).await;
     let mut cluster = cluster(4).await;
@@ -47,7 +47,7 @@ async fn workers_share_the_arrivals_of_the_open_model() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_request_of_a_timed_round_is_counted_once_and_seen_as_it_comes() {
+async fn every_request_of_a_timed_round_is_counted_once_and_reported_live() {
     let _alone = crate::ALONE.lock().await;
     let server = Server::start(Duration::from_millis(5)).await;
     let mut cluster = cluster(4).await;
@@ -75,7 +75,7 @@ async fn every_request_of_a_timed_round_is_counted_once_and_seen_as_it_comes() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stop_keeps_what_there_is_and_the_next_round_runs() {
+async fn a_stop_keeps_the_results_and_the_next_round_runs() {
     let _alone = crate::ALONE.lock().await;
     let server = Server::start(Duration::from_millis(5)).await;
     let mut cluster = cluster(3).await;

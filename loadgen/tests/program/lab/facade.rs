@@ -30,7 +30,7 @@ async fn ask(lab: &Lab, backend: Backend, question: &str) -> Result<i64, String>
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_round_over_both_backends() {
+async fn a_round_runs_over_both_backends() {
     let project = project().await;
     let mut lab = lab(project.path()).await;
     lab.start_backends(&[Backend::Redis, Backend::Postgres]).await.unwrap();
@@ -64,7 +64,7 @@ async fn a_round_over_both_backends() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_question_has_one_whole_number_for_an_answer_and_changes_nothing() {
+async fn a_question_returns_one_integer_and_changes_nothing() {
     let project = project().await;
     let mut lab = lab(project.path()).await;
     lab.start_backends(&[Backend::Redis, Backend::Postgres]).await.unwrap();
@@ -142,7 +142,7 @@ http.server.HTTPServer(('127.0.0.1', {port}), http.server.SimpleHTTPRequestHandl
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_command_that_is_not_installed_is_named() {
+async fn a_missing_command_is_named() {
     let project = project_with(
         "[gone]\nframework = \"\"\nserver = \"\"\npackages = []\ncommand = [\"no-such-server\"]\n",
     )
@@ -153,7 +153,7 @@ async fn a_command_that_is_not_installed_is_named() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_service_whose_guard_was_killed_is_ended_all_the_same() {
+async fn a_service_whose_guard_was_killed_is_still_ended() {
     let project = project().await;
     let argv = ["sh", "-c", "sleep 1000 & sleep 1000"];
     let spec = ServiceSpec::new("sleep", argv, project.path(), project.path().join("sleep.log"));

@@ -48,7 +48,7 @@ const TREE: &str = r#"
 "#;
 
 #[test]
-fn a_closed_pipe_ends_sessions_orphans_and_those_that_ignore_it() {
+fn a_closed_pipe_ends_sessions_orphans_and_stubborn_processes() {
     let mut tree = guarded(&["--grace=0.5"], TREE, 4);
     let began = Instant::now();
     assert_eq!(tree.close(), Some(128 + 15));
@@ -59,7 +59,7 @@ fn a_closed_pipe_ends_sessions_orphans_and_those_that_ignore_it() {
 }
 
 #[test]
-fn a_service_that_ends_takes_what_it_left_behind_with_it() {
+fn processes_left_by_an_ended_service_are_ended() {
     // The service runs for a second, so that the test finds the
     // process left behind before it is gone.
     let mut tree = guarded(&[], "setsid sleep 1000 & echo $!; sleep 1; exit 7", 1);
@@ -81,7 +81,7 @@ fn a_service_that_missed_sigquit_is_asked_again() {
 }
 
 #[test]
-fn what_a_spared_service_started_ends_by_itself() {
+fn children_of_a_spared_service_end_by_themselves() {
     let ended = tempfile::tempdir().unwrap();
     let mark = ended.path().join("ended");
     let script = format!(
@@ -95,7 +95,7 @@ fn what_a_spared_service_started_ends_by_itself() {
 }
 
 #[test]
-fn signals_to_all_of_loadgen_leave_a_service_alone() {
+fn signals_to_the_guard_do_not_reach_a_service() {
     let mut tree = guarded(&[], "echo $$; exec sleep 1000", 1);
     for one in [Signal::INT, Signal::TERM, Signal::HUP] {
         signal(tree.guard.id(), one);
@@ -106,7 +106,7 @@ fn signals_to_all_of_loadgen_leave_a_service_alone() {
 }
 
 #[test]
-fn a_folder_goes_with_a_service_that_was_made_to_end() {
+fn the_folder_of_an_ended_service_is_removed() {
     let folder = tempfile::tempdir().unwrap();
     let option = format!("--remove={}", folder.path().display());
     let mut ends = guarded(&[&option], "exit 0", 0);
@@ -120,7 +120,7 @@ fn a_folder_goes_with_a_service_that_was_made_to_end() {
 
 /// As with podman: the processes are no children of the service, and a separate command ends them.
 #[test]
-fn a_service_that_a_command_ends_keeps_what_it_started() {
+fn a_service_ended_by_a_command_keeps_its_children() {
     let end_by = ["--end-by=sh", "--end-by=-c", "--end-by=echo ended"];
     let ended = |script: &str, code: i32| {
         let mut tree = guarded(&end_by, script, 1);
@@ -150,7 +150,7 @@ fn a_service_runs_on_its_cpus() {
 }
 
 #[test]
-fn a_program_that_is_not_there_is_named() {
+fn a_missing_program_is_named() {
     let output = Command::new(LOADGEN).args(["guard", "--", "no-such-program"]).output().unwrap();
     assert_eq!(output.status.code(), Some(127));
     let said = String::from_utf8(output.stderr).unwrap();

@@ -83,7 +83,7 @@ async fn said_of_lost_ports(probe: Probe, answer: fn(&str) -> &'static str) -> S
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_service_that_did_not_get_its_port_is_not_taken_for_up() {
+async fn a_service_without_its_port_is_not_ready() {
     guards();
     let me = format!("on which process {} (", std::process::id());
     let redis = Probe::Redis(Client::new(0, "secret"));
@@ -102,12 +102,12 @@ async fn a_redis_that_takes_no_password_is_not_ready() {
     let port = free_port();
     stranger.listen(port, as_redis);
     let said = Probe::Redis(Client::new(0, "secret")).ask(port).await.unwrap_err();
-    assert!(said.contains(&format!("what listens on port {port} takes no password")), "{said}");
+    assert!(said.contains(&format!("the server on port {port} rejected the password")), "{said}");
     assert!(stranger.was_told("AUTH") && !stranger.was_told("PING"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_took_the_port_of_a_redis_that_ended_is_not_emptied() {
+async fn a_stranger_on_the_port_of_redis_is_not_emptied() {
     let project = project().await;
     let mut lab = lab(project.path()).await;
     lab.start_backends(&[Backend::Redis]).await.unwrap();
@@ -127,7 +127,7 @@ async fn what_took_the_port_of_a_redis_that_ended_is_not_emptied() {
     let stranger = Stranger::default();
     stranger.listen(port, as_redis);
     let said = lab.fill().await.unwrap_err().to_string();
-    assert!(said.contains(&format!("what listens on port {port} takes no password")), "{said}");
+    assert!(said.contains(&format!("the server on port {port} rejected the password")), "{said}");
     assert!(!stranger.was_told("FLUSHALL"));
     lab.stop().await.unwrap();
 }

@@ -95,13 +95,13 @@ impl<'a> Alarm<'a> {
         .await
     }
 
-    /// Waits until `then`. Returns `false` if the round is halted first.
+    /// Waits until `then`, and returns `true`. Returns `false` if the round is halted first.
     pub async fn sleep_until(&mut self, then: Instant) -> bool {
         self.wait(then, || false, |_| false).await
     }
 
-    /// Like [`Alarm::sleep_until`], but also ends once the load has `changed`, and also returns
-    /// `false` if the round's iterations are spent first.
+    /// Waits until `then`, or until the load has `changed`, and returns `true`. Returns `false` if
+    /// the round is halted or its iterations are spent first.
     pub async fn wait_for_turn(&mut self, then: Instant, changed: impl Fn() -> bool) -> bool {
         self.wait(then, changed, RoundEnd::is_spent).await
     }

@@ -41,7 +41,7 @@ async fn rang(
 }
 
 #[tokio::test]
-async fn what_is_done_in_time_is_left_alone() {
+async fn work_done_in_time_is_not_interrupted() {
     let gate = endless();
     let mut alarm = Alarm::new(gate.round_end(), Instant::now());
     assert_eq!(rang(&mut alarm, MS, async {}).await.0, Ok(()));
@@ -61,7 +61,7 @@ async fn a_deadline_is_kept() {
 
 /// A request's timer keeps running after the request: it must not interrupt later requests.
 #[tokio::test]
-async fn a_timer_of_an_earlier_request_rings_for_no_later_one() {
+async fn the_timer_of_an_earlier_request_interrupts_no_later_one() {
     let gate = endless();
     let mut alarm = Alarm::new(gate.round_end(), Instant::now());
     let short = tokio::time::sleep(5 * MS);
@@ -75,7 +75,7 @@ async fn a_timer_of_an_earlier_request_rings_for_no_later_one() {
 }
 
 #[tokio::test]
-async fn a_deadline_before_that_of_an_earlier_request_is_kept() {
+async fn a_deadline_earlier_than_the_previous_one_is_kept() {
     let gate = endless();
     let mut alarm = Alarm::new(gate.round_end(), Instant::now());
     let short = tokio::time::sleep(5 * MS);
@@ -105,7 +105,7 @@ async fn a_deadline_is_kept_after_many_requests() {
 }
 
 #[tokio::test]
-async fn the_end_of_the_round_cuts_what_its_timeout_would_not() {
+async fn the_end_of_the_round_cuts_requests_with_a_later_timeout() {
     let gate = gate("duration = \"1ms\"");
     let mut alarm = Alarm::new(gate.round_end(), Instant::now());
     let (result, after) = rang(&mut alarm, 3 * LATE, pending()).await;
@@ -115,7 +115,7 @@ async fn the_end_of_the_round_cuts_what_its_timeout_would_not() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn halting_wakes_whoever_waits() {
+async fn halting_wakes_all_waiting_users() {
     let gate = std::sync::Arc::new(endless());
     // The first user waits for the first time. The second already has a timer and a registration.
     let users = [0, 20].map(|requests| {
@@ -156,7 +156,7 @@ async fn a_wait_ends_at_its_time_or_when_the_round_is_halted() {
 }
 
 #[tokio::test]
-async fn who_has_grace_goes_on_until_it_is_over() {
+async fn work_with_grace_continues_until_its_end() {
     let gate = endless();
     gate.halt();
     let now = Instant::now();

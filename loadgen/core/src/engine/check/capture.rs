@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn json_is_taken_as_it_is() {
+    fn json_values_are_captured_unchanged() {
         let body = r#"{"s": "a\"b\u00e9", "n": 12345678901234567890123.10, "t": true,
                        "o": {"a": [1,  2]}, "l": [{"x": "y"}], "a/b": {"": 0}, "null": null}"#;
         for (pointer, value) in [
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_is_said() {
+    fn a_missing_value_is_reported() {
         let wrong = |source: &str, body: &str| captured(source, body).unwrap_err();
         insta::assert_snapshot!(
             [
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn an_expression_gives_its_first_group_or_all() {
+    fn an_expression_captures_its_first_group_or_the_whole_match() {
         assert_eq!(captured(r"{ regex = 'id=(\d+)-(\d+)' }", "an id=17-4").as_deref(), Ok("17"));
         assert_eq!(captured(r"{ regex = 'id=\d+' }", "id=17 id=18").as_deref(), Ok("id=17"));
         assert_eq!(captured(r"{ regex = '(?:a|b)c' }", "abc").as_deref(), Ok("bc"));
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn all_is_taken_or_nothing() {
+    fn all_values_are_captured_or_none() {
         let scenario = scenario("capture = { v = { json = \"/v\" }, w = { json = \"/w\" } }");
         let captures = Captures::new(&scenario.steps[0]);
         let mut data = Data::new(1, 1);
@@ -214,13 +214,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_goes_from_one_json_to_the_other_unchanged(text: String) {
+        fn any_text_passes_unchanged_from_json_to_json(text: String) {
             let body = json!({ "v": text }).to_string();
             prop_assert_eq!(captured("{ json = \"/v\" }", &body).unwrap(), text);
         }
 
         #[test]
-        fn a_place_is_the_one_that_serde_json_finds(
+        fn a_pointer_finds_the_place_that_serde_json_finds(
             json in r#"\{"a": (1|\[1,"x",\{"b":2\}\]|\{"b":"c","a":true\}), "": \[\]\}"#,
             pointer in "(/(a|b|0|1|2|01|)){0,3}",
         ) {

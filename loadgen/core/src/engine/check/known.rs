@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_check_knows_its_own_last_body_and_no_other() {
+    fn a_check_recognizes_only_its_own_last_body() {
         let (one, other) = (Known::new(), Known::new());
         let read = |known: &Known, body: &[u8]| {
             let mut counters = Vec::new();

@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn whole_numbers_that_no_floating_point_number_tells_apart_are_told_apart() {
+    fn large_integers_are_compared_exactly() {
         let keys = "expect = { json = { \"/id\" = 9007199254740993 } }";
         assert_eq!(judge(keys, 200, r#"{"id": 9007199254740993}"#), Ok(vec![]));
         for id in ["9007199254740992", "9007199254740994", "-9007199254740993"] {
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn without_an_expectation_any_2xx_or_3xx_is_right() {
+    fn without_an_expectation_any_2xx_or_3xx_is_accepted() {
         assert_eq!(judge("", 204, ""), Ok(vec![]));
         assert_eq!(judge("", 302, ""), Ok(vec![]));
         assert_eq!(
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn counters_are_read_from_right_answers_only() {
+    fn counters_are_read_only_from_expected_answers() {
         let keys = r#"counters = { items = "/n" }"#;
         assert_eq!(judge(keys, 200, r#"{"n": 7}"#), Ok(vec![7]));
         assert!(judge(keys, 200, r#"{"n": -7}"#).unwrap_err().contains("a whole number"));

@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn all_send_in_the_warm_up_then_start_one_by_one() {
+    fn all_users_send_in_the_warm_up_then_start_one_by_one() {
         let closed = closed(4, 1_000, 2_000, for_ms(3_000));
         let at = |user, ms| closed.turn(user, ms * MS);
         assert_eq!((at(0, 0), at(3, 999)), (Turn::Now, Turn::Now));
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn stages_go_up_and_down_and_jump() {
+    fn stages_rise_fall_and_jump() {
         let stages = [(10, 1_000), (10, 1_000), (50, 0), (50, 1_000), (0, 1_000)];
         let stages = stages.map(|(to, ms)| Stage { to: f64::from(to), over: ms * MS });
         let closed = closed(50, 0, 0, Until::Stages(stages.to_vec()));
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_takes_the_place_of_what_was_planned() {
+    fn a_change_replaces_the_planned_users() {
         let stages = [(10, 1_000), (50, 1_000), (0, 1_000)];
         let stages = stages.map(|(to, ms)| Stage { to: f64::from(to), over: ms * MS });
         let planned = closed(50, 0, 0, Until::Stages(stages.to_vec()));
@@ -135,7 +135,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_ramp_is_even_to_within_one_user(
+        fn the_ramp_is_linear_to_within_one_user(
             users in 1u32..300, ramp_up in 1u32..10_000, share in 0.0f64..1.0,
         ) {
             let closed = closed(users, 0, ramp_up, for_ms(1_000));
@@ -145,7 +145,7 @@ mod tests {
         }
 
         #[test]
-        fn who_waits_is_told_when_to_send(
+        fn a_waiting_user_gets_the_time_of_its_turn(
             users in 1u32..300, user in 0u32..300, ramp_up in 0u32..10_000, elapsed in 0u32..10_000,
         ) {
             let closed = closed(users, 0, ramp_up, for_ms(1_000));

@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn even_arrivals_stand_at_even_distances() {
+    fn even_arrivals_are_evenly_spaced() {
         let due: Vec<u128> = arrivals("rate = 4\nduration = \"1s\"", 500)
             .iter()
             .map(|arrival| arrival.due.as_millis())
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_is_one_of_requests() {
+    fn a_rate_counts_requests_and_not_iterations() {
         let mut plan = plan("rate = 30\nduration = \"1s\"", 0, Share::WHOLE);
         let step = plan.scenario.steps[0].clone();
         plan.scenario.steps.extend([step.clone(), step]);
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn poisson_arrivals_come_by_chance() {
+    fn poisson_arrivals_have_exponential_distances() {
         let all = arrivals("rate = 1000\narrivals = \"poisson\"\nduration = \"100s\"", 0);
         // 100,000 ± four standard deviations of √100,000.
         assert!(all.len().abs_diff(100_000) < 1_265, "{}", all.len());
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn the_closed_model_has_none() {
+    fn the_closed_model_has_no_arrivals() {
         let mut plan = plan("rate = 1", 0, Share::WHOLE);
         plan.scenario.load.model = Model::Closed;
         assert!(Open::new(&plan).is_none());
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_takes_the_place_of_what_was_planned() {
+    fn a_change_replaces_the_planned_rate() {
         let (told, at) = (Duration::from_millis(1_500), Duration::from_secs(2));
         let within = |load: &str, rate| {
             let open = Open::new(&plan(load, 0, Share::WHOLE)).unwrap();
@@ -264,7 +264,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
         #[test]
-        fn workers_together_send_what_one_would_after_a_change(
+        fn workers_together_equal_one_after_a_change(
             rate in 1u32..2_000, to in 1u32..2_000, of in 1u32..9, at in 100u64..900, poisson: bool,
             told in prop::collection::vec(0u64..100, 9), iterations in prop::option::of(1u32..500),
         ) {
@@ -284,7 +284,7 @@ mod tests {
         }
 
         #[test]
-        fn what_is_taken_back_comes_again(rate in 1u32..2_000, of in 1u32..9, poisson: bool, back in prop::collection::vec(any::<bool>(), 400)) {
+        fn an_arrival_taken_back_comes_again(rate in 1u32..2_000, of in 1u32..9, poisson: bool, back in prop::collection::vec(any::<bool>(), 400)) {
             let kind = if poisson { "poisson" } else { "even" };
             let load = format!("rate = {rate}\narrivals = \"{kind}\"\nduration = \"200ms\"");
             let mut open = Open::new(&plan(&load, 0, Share { index: 0, of })).unwrap();
@@ -301,7 +301,7 @@ mod tests {
             prop_assert_eq!(found, expected);
         }
         #[test]
-        fn counts_are_exact(rate in 1u32..5_000, ms in 1u32..3_000) {
+        fn the_number_of_arrivals_is_exact(rate in 1u32..5_000, ms in 1u32..3_000) {
             let load = format!("rate = {rate}\nduration = \"{ms}ms\"");
             let exact = f64::from(rate) * f64::from(ms) / 1e3;
             let found = arrivals(&load, 0).len() as f64;
@@ -310,7 +310,7 @@ mod tests {
         }
 
         #[test]
-        fn workers_together_send_what_one_would(
+        fn workers_together_send_the_arrivals_of_one(
             rate in 1u32..2_000, of in 1u32..9, users in 1u32..9, poisson: bool, iterations in prop::option::of(1u32..500),
         ) {
             let kind = if poisson { "poisson" } else { "even" };

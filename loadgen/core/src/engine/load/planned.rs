@@ -52,14 +52,14 @@ mod tests {
     }
 
     #[test]
-    fn users_are_there_in_the_warm_up_and_start_one_by_one() {
+    fn all_users_are_planned_in_the_warm_up_and_then_one_by_one() {
         let load = "users = 4, ramp_up = \"2s\", duration = \"3s\"";
         let found = at(load, [0, 1_000, 2_100, 3_000, 60_000]);
         assert_eq!(found, [4, 0, 3, 4, 4].map(LoadLevel::Users));
     }
 
     #[test]
-    fn a_rate_is_what_the_stages_make_of_it() {
+    fn the_planned_rate_follows_the_stages() {
         let load = "model = \"open\", stages = [{ rate = 50, over = \"10s\" }, { rate = 10, over = \"0s\" }, \
                     { rate = 10, over = \"5s\" }]";
         let found = at(load, [500, 1_000, 6_000, 11_000, 60_000]);

@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ramp_and_a_hold() {
+    fn the_area_of_a_ramp_and_a_hold_is_exact() {
         let stages =
             [Stage { to: 10.0, over: seconds(2.0) }, Stage { to: 10.0, over: seconds(3.0) }];
         let profile = LoadProfile::new(seconds(1.0), &stages, 1.0);
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn without_an_end_it_goes_on_as_it_is() {
+    fn a_profile_without_an_end_continues() {
         let profile =
             LoadProfile::new(Duration::ZERO, &[Stage { to: 4.0, over: Duration::MAX }], 0.5);
         assert_eq!(profile.when_area_reaches(1e9), Some(5e8));
@@ -211,7 +211,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_change_changes_nothing_before_it(
+        fn a_change_affects_nothing_before_it(
             stages in stages(), at in 0u64..20_000, to in 0u32..1_000, share in 0.0f64..1.0,
         ) {
             let profile = LoadProfile::new(Duration::from_secs(1), &stages, 1.0);

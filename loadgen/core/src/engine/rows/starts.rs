@@ -74,13 +74,13 @@ mod tests {
     }
 
     #[test]
-    fn users_of_equal_speed_use_each_row_before_any_comes_again() {
+    fn users_of_equal_speed_use_each_row_before_any_repeats() {
         assert_eq!(used(&uses(100, 100, 30, 10_000)), 3_000);
         assert_eq!(uses(100, 100, 100, 10_000), vec![1; 10_000]);
     }
 
     #[test]
-    fn few_of_many_users_and_more_than_planned_are_spread_over_the_file_too() {
+    fn any_number_of_users_is_spread_over_the_file() {
         for (users, active, iterations, least) in [
             (1_000, 3, 2_000, 6_000),
             (1_000, 10, 500, 5_000),
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn the_warm_up_uses_what_comes_last_otherwise() {
+    fn the_warm_up_uses_the_rows_that_come_last() {
         let starts = Starts::new(4);
         let rows = |counted| (0..25).flat_map(move |i| (0..4).map(move |user| (user, i, counted)));
         let of = |counted| -> BTreeSet<u64> {

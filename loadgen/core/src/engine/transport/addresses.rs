@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn families_take_turns_and_no_address_comes_twice() {
+    fn address_families_alternate_without_duplicates() {
         let six = |n| SocketAddr::from((Ipv6Addr::from(n), 1));
         let found = vec![six(1), six(2), six(1), local(1), local(2), local(3)];
         let turns = [six(1), local(1), six(2), local(2), local(3)];
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn users_go_round_over_the_addresses() {
+    async fn users_are_spread_over_the_addresses() {
         let all = addresses((1..=3).map(local).collect());
         for (user, ports) in [(0, [1, 2, 3]), (1, [2, 3, 1]), (5, [3, 1, 2])] {
             assert_eq!(all.for_user(user).await.unwrap(), ports.map(local));
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_address_that_refuses_is_told_of_and_its_users_take_the_next() {
+    async fn a_refusing_address_is_reported_and_its_users_take_the_next() {
         let here = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let all = addresses(vec![here, listener.local_addr().unwrap()]);
@@ -249,7 +249,7 @@ mod tests {
     /// Linux drops further handshakes with a listener whose backlog is full.
     #[cfg(target_os = "linux")]
     #[tokio::test]
-    async fn an_address_that_says_nothing_holds_nobody_up_for_long() {
+    async fn a_silent_address_delays_users_only_briefly() {
         let socket = tokio::net::TcpSocket::new_v4().unwrap();
         socket.bind(local(0)).unwrap();
         let silent = socket.listen(0).unwrap();

@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_several_the_first_counts() {
+    fn the_first_of_several_equal_headers_counts() {
         let head = b"HTTP/1.1 200 OK\r\nX-A: 1\r\nx-b:  two \r\nx-a: 3\r\n\r\n";
         let map: HeaderMap = [("x-a", "1"), ("x-b", "two")]
             .map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap()))

@@ -199,7 +199,7 @@ impl Keep {
             Self::Sample => Ok(more.min(SAMPLE.saturating_sub(held))),
             Self::All if held + more > LONGEST_KEPT => Err(Failure::new(
                 ErrorKind::Expectation,
-                "the body is longer than the 16 MiB that can be looked at",
+                "the body is longer than 16 MiB, the limit for checks",
             )),
             Self::All => Ok(more),
         }

@@ -191,7 +191,7 @@ impl<'a> User<'a> {
             Err(Rang::Halted) => (Ending::Cancelled, Went::Cut),
             Err(Rang::Drained) => (Ending::Unanswered, Went::Cut),
             Err(Rang::Deadline) => {
-                message = format!("no whole answer within {:?}", step.timeout).into();
+                message = format!("no complete response within {:?}", step.timeout).into();
                 (Ending::Failed(ErrorKind::Timeout, &message), Went::Wrong)
             }
             Ok(Err(failure)) => {

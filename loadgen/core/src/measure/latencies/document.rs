@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn buckets_hold_what_fell_into_them() {
+    fn buckets_count_the_latencies_within_them() {
         let some = of(&[1, 999, 1_000, 1_001, 3_500, 9_000]);
         assert_eq!(some.buckets(1_000, 100), [2, 2, 0, 1, 0, 0, 0, 0, 0, 1]);
         assert_eq!(some.buckets(1_000, 3), [2, 2]);
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_histogram_of_ours_is_refused() {
+    fn a_foreign_histogram_is_refused() {
         for text in ["\"not base64\"", "\"AAAA\"", "7"] {
             assert!(serde_json::from_str::<Distribution>(text).is_err(), "{text}");
         }
@@ -129,7 +129,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_document_loses_nothing(values in prop::collection::vec(1u64..700_000_000, 0..50)) {
+        fn a_document_loses_no_latency(values in prop::collection::vec(1u64..700_000_000, 0..50)) {
             let distribution = of(&values);
             let text = serde_json::to_string(&distribution).unwrap();
             prop_assert_eq!(serde_json::from_str::<Distribution>(&text).unwrap(), distribution);

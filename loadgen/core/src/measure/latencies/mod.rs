@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_lost_at_the_ends_of_the_range() {
+    fn latencies_beyond_the_range_are_kept() {
         let latencies = of(&[0, u64::MAX]);
         assert_eq!(latencies.len(), 2);
         assert_eq!(latencies.min(), Some(1));
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stall_is_seen_by_those_that_were_not_sent() {
+    fn the_correction_counts_requests_that_a_stall_prevented() {
         // 9 s of requests that took 1 ms each, and 1 s without an answer.
         let mut latencies = of(&[1_000; 9_000]);
         latencies.record(Duration::from_secs(1));
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn what_claims_to_be_longer_or_wider_is_refused_before_it_takes_memory() {
+    fn a_claim_of_another_shape_is_refused_before_it_takes_memory() {
         let bytes = rmp_serde::to_vec(&of(&[5])).unwrap();
         // Skips the type and length that MessagePack writes.
         let ours = &bytes[2..];
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn the_least_count_is_refused_wherever_it_stands() {
+    fn the_smallest_count_is_refused_at_any_position() {
         let with_counts = |counts: &[u8]| {
             let mut bytes = rmp_serde::to_vec(&of(&[5])).unwrap()[2..][..HEADER].to_vec();
             bytes[4..8].copy_from_slice(&u32::try_from(counts.len()).unwrap().to_be_bytes());
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn so_is_compressed_text() {
+    fn compressed_text_of_another_shape_is_refused() {
         let text = of(&[5]).to_text().unwrap();
         assert_eq!(Latencies::from_text(&text), Ok(of(&[5])));
         let mut inflated = Vec::new();
@@ -345,7 +345,7 @@ mod tests {
         }
 
         #[test]
-        fn it_survives_the_journey(a in prop::collection::vec(1u64..700_000_000, 0..50)) {
+        fn a_histogram_survives_serialization(a in prop::collection::vec(1u64..700_000_000, 0..50)) {
             let bytes = rmp_serde::to_vec(&of(&a)).unwrap();
             prop_assert_eq!(rmp_serde::from_slice::<Latencies>(&bytes).unwrap(), of(&a));
         }

@@ -83,7 +83,7 @@ fn an_hour_takes_little_memory() {
 }
 
 #[test]
-fn what_comes_for_a_closed_second_is_counted_and_its_percentiles_stay() {
+fn late_results_of_a_closed_second_count_without_new_percentiles() {
     let of = |ms: u64, n: usize| {
         let mut counts = Counts::default();
         (0..n).for_each(|_| counts.answered.record(Duration::from_millis(ms)));
@@ -113,7 +113,7 @@ fn what_comes_for_a_closed_second_is_counted_and_its_percentiles_stay() {
 }
 
 #[test]
-fn counts_beyond_the_encoding_are_kept_all_the_same() {
+fn counts_beyond_the_encoding_are_kept() {
     let mut most = Counts::default();
     most.answered.record(Duration::from_millis(1));
     // Doubles each time, up to 2^62 in one bucket: the highest power of two that can be encoded.
@@ -141,7 +141,7 @@ proptest! {
     }
 
     #[test]
-    fn rounds_together_are_all_that_they_have(a in snapshot(), b in snapshot()) {
+    fn rounds_together_contain_all_results(a in snapshot(), b in snapshot()) {
         let (both, rounds) = (merged([&a, &b]), [merged([&a]), merged([&b])]);
         for phase in PHASES {
             prop_assert_eq!(Series::phase_of(&rounds, phase), both.phase(phase));
@@ -149,7 +149,7 @@ proptest! {
     }
 
     #[test]
-    fn packing_later_is_the_same(
+    fn packing_later_gives_the_same_series(
         snapshots in prop::collection::vec((snapshot(), any::<bool>()), 0..5),
     ) {
         let mut growing = GrowingSeries::default();
@@ -181,7 +181,7 @@ proptest! {
     }
 
     #[test]
-    fn closing_loses_nothing_but_the_percentiles_of_what_comes_late(
+    fn closing_loses_only_the_percentiles_of_late_results(
         snapshots in prop::collection::vec((snapshot(), 0u32..5), 0..6),
     ) {
         let expected = merged(snapshots.iter().map(|(snapshot, _)| snapshot));
@@ -211,7 +211,7 @@ proptest! {
     }
 
     #[test]
-    fn a_snapshot_survives_the_journey(a in snapshot()) {
+    fn a_snapshot_survives_serialization(a in snapshot()) {
         let bytes = rmp_serde::to_vec_named(&a).unwrap();
         prop_assert_eq!(rmp_serde::from_slice::<Snapshot>(&bytes).unwrap(), a);
     }

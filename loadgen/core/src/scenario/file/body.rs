@@ -19,7 +19,7 @@ pub(super) fn read(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<Body> {
         (Some(json), None) => ("application/json", read_json(&json, repeat, faults)),
         (None, Some(text)) => {
             if let Some(repeat) = repeat {
-                let message = "`repeat` makes an array of `json`; a text has none";
+                let message = "`repeat` needs `json`: loadgen repeats a JSON value, not a text";
                 repeat.fault::<()>(message, "only with `json`", "", faults);
             }
             ("text/plain; charset=utf-8", text.template(faults))

@@ -40,14 +40,15 @@ fn read_one(value: &Value<'_>, method: Option<Method>, faults: &mut Faults<'_>) 
     let mut table = value.table("a capture", faults)?;
     let sources = table.take_any(SOURCES);
     if sources.is_empty() {
-        let message = format!("the capture `{}` says nowhere to take it from", value.key);
-        value.fault::<()>(message, "taken from where?", EXAMPLE, faults);
+        let message = format!("the capture `{}` has no source", value.key);
+        value.fault::<()>(message, "no source", EXAMPLE, faults);
     }
     if sources.len() > 1 {
-        let message = format!("the capture `{}` is taken from one place only", value.key);
-        let at = |fault: Fault, source: &Value<'_>| fault.at(source.key_place.clone(), "one place");
+        let message = format!("the capture `{}` has more than one source", value.key);
+        let at =
+            |fault: Fault, source: &Value<'_>| fault.at(source.key_place.clone(), "one source");
         let fault = sources.iter().fold(Fault::new(message), at);
-        faults.add(fault.help("keep one of them, or give each a name of its own"));
+        faults.add(fault.help("keep one source, or write a separate capture for each source"));
     }
     if method == Some(Method::Head) {
         let of_body = sources.iter().filter(|source| source.key != "header");
@@ -62,12 +63,12 @@ fn read_one(value: &Value<'_>, method: Option<Method>, faults: &mut Faults<'_>) 
 fn check_name(value: &Value<'_>, faults: &mut Faults<'_>) -> bool {
     let name = value.key;
     let fault = if PLACEHOLDERS.contains(&name) {
-        Fault::new(format!("`{name}` is a placeholder of loadgen's own"))
-            .at(value.key_place.clone(), "taken")
+        Fault::new(format!("`{name}` is the name of a built-in placeholder"))
+            .at(value.key_place.clone(), "reserved")
             .help(format!("give the captured value another name, such as `captured_{name}`"))
     } else if name.is_empty() || !name.chars().all(|c| c.is_alphanumeric() || "_-".contains(c)) {
-        Fault::new(format!("`{name}` cannot be the name of a captured value"))
-            .at(value.key_place.clone(), "not a name")
+        Fault::new(format!("`{name}` is not a valid name for a captured value"))
+            .at(value.key_place.clone(), "invalid name")
             .help("use letters, digits, `_` and `-`")
     } else {
         return true;
@@ -90,8 +91,8 @@ fn read_source(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<Source> {
 
 fn read_header(name: &str, value: &Value<'_>, faults: &mut Faults<'_>) -> Option<Source> {
     if name.is_empty() || !name.chars().all(is_token) {
-        let message = format!("`{name}` is not the name of a header");
-        return value.fault(message, "no answer has it", "such as \"x-session\"", faults);
+        let message = format!("`{name}` is not a valid header name");
+        return value.fault(message, "invalid name", "write a name such as \"x-session\"", faults);
     }
     Some(Source::Header(name.to_ascii_lowercase()))
 }
@@ -103,12 +104,13 @@ fn read_regex(pattern: &str, value: &Value<'_>, faults: &mut Faults<'_>) -> Opti
     // The first lines of the error repeat the pattern, which the fault shows already.
     let error = error.to_string();
     let reason = error.lines().last().unwrap_or_default().trim_start_matches("error: ");
-    let message = format!("`regex` is not a regular expression: {reason}");
-    let help = "the syntax is that of https://docs.rs/regex; quote it in '…', where \\ is literal";
-    value.fault(message, "cannot be read", help, faults)
+    let message = format!("`regex` is not a valid regular expression: {reason}");
+    let help = "https://docs.rs/regex describes the syntax; write the expression in '…', \
+                where \\ is literal";
+    value.fault(message, "invalid expression", help, faults)
 }
 
 fn refuse_for_head(value: &Value<'_>, faults: &mut Faults<'_>) {
-    let message = format!("`{}` reads a body, and the answer to HEAD has none", value.key);
-    value.fault::<()>(message, "never there", "use `get`, or capture a header", faults);
+    let message = format!("`{}` reads a body, but a response to HEAD has no body", value.key);
+    value.fault::<()>(message, "no body", "use `get`, or capture a header", faults);
 }

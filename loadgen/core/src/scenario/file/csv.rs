@@ -25,20 +25,21 @@ pub(super) fn read(name: &str, folder: &Path, file: &str, order: Order) -> Resul
 fn text(path: &Path, file: &str) -> Result<String, Unusable> {
     let unusable = |message, help| Unusable { message, help };
     let unreadable = |error| {
-        let help = "the path is relative to the scenario's file";
+        let help = "the path is relative to the folder of the scenario file";
         unusable(format!("cannot read {file}: {error}"), help)
     };
     let size = fs::metadata(path).map_err(unreadable)?.len();
     if size > LARGEST << 20 {
         let size = size.div_ceil(1 << 20);
-        let message = format!("{file} has {size} MiB, and at most {LARGEST} can be used");
-        return Err(unusable(message, "each worker is sent its rows: keep the columns it needs"));
+        let message = format!("{file} has {size} MiB, but the limit is {LARGEST} MiB");
+        let help = "each worker receives rows: keep only the columns that the scenario needs";
+        return Err(unusable(message, help));
     }
     let bytes = fs::read(path).map_err(unreadable)?;
     String::from_utf8(bytes).map_err(|error| {
         let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
         let line = 1 + valid.iter().filter(|byte| **byte == b'\n').count();
-        unusable(format!("{file}:{line}: it is not UTF-8"), "save the file as UTF-8")
+        unusable(format!("{file}:{line}: invalid UTF-8"), "save the file as UTF-8")
     })
 }
 
@@ -64,25 +65,26 @@ fn parse(name: &str, file: &str, text: &str, order: Order) -> Result<Rows, Unusa
         let written = text.get(begin..reader.position().byte() as usize).unwrap_or_default();
         if written.bytes().filter(|byte| *byte == b'"').count() % 2 == 1 {
             let help =
-                "a quote within a field is written twice, and the field in quotes: \"5\"\"\"";
-            return at("a quote is opened and never closed".to_owned(), help);
+                "write a quote within a field twice, and enclose the field in quotes: \"5\"\"\"";
+            return at("unterminated quoted field".to_owned(), help);
         }
         let Some(rows) = &mut rows else {
             let columns: Vec<String> = record.iter().map(str::to_owned).collect();
             if let Some(message) = fault_of_header(&columns) {
-                return at(message, "the first line names the columns, each by a name of its own");
+                return at(message, "the first line names the columns, each with a different name");
             }
             width = columns.len();
             rows = Some(Rows::new(name, file, order, &columns));
             continue;
         };
         if record.len() != width {
-            let message = format!("the row has {}, and the header {width}", fields(record.len()));
-            return at(message, "a field with a comma in it must be in quotes");
+            let message =
+                format!("the row has {}, but the header has {width}", fields(record.len()));
+            return at(message, "enclose a field that contains a comma in quotes");
         }
         record.iter().for_each(|cell| rows.push(cell));
     }
-    let help = "the first line names the columns, each further line is a row";
+    let help = "the first line names the columns; each further line is a row";
     match rows {
         None => Err(Unusable { message: format!("{file} is empty"), help }),
         Some(rows) if rows.is_empty() => {
@@ -130,24 +132,24 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_its_rows() {
+    fn a_file_gives_its_rows() {
         let expected = [["1", "a,b"], ["2", "c\"d\ne"], ["", ""]].map(|row| row.map(str::to_owned));
         let text = "id,text\r\n1,\"a,b\"\r\n\r\n2,\"c\"\"d\ne\"\r\n,";
         assert_eq!(rows(text), Ok(expected.map(Vec::from).into()));
     }
 
     #[test]
-    fn what_is_wrong_is_said_with_its_line() {
+    fn a_faulty_file_is_refused_with_its_line() {
         for (text, message) in [
             ("", "r.csv is empty"),
             ("\n\n", "r.csv is empty"),
             ("a,b\n", "r.csv has no row below its header"),
             ("a,,c\n1,2,3", "r.csv:1: column 2 has no name"),
             ("\na,b,a\n1,2,3", "r.csv:2: two columns are called `a`"),
-            ("a,b\n1,2\n3\n", "r.csv:3: the row has one field, and the header 2"),
-            ("a,b\n1,\"x\ny\"\n\n\n3,4,5\n", "r.csv:6: the row has 3 fields, and the header 2"),
-            ("a\r\n\r\n1,2", "r.csv:3: the row has 2 fields, and the header 1"),
-            ("a,b\n1,\"2\n3,4\n", "r.csv:2: a quote is opened and never closed"),
+            ("a,b\n1,2\n3\n", "r.csv:3: the row has one field, but the header has 2"),
+            ("a,b\n1,\"x\ny\"\n\n\n3,4,5\n", "r.csv:6: the row has 3 fields, but the header has 2"),
+            ("a\r\n\r\n1,2", "r.csv:3: the row has 2 fields, but the header has 1"),
+            ("a,b\n1,\"2\n3,4\n", "r.csv:2: unterminated quoted field"),
         ] {
             assert_eq!(rows(text), Err(message.to_owned()), "{text:?}");
         }
@@ -155,7 +157,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_was_written_is_read_back(
+        fn any_written_cells_are_read_back(
             cells in prop::collection::vec(prop::collection::vec("[a-z,\"\n\r é]{0,6}", 2), 1..9),
         ) {
             let quoted = |cell: &String| format!("\"{}\"", cell.replace('"', "\"\""));

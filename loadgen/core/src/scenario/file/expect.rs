@@ -45,8 +45,12 @@ fn read_expect(
 }
 
 fn refuse_for_head(value: &Value<'_>, faults: &mut Faults<'_>) {
-    let message = format!("`{}` reads a body, and the answer to HEAD has none", value.key);
-    value.fault::<()>(message, "never there", "use `get`, or expect a status only", faults);
+    let message = format!("`{}` reads a body, but a response to HEAD has no body", value.key);
+    let help = match value.key {
+        "counters" => "use `get`, or leave out `counters`",
+        _ => "use `get`, or expect only a status",
+    };
+    value.fault::<()>(message, "no body", help, faults);
 }
 
 fn read_status(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<u16> {
@@ -57,9 +61,9 @@ fn read_status(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<u16> {
 fn read_body(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<String> {
     let text = value.text(faults)?;
     if text.is_empty() {
-        let help = "leave it out, or write a text that a right answer has";
+        let help = "leave out `body`, or write a text that an expected response contains";
         return value.fault(
-            "`body` must not be empty: every answer has an empty text in it",
+            "`body` must not be empty: every response contains the empty text",
             "checks nothing",
             help,
             faults,
@@ -97,10 +101,10 @@ fn read_counters(value: &Value<'_>, faults: &mut Faults<'_>) -> Vec<Counter> {
 /// Returns the message and help for an unknown counter, where the steps read only `known`.
 pub(super) fn unknown_counter(name: &str, known: &[&str]) -> (String, String) {
     let help = match known {
-        [] => format!("let a step read it from its answers: counters = {{ {name} = \"/…\" }}"),
+        [] => format!("add the counter to a step: counters = {{ {name} = \"/…\" }}"),
         known => suggestion(name, known.iter().copied()),
     };
-    (format!("there is no counter `{name}`"), help)
+    (format!("no step has a counter `{name}`"), help)
 }
 
 /// Adds a fault if `pointer` is not a JSON pointer (RFC 6901, section 3).
@@ -111,7 +115,7 @@ pub(super) fn check_pointer(pointer: &str, place: Range<usize>, faults: &mut Fau
         let help = format!("a JSON pointer begins with `/`; did you mean `/{meant}`?");
         faults.add(fault.at(place, "does not begin with `/`").help(help));
     } else if pointer.split('~').skip(1).any(|after| !after.starts_with(['0', '1'])) {
-        let help = "in a JSON pointer, `~0` stands for `~` and `~1` for `/`";
-        faults.add(fault.at(place, "a `~` alone").help(help));
+        let help = "in a JSON pointer, write `~0` for `~` and `~1` for `/`";
+        faults.add(fault.at(place, "`~` without `0` or `1`").help(help));
     }
 }

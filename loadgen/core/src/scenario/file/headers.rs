@@ -26,18 +26,22 @@ fn read_header(
 ) -> Option<(String, Template)> {
     let name = value.key.to_ascii_lowercase();
     if let Some((message, help)) = refusal(value.key, &name, has_body) {
-        faults.add(Fault::new(message).at(value.key_place.clone(), "not here").help(help));
+        faults.add(Fault::new(message).at(value.key_place.clone(), "not allowed").help(help));
         return None;
     }
     let template = value.template(faults)?;
     if let Some(bad) = template.literals().flat_map(str::chars).find(|c| !may_be_in_header(*c)) {
-        let message = format!("the header `{}` has {bad:?}, which a header cannot have", value.key);
-        return value.fault(message, "not a header's value", "headers are printable ASCII", faults);
+        let message =
+            format!("the header `{}` contains {bad:?}, which a header cannot contain", value.key);
+        let help = "a header consists of printable ASCII characters";
+        return value.fault(message, "invalid header value", help, faults);
     }
     let template = template.standing_in(Position::Header);
     if let Some(variable) = template.misplaced_variable() {
-        let message = format!("`{variable}` has a character that a header cannot have");
-        let help = "headers are printable ASCII: is there a line break at its end?";
+        let message =
+            format!("the value of `{variable}` has a character that a header cannot contain");
+        let help = "a header consists of printable ASCII characters: check for a line break at the \
+                    end of the value";
         return value.fault(message, "from the environment", help, faults);
     }
     Some((name, template))
@@ -46,16 +50,16 @@ fn read_header(
 /// Returns the reason why a header of this name cannot be set, and help.
 fn refusal(written: &str, name: &str, has_body: bool) -> Option<(String, &'static str)> {
     if name.is_empty() || !name.chars().all(is_token) {
-        let message = format!("`{written}` is not the name of a header");
+        let message = format!("`{written}` is not a valid header name");
         return Some((message, "use letters, digits and !#$%&'*+-.^_`|~"));
     }
     if FRAMING.contains(&name) {
         let message = format!("`{written}` follows from the body and cannot be set");
-        return Some((message, "leave it out: loadgen sends it as the body needs it"));
+        return Some((message, "leave the header out: loadgen sets the header to match the body"));
     }
     if name == "content-type" && has_body {
-        let message = format!("`{written}` is set by the body");
-        return Some((message, "write it as `content_type` in `body`"));
+        let message = format!("`{written}` is set by `body`");
+        return Some((message, "set `content_type` in `body` instead"));
     }
     None
 }
@@ -72,7 +76,7 @@ fn check_duplicates(values: &[Value<'_>], faults: &mut Faults<'_>) {
             let fault = Fault::new(format!("the header `{}` is set twice", value.key))
                 .at(first.key_place.clone(), "the first")
                 .at(value.key_place.clone(), "the second");
-            faults.add(fault.help("upper and lower case are the same in the name of a header"));
+            faults.add(fault.help("header names are case-insensitive"));
         }
     }
 }

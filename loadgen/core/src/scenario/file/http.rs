@@ -52,17 +52,17 @@ fn read_key(value: &Value<'_>, http: &mut Http, faults: &mut Faults<'_>) {
 fn read_proxy(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<String> {
     let text = value.text(faults)?;
     let label = match Url::parse(text) {
-        Err(ParseError::RelativeUrlWithoutBase) => "begins with neither".to_owned(),
+        Err(ParseError::RelativeUrlWithoutBase) => "no scheme".to_owned(),
         Err(reason) => reason.to_string(),
-        Ok(url) if !matches!(url.scheme(), "http" | "https") => "another scheme".to_owned(),
-        Ok(url) if !url.host().is_some_and(is_host) => "not a host".to_owned(),
+        Ok(url) if !matches!(url.scheme(), "http" | "https") => "unsupported scheme".to_owned(),
+        Ok(url) if !url.host().is_some_and(is_host) => "invalid host".to_owned(),
         Ok(url) if url.path() != "/" || url.query().is_some() || url.fragment().is_some() => {
             "more than a host and a port".to_owned()
         }
         Ok(_) => return Some(text.to_owned()),
     };
     let message = "`proxy` must be the http:// or https:// URL of a proxy";
-    value.fault(message, label, "write it like \"http://10.0.0.1:3128\"", faults)
+    value.fault(message, label, "write a URL such as \"http://10.0.0.1:3128\"", faults)
 }
 
 /// Returns whether a host can be connected to. A URL can have host names with quotes or braces, but
@@ -81,9 +81,9 @@ fn check_http1(http: &Http, values: &[Value<'_>], faults: &mut Faults<'_>) {
         return;
     }
     let value = |key| values.iter().find(|value| value.key == key);
-    let fault = Fault::new("the transport `http1` cannot do all that [http] asks for")
-        .help("leave `transport` out: loadgen takes reqwest where it is needed");
-    let forced = value("transport").map(|value| (value, "insists on http1"));
+    let fault = Fault::new("the transport `http1` does not support all options in [http]")
+        .help("leave out `transport`: loadgen then uses reqwest where an option needs reqwest");
+    let forced = value("transport").map(|value| (value, "requires http1"));
     let asking = features.iter().filter_map(|feature| value(feature.key()));
     let places = forced.into_iter().chain(asking.map(|value| (value, "needs reqwest")));
     faults.add(places.fold(fault, |fault, (value, label)| fault.at(value.place(), label)));

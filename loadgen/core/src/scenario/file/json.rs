@@ -16,7 +16,7 @@ pub(super) fn read(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<Json> {
         DeValue::Integer(integer) => read_integer(integer, value, faults),
         DeValue::Float(float) => read_float(float, value, faults),
         DeValue::Datetime(_) => {
-            value.fault("JSON has no dates", "a date or time", "write it as a string", faults)
+            value.fault("JSON has no dates", "a date or time", "write the date as a string", faults)
         }
         DeValue::Array(_) => {
             let items: Vec<_> = items(value).iter().map(|item| read(item, faults)).collect();
@@ -116,7 +116,7 @@ fn read_integer(
         None => value.fault(
             "the number has more than 64 bits",
             "too large",
-            "write it as a string",
+            "write the number as a string",
             faults,
         ),
     }
@@ -126,6 +126,11 @@ fn read_float(float: &DeFloat<'_>, value: &Value<'_>, faults: &mut Faults<'_>) -
     let number = float.as_str().parse().ok().and_then(Number::from_f64);
     match number {
         Some(number) => Some(Json::Number(number)),
-        None => value.fault("JSON has no such number", "not finite", "", faults),
+        None => value.fault(
+            "JSON has no such number",
+            "not finite",
+            "write a finite number, or a string",
+            faults,
+        ),
     }
 }

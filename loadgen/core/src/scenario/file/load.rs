@@ -109,7 +109,7 @@ fn read_kind(kind: Kind, table: &mut Table<'_>, faults: &mut Faults<'_>) -> Opti
             Until::Stages(_) => "the stages together must be at most 24h",
             _ => "`ramp_up` and `duration` together must be at most 24h",
         });
-        faults.add(places.fold(fault, |fault, place| fault.at(place, "adds up")));
+        faults.add(places.fold(fault, |fault, place| fault.at(place, "part of the sum")));
     }
     Some(load)
 }
@@ -141,9 +141,10 @@ fn read_think_time(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<ThinkTi
             Some(ThinkTime::Uniform { min, max })
         }
         _ => {
-            let help = "write \"1s\", { min = \"1s\", max = \"3s\" } for any time between, or \
-                        { mean = \"2s\" } for exponentially distributed ones";
-            value.fault("`think_time` is no time", "not one of its forms", help, faults)
+            let help = "write \"1s\", { min = \"1s\", max = \"3s\" } for uniformly distributed times, \
+                        or { mean = \"2s\" } for exponentially distributed times";
+            let message = "`think_time` must be a time, `min` and `max`, or `mean`";
+            value.fault(message, "none of these forms", help, faults)
         }
     }
 }
@@ -193,7 +194,10 @@ fn refuse_beside_stages(
 ) {
     let same = ["duration", "iterations", "iterations_per_user", "ramp_up", kind.level()];
     for value in table.take_any(same) {
-        let message = format!("`stages` say how much and how long, so `{}` can't", value.key);
+        let message = format!(
+            "`stages` and `{}` exclude each other: `stages` set how much load, and how long",
+            value.key
+        );
         let fault = Fault::new(message)
             .at(stages.key_place.clone(), "here")
             .at(value.key_place, "and here")
@@ -215,7 +219,7 @@ fn read_end<'a>(
         [until] => (ends.into_iter().next(), until.clone()),
         _ => {
             let fault = Fault::new(
-                "a test ends by only one of `duration`, `iterations` and `iterations_per_user`",
+                "only one of `duration`, `iterations` and `iterations_per_user` can end a test",
             )
             .help("keep one of them");
             let at = |fault: Fault, end: &Value<'_>| fault.at(end.key_place.clone(), "one end");
@@ -232,7 +236,8 @@ fn read_until(kind: Kind, end: &Value<'_>, faults: &mut Faults<'_>) -> Option<Un
         (_, Kind::Closed) => end.integer(1..=MOST_ITERATIONS, faults).map(Until::IterationsPerUser),
         (_, Kind::Open) => {
             let message = "`iterations_per_user` belongs to the closed model";
-            let help = "in the open model whoever is free sends: write `iterations`, of all users";
+            let help = "in the open model any idle user sends the next request: write `iterations`, \
+                        the number for all users together";
             end.fault(message, "in the open model", help, faults)
         }
     }
@@ -246,12 +251,12 @@ fn read_stages(kind: Kind, value: &Value<'_>, faults: &mut Faults<'_>) -> Option
     let stages: Vec<Stage> = stages.into_iter().collect::<Option<_>>()?;
     let time: Duration = stages.iter().map(|stage| stage.over).sum();
     if time.is_zero() || stages.iter().all(|stage| stage.to <= 0.0) {
-        let message = "`stages` have no load";
+        let message = "`stages` need a load above zero and a duration above zero";
         let help = format!(
-            "write stages = [{{ {} = 100, over = \"30s\" }}, …]: how much at its end, and how long it takes",
+            "write stages = [{{ {} = 100, over = \"30s\" }}, …]: the load at the end of the stage, and the duration of the stage",
             kind.level()
         );
-        return value.fault(message, "nothing in it", help, faults);
+        return value.fault(message, "nothing to send", help, faults);
     }
     Some(Until::Stages(stages))
 }
@@ -262,7 +267,7 @@ fn read_stage(kind: Kind, item: &Value<'_>, faults: &mut Faults<'_>) -> Option<S
     let over = table.take("over");
     let over = match over {
         Some(over) => over.duration(faults),
-        None => missing("over", "how long it takes: over = \"30s\"", &table, faults),
+        None => missing("over", "the duration of the stage: over = \"30s\"", &table, faults),
     };
     let to = match (to, kind) {
         (Some(to), Kind::Closed) => {
@@ -270,7 +275,7 @@ fn read_stage(kind: Kind, item: &Value<'_>, faults: &mut Faults<'_>) -> Option<S
         }
         (Some(to), Kind::Open) => to.number(0.0..=MOST_RATE, faults),
         (None, _) => {
-            let help = format!("what it leads to: {} = 100", kind.level());
+            let help = format!("the load at the end of the stage: {} = 100", kind.level());
             missing(kind.level(), &help, &table, faults)
         }
     };

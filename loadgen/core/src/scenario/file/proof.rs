@@ -46,21 +46,21 @@ fn read_question(
     known: &Known<'_>,
     faults: &mut Faults<'_>,
 ) -> Option<(Backend, String)> {
-    let help = "ask a backend: postgres = \"SELECT count(*) FROM items\", redis = \"LLEN queue\"";
+    let help = "add a question to a backend: postgres = \"SELECT count(*) FROM items\", redis = \"LLEN queue\"";
     let value = take_one(table, QUESTIONS.map(|(key, _)| key), help, faults)?;
     let (_, backend) = QUESTIONS.into_iter().find(|(key, _)| *key == value.key)?;
     let question = value.name(faults)?;
     if !known.backends.contains(&backend) {
         let fault = Fault::new(format!("`{backend}` is not among the scenario's backends"));
         let all = known.backends.iter().chain([&backend]).map(|name| format!("\"{name}\""));
-        let help = format!("add it: backends = [{}]", all.collect::<Vec<_>>().join(", "));
-        faults.add(fault.at(value.key_place.clone(), "does not run").help(help));
+        let help = format!("add the backend: backends = [{}]", all.collect::<Vec<_>>().join(", "));
+        faults.add(fault.at(value.key_place.clone(), "not a backend of the scenario").help(help));
     }
     Some((backend, question.to_owned()))
 }
 
 fn read_claim(table: &mut Table<'_>, known: &Known<'_>, faults: &mut Faults<'_>) -> Option<Claim> {
-    let help = "say what the answer must be: counter = \"NAME\", one of the steps', or value = 0";
+    let help = "add the expected answer: counter = \"NAME\", a counter of the steps, or value = 0";
     let value = take_one(table, ["counter", "value"], help, faults)?;
     if value.key == "value" {
         return value.integer(0..=MOST, faults).map(Claim::Value);
@@ -85,10 +85,10 @@ fn take_one<'a>(
     let [one, other] = keys;
     let fault = match found.as_slice() {
         [value] => return Some(value.clone()),
-        [first, second, ..] => Fault::new(format!("a proof has `{one}` or `{other}`, not both"))
+        [first, second, ..] => Fault::new(format!("a proof has only one of `{one}` and `{other}`"))
             .at(first.key_place.clone(), "this one")
             .at(second.key_place.clone(), "and this one")
-            .help("make two proofs of it"),
+            .help("write two proofs"),
         [] => Fault::new(format!("a proof has neither `{one}` nor `{other}`"))
             .at(table.place.clone(), "here")
             .help(help),

@@ -201,7 +201,7 @@ impl<'a> Value<'a> {
         let duration = self.duration(faults)?;
         if duration.is_zero() {
             let message = format!("`{}` must be longer than zero", self.key);
-            return self.fault(message, "no time at all", "", faults);
+            return self.fault(message, "zero", "", faults);
         }
         Some(duration)
     }
@@ -214,7 +214,7 @@ impl<'a> Value<'a> {
             Ok(duration) => Some(duration),
             Err(message) => {
                 let message = format!("`{}`: {message}", self.key);
-                self.fault(message, "not a usable duration", "", faults)
+                self.fault(message, "invalid duration", "", faults)
             }
         }
     }
@@ -276,7 +276,7 @@ impl<'a> Value<'a> {
         let found = match self.node.get_ref() {
             DeValue::String(_) => "a string",
             DeValue::Integer(_) => "a whole number",
-            DeValue::Float(_) => "a number with a point",
+            DeValue::Float(_) => "a floating-point number",
             DeValue::Boolean(_) => "true or false",
             DeValue::Datetime(_) => "a date or time",
             DeValue::Array(_) => "an array",

@@ -41,8 +41,8 @@ fn read_one(value: &Value<'_>, folder: &Path, faults: &mut Faults<'_>) -> Option
     table.finish(faults);
     let Some(file) = file else {
         let help = "add the path of a CSV file, such as file = \"accounts.csv\"";
-        let message = format!("`rows.{}` names no file", value.key);
-        return value.fault(message, "rows of what?", help, faults);
+        let message = format!("`rows.{}` has no `file`", value.key);
+        return value.fault(message, "no file", help, faults);
     };
     let (path, order) = (file.name(faults)?, order?);
     let rows = match csv::read(value.key, folder, path, order) {
@@ -52,8 +52,8 @@ fn read_one(value: &Value<'_>, folder: &Path, faults: &mut Faults<'_>) -> Option
         }
     };
     if order == Order::Once && rows.len() < 2 {
-        let help = "one is sent by the verification, before anything is measured";
-        return file.fault("`use = \"once\"` takes two rows at least", "one row", help, faults);
+        let help = "the verification before the measurement uses one row";
+        return file.fault("`use = \"once\"` needs at least two rows", "one row", help, faults);
     }
     named.then_some(rows)
 }
@@ -62,8 +62,8 @@ fn check_name(value: &Value<'_>, faults: &mut Faults<'_>) -> bool {
     let name = value.key;
     let right = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || "_-".contains(c));
     if !right {
-        let fault = Fault::new(format!("`{name}` cannot be the name of rows"))
-            .at(value.key_place.clone(), "not a name");
+        let fault = Fault::new(format!("`{name}` is not a valid name for rows"))
+            .at(value.key_place.clone(), "invalid name");
         faults.add(fault.help("use letters, digits, `_` and `-`"));
     }
     right
@@ -85,10 +85,11 @@ pub(super) fn used(files: Vec<Named<'_>>, steps: &[Step], faults: &mut Faults<'_
         let in_iterations = among(&iteration);
         let at_start = among(&start) || (among(&stop) && !in_iterations);
         if !in_iterations && !at_start {
-            let message = format!("`rows.{}` is used by no step", value.key);
+            let message = format!("no step uses `rows.{}`", value.key);
             let column = rows.columns().first().cloned().unwrap_or_default();
-            let help = format!("write `{{{{ {column} }}}}` where a step needs it, or leave it out");
-            faults.add(Fault::new(message).at(value.key_place, "never used").help(help));
+            let help =
+                format!("write `{{{{ {column} }}}}` in a step, or leave out `rows.{}`", value.key);
+            faults.add(Fault::new(message).at(value.key_place, "unused").help(help));
             continue;
         }
         let kept = [&start, &iteration, &stop];

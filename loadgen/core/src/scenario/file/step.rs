@@ -111,9 +111,10 @@ fn read_rest(
 ) -> Option<Step> {
     let weight = table.take("weight").map_or(Some(None), |value| {
         if matches!(when, Some(When::Start | When::Stop)) {
-            let message = "a step that is sent once has no `weight`";
-            let help = "weights share out iterations: leave out either `weight` or `when`";
-            return value.fault(message, "of no iteration", help, faults);
+            let message = "a step with `when` cannot have a `weight`";
+            let help =
+                "weights divide the iterations among steps: leave out either `weight` or `when`";
+            return value.fault(message, "no effect", help, faults);
         }
         let weight = value.integer(1..=MOST_WEIGHT, faults)?;
         u32::try_from(weight).ok().map(Some)
@@ -186,8 +187,8 @@ fn read_request<'a>(table: &mut Table<'a>, faults: &mut Faults<'_>) -> Option<Re
         faults.add(fault.help(format!("add one of {all}, such as get = \"/\"")));
     }
     if requests.len() > 1 {
-        let fault =
-            Fault::new("a step is one request only").help("make each a [[step]] of its own");
+        let fault = Fault::new("a step has only one request")
+            .help("write a separate [[step]] for each request");
         let at =
             |fault: Fault, request: &Value<'_>| fault.at(request.key_place.clone(), "one request");
         faults.add(requests.iter().fold(fault, at));
@@ -206,18 +207,18 @@ fn read_path(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<Template> {
     let text = value.text(faults)?;
     if !text.starts_with('/') {
         let message = format!("`{}` must be a path that begins with `/`", value.key);
-        let help = "the host is the target's; write path and query, such as \"/items\"";
+        let help = "write only path and query, such as \"/items\": the host is that of the target";
         return value.fault(message, "not a path", help, faults);
     }
     let path = value.parsed(text, Template::parse_path(text, &faults.scope), faults)?;
     if let Some(bad) =
         path.literals().flat_map(str::chars).find(|c| !c.is_ascii_graphic() || *c == '#')
     {
-        let message = format!("`{}` has {bad:?}, which a path cannot have", value.key);
+        let message = format!("`{}` contains {bad:?}, which a path cannot contain", value.key);
         return value.fault(
             message,
             "not a path",
-            "percent-encode it, such as %20 for a space",
+            "percent-encode the character, such as %20 for a space",
             faults,
         );
     }
@@ -228,7 +229,7 @@ fn read_timeout(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<Duration> 
     let timeout = value.positive_duration(faults)?;
     if timeout > LONGEST_TIMEOUT {
         let message = "`timeout` must be at most 10m";
-        return value.fault(message, "longer than what is measured", "", faults);
+        return value.fault(message, "longer than any measured latency", "", faults);
     }
     Some(timeout)
 }
@@ -241,7 +242,7 @@ fn check_names(names: &[Option<Name>], faults: &mut Faults<'_>) {
             let fault = Fault::new(format!("two steps are called `{}`", name.text))
                 .at(first.place.clone(), "the first")
                 .at(name.place.clone(), "the second")
-                .help("results are filed under a step's `name`: give each its own");
+                .help("give each step a different `name`: results are stored by name");
             faults.add(fault);
         }
     }
@@ -254,12 +255,12 @@ fn check_order(moments: &[Option<Moment>], faults: &mut Faults<'_>) {
     for pair in known.windows(2) {
         let (message, help) = match (pair[0].when, pair[1].when) {
             (When::Iteration | When::Stop, When::Start) => (
-                "a step of the start stands behind one that is sent later",
-                "steps are sent in the order of the file: move it up, before all others",
+                "a step with when = \"start\" follows a step that is sent later",
+                "move the step before all others: steps are sent in the order of the file",
             ),
             (When::Stop, When::Iteration) => (
-                "a step of the stop stands before one that is sent earlier",
-                "steps are sent in the order of the file: move it down, behind all others",
+                "a step with when = \"stop\" precedes a step that is sent earlier",
+                "move the step after all others: steps are sent in the order of the file",
             ),
             _ => continue,
         };

@@ -54,14 +54,15 @@ fn read_threshold(
     if let Metric::Percentile(percent) = metric
         && !(percent > 0.0 && percent < 100.0)
     {
-        let message = format!("`{}`: a percentile lies between 0 and 100", value.key);
+        let message =
+            format!("`{}`: a percentile must be greater than 0 and less than 100", value.key);
         faults.add(at_key(message, "out of range", "write p50, p99 or p99.9".to_owned()));
     }
     if let (Some(step), Some(steps)) = (step, steps)
         && !steps.iter().any(|name| name == step)
     {
         let help = suggestion(step, steps.iter().map(String::as_str));
-        faults.add(at_key(format!("there is no step `{step}`"), "unknown step", help));
+        faults.add(at_key(format!("the scenario has no step `{step}`"), "unknown step", help));
     }
     read_condition(value, step, metric, faults)
 }
@@ -104,7 +105,7 @@ fn read_condition(
         Err(message) => {
             let message = format!("`{}`: {message}", value.key);
             let help = format!("write a condition such as {}", metric.example());
-            value.fault(message, "not a usable condition", help, faults)
+            value.fault(message, "invalid condition", help, faults)
         }
     }
 }
@@ -114,7 +115,7 @@ fn read_condition(
 fn unknown_metric(value: &Value<'_>, steps: &[String]) -> Fault {
     let last = value.key.rsplit('.').next().unwrap_or(value.key);
     let help = if steps.iter().any(|name| name == value.key) {
-        format!("add what must hold for the step, such as \"{}.p99\"", value.key)
+        format!("add a metric to the name of the step, such as \"{}.p99\"", value.key)
     } else {
         suggestion(last, METRICS)
     };

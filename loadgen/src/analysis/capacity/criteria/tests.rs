@@ -12,7 +12,7 @@ fn texts(scenario: &Scenario) -> Vec<&str> {
 }
 
 #[test]
-fn without_thresholds_only_errors_count_and_a_hundred_requests_tell() {
+fn without_thresholds_only_the_error_rate_is_judged() {
     let mut scenario = parse(TWO);
     let criteria = Criteria::of(&mut scenario, Duration::from_secs(5));
     assert_eq!(texts(&scenario), ["error_rate < 1%"]);
@@ -36,7 +36,7 @@ fn a_percentile_of_one_step_takes_its_samples_from_all_requests() {
 }
 
 #[test]
-fn steps_with_weights_have_their_share() {
+fn weighted_steps_get_their_share() {
     let weighted = "[[step]]\nname = \"a\"\nget = \"/a\"\n\
                     [[step]]\nname = \"b\"\nget = \"/b\"\nweight = 1\n\
                     [[step]]\nname = \"c\"\nget = \"/c\"\nweight = 3\n";
@@ -46,7 +46,7 @@ fn steps_with_weights_have_their_share() {
 }
 
 #[test]
-fn what_was_left_is_told_where_the_rate_was_not_kept() {
+fn a_rate_that_was_not_kept_names_the_remaining_requests() {
     let of = |requests, cancelled| Summary { requests, cancelled, ..Summary::default() };
     let asked = OfferedRate::constant(1_000.0, 1.0, 1.0);
     assert_eq!(not_kept(&of(1_000, 100), asked), None);

@@ -26,7 +26,7 @@ fn rounded(rates: &[f64]) -> Vec<u64> {
 }
 
 #[test]
-fn it_doubles_until_two_trials_fail_and_halves_what_is_left() {
+fn a_search_doubles_until_two_failures_and_then_halves_the_gap() {
     let mut search = Search::wide(100.0, LIMITS);
     let tried = run(&mut search, up_to(1_000.0));
     assert_eq!(rounded(&tried), [100, 200, 400, 800, 1600, 1600, 1131, 951, 1037, 993]);
@@ -36,7 +36,7 @@ fn it_doubles_until_two_trials_fail_and_halves_what_is_left() {
 }
 
 #[test]
-fn near_a_result_few_trials_are_enough() {
+fn few_trials_suffice_near_a_result() {
     let mut search = Search::near(1_010.0, LIMITS);
     let tried = run(&mut search, up_to(1_000.0));
     assert_eq!(rounded(&tried), [1010, 916, 962]);
@@ -58,7 +58,7 @@ fn one_disturbance_on_the_way_up_costs_one_trial() {
 }
 
 #[test]
-fn what_never_fails_is_at_least_that_and_what_never_holds_is_below() {
+fn a_search_without_failure_or_success_gives_a_bound() {
     let mut search = Search::wide(100.0, LIMITS);
     run(&mut search, |_| Judgement::Passed);
     let found = search.found(1);
@@ -72,7 +72,7 @@ fn what_never_fails_is_at_least_that_and_what_never_holds_is_below() {
 }
 
 #[test]
-fn where_the_generator_was_the_limit_it_is_a_lower_bound() {
+fn a_limit_of_the_generator_gives_a_lower_bound() {
     let mut search = Search::wide(100.0, LIMITS);
     run(&mut search, |rate| if rate < 1e3 { Judgement::Passed } else { Judgement::Limited });
     let found = search.found(1);
@@ -81,7 +81,7 @@ fn where_the_generator_was_the_limit_it_is_a_lower_bound() {
 }
 
 #[test]
-fn nothing_is_known_before_the_end() {
+fn no_capacity_is_known_before_the_end() {
     let mut search = Search::wide(100.0, LIMITS);
     search.judged(Judgement::Passed);
     let found = search.found(2);
@@ -93,7 +93,7 @@ fn nothing_is_known_before_the_end() {
 /// chance in trials near the capacity. The interval holds the truth as often as it claims, although
 /// rounds begin where others ended.
 #[test]
-fn intervals_hold_the_truth() {
+fn intervals_contain_the_true_capacity() {
     let mut random = ChaCha8Rng::seed_from_u64(4);
     let runs = 2_000;
     let holds = (0..runs).filter(|_| {
@@ -123,7 +123,7 @@ fn normal(random: &mut ChaCha8Rng) -> f64 {
 
 proptest! {
     #[test]
-    fn any_truth_is_bracketed_within_a_bounded_number_of_trials(
+    fn any_capacity_is_bracketed_within_a_bounded_number_of_trials(
         truth in 0.0..14.0_f64, start in -1.0..15.0_f64, precision in 0.01..0.5_f64, near: bool,
     ) {
         let limits = Limits { precision, ..LIMITS };
@@ -152,7 +152,7 @@ proptest! {
     }
 
     #[test]
-    fn with_chance_in_its_trials_it_still_ends_between_a_rate_that_held_and_one_that_failed(
+    fn a_search_with_noisy_trials_ends_between_success_and_failure(
         seed: u64, near: bool, noise in 0.0..1.0_f64,
     ) {
         let mut random = ChaCha8Rng::seed_from_u64(seed);

@@ -135,7 +135,7 @@ fn latencies(ms: std::ops::Range<u64>) -> Latencies {
 const SEEDS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fuzz/seeds/messages");
 
 #[test]
-fn one_seed_of_the_fuzzer_is_a_round_that_goes_well() {
+fn a_seed_of_the_fuzzer_holds_a_complete_round() {
     let seed: Vec<u8> = whole_round()
         .iter()
         .map(|report| encode(report).unwrap())
@@ -153,7 +153,7 @@ fn one_seed_of_the_fuzzer_is_a_round_that_goes_well() {
 }
 
 #[test]
-fn every_seed_of_the_fuzzer_is_taken_or_refused() {
+fn every_seed_of_the_fuzzer_is_accepted_or_refused() {
     let files = std::fs::read_dir(SEEDS).unwrap().map(|file| std::fs::read(file.unwrap().path()));
     for file in files {
         let round = take_foreign(split_foreign(&file.unwrap()));
@@ -164,7 +164,7 @@ fn every_seed_of_the_fuzzer_is_taken_or_refused() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
     #[test]
-    fn whatever_decodes_is_taken_or_refused(reports in prop::collection::vec(report(), 0..12)) {
+    fn any_decoded_report_is_accepted_or_refused(reports in prop::collection::vec(report(), 0..12)) {
         let round = take(&reports);
         prop_assert_eq!(round.workers.len(), WORKERS as usize);
         let taken: u32 = round.workers.iter().map(|worker| worker.snapshots).sum();
@@ -178,7 +178,7 @@ proptest! {
     }
 
     #[test]
-    fn sums_end_at_the_largest_number(one in counts(), other in counts()) {
+    fn sums_saturate_at_the_largest_number(one in counts(), other in counts()) {
         let mut sum = one.clone();
         sum.merge(&other);
         let counted: [fn(&Counts) -> u64; 4] =
@@ -189,7 +189,7 @@ proptest! {
     }
 
     #[test]
-    fn damaged_messages_are_taken_or_refused(
+    fn damaged_messages_are_accepted_or_refused(
         reports in prop::collection::vec(report(), 1..4),
         damages in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
     ) {
@@ -206,7 +206,7 @@ proptest! {
 }
 
 #[test]
-fn what_could_not_be_is_refused_with_a_sentence() {
+fn impossible_reports_are_refused_with_a_reason() {
     let interval = Interval { phase: Phase::Hold, second: u32::MAX, steps: Vec::new() };
     let snapshot = Snapshot { number: 0, intervals: vec![interval] };
     let news = [
@@ -220,8 +220,8 @@ fn what_could_not_be_is_refused_with_a_sentence() {
     assert_eq!(
         round.refused,
         [
-            "worker 1 spoke of second 4294967295 in second 0",
-            "worker 1 spoke of second 18446744073709551615 in second 0",
+            "worker 1 reported second 4294967295 in second 0",
+            "worker 1 reported second 18446744073709551615 in second 0",
         ]
     );
 }
@@ -244,7 +244,7 @@ fn a_report_that_would_fill_the_memory_is_refused() {
 }
 
 #[test]
-fn what_has_no_histogram_counts_as_none() {
+fn steps_without_a_histogram_do_not_count_against_the_memory_limit() {
     let errors = BTreeMap::from([(ErrorKind::Reset, 7)]);
     let steps = vec![Counts { errors, ..Counts::default() }; 5_000];
     let interval = Interval { phase: Phase::Hold, second: 0, steps };

@@ -68,7 +68,7 @@ fn tell(seed: u64) -> (Told, RoundState) {
             }
             Happening::Left(worker) => Input::Left(worker, "its link is gone".to_owned()),
             Happening::Joined(worker) => Input::Joined(worker),
-            Happening::Noise => Input::Noise("9 bytes are no message".to_owned()),
+            Happening::Noise => Input::Noise("cannot decode a message of 9 bytes".to_owned()),
             Happening::UserStops => Input::Stop,
             Happening::Tick => Input::Tick,
         };
@@ -118,7 +118,7 @@ impl Told {
 }
 
 #[test]
-fn every_history_ends_and_counts_what_came_first_once() {
+fn every_history_ends_and_counts_each_report_once() {
     let mut seen = [0_u32; 6];
     for seed in 0..HISTORIES {
         let (told, state) = tell(seed);
@@ -217,7 +217,7 @@ fn check_fences(seed: u64, told: &Told) {
 
 /// Workers that are lost before a round are not awaited, and are fenced when they come.
 #[test]
-fn a_worker_that_was_lost_before_the_round_takes_no_part_in_it() {
+fn a_worker_lost_before_the_round_takes_no_part() {
     let before = LostWorker { worker: 1, second: None, why: "it was lost".to_owned() };
     let schedule = Schedule { measured: ms(0), end: Some(ms(1_000)), drain: ms(3_000) };
     let mut state =

@@ -64,7 +64,7 @@ pub struct World {
     pub end: Option<u64>,
     pub user_stops: Option<u64>,
     pub fates: Vec<Fate>,
-    /// Maximum delay of a message in ms.
+    /// Longest time from the send of a message to its arrival, in ms.
     delay: u64,
     /// Share of messages that arrive twice; `never` is the share that never arrives.
     twice: f64,

@@ -19,12 +19,13 @@ pub fn capacity(record: &CapacityRecord) -> String {
         ]
     };
     let rows: Vec<Vec<String>> = record.targets.iter().map(row).collect();
-    let header = ["", "capacity, requests/s", "knee, requests/s", "p50 there, ms", "p99 there, ms"];
+    let header =
+        ["", "capacity, requests/s", "knee, requests/s", "p50 at knee, ms", "p99 at knee, ms"];
     let passes = words::what_passes(record);
     sections(&[
         format!("**{}**", escaped(&words::headline(record))),
         table(&header, &rows),
         list([passes].into_iter().chain(words::conclusion(record)).chain(words::endings(record))),
-        titled("Before you believe it:", list(words::warnings(record))),
+        titled("Warnings:", list(words::warnings(record))),
     ])
 }

@@ -11,7 +11,7 @@ pub fn comparison(record: &RunsRecord) -> String {
     let rows: Vec<Vec<String>> = each.map(|one| row(record, one, one.name.clone())).collect();
     let header: &[&str] = match record.comparison.ranked_by {
         RankedBy::Capacity => {
-            &["", "capacity/s", "knee/s", "p50 there, ms", "p99 there, ms", "CPU-µs/request"]
+            &["", "capacity/s", "knee/s", "p50 at knee, ms", "p99 at knee, ms", "CPU-µs/request"]
         }
         _ => &[
             "",
@@ -28,6 +28,6 @@ pub fn comparison(record: &RunsRecord) -> String {
         format!("**{}**", escaped(&headline(record))),
         table(header, &rows),
         list(conclusion(record).into_iter().chain(judgement(record))),
-        titled("Before you believe it:", list(warnings(record))),
+        titled("Warnings:", list(warnings(record))),
     ])
 }

@@ -2,7 +2,6 @@
 
 use super::{escaped, list, sections, table, titled};
 use crate::record::{Placing, RunRecord, TargetRecord};
-use crate::report::words::Warning;
 use crate::report::words::bottlenecks::bottlenecks;
 use crate::report::words::conclusion::conclusion;
 use crate::report::words::headline::headline;
@@ -24,9 +23,9 @@ pub fn run(record: &RunRecord) -> String {
     let judged = record.thresholds.iter().map(|threshold| {
         format!("{}: {}", if threshold.passed { "held" } else { "FAILED" }, judged(threshold))
     });
-    let warned = warnings(record).into_iter().map(|Warning { what, more }| match more {
-        Some(more) => format!("{what} ({more})"),
-        None => what,
+    let warned = warnings(record).into_iter().map(|warning| match &warning.more {
+        Some(more) => format!("{} ({more})", warning.coded()),
+        None => warning.coded(),
     });
     sections(&[
         format!("**{}**", escaped(&headline(record))),
@@ -39,7 +38,7 @@ pub fn run(record: &RunRecord) -> String {
                 .chain(proofs(record)),
         ),
         titled("Thresholds:", list(judged)),
-        titled("Before you believe it:", list(warned)),
+        titled("Warnings:", list(warned)),
     ])
 }
 

@@ -94,11 +94,12 @@ fn legend(record: &CapacityRecord) -> String {
     if targets.iter().any(|target| target.capacity.confidence_95_per_s.is_some()) {
         text += LEGEND;
     }
-    text += "; knee: where throughput over mean latency is greatest; above, the latencies there, in \
-             ms";
+    text += "; knee: the rate with the greatest throughput over mean latency; in the first table the \
+             latencies, in ms,";
     if is_lab(record) {
-        text += ", and the target's CPU, in % of one core";
+        text += " and the target's CPU, in % of one core,";
     }
+    text += " are those at the knee";
     wrap(" ", &text)
 }
 

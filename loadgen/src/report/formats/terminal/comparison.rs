@@ -26,15 +26,15 @@ pub fn comparison(record: &RunsRecord) -> String {
         RankedBy::Capacity => (
             &CAPACITIES[..],
             format!(
-                "capacity: the highest rate that passes{LEGEND}; knee: where throughput over mean latency is \
-                 greatest; above, the latencies there, in ms, and the server's CPU time"
+                "capacity: the highest rate that passes{LEGEND}; knee: the rate with the greatest throughput over \
+                 mean latency; latencies, in ms, and CPU time of the server are those at the knee"
             ),
         ),
         _ => (
             &HEADER[..],
             format!(
-                "requests/s counts expected answers only{LEGEND}; latencies in ms; CPU time for an expected \
-                 answer is the server's"
+                "requests/s counts expected responses only{LEGEND}; latencies in ms; CPU time of the server per \
+                 expected response"
             ),
         ),
     };

@@ -5,7 +5,6 @@ use std::path::Path;
 
 use crate::measure::Summary;
 use crate::record::{FEWEST_ROUNDS, Placing, RunRecord, TargetRecord, ThresholdRecord};
-use crate::report::words::Warning;
 use crate::report::words::bottlenecks::bottlenecks;
 use crate::report::words::conclusion::{conclusion, rounds_to_ask_for};
 use crate::report::words::containers::containers;
@@ -61,16 +60,16 @@ fn table(record: &RunRecord) -> String {
         }
     }
     let compared = record.comparison.iter().flat_map(|comparison| &comparison.ranking);
-    let mut legend = "requests/s counts expected answers only".to_owned();
+    let mut legend = "requests/s counts expected responses only".to_owned();
     if compared.into_iter().any(|placing| placing.confidence_95_per_s.is_some()) {
         legend += LEGEND;
     }
     legend += match record.load.rate_per_s {
         None => "; latencies in ms",
-        Some(_) => "; latencies in ms, from the time for which a request was planned",
+        Some(_) => "; latencies in ms, from the planned send of a request",
     };
     if rows.iter().any(|row| row.len() == HEADER.len()) {
-        legend += "; CPU, in % of one core, is the target's";
+        legend += "; CPU of the target in % of one core";
     }
     legend += parentheses(record);
     lay_out(&HEADER, &rows) + "\n" + &wrap(" ", &legend)
@@ -119,9 +118,9 @@ fn thresholds(record: &RunRecord) -> String {
 
 fn verdicts(record: &RunRecord) -> String {
     let mut out = String::new();
-    for Warning { what, more } in warnings(record) {
-        out += &wrap(" ! ", &what);
-        out.extend(more.map(|more| wrap("   ", &more)));
+    for warning in warnings(record) {
+        out += &wrap(" ! ", &warning.coded());
+        out.extend(warning.more.map(|more| wrap("   ", &more)));
     }
     out
 }
@@ -136,7 +135,7 @@ fn next(record: &RunRecord, folder: Option<&Path>) -> String {
     if lab {
         let more = match rounds_to_ask_for(record) {
             Some(FEWEST_ROUNDS) => {
-                format!("--rounds {FEWEST_ROUNDS}, as fewer tell no difference")
+                format!("--rounds {FEWEST_ROUNDS}, because fewer show no difference")
             }
             Some(rounds) => format!("--rounds {rounds} to settle differences of 5 %"),
             None => "--rounds 10 --duration 10s for narrower intervals".to_owned(),

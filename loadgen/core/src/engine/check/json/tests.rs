@@ -100,7 +100,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2_000))]
 
     #[test]
-    fn what_the_lookup_passes_the_check_in_memory_passes_too(
+    fn bodies_passed_by_the_lookup_pass_in_memory_too(
         body in document(),
         expected in vec((pointer(), scalar()), 0..3),
         counters in vec(pointer(), 0..3),
@@ -114,7 +114,7 @@ proptest! {
 
     /// Takes the pointers from the document, so that most of them match.
     #[test]
-    fn what_is_there_is_found(body in document(), picks in vec(any::<prop::sample::Index>(), 1..4)) {
+    fn existing_values_are_found(body in document(), picks in vec(any::<prop::sample::Index>(), 1..4)) {
         let mut found = Vec::new();
         places(&serde_json::from_str(&body).unwrap(), "", &mut found);
         let picked = || picks.iter().map(|pick| pick.get(&found).clone());
@@ -148,7 +148,7 @@ fn plain_bodies_need_no_second_look() {
 }
 
 #[test]
-fn a_key_that_is_there_twice_is_left_to_the_check_in_memory() {
+fn a_duplicate_key_is_left_to_the_check_in_memory() {
     let step = step(Vec::new(), &["/a/n".to_owned()]);
     for body in [r#"{"a": {"n": 1, "n": 2}}"#, r#"{"a": {"n": 1}, "\u0061": {"n": 2}}"#] {
         assert_eq!(looked_up(&step, body), Some(None), "{body}");
@@ -157,7 +157,7 @@ fn a_key_that_is_there_twice_is_left_to_the_check_in_memory() {
 }
 
 #[test]
-fn pointers_that_a_tree_cannot_hold_have_no_lookup() {
+fn conflicting_pointers_have_no_lookup() {
     let with = |json: &[(&str, Value)], counters: &[&str]| {
         let json = json.iter().map(|(pointer, value)| ((*pointer).to_owned(), value.clone()));
         let counters: Vec<String> = counters.iter().map(|pointer| (*pointer).to_owned()).collect();

@@ -51,11 +51,11 @@ impl Http1 {
         if url.scheme() != "http" {
             let scheme = url.scheme();
             return Err(format!(
-                "transport = \"http1\" goes to http:// addresses, not to {scheme}://"
+                "transport = \"http1\" supports http:// addresses, not {scheme}://"
             ));
         }
         let addresses = Addresses::of(&url);
-        let addresses = addresses.ok_or(format!("{}: it names no host", plan.base_url))?.into();
+        let addresses = addresses.ok_or(format!("{}: no host", plan.base_url))?.into();
         let steps = plan.scenario.steps.iter();
         let messages = steps.map(|step| Message::new(step, &url)).collect();
         let (tally, opened) = (Tally::default(), Mutex::default());
@@ -157,7 +157,7 @@ impl<'a> Link<'a> {
         let (stream, sent) = (exchange.stream, exchange.request.is_empty() && !exchange.broken);
         let Progress::Whole { body, keep_alive } = progress else {
             // Unreachable: `poll` is ready only with a whole answer.
-            return Err(Failure::new(ErrorKind::Protocol, "half an answer"));
+            return Err(Failure::new(ErrorKind::Protocol, "incomplete response"));
         };
         if is_new {
             self.shared.tally.speaks(self.reader.version());

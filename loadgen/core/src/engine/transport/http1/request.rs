@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn own_headers_take_the_place_of_ours() {
+    fn headers_of_the_scenario_replace_the_defaults() {
         let keys = "head = \"/\"\nheaders = { Host = \"a\", User-Agent = \"b\", Accept = \"c\", X = \"d\" }";
         let (text, constant) = sent(keys);
         let mut found: Vec<&str> = text.trim_end().split("\r\n").collect();
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn generated_parts_may_be_anywhere() {
+    fn generated_parts_are_rendered_in_path_header_and_body() {
         let keys = "put = \"/{{ user }}\"\nheaders = { X = \"n{{ user }}\" }\n\
                     body = { text = \"{{ user }}{{ user }}\" }";
         let expected = [
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn the_host_has_its_port_only_where_it_is_not_the_usual_one() {
+    fn the_host_header_omits_the_default_port() {
         let host = |url: &str| {
             let message = message("get = \"/\"", url);
             let text = String::from_utf8(message.bytes(&Buffers::default()).to_vec()).unwrap();
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_uri_may_have_is_encoded_as_the_url_crate_does() {
+    fn invalid_uri_characters_are_encoded_like_the_url_crate() {
         for path in ["/a{b}`c\"<>|^\\d", "/?a{b}`c\"<>|^\\d'", "/a?b?c{", "/%7b/~!$&'()*+,;=:@"] {
             let (text, _) = sent(&format!("get = '''{path}'''"));
             let url = Url::parse(&format!("http://host{path}")).unwrap();

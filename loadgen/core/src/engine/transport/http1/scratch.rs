@@ -50,21 +50,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_thread_lends_the_same_buffer_again() {
+    fn a_thread_reuses_its_buffer() {
         let first = Scratch::take().as_ptr();
         let again = Scratch::take();
         assert_eq!((again.as_ptr(), again.len()), (first, SIZE));
     }
 
     #[test]
-    fn two_at_once_are_two_buffers() {
+    fn two_simultaneous_users_get_two_buffers() {
         let (mut one, mut two) = (Scratch::take(), Scratch::take());
         (one[0], two[0]) = (1, 2);
         assert_eq!((one[0], one.len(), two[0], two.len()), (1, SIZE, 2, SIZE));
     }
 
     #[test]
-    fn a_buffer_may_end_its_life_on_another_thread() {
+    fn a_buffer_can_be_dropped_on_another_thread() {
         let scratch = Scratch::take();
         std::thread::spawn(move || drop(scratch)).join().unwrap();
         assert_eq!(Scratch::take().len(), SIZE);

@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_redirect_may_give_a_cookie() {
+    async fn a_cookie_from_a_redirect_is_kept() {
         let url = server().await;
         let client =
             client(&Http { cookies: true, redirects: 1, ..Http::default() }, &url).unwrap();
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn no_cookie_is_kept_unasked() {
+    async fn no_cookie_is_kept_by_default() {
         let url = server().await;
         let client = client(&Http::default(), &url).unwrap();
         text(&client, &url, "/give/anna").await;
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn tls_offers_http_2_only_where_it_is_asked_for() {
+    async fn tls_offers_http_2_only_if_requested() {
         // Each protocol name in the handshake follows its length (RFC 7301, section 3.1).
         let offers = |hello: &[u8], name: &[u8]| hello.windows(name.len()).any(|part| part == name);
         let hello = tls_hello(HttpVersion::Http2).await;
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn a_proxy_that_is_none_makes_no_client() {
+    fn an_invalid_proxy_makes_no_client() {
         let http = Http { proxy: Some("http://".to_owned()), ..Http::default() };
         let error = client(&http, "http://127.0.0.1").unwrap_err();
         assert!(error.is_builder() && error.source().is_some());

@@ -9,18 +9,20 @@ use crate::scenario::file::load::{ARRIVALS, KINDS};
 use crate::scenario::overrides::{LEAST_RATE, MOST_ITERATIONS, MOST_RATE, MOST_USERS};
 
 pub(super) fn load() -> Schema {
-    let model = "Who decides when a request is sent: the user that has waited for its answer (closed), \
-                 or the clock (open).";
-    let users = "Users of the whole test, over all workers: 1 where it is left out. In the open model \
-                 the most that send at the same time: 1000.";
+    let model = "Load model, which decides when a request is sent: after the response to the \
+                 user's previous request (closed), or by the clock (open).";
+    let users = "Number of users of the whole test, over all workers. Default: 1. In the open \
+                 model, the largest number of in-flight requests. Default there: 1000.";
     let rate = "Requests per second of the whole test, in the open model.";
-    let arrivals = "Whether requests come at even distances, or each by chance, in the open model.";
-    let ramp_up = "The time over which the users start, one after another, or the rate rises.";
-    let lasts = "How long the test lasts once the ramp-up has ended, such as \"10s\" or \"1m30s\".";
-    let iterations = "Ends the test after this many iterations, shared by all users.";
-    let each = "Ends the test when each user has done this many iterations, in the closed model.";
-    let drain =
-        "How long after the end the answers to requests in flight are waited for, at most \"10m\".";
+    let arrivals = "Distribution of the requests over time, in the open model: at even intervals \
+                    (even), or at random times (poisson).";
+    let ramp_up =
+        "Time over which the users start, one after another, or over which the rate rises.";
+    let lasts = "Duration of the test after the ramp-up, such as \"10s\" or \"1m30s\".";
+    let iterations = "Number of iterations, shared by all users, after which the test ends.";
+    let each = "Number of iterations of each user after which the test ends, in the closed model.";
+    let drain = "Longest wait for the responses to in-flight requests after the end, at most \
+                 \"10m\".";
     let keys = [
         ("model", choice(&KINDS, model).or("closed")),
         ("users", integer(1..=u64::from(MOST_USERS), users)),
@@ -34,7 +36,7 @@ pub(super) fn load() -> Schema {
         ("think_time", think_time()),
         ("drain", duration(drain).or("3s")),
     ];
-    table("How much load, and for how long.", keys)
+    table("Amount and duration of the load.", keys)
         .excludes("stages", &["duration", "iterations", "iterations_per_user", "ramp_up"])
         .excludes("iterations", &["duration", "iterations_per_user"])
         .excludes("iterations_per_user", &["duration", "iterations"])
@@ -64,31 +66,40 @@ fn stages() -> Schema {
     let keys = [
         (
             "users",
-            integer(0..=u64::from(MOST_USERS), "How many users at its end, in the closed model."),
+            integer(
+                0..=u64::from(MOST_USERS),
+                "Number of users at the end of the stage, in the closed model.",
+            ),
         ),
-        ("rate", number(0.0..=MOST_RATE, "Requests per second at its end, in the open model.")),
-        ("over", duration("How long it takes to get there, in a straight line; \"0s\" is a jump.")),
+        (
+            "rate",
+            number(
+                0.0..=MOST_RATE,
+                "Requests per second at the end of the stage, in the open model.",
+            ),
+        ),
+        ("over", duration("Duration of the stage; \"0s\" is a jump.")),
     ];
-    let stage = table("A stretch of the load.", keys)
+    let stage = table("A linear change of the load.", keys)
         .requires(["over"])
         .requires_one_of(&["users", "rate"]);
-    let about = "How the load changes, beginning with nothing: { users = 100, over = \"30s\" }, …";
+    let about = "Consecutive changes of the load, from zero on: { users = 100, over = \"30s\" }, …";
     array(about, stage).with("minItems", 1)
 }
 
 fn think_time() -> Schema {
     let uniform = table(
-        "Any time between, each as likely.",
-        [("min", duration("The shortest.")), ("max", duration("The longest."))],
+        "Uniformly distributed times.",
+        [("min", duration("Shortest time.")), ("max", duration("Longest time."))],
     );
     let exponential =
-        table("Exponentially distributed times.", [("mean", duration("Their mean."))]);
+        table("Exponentially distributed times.", [("mean", duration("Mean of the times."))]);
     let forms: Vec<Value> = vec![
-        duration("Always the same.").into(),
+        duration("Always the same time.").into(),
         uniform.requires(["min", "max"]).into(),
         exponential.requires(["mean"]).into(),
     ];
-    let about = "How long a user waits between an answer and its next request: \"1s\", \
+    let about = "Time that a user waits between a response and the next request: \"1s\", \
                  { min = \"1s\", max = \"3s\" } or { mean = \"2s\" }.";
     any(about).with("oneOf", forms)
 }

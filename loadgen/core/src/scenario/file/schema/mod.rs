@@ -27,14 +27,15 @@ use super::{BACKENDS, ON_ERROR, http, proof, rows};
 
 /// Returns the schema of a whole file.
 pub(in crate::scenario) fn schema() -> Value {
-    let about = "What is sent, how much of it, and what counts as a right answer.";
-    let targets = name("A target.");
-    let on_error = "What a user does after a failed step: begins its next iteration, or goes on \
+    let about = "The requests, the load, and the expected responses of a test.";
+    let targets = name("Name of a target.");
+    let backends = choice(&BACKENDS, "Name of a backend.");
+    let on_error = "Action of a user after a failed step: begin the next iteration, or continue \
                     with the next step.";
     let keys = [
-        ("description", text("One line for people.")),
-        ("targets", unique("The targets that are compared; not needed with --url.", targets)),
-        ("backends", unique("What must run beside the target.", choice(&BACKENDS, "A backend."))),
+        ("description", text("Description for people, in one line.")),
+        ("targets", unique("Targets to compare. Not needed with --url.", targets)),
+        ("backends", unique("Backends that the targets need.", backends)),
         ("on_error", choice(&ON_ERROR, on_error).or("next_iteration")),
         ("http", http_table()),
         ("load", load::load()),
@@ -55,27 +56,28 @@ fn unique(about: &str, item: Schema) -> Schema {
 }
 
 fn http_table() -> Schema {
-    let redirects = "How many redirects in a row a request follows.";
+    let redirects = "Largest number of consecutive redirects that a request follows.";
     let keys = [
-        ("version", choice(&http::VERSIONS, "The version of HTTP.").or("1.1")),
+        ("version", choice(&http::VERSIONS, "Version of HTTP.").or("1.1")),
         ("redirects", integer(0..=http::MOST_REDIRECTS, redirects).or(0)),
         (
             "cookies",
-            boolean("Each user keeps the cookies that it is given, as a browser does.").or(false),
+            boolean("Whether each user keeps the cookies of responses, as a browser does.")
+                .or(false),
         ),
         (
             "proxy",
             matching(
                 r"^\s*[Hh][Tt][Tt][Pp][Ss]?:",
-                "The URL of a proxy, such as \"http://10.0.0.1:3128\".",
+                "URL of a proxy, such as \"http://10.0.0.1:3128\".",
             ),
         ),
         (
             "transport",
             choice(
                 &http::TRANSPORTS,
-                "What carries the requests: http1 costs the generator least, reqwest can do all that \
-                 this table has.",
+                "Transport of the requests. http1 costs the generator least; reqwest supports all \
+                 keys of this table.",
             )
             .or("auto"),
         ),
@@ -86,33 +88,33 @@ fn http_table() -> Schema {
         ("cookies", json!({ "const": false })),
         ("proxy", json!(false)),
     ];
-    table("How requests travel.", keys)
+    table("Options of HTTP.", keys)
         .with("if", says("transport", "http1"))
         .with("then", partly(within_http1))
 }
 
 fn rows_tables() -> Schema {
     let file =
-        "The path of a CSV file, from the scenario's file on. Its first line names the columns.";
-    let order = "Which row comes next: each once in a round, one after another round and round, or \
-                 any, each as likely.";
+        "Path of a CSV file, relative to the scenario file. The first line names the columns.";
+    let order = "Order of the rows: each row at most once in a round (once), all rows in turn, \
+                 repeatedly (cycle), or any row with equal probability (random).";
     let keys = [("file", name(file)), ("use", choice(&rows::ORDERS, order).or("cycle"))];
-    let about = "A CSV file. {{ NAME.COLUMN }} in a step is a column of the user's row.";
+    let about = "A CSV file. {{ NAME.COLUMN }} in a step stands for a column of the user's row.";
     let one = table(about, keys).requires(["file"]);
-    named("CSV files whose rows users send, each headed [rows.NAME].", one)
+    named("CSV files whose rows the users send, each in a table [rows.NAME].", one)
 }
 
 fn proofs() -> Schema {
     let keys = [
-        ("postgres", name("An SQL query that gives one row of one whole number.")),
-        ("redis", name("A command whose answer is a whole number, such as \"LLEN queue\".")),
-        ("counter", name("The answer must be all that the steps counted under this name.")),
-        ("value", integer(0..=proof::MOST, "The answer must be this number.")),
+        ("postgres", name("SQL query that returns one row with one integer.")),
+        ("redis", name("Redis command whose answer is an integer, such as \"LLEN queue\".")),
+        ("counter", name("The answer must equal the sum of this counter of the steps.")),
+        ("value", integer(0..=proof::MOST, "The answer must equal this number.")),
     ];
-    let about = "A question to a backend after each round, and what its answer must be.";
+    let about = "A question to a backend after each round, and the expected answer.";
     let one = table(about, keys)
         .requires_one_of(&proof::QUESTIONS.map(|(key, _)| key))
         .with("anyOf", each_required(&["counter", "value"]))
         .excludes("counter", &["value"]);
-    array("What a backend must hold after each round, each headed [[proof]].", one)
+    array("Checks of the backends' contents after each round, each in a table [[proof]].", one)
 }

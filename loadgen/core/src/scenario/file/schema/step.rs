@@ -12,17 +12,19 @@ use crate::scenario::file::step::{METHODS, MOST_WEIGHT, WHEN};
 
 /// Returns the schema of all steps.
 pub(super) fn steps() -> Schema {
-    let about = "What each user does, in this order: in each iteration, or once.";
+    let about = "Steps of each user, in this order: in each iteration, or once.";
     array(about, step()).with("minItems", 1)
 }
 
 fn step() -> Schema {
-    let label = "What results are filed under, each only once: the method and the path where it is \
-                 left out.";
-    let when = "Sent once by each user: before its first iteration, or after its last one.";
-    let weight = "Of steps with weights that stand one after another, an iteration takes one: each as \
-                  often as its share of the sum.";
-    let timeout = "From the send to the last byte of the answer's body, at most \"10m\".";
+    let label =
+        "Name of the step in the results, unique in the file. Default: the method and the path.";
+    let when = "Time at which each user sends the step once: before the user's first iteration \
+                (start), or after the user's last iteration (stop).";
+    let weight = "Of consecutive steps with weights, an iteration takes one step, with the step's \
+                  share of the sum of the weights as its probability.";
+    let timeout = "Longest time from the send to the last byte of the response's body, at most \
+                   \"10m\".";
     let [get, post, put, patch, delete, head] = METHODS.map(|(key, _)| (key, path(key)));
     let keys = [
         ("name", name(label)),
@@ -41,7 +43,7 @@ fn step() -> Schema {
         ("counters", counters()),
         ("capture", captures()),
     ];
-    table("One request, and what its answer must be.", keys)
+    table("One request, and the expected response.", keys)
         .requires_one_of(&METHODS.map(|(key, _)| key))
         .excludes("weight", &["when"])
         .beside("head", without_a_body())
@@ -49,14 +51,15 @@ fn step() -> Schema {
 
 fn path(method: &str) -> Schema {
     let about = format!(
-        "{}: path and query, beginning with / and percent-encoded. A template: {{{{ uuid }}}}, \
-         {{{{ int 1 100 }}}}, {{{{ user }}}}, {{{{ env NAME }}}} and others stand for values.",
+        "{}: path and query, beginning with / and percent-encoded. A template, in which \
+         {{{{ uuid }}}}, {{{{ int 1 100 }}}}, {{{{ user }}}}, {{{{ env NAME }}}} and others stand for \
+         values.",
         method.to_uppercase()
     );
     matching("^/", &about)
 }
 
-/// Forbids keys that read a body, because the answer to HEAD has none.
+/// Forbids keys that read a body, because the response to HEAD has none.
 fn without_a_body() -> Value {
     let mut table = without(&["counters"]);
     table["properties"]["expect"] = without(&["json", "body"]);
@@ -67,59 +70,65 @@ fn without_a_body() -> Value {
 fn headers() -> Schema {
     // Header names are tokens (RFC 9110, section 5.6.2).
     let names = json!({ "pattern": "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$" });
-    named("What is sent beside what every request has.", text("Its value, a template."))
-        .with("propertyNames", names)
+    let value = text("Value of the header, a template.");
+    named("Headers in addition to those of every request.", value).with("propertyNames", names)
 }
 
 fn body() -> Schema {
-    let repeat = "The body is an array of so many renderings of `json`.";
-    let content_type = "The media type: application/json, or text/plain; charset=utf-8, where it is \
-                        left out.";
+    let repeat = "Number of times that `json` is rendered: the body is an array of the results.";
+    let content_type = "Media type of the body. Default: application/json for `json`, \
+                        text/plain; charset=utf-8 for `text`.";
     let keys = [
         (
             "json",
-            any("Sent as JSON; its strings are templates.").with("additionalProperties", true),
+            any("Value to send as JSON. Strings in the value are templates.")
+                .with("additionalProperties", true),
         ),
-        ("text", text("Sent as it is, a template.")),
+        ("text", text("Text to send as it is, a template.")),
         ("content_type", matching("^[ -~]*[!-~][ -~]*$", content_type)),
         ("repeat", integer(1..=MOST_REPETITIONS, repeat)),
     ];
-    table("What is sent.", keys).requires_one_of(&["json", "text"]).excludes("text", &["repeat"])
+    table("Body of the request.", keys)
+        .requires_one_of(&["json", "text"])
+        .excludes("text", &["repeat"])
 }
 
 fn expect() -> Schema {
-    let json = "What JSON pointers must find in the body: { \"/inserted\" = 1 }.";
-    let body = text("A text that the body must contain.").with("minLength", 1);
+    let json = "Values that JSON pointers must find in the body: { \"/inserted\" = 1 }.";
+    let body = text("Text that the body must contain.").with("minLength", 1);
     let keys = [
-        ("status", integer(100..=599, "The status: any 2xx or 3xx where it is left out.")),
+        ("status", integer(100..=599, "Expected status. Default: any 2xx or 3xx.")),
         (
             "json",
-            named(json, any("The value, as it must be."))
+            named(json, any("Expected value."))
                 .with("propertyNames", json!({ "pattern": POINTER })),
         ),
         ("body", body),
     ];
-    table("What the answer must be.", keys)
+    table("Expected response.", keys)
 }
 
 fn counters() -> Schema {
     let about =
-        "Whole numbers that are read from each right answer and added up, each under a name.";
-    named(about, pointer("A JSON pointer, such as \"/inserted\"."))
+        "Unsigned integers to read from each expected response and to add up, each under a name.";
+    named(about, pointer("JSON pointer, such as \"/inserted\"."))
 }
 
 fn captures() -> Schema {
     let [json, header, regex] = SOURCES;
     let keys = [
-        (json, pointer("What a JSON pointer finds in the body.")),
-        (header, text("The value of the first header of this name.")),
+        (json, pointer("Value that a JSON pointer finds in the body.")),
+        (header, text("Value of the first header with this name.")),
         (
             regex,
-            text("The first match of a regular expression in the body: its first group, or all."),
+            text(
+                "First match of a regular expression in the body: the first group, or the whole \
+                 match if there is no group.",
+            ),
         ),
     ];
-    let one = table("Where it is taken from.", keys).requires_one_of(&SOURCES);
-    let about = "Values that are taken from each right answer: {{ NAME }} stands for them in later \
-                 requests.";
+    let one = table("Source of the value.", keys).requires_one_of(&SOURCES);
+    let about = "Values to take from each expected response. In later requests, {{ NAME }} stands \
+                 for the value with this name.";
     named(about, one)
 }

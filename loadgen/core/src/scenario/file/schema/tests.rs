@@ -62,7 +62,7 @@ fn known_to_the_readers(file: &str) -> BTreeSet<String> {
     let fault = faults.iter().find(|fault| fault.to_string().starts_with(&of_stranger));
     let help = fault.and_then(|fault| fault.help()).unwrap_or_else(|| panic!("{faults:?}"));
     let help = help.to_string();
-    let keys = help.strip_prefix("known here: ").unwrap_or_else(|| panic!("{help}"));
+    let keys = help.strip_prefix("expected one of: ").unwrap_or_else(|| panic!("{help}"));
     keys.split(", ").map(|key| key.trim_matches('`').to_owned()).collect()
 }
 
@@ -101,7 +101,7 @@ fn the_schema_has_the_keys_that_the_readers_know() {
 }
 
 #[test]
-fn no_table_is_forgotten() {
+fn the_schema_covers_every_table() {
     let mut found = BTreeSet::new();
     closed_tables(&schema(), "", &mut found);
     // Keys of thresholds combine names and metrics.
@@ -121,7 +121,7 @@ fn defaults(schema: &Value, place: &str) -> BTreeMap<String, String> {
 }
 
 #[test]
-fn a_default_that_is_written_changes_nothing() {
+fn writing_a_default_changes_nothing() {
     let read = |text: &str| -> Scenario {
         parse("test", "../tests/data/test.toml", text)
             .unwrap_or_else(|error| panic!("{:?}", miette::Report::new(error)))
@@ -152,7 +152,7 @@ fn a_default_that_is_written_changes_nothing() {
 }
 
 #[test]
-fn what_is_no_duration_is_underlined() {
+fn invalid_durations_do_not_match_the_schema() {
     let duration = Regex::new(&format!(r"^\s*{DURATION}\s*$")).unwrap();
     for text in ["", "-3s", "10", "3 sx", "soon", "1.s", ".5s", "1s 2", "1d2"] {
         assert!(!duration.is_match(text), "{text:?}");
@@ -161,7 +161,7 @@ fn what_is_no_duration_is_underlined() {
 
 proptest! {
     #[test]
-    fn each_duration_that_is_read_is_one_to_the_schema(text in "( ?[0-9.]{1,3} ?[a-zµM]{0,3}){1,3} ?") {
+    fn each_accepted_duration_matches_the_schema(text in "( ?[0-9.]{1,3} ?[a-zµM]{0,3}){1,3} ?") {
         let duration = Regex::new(&format!(r"^\s*{DURATION}\s*$")).unwrap();
         if parse_duration(&text).is_ok() {
             prop_assert!(duration.is_match(&text));
@@ -169,7 +169,7 @@ proptest! {
     }
 
     #[test]
-    fn each_duration_of_known_units_is_one_to_the_schema(
+    fn each_duration_with_known_units_matches_the_schema(
         parts in prop::collection::vec(
             (0..24u32, prop::sample::select(vec!["ns", "us", "µs", "ms", "millis", "s", "sec", "secs",
                 "seconds", "m", "min", "mins", "minutes", "h", "hr", "hours", "days", "week"])),

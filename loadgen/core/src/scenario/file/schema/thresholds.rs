@@ -22,7 +22,7 @@ pub(super) fn thresholds() -> Schema {
     let offered = METRICS
         .iter()
         .filter_map(|key| Some(((*key).to_owned(), condition(&Metric::parse(key)?).into())));
-    let about = "What must hold for the run to pass. A key is a metric of all steps, or \
+    let about = "Conditions that must hold for the run to pass. A key is a metric of all steps, or \
                  \"STEP.METRIC\", or \"counter.NAME\".";
     table(about, [])
         .with("properties", offered.collect::<Map<_, Value>>())
@@ -33,14 +33,14 @@ pub(super) fn thresholds() -> Schema {
 fn condition(metric: &Metric) -> Schema {
     let (bound, what) = match metric {
         Metric::Percentile(_) | Metric::Mean | Metric::Max => {
-            (DURATION.to_owned(), "A latency of expected answers")
+            (DURATION.to_owned(), "Latency of expected responses")
         }
-        Metric::ErrorRate => (format!(r"{NUMBER}\s*%"), "Failed requests of all"),
-        Metric::Rate => (format!(r"{NUMBER}\s*(/s)?"), "Expected answers per second"),
-        Metric::Unsent => (NUMBER.to_owned(), "Requests that nobody was free to send"),
+        Metric::ErrorRate => (format!(r"{NUMBER}\s*%"), "Share of failed requests"),
+        Metric::Rate => (format!(r"{NUMBER}\s*(/s)?"), "Expected responses per second"),
+        Metric::Unsent => (NUMBER.to_owned(), "Requests that no user was free to send"),
         // A key like `counter.p99` can also be a metric of a step called `counter`.
         Metric::Counter(_) | Metric::CounterRate(_) => {
-            (".*".to_owned(), "A counter's sum, or what comes each second with /s")
+            (".*".to_owned(), "Sum of a counter or, with /s, the sum per second")
         }
     };
     let about = format!("{what}, such as {}.", metric.example());

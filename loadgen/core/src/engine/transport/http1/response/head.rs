@@ -94,10 +94,10 @@ fn parse_anew(bytes: &[u8], no_body: bool) -> Result<Option<(usize, Head)>, &'st
 
 fn fault(error: httparse::Error) -> &'static str {
     match error {
-        httparse::Error::Version => "the answer is not HTTP/1",
-        httparse::Error::Status => "the answer's status line is malformed",
-        httparse::Error::TooManyHeaders => "the answer has more than 100 headers",
-        _ => "a header of the answer is malformed",
+        httparse::Error::Version => "the response is not HTTP/1",
+        httparse::Error::Status => "the status line of the response is malformed",
+        httparse::Error::TooManyHeaders => "the response has more than 100 headers",
+        _ => "a header of the response is malformed",
     }
 }
 
@@ -137,11 +137,11 @@ impl Fields {
     fn framing(&self, status: u16, minor: u8, no_body: bool) -> Result<Framing, &'static str> {
         match (self.chunked, self.length) {
             _ if no_body || matches!(status, 100..=199 | 204 | 304) => Ok(Framing::Sized(0)),
-            (Some(_), _) if minor == 0 => Err("the answer is HTTP/1.0 with a transfer-encoding"),
+            (Some(_), _) if minor == 0 => Err("the response is HTTP/1.0 with a transfer-encoding"),
             (Some(true), _) => Ok(Framing::Chunked),
             (Some(false), _) | (None, None) => Ok(Framing::UntilClose),
             (None, Some(Some(length))) => Ok(Framing::Sized(length)),
-            (None, Some(None)) => Err("the answer's content-length is malformed"),
+            (None, Some(None)) => Err("the content-length of the response is malformed"),
         }
     }
 
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn the_body_ends_where_the_head_says() {
+    fn the_head_defines_the_end_of_the_body() {
         for (head, expected) in [
             ("HTTP/1.1 200 OK\nContent-Length: 27", Ok(Sized(27))),
             ("HTTP/1.1 200\ncontent-length: 5, 5\nContent-Length: 5", Ok(Sized(5))),
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_length_that_cannot_be_trusted_is_refused() {
+    fn an_invalid_length_is_refused() {
         for length in ["", "-1", "+5", "5 5", "0x5", "5, 6", "18446744073709551616", "5,"] {
             let head = format!("HTTP/1.1 200 OK\ncontent-length: {length}");
             assert!(framing(&head, false).is_err(), "{length}");
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn the_connection_stays_unless_it_is_to_close() {
+    fn the_connection_stays_open_unless_the_head_closes_it() {
         assert!(keep_alive("HTTP/1.1 200 OK"));
         assert!(!keep_alive("HTTP/1.1 200 OK\nConnection: upgrade, Close"));
         assert!(!keep_alive("HTTP/1.1 200 OK\nconnection: close\nconnection: keep-alive"));

@@ -155,7 +155,7 @@ impl Reader {
         }
         Err(Failure::new(
             ErrorKind::Reset,
-            "the connection was closed before the answer was complete",
+            "the connection was closed before the response was complete",
         ))
     }
 
@@ -271,7 +271,7 @@ impl Reader {
                         Ok(Some(length))
                     }
                     Ok(Status::Partial) => Ok(None),
-                    Err(_) => Err(malformed("the trailers of the answer are malformed")),
+                    Err(_) => Err(malformed("the trailers of the response are malformed")),
                 }
             }
         }
@@ -307,7 +307,7 @@ impl Reader {
 }
 
 fn too_long() -> Failure {
-    malformed("the answer has a head of more than 408 KiB, or trailers of more than 16 KiB")
+    malformed("the response has a head of more than 408 KiB, or trailers of more than 16 KiB")
 }
 
 fn malformed(what: &'static str) -> Failure {

@@ -99,7 +99,7 @@ fn expected(sent: &Sent, keep: Keep) -> Response {
 
 proptest! {
     #[test]
-    fn a_response_is_the_same_in_whatever_pieces_it_comes(
+    fn a_response_is_read_alike_in_any_pieces(
         sent in response(), cuts in vec(any::<Index>(), 0..8), keep in keep(),
     ) {
         let whole = expected(&sent, keep);
@@ -110,7 +110,7 @@ proptest! {
     }
 
     #[test]
-    fn what_comes_after_a_response_is_not_taken_for_it(
+    fn bytes_after_a_response_are_not_part_of_it(
         sent in response(), after in vec(any::<u8>(), 1..40), cuts in vec(any::<Index>(), 0..8),
     ) {
         prop_assume!(sent.keep_alive);
@@ -121,7 +121,7 @@ proptest! {
     }
 
     #[test]
-    fn a_response_that_is_cut_off_is_never_whole(
+    fn a_truncated_response_is_never_complete(
         sent in response(), cut in any::<Index>(), keep in keep(),
     ) {
         prop_assume!(sent.keep_alive);
@@ -132,7 +132,7 @@ proptest! {
     }
 
     #[test]
-    fn a_mutated_response_is_read_alike_in_whatever_pieces_it_comes(
+    fn a_mutated_response_is_read_alike_in_any_pieces(
         sent in response(),
         changes in vec((any::<Index>(), prop_oneof![any::<u8>(), Just(b'\r'), Just(b'\n')]), 0..4),
         cuts in vec(any::<Index>(), 0..8),
@@ -170,7 +170,7 @@ proptest! {
 }
 
 #[test]
-fn a_head_may_be_as_long_as_hyper_takes_it_however_it_is_split() {
+fn a_head_has_the_length_limit_of_hyper_however_it_is_split() {
     for (length, ends_well) in [(LONGEST_HEAD, true), (LONGEST_HEAD + 1, false)] {
         let (begin, end) = ("HTTP/1.1 204 X\r\nx: ", "\r\n\r\n");
         let head = format!("{begin}{}{end}", "x".repeat(length - begin.len() - end.len()));
@@ -196,7 +196,7 @@ fn lines_and_trailers_of_chunks_have_a_limit_however_they_are_split() {
 }
 
 #[test]
-fn what_is_looked_at_has_a_limit_and_what_is_counted_has_none() {
+fn only_kept_bodies_have_a_length_limit() {
     let text = |length: usize| {
         let head = format!("HTTP/1.1 200 X\r\ncontent-length: {length}\r\n\r\n");
         [head.into_bytes(), vec![b'x'; length]].concat()
@@ -210,7 +210,7 @@ fn what_is_looked_at_has_a_limit_and_what_is_counted_has_none() {
 }
 
 #[test]
-fn a_reader_begins_anew() {
+fn a_reader_can_begin_again() {
     let mut reader = Reader::default();
     for (answer, whole) in [
         (&b"HTTP/1.1 200 X\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n4"[..], false),
@@ -236,7 +236,7 @@ fn every_seed_of_the_fuzzer_is_read_alike_in_any_pieces() {
 }
 
 #[test]
-fn seeds_that_are_whole_responses_are_read_to_their_ends() {
+fn seeds_of_complete_responses_are_read_to_their_ends() {
     for (name, bytes) in
         [("content-length", 13), ("chunked", 11), ("until-the-end", 11), ("head", 0)]
     {

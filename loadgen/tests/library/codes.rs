@@ -1,0 +1,94 @@
+//! Checks that the reference pages list the codes of the source, and no others.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use loadgen::record::VerdictKind;
+use regex::Regex;
+use strum::VariantArray;
+
+use crate::layers::SOURCES;
+
+/// Calls whose second argument, after an exit code, is the code of an error.
+const CALLS: [&str; 2] = ["Failure::message(", "ControlError::new("];
+
+fn package() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn sources(folder: &Path) -> Vec<PathBuf> {
+    let inside = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let wanted =
+        inside.filter(|path| path.is_dir() || path.extension().is_some_and(|end| end == "rs"));
+    wanted.flat_map(|path| if path.is_dir() { sources(&path) } else { vec![path] }).collect()
+}
+
+/// Returns the codes that a page lists: in the first cell of a table's row, or as a heading.
+fn listed(page: &str) -> BTreeSet<String> {
+    let text = fs::read_to_string(package().join("../docs/reference").join(page)).unwrap();
+    let code = Regex::new(r"(?m)^(?:\|\s*|#+ )`(\w+)`\s*(?:\||$)").unwrap();
+    code.captures_iter(&text).map(|found| found[1].to_owned()).collect()
+}
+
+/// Returns the error codes of a source file, or the faults in naming the codes. A diagnostic names
+/// its code first; a diagnostic that is transparent has the code of its inner error.
+fn error_codes(text: &str) -> (Vec<String>, Vec<String>) {
+    let (mut codes, mut faults) = (Vec::new(), Vec::new());
+    let diagnostic =
+        Regex::new(r"#\[diagnostic\(\s*(?:transparent\s*\)|code\(\s*(\w+)\s*\))?").unwrap();
+    for found in diagnostic.captures_iter(text) {
+        match found.get(1) {
+            Some(code) => codes.push(code.as_str().to_owned()),
+            None if found[0].contains("transparent") => {}
+            None => faults.push("a #[diagnostic] does not begin with its code".to_owned()),
+        }
+    }
+    let second = Regex::new(r#"^\s*[\w:.]+,\s*"(\w+)"\s*,"#).unwrap();
+    for call in CALLS {
+        for (begin, _) in text.match_indices(call) {
+            match second.captures(&text[begin + call.len()..]) {
+                Some(found) => codes.push(found[1].to_owned()),
+                None => faults.push(format!("the second argument of {call}…) is not a literal")),
+            }
+        }
+    }
+    (codes, faults)
+}
+
+#[test]
+fn the_reference_lists_each_error_code() {
+    let mut used: BTreeMap<String, String> = BTreeMap::new();
+    let mut wrong = Vec::new();
+    for file in SOURCES.iter().flat_map(|folder| sources(&package().join(folder))) {
+        let name = file.strip_prefix(package()).unwrap().display().to_string();
+        let (codes, faults) = error_codes(&fs::read_to_string(&file).unwrap());
+        wrong.extend(faults.iter().map(|fault| format!("{name}: {fault}")));
+        used.extend(codes.into_iter().map(|code| (code, name.clone())));
+    }
+    assert!(used.len() > 30, "too few codes were found: {used:?}");
+    let listed = listed("errors.md");
+    for (code, file) in used.iter().filter(|(code, _)| !listed.contains(*code)) {
+        wrong.push(format!("docs/reference/errors.md lacks `{code}`, which is in {file}"));
+    }
+    for code in listed.iter().filter(|code| !used.contains_key(*code)) {
+        wrong.push(format!("docs/reference/errors.md lists `{code}`, which no source has"));
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn the_reference_describes_each_verdict() {
+    let code = |kind: &VerdictKind| {
+        let code: &str = kind.as_ref();
+        assert_eq!(serde_json::to_value(kind).unwrap(), code, "the kind in documents");
+        code.to_owned()
+    };
+    let codes: BTreeSet<String> = VerdictKind::VARIANTS.iter().map(code).collect();
+    assert_eq!(listed("verdicts.md"), codes);
+    let page = fs::read_to_string(package().join("../docs/reference/verdicts.md")).unwrap();
+    for code in codes {
+        assert!(page.contains(&format!("\n### `{code}`\n")), "{code} has no section");
+        assert!(page.contains(&format!("| [`{code}`](#{code}) |")), "{code} is not in the table");
+    }
+}
