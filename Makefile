@@ -1,37 +1,38 @@
-# Needs Rust, Python 3.11 or newer and a C linker; everything else is installed below.
+# Needs Rust, Python 3.11 or newer and a C linker. The recipes install everything else.
 
-# Recipes share one release build: loadgen is measured and tested as it is used.
+# All recipes share one release build, so that tests and measurements use the build that users run.
 CARGO := cargo
 CARGO_FLAGS := --release --locked
-# All but the examples and benches, which take long to link: clippy looks at them.
+# All targets of Cargo except examples and benches, which take long to link; clippy checks these.
 TESTS := --lib --tests
 UV_VERSION := 0.13.8
-# As pip does: a registry may be reached through a proxy whose certificate only this machine knows.
+# Trusts the system's certificates, as pip does: a proxy to the registry may have a certificate that
+# only this machine knows.
 export UV_SYSTEM_CERTS := 1
-# uv from the PATH, or one in a folder of its own, as loadgen itself does it.
+# uv from the PATH, or else from a separate folder, like loadgen itself.
 UV := $(or $(shell command -v uv),.loadgen/uv/bin/uv)
 PYTHON := .venv/bin/python
 
-# Where `make bench` looks for peers first, before the PATH.
+# Folder in which `make bench` looks for peers before the PATH.
 PEERS := .loadgen/peers
 
-# Where Cargo builds: CARGO_TARGET_DIR or a configuration of one's own may say so.
+# Folder in which Cargo builds: CARGO_TARGET_DIR or a user's configuration may set the folder.
 TARGET_FOLDER = $(shell $(CARGO) metadata --no-deps --format-version 1 | sed -n 's/.*"target_directory":"\([^"]*\)".*/\1/p')
 BUILT = $(or $(TARGET_FOLDER),$(error cargo metadata does not say where Cargo builds))/release
 
-.PHONY: help setup run build test test-rust test-python test-network test-podman test-report test-wheel screenshot lint fmt clean
+.PHONY: help setup run build test test-rust test-python test-network test-podman test-report test-wheel docs screenshot lint fmt clean
 .PHONY: images-offline
 .PHONY: trust bench bench-parts bench-features bench-footprint bench-manager bench-docs simulated-workers
 .PHONY: peers peer-wrk peer-oha peer-hey peer-k6 peer-locust peer-goose
 
-help: ## Show this list
+help: ## List the recipes
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 17
 
-# The live view is looked at in tmux, reports in Chromium, and images are made with mmdebstrap.
+# Tests show the live view in tmux and reports in Chromium, and mmdebstrap makes the images.
 PACKAGES := python3-venv tmux chromium podman runc netavark aardvark-dns iptables buildah mmdebstrap
 IS_ROOT_ON_DEBIAN := [ "$$(id -u)" = 0 ] && grep -qx 'ID=debian' /etc/os-release 2>/dev/null
 
-setup: ## Install all that the tests need, from PyPI and, as root, from Debian
+setup: ## Install the requirements of the tests from PyPI and, as root, from Debian
 	@if $(IS_ROOT_ON_DEBIAN); then \
 		for name in $(PACKAGES); do \
 			dpkg-query --show --showformat '$${db:Status-Abbrev}' "$$name" 2>/dev/null | grep -q '^ii' || lacks=1; \
@@ -42,63 +43,66 @@ setup: ## Install all that the tests need, from PyPI and, as root, from Debian
 	fi
 	@$(MAKE) --no-print-directory $(PYTHON)
 
-run: ## Compare the four servers over Redis
+run: ## Compare four servers over Redis
 	$(CARGO) run $(CARGO_FLAGS) -- --scenario redis3 --workers 4
 
 build: ## Build loadgen
 	$(CARGO) build $(CARGO_FLAGS)
 
-test: test-rust test-network test-podman test-report test-wheel test-python ## Run every test
+test: test-rust test-network test-podman test-report test-wheel test-python ## Run all tests
 
 test-rust: $(PYTHON)
 	$(CARGO) test $(CARGO_FLAGS) --no-fail-fast $(TESTS)
 	$(CARGO) test $(CARGO_FLAGS) --doc
 
-# The binary that the tests in Rust run, so that nothing is built twice.
+# Uses the binary of the tests in Rust, so that nothing is built twice.
 test-python: $(PYTHON)
 	$(CARGO) test $(CARGO_FLAGS) --no-run $(TESTS)
 	LOADGEN_BUILT="$(BUILT)/loadgen" $(PYTHON) -m pytest
 
-lint: $(PYTHON) ## Check format, lints and types
+lint: $(PYTHON) ## Check formatting, lints and types
 	$(CARGO) fmt --check
 	$(CARGO) clippy $(CARGO_FLAGS) --all-targets -- --deny warnings
 	$(PYTHON) -m ruff check
 	$(PYTHON) -m ruff format --check
 	$(PYTHON) -m mypy
 
-fmt: $(PYTHON) ## Format everything
+fmt: $(PYTHON) ## Format all code
 	$(CARGO) fmt
 	$(PYTHON) -m ruff check --fix
 	$(PYTHON) -m ruff format
 
-test-network: ## Cut, stall and slow down networks between hosts: two minutes
+test-network: ## Test cut, stalled and slow networks between hosts (two minutes)
 	$(CARGO) test $(CARGO_FLAGS) --test network -- --nocapture
 
-# Chromium is Debian's; what drives it is in an environment of its own, as locked.
+# Chromium is Debian's. The packages that drive Chromium are in a separate, locked environment.
 CHROMIUM := $(or $(CHROMIUM),/usr/bin/chromium)
 BROWSER := $(UV) run --frozen --isolated --only-group report --
 
-test-report: build $(PYTHON) ## Open a report in headless Chromium
+test-report: build $(PYTHON) ## Test reports in headless Chromium
 	@if [ -x $(CHROMIUM) ]; then \
 		LOADGEN_BUILT="$(BUILT)/loadgen" CHROMIUM=$(CHROMIUM) $(BROWSER) python -m pytest loadgen/tests/browser; \
 	else \
 		echo "test-report: skipped: there is no $(CHROMIUM): install it, on Debian as root with make setup"; \
 	fi
 
-# maturin has Cargo build in the same folder, with the same profile: nothing is compiled twice.
-test-wheel: build $(PYTHON) ## Install loadgen as pip does, with its targets, and run one: under a minute
+# maturin runs Cargo in the same folder, with the same profile, so that nothing is compiled twice.
+test-wheel: build $(PYTHON) ## Install loadgen as a wheel with its targets, and run one target (under a minute)
 	UV="$(UV)" $(UV) run --frozen --isolated --only-group wheel -- python -m pytest loadgen/tests/wheel
 
-screenshot: build $(PYTHON) ## Make the picture of a report that the README shows, with Chromium
+docs: $(PYTHON) ## Build the site of docs/ in site/, and check its links
+	$(UV) run --frozen --isolated --only-group docs -- zensical build --clean --strict
+
+screenshot: build $(PYTHON) ## Make the picture of a report for the README, with Chromium
 	@set -e; run=$$(mktemp -d); trap 'rm -rf "$$run"' EXIT; \
 	"$(BUILT)/loadgen" --scenario redis3 --workers 4 --duration 10s --out "$$run/shown"; \
 	CHROMIUM=$(CHROMIUM) $(BROWSER) python loadgen/tests/browser/screenshot.py "$$run/shown/report.html" docs/report.png
 
-images-offline: build ## Make the images of compose/ where no registry can be reached: Debian, root
+images-offline: build ## Make the images of compose/ without a registry (Debian, as root)
 	compose/offline/make-images "$(BUILT)/loadgen"
 
-# With the binary that the tests run, so that nothing is built twice. Root on Debian makes the images, too.
-test-podman: $(PYTHON) ## Run the lab in real containers: three minutes
+# Uses the binary of the tests, so that nothing is built twice. As root on Debian, makes the images, too.
+test-podman: $(PYTHON) ## Test the lab in real containers (three minutes)
 	$(CARGO) test $(CARGO_FLAGS) --test podman --no-run
 	@set -e; PATH="$$PATH:/usr/sbin:/sbin"; test -x "$(BUILT)/loadgen"; \
 	if $(IS_ROOT_ON_DEBIAN) && command -v podman >/dev/null && \
@@ -108,34 +112,34 @@ test-podman: $(PYTHON) ## Run the lab in real containers: three minutes
 		echo "make test-podman: skipped: see what is missing above; on Debian make setup installs it, as root"; exit 0; \
 	fi; $(CARGO) test $(CARGO_FLAGS) --test podman -- --nocapture --test-threads 1
 
-trust: ## Hold what loadgen finds against what is known: 50 minutes, on an idle machine
+trust: ## Compare the results of loadgen with known values (50 minutes, on an idle machine)
 	$(CARGO) test $(CARGO_FLAGS) --test trust -- --ignored --nocapture --test-threads 1
 
-bench: build peer-goose simulated-workers $(PYTHON) ## Measure loadgen's parts, then all of it beside its peers
+bench: build peer-goose simulated-workers $(PYTHON) ## Measure the parts of loadgen, then loadgen and its peers
 	$(CARGO) bench --locked
 	$(PYTHON) -m bench.peers $(BENCH_FLAGS)
 	$(PYTHON) -m bench.footprint
 	$(PYTHON) -m bench.manager
 
-bench-parts: $(PYTHON) ## Measure the parts of a request alone
+bench-parts: $(PYTHON) ## Measure the parts of a request separately
 	$(PYTHON) -m bench.parts $(PARTS_FLAGS)
 
-bench-features: build $(PYTHON) ## Measure what each feature of a scenario costs
+bench-features: build $(PYTHON) ## Measure the cost of each feature of a scenario
 	$(PYTHON) -m bench.features $(FEATURES_FLAGS)
 
-bench-footprint: build $(PYTHON) ## Measure memory, and how soon all users are connected
+bench-footprint: build $(PYTHON) ## Measure memory, and the time until all users are connected
 	$(PYTHON) -m bench.footprint $(FOOTPRINT_FLAGS)
 
-bench-manager: build simulated-workers $(PYTHON) ## Measure what 200 workers cost their manager
+bench-manager: build simulated-workers $(PYTHON) ## Measure the cost of 200 workers for their manager
 	$(PYTHON) -m bench.manager $(MANAGER_FLAGS)
 
-bench-docs: build simulated-workers $(PYTHON) ## Measure anew, and write, the tables of docs/measuring.md
-	$(PYTHON) -m bench.parts --markdown docs/measuring.md $(PARTS_FLAGS)
-	$(PYTHON) -m bench.features --markdown docs/measuring.md $(FEATURES_FLAGS)
-	$(PYTHON) -m bench.footprint --markdown docs/measuring.md $(FOOTPRINT_FLAGS)
-	$(PYTHON) -m bench.manager --markdown docs/measuring.md $(MANAGER_FLAGS)
+bench-docs: build simulated-workers $(PYTHON) ## Measure and write the tables of docs/explanation/cost.md
+	$(PYTHON) -m bench.parts --markdown docs/explanation/cost.md $(PARTS_FLAGS)
+	$(PYTHON) -m bench.features --markdown docs/explanation/cost.md $(FEATURES_FLAGS)
+	$(PYTHON) -m bench.footprint --markdown docs/explanation/cost.md $(FOOTPRINT_FLAGS)
+	$(PYTHON) -m bench.manager --markdown docs/explanation/cost.md $(MANAGER_FLAGS)
 
-peers: peer-wrk peer-oha peer-hey peer-k6 peer-locust ## Install all that make bench compares with
+peers: peer-wrk peer-oha peer-hey peer-k6 peer-locust ## Install the peers that `make bench` compares with loadgen
 
 peer-wrk: ## Install wrk and nginx from Debian, as root
 	@test "$$(id -u)" = 0 || { echo "peer-wrk installs wrk and nginx-light from Debian: run it as root" >&2; exit 1; }
@@ -156,17 +160,17 @@ peer-locust: ## Install Locust from PyPI
 	mkdir -p $(PEERS)/bin
 	ln -sf ../locust/bin/locust $(PEERS)/bin/locust
 
-peer-goose: ## Build Goose without loadgen, a peer, too
+peer-goose: ## Build Goose without loadgen, as a further peer
 	$(CARGO) build $(CARGO_FLAGS) --example plain_goose
 
-simulated-workers: ## Build workers without their load, for bench-manager
+simulated-workers: ## Build workers that send no load, for bench-manager
 	$(CARGO) build $(CARGO_FLAGS) --example simulated_workers
 
-clean: ## Remove what was built, but no results
+clean: ## Remove build output and environments, but no results
 	$(CARGO) clean
 	rm -rf .venv .loadgen compose/offline/built
 
-# The targets' packages and the tools for developers, as locked.
+# The locked packages of the targets and tools for developers.
 $(PYTHON): pyproject.toml uv.lock | $(UV)
 	$(UV) sync --frozen
 	touch $(PYTHON)

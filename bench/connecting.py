@@ -1,4 +1,4 @@
-"""How long it takes until all users are connected and at work, from what nginx says meanwhile."""
+"""Measures the time until all users are connected and sending, from nginx's counts during a run."""
 
 import threading
 import time
@@ -10,13 +10,13 @@ from http.client import HTTPConnection
 from bench.server import Server, Status, parse_status
 
 LOOKS_EACH_S = 0.05
-# loadgen sends each step once before it begins; the scenario that is used here has one step.
+# Number of requests before the load: loadgen sends each step once, and the scenario has one step.
 VERIFICATION = 1
 
 
 @dataclass(frozen=True)
 class Look:
-    """What nginx said, between two moments. Connections and requests are those of others than who asks."""
+    """Figures of nginx at some time between two moments, without the connection and requests of this script."""
 
     asked_s: float
     told_s: float
@@ -25,10 +25,10 @@ class Look:
 
 
 def all_connected_s(looks: Sequence[Look], users: int) -> float | None:
-    """Return the seconds from the beginning of the load until all users are connected and at work, at most.
+    """Return an upper bound of the seconds from the start of the load until all users are connected and sending.
 
-    That is from the last look without any request of the load to the first with as many as there are users,
-    and with all of their connections. Some may have been opened before: the load begins with its first request.
+    The time runs from the last look without any request of the load to the first look with at least as many requests
+    as users, and with all connections. Connections may open earlier: the load starts with its first request.
     """
     began = max((look.asked_s for look in looks if look.requests <= VERIFICATION), default=None)
     at_work = (look for look in looks if look.active >= users and look.requests >= VERIFICATION + users)
@@ -38,7 +38,7 @@ def all_connected_s(looks: Sequence[Look], users: int) -> float | None:
 
 @contextmanager
 def watched(server: Server) -> Iterator[list[Look]]:
-    """Look at nginx all the time. It is asked over one connection, which does not queue behind new ones."""
+    """Look at nginx again and again, over one connection that does not queue behind new connections."""
     looks: list[Look] = []
     over = threading.Event()
     connection = HTTPConnection("127.0.0.1", server.port, timeout=10)

@@ -1,6 +1,6 @@
-"""What each feature costs: one step against nginx, with one feature after another added to it.
+"""Measures the cost of each feature: one step against nginx, with one feature added at a time.
 
-`make bench-features` runs it; `python -m bench.features --help` shows its options.
+Run with `make bench-features`. `python -m bench.features --help` lists the options.
 """
 
 import argparse
@@ -20,19 +20,19 @@ from bench.tools import LOADGEN_OPTIONS, Tool
 REGION = "features"
 HEADERS = ["feature", "in the scenario", "CPU-µs/request", "÷ status only (range)"]
 ITEM = '{ sku = "{{ uuid }}", name = "{{ name }}", quantity = "{{ int 1 100 }}", price_cents = 250 }'
-# A value is captured by one step and used by the next: the cost is that of half a capture, and half a use.
+# One step captures a value and the next step uses the value: a request costs half a capture and half a use.
 NEXT = '[[step]]\nname = "next"\nget = "/many?id={{ id }}"\nexpect = { status = 200 }'
 PEOPLE = "name\n" + "".join(f"user{number}\n" for number in range(1_000))
 
 
 @dataclass(frozen=True)
 class Feature:
-    """A step that differs from the first of them in one thing."""
+    """A step that differs from the baseline in one feature."""
 
     name: str
     request: str = 'get = "/many"'
     expect: str = "status = 200"
-    # Further keys of the step, of the file, and options of the command line.
+    # More keys of the step and of the file, keys of [http], and options of the command line.
     keys: str = ""
     http: str = ""
     options: str = ""
@@ -42,7 +42,7 @@ class Feature:
         return f'{http}[[step]]\nname = "step"\n{self.request}\nexpect = {{ {self.expect} }}\n{self.keys}\n'
 
     def shown(self) -> str:
-        """Return what sets it apart, as a cell of a table."""
+        """Return the difference from the baseline, as a table cell."""
         plain = Feature("")
         parts = [
             self.request if self.request != plain.request else "",
@@ -104,9 +104,9 @@ def main() -> int:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench.features", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--passes", type=count, default=7, metavar="N", help="runs of each feature (default: 7)")
-    parser.add_argument("--seconds", type=count, default=3, metavar="N", help="length of each run (default: 3)")
-    parser.add_argument("--users", type=count, default=100, metavar="N", help="users (default: 100)")
-    parser.add_argument("--markdown", type=Path, metavar="FILE", help=f"write it into the region {REGION} of a page")
+    parser.add_argument("--seconds", type=count, default=3, metavar="N", help="seconds of each run (default: 3)")
+    parser.add_argument("--users", type=count, default=100, metavar="N", help="number of users (default: 100)")
+    parser.add_argument("--markdown", type=Path, metavar="FILE", help=f"write the table into region {REGION} of FILE")
     return parser.parse_args()
 
 
@@ -117,7 +117,7 @@ def measured(plan: Plan, features: Sequence[Feature], users: int) -> Runs:
 
 
 def report(plan: Plan, users: int, runs: Runs) -> str:
-    """Return the table, and what failed."""
+    """Return the table and the failures."""
     notes = [f"- {name}: {failed}" for name, its in runs.items() if (failed := failures(its))]
     rows = [_row(feature, runs) for feature in FEATURES if feature.name in runs]
     counted = f"{users:,} users, {plan.passes} passes of {plan.seconds} s for each feature."

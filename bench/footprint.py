@@ -1,6 +1,6 @@
-"""What users cost loadgen in memory, how soon all are connected, and what grows in a longer run.
+"""Measures the memory of users, the time until all are connected, and the growth of memory in a longer run.
 
-`make bench` runs it; `python -m bench.footprint --help` shows its options.
+Run with `make bench-footprint`. `python -m bench.footprint --help` lists the options.
 """
 
 import argparse
@@ -21,12 +21,12 @@ from bench.server import Server
 from bench.tools import LOADGEN, LOADGEN_OPTIONS, Tool
 
 REGION = "footprint"
-# Users, and the peak memory in MB that they are to stay under.
+# Goals for the peak memory in MB, by number of users.
 GOALS_MB = {5_000: 64, 15_000: 240}
-# The seconds after the ramp-up within which all of them are to be connected.
+# Goals for the seconds from the end of the ramp-up until all users are connected, by number of users.
 GOALS_S = {5_000: 1}
 RAMPS_S = [0, 2]
-# The load of a run that is held so long that what grows with requests would show.
+# Users and seconds of a short and a long run, which show memory that grows with the number of requests.
 STEADY_USERS = 100
 STEADY_S = [10, 60]
 
@@ -42,11 +42,11 @@ class Case:
 
 @dataclass(frozen=True)
 class Footprint:
-    """What it took."""
+    """Resources and time of one run."""
 
     memory_mb: float
     requests: int
-    # After the time that the ramp asked for; none if they never were connected all at once.
+    # Seconds after the planned end of the ramp-up; None if not all users were connected at the same time.
     connected_s: float | None
 
     def __str__(self) -> str:
@@ -75,8 +75,8 @@ def main() -> int:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench.footprint", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--passes", type=count, default=3, metavar="N", help="runs of each load (default: 3)")
-    parser.add_argument("--seconds", type=count, default=6, metavar="N", help="length after the ramp (default: 6)")
-    parser.add_argument("--markdown", type=Path, metavar="FILE", help=f"write it into the region {REGION} of a page")
+    parser.add_argument("--seconds", type=count, default=6, metavar="N", help="seconds after the ramp-up (default: 6)")
+    parser.add_argument("--markdown", type=Path, metavar="FILE", help=f"write the tables into region {REGION} of FILE")
     return parser.parse_args()
 
 
@@ -119,14 +119,14 @@ def report(results: Results) -> str:
         "ramp-up, s",
         "peak memory, MB",
         "goal",
-        "all connected and at work after the ramp, s (at worst)",
+        "all connected and sending after the ramp-up, s (worst)",
         "goal",
     ]
     return "\n\n".join(
         [
             table(headers, [_crowd(case, its) for case, its in crowds], words=0),
             *_each_user(results),
-            f"{STEADY_USERS} users, the same load for longer:",
+            f"{STEADY_USERS} users, in a short and a long run:",
             table(["seconds", "requests", "peak memory, MB"], [_steady(case, its) for case, its in steady], words=0),
         ]
     )
@@ -142,7 +142,7 @@ def _crowd(case: Case, results: Sequence[Footprint | Failed]) -> list[str]:
 
 
 def _connected(results: Sequence[Footprint | Failed]) -> str:
-    """Return the median and the worst of the runs, those among them that never had all users."""
+    """Return the median and the worst of the runs, or the number of runs that never had all users connected."""
     seconds = [result.connected_s for result in results if isinstance(result, Footprint)]
     known = [each for each in seconds if each is not None]
     if len(known) < len(results):
@@ -151,7 +151,7 @@ def _connected(results: Sequence[Footprint | Failed]) -> str:
 
 
 def _each_user(results: Results) -> Iterator[str]:
-    """Say what one more user takes, from the loads with the fewest and the most of them."""
+    """Report the memory of one more user, from the loads with the fewest and the most users."""
     peaks = {
         case.users: median(result.memory_mb for result in its if isinstance(result, Footprint))
         for case, its in results.items()
@@ -160,7 +160,7 @@ def _each_user(results: Results) -> Iterator[str]:
     if len(peaks) > 1:
         few, many = min(peaks), max(peaks)
         each = 1000 * (peaks[many] - peaks[few]) / (many - few)
-        yield f"From {few:,} to {many:,} users, each further one takes {each:.1f} KB."
+        yield f"From {few:,} to {many:,} users, each additional user takes {each:.1f} KB."
 
 
 def _steady(case: Case, results: Sequence[Footprint | Failed]) -> list[str]:

@@ -1,4 +1,4 @@
-// One GET and no check, as the other peers do it.
+// Sends one GET and checks nothing, like the other peers.
 import http from 'k6/http';
 
 export default function () {

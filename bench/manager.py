@@ -1,6 +1,6 @@
-"""What many workers cost their manager. They are simulated: they report, and send no load.
+"""Measures the cost of many workers to their manager. The workers are simulated: they report, and send no load.
 
-`make bench` runs it; `python -m bench.manager --help` shows its options.
+Run with `make bench-manager`. `python -m bench.manager --help` lists the options.
 """
 
 import argparse
@@ -24,21 +24,21 @@ from bench.tools import LOADGEN, Tool
 
 REGION = "manager"
 WORKERS = 200
-# Each snapshot has those of the scenario.
+# Number of steps in the scenario, and therefore in each snapshot.
 STEPS = 4
-# The processes that simulate the workers.
+# Number of processes that simulate the workers.
 SIMULATORS = 2
-# What the manager is to stay under.
+# Goals for the CPU time and the peak memory of the manager.
 GOAL_PERCENT = 10
 GOAL_MB = 100
-# The shorter of the two runs: what both have in common is no cost of a second.
+# Seconds of the short run. Costs that the short and the long run have in common do not grow with time.
 SHORT_S = 5
 SIMULATOR = Tool("simulated workers", "simulated_workers", "{folder} {first} {count}")
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What one run took."""
+    """CPU time and memory of one run."""
 
     seconds: int
     cpu_s: float
@@ -50,19 +50,19 @@ class Cost:
 
 @dataclass(frozen=True)
 class Pair:
-    """A short run and a long one."""
+    """A short run and a long run."""
 
     short: Cost
     long: Cost
 
     @property
     def percent(self) -> float:
-        """What a further second takes, in % of one core."""
+        """Return the CPU time of an additional second, in % of one core."""
         return 100 * (self.long.cpu_s - self.short.cpu_s) / (self.long.seconds - self.short.seconds)
 
     @property
     def once_s(self) -> float:
-        """What is left: all workers join, the server is verified, and there is a report."""
+        """Return the CPU time that does not depend on the length: joining, verification and report."""
         return self.short.cpu_s - self.short.seconds * self.percent / 100
 
     @property
@@ -73,7 +73,7 @@ class Pair:
 def main() -> int:
     options = _options()
     plan = Plan.of(options.passes, options.seconds)
-    built = None if SIMULATOR.path() else "the simulated workers are not built: make simulated-workers"
+    built = None if SIMULATOR.path() else "the simulated workers are not built: run `make simulated-workers`"
     if missing := lacks() or built or lacking(options.markdown, REGION):
         print(missing, file=sys.stderr)
         return 1
@@ -93,8 +93,8 @@ def main() -> int:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench.manager", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--passes", type=count, default=3, metavar="N", help="pairs of runs (default: 3)")
-    parser.add_argument("--seconds", type=count, default=20, metavar="N", help="length beyond 5 s (default: 20)")
-    parser.add_argument("--markdown", type=Path, metavar="FILE", help=f"write it into the region {REGION} of a page")
+    parser.add_argument("--seconds", type=count, default=20, metavar="N", help="seconds beyond 5 s (default: 20)")
+    parser.add_argument("--markdown", type=Path, metavar="FILE", help=f"write the table into region {REGION} of FILE")
     return parser.parse_args()
 
 
@@ -131,17 +131,17 @@ def _cost(seconds: int, plan: Plan, server: Server, folder: Path) -> Cost:
 
 
 def _check(record: Mapping[str, object], seconds: int) -> None:
-    """Raise Failed unless each snapshot has arrived."""
+    """Raise Failed unless all snapshots arrived."""
     targets = record["targets"]
     workers = targets[0]["workers"] if isinstance(targets, list) else []
     arrived = sum(worker["snapshots"] for worker in workers)
     if record["degraded"] or arrived != seconds * WORKERS:
-        raise Failed(f"{arrived} of {seconds * WORKERS} snapshots: {record['degraded']}")
+        raise Failed(f"{arrived} of {seconds * WORKERS} snapshots arrived: {record['degraded']}")
 
 
 @contextmanager
 def _simulated(core: int, join: Path, folder: Path) -> Iterator[None]:
-    """Run the workers, out of the manager's way."""
+    """Run the simulated workers on the server's core, apart from the manager."""
     each = WORKERS // SIMULATORS
     outputs = [folder / f"workers-{number}" for number in range(SIMULATORS)]
     simulators = []

@@ -1,4 +1,4 @@
-"""What people read: the tables, and the page around them."""
+"""Writes the tables of the comparison with peers, and the page around them."""
 
 import datetime
 import os
@@ -17,42 +17,49 @@ from bench.tools import LOADGEN, TOOLS, Tool, asked_version, version
 HEADERS = [
     "tool",
     "CPU-µs/request",
-    "loadgen ÷ it (range)",
-    "it ÷ wrk",
+    "loadgen ÷ tool (range)",
+    "tool ÷ wrk",
     "requests/s",
     "peak memory, MB",
     "connections opened",
-    "longer than asked, s",
+    "extra time, s",
 ]
 
 PAGE = """\
-# Performance
+# Peers
 
-What a request costs the tool that sends it: loadgen beside its peers, on one machine, in one run.
-`make bench BENCH_FLAGS="--passes {number} --seconds {seconds} --markdown docs/performance.md"` wrote this
-page; your figures will differ, the ratios less so.
+This page shows the CPU time that a request costs the tool that sends it, for loadgen and its peers,
+on one machine and in one run. This command wrote the page:
+
+```sh
+make bench BENCH_FLAGS="--passes {number} --seconds {seconds} --markdown docs/explanation/peers.md"
+```
+
+Figures from other machines differ; ratios differ less.
 
 {about}
 
 ## Method
 
-- Every tool loads the same nginx: one worker, a constant answer of 25 bytes, keep-alive. nginx has
-  {server_core} to itself and the tool {generator_core}: what a tool starts shares that core.
-- {passes} over all tools for each number of connections, one after another, in an order that
-  rotates, every other pass backwards. Each run is asked to load for {seconds} s. Figures are medians
-  over the passes.
-- Requests are those that nginx counted (`stub_status`, less this script's own), the same count for
-  every tool, whatever the tool itself reports. Requests/s are these over the {seconds} s asked for.
-- CPU time is user and system time of the tool and of the processes it has waited for, from
-  `wait4`; getting ready and reporting are included, which weighs on short runs: the last column
-  shows how long these took.
-- `loadgen ÷ it` is loadgen's CPU time for a request over the tool's, both of the same pass: the
-  median over the passes and its range. Below 1, loadgen needs less.
-- `it ÷ wrk` is the tool's CPU time for a request over wrk's, in the same way.
-- Memory is the peak resident memory; where there are several processes, the sum of their peaks.
-- A run fails where the tool does, and where it opened fewer than {enough} % of its connections.
-- loadgen holds each answer against what its scenario expects: the status and one JSON value; in
-  the row with four expectations, the status and three. The peers check nothing.
+- Every tool loads the same nginx, which has one worker, sends a constant response of 25 bytes and
+  keeps connections alive. nginx runs on {server_core}. The tool, with all processes that it starts,
+  runs on {generator_core}.
+- {passes} over all tools for each number of connections. The tools run one after another; each
+  pass starts with another tool, and every second pass is in reverse order. Each run is set to load
+  nginx for {seconds} s. Figures are medians over the passes.
+- nginx counts the requests (`stub_status`, less the requests of the benchmark script), in the same
+  way for every tool, whatever the tool itself reports. Requests/s are this count over {seconds} s.
+- CPU time is the user and system time of the tool and of the processes that it waited for, from
+  `wait4`. CPU time includes start and report, which matter more in short runs. The last column has
+  the extra time: how much longer than {seconds} s a run took.
+- `loadgen ÷ tool` is the CPU time of a request in loadgen over that in the tool, both in the same
+  pass: the median over the passes, and the range. Below 1, loadgen needs less CPU time.
+- `tool ÷ wrk` is the CPU time of a request in the tool over that in wrk, computed in the same way.
+- Memory is the peak resident memory; for a tool with several processes, the sum of their peaks.
+- A run fails if the tool fails, or if the tool opens fewer than {enough} % of its connections.
+- loadgen compares each response with the expectations of its scenario: the status and one JSON
+  value; in the row with four expectations, the status and three JSON values. The peers check
+  nothing.
 
 {tables}
 
@@ -63,7 +70,7 @@ page; your figures will differ, the ratios less so.
 
 
 def report(plan: Plan, results: Mapping[int, Runs]) -> str:
-    """Return the tables, for the terminal and for the page alike."""
+    """Return the tables, for the terminal and for the page."""
     return "\n\n".join(f"## {users:,} connections\n\n{_section(plan, runs)}" for users, runs in results.items())
 
 
@@ -72,7 +79,7 @@ def page(plan: Plan, results: Mapping[int, Runs]) -> str:
     return PAGE.format(
         about=about(plan),
         server_core="the only core" if one_core else f"core {plan.server_core}",
-        generator_core="shares it" if one_core else f"core {plan.generator_core}",
+        generator_core="the same core" if one_core else f"core {plan.generator_core}",
         passes="One pass" if plan.passes == 1 else f"{plan.passes} passes",
         number=plan.passes,
         seconds=plan.seconds,
@@ -83,7 +90,7 @@ def page(plan: Plan, results: Mapping[int, Runs]) -> str:
 
 
 def table(headers: Sequence[str], rows: Sequence[Sequence[str]], words: int = 1) -> str:
-    """Return a table in Markdown that reads well as it is. Figures, after the columns of words, stand to the right."""
+    """Return a Markdown table with aligned columns: `words` columns of words, then figures, aligned to the right."""
     widths = [max(map(len, column)) for column in zip(headers, *rows, strict=True)]
     right = [column >= words for column in range(len(widths))]
     rule = ["-" * (width - 1) + ":" if to_right else "-" * width for width, to_right in zip(widths, right, strict=True)]
@@ -128,7 +135,7 @@ def _beside_wrk(mine: Sequence[Sample | Failed], runs: Runs) -> str:
 
 def _notes(tool: Tool, runs: Runs) -> Iterator[str]:
     if tool.name not in runs:
-        yield f"{tool.name} is missing: `make {tool.install}` installs it"
+        yield f"{tool.name} is missing: run `make {tool.install}`"
         return
     mine = runs[tool.name]
     if failed := failures(mine):
@@ -137,13 +144,13 @@ def _notes(tool: Tool, runs: Runs) -> Iterator[str]:
     if beside:
         share = middle(mine, lambda run: run.manager_percent)
         yield (
-            f"{tool.name}: {beside} of the requests/s of loadgen in one process; the manager itself took "
+            f"{tool.name}: {beside} times the requests/s of loadgen in one process; the manager process used "
             f"{share:.1f} % of a core"
         )
 
 
 def about(plan: Plan) -> str:
-    """Return what is measured, and on what machine: to be asked before it is."""
+    """Return a table of the machine and the versions. Must be called before the measurement."""
     nginx = nginx_program()
     rows = [
         ["date", f"{datetime.datetime.now(datetime.UTC):%Y-%m-%d}"],
@@ -154,7 +161,7 @@ def about(plan: Plan) -> str:
         ["system", f"{platform.system()} {platform.release()}"],
         ["nginx", (nginx and asked_version(nginx, "-v")) or "unknown"],
     ]
-    return table(["what", "which"], rows, words=2)
+    return table(["property", "value"], rows, words=2)
 
 
 def _processor() -> str:

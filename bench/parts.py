@@ -1,6 +1,6 @@
-"""What the parts of a request cost, one by one: the benches in loadgen/benches, as one table.
+"""Measures the cost of each part of a request: the benches in loadgen/benches, as one table.
 
-`make bench-parts` runs it; `python -m bench.parts --help` shows its options.
+Run with `make bench-parts`. `python -m bench.parts --help` lists the options.
 """
 
 import argparse
@@ -21,13 +21,13 @@ from bench.regions import lacking, publish
 
 REGION = "parts"
 HEADERS = ["part", "time", "95 % interval"]
-# In the order in which a request meets them.
+# In the order in which the parts of a request run.
 GROUPS = ["request", "read", "check", "recording"]
 
 
 @dataclass(frozen=True)
 class Part:
-    """A bench and its median, with the bounds that criterion gives for it."""
+    """A bench with its median and the bounds of criterion's confidence interval."""
 
     name: str
     median_ns: float
@@ -62,13 +62,13 @@ def main() -> int:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench.parts", description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--seconds", type=count, default=2, metavar="N", help="length of each bench (default: 2)")
-    parser.add_argument("--markdown", type=Path, metavar="FILE", help=f"write it into the region {REGION} of a page")
+    parser.add_argument("--seconds", type=count, default=2, metavar="N", help="seconds of each bench (default: 2)")
+    parser.add_argument("--markdown", type=Path, metavar="FILE", help=f"write the table into region {REGION} of FILE")
     return parser.parse_args()
 
 
 def read(folder: Path) -> list[Part]:
-    """Return what criterion has saved, in the order of the groups and, in each, as it was measured."""
+    """Return the results that criterion saved, by group and, within a group, in the order of measurement."""
     files = sorted(folder.glob("*/new/estimates.json"), key=lambda file: file.stat().st_mtime_ns)
     parts = [_part(file) for file in files]
     return sorted(parts, key=lambda part: GROUPS.index(part.name.partition(":")[0]))

@@ -1,4 +1,4 @@
-"""Runs commands in turn, pass after pass, against one nginx that counts what they send."""
+"""Runs tools in turn, pass after pass, against one nginx that counts their requests."""
 
 import argparse
 import json
@@ -17,38 +17,38 @@ from bench.results import Runs, Sample
 from bench.server import Server, nginx, nginx_program
 from bench.tools import LOADGEN, Tool
 
-# Some tools need long to get 5,000 users ready, and to add up what they measured.
+# Seconds that a run may last beyond its load: some tools start 5,000 users slowly, or report slowly.
 MORE_THAN_ASKED_S = 60
 
 
 def lacks() -> str | None:
-    """Say what is missing without which nothing can be measured."""
+    """Return the program that is missing for any measurement; None if none is missing."""
     if not nginx_program():
-        return "nginx is missing: make peer-wrk installs it"
-    return None if LOADGEN.path() else "loadgen is not built: make build"
+        return "nginx is missing: run `make peer-wrk`"
+    return None if LOADGEN.path() else "loadgen is not built: run `make build`"
 
 
 def count(text: str) -> int:
-    """Read a number from the command line."""
+    """Parse a positive number from the command line."""
     if (number := int(text)) < 1:
-        raise argparse.ArgumentTypeError("at least 1")
+        raise argparse.ArgumentTypeError("must be at least 1")
     return number
 
 
 @contextmanager
 def at_work(plan: Plan) -> Iterator[tuple[Server, Path]]:
-    """Give a server and a folder, and take both away however this is left."""
+    """Provide a server and a folder, and remove both at the end, whatever ends the block."""
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda number, _: sys.exit(128 + number))
     _allow_many_connections()
-    # Out of the generator's way; what is started below says itself where it runs.
+    # Keeps this script off the generator's core. Each program that is started later has its own core.
     os.sched_setaffinity(0, plan.other_cores)
     with tempfile.TemporaryDirectory(prefix="loadgen-bench-") as name, nginx(plan.server_core, Path(name)) as server:
         yield server, Path(name)
 
 
 def _allow_many_connections() -> None:
-    """Raise the limit of open files for nginx and for every tool alike."""
+    """Raise the limit on open files for nginx and for every tool."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
@@ -64,9 +64,9 @@ def passes(plan: Plan, tools: Sequence[Tool], users: int, server: Server, folder
 
 
 def in_turn(tools: Sequence[Tool], number: int) -> list[Tool]:
-    """Return the tools in the order of a pass: each begins with another one, and every other pass goes backwards.
+    """Return the tools in the order of a pass: each pass starts with another tool, and every second pass is reversed.
 
-    Who always ran after another would have all that the other left behind.
+    A tool that always ran after the same other tool would always start from the state that the other tool leaves.
     """
     first = number % len(tools)
     order = [*tools[first:], *tools[:first]]
@@ -104,7 +104,7 @@ def _sample(tool: Tool, plan: Plan, users: int, server: Server, folder: Path) ->
 
 
 def errors_of(out: Path) -> int:
-    """Return how many requests failed, where the tool was loadgen: what a failed one costs is another thing."""
+    """Return the number of failed requests in loadgen's record, if any: failed requests have another cost."""
     record = out / "run.json"
     if not record.exists():
         return 0

@@ -1,6 +1,6 @@
-"""Compares loadgen with its peers: what does a request cost the generator?
+"""Compares loadgen with its peers: the cost of a request to the tool that sends it.
 
-`make bench` runs it; `python -m bench.peers --help` shows its options.
+Run with `make bench`. `python -m bench.peers --help` lists the options.
 """
 
 import argparse
@@ -33,23 +33,23 @@ def main() -> int:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench.peers", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--passes", type=count, default=7, metavar="N", help="runs of each tool (default: 7)")
-    parser.add_argument("--seconds", type=count, default=3, metavar="N", help="length of each run (default: 3)")
+    parser.add_argument("--seconds", type=count, default=3, metavar="N", help="seconds of each run (default: 3)")
     parser.add_argument(
         "--connections",
         type=count,
         nargs="+",
         default=[100, 1_000, 5_000],
         metavar="N",
-        help="how many at once (default: 100 1000 5000)",
+        help="numbers of connections (default: 100 1000 5000)",
     )
     parser.add_argument(
         "--tools",
         nargs="+",
         choices=[tool.name for tool in TOOLS],
         metavar="NAME",
-        help="those alone (default: all that are installed), loadgen among them",
+        help="tools to compare with loadgen (default: all installed tools)",
     )
-    parser.add_argument("--markdown", type=Path, metavar="FILE", help="write it all as a page, too")
+    parser.add_argument("--markdown", type=Path, metavar="FILE", help="also write the whole page to FILE")
     return parser.parse_args()
 
 

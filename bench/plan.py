@@ -1,23 +1,23 @@
-"""How much is measured, and on which cores."""
+"""Holds the length of a measurement, and the cores that it uses."""
 
 import os
 from dataclasses import dataclass
 
-# A tool that never had its connections has not done what the others did.
+# Least share of the requested connections: a tool with fewer connections had another load than the others.
 ENOUGH_CONNECTIONS = 0.95
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Passes over all tools, the seconds that each is asked to load, and who runs where."""
+    """Number of passes over all tools, seconds of each run, and the cores of each program."""
 
     passes: int
     seconds: int
     server_core: int
     generator_core: int
-    # Where this script itself runs.
+    # Cores of this script.
     other_cores: frozenset[int]
-    # How busy the machine was before: 0 on a quiet one, whatever the number of its cores.
+    # Load average before the measurement: 0 on an idle machine with any number of cores.
     load_average: float = 0
 
     @classmethod

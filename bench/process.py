@@ -1,4 +1,4 @@
-"""One run of a tool: pinned to a core, bounded in time, measured, and all of it ended."""
+"""Runs a tool: pinned to a core, with a time limit, measured, and with all its processes ended."""
 
 import os
 import resource
@@ -15,12 +15,12 @@ TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
 
 class Failed(Exception):
-    """Why a run has no result."""
+    """Reason why a run has no result."""
 
 
 @dataclass(frozen=True)
 class Usage:
-    """What a run cost. CPU time is that of the process and of the children it has waited for."""
+    """Resources that a run used. `cpu_s` includes the children that the process waited for."""
 
     cpu_s: float
     own_cpu_s: float
@@ -29,12 +29,12 @@ class Usage:
 
 
 def pinned(core: int, command: list[str], when_orphaned: str) -> list[str]:
-    """Return a command that runs on one core and gets a signal where this script is killed."""
+    """Return a command that runs on one core, and gets a signal if this script is killed."""
     return ["setpriv", "--pdeathsig", when_orphaned, "taskset", "--cpu-list", str(core), *command]
 
 
 def run(command: list[str], core: int, limit_s: float, output: Path) -> Usage:
-    """Run a command to its end, or raise Failed. What it says goes to a file."""
+    """Run a command to its end, or raise Failed. The output of the command goes to a file."""
     started = time.monotonic()
     with output.open("wb") as file:
         process = subprocess.Popen(
@@ -63,7 +63,7 @@ def run(command: list[str], core: int, limit_s: float, output: Path) -> Usage:
 
 def last_line(output: Path) -> str:
     lines = [line.strip() for line in output.read_text(errors="replace").splitlines() if line.strip()]
-    return lines[-1][:160] if lines else "it said nothing"
+    return lines[-1][:160] if lines else "no output"
 
 
 def _exit(code: int) -> str:
@@ -71,12 +71,12 @@ def _exit(code: int) -> str:
 
 
 def _environment() -> dict[str, str]:
-    """Return the environment without proxies, which not every tool leaves out for loopback."""
+    """Return the environment without proxies, which some tools use for loopback, too."""
     return {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
 
 
 def _watch(pid: int, limit_s: float) -> int:
-    """Wait for the end of a process, without reaping it, and return its tree's peak memory in kB."""
+    """Wait for the end of a process without reaping it, and return the peak memory of its process tree in kB."""
     deadline = time.monotonic() + limit_s
     peak = 0
     while not os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT):
@@ -88,7 +88,7 @@ def _watch(pid: int, limit_s: float) -> int:
 
 
 def _tree(pid: int) -> list[int]:
-    """Return a process and all below it. What ended meanwhile is left out."""
+    """Return a process and its descendants, except those that have already ended."""
     try:
         children = [
             int(child)
@@ -109,23 +109,23 @@ def _peak_kb(pid: int) -> int:
 
 
 def _known_kb(maxrss: int) -> int:
-    """Return ru_maxrss where it tells something: a child starts with that of this script."""
+    """Return ru_maxrss, or 0 if the value is not above that of this script, which a child inherits."""
     return maxrss if maxrss > resource.getrusage(resource.RUSAGE_SELF).ru_maxrss else 0
 
 
 def _cpu_s(pid: int) -> float:
-    """Return the CPU time of a process itself. A process that has ended but is not reaped has it still."""
+    """Return the CPU time of a process without its children, also of a process that ended but is not reaped."""
     user, system = _stat(pid)[11:13]
     return (int(user) + int(system)) / TICKS_PER_S
 
 
 def _stat(pid: int) -> list[str]:
-    # From the third field on: the second is a name, in which anything may stand.
+    # From the third field on: the second field is a name, which may contain any character.
     return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
 
 
 def _end(process: subprocess.Popen[bytes]) -> resource.struct_rusage:
-    """Kill what is left of a process and of its session, and reap it."""
+    """Kill a process and the rest of its session, and reap the process."""
     for pid in _session(process.pid):
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)

@@ -1,14 +1,14 @@
-"""Regions of a page that a script rewrites; all else in it is written by hand."""
+"""Rewrites regions of a page, of which people write the rest by hand."""
 
 import re
 from pathlib import Path
 
 
 def rewritten(page: str, name: str, text: str) -> str:
-    """Return a page with a new text between the marks of a region."""
+    """Return a page with new text between the markers of a region."""
     found = re.search(rf"(?P<begin><!-- {name}: .*? -->\n).*?(?P<end><!-- end of {name} -->)", page, re.DOTALL)
     if not found:
-        raise LookupError(f"it has no region {name}")
+        raise LookupError(f"the page has no region {name}")
     return f"{page[: found.end('begin')]}\n{text}\n\n{page[found.start('end') :]}"
 
 
@@ -17,7 +17,7 @@ def rewrite(file: Path, name: str, text: str) -> None:
 
 
 def lacking(file: Path | None, name: str) -> str | None:
-    """Say what is wrong with a page, before anything is measured for it."""
+    """Return the fault of a page, or None, before anything is measured for the page."""
     if file is None:
         return None
     try:
@@ -28,7 +28,7 @@ def lacking(file: Path | None, name: str) -> str | None:
 
 
 def publish(text: str, page: Path | None, name: str) -> None:
-    """Print the text, and write it into a page's region where one is asked for."""
+    """Print the text, and write the text into the region of a page if a page is given."""
     print(text)
     if page:
         rewrite(page, name, text)

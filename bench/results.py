@@ -1,4 +1,4 @@
-"""What was measured, and what follows from it. Nothing here runs anything."""
+"""Holds measurements, and computes medians and ratios. Runs no programs."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from bench.process import Failed
 
 @dataclass(frozen=True)
 class Sample:
-    """One run of one tool."""
+    """Figures of one run of one tool."""
 
     cpu_us: float
     rate_per_s: float
@@ -23,7 +23,7 @@ class Sample:
 
 
 def cost(run: Sample) -> float:
-    """Return the CPU time for a request, in µs."""
+    """Return the CPU time of a request, in µs."""
     return run.cpu_us
 
 
@@ -35,7 +35,7 @@ Runs = dict[str, list[Sample | Failed]]
 
 @dataclass(frozen=True)
 class Ratio:
-    """A ratio of two tools, over the passes in which both have a result."""
+    """Ratio of two tools over the passes in which both have a result."""
 
     median: float
     least: float
@@ -46,24 +46,24 @@ class Ratio:
 
 
 def middle(runs: Sequence[Sample | Failed], value: Callable[[Sample], float]) -> float:
-    """Return the median over the runs that have a result; there must be one."""
+    """Return the median over the runs that have a result. At least one run must have a result."""
     return median(value(run) for run in runs if isinstance(run, Sample))
 
 
 def paired(
     ours: Sequence[Sample | Failed], theirs: Sequence[Sample | Failed], value: Callable[[Sample], float]
 ) -> Ratio | None:
-    """Return our value over theirs. Machines drift: only runs of one pass are held together."""
+    """Return our value over theirs. Compares only runs of the same pass, because machines drift."""
     pairs = zip(ours, theirs, strict=True)
     ratios = [value(a) / value(b) for a, b in pairs if isinstance(a, Sample) and isinstance(b, Sample)]
     return Ratio(median(ratios), min(ratios), max(ratios)) if ratios else None
 
 
 def failures(runs: Sequence[Sample | Failed]) -> str:
-    """Say how many runs failed and why, or nothing where none did. Of many reasons the first are told."""
+    """Return how many runs failed and the first of the reasons; empty if no run failed."""
     failed = [str(run) for run in runs if isinstance(run, Failed)]
     if not failed:
         return ""
     reasons = list(dict.fromkeys(failed))
-    told = [*reasons[:REASONS_TOLD], *(["and the like"] if len(reasons) > REASONS_TOLD else [])]
+    told = [*reasons[:REASONS_TOLD], *(["and others"] if len(reasons) > REASONS_TOLD else [])]
     return f"{len(failed)} of {len(runs)} runs failed: {'; '.join(told)}"

@@ -1,4 +1,4 @@
-"""The nginx that every tool loads, and what it has counted."""
+"""Runs the nginx that every tool loads, and reads its counts."""
 
 import http.client
 import re
@@ -20,7 +20,7 @@ SETTLES_WITHIN_S = 5
 
 @dataclass(frozen=True)
 class Status:
-    """What stub_status says: connections open now, connections and requests since the start."""
+    """Figures of stub_status: connections open now, and connections and requests since the start."""
 
     active: int
     accepted: int
@@ -28,7 +28,7 @@ class Status:
 
 
 class Server:
-    """An nginx that runs. Its counts are as if nobody had asked for them."""
+    """A running nginx. Its counts do not include the requests that read the counts."""
 
     def __init__(self, port: int) -> None:
         self.port = port
@@ -48,7 +48,7 @@ class Server:
         return Status(seen.active - 1, seen.accepted - self._asked, seen.requests - self._asked)
 
     def settled(self) -> Status:
-        """Return the counts once every connection is closed, so that nothing more can be counted."""
+        """Return the counts after every connection is closed, so that the counts are final."""
         deadline = time.monotonic() + SETTLES_WITHIN_S
         while (status := self.status()).active > 0:
             if time.monotonic() > deadline:
@@ -64,7 +64,7 @@ def parse_status(text: str) -> Status:
 
 @contextmanager
 def nginx(core: int, folder: Path) -> Iterator[Server]:
-    """Run nginx on one core, with all of its files in a folder, and end it however this is left."""
+    """Run nginx on one core, with all its files in a folder, and end nginx whatever ends the block."""
     server = Server(_free_port())
     command = _command(core, folder, server.port)
     log = folder / "nginx.log"
@@ -77,7 +77,7 @@ def nginx(core: int, folder: Path) -> Iterator[Server]:
 
 
 def nginx_program() -> str | None:
-    # Debian has it in a folder that is on root's PATH only.
+    # Debian installs nginx in a folder that only root's PATH contains.
     return shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
 
 
@@ -85,7 +85,7 @@ def _command(core: int, folder: Path, port: int) -> list[str]:
     template = Template(Path(__file__).with_name("nginx.conf").read_text())
     configuration = folder / "nginx.conf"
     configuration.write_text(template.substitute(folder=folder, port=port))
-    # TERM, so that the master takes its worker along.
+    # On TERM, the master process ends its worker, too.
     return pinned(core, [nginx_program() or "nginx", "-e", "stderr", "-c", str(configuration)], when_orphaned="TERM")
 
 

@@ -1,4 +1,4 @@
-"""What features, users and parts cost, without any load: nothing here asserts a speed."""
+"""Tests the measurement of features, users and parts, without any load. No test asserts a speed."""
 
 import json
 from dataclasses import replace
@@ -20,26 +20,26 @@ from bench.tools import LOADGEN
 PAGE = "before\n<!-- some: `make it` writes this -->\nold\n<!-- end of some -->\nafter\n"
 
 
-def test_a_region_is_rewritten_and_nothing_else() -> None:
+def test_only_the_region_is_rewritten() -> None:
     new = "before\n<!-- some: `make it` writes this -->\n\nnew \\1\n\n<!-- end of some -->\nafter\n"
     assert rewritten(PAGE, "some", "new \\1") == new
     assert rewritten(new, "some", "new \\1") == new
 
 
-def test_a_page_without_the_region_is_refused_beforehand(tmp_path: Path) -> None:
+def test_a_page_without_the_region_is_refused(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     assert lacking(None, "some") is None
     assert "No such file" in (lacking(page, "some") or "")
     page.write_text(PAGE)
     assert lacking(page, "some") is None
-    assert (lacking(page, "other") or "").endswith("page.md: it has no region other")
+    assert (lacking(page, "other") or "").endswith("page.md: the page has no region other")
     rewrite(page, "some", "new")
     assert "new" in page.read_text()
 
 
 def test_the_page_has_every_region() -> None:
     for region in [parts.REGION, features.REGION, footprint.REGION, manager.REGION]:
-        assert lacking(ROOT / "docs/measuring.md", region) is None
+        assert lacking(ROOT / "docs/explanation/cost.md", region) is None
 
 
 def test_each_feature_differs_from_the_baseline() -> None:
@@ -50,15 +50,15 @@ def test_each_feature_differs_from_the_baseline() -> None:
 
 
 @needs_pinning
-@pytest.mark.skipif(not LOADGEN.path(), reason="loadgen is not built: make build")
-def test_loadgen_takes_every_scenario(tmp_path: Path) -> None:
+@pytest.mark.skipif(not LOADGEN.path(), reason="loadgen is not built: run `make build`")
+def test_loadgen_accepts_every_scenario(tmp_path: Path) -> None:
     for number, feature in enumerate(FEATURES):
         feature.tool(tmp_path, number)
         command = [LOADGEN.path() or "", "check", str(tmp_path / f"{number}.toml")]
         run(command, CORE, 20, tmp_path / "output")
 
 
-def test_features_are_held_against_the_baseline_within_passes() -> None:
+def test_features_are_compared_with_the_baseline_within_passes() -> None:
     text, json_value = FEATURES[1], FEATURES[2]
     runs: Runs = {
         BASELINE.name: [sample(8), sample(10)],
@@ -77,8 +77,8 @@ def look(at_s: float, active: int, requests: int) -> Look:
     return Look(asked_s=at_s, told_s=at_s + 0.01, active=active, requests=requests)
 
 
-def test_a_start_lasts_from_the_last_look_without_a_request_to_the_first_with_all_users_at_work() -> None:
-    # The one request at 1.05 s is the verification's; at 1.1 s most connections are open, before the load.
+def test_a_start_lasts_from_the_last_idle_look_to_the_first_with_all_users() -> None:
+    # The request at 1.05 s is that of the verification. At 1.1 s most connections are open, before the load.
     looks = [look(1, 0, 0), look(1.05, 1, 1), look(1.1, 90, 1), look(1.15, 100, 61), look(1.2, 100, 300)]
     assert all_connected_s(looks, 100) == pytest.approx(0.11)
     assert all_connected_s(looks, 101) is None
@@ -99,7 +99,7 @@ def test_a_footprint_is_the_worst_of_its_runs() -> None:
     assert rows["5,000"] == ["0", "62", "< 64", "0.50 (0.70)", "< 1"]
     assert rows["15,000"][3] == "not in 1 of 1 runs"
     assert rows["10"] == ["failed", "no"]
-    assert "each further one takes 10.0 KB" in text
+    assert "each additional user takes 10.0 KB" in text
 
 
 def test_each_load_is_measured_in_each_pass() -> None:
@@ -129,14 +129,14 @@ def test_failed_requests_are_found_in_the_record(tmp_path: Path) -> None:
     assert errors_of(tmp_path) == 3
 
 
-def test_what_two_runs_have_in_common_is_no_cost_of_a_second() -> None:
+def test_the_common_cost_of_two_runs_is_not_a_cost_per_second() -> None:
     pair = manager.Pair(manager.Cost(5, 1.4, 60), manager.Cost(25, 2.4, 58.2))
     assert (round(pair.percent, 3), round(pair.once_s, 3)) == (5, 1.15)
     row = manager.report([pair]).splitlines()[-1]
     assert [cell.strip() for cell in row.split("|")[1:-1]] == ["200", "4", "5.0", "< 10", "60", "< 100", "1.1"]
 
 
-def test_a_snapshot_that_did_not_arrive_fails_the_run() -> None:
+def test_a_missing_snapshot_fails_the_run() -> None:
     workers = [{"snapshots": 5}] * (manager.WORKERS - 1)
     record = {"targets": [{"workers": [*workers, {"snapshots": 4}]}], "degraded": None}
     with pytest.raises(Failed, match="999 of 1000 snapshots"):

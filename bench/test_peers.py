@@ -1,4 +1,4 @@
-"""The comparison with peers, without any load: nothing here asserts a speed."""
+"""Tests the comparison with peers, without any load. No test asserts a speed."""
 
 import json
 import os
@@ -30,12 +30,12 @@ def sample(cpu_us: float) -> Sample:
     return replace(SAMPLE, cpu_us=cpu_us)
 
 
-def test_status_of_nginx_is_read() -> None:
+def test_the_status_of_nginx_is_read() -> None:
     text = "Active connections: 3 \nserver accepts handled requests\n 16 16 310 \nReading: 0 Writing: 1 Waiting: 2 \n"
     assert parse_status(text) == Status(active=3, accepted=16, requests=310)
 
 
-def test_medians_leave_failed_runs_out() -> None:
+def test_medians_exclude_failed_runs() -> None:
     assert middle([sample(9), Failed("no"), sample(4), sample(5)], cost) == 5
 
 
@@ -46,13 +46,13 @@ def test_ratios_are_taken_within_passes() -> None:
     assert paired([Failed("no")], [SAMPLE], cost) is None
 
 
-def test_failures_are_counted_and_their_reasons_said_once() -> None:
+def test_failures_are_counted_and_each_reason_is_given_once() -> None:
     assert failures([SAMPLE, Failed("a"), Failed("b"), Failed("a")]) == "3 of 4 runs failed: a; b"
     assert failures([SAMPLE]) == ""
-    assert failures([Failed(name) for name in "abcd"]) == "4 of 4 runs failed: a; b; c; and the like"
+    assert failures([Failed(name) for name in "abcd"]) == "4 of 4 runs failed: a; b; c; and others"
 
 
-def test_each_pass_has_an_order_of_its_own() -> None:
+def test_each_pass_has_a_separate_order() -> None:
     three = TOOLS[:3]
     a, b, c = three
     assert [in_turn(three, number) for number in range(4)] == [[a, b, c], [a, c, b], [c, a, b], [c, b, a]]
@@ -71,7 +71,7 @@ def rows_of(text: str) -> dict[str, list[str]]:
     return {first: others for first, *others in cells}
 
 
-def test_each_tool_has_its_row_whatever_became_of_it() -> None:
+def test_each_tool_has_a_row_whether_or_not_it_ran() -> None:
     runs: Runs = {
         LOADGEN.name: [sample(8), sample(10)],
         "loadgen, 4 workers": [SAMPLE, Failed("no")],
@@ -88,15 +88,15 @@ def test_each_tool_has_its_row_whatever_became_of_it() -> None:
     assert text.startswith("## 1,000 connections\n")
     for note in [
         "- Locust: 2 of 2 runs failed: no",
-        "- oha is missing: `make peer-oha` installs it",
+        "- oha is missing: run `make peer-oha`",
         "- loadgen, 4 workers: 1 of 2 runs failed: no",
-        "- loadgen, 4 workers: 1.00 (1.00 to 1.00) of the requests/s of loadgen in one process; the manager itself "
-        "took 1.5 % of a core",
+        "- loadgen, 4 workers: 1.00 (1.00 to 1.00) times the requests/s of loadgen in one process; the manager "
+        "process used 1.5 % of a core",
     ]:
         assert note in text.splitlines()
 
 
-def test_the_page_tells_how_it_was_measured() -> None:
+def test_the_page_describes_the_measurement() -> None:
     text = page(PLAN, {100: {LOADGEN.name: [SAMPLE] * 3}})
     assert "3 passes over all tools" in text
     assert "| `wrk -t1 -cN -d3s URL/`" in text
@@ -114,13 +114,13 @@ def test_a_run_is_measured(tmp_path: Path) -> None:
 
 
 @needs_pinning
-def test_a_run_that_fails_says_why(tmp_path: Path) -> None:
+def test_a_failed_run_gives_its_reason(tmp_path: Path) -> None:
     with pytest.raises(Failed, match=r"^exit code 3: the last word$"):
         run(["sh", "-c", "echo a word; echo the last word >&2; exit 3"], CORE, 20, tmp_path / "output")
 
 
 @needs_pinning
-def test_nothing_outlives_a_run_that_takes_too_long(tmp_path: Path) -> None:
+def test_no_process_outlives_a_run_that_takes_too_long(tmp_path: Path) -> None:
     pids = tmp_path / "pids"
     with pytest.raises(Failed, match=r"^did not end within 0\.5 s$"):
         run(["sh", "-c", f"sleep 60 & echo $$ $! > {pids}; wait"], CORE, 0.5, tmp_path / "output")
@@ -129,7 +129,7 @@ def test_nothing_outlives_a_run_that_takes_too_long(tmp_path: Path) -> None:
 
 
 def gone(pid: int) -> bool:
-    """Wait for the end of a process that was killed. Who reaps it may take its time, so a zombie counts."""
+    """Wait until a killed process is gone. A zombie counts as gone, because its reaping may take long."""
     deadline = time.monotonic() + 10
     while time.monotonic() < deadline:
         try:
@@ -142,7 +142,7 @@ def gone(pid: int) -> bool:
 
 
 @needs_pinning
-@pytest.mark.skipif(not nginx_program(), reason="nginx is not installed: make peer-wrk")
+@pytest.mark.skipif(not nginx_program(), reason="nginx is missing: run `make peer-wrk`")
 def test_nginx_answers_counts_and_ends(tmp_path: Path) -> None:
     with nginx(CORE, tmp_path) as server:
         before = server.settled()

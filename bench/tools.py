@@ -1,4 +1,4 @@
-"""The tools that are compared, and how each is called."""
+"""Lists the tools that are compared, with the command of each."""
 
 import functools
 import json
@@ -17,7 +17,7 @@ PEERS = ROOT / ".loadgen/peers/bin"
 
 @functools.cache
 def built() -> Path:
-    """Ask Cargo where it builds for release."""
+    """Return the folder of Cargo's release builds."""
     metadata = ["cargo", "metadata", "--no-deps", "--format-version", "1"]
     told = subprocess.run(metadata, cwd=ROOT, capture_output=True, text=True, check=True, timeout=60)
     return Path(json.loads(told.stdout)["target_directory"]) / "release"
@@ -25,15 +25,15 @@ def built() -> Path:
 
 @dataclass(frozen=True)
 class Tool:
-    """A tool. Its arguments may name {url}, {users}, {seconds} and {out}, a folder of the run's own."""
+    """A tool. Its arguments may contain {url}, {users}, {seconds} and {out}, a separate folder for each run."""
 
     name: str
     program: str
     arguments: str
-    # How it is asked for its version; not every tool can be.
+    # Option that prints the version; None if the tool has no such option.
     version: str | None = "--version"
     install: str = "build"
-    # Its own processes do the work: what the first of them costs is reported too.
+    # Whether child processes do the work: the CPU use of the tool's first process is then reported, too.
     manager: bool = False
 
     def path(self) -> str | None:
@@ -45,7 +45,7 @@ class Tool:
         return [word.format(**values) for word in [self.path() or self.program, *shlex.split(self.arguments)]]
 
     def shown(self, seconds: int) -> str:
-        """Return the command as a reader may want to type it."""
+        """Return the command with placeholders, for readers."""
         return f"{self.program} {self.arguments}".format(url="URL", users="N", seconds=seconds, out="DIR")
 
 
@@ -54,7 +54,7 @@ LOADGEN_OPTIONS = "--url {url} --users {users} --duration {seconds}s --warmup 0s
 LOADGEN = Tool("loadgen", "loadgen", f"--scenario direct {LOADGEN_OPTIONS}")
 TOOLS = [
     LOADGEN,
-    # Next to loadgen, so that pairs of the two lie near each other in time.
+    # Directly after loadgen, so that the two runs of a pair are close in time.
     Tool("wrk", "wrk", "-t1 -c{users} -d{seconds}s {url}/", version="-v", install="peer-wrk"),
     Tool(
         "loadgen, four expectations and a template",
@@ -102,6 +102,6 @@ def asked_version(path: str, option: str) -> str | None:
 
 
 def _built_in_version(path: str) -> str | None:
-    """Find the version that Go writes into what it builds."""
+    """Return the version that Go writes into its programs."""
     found = re.search(rb"mod\t\S+\tv(\S+)", Path(path).read_bytes())
     return found and found.group(1).decode()
