@@ -38,6 +38,8 @@ struct UnderWay {
     users: u32,
     /// Duration of warm-up and ramp-up, which precede the hold.
     before: Duration,
+    /// Time from the start of the round to the first snapshot.
+    first_snapshot: Duration,
     /// Maximum duration of the hold; `None` if iterations end the round.
     most: Option<Duration>,
     /// Duration of the hold so far.
@@ -99,6 +101,7 @@ impl UnderWay {
             url: plan.base_url.clone(),
             users: plan.scenario.load.users,
             before: plan.warmup + plan.ramp_up(),
+            first_snapshot: plan.first_snapshot(),
             most: plan.scenario.load.held(),
             held: Duration::ZERO,
             due: None,
@@ -108,9 +111,7 @@ impl UnderWay {
 
     /// Records that a worker's snapshot of this number has arrived.
     fn reached(&mut self, number: u32) {
-        // Takes snapshots as drained each second, counted from the end of warm-up and ramp-up.
-        let part = Duration::from_nanos(self.before.subsec_nanos().into());
-        let reaches = Duration::from_secs(u64::from(number) + 1) + part;
+        let reaches = self.first_snapshot + Duration::from_secs(number.into());
         let held = reaches.saturating_sub(self.before);
         self.held = self.held.max(self.most.map_or(held, |most| held.min(most)));
         self.due.get_or_insert_with(|| Instant::now() + SETTLE);
@@ -134,5 +135,32 @@ impl Observe for Autosave<'_> {
             _ => {}
         }
         ControlFlow::Continue(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fraction_of_a_second_in_the_ramp_up_does_not_lengthen_the_hold() {
+        let mut round = UnderWay {
+            contender: 0,
+            number: 1,
+            url: String::new(),
+            users: 1,
+            before: Duration::from_millis(1_000 + 2_500),
+            first_snapshot: Duration::from_secs(1),
+            most: Some(Duration::from_secs(1)),
+            held: Duration::ZERO,
+            due: None,
+            rested: Instant::now(),
+        };
+        round.reached(2);
+        assert_eq!(round.held, Duration::ZERO);
+        round.reached(3);
+        assert_eq!(round.held, Duration::from_millis(500));
+        round.reached(4);
+        assert_eq!(round.held, Duration::from_secs(1), "the hold is over");
     }
 }

@@ -104,9 +104,7 @@ impl GooseRound {
         let gate = Gate::new(&self.plan, start);
         let threads = tokio::runtime::Handle::current().metrics().num_workers();
         let recorder = Recorder::new(gate.timeline(), self.plan.scenario.steps.len(), threads);
-        // First second boundary with a snapshot: seconds count from the end of the warm-up.
-        let part = Duration::from_nanos(self.plan.warmup.subsec_nanos().into());
-        let first = start + part + Duration::from_secs(1);
+        let first = start + self.plan.first_snapshot();
         let users = self.plan.share.users(self.plan.scenario.load.users);
         let shared = Arc::new(Shared {
             checks: self.plan.scenario.steps.iter().map(Check::new).collect(),
@@ -212,7 +210,7 @@ async fn send_each_second(
 }
 
 /// Maximum number of our users that one Goose user carries. A Goose user takes 7 KB of memory and
-/// time to start; one of our users takes 2 KB. docs/measuring.md tells what this limit saves.
+/// time to start; one of our users takes 2 KB. docs/explanation/cost.md tells what this limit saves.
 const USERS_PER_GOOSE_USER: u32 = 32;
 
 /// Builds a Goose attack of one scenario with one transaction. Each Goose user runs the transaction

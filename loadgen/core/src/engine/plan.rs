@@ -42,6 +42,13 @@ impl Plan {
         self.scenario.load.before_hold()
     }
 
+    /// Returns the time from the common start to the first snapshot. Snapshots follow each second,
+    /// at whole seconds from the end of the warm-up.
+    #[must_use]
+    pub fn first_snapshot(&self) -> Duration {
+        Duration::from_secs(1) + Duration::from_nanos(self.warmup.subsec_nanos().into())
+    }
+
     /// Returns the length of the round from the common start; `None` if
     /// iterations, not time, end the round.
     #[must_use]
@@ -133,7 +140,7 @@ mod tests {
         }
 
         #[test]
-        fn every_row_is_dealt_once(count in 0usize..500, users in 1u32..50, of in 1u32..40) {
+        fn every_row_is_assigned_once(count in 0usize..500, users in 1u32..50, of in 1u32..40) {
             let shares = (0..of).map(|index| Share { index, of });
             let mut dealt: Vec<usize> = Vec::new();
             for share in shares {
@@ -146,7 +153,7 @@ mod tests {
         }
 
         #[test]
-        fn every_user_is_dealt_once(users in 1u32..500, of in 1u32..40) {
+        fn every_user_is_assigned_once(users in 1u32..500, of in 1u32..40) {
             let dealt: Vec<u32> = (0..of)
                 .map(|index| Share { index, of })
                 .flat_map(|s| (0..s.users(users)).map(move |local| s.number(local).global))

@@ -8,20 +8,22 @@ use crate::record::Comparison;
 use crate::record::{Bound, Capacity, CapacityRound, CapacityTarget};
 
 impl Capacity {
-    /// Combines these rounds. If any round ended, rounds that did not end contribute only their
-    /// highest passed rate to a lower bound.
+    /// Combines the rounds that ended. If none did, the lowest of the rates that passed is all that is
+    /// known.
     #[must_use]
     pub fn of(rounds: &[CapacityRound]) -> Self {
         let ended: Vec<_> = rounds.iter().filter(|r| r.bound != Bound::Unknown).collect();
         let any = |bound| ended.iter().any(|round| round.bound == bound);
-        let least = rounds.iter().filter_map(|r| r.passed_per_s).min_by(f64::total_cmp);
+        let least = |rounds: &mut dyn Iterator<Item = &CapacityRound>| {
+            rounds.filter_map(|r| r.passed_per_s).min_by(f64::total_cmp)
+        };
         let greatest = ended.iter().filter_map(|r| r.failed_per_s).max_by(f64::total_cmp);
         let (bound, rate_per_s, sample) = if ended.is_empty() {
-            (Bound::Unknown, least, None)
+            (Bound::Unknown, least(&mut rounds.iter()), None)
         } else if any(Bound::Below) {
             (Bound::Below, greatest, None)
         } else if any(Bound::AtLeast) {
-            (Bound::AtLeast, least, None)
+            (Bound::AtLeast, least(&mut ended.iter().copied()), None)
         } else {
             let sample = Sample::of_figures(ended.iter().filter_map(|r| r.capacity_per_s));
             (Bound::Found, sample.map(|s| s.geometric_mean()), sample)
@@ -57,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn rounds_that_found_it_have_a_mean_and_an_interval() {
+    fn rounds_with_a_capacity_have_a_mean_and_an_interval() {
         let rounds = [1, 2, 3].map(|n| round(n, Bound::Found, 100.0 * f64::from(n)));
         let capacity = Capacity::of(&rounds);
         let mean = 102.0 * 6.0_f64.cbrt();
@@ -68,10 +70,13 @@ mod tests {
     }
 
     #[test]
-    fn one_bound_among_the_rounds_makes_a_bound_of_all() {
+    fn one_bound_among_the_rounds_makes_the_capacity_a_bound() {
         let found = round(1, Bound::Found, 100.0);
         let at_least = Capacity::of(&[found.clone(), round(2, Bound::AtLeast, 90.0)]);
         assert_eq!((at_least.bound, at_least.rate_per_s), (Bound::AtLeast, Some(90.0)));
+        let cut_bound =
+            Capacity::of(&[round(1, Bound::AtLeast, 90.0), round(2, Bound::Unknown, 2.0)]);
+        assert_eq!((cut_bound.bound, cut_bound.rate_per_s), (Bound::AtLeast, Some(90.0)));
         let below = Capacity::of(&[found.clone(), round(2, Bound::Below, 2.0)]);
         assert_eq!((below.bound, below.rate_per_s), (Bound::Below, Some(104.0)));
         let cut = Capacity::of(&[found, round(2, Bound::Unknown, 2.0)]);

@@ -12,8 +12,9 @@ use super::state::{self, State, Urls};
 use crate::lab::logs::last_lines;
 use crate::lab::{Home, LabError};
 
-/// Time in which a lab must end. By default, a service is killed after five seconds.
-const DOWN_LIMIT: Duration = Duration::from_secs(15);
+/// Time in which a lab must end. Longer than the longest grace period of a service: 40 s for the
+/// containers of a project.
+const DOWN_LIMIT: Duration = Duration::from_secs(60);
 
 /// Starts loadgen in the background with these arguments, which must make it keep a lab up. Returns
 /// when all services of the lab are ready.
@@ -64,7 +65,7 @@ pub async fn detach(
 /// Takes down the lab that is up. Returns whether a lab was up.
 ///
 /// # Errors
-/// If the lab is still up after 15 s.
+/// If the lab is still up after a minute.
 pub async fn down(home: &Home) -> Result<bool, LabError> {
     let Some(State { pid, .. }) = state::find(home)? else {
         return Ok(false);

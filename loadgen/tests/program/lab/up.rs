@@ -41,7 +41,7 @@ fn said(output: &Output) -> String {
 }
 
 #[tokio::test]
-async fn everything_comes_up_healthy_and_goes_at_sigterm() {
+async fn a_lab_comes_up_healthy_and_ends_at_sigterm() {
     let project = project().await;
     let mut up = up(project.path(), &[]);
     assert_eq!(up.urls.targets.keys().collect::<Vec<_>>(), ["fastapi", "flask", "quart", "sanic"]);
@@ -58,7 +58,7 @@ async fn everything_comes_up_healthy_and_goes_at_sigterm() {
     assert!(!status.contains("loadgen:"), "it shows the password: {status}");
     let second = lab(project.path(), &["up"]);
     assert_eq!(second.status.code(), Some(4));
-    assert!(said(&second).contains("`loadgen lab down` stops it"), "{}", said(&second));
+    assert!(said(&second).contains("`loadgen lab down` stops"), "{}", said(&second));
 
     signal(up.process.id(), Signal::TERM);
     assert_eq!(up.process.wait().unwrap().code(), Some(0));
@@ -67,7 +67,7 @@ async fn everything_comes_up_healthy_and_goes_at_sigterm() {
 }
 
 #[tokio::test]
-async fn nothing_outlives_a_lab_that_is_killed() {
+async fn no_service_outlives_a_killed_lab() {
     let project = project().await;
     let mut up = up(project.path(), &["--server-workers=2"]);
     assert!(up.services.len() > 16, "{:?}", up.services);
@@ -78,7 +78,7 @@ async fn nothing_outlives_a_lab_that_is_killed() {
 }
 
 #[tokio::test]
-async fn a_closed_input_and_an_early_ctrl_c_end_it() {
+async fn a_closed_input_and_an_early_ctrl_c_end_the_lab() {
     let project = project().await;
     let mut ready = up(project.path(), &["--target=flask", "--backend=redis"]);
     drop(ready.process.stdin.take());
@@ -96,7 +96,7 @@ async fn a_closed_input_and_an_early_ctrl_c_end_it() {
 }
 
 #[tokio::test]
-async fn a_lab_in_the_background_stays_until_it_is_told() {
+async fn a_lab_in_the_background_stays_until_lab_down() {
     let project = project().await;
     let args = ["up", "--detach", "--format=json", "--target=sanic", "--backend=redis"];
     let output = lab(project.path(), &args);
@@ -111,7 +111,7 @@ async fn a_lab_in_the_background_stays_until_it_is_told() {
 }
 
 #[tokio::test]
-async fn wrong_input_is_told() {
+async fn invalid_input_is_refused() {
     let project = project().await;
     let unknown = lab(project.path(), &["up", "--target=flsk"]);
     assert_eq!(unknown.status.code(), Some(2));
@@ -131,7 +131,7 @@ async fn wrong_input_is_told() {
 }
 
 #[tokio::test]
-async fn a_lab_that_does_not_end_is_not_waited_for_for_ever() {
+async fn waiting_for_a_lab_to_end_has_a_limit() {
     let project = project().await;
     let cache = Home::at(project.path().to_owned()).unwrap().cache().unwrap();
     let mut stubborn = Command::new("sh");
@@ -143,14 +143,14 @@ async fn a_lab_that_does_not_end_is_not_waited_for_for_ever() {
     std::fs::write(cache.join("lab.json"), serde_json::to_string(&state).unwrap()).unwrap();
     let down = lab(project.path(), &["down"]);
     assert_eq!(down.status.code(), Some(4));
-    let expected = format!("still up after 15s (process {})", stubborn.id());
+    let expected = format!("still up 1m after the request to end (process {})", stubborn.id());
     assert!(said(&down).contains(&expected), "{}", said(&down));
     drop(stubborn.stdin.take());
     stubborn.wait().unwrap();
 }
 
 #[tokio::test]
-async fn a_kill_in_the_middle_of_initdb_leaves_no_data() {
+async fn a_kill_during_initdb_leaves_no_data() {
     let project = project().await;
     let mut command = loadgen(project.path());
     command.args(["lab", "up", "--target=flask", "--backend=postgres"]);
