@@ -91,7 +91,7 @@ impl Postgres {
     async fn process(python: &Python, logs: &Path, cpus: &[usize]) -> Result<Self, LabError> {
         let user = User::to_run_as()?;
         let programs = Programs::find(python.site_packages())?.reachable_by(user.as_ref())?;
-        let password = random_password().map_err(LabError::io("draw a password"))?;
+        let password = random_password().map_err(LabError::io("generate a password"))?;
         let cache = python.cache().ok();
         let mut data = make_cluster(&programs, user.as_ref(), &password, logs, cache).await?;
         let (folder, storage) = (data.path().to_owned(), Filesystem::of(data.path()));
@@ -103,6 +103,9 @@ impl Postgres {
                 "listen_addresses=127.0.0.1".to_owned(),
                 "unix_socket_directories=".to_owned(),
                 format!("max_connections={CONNECTIONS}"),
+                // From the main shared memory, which ends with the process: a process that an
+                // immediate shutdown ends while it creates a segment of its own leaves the segment.
+                "min_dynamic_shared_memory=8MB".to_owned(),
             ];
             argv.extend(settings.into_iter().flat_map(|setting| ["-c".into(), setting.into()]));
             let log = logs.join("postgres.log");
@@ -182,7 +185,7 @@ async fn make_cluster(
     cache: Option<PathBuf>,
 ) -> Result<TempDir, LabError> {
     let folder = data_folder(user, password, cache);
-    let mut folder = folder.map_err(LabError::io("make a folder for PostgreSQL's data"))?;
+    let mut folder = folder.map_err(LabError::io("create a folder for PostgreSQL's data"))?;
     let argv = [
         programs.program("initdb").into_os_string(),
         "--pgdata=data".into(),
@@ -244,7 +247,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_password_is_for_the_owner_alone_to_read() {
+    fn only_the_owner_can_read_the_password() {
         let folder = data_folder(None, "secret", None).unwrap();
         let mode = fs::metadata(folder.path()).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o700);
