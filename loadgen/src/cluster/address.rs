@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use tokio_rustls::rustls::pki_types::ServerName;
 
 /// Returns the host of `HOST:PORT`; an IPv6 address without its brackets.
-pub fn host(address: &str) -> &str {
+pub(super) fn host(address: &str) -> &str {
     let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
     host.trim_start_matches('[').trim_end_matches(']')
 }
@@ -49,7 +49,7 @@ fn split<'a>(text: &'a str, port: &'a str) -> (String, &'a str) {
 }
 
 /// Returns the name of this host.
-pub fn host_name() -> String {
+pub(super) fn host_name() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
 

@@ -170,7 +170,7 @@ fn read_secret(path: &Path) -> io::Result<String> {
 }
 
 /// Writes a file that only its owner may read (0600), and replaces any existing file.
-pub fn write_secret(path: &Path, value: &impl Serialize) -> Result<(), ClusterError> {
+pub(super) fn write_secret(path: &Path, value: &impl Serialize) -> Result<(), ClusterError> {
     let write = || -> io::Result<()> {
         let folder = path.parent().unwrap_or(Path::new("."));
         // A new folder is for its owner alone.

@@ -13,13 +13,13 @@ use crate::engine::{Plan, Share};
 use crate::scenario::Cells;
 
 /// Maximum bytes of a chunk: far less than the network accepts in one message.
-pub const CHUNK: usize = 1 << 20;
+pub(super) const CHUNK: usize = 1 << 20;
 
 /// A SHA-256 digest in hexadecimal.
-pub type Digest = String;
+pub(super) type Digest = String;
 
 /// A value encoded for sending.
-pub struct Blob {
+pub(super) struct Blob {
     digest: Digest,
     bytes: Vec<u8>,
 }
@@ -29,7 +29,7 @@ impl Blob {
     ///
     /// # Errors
     /// A sentence, if MessagePack can't represent the value.
-    pub fn of(value: &impl Serialize) -> Result<Self, String> {
+    pub(super) fn of(value: &impl Serialize) -> Result<Self, String> {
         let bytes = encode(value)?;
         Ok(Self { digest: hex(&Sha256::digest(&bytes)), bytes })
     }
@@ -39,19 +39,19 @@ impl Blob {
     ///
     /// # Errors
     /// As [`Blob::of`].
-    pub fn of_plan(plan: &Plan) -> Result<Self, String> {
+    pub(super) fn of_plan(plan: &Plan) -> Result<Self, String> {
         Self::of(&Plan { share: Share::WHOLE, ..plan.clone() })
     }
 
     /// Returns the digest of the encoded bytes.
     #[must_use]
-    pub fn digest(&self) -> &Digest {
+    pub(super) fn digest(&self) -> &Digest {
         &self.digest
     }
 
     /// Splits the blob into chunks. The iterator copies each chunk's bytes
     /// only when it yields the chunk.
-    pub fn chunks(&self) -> impl Iterator<Item = Chunk> {
+    pub(super) fn chunks(&self) -> impl Iterator<Item = Chunk> {
         let size = self.bytes.len();
         self.bytes.chunks(CHUNK).enumerate().map(move |(n, bytes)| Chunk {
             blob: self.digest.clone(),

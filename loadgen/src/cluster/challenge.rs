@@ -20,14 +20,14 @@ const PURPOSE: &[u8] = b"loadgen: the manager answers hello";
 
 /// A challenge that the manager must answer.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Challenge([u8; 32]);
+pub(super) struct Challenge([u8; 32]);
 
 impl Challenge {
     /// Creates a random challenge.
     ///
     /// # Errors
     /// If the system has no random bytes.
-    pub fn new() -> Result<Self, ClusterError> {
+    pub(super) fn new() -> Result<Self, ClusterError> {
         let mut bytes = [0; 32];
         let failed = |e| ClusterError::Bus(format!("no random bytes: {e}"));
         SysRng.try_fill_bytes(&mut bytes).map_err(failed)?;
@@ -35,23 +35,23 @@ impl Challenge {
     }
 
     /// Reads a challenge; `None` unless there are exactly 32 bytes.
-    pub fn read(bytes: &[u8]) -> Option<Self> {
+    pub(super) fn read(bytes: &[u8]) -> Option<Self> {
         bytes.try_into().ok().map(Self)
     }
 
     /// Returns the bytes to send.
-    pub fn bytes(&self) -> &[u8] {
+    pub(super) fn bytes(&self) -> &[u8] {
         &self.0
     }
 
     /// Returns the proof that the sender of this answer knows the password.
-    pub fn prove(&self, password: &str, answer: &[u8]) -> Vec<u8> {
+    pub(super) fn prove(&self, password: &str, answer: &[u8]) -> Vec<u8> {
         self.code(password, answer).finalize().into_bytes().to_vec()
     }
 
     /// Returns whether the sender of this answer and proof knows the
     /// password. Compares in constant time.
-    pub fn is_met(&self, password: &str, answer: &[u8], proof: &[u8]) -> bool {
+    pub(super) fn is_met(&self, password: &str, answer: &[u8], proof: &[u8]) -> bool {
         self.code(password, answer).verify_slice(proof).is_ok()
     }
 

@@ -10,7 +10,7 @@ use crate::engine::{Finished, WorkerResults};
 use crate::measure::{Counts, GrowingSeries, Phase, Series, Snapshot, Strain, StrainSample};
 
 /// Collects the reports of one epoch.
-pub struct Collector {
+pub(super) struct Collector {
     epoch: u32,
     /// Results of all workers together: a series per worker would take a hundred times the memory.
     series: GrowingSeries,
@@ -33,7 +33,7 @@ struct Collected {
 
 /// Outcome of taking a report.
 #[derive(Debug, PartialEq)]
-pub enum Taken {
+pub(super) enum Taken {
     /// A snapshot that is new.
     New(Snapshot),
     /// The worker reports that it has finished.
@@ -52,7 +52,7 @@ pub enum Taken {
 impl Collector {
     /// Creates a collector for the reports of `workers` workers in `epoch`.
     #[must_use]
-    pub fn new(epoch: u32, workers: u32) -> Self {
+    pub(super) fn new(epoch: u32, workers: u32) -> Self {
         Self {
             epoch,
             series: GrowingSeries::default(),
@@ -61,7 +61,7 @@ impl Collector {
     }
 
     /// Takes a report, and returns what became of it.
-    pub fn take(&mut self, report: Report) -> Taken {
+    pub(super) fn take(&mut self, report: Report) -> Taken {
         let Report { epoch, worker, news } = report;
         if epoch != self.epoch {
             return Taken::OtherEpoch;
@@ -84,25 +84,25 @@ impl Collector {
 
     /// Returns whether all reports of `worker` have arrived.
     #[must_use]
-    pub fn is_complete(&self, worker: u32) -> bool {
+    pub(super) fn is_complete(&self, worker: u32) -> bool {
         self.workers.get(worker as usize).is_some_and(Collected::is_complete)
     }
 
     /// Number of workers, including those that have reported nothing.
     #[must_use]
-    pub fn workers(&self) -> u32 {
+    pub(super) fn workers(&self) -> u32 {
         // `new` was given this number as a `u32`.
         self.workers.len() as u32
     }
 
     /// Returns whether `worker` has reported the end of its round; snapshots may still be missing.
     #[must_use]
-    pub fn has_finished(&self, worker: u32) -> bool {
+    pub(super) fn has_finished(&self, worker: u32) -> bool {
         self.workers.get(worker as usize).is_some_and(|collected| collected.finished.is_some())
     }
 
     /// Returns all results so far.
-    pub fn series(&mut self) -> &mut GrowingSeries {
+    pub(super) fn series(&mut self) -> &mut GrowingSeries {
         &mut self.series
     }
 
@@ -110,7 +110,10 @@ impl Collector {
     /// report, `held` maps a number of seconds after the warm-up to the time for which the
     /// load was held in these seconds.
     #[must_use]
-    pub fn into_results(self, held: impl Fn(u32) -> Duration) -> (Series, Vec<WorkerResults>) {
+    pub(super) fn into_results(
+        self,
+        held: impl Fn(u32) -> Duration,
+    ) -> (Series, Vec<WorkerResults>) {
         let workers = (0..).zip(self.workers).map(|(worker, c)| c.into_results(worker, &held));
         (self.series.into(), workers.collect())
     }

@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 ///
 /// # Errors
 /// A sentence, if MessagePack can't represent the value.
-pub fn encode(message: &impl Serialize) -> Result<Vec<u8>, String> {
+pub(super) fn encode(message: &impl Serialize) -> Result<Vec<u8>, String> {
     rmp_serde::to_vec_named(message).map_err(|e| format!("cannot encode a message: {e}"))
 }
 
@@ -15,7 +15,7 @@ pub fn encode(message: &impl Serialize) -> Result<Vec<u8>, String> {
 ///
 /// # Errors
 /// A sentence, if the bytes are not a message of this type.
-pub fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
+pub(super) fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
     rmp_serde::from_slice(bytes)
         .map_err(|e| format!("cannot decode a message of {} bytes: {e}", bytes.len()))
 }

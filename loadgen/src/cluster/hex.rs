@@ -6,7 +6,7 @@ use rand::rngs::SysRng;
 use super::error::ClusterError;
 
 /// Returns `bytes` random bytes from the operating system, in hexadecimal.
-pub fn random_hex(bytes: usize) -> Result<String, ClusterError> {
+pub(super) fn random_hex(bytes: usize) -> Result<String, ClusterError> {
     let mut random = vec![0; bytes];
     SysRng
         .try_fill_bytes(&mut random)
@@ -15,6 +15,6 @@ pub fn random_hex(bytes: usize) -> Result<String, ClusterError> {
 }
 
 /// Formats bytes in hexadecimal.
-pub fn hex(bytes: &[u8]) -> String {
+pub(super) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -4,4 +4,4 @@ use std::time::Duration;
 
 /// Default lease: a peer that is silent for this long is lost, unless
 /// its manager sets another lease.
-pub const LEASE: Duration = Duration::from_secs(3);
+pub(super) const LEASE: Duration = Duration::from_secs(3);

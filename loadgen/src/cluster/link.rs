@@ -22,7 +22,7 @@ const SHARED_MEMORY: &str = "/dev/shm";
 
 /// A folder for a socket that only the folder's owner may enter.
 /// Dropping the value removes the folder.
-pub struct Folder {
+pub(super) struct Folder {
     named: TempDir,
     handle: Handle,
 }
@@ -32,7 +32,7 @@ impl Folder {
     ///
     /// # Errors
     /// The system's error for the folder of temporary files.
-    pub fn new() -> io::Result<Self> {
+    pub(super) fn new() -> io::Result<Self> {
         let in_memory = |error| Self::within(Path::new(SHARED_MEMORY)).map_err(|_| error);
         Self::within(&std::env::temp_dir()).or_else(in_memory)
     }
@@ -46,18 +46,18 @@ impl Folder {
     }
 
     /// Returns the path of a file in the folder, for this process.
-    pub fn path(&self, name: &str) -> PathBuf {
+    pub(super) fn path(&self, name: &str) -> PathBuf {
         self.handle.path.join(name)
     }
 
     /// Returns the path of the folder's socket, for this process.
-    pub fn socket(&self) -> PathBuf {
+    pub(super) fn socket(&self) -> PathBuf {
         self.path(SOCKET)
     }
 
     /// Returns the path of the folder's socket for other processes of this user. The path is
     /// valid while the folder exists.
-    pub fn public_socket(&self) -> PathBuf {
+    pub(super) fn public_socket(&self) -> PathBuf {
         self.named.path().join(SOCKET)
     }
 
@@ -65,12 +65,12 @@ impl Folder {
     ///
     /// # Errors
     /// If there is no such socket.
-    pub fn bound(&self) -> io::Result<Handle> {
+    pub(super) fn bound(&self) -> io::Result<Handle> {
         Handle::open(&self.socket(), Kind::Socket)
     }
 
     /// Removes the folder if a handle suffices to reach its socket, as on Linux.
-    pub fn hide(self) -> Hidden {
+    pub(super) fn hide(self) -> Hidden {
         let Self { named, handle } = self;
         Hidden { _named: (!cfg!(target_os = "linux")).then_some(named), _handle: handle }
     }
@@ -78,7 +78,7 @@ impl Folder {
 
 /// Remains of a folder, which must live as long as its socket: the process that bound the socket
 /// may remove it by the handle's path, so no other handle may get the same number.
-pub struct Hidden {
+pub(super) struct Hidden {
     _named: Option<TempDir>,
     _handle: Handle,
 }
@@ -137,7 +137,7 @@ impl Handle {
 }
 
 /// A listening socket that admits this process alone, and exists as long as this value.
-pub struct OwnListener {
+pub(super) struct OwnListener {
     listener: UnixListener,
     hidden: Hidden,
 }
@@ -147,7 +147,7 @@ impl OwnListener {
     ///
     /// # Errors
     /// The system's error for the folder or the socket.
-    pub fn new() -> io::Result<(Self, Handle)> {
+    pub(super) fn new() -> io::Result<(Self, Handle)> {
         let folder = Folder::new()?;
         let listener = UnixListener::bind(folder.socket())?;
         let handle = folder.bound()?;
@@ -158,7 +158,7 @@ impl OwnListener {
     ///
     /// # Errors
     /// If the system lacks the resources for a connection.
-    pub async fn accept(self) -> io::Result<(UnixStream, Hidden)> {
+    pub(super) async fn accept(self) -> io::Result<(UnixStream, Hidden)> {
         loop {
             let (stream, _) = self.listener.accept().await?;
             if is_own(&stream) {

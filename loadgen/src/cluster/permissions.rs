@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 /// Returns the access control for `workers` workers of `run`, with the
 /// user names `worker-0` and so on.
-pub fn permissions(run: &str, workers: usize) -> Value {
+pub(super) fn permissions(run: &str, workers: usize) -> Value {
     let mut rules = vec![to_workers(run), from_workers(run)];
     let (mut who, mut policies) = (Vec::new(), Vec::new());
     let of_all: Vec<String> =

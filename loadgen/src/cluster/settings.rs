@@ -14,10 +14,10 @@ use super::permissions::permissions;
 /// Maximum bytes of a message that a peer accepts. A snapshot of ten steps is under 8 MiB
 /// even if all of its histograms are full; nearly all snapshots are a few KiB. Larger
 /// data is sent in chunks (`blobs`).
-pub const LARGEST: usize = 24 << 20;
+pub(super) const LARGEST: usize = 24 << 20;
 
 /// Workers that a manager admits.
-pub struct Admits<'a> {
+pub(super) struct Admits<'a> {
     /// Run that the workers belong to.
     pub run: &'a str,
     /// Number of workers.
@@ -29,7 +29,7 @@ pub struct Admits<'a> {
 }
 
 /// Returns the settings of a manager that listens at this socket.
-pub fn manager(socket: &Path, admits: &Admits<'_>) -> Value {
+pub(super) fn manager(socket: &Path, admits: &Admits<'_>) -> Value {
     let mut settings = with_common(
         admits.lease,
         json!({
@@ -47,7 +47,7 @@ pub fn manager(socket: &Path, admits: &Admits<'_>) -> Value {
 
 /// Returns the settings of a worker that tries for `limit` to reach its manager at this socket.
 /// A zero limit means one attempt.
-pub fn worker(join: &Join, socket: &Path, limit: Duration) -> Value {
+pub(super) fn worker(join: &Join, socket: &Path, limit: Duration) -> Value {
     let mut settings = with_common(
         join.lease,
         json!({

@@ -15,7 +15,7 @@ use crate::measure::StrainSample;
 const EVERY: Duration = Duration::from_millis(20);
 
 /// Monitor of this process, which stops when dropped.
-pub struct StrainMonitor {
+pub(super) struct StrainMonitor {
     since: Instant,
     /// CPU time of this process until `since`.
     cpu: Duration,
@@ -27,7 +27,7 @@ pub struct StrainMonitor {
 
 impl StrainMonitor {
     /// Starts to monitor. Requires a Tokio runtime.
-    pub fn start() -> Self {
+    pub(super) fn start() -> Self {
         let latest = Arc::<AtomicU64>::default();
         let mut watching = JoinSet::new();
         watching.spawn(watch(latest.clone()));
@@ -35,7 +35,7 @@ impl StrainMonitor {
     }
 
     /// Returns the strain since the last call, or since the start.
-    pub fn take(&mut self) -> StrainSample {
+    pub(super) fn take(&mut self) -> StrainSample {
         let (now, cpu) = (Instant::now(), cpu_time());
         let sample = StrainSample {
             elapsed: now - self.since,

@@ -16,7 +16,7 @@ const TAIL: u64 = 2_000;
 
 /// A direct child that runs `loadgen worker` and does not outlive this value. The child's standard
 /// input is a pipe that closes however this process ends, and the child is killed on drop.
-pub struct Process {
+pub(super) struct Process {
     child: Child,
     stdin: Option<ChildStdin>,
     log: Option<PathBuf>,
@@ -25,7 +25,7 @@ pub struct Process {
 impl Process {
     /// Starts `program` as the worker of `join`. The worker's stderr goes to a file in `logs`, or
     /// to the stderr of this process.
-    pub async fn spawn(
+    pub(super) async fn spawn(
         program: &Path,
         join: &Join,
         logs: Option<&Path>,
@@ -57,30 +57,30 @@ impl Process {
     }
 
     /// Returns the process id while the process runs.
-    pub fn pid(&self) -> Option<u32> {
+    pub(super) fn pid(&self) -> Option<u32> {
         self.child.id()
     }
 
     /// Returns the exit status if the process has ended.
-    pub fn ended(&mut self) -> Option<ExitStatus> {
+    pub(super) fn ended(&mut self) -> Option<ExitStatus> {
         self.child.try_wait().ok().flatten()
     }
 
     /// Returns an error if the worker has ended before it joined.
-    pub fn early_end(&mut self, worker: u32) -> Option<ClusterError> {
+    pub(super) fn early_end(&mut self, worker: u32) -> Option<ClusterError> {
         let status = self.ended()?.to_string();
         let log = self.log.as_deref().map(tail).transpose();
         Some(ClusterError::Ended { worker, status, log: log.ok().flatten().unwrap_or_default() })
     }
 
     /// Kills the process in any state.
-    pub fn kill(&mut self) {
+    pub(super) fn kill(&mut self) {
         let _ = self.child.start_kill();
     }
 
     /// Closes the process's standard input, which tells the worker to leave,
     /// and waits for the process to end.
-    pub async fn leave(&mut self) {
+    pub(super) async fn leave(&mut self) {
         self.stdin = None;
         let _ = self.child.wait().await;
     }

@@ -15,7 +15,7 @@ use crate::scenario::{Model, Scenario};
 
 /// Contenders of an experiment, and the number of rounds for each.
 #[derive(Debug, Default)]
-pub struct Contest {
+pub(super) struct Contest {
     /// Numbers of users with which each target is measured; empty for the scenario's number.
     pub users: Vec<u32>,
     /// Numbers of worker processes with which each target is measured; empty for one process.
@@ -29,7 +29,7 @@ pub struct Contest {
 
 /// Destination of an experiment's results.
 #[derive(Debug)]
-pub struct Output {
+pub(super) struct Output {
     /// Whether to show the live view on a terminal.
     pub live: bool,
     /// Folder to save the results in; `None` for a new folder in `runs/`.
@@ -47,7 +47,7 @@ impl From<&CommonArgs> for Output {
 
 /// Returns the job that the command line asks for. `remote` is set for a manager, whose workers
 /// come from other hosts. Everything that is wrong with the options is an error here.
-pub fn job(
+pub(super) fn job(
     scenario: Scenario,
     common: &CommonArgs,
     contest: Contest,

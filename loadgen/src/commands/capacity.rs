@@ -19,7 +19,7 @@ use crate::report::html;
 use crate::scenario::{OverrideError, Overrides};
 
 /// Searches as the command line asks, saves the record, and prints the record.
-pub fn run(args: CapacityArgs) -> Result<Exit, Failure> {
+pub(super) fn run(args: CapacityArgs) -> Result<Exit, Failure> {
     let output = Output::from(&args.common);
     let CapacityArgs { scenario, common, users, duration, precision, rounds, server_workers } =
         args;

@@ -12,7 +12,7 @@ use crate::report::Document;
 
 /// Reads the runs, prints the differences, and reports by the exit
 /// code whether a run lost too much.
-pub fn run(args: &CompareArgs) -> Result<Exit, Failure> {
+pub(super) fn run(args: &CompareArgs) -> Result<Exit, Failure> {
     let runs = names(&args.runs).into_iter().zip(&args.runs);
     let runs: Result<Vec<Comparable>, Failure> = runs.map(|(name, run)| read(&name, run)).collect();
     let record = RunsRecord::of(&runs?).map_err(|e| {

@@ -8,7 +8,7 @@ use crate::failure::{Exit, Failure};
 use crate::process::print;
 
 /// Prints the script for a shell.
-pub fn run(args: &CompletionsArgs) -> Result<Exit, Failure> {
+pub(super) fn run(args: &CompletionsArgs) -> Result<Exit, Failure> {
     let shell = match args.shell {
         ShellName::Bash => Shell::Bash,
         ShellName::Zsh => Shell::Zsh,

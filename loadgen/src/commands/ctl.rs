@@ -7,7 +7,7 @@ use crate::process::{on_all_cpus, print};
 use crate::scenario::LoadLevel;
 
 /// Sends the request to the run, and prints what the run did.
-pub fn run(args: &CtlArgs) -> Result<Exit, Failure> {
+pub(super) fn run(args: &CtlArgs) -> Result<Exit, Failure> {
     let request = match args.request {
         CtlCommand::Stop => ControlRequest::Stop,
         CtlCommand::Users { number } => ControlRequest::Users(number),

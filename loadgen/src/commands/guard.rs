@@ -8,7 +8,7 @@ use crate::cli::GuardArgs;
 use crate::lab::guard::{self, GuardOptions};
 
 /// Guards until the service has ended. Needs no async runtime, and starts no thread pool.
-pub fn run(args: GuardArgs) -> ExitCode {
+pub(super) fn run(args: GuardArgs) -> ExitCode {
     crate::process::call_process(c"loadgen guard");
     let options = GuardOptions {
         argv: args.command,

@@ -10,12 +10,12 @@ use crate::report;
 
 /// Checks, before anything is measured, that the file is writable, and removes the file of an
 /// earlier run: a run that does not finish must leave no file, neither an empty nor an old one.
-pub fn prepare(path: &Path) -> Result<(), Failure> {
+pub(super) fn prepare(path: &Path) -> Result<(), Failure> {
     clear(path).map_err(|e| unwritable(path, &e))
 }
 
 /// Writes the thresholds of a finished run.
-pub fn write(path: &Path, record: &RunRecord) -> Result<(), Failure> {
+pub(super) fn write(path: &Path, record: &RunRecord) -> Result<(), Failure> {
     fs::write(path, report::junit(record)).map_err(|e| unwritable(path, &e))
 }
 

@@ -9,7 +9,7 @@ use crate::process::print;
 use crate::scenario;
 
 /// Prints both lists.
-pub fn run() -> Result<Exit, Failure> {
+pub(super) fn run() -> Result<Exit, Failure> {
     let home = Home::find()?;
     let manifest = Manifest::load(&home.manifest())?;
     let mut out = String::from("scenarios\n");

@@ -6,7 +6,7 @@ use crate::cluster::{RemoteWorkers, advertised};
 use crate::failure::{Exit, Failure};
 
 /// Waits for the workers, and measures with them as the command line says.
-pub fn run(args: ManagerArgs) -> Result<Exit, Failure> {
+pub(super) fn run(args: ManagerArgs) -> Result<Exit, Failure> {
     let common = &args.run.common;
     let unused = |message: &str, help: &str| {
         Err(Failure::message(Exit::Usage, "unused_option", message.to_owned(), help))

@@ -27,7 +27,7 @@ use crate::text::say;
 const MANY_USERS: u32 = 1_000;
 
 /// Measures, saves the record by `save`, and prints the record.
-pub fn carry_out<E: Experiment>(
+pub(super) fn carry_out<E: Experiment>(
     experiment: &E,
     output: &Output,
     save: impl FnOnce(&E::Record, &RunFolder) -> Result<(), Failure>,

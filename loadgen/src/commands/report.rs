@@ -8,7 +8,7 @@ use crate::process::print;
 use crate::report::{Document, html};
 
 /// Prints each run, and writes its page anew. All runs are read before anything is written.
-pub fn run(args: &ReportArgs) -> Result<Exit, Failure> {
+pub(super) fn run(args: &ReportArgs) -> Result<Exit, Failure> {
     let saved: Result<Vec<Saved>, Failure> = args.runs.iter().map(|run| Saved::read(run)).collect();
     for Saved { folder, record } in saved? {
         let (page, document) = match &record {

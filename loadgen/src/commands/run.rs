@@ -14,12 +14,12 @@ use crate::report::{hlog, html};
 use crate::scenario::{OverrideError, Overrides, Scenario};
 
 /// Measures what the command line asks for, saves the record, and prints the record.
-pub fn run(args: RunArgs) -> Result<Exit, Failure> {
+pub(super) fn run(args: RunArgs) -> Result<Exit, Failure> {
     run_with(args, None)
 }
 
 /// Like `run`, but with workers from other hosts if `remote` is set.
-pub fn run_with(args: RunArgs, remote: Option<RemoteWorkers>) -> Result<Exit, Failure> {
+pub(super) fn run_with(args: RunArgs, remote: Option<RemoteWorkers>) -> Result<Exit, Failure> {
     let output = Output::from(&args.common);
     let scenario = scenario(&args)?;
     let RunArgs { common, users, server_workers, aa, rounds, fail_fast, junit, .. } = args;

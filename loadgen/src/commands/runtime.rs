@@ -6,7 +6,7 @@ use crate::lab::Runtime;
 use crate::scenario::Limits;
 
 /// Returns the runtime that the command line asks for. Limits without containers are an error.
-pub fn runtime(args: RuntimeArgs) -> Result<Runtime, Failure> {
+pub(super) fn runtime(args: RuntimeArgs) -> Result<Runtime, Failure> {
     let RuntimeArgs { runtime, cpus, memory, backend_cpus, backend_memory } = args;
     let targets = Limits { cpus, memory };
     let backends = Limits { cpus: backend_cpus, memory: backend_memory };

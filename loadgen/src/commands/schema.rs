@@ -5,12 +5,12 @@ use crate::process::print;
 use crate::scenario::json_schema;
 
 /// Prints the schema.
-pub fn run() -> Result<Exit, Failure> {
+pub(super) fn run() -> Result<Exit, Failure> {
     print(&text())?;
     Ok(Exit::Done)
 }
 
 /// Returns the schema as the text of a file.
-pub fn text() -> String {
+pub(super) fn text() -> String {
     format!("{:#}\n", json_schema())
 }

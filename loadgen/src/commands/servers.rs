@@ -4,7 +4,7 @@ use crate::experiment::subject::Server;
 use crate::failure::{Exit, Failure};
 
 /// Returns the servers that `option` names, each as `URL` or `NAME=URL`, or an error.
-pub fn servers(option: &str, words: &[String]) -> Result<Vec<Server>, Failure> {
+pub(super) fn servers(option: &str, words: &[String]) -> Result<Vec<Server>, Failure> {
     let mut servers: Vec<Server> = Vec::new();
     for word in words {
         let server = server(option, word)?;
@@ -41,7 +41,7 @@ fn server(option: &str, word: &str) -> Result<Server, Failure> {
 
 /// Returns scheme, host, port and path of a URL, without a slash at the end. Any other
 /// value of `option` is an error.
-pub fn base_url(option: &str, url: &str) -> Result<String, Failure> {
+pub(super) fn base_url(option: &str, url: &str) -> Result<String, Failure> {
     let wrong = |what: &str| {
         let message = format!("{option} {url}: {what}");
         let help = "write a URL such as http://127.0.0.1:8000";

@@ -16,7 +16,7 @@ use crate::scenario::LoadLevel;
 use crate::text::{count, rate};
 
 /// Observer that shows an experiment on the terminal.
-pub struct TerminalProgress<'a> {
+pub(super) struct TerminalProgress<'a> {
     progress: &'a mut Progress,
     /// Control that may change the load, if any.
     control: Option<Control>,
@@ -39,17 +39,17 @@ struct Round {
 
 impl<'a> TerminalProgress<'a> {
     /// Creates an observer that shows an experiment through `progress`.
-    pub fn new(progress: &'a mut Progress, on_loss: OnLoss) -> Self {
+    pub(super) fn new(progress: &'a mut Progress, on_loss: OnLoss) -> Self {
         Self { progress, control: None, on_loss, live_with_workers: false, round: None }
     }
 
     /// Shows the load as changed by `control`.
-    pub fn changed_by(self, control: &Control) -> Self {
+    pub(super) fn changed_by(self, control: &Control) -> Self {
         Self { control: Some(control.clone()), ..self }
     }
 
     /// Opens the live view once all workers are there, if `is_live`.
-    pub fn live_with_workers(self, is_live: bool) -> Self {
+    pub(super) fn live_with_workers(self, is_live: bool) -> Self {
         Self { live_with_workers: is_live, ..self }
     }
 

@@ -11,7 +11,7 @@ type Unused = (&'static str, &'static str, &'static str);
 /// Refuses the first option that has no effect in an experiment with
 /// `scenario`. `has_server_workers` is separate: the option for server workers
 /// is not one of the common options.
-pub fn refuse(
+pub(super) fn refuse(
     common: &CommonArgs,
     has_server_workers: bool,
     scenario: &Scenario,
@@ -20,7 +20,7 @@ pub fn refuse(
 }
 
 /// Refuses an option about lost workers if there are no workers, or too few.
-pub fn refuse_losses(
+pub(super) fn refuse_losses(
     on_worker_loss: Option<OnWorkerLoss>,
     workers: Option<u32>,
 ) -> Result<(), Failure> {

@@ -12,7 +12,7 @@ use crate::text::say;
 ///
 /// # Errors
 /// Fails if the worker could not join, or left before its manager told the worker to leave.
-pub fn run(args: &WorkerArgs) -> Result<Exit, Failure> {
+pub(super) fn run(args: &WorkerArgs) -> Result<Exit, Failure> {
     if args.once && args.join == "-" {
         let message = "--once has no effect with --join -: such a worker serves only one manager";
         let help = "leave out --once";

@@ -9,20 +9,20 @@ use sysinfo::System;
 
 /// Returns `loadgen/NAME` in the user's cache folder (XDG Base Directory Specification), or `None`
 /// if neither `XDG_CACHE_HOME` nor `HOME` is set.
-pub fn path(name: &str) -> Option<PathBuf> {
+pub(super) fn path(name: &str) -> Option<PathBuf> {
     let set = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let cache = set("XDG_CACHE_HOME").or_else(|| Some(set("HOME")?.join(".cache")))?;
     Some(cache.join("loadgen").join(name))
 }
 
 /// Returns the file's content, or the default value if the file is missing or holds something else.
-pub fn read<T: DeserializeOwned + Default>(path: &Path) -> T {
+pub(super) fn read<T: DeserializeOwned + Default>(path: &Path) -> T {
     let bytes = fs::read(path).unwrap_or_default();
     serde_json::from_slice(&bytes).unwrap_or_default()
 }
 
 /// Replaces the file atomically: another run may be reading the file.
-pub fn write(path: &Path, value: &impl Serialize) -> io::Result<()> {
+pub(super) fn write(path: &Path, value: &impl Serialize) -> io::Result<()> {
     let folder = path.parent().ok_or(io::ErrorKind::NotFound)?;
     fs::create_dir_all(folder)?;
     let file = tempfile::NamedTempFile::new_in(folder)?;
@@ -32,7 +32,7 @@ pub fn write(path: &Path, value: &impl Serialize) -> io::Result<()> {
 }
 
 /// Identifies this machine among those that share a home folder, by host name and kernel version.
-pub fn machine() -> String {
+pub(super) fn machine() -> String {
     let told = [System::host_name(), System::kernel_version()];
     told.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }

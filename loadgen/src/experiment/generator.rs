@@ -6,7 +6,7 @@ use crate::failure::{Exit, Failure};
 use crate::measure::GrowingSeries;
 
 /// Source of the load.
-pub enum Generator {
+pub(super) enum Generator {
     /// This process.
     Process,
     /// Worker processes.
@@ -16,7 +16,7 @@ pub enum Generator {
 impl Generator {
     /// Puts the load of `plan` on its target. Each event goes to `show`,
     /// together with all results so far.
-    pub async fn round(
+    pub(super) async fn round(
         &mut self,
         plan: Plan,
         control: impl Into<RoundControl>,
@@ -38,7 +38,7 @@ impl Generator {
     }
 
     /// Returns whether another round is possible.
-    pub fn can_go_on(&self) -> bool {
+    pub(super) fn can_go_on(&self) -> bool {
         match self {
             Self::Process => true,
             Self::Workers(cluster) => cluster.can_go_on(),
@@ -46,7 +46,7 @@ impl Generator {
     }
 
     /// Returns the number of workers that share the load; 0 if the load comes from this process.
-    pub fn workers(&self) -> u32 {
+    pub(super) fn workers(&self) -> u32 {
         match self {
             Self::Process => 0,
             Self::Workers(cluster) => cluster.workers(),
@@ -54,7 +54,7 @@ impl Generator {
     }
 
     /// Returns the ids of the processes on this machine that make the load, besides this process.
-    pub fn pids(&self) -> Vec<u32> {
+    pub(super) fn pids(&self) -> Vec<u32> {
         match self {
             Self::Process => Vec::new(),
             Self::Workers(cluster) => cluster.pids(),
@@ -62,7 +62,7 @@ impl Generator {
     }
 
     /// Ends the workers, if any.
-    pub async fn close(self) {
+    pub(super) async fn close(self) {
         if let Self::Workers(cluster) = self {
             cluster.quit().await;
         }

@@ -11,7 +11,7 @@ use crate::scenario::{Claim, Proof, Scenario, Step};
 const UNCOUNTED: [Phase; 4] = [Phase::Warmup, Phase::RampUp, Phase::Tail, Phase::Stop];
 
 /// Asks the backends all questions of the scenario, and returns the answers in the same order.
-pub async fn ask(lab: &Lab, scenario: &Scenario) -> Result<Vec<i64>, LabError> {
+pub(super) async fn ask(lab: &Lab, scenario: &Scenario) -> Result<Vec<i64>, LabError> {
     let mut answers = Vec::new();
     for proof in &scenario.proofs {
         answers.push(lab.ask(proof).await?);
@@ -20,7 +20,7 @@ pub async fn ask(lab: &Lab, scenario: &Scenario) -> Result<Vec<i64>, LabError> {
 }
 
 /// Compares the answers after a round, if any, with the claimed values.
-pub fn proofs(scenario: &Scenario, round: &MeasuredRound) -> Vec<ProofRecord> {
+pub(super) fn proofs(scenario: &Scenario, round: &MeasuredRound) -> Vec<ProofRecord> {
     let unknown = unknown(round);
     let answered = scenario.proofs.iter().zip(&round.answers);
     let held_against = answered.map(|(proof, held)| {

@@ -14,7 +14,7 @@ use crate::scenario::{Rows, Scenario, Step};
 const SECRET: [&str; 7] = ["auth", "cookie", "key", "password", "secret", "session", "token"];
 
 /// Returns the digests of what is sent, which do not depend on the target.
-pub fn sent(scenario: &Scenario) -> SentRecord {
+pub(super) fn sent(scenario: &Scenario) -> SentRecord {
     let names: Vec<&str> = scenario.steps.iter().map(|step| step.name.as_str()).collect();
     let mut http = scenario.http.clone();
     // Each target's record has the transport, and the user of a proxy is a secret.
@@ -93,7 +93,7 @@ fn without_user(url: &str) -> String {
 
 /// Returns the transport of requests to this URL, as in the record: `http1`,
 /// `reqwest`, `reqwest with TLS`.
-pub fn transport(scenario: &Scenario, base_url: &str) -> String {
+pub(super) fn transport(scenario: &Scenario, base_url: &str) -> String {
     let kind = scenario.http.transport(base_url);
     match base_url.starts_with("https://") {
         true => format!("{kind} with TLS"),

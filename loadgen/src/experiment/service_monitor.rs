@@ -16,7 +16,7 @@ use crate::lab::{CpuTeller, Lab, LabError, Observed, Target, Watched, Window};
 const TICK: Duration = Duration::from_millis(250);
 
 /// The services that a round needs; empty if loadgen runs none.
-pub struct Services<'a> {
+pub(super) struct Services<'a> {
     /// Target under load.
     pub target: Option<&'a mut Target>,
     /// Lab that runs the backends.
@@ -25,7 +25,7 @@ pub struct Services<'a> {
 
 impl Services<'_> {
     /// Returns all services, and the generator with its workers on this machine.
-    pub fn watched(&self, generator: &Generator) -> Vec<Watched> {
+    pub(super) fn watched(&self, generator: &Generator) -> Vec<Watched> {
         let mut watched = vec![Watched::process("generator", std::process::id())];
         watched.extend(generator.pids().iter().map(|pid| Watched::process("generator", *pid)));
         let target = self.target.iter();
@@ -36,14 +36,14 @@ impl Services<'_> {
     }
 
     /// Returns the error of a service that has ended by itself, if any. A backend is reported once.
-    pub fn ended(&mut self) -> Option<LabError> {
+    pub(super) fn ended(&mut self) -> Option<LabError> {
         let target = self.target.as_mut().and_then(|target| target.lost());
         target.or_else(|| self.lab.as_mut()?.lost_backends().into_iter().next())
     }
 
     /// Waits for `round`. If a service ends, there is nothing more to measure: the
     /// round is stopped through `stop`.
-    pub async fn during<T>(
+    pub(super) async fn during<T>(
         &mut self,
         round: impl Future<Output = T>,
         stop: &CancellationToken,
@@ -64,7 +64,7 @@ impl Services<'_> {
 }
 
 /// Watches the resources of all services and of the generator, during the hold.
-pub struct Watch {
+pub(super) struct Watch {
     watched: Vec<Watched>,
     /// Start of the hold, counted from the start of the load.
     begin: Duration,
@@ -80,19 +80,19 @@ pub struct Watch {
 impl Watch {
     /// Creates a watch for a round of `plan`. The watch ends when
     /// `over` is cancelled at the latest.
-    pub fn new(watched: Vec<Watched>, plan: &Plan, over: CancellationToken) -> Self {
+    pub(super) fn new(watched: Vec<Watched>, plan: &Plan, over: CancellationToken) -> Self {
         let begin = plan.warmup + plan.ramp_up();
         Self { watched, begin, end: plan.length(), over, tell: None }
     }
 
     /// Sets the function that takes the present CPU use.
     #[must_use]
-    pub fn telling(self, tell: Option<CpuTeller>) -> Self {
+    pub(super) fn telling(self, tell: Option<CpuTeller>) -> Self {
         Self { tell, ..self }
     }
 
     /// Watches a round whose load starts at `start`.
-    pub fn from(self, start: Instant) -> JoinHandle<Observed> {
+    pub(super) fn from(self, start: Instant) -> JoinHandle<Observed> {
         let Self { watched, begin, end, over, tell } = self;
         tokio::spawn(async move {
             let before = tell.clone().map(|tell| Window::telling(watched.clone(), Some(tell)));

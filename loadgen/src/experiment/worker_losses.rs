@@ -9,13 +9,13 @@ use crate::failure::{Exit, Failure};
 use crate::record::{Degraded, LossRecord};
 
 /// Returns whether this round must be the last.
-pub fn are_too_many(round: &Results, on_loss: OnLoss, generator: &Generator) -> bool {
+pub(super) fn are_too_many(round: &Results, on_loss: OnLoss, generator: &Generator) -> bool {
     (!round.is_whole() && on_loss == OnLoss::Fail) || !generator.can_go_on()
 }
 
 /// Returns an error if this round, the last of a run, lacks results of workers and ended before the
 /// hold: no record tells of such a loss.
-pub fn end(round: &MeasuredRound) -> Result<(), Failure> {
+pub(super) fn end(round: &MeasuredRound) -> Result<(), Failure> {
     match round.results.missing() {
         Some(missing) if round.held.is_zero() => {
             let advice =
@@ -28,7 +28,7 @@ pub fn end(round: &MeasuredRound) -> Result<(), Failure> {
 
 /// Returns why the result is not what was planned, if so: workers that were lost, each once;
 /// results that did not arrive; and the error that ended the run, if workers caused the error.
-pub fn degraded(job: &Job, measured: &Measured) -> Option<Degraded> {
+pub(super) fn degraded(job: &Job, measured: &Measured) -> Option<Degraded> {
     let mut lost: Vec<LossRecord> = Vec::new();
     let mut gaps: Vec<String> = Vec::new();
     for round in &measured.rounds {

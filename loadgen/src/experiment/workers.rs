@@ -8,7 +8,7 @@ use crate::cluster::{Cluster, ClusterError, Gathering, LocalWorkers, RemoteWorke
 
 /// Returns the workers, if the load comes from workers. Workers on this
 /// machine log into the folder `logs`.
-pub async fn gather(
+pub(super) async fn gather(
     job: &Job,
     logs: &Path,
     observers: &mut Observers<'_>,

@@ -15,7 +15,7 @@ const MISLEADING: [&str; 3] = ["VIRTUAL_ENV", "PYTHONHOME", "PYTHONPATH"];
 const TAIL: usize = 12;
 
 /// Runs an installing program until it ends. The inner error is the end of its output.
-pub async fn run<A: Into<std::ffi::OsString>>(
+pub(super) async fn run<A: Into<std::ffi::OsString>>(
     home: &Home,
     name: &str,
     argv: impl IntoIterator<Item = A>,
@@ -35,7 +35,7 @@ pub async fn run<A: Into<std::ffi::OsString>>(
 }
 
 /// Returns an error about an installation, with the fix that its output suggests.
-pub fn not_installed(what: &str, output: Vec<String>) -> LabError {
+pub(super) fn not_installed(what: &str, output: Vec<String>) -> LabError {
     let said = output.join("\n").to_lowercase();
     let said_any = |words: &[&str]| words.iter().any(|word| said.contains(word));
     let help = if said_any(&["ensurepip", "no module named venv"]) {

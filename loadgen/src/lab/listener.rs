@@ -18,7 +18,7 @@ use super::guard::descendants;
 const LISTEN: &str = "0A";
 
 /// Returns an error unless a process listens on the port.
-pub async fn listens(port: u16) -> Result<(), String> {
+pub(super) async fn listens(port: u16) -> Result<(), String> {
     let connected = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await;
     connected.map(drop).map_err(|_| "did not accept a connection".to_owned())
 }
@@ -26,7 +26,7 @@ pub async fn listens(port: u16) -> Result<(), String> {
 /// Names a process that accepts connections to this port and is not a descendant of `guard`.
 /// Returns `None` if no such process exists or if it cannot be known: outside Linux, or where
 /// processes of other users are hidden.
-pub fn stranger(port: u16, guard: u32) -> Option<String> {
+pub(super) fn stranger(port: u16, guard: u32) -> Option<String> {
     let guard = Pid::from_raw(guard.cast_signed())?;
     let mut sockets = listening(port);
     for pid in descendants(guard) {

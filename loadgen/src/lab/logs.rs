@@ -5,7 +5,7 @@ use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
 /// Returns the last non-empty lines of a file's last 16 KiB; no lines if the file cannot be read.
-pub fn last_lines(path: &Path, count: usize) -> Vec<String> {
+pub(super) fn last_lines(path: &Path, count: usize) -> Vec<String> {
     const ENOUGH: u64 = 16 * 1024;
     let read = || -> io::Result<Vec<u8>> {
         let mut file = File::open(path)?;
@@ -20,10 +20,10 @@ pub fn last_lines(path: &Path, count: usize) -> Vec<String> {
 
 /// Number of lines of a PostgreSQL message: the error, its line, the place in
 /// the line, a detail and a hint.
-pub const MESSAGE_LINES: usize = 5;
+pub(super) const MESSAGE_LINES: usize = 5;
 
 /// Returns the last non-empty lines of a text.
-pub fn tail_of(text: &str, count: usize) -> Vec<String> {
+pub(super) fn tail_of(text: &str, count: usize) -> Vec<String> {
     let mut lines: Vec<_> =
         text.lines().rev().filter(|line| !line.trim().is_empty()).take(count).collect();
     lines.reverse();

@@ -10,11 +10,11 @@ use std::time::Duration;
 use crate::measure::LinkRecord;
 
 /// Counters of each interface that has a speed, by name.
-pub type Links = BTreeMap<String, Carried>;
+pub(super) type Links = BTreeMap<String, Carried>;
 
 /// Bytes that an interface has carried so far, and its speed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Carried {
+pub(super) struct Carried {
     received_bytes: u64,
     sent_bytes: u64,
     megabits_per_s: u64,
@@ -22,7 +22,7 @@ pub struct Carried {
 
 /// Reads the current counters from `/sys/class/net`
 /// (Documentation/ABI/testing/sysfs-class-net of Linux).
-pub fn links() -> Links {
+pub(super) fn links() -> Links {
     let Ok(interfaces) = fs::read_dir("/sys/class/net") else { return Links::new() };
     let named = interfaces.flatten().filter_map(|interface| {
         let name = interface.file_name().into_string().ok()?;
@@ -43,7 +43,7 @@ fn carried(interface: &Path) -> Option<Carried> {
 }
 
 /// Returns the fullest link between two moments that are `elapsed` apart.
-pub fn fullest(earlier: &Links, now: &Links, elapsed: Duration) -> Option<LinkRecord> {
+pub(super) fn fullest(earlier: &Links, now: &Links, elapsed: Duration) -> Option<LinkRecord> {
     let busy = |(name, now): (&String, &Carried)| {
         let earlier = earlier.get(name)?;
         let bytes = u64::max(

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 /// Returns the installed versions of these distributions, under the names in `packages`.
-pub fn versions_in(site_packages: &Path, packages: &[String]) -> BTreeMap<String, String> {
+pub(super) fn versions_in(site_packages: &Path, packages: &[String]) -> BTreeMap<String, String> {
     let installed: BTreeMap<String, String> = fs::read_dir(site_packages)
         .into_iter()
         .flatten()
@@ -26,7 +26,7 @@ pub fn versions_in(site_packages: &Path, packages: &[String]) -> BTreeMap<String
 }
 
 /// Normalizes the name of a distribution, so that all of its spellings become equal (PEP 503).
-pub fn normalized(name: &str) -> String {
+pub(super) fn normalized(name: &str) -> String {
     let words = name.split(['-', '_', '.']).filter(|word| !word.is_empty());
     words.collect::<Vec<_>>().join("-").to_lowercase()
 }

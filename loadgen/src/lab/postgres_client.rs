@@ -12,19 +12,19 @@ use super::logs::{MESSAGE_LINES, tail_of};
 use super::podman::Project;
 
 /// Name of the user and of the database that targets get.
-pub const NAME: &str = "loadgen";
+pub(super) const NAME: &str = "loadgen";
 
 /// Timeout of a statement. A statement that takes longer is not expected to end.
-pub const STATEMENT_TIMEOUT: Duration = Duration::from_secs(60);
+pub(super) const STATEMENT_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Session settings for read-only access. A read-only transaction may still run a program
 /// (`COPY … TO PROGRAM`); the role may not.
-pub const ONLY_READING: &str =
+pub(super) const ONLY_READING: &str =
     "-c default_transaction_read_only=on -c role=pg_read_all_data -c statement_timeout=60s";
 
 /// Location of `psql`.
 #[derive(Debug, Clone)]
-pub enum Psql {
+pub(super) enum Psql {
     /// Program on this machine.
     Program(PathBuf),
     /// Program in PostgreSQL's own container.

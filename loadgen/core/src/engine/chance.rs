@@ -9,7 +9,7 @@ use crate::scenario::ThinkTime;
 
 /// One user's random choices. They are the same for the same seed and user, regardless of what
 /// the user's templates draw.
-pub struct Chance {
+pub(super) struct Chance {
     seed: u64,
     user: u32,
     /// Created at the first draw: most scenarios leave nothing to chance.
@@ -21,12 +21,12 @@ const STREAMS: u64 = 1 << 32;
 
 impl Chance {
     /// Creates the choices of `user`, numbered over the whole test.
-    pub fn new(seed: u64, user: u32) -> Self {
+    pub(super) fn new(seed: u64, user: u32) -> Self {
         Self { seed, user, stream: None }
     }
 
     /// Draws the user's think time before its next request.
-    pub fn think(&mut self, time: &ThinkTime) -> Duration {
+    pub(super) fn think(&mut self, time: &ThinkTime) -> Duration {
         match time {
             ThinkTime::Fixed(time) => *time,
             ThinkTime::Uniform { min, max } => self.stream().random_range(*min..=*max),
@@ -39,7 +39,7 @@ impl Chance {
 
     /// Picks the index of one of `weights`, each with the probability of its share of the
     /// sum, which must not be zero.
-    pub fn pick(&mut self, weights: impl Iterator<Item = u32> + Clone) -> usize {
+    pub(super) fn pick(&mut self, weights: impl Iterator<Item = u32> + Clone) -> usize {
         let sum: u64 = weights.clone().map(u64::from).sum();
         let mut left = self.stream().random_range(0..sum.max(1));
         for (index, weight) in weights.map(u64::from).enumerate() {

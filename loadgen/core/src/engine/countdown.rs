@@ -7,7 +7,7 @@ use std::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 /// Number of users that have not ended yet. A user counts down however it ends.
-pub struct Countdown {
+pub(super) struct Countdown {
     left: AtomicU32,
     /// Cancelled when no user is left.
     over: CancellationToken,
@@ -18,7 +18,7 @@ pub struct Countdown {
 impl Countdown {
     /// Counts down from `users`.
     #[must_use]
-    pub fn new(users: u32) -> Self {
+    pub(super) fn new(users: u32) -> Self {
         Self {
             left: AtomicU32::new(users),
             over: CancellationToken::new(),
@@ -29,30 +29,30 @@ impl Countdown {
 
     /// Adds `more` users. Only a caller that is counted itself may add users: the
     /// count is then not zero yet.
-    pub fn add(&self, more: u32) {
+    pub(super) fn add(&self, more: u32) {
         self.left.fetch_add(more, Ordering::AcqRel);
     }
 
     /// Waits until no user is left.
-    pub async fn wait(&self) {
+    pub(super) async fn wait(&self) {
         self.over.cancelled().await;
     }
 
     /// Returns when the last user ended; `None` while a user is left, or if there were no users.
     #[must_use]
-    pub fn over_at(&self) -> Option<Instant> {
+    pub(super) fn over_at(&self) -> Option<Instant> {
         self.over_at.get().copied()
     }
 
     /// Whether a user's task panicked.
     #[must_use]
-    pub fn has_panicked(&self) -> bool {
+    pub(super) fn has_panicked(&self) -> bool {
         self.panicked.load(Ordering::Relaxed)
     }
 }
 
 /// Counts one user down when dropped, so that a user whose task panics counts too.
-pub struct OneLess<'a>(pub &'a Countdown);
+pub(super) struct OneLess<'a>(pub &'a Countdown);
 
 impl Drop for OneLess<'_> {
     fn drop(&mut self) {

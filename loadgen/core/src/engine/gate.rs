@@ -14,7 +14,7 @@ use crate::measure::Timeline;
 use crate::scenario::{LoadLevel, Until};
 
 /// Admits users: from the common start, in the order of the ramp, until the end of the round.
-pub struct Gate {
+pub(super) struct Gate {
     start: Instant,
     timeline: Timeline,
     end: RoundEnd,
@@ -33,7 +33,7 @@ enum Model {
 }
 
 /// A user at the gate.
-pub struct Visitor<'a> {
+pub(super) struct Visitor<'a> {
     /// Number of the user, in its process and in the whole test.
     pub number: Number,
     /// Newest version of the closed model that the user has seen.
@@ -43,14 +43,14 @@ pub struct Visitor<'a> {
 impl Visitor<'_> {
     /// Creates a visitor that has not been at the gate yet.
     #[must_use]
-    pub fn new(number: Number) -> Self {
+    pub(super) fn new(number: Number) -> Self {
         Self { number, seen: None }
     }
 }
 
 /// Permission to begin an iteration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Admitted {
+pub(super) struct Admitted {
     /// Whether the iteration counts; iterations of the warm-up do not.
     pub counted: bool,
     /// Arrival that the iteration serves; `None` in the closed model. The first request of the
@@ -62,7 +62,7 @@ impl Gate {
     /// Creates a gate that opens at `start`, and closes as `plan` says or when it is halted. Must
     /// be called within a Tokio runtime.
     #[must_use]
-    pub fn new(plan: &Plan, start: Instant) -> Self {
+    pub(super) fn new(plan: &Plan, start: Instant) -> Self {
         let load = &plan.scenario.load;
         let measured = start + plan.warmup;
         let full = measured + plan.ramp_up();
@@ -94,23 +94,23 @@ impl Gate {
 
     /// Returns when the round begins to count, when the ramp-up ends, and when the round ends.
     #[must_use]
-    pub fn timeline(&self) -> Timeline {
+    pub(super) fn timeline(&self) -> Timeline {
         self.timeline
     }
 
     /// Returns the end of the round, by which waiting users are woken.
     #[must_use]
-    pub fn round_end(&self) -> &RoundEnd {
+    pub(super) fn round_end(&self) -> &RoundEnd {
         &self.end
     }
 
     /// Ends the round now.
-    pub fn halt(&self) {
+    pub(super) fn halt(&self) {
         self.end.halt();
     }
 
     /// Changes the load. [`LoadChange::of`] has checked the change against the round's plan.
-    pub fn change(&self, change: LoadChange) {
+    pub(super) fn change(&self, change: LoadChange) {
         match (&self.model, change.to) {
             (Model::Closed(closed), LoadLevel::Users(users)) => {
                 closed.update(|closed| closed.changed(change.at, users));
@@ -123,20 +123,20 @@ impl Gate {
 
     /// Whether the round was ended early.
     #[must_use]
-    pub fn is_halted(&self) -> bool {
+    pub(super) fn is_halted(&self) -> bool {
         self.end.is_halted()
     }
 
     /// Whether no iteration is left to begin, so that no user has to wait for its turn.
     #[must_use]
-    pub fn is_spent(&self) -> bool {
+    pub(super) fn is_spent(&self) -> bool {
         self.end.is_spent()
     }
 
     /// Waits until `user` may begin another iteration; `None` if none is left for the
     /// user. `begun` is the number of counted iterations that the user has begun, `now`
     /// the last reading of its clock.
-    pub async fn admit<'a>(
+    pub(super) async fn admit<'a>(
         &'a self,
         user: &mut Visitor<'a>,
         begun: u64,
@@ -160,7 +160,7 @@ impl Gate {
     /// Waits until `user` may send its start steps: in the open model from the start of the round
     /// on, so that the user is ready when it is needed. Returns whether these steps count, or
     /// `None` if it is too late for them.
-    pub async fn turn_to_start<'a>(
+    pub(super) async fn turn_to_start<'a>(
         &'a self,
         user: &mut Visitor<'a>,
         now: Instant,
@@ -210,7 +210,7 @@ impl Gate {
 
     /// Ends the iterations of all users, because no row is left for the `admitted`
     /// iteration or any later one.
-    pub fn run_out(&self, admitted: Admitted) {
+    pub(super) fn run_out(&self, admitted: Admitted) {
         if let (Model::Open(senders), Some(due)) = (&self.model, admitted.due) {
             senders.give_back(due);
         }
@@ -219,13 +219,13 @@ impl Gate {
 
     /// Whether requests are planned by the clock, and may be sent later than planned.
     #[must_use]
-    pub fn is_open(&self) -> bool {
+    pub(super) fn is_open(&self) -> bool {
         matches!(self.model, Model::Open(_))
     }
 
     /// Returns the requests that no user was free to send, of those planned until `now` and before
     /// the end of the round. Call this method only after the round has ended.
-    pub fn unsent(&self, now: Instant) -> Vec<Due> {
+    pub(super) fn unsent(&self, now: Instant) -> Vec<Due> {
         match &self.model {
             Model::Closed(_) => Vec::new(),
             Model::Open(senders) => senders.unsent(now),
@@ -234,13 +234,13 @@ impl Gate {
 
     /// Whether the round is over at `now`, so that no more requests are sent.
     #[must_use]
-    pub fn is_closed(&self, now: Instant) -> bool {
+    pub(super) fn is_closed(&self, now: Instant) -> bool {
         self.is_halted() || self.timeline.end.is_some_and(|end| now >= end)
     }
 
     /// Returns when the sending of requests ends; `None` unless time ends the round.
     #[must_use]
-    pub fn end(&self) -> Option<Instant> {
+    pub(super) fn end(&self) -> Option<Instant> {
         self.timeline.end
     }
 
@@ -248,7 +248,7 @@ impl Gate {
     /// model users leave when no request is due any more, a little before the end: the load
     /// then lasts until the end.
     #[must_use]
-    pub fn ended(&self, left: Instant) -> Instant {
+    pub(super) fn ended(&self, left: Instant) -> Instant {
         let to_its_end = self.is_open() && !self.is_halted() && !self.is_spent();
         self.timeline.end.filter(|_| to_its_end).map_or(left, |end| end.max(left))
     }

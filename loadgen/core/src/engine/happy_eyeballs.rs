@@ -10,10 +10,10 @@ use tokio::time::sleep;
 
 /// Wait for an address before the next one is tried as well: the Connection Attempt
 /// Delay of RFC 8305, section 5.
-pub const ATTEMPT_DELAY: Duration = Duration::from_millis(250);
+pub(super) const ATTEMPT_DELAY: Duration = Duration::from_millis(250);
 
 /// Reason given for an attempt that another one overtook.
-pub const TOO_LATE: &str = "no connection within 250 ms of another address's";
+pub(super) const TOO_LATE: &str = "no connection within 250 ms of another address's";
 
 /// Connects to the first of `addresses` that answers. Tries the next address when an attempt has
 /// failed, or when `ATTEMPT_DELAY` has passed since the latest attempt began. Calls `tell` with

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 ///
 /// A reader keeps its place and checks whether a next version exists. Readers take no lock and
 /// write to no shared memory.
-pub struct LatestValue<T> {
+pub(super) struct LatestValue<T> {
     value: T,
     next: OnceLock<Box<Self>>,
 }
@@ -14,25 +14,25 @@ pub struct LatestValue<T> {
 impl<T> LatestValue<T> {
     /// Creates the first version.
     #[must_use]
-    pub fn new(value: T) -> Self {
+    pub(super) fn new(value: T) -> Self {
         Self { value, next: OnceLock::new() }
     }
 
     /// Returns the value of this version.
     #[must_use]
-    pub fn value(&self) -> &T {
+    pub(super) fn value(&self) -> &T {
         &self.value
     }
 
     /// Whether a newer version exists.
     #[must_use]
-    pub fn is_old(&self) -> bool {
+    pub(super) fn is_old(&self) -> bool {
         self.next.get().is_some()
     }
 
     /// Returns the newest version.
     #[must_use]
-    pub fn newest(&self) -> &Self {
+    pub(super) fn newest(&self) -> &Self {
         let mut newest = self;
         while let Some(next) = newest.next.get() {
             newest = next;
@@ -41,7 +41,7 @@ impl<T> LatestValue<T> {
     }
 
     /// Appends a version made from the newest one. Calls `make` again if another caller was first.
-    pub fn update(&self, make: impl Fn(&T) -> T) {
+    pub(super) fn update(&self, make: impl Fn(&T) -> T) {
         loop {
             let newest = self.newest();
             if newest.next.set(Box::new(Self::new(make(&newest.value)))).is_ok() {

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 /// The end of a round, shared by the users of a process.
 #[derive(Default)]
-pub struct RoundEnd {
+pub(super) struct RoundEnd {
     /// Moment at which requests still in flight are given up; `None` unless time ends the round.
     cut_at: Option<Instant>,
     /// Whether no shared iteration, or no row, is left, so that no user has to wait for its turn.
@@ -22,47 +22,47 @@ impl RoundEnd {
     /// Creates the end of a round. `cut_at` is the moment at which requests still in flight are
     /// given up, if time ends the round.
     #[must_use]
-    pub fn new(cut_at: Option<Instant>) -> Self {
+    pub(super) fn new(cut_at: Option<Instant>) -> Self {
         Self { cut_at, ..Self::default() }
     }
 
     /// Ends the round now.
-    pub fn halt(&self) {
+    pub(super) fn halt(&self) {
         self.set(&self.halted);
     }
 
     /// Ends the iterations of all users.
-    pub fn spend(&self) {
+    pub(super) fn spend(&self) {
         self.set(&self.spent);
     }
 
     /// Whether the round was ended early.
     #[must_use]
-    pub fn is_halted(&self) -> bool {
+    pub(super) fn is_halted(&self) -> bool {
         self.halted.load(Ordering::Acquire)
     }
 
     /// Whether no iteration is left to begin, so that no user has to wait for its turn.
     #[must_use]
-    pub fn is_spent(&self) -> bool {
+    pub(super) fn is_spent(&self) -> bool {
         self.spent.load(Ordering::Acquire)
     }
 
     /// Returns when requests still in flight are given up: at the end of the drain.
     #[must_use]
-    pub fn cut_at(&self) -> Option<Instant> {
+    pub(super) fn cut_at(&self) -> Option<Instant> {
         self.cut_at
     }
 
     /// Registers a user to be woken when the round is halted, its iterations are spent, or the
     /// load is changed. The user must check for these events after the registration, not
     /// before, or it may miss one.
-    pub fn register(&self, user: Waker) {
+    pub(super) fn register(&self, user: Waker) {
         self.users().push(user);
     }
 
     /// Wakes all registered users.
-    pub fn wake(&self) {
+    pub(super) fn wake(&self) {
         self.users().iter().for_each(Waker::wake_by_ref);
     }
 

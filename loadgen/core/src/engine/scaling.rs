@@ -21,13 +21,13 @@ use crate::scenario::LoadLevel;
 /// Whether more users may come to a round with this gate: only if time ends the round. [`follow`]
 /// then counts itself among the users in [`Shared::iterating`].
 #[must_use]
-pub fn may_come(gate: &Gate) -> bool {
+pub(super) fn may_come(gate: &Gate) -> bool {
     gate.end().is_some()
 }
 
 /// Carries out changes until the round is over, and completes when all users that the changes
 /// brought have ended. Returns the number of users of this process, including the `planned` ones.
-pub async fn follow(
+pub(super) async fn follow(
     mut changes: UnboundedReceiver<LoadChange>,
     shared: &Arc<Shared>,
     planned: u32,

@@ -20,7 +20,7 @@ use super::load::{Arrival, Open};
 use super::timer::Timer;
 
 /// Users of one process, and the arrivals that they send.
-pub struct Senders {
+pub(super) struct Senders {
     start: Instant,
     end: Option<Instant>,
     timer: Timer,
@@ -54,7 +54,7 @@ enum Taken {
 
 /// A request whose time has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Due {
+pub(super) struct Due {
     /// Moment at which the request should be sent.
     pub planned: Instant,
     /// Whether the request counts; requests of the warm-up do not.
@@ -66,7 +66,7 @@ pub struct Due {
 impl Senders {
     /// Creates the senders for `users` users and a round from `start` to `end`. Must be
     /// called within a Tokio runtime.
-    pub fn new(arrivals: Open, users: u32, start: Instant, end: Option<Instant>) -> Self {
+    pub(super) fn new(arrivals: Open, users: u32, start: Instant, end: Option<Instant>) -> Self {
         let state = State {
             arrivals,
             idle: Vec::with_capacity(users as usize),
@@ -86,7 +86,7 @@ impl Senders {
 
     /// Waits until the user with the number `local` in this process has a request to send. Returns
     /// `None` if no request is left.
-    pub async fn next(&self, local: u32, alarm: &mut Alarm<'_>) -> Option<Due> {
+    pub(super) async fn next(&self, local: u32, alarm: &mut Alarm<'_>) -> Option<Due> {
         if !self.leads_at_once(local)? {
             alarm.unless_halted(self.bells[local as usize].notified()).await?;
         }
@@ -132,7 +132,7 @@ impl Senders {
 
     /// Lets requests arrive at `rate` per second from `at` on, in place of what was planned. The
     /// caller must wake the leader afterwards.
-    pub fn change(&self, at: Duration, rate: f64) {
+    pub(super) fn change(&self, at: Duration, rate: f64) {
         self.state().arrivals.change(at, rate);
         self.changes.fetch_add(1, Ordering::AcqRel);
     }
@@ -176,7 +176,7 @@ impl Senders {
     }
 
     /// Takes back an arrival that will not be sent, and ends the round.
-    pub fn give_back(&self, due: Due) {
+    pub(super) fn give_back(&self, due: Due) {
         let arrival = Arrival {
             due: due.planned.saturating_duration_since(self.start),
             counted: due.counted,
@@ -197,7 +197,7 @@ impl Senders {
 
     /// Returns the arrivals whose time came by `now`, and which no user was
     /// free to send. Ends the round.
-    pub fn unsent(&self, now: Instant) -> Vec<Due> {
+    pub(super) fn unsent(&self, now: Instant) -> Vec<Due> {
         self.finish();
         let mut state = self.state();
         let due =

@@ -7,7 +7,7 @@ use std::time::Instant;
 ///
 /// On Linux, a kernel timer (`timerfd_create(2)`) that Tokio awaits like a socket.
 /// Elsewhere, Tokio's own timer.
-pub struct Timer {
+pub(super) struct Timer {
     #[cfg(target_os = "linux")]
     kernel: Option<linux::Descriptor>,
 }
@@ -27,20 +27,20 @@ mod linux {
     use tokio::io::Interest;
     use tokio::io::unix::AsyncFd;
 
-    pub struct Descriptor(AsyncFd<OwnedFd>);
+    pub(super) struct Descriptor(AsyncFd<OwnedFd>);
 
     impl Descriptor {
         #[expect(
             deprecated,
             reason = "the other constructors are unsafe: they ask for what an owned descriptor gives"
         )]
-        pub fn new() -> io::Result<Self> {
+        pub(super) fn new() -> io::Result<Self> {
             let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
             let timer = timerfd_create(TimerfdClockId::Monotonic, flags)?;
             Ok(Self(AsyncFd::with_interest(timer, Interest::READABLE)?))
         }
 
-        pub async fn sleep(&self, time: Duration) -> io::Result<()> {
+        pub(super) async fn sleep(&self, time: Duration) -> io::Result<()> {
             let never = Timespec { tv_sec: 0, tv_nsec: 0 };
             // Setting the timer discards an earlier expiry.
             let once =
@@ -66,7 +66,7 @@ mod linux {
 impl Timer {
     /// Creates a timer that is not set. Must be called within a Tokio runtime. Falls back to
     /// Tokio's timer if the kernel has none available.
-    pub fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self {
             #[cfg(target_os = "linux")]
             kernel: linux::Descriptor::new().ok(),
@@ -74,7 +74,7 @@ impl Timer {
     }
 
     /// Completes at `then`, or at once if `then` is past.
-    pub async fn sleep_until(&self, then: Instant) {
+    pub(super) async fn sleep_until(&self, then: Instant) {
         let left = then.saturating_duration_since(Instant::now());
         if left.is_zero() {
             return;

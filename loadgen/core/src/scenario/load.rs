@@ -25,7 +25,7 @@ pub struct Load {
 }
 
 /// Default of [`Load::drain`].
-pub const DRAIN: Duration = Duration::from_secs(3);
+pub(super) const DRAIN: Duration = Duration::from_secs(3);
 
 /// Time that a user waits between an answer and its next request. In the open model, users wait
 /// only between the requests of an iteration.

@@ -55,13 +55,15 @@ impl Cells {
 mod lengths {
     use serde::{Deserialize, Deserializer, Serializer};
 
-    pub fn serialize<S: Serializer>(ends: &[u32], serializer: S) -> Result<S::Ok, S::Error> {
+    pub(super) fn serialize<S: Serializer>(ends: &[u32], serializer: S) -> Result<S::Ok, S::Error> {
         let begins = std::iter::once(&0).chain(ends);
         serializer
             .collect_seq(ends.iter().zip(begins).map(|(end, begin)| end.saturating_sub(*begin)))
     }
 
-    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u32>, D::Error> {
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Vec<u32>, D::Error> {
         let mut end = 0_u32;
         let lengths = Vec::<u32>::deserialize(deserializer)?.into_iter();
         Ok(lengths

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// A value that is sent to servers and to workers, but never shown.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Secret(String);
+pub(super) struct Secret(String);
 
 impl Secret {
     pub(super) fn new(value: String) -> Self {

@@ -25,7 +25,7 @@ pub fn compare(rates: &[(String, ByRound)]) -> Comparison {
 
 /// Like [`compare`], but with this test.
 #[must_use]
-pub fn compare_by(test: Test, rates: &[(String, ByRound)]) -> Comparison {
+pub(super) fn compare_by(test: Test, rates: &[(String, ByRound)]) -> Comparison {
     let mut ranked: Vec<(Placing, &ByRound)> =
         rates.iter().map(|(target, rounds)| (placing(target, rounds), rounds)).collect();
     ranked.sort_by(|(a, _), (b, _)| b.rate_per_s.total_cmp(&a.rate_per_s));

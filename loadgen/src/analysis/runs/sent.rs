@@ -7,7 +7,10 @@ use crate::record::SentRecord;
 
 /// Returns the differences between the requests to a target in the `later` run and in the `first`
 /// run.
-pub fn unlike(first: (&Comparable, &Measured), later: (&Comparable, &Measured)) -> Vec<String> {
+pub(super) fn unlike(
+    first: (&Comparable, &Measured),
+    later: (&Comparable, &Measured),
+) -> Vec<String> {
     let mut what = Vec::new();
     if let (Some(before), Some(after)) = (&first.0.sent, &later.0.sent)
         && before.form == after.form
@@ -33,7 +36,7 @@ pub fn unlike(first: (&Comparable, &Measured), later: (&Comparable, &Measured)) 
 }
 
 /// Returns whether the later run has digests of its requests in the same format as the first run.
-pub fn is_known(first: &Comparable, later: &Comparable) -> bool {
+pub(super) fn is_known(first: &Comparable, later: &Comparable) -> bool {
     let form = |run: &Comparable| run.sent.as_ref().map(|sent| sent.form);
     form(first).is_some() && form(first) == form(later)
 }

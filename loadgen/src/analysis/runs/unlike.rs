@@ -25,7 +25,7 @@ pub(super) struct Leaves(BTreeMap<String, String>);
 
 impl Leaves {
     /// Adds all parts of `value`, under the path `place`.
-    pub fn add<T: Serialize + ?Sized>(&mut self, place: &str, value: &T) {
+    pub(super) fn add<T: Serialize + ?Sized>(&mut self, place: &str, value: &T) {
         // Records of loadgen are valid JSON.
         self.collect(place, &serde_json::to_value(value).unwrap_or_default());
     }

@@ -17,7 +17,7 @@ fn differ(smaller: u64, larger: u64) -> bool {
 }
 
 /// Returns a verdict if a request that is always the same had answers of several sizes.
-pub fn answers_vary(target: &TargetRecord, scenario: &Scenario) -> Option<Verdict> {
+pub(super) fn answers_vary(target: &TargetRecord, scenario: &Scenario) -> Option<Verdict> {
     let same = scenario.steps.iter().zip(&target.steps).filter(|(step, _)| step.is_constant());
     let vary: Vec<String> = same
         .filter_map(|(_, summary)| Some((&summary.name, summary.body_bytes?)))
@@ -36,7 +36,7 @@ pub fn answers_vary(target: &TargetRecord, scenario: &Scenario) -> Option<Verdic
 
 /// Returns a verdict if targets answered the same request with bodies of different sizes. The sizes
 /// of one target must be apart from those of the other: sizes that only vary are no difference.
-pub fn answers_differ(record: &RunRecord, scenario: &Scenario) -> Option<Verdict> {
+pub(super) fn answers_differ(record: &RunRecord, scenario: &Scenario) -> Option<Verdict> {
     let message: Vec<String> = scenario
         .steps
         .iter()

@@ -78,7 +78,7 @@ pub fn is_disturbed(others_percent: f64, cpus: usize) -> bool {
 }
 
 /// Returns a verdict if programs outside the lab ran on the CPUs of the test.
-pub fn disturbed(record: &RunRecord) -> Option<Verdict> {
+pub(super) fn disturbed(record: &RunRecord) -> Option<Verdict> {
     let cpus = record.environment.cpus.values().flatten().collect::<BTreeSet<_>>().len();
     let rounds = || record.targets.iter().flat_map(|target| &target.rounds);
     let others = rounds().filter_map(|round| round.others_percent);

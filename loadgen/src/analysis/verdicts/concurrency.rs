@@ -16,7 +16,7 @@ const LATENCIES: f64 = 20.0;
 /// the rate.
 ///
 /// J. D. C. Little, "A Proof for the Queuing Formula: L = λW", Operations Research 9(3), 1961.
-pub fn littles_law(target: &TargetRecord, record: &RunRecord) -> Option<Verdict> {
+pub(super) fn littles_law(target: &TargetRecord, record: &RunRecord) -> Option<Verdict> {
     let load = &record.load;
     let waits = load.rate_per_s.is_none() && load.think_time.is_none() && load.stages.is_empty();
     if !waits || load.duration_s.is_none() {

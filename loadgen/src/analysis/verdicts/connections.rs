@@ -6,7 +6,7 @@ use crate::record::{RoundRecord, RunRecord, TargetRecord, Verdict, VerdictKind};
 use crate::scenario::{HttpVersion, Scenario};
 
 /// Returns all verdicts on a target's connections.
-pub fn connections(
+pub(super) fn connections(
     target: &TargetRecord,
     record: &RunRecord,
     scenario: &Scenario,

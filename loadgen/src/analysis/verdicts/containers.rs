@@ -10,7 +10,7 @@ const THROTTLED_PERCENT: f64 = 1.0;
 
 /// Returns a verdict that names the containers of the target's rounds that were stopped, because
 /// they had used up their CPU time.
-pub fn throttled(target: &TargetRecord) -> Option<Verdict> {
+pub(super) fn throttled(target: &TargetRecord) -> Option<Verdict> {
     let stopped = target.resources.iter().filter_map(|(name, used)| {
         let percent = used.container?.throttled_periods_percent;
         (percent >= THROTTLED_PERCENT).then(|| format!("{name} in {percent:.0} % of its periods"))
@@ -26,7 +26,7 @@ pub fn throttled(target: &TargetRecord) -> Option<Verdict> {
 }
 
 /// Returns a verdict if ranked targets had different limits.
-pub fn unlike_limits(record: &RunRecord) -> Option<Verdict> {
+pub(super) fn unlike_limits(record: &RunRecord) -> Option<Verdict> {
     let limits = |target: &TargetRecord| {
         record.environment.limits.get(&target.target).copied().unwrap_or_default()
     };

@@ -13,7 +13,7 @@ const THROTTLED_PERCENT: f64 = 1.0;
 const SWAPPED_PAGES: u64 = 100;
 
 /// Returns a verdict for each event that affected any round, with the worst value of all rounds.
-pub fn machine(record: &RunRecord) -> Vec<Verdict> {
+pub(super) fn machine(record: &RunRecord) -> Vec<Verdict> {
     let rounds: Vec<&RoundRecord> =
         record.targets.iter().flat_map(|target| &target.rounds).collect();
     let worst = |of: &dyn Fn(&RoundRecord) -> f64, least: f64| {
@@ -56,7 +56,7 @@ pub fn machine(record: &RunRecord) -> Vec<Verdict> {
 }
 
 /// Returns a verdict if PostgreSQL wrote to memory, where a disk would have made each commit wait.
-pub fn data_in_memory(record: &RunRecord) -> Option<Verdict> {
+pub(super) fn data_in_memory(record: &RunRecord) -> Option<Verdict> {
     let data = record.environment.postgres_data.as_ref().filter(|data| data.in_memory)?;
     Some(Verdict {
         kind: VerdictKind::DataInMemory,

@@ -10,7 +10,7 @@ use crate::text::{milliseconds, rate};
 
 /// Returns the verdicts from several numbers of users. One number cannot tell whether more users
 /// would be served.
-pub fn users_queue(record: &RunRecord) -> Vec<Verdict> {
+pub(super) fn users_queue(record: &RunRecord) -> Vec<Verdict> {
     let load = &record.load;
     let waits = load.rate_per_s.is_none() && load.think_time.is_none() && load.stages.is_empty();
     if !waits {

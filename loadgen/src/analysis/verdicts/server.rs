@@ -16,7 +16,7 @@ const OPEN_FILES_PERCENT: f64 = 95.0;
 
 /// Returns a verdict if some of a target's server workers did much less than others, in most
 /// rounds.
-pub fn unequal_workers(target: &TargetRecord) -> Option<Verdict> {
+pub(super) fn unequal_workers(target: &TargetRecord) -> Option<Verdict> {
     let workers = usize::try_from(target.server.workers).ok().filter(|workers| *workers > 1)?;
     let rounds = target.rounds.iter().filter_map(|round| extremes(round, workers));
     let unequal: Vec<(f64, f64)> = rounds
@@ -47,7 +47,7 @@ fn extremes(round: &RoundRecord, workers: usize) -> Option<(f64, f64)> {
 }
 
 /// Returns a verdict if a service had nearly as many files open as its limit allows.
-pub fn open_files(target: &TargetRecord) -> Option<Verdict> {
+pub(super) fn open_files(target: &TargetRecord) -> Option<Verdict> {
     let short = |(_, used): &(&String, &ResourceRecord)| {
         used.open_files_of_limit_percent >= OPEN_FILES_PERCENT
     };

@@ -9,7 +9,7 @@ use crate::text::{count, duration};
 
 /// Returns a verdict if the target stopped answering, or left some requests without an answer. Only
 /// whole rounds count, because an interruption of a round also cuts requests off.
-pub fn silence(target: &TargetRecord, record: &RunRecord) -> Option<Verdict> {
+pub(super) fn silence(target: &TargetRecord, record: &RunRecord) -> Option<Verdict> {
     let whole = || target.rounds.iter().filter(|round| round.whole);
     let ramp_up_s = if record.load.duration_s.is_some() { record.load.ramp_up_s } else { 0.0 };
     let drain = duration(Duration::try_from_secs_f64(record.load.drain_s).unwrap_or_default());

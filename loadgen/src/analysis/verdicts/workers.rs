@@ -14,7 +14,7 @@ const LATE_SHARE: f64 = 0.1;
 
 /// Returns a verdict that names the workers that could not keep up: the latencies that such workers
 /// measured include their own delays.
-pub fn slow_worker(target: &TargetRecord) -> Option<Verdict> {
+pub(super) fn slow_worker(target: &TargetRecord) -> Option<Verdict> {
     let slow: Vec<String> = target.workers.iter().filter_map(why_slow).collect();
     if slow.is_empty() {
         return None;

@@ -29,7 +29,7 @@ use crate::cluster::tunnel::{self, Tunnel};
 
 /// Event from the workers, in order of arrival.
 #[derive(Debug)]
-pub enum Event {
+pub(crate) enum Event {
     /// Valid first message of a worker.
     Hello(Hello),
     /// A worker has joined.
@@ -54,7 +54,7 @@ pub enum Event {
 
 /// Queue of events. Reports wait encoded: decoded they take a hundred times the memory, and all
 /// workers report at the same moment.
-pub struct Events(UnboundedReceiver<Heard>);
+pub(crate) struct Events(UnboundedReceiver<Heard>);
 
 enum Heard {
     Event(Event),
@@ -63,12 +63,12 @@ enum Heard {
 
 impl Events {
     /// Waits for the next event; `None` when the bus is gone.
-    pub async fn recv(&mut self) -> Option<Event> {
+    pub(crate) async fn recv(&mut self) -> Option<Event> {
         self.0.recv().await.map(Event::from)
     }
 
     /// Returns the next event if one has arrived.
-    pub fn try_recv(&mut self) -> Option<Event> {
+    pub(crate) fn try_recv(&mut self) -> Option<Event> {
         self.0.try_recv().ok().map(Event::from)
     }
 }
@@ -89,7 +89,7 @@ impl From<Heard> for Event {
 
 /// The manager's end of the network.
 #[derive(Clone)]
-pub struct ManagerBus {
+pub(crate) struct ManagerBus {
     session: Session,
     run: String,
     /// Token that tells workers that the manager is alive, until it is dropped.
@@ -107,7 +107,9 @@ impl ManagerBus {
     /// Listens at a socket for the workers of `joins`, which run on this host as the same
     /// user, and sets the address of `joins` to the socket's path. Workers can join as long
     /// as the returned folder exists.
-    pub async fn listen_here(joins: &mut [Join]) -> Result<(Self, Events, Folder), ClusterError> {
+    pub(crate) async fn listen_here(
+        joins: &mut [Join],
+    ) -> Result<(Self, Events, Folder), ClusterError> {
         let (bus, events, folder) = Self::open(joins).await?;
         for join in joins {
             join.address = folder.public_socket().display().to_string();
@@ -117,7 +119,7 @@ impl ManagerBus {
 
     /// Listens at `address` for the workers of `joins`, to which
     /// `identity` proves who the manager is.
-    pub async fn listen(
+    pub(crate) async fn listen(
         address: &str,
         identity: &Identity,
         joins: &[Join],
@@ -167,7 +169,7 @@ impl ManagerBus {
     }
 
     /// Sends a command to `worker`, and waits until the worker has obeyed.
-    pub async fn command(
+    pub(crate) async fn command(
         &self,
         worker: u32,
         what: &'static str,
@@ -181,7 +183,7 @@ impl ManagerBus {
     }
 
     /// Closes the session, in at most a second, then the tunnel.
-    pub async fn close(&self) {
+    pub(crate) async fn close(&self) {
         close(&self.session).await;
         if let Some(tunnel) = &self.tunnel {
             tunnel.close().await;

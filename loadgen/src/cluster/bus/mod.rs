@@ -24,7 +24,7 @@ mod worker;
 
 use std::time::Duration;
 
-pub use manager::{Event, Events, ManagerBus};
+pub(super) use manager::{Event, Events, ManagerBus};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 pub use worker::{Request, WorkerBus};

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use crate::cluster::challenge::Challenge;
 
 /// Places of all workers.
-pub struct Places {
+pub(super) struct Places {
     taken: BTreeMap<u32, Place>,
     /// Time in which an admitted process must join.
     limit: Duration,
@@ -30,7 +30,7 @@ enum State {
 
 /// Answer to a process that claims a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Claim {
+pub(super) enum Claim {
     /// The process has the place.
     Held,
     /// Another process has the place.
@@ -43,13 +43,13 @@ pub enum Claim {
 impl Places {
     /// Creates free places. A process that has claimed a place loses it if
     /// it does not join within `limit`.
-    pub fn new(limit: Duration) -> Self {
+    pub(super) fn new(limit: Duration) -> Self {
         Self { taken: BTreeMap::new(), limit }
     }
 
     /// Gives the place of `worker` to the process with this challenge, unless
     /// another process holds the place now.
-    pub fn claim(&mut self, worker: u32, challenge: &Challenge, now: Instant) -> Claim {
+    pub(super) fn claim(&mut self, worker: u32, challenge: &Challenge, now: Instant) -> Claim {
         let is_held = |place: &Place| match place.state {
             State::LetIn(until) => now <= until,
             State::Joined => true,
@@ -69,14 +69,14 @@ impl Places {
     }
 
     /// Records that the holder of `worker`'s place has joined.
-    pub fn joined(&mut self, worker: u32) {
+    pub(super) fn joined(&mut self, worker: u32) {
         if let Some(place) = self.taken.get_mut(&worker) {
             place.state = State::Joined;
         }
     }
 
     /// Frees the place of `worker`.
-    pub fn left(&mut self, worker: u32) {
+    pub(super) fn left(&mut self, worker: u32) {
         self.taken.remove(&worker);
     }
 }

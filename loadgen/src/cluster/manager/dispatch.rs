@@ -22,7 +22,7 @@ const ON_THE_WAY: usize = 8 * CHUNK;
 const CHUNK_LIMIT: Duration = Duration::from_secs(30);
 
 /// Outcome of sending a plan.
-pub struct Dispatched {
+pub(super) struct Dispatched {
     /// Digest of the plan.
     pub digest: Digest,
     /// Assignment of each worker, or the reason why it could not be sent.

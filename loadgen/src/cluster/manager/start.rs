@@ -27,7 +27,7 @@ const PING_LIMIT: Duration = Duration::from_secs(3);
 
 /// A worker that has acknowledged the command to start.
 #[derive(Debug, Clone, Copy)]
-pub struct Acknowledged {
+pub(super) struct Acknowledged {
     /// Round trip of the worker; the delay in the command was shortened by half of it.
     pub round_trip: Duration,
     /// Time from sending the command to receiving the acknowledgement.
@@ -46,7 +46,7 @@ impl Acknowledged {
 
 /// Returns the start skew of the workers that have acknowledged the start.
 #[must_use]
-pub fn start_skew(workers: &[Acknowledged]) -> StartSkew {
+pub(super) fn start_skew(workers: &[Acknowledged]) -> StartSkew {
     // Both the shortest round trip and the command took at least this long each way, so the
     // path is taken to need this time.
     let shortest = |worker: &Acknowledged| worker.round_trip.min(worker.took) / 2;

@@ -14,10 +14,10 @@ use crate::measure::{Snapshot, StrainSample};
 
 /// Version number of this protocol. Increase it with every change to a message in this file, or to
 /// a type that is part of such a message.
-pub const PROTOCOL: u32 = 8;
+pub(super) const PROTOCOL: u32 = 8;
 
 /// Version of this program.
-pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+pub(super) const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Maximum number of histograms in a report. A histogram takes 172 KB in memory, but may take as
 /// little as 41 bytes in the message. A step has one histogram for each second and kind of latency.
@@ -59,7 +59,7 @@ impl Hello {
 ///
 /// # Errors
 /// A sentence that names both versions.
-pub fn check_version(protocol: u32, version: &str) -> Result<(), String> {
+pub(super) fn check_version(protocol: u32, version: &str) -> Result<(), String> {
     if (protocol, version) == (PROTOCOL, VERSION) {
         return Ok(());
     }
@@ -111,7 +111,7 @@ pub enum Command {
 /// Answer to a [`Hello`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Admission {
+pub(super) enum Admission {
     /// The sender is this worker from now on.
     Admitted,
     /// Another process is this worker, or the sender is, through a connection whose
@@ -174,7 +174,7 @@ pub enum News {
 ///
 /// # Errors
 /// A sentence, if the bytes are not a report or contain too many histograms.
-pub fn decode_report(bytes: &[u8]) -> Result<Report, String> {
+pub(super) fn decode_report(bytes: &[u8]) -> Result<Report, String> {
     let histograms = outline::histograms(bytes)?;
     if histograms > MOST_HISTOGRAMS {
         return Err(format!("{histograms} histograms in one report are too many"));

@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer};
 ///
 /// # Errors
 /// A sentence, if the bytes are not a report.
-pub fn histograms(bytes: &[u8]) -> Result<usize, String> {
+pub(super) fn histograms(bytes: &[u8]) -> Result<usize, String> {
     let Report { news } = super::decode(bytes)?;
     let News::Snapshot(Snapshot { intervals }, _) = news else { return Ok(0) };
     Ok(intervals.iter().map(|interval| interval.steps.0).sum())

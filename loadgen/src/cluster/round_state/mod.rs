@@ -34,7 +34,7 @@ pub enum OnLoss {
 
 /// Planned times of a round, counted from the command to start.
 #[derive(Debug, Clone, Copy)]
-pub struct Schedule {
+pub(super) struct Schedule {
     /// End of the warm-up.
     pub measured: Duration,
     /// End of the load; `None` if time does not end the load.
@@ -45,7 +45,7 @@ pub struct Schedule {
 
 /// Event of a round.
 #[derive(Debug)]
-pub enum Input {
+pub(super) enum Input {
     /// Report of a worker.
     Report(Report),
     /// A worker is gone, or could not be reached; the reason in a sentence.
@@ -62,7 +62,7 @@ pub enum Input {
 
 /// Action for the manager.
 #[derive(Debug, PartialEq)]
-pub enum Action {
+pub(super) enum Action {
     /// Show new results of a worker.
     Show(u32, Snapshot),
     /// Tell all workers that are not lost to end the round now.
@@ -75,7 +75,7 @@ pub enum Action {
 }
 
 /// State of a round that has started.
-pub struct RoundState {
+pub(super) struct RoundState {
     collector: Collector,
     schedule: Schedule,
     on_loss: OnLoss,
@@ -108,7 +108,7 @@ enum State {
 impl RoundState {
     /// Creates the state of a round of `workers` workers. The `lost` workers were lost before the
     /// round; the `absent` ones were never present.
-    pub fn new(
+    pub(super) fn new(
         epoch: u32,
         workers: u32,
         absent: &BTreeSet<u32>,
@@ -142,7 +142,7 @@ impl RoundState {
     /// Processes an event at `now`, and returns the actions in the
     /// order in which to carry them out.
     #[must_use]
-    pub fn take(&mut self, now: Duration, input: Input) -> Vec<Action> {
+    pub(super) fn take(&mut self, now: Duration, input: Input) -> Vec<Action> {
         match input {
             Input::Report(report) => self.take_report(now, report),
             Input::Left(worker, why) => self.lose(now, worker, why),
@@ -157,24 +157,24 @@ impl RoundState {
 
     /// Returns whether no worker is awaited any more.
     #[must_use]
-    pub fn is_over(&self) -> bool {
+    pub(super) fn is_over(&self) -> bool {
         self.members.iter().all(|member| member.state != State::Awaited)
     }
 
     /// Returns whether this worker's part of the round is not over.
     #[must_use]
-    pub fn awaits(&self, worker: u32) -> bool {
+    pub(super) fn awaits(&self, worker: u32) -> bool {
         self.is(worker, State::Awaited)
     }
 
     /// Returns all results so far.
-    pub fn series(&mut self) -> &mut GrowingSeries {
+    pub(super) fn series(&mut self) -> &mut GrowingSeries {
         self.collector.series()
     }
 
     /// Returns the results of the round. For `held` see [`Collector::into_results`].
     #[must_use]
-    pub fn into_results(self, held: impl Fn(u32) -> Duration) -> Results {
+    pub(super) fn into_results(self, held: impl Fn(u32) -> Duration) -> Results {
         let Self { collector, members, lost, refused, .. } = self;
         let (series, mut workers) = collector.into_results(held);
         workers.retain(|round| members[round.worker as usize].state != State::Absent);

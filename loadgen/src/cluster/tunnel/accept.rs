@@ -32,7 +32,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 ///
 /// # Errors
 /// If the identity is not valid.
-pub fn accept(
+pub(crate) fn accept(
     listeners: impl Into<Listeners>,
     identity: &Identity,
     inner: Arc<Handle>,

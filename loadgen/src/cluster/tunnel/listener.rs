@@ -14,7 +14,7 @@ use tokio::net::{TcpListener, TcpSocket, TcpStream, lookup_host};
 const BACKLOG: u32 = 4_096;
 
 /// Listening sockets at several addresses.
-pub struct Listeners {
+pub(crate) struct Listeners {
     all: Vec<TcpListener>,
     /// Counter that selects the listener to poll first, so that many connections to one address
     /// don't keep others from another address.
@@ -25,7 +25,7 @@ pub struct Listeners {
 ///
 /// # Errors
 /// The system's error; that of the last address if this host has none of the addresses.
-pub async fn listen(address: &str) -> io::Result<Listeners> {
+pub(crate) async fn listen(address: &str) -> io::Result<Listeners> {
     let mut addresses: Vec<SocketAddr> = lookup_host(address).await?.collect();
     addresses.sort();
     addresses.dedup();
@@ -64,7 +64,7 @@ fn is_not_here(error: &io::Error) -> bool {
 impl Listeners {
     /// Returns the addresses at which the sockets listen.
     #[must_use]
-    pub fn addresses(&self) -> Vec<SocketAddr> {
+    pub(crate) fn addresses(&self) -> Vec<SocketAddr> {
         self.all.iter().filter_map(|listener| listener.local_addr().ok()).collect()
     }
 
@@ -72,7 +72,7 @@ impl Listeners {
     ///
     /// # Errors
     /// The system's error.
-    pub async fn accept(&self) -> io::Result<(TcpStream, SocketAddr)> {
+    pub(crate) async fn accept(&self) -> io::Result<(TcpStream, SocketAddr)> {
         poll_fn(|context| self.poll_accept(context)).await
     }
 

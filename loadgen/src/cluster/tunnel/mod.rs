@@ -19,9 +19,9 @@ mod tests;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub use accept::accept;
+pub(super) use accept::accept;
 pub use connect::{TunnelError, connect};
-pub use listener::listen;
+pub(super) use listener::listen;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, copy, split};
 use tokio_rustls::rustls::crypto::{CryptoProvider, ring};
 use tokio_rustls::rustls::pki_types::pem::PemObject;

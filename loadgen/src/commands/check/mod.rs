@@ -13,7 +13,7 @@ use crate::process::{print, say_failure};
 use crate::scenario::Scenario;
 
 /// Explains each scenario, or shows the scenario's errors.
-pub fn run(args: &CheckArgs) -> Result<Exit, Failure> {
+pub(super) fn run(args: &CheckArgs) -> Result<Exit, Failure> {
     let named = if args.scenarios.is_empty() {
         scenarios::all()?.iter().map(|path| path.display().to_string()).collect()
     } else {

@@ -16,7 +16,7 @@ use crate::scenario::{Step, When};
 use crate::text::count;
 
 /// Sends each step of a scenario once to `url`, even if earlier steps have failed.
-pub fn run(name: &str, url: &str) -> Result<Exit, Failure> {
+pub(super) fn run(name: &str, url: &str) -> Result<Exit, Failure> {
     let base_url = base_url("--try", url)?;
     let scenario = scenarios::find_to_run(name)?;
     let name = scenario.name.clone();

@@ -21,7 +21,7 @@ const SCHEMA: &str = "loadgen.schema.json";
 const SCENARIO: &str = include_str!("scenario.toml");
 
 /// Writes both files, and prints the next steps.
-pub fn run(args: &InitArgs) -> Result<Exit, Failure> {
+pub(super) fn run(args: &InitArgs) -> Result<Exit, Failure> {
     let path = scenario_path(&args.path)?;
     write_scenario(&path, args.force).map_err(|error| unwritten(&path, &error))?;
     let beside = path.with_file_name(SCHEMA);

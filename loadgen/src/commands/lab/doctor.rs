@@ -8,7 +8,7 @@ use crate::lab::podman::doctor::{Finding, examine};
 use crate::process::write_result;
 
 /// Prints the findings, and how to fix what is missing.
-pub async fn run(home: &Home) -> Exit {
+pub(super) async fn run(home: &Home) -> Exit {
     let findings = examine(home).await;
     // Ignores errors: the exit code reports the result, too.
     let _ = write_result(&mut io::stdout(), &text(&findings));

@@ -18,7 +18,7 @@ use crate::scenario::Backend;
 use crate::text::say;
 
 /// Runs the command of the lab.
-pub fn run(command: LabCommand) -> Result<Exit, Failure> {
+pub(super) fn run(command: LabCommand) -> Result<Exit, Failure> {
     let runtime = on_all_cpus()?;
     let result = runtime.block_on(async {
         let done = dispatch(command).await;

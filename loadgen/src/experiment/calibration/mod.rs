@@ -43,7 +43,7 @@ const LIMIT_PERCENT: f64 = 90.0;
 /// Returns the generator's maximum rate, measured now or by an earlier run. `None`
 /// if the measurement was disturbed or interrupted, lost a worker, had a failed
 /// request, or was limited by the server.
-pub async fn calibration(
+pub(super) async fn calibration(
     job: &Job,
     layout: &Layout,
     generator: &mut Generator,
@@ -65,7 +65,7 @@ pub async fn calibration(
 /// Returns whether the maximum rate is wanted and can be measured. The target must belong
 /// to the lab, share no CPUs with the generator, and be used in a way that the
 /// calibration's server supports.
-pub fn can_be_told(job: &Job, layout: &Layout, answers: &[TrialAnswer]) -> bool {
+pub(super) fn can_be_told(job: &Job, layout: &Layout, answers: &[TrialAnswer]) -> bool {
     job.calibrate
         && matches!(job.subject, Subject::Lab { .. })
         && are_apart(layout)

@@ -46,7 +46,7 @@ fn sequence(bytes: &[u8]) -> usize {
 
 /// Returns the level that is a tenth higher or lower. Users change by at least one,
 /// and at least one user remains.
-pub fn step(level: LoadLevel, key: Key) -> LoadLevel {
+pub(super) fn step(level: LoadLevel, key: Key) -> LoadLevel {
     let is_more = key == Key::More;
     match level {
         LoadLevel::Users(users) => {

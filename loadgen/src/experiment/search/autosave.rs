@@ -11,7 +11,7 @@ use crate::experiment::to_record::Context;
 use crate::record::StoppedEarly;
 
 /// Saves a search after each round, as an interrupted search.
-pub struct Autosave<'a> {
+pub(super) struct Autosave<'a> {
     /// The search, with its options.
     pub quest: &'a Quest,
     /// Place and time of the search.

@@ -13,7 +13,7 @@ use crate::record::{
 use crate::scenario::Model;
 
 /// Sums up a search, without targets that had no trial.
-pub fn record(quest: &Quest, searched: &Searched, context: Context<'_>) -> CapacityRecord {
+pub(super) fn record(quest: &Quest, searched: &Searched, context: Context<'_>) -> CapacityRecord {
     let names = quest.job.names().into_iter().enumerate().zip(&searched.targets);
     let targets: Vec<CapacityTarget> = names
         .filter(|(_, of)| !of.trials.is_empty())

@@ -9,7 +9,7 @@ use crate::scenario::Model;
 /// Returns the comparison; `None` if no round is whole, or if the only contender is a server that
 /// was running already. The ranking leaves out targets without a whole round and, unless a target
 /// is compared with itself, targets whose rate something else limited.
-pub fn of(job: &Job, load: &LoadRecord, targets: &[TargetRecord]) -> Option<Comparison> {
+pub(super) fn of(job: &Job, load: &LoadRecord, targets: &[TargetRecord]) -> Option<Comparison> {
     let is_its_own = |target: &&TargetRecord| {
         job.aa || target.bottleneck.as_ref().is_none_or(Bottleneck::is_of_target)
     };

@@ -5,7 +5,7 @@ use crate::record::{LoadRecord, StageRecord};
 use crate::scenario::{Model, Until};
 
 /// Returns the load of a job that `workers` workers shared; 0 if there were none.
-pub fn load(job: &Job, workers: u32) -> LoadRecord {
+pub(super) fn load(job: &Job, workers: u32) -> LoadRecord {
     let load = &job.scenario.load;
     let (iterations, stages) = match &load.until {
         Until::Duration(_) => (None, Vec::new()),

@@ -8,13 +8,13 @@ use crate::measure::{Counts, Phase, Series, Summary};
 use crate::scenario::{Step, When};
 
 /// Returns the counts of one phase of these rounds, with a place for each step.
-pub fn of_phase(steps: &[Step], rounds: &[&Series], phase: Phase) -> Vec<Counts> {
+pub(super) fn of_phase(steps: &[Step], rounds: &[&Series], phase: Phase) -> Vec<Counts> {
     by_step(Series::phase_of(rounds.iter().copied(), phase), steps.len())
 }
 
 /// Sums up one phase, by step and for all steps together. Requests that the
 /// end cut off belong to the hold.
-pub fn summarize(
+pub(super) fn summarize(
     steps: &[Step],
     rounds: &[&Series],
     phase: Phase,
@@ -41,7 +41,7 @@ pub fn summarize(
 
 /// Returns the counts of the steps that users send when they stop. The requests come after the
 /// hold, so they appear only in the rows of these steps, and in no rate.
-pub fn at_stop<'a>(
+pub(super) fn at_stop<'a>(
     steps: &'a [Step],
     rounds: &[&Series],
 ) -> impl Iterator<Item = (usize, Counts)> + use<'a> {
@@ -50,16 +50,16 @@ pub fn at_stop<'a>(
 }
 
 /// Returns the value of each step, by the step's name.
-pub fn by_name<T>(steps: &[Step], each: impl Iterator<Item = T>) -> BTreeMap<String, T> {
+pub(super) fn by_name<T>(steps: &[Step], each: impl Iterator<Item = T>) -> BTreeMap<String, T> {
     steps.iter().map(|step| step.name.clone()).zip(each).collect()
 }
 
 /// Returns the number of expected answers to all steps.
-pub fn answered(steps: &[Counts]) -> u64 {
+pub(super) fn answered(steps: &[Counts]) -> u64 {
     steps.iter().map(|counts| counts.answered.len()).sum()
 }
 
 /// Converts a time to milliseconds.
-pub fn ms(time: Duration) -> f64 {
+pub(super) fn ms(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
 }

@@ -7,7 +7,7 @@ use crate::measure::{ContainerRecord, ResourceRecord};
 use crate::record::{Environment, OverRounds, RoundRecord};
 
 /// Returns the use of the test's CPUs by other programs, in % of one CPU; `None` if not known.
-pub fn others(round: &MeasuredRound, environment: &Environment) -> Option<f64> {
+pub(super) fn others(round: &MeasuredRound, environment: &Environment) -> Option<f64> {
     let cpus: BTreeSet<usize> = environment.cpus.values().flatten().copied().collect();
     let known = !cpus.is_empty() && !round.observed.machine.programs_percent.is_empty();
     known.then(|| round.observed.others_percent(&cpus).max(0.0))
@@ -15,7 +15,7 @@ pub fn others(round: &MeasuredRound, environment: &Environment) -> Option<f64> {
 
 /// Combines rounds: CPU seconds are added up, their shares and mean memory are averaged, and the
 /// highest memory is kept. `answered` is the number of expected answers of these rounds.
-pub fn resources<'a>(
+pub(super) fn resources<'a>(
     rounds: impl Iterator<Item = &'a BTreeMap<String, ResourceRecord>>,
     answered: u64,
 ) -> BTreeMap<String, ResourceRecord> {
@@ -63,7 +63,7 @@ pub fn resources<'a>(
 }
 
 /// Sums up the CPU time per request of the services that used CPU in every whole round.
-pub fn cpu_over_rounds(rounds: &[RoundRecord]) -> BTreeMap<String, OverRounds> {
+pub(super) fn cpu_over_rounds(rounds: &[RoundRecord]) -> BTreeMap<String, OverRounds> {
     let whole: Vec<_> = rounds.iter().filter(|round| round.whole).map(|r| &r.resources).collect();
     let over = |name: &String| {
         let of = |round: &BTreeMap<String, ResourceRecord>| round.get(name)?.cpu_us_per_request;

@@ -46,7 +46,7 @@ impl<'a> Conditions<'a> {
 }
 
 /// Sums up one round.
-pub fn round_record(
+pub(super) fn round_record(
     steps: &[Step],
     round: &MeasuredRound,
     conditions: &Conditions<'_>,

@@ -9,7 +9,7 @@ use crate::experiment::measured::MeasuredRound;
 use crate::record::WorkerRecord;
 
 /// Sums up each worker over all rounds; empty for load from one process.
-pub fn workers(rounds: &[&MeasuredRound]) -> Vec<WorkerRecord> {
+pub(super) fn workers(rounds: &[&MeasuredRound]) -> Vec<WorkerRecord> {
     let mut all: BTreeMap<u32, WorkerResults> = BTreeMap::new();
     let by_workers = rounds.iter().filter(|round| round.results.start_skew.is_some());
     for worker in by_workers.flat_map(|round| &round.results.workers) {

@@ -21,14 +21,14 @@ const OLDEST: (u32, u32) = (1, 1);
 
 /// Command that runs podman-compose.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Compose {
+pub(super) struct Compose {
     argv: Vec<OsString>,
 }
 
 impl Compose {
     /// Returns podman-compose from the PATH, else from loadgen's own folder,
     /// where it is installed if missing.
-    pub async fn find_or_install(
+    pub(super) async fn find_or_install(
         home: &Home,
         progress: &(dyn Fn(&str) + Send + Sync),
     ) -> Result<Self, LabError> {
@@ -44,7 +44,7 @@ impl Compose {
 
     /// Returns podman-compose if it is installed: on the PATH and new enough,
     /// else in loadgen's own folder.
-    pub async fn find(home: &Home) -> Option<Self> {
+    pub(super) async fn find(home: &Home) -> Option<Self> {
         if let Some(program) = on_path("podman-compose") {
             let found = Self { argv: vec![program.into()] };
             if found.version().await.is_some_and(|version| version >= OLDEST) {
@@ -63,7 +63,7 @@ impl Compose {
     }
 
     /// Version of podman-compose, major and minor; `None` if podman-compose does not run.
-    pub async fn version(&self) -> Option<(u32, u32)> {
+    pub(super) async fn version(&self) -> Option<(u32, u32)> {
         let (program, more) = self.argv.split_first()?;
         let mut command = Command::new(program);
         command.args(more).arg("--version").stdin(Stdio::null()).kill_on_drop(true);
@@ -71,7 +71,7 @@ impl Compose {
     }
 
     /// Builds the command line for a project of this file.
-    pub fn command(&self, project: &str, file: &Path, words: &[&str]) -> Vec<OsString> {
+    pub(super) fn command(&self, project: &str, file: &Path, words: &[&str]) -> Vec<OsString> {
         let place: [OsString; 4] = ["-p".into(), project.into(), "-f".into(), file.into()];
         let words = words.iter().map(OsString::from);
         self.argv.iter().cloned().chain(place).chain(words).collect()

@@ -52,7 +52,7 @@ impl From<Lack> for LabError {
 
 /// Output of `podman info`.
 #[derive(Debug, Clone, Deserialize)]
-pub struct Info {
+pub(super) struct Info {
     host: Host,
     version: Version,
 }
@@ -86,7 +86,7 @@ struct Version {
 }
 
 /// Finds podman on the PATH.
-pub fn find() -> Result<PathBuf, Lack> {
+pub(super) fn find() -> Result<PathBuf, Lack> {
     on_path("podman").ok_or_else(|| {
         let fix =
             "install podman: `apt install podman runc netavark aardvark-dns iptables`, or `dnf install podman`";
@@ -95,7 +95,7 @@ pub fn find() -> Result<PathBuf, Lack> {
 }
 
 /// Runs podman until it ends. Returns its output, or the last lines of its error message.
-pub async fn podman(program: &Path, words: &[&str]) -> Result<String, Vec<String>> {
+pub(super) async fn podman(program: &Path, words: &[&str]) -> Result<String, Vec<String>> {
     let mut command = Command::new(program);
     command.args(words).stdin(Stdio::null()).kill_on_drop(true);
     let output = command.output().await.map_err(|error| vec![error.to_string()])?;
@@ -107,7 +107,7 @@ pub async fn podman(program: &Path, words: &[&str]) -> Result<String, Vec<String
 
 impl Info {
     /// Runs `podman info`.
-    pub async fn ask(program: &Path) -> Result<Self, LabError> {
+    pub(super) async fn ask(program: &Path) -> Result<Self, LabError> {
         let fault = |output: Vec<String>| LabError::Podman {
             what: "podman does not work".to_owned(),
             output,
@@ -118,7 +118,7 @@ impl Info {
     }
 
     /// Summary in one line, such as `podman 4.3.1, runc, cgroup v1, rootless`.
-    pub fn line(&self) -> String {
+    pub(super) fn line(&self) -> String {
         let Host { cgroup_version, oci_runtime, security, .. } = &self.host;
         let rootless = if security.rootless { ", rootless" } else { "" };
         let version = &self.version.version;
@@ -126,7 +126,7 @@ impl Info {
     }
 
     /// Compares what podman reports, and the limits of this process, with the requirements.
-    pub fn checks(&self) -> [(&'static str, Result<String, Lack>); 5] {
+    pub(super) fn checks(&self) -> [(&'static str, Result<String, Lack>); 5] {
         [
             ("podman", self.version()),
             ("container runtime", self.runtime()),
@@ -236,7 +236,7 @@ fn given(files: u64, processes: u64) -> [u64; 2] {
 
 /// Numbers of open files and of processes that a container is given: podman's own defaults are more
 /// than some machines allow even root.
-pub fn container_ulimits() -> [u64; 2] {
+pub(super) fn container_ulimits() -> [u64; 2] {
     given(hard(Resource::Nofile), hard(Resource::Nproc))
 }
 

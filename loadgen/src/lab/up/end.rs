@@ -8,7 +8,7 @@ use crate::lab::LabError;
 use crate::lab::guard::pipe_closed;
 
 /// Returns at SIGINT (Ctrl-C), SIGTERM or SIGHUP, or when standard input is a pipe that closes.
-pub async fn asked_to_end() -> Result<(), LabError> {
+pub(super) async fn asked_to_end() -> Result<(), LabError> {
     let handle = |kind| signal(kind).map_err(LabError::io("handle signals"));
     let (mut interrupt, mut terminate) =
         (handle(SignalKind::interrupt())?, handle(SignalKind::terminate())?);

@@ -5,7 +5,7 @@ use crate::lab::ready::Probe;
 use crate::lab::{LabError, redis_client};
 
 /// Name and URL of a service, and what is wrong with the service.
-pub type Health<'a> = (&'a str, &'a str, Result<(), String>);
+pub(super) type Health<'a> = (&'a str, &'a str, Result<(), String>);
 
 /// Probes each service once.
 pub async fn health(urls: &Urls) -> Result<Vec<Health<'_>>, LabError> {

@@ -33,14 +33,14 @@ pub struct State {
 
 /// Right to keep a project's lab up. One process at a time holds this right.
 #[derive(Debug)]
-pub struct Claim {
+pub(super) struct Claim {
     file: PathBuf,
     _lock: Lock,
 }
 
 impl Claim {
     /// Takes the claim, or returns an error that names the process that holds it.
-    pub async fn take(home: &Home) -> Result<Self, LabError> {
+    pub(super) async fn take(home: &Home) -> Result<Self, LabError> {
         let cache = home.cache()?;
         let path = cache.join("lab.lock");
         // A process that checks whether a lab is up holds the lock for a moment.
@@ -55,7 +55,7 @@ impl Claim {
     }
 
     /// Tells other processes that all services are up.
-    pub fn ready(&self, urls: &Urls) -> Result<(), LabError> {
+    pub(super) fn ready(&self, urls: &Urls) -> Result<(), LabError> {
         self.write(Some(urls.clone()))
     }
 

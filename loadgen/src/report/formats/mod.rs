@@ -1,7 +1,7 @@
 //! Formats of a document: for people, programs, spreadsheets and pages.
 
-pub mod csv;
-pub mod hlog;
-pub mod junit;
-pub mod markdown;
-pub mod terminal;
+pub(super) mod csv;
+pub(super) mod hlog;
+pub(super) mod junit;
+pub(super) mod markdown;
+pub(super) mod terminal;

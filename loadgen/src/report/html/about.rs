@@ -8,7 +8,7 @@ use crate::record::{Environment, RunRecord};
 use crate::text::{count, duration, precise};
 
 /// Lists the load of each round.
-pub fn load(record: &RunRecord) -> Markup {
+pub(super) fn load(record: &RunRecord) -> Markup {
     let load = &record.load;
     let seconds = |s: f64| duration(Duration::try_from_secs_f64(s).unwrap_or_default());
     let amount = if load.rate_per_s.is_some() { "requests/s" } else { "users" };
@@ -38,7 +38,7 @@ pub fn load(record: &RunRecord) -> Markup {
 }
 
 /// Lists the environment of a run or a search.
-pub fn environment(environment: &Environment) -> Markup {
+pub(super) fn environment(environment: &Environment) -> Markup {
     let of = environment;
     let text = |text: &String| (!text.is_empty()).then(|| text.clone());
     let cpus = of.cpus.iter().filter(|(_, cpus)| !cpus.is_empty()).map(|(part, cpus)| {
@@ -67,7 +67,7 @@ pub fn environment(environment: &Environment) -> Markup {
 }
 
 /// Shows the command line that repeats the measurement.
-pub fn repeat(command: &[String], seed: u64) -> Markup {
+pub(super) fn repeat(command: &[String], seed: u64) -> Markup {
     html! {
         @if command.is_empty() {
             p { "An earlier version of loadgen made the record, and did not keep its command line." }

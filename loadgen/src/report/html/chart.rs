@@ -4,7 +4,7 @@ use serde::Serialize;
 
 /// All charts of a page and their targets, as the page's script reads them.
 #[derive(Debug, Default, Serialize)]
-pub struct Charts {
+pub(super) struct Charts {
     /// Names of the targets, best first. A [`Line`] refers to its target by index.
     pub targets: Vec<String>,
     /// Charts in the order of the page.
@@ -13,7 +13,7 @@ pub struct Charts {
 
 /// A chart: lines with a common horizontal axis.
 #[derive(Debug, Serialize)]
-pub struct Chart {
+pub(super) struct Chart {
     /// Title of the chart, such as `Median latency over time`.
     pub title: String,
     /// Explains the figures where the title leaves their meaning open; may be empty.
@@ -33,7 +33,7 @@ pub struct Chart {
 /// Kind of a horizontal axis.
 #[derive(Debug, Clone, Copy, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Over {
+pub(super) enum Over {
     /// Decimal logarithm of 1/(1-q), where q is the share of requests.
     Percentile,
     /// Latency in ms. A value covers the interval from its position to the next.
@@ -46,7 +46,7 @@ pub enum Over {
 
 /// A line with a value for each position of its chart. The line may be shorter than the axis.
 #[derive(Debug, Serialize)]
-pub struct Line {
+pub(super) struct Line {
     /// Index of the line's target in [`Charts::targets`].
     pub target: usize,
     /// Value at each position; `None` where it is unknown.
@@ -55,7 +55,7 @@ pub struct Line {
 
 impl Charts {
     /// Adds a chart and returns its number; `None` if no line of the chart has a value.
-    pub fn add(&mut self, mut chart: Chart) -> Option<usize> {
+    pub(super) fn add(&mut self, mut chart: Chart) -> Option<usize> {
         chart.lines.retain(|line| line.values.iter().any(Option::is_some));
         if chart.lines.is_empty() {
             return None;
@@ -73,7 +73,7 @@ impl Charts {
 
 /// Rounds to four significant digits, and from 1,000 on to an integer: finer differences are
 /// invisible and would enlarge the page.
-pub fn short(value: f64) -> f64 {
+pub(super) fn short(value: f64) -> f64 {
     if value == 0.0 || !value.is_finite() {
         return 0.0;
     }
@@ -83,7 +83,7 @@ pub fn short(value: f64) -> f64 {
 }
 
 /// Converts µs to ms.
-pub fn ms(us: u64) -> f64 {
+pub(super) fn ms(us: u64) -> f64 {
     short(us as f64 / 1e3)
 }
 

@@ -13,7 +13,7 @@ const VALUES: usize = 100_000;
 const LONGEST_S: u32 = 31 * 24 * 3_600;
 
 /// Makes the charts of a run. Targets come in the order of the report.
-pub struct Drawing<'a> {
+pub(super) struct Drawing<'a> {
     targets: Vec<&'a TargetRecord>,
     axis: Axis,
     ramp_up_s: f64,
@@ -25,7 +25,7 @@ pub struct Drawing<'a> {
 
 impl<'a> Drawing<'a> {
     /// Starts a drawing of these targets of `record`.
-    pub fn new(record: &RunRecord, targets: Vec<&'a TargetRecord>) -> Self {
+    pub(super) fn new(record: &RunRecord, targets: Vec<&'a TargetRecord>) -> Self {
         let steps = targets.first().map_or(1, |target| target.steps.len()).max(1);
         let lines = (targets.len() * (steps + usize::from(steps > 1))).max(1);
         let names = targets.iter().map(|target| target.name.clone()).collect();
@@ -39,7 +39,7 @@ impl<'a> Drawing<'a> {
     }
 
     /// Makes the charts of one step's latency: by percentile, and its distribution.
-    pub fn latencies(&mut self, step: &str) -> Vec<usize> {
+    pub(super) fn latencies(&mut self, step: &str) -> Vec<usize> {
         let known = |target: &&'a TargetRecord| target.latency_histograms.get(step);
         let all: Vec<Option<&Distribution>> = self.targets.iter().map(known).collect();
         let percentiles = Chart {
@@ -65,7 +65,7 @@ impl<'a> Drawing<'a> {
     }
 
     /// Makes the charts of one step second by second, or of all steps together if `step` is `None`.
-    pub fn over_time(&mut self, step: Option<&str>) -> Vec<usize> {
+    pub(super) fn over_time(&mut self, step: Option<&str>) -> Vec<usize> {
         let rate = |n: fn(&SecondRecord) -> u64| {
             move |seconds: Vec<SecondRecord>, length: f64| per_second(&seconds, length, n)
         };
@@ -113,7 +113,7 @@ impl<'a> Drawing<'a> {
     }
 
     /// Makes the charts of the CPU and memory of `service` while the load was held.
-    pub fn resources(&mut self, service: &str) -> Vec<usize> {
+    pub(super) fn resources(&mut self, service: &str) -> Vec<usize> {
         let draw = |what: &str, unit, figure: fn(&ResourceRecord) -> Vec<f64>| {
             let of = |round: &RoundRecord| {
                 let Some(used) = round.resources.get(service) else { return Vec::new() };

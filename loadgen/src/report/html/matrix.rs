@@ -11,7 +11,7 @@ use crate::text::{count, rate};
 
 /// Returns the rates with their confidence intervals: a row for each target and number of server
 /// workers, a column for each number of users. Returns nothing where neither number varies.
-pub fn matrix(record: &RunRecord) -> Markup {
+pub(super) fn matrix(record: &RunRecord) -> Markup {
     let users: BTreeSet<u32> = record.targets.iter().map(|target| target.users).collect();
     let mut rows: Vec<(&str, u32)> = Vec::new();
     for target in &record.targets {

@@ -11,7 +11,7 @@ use crate::text::{count, megabytes, milliseconds, rate};
 
 /// Returns a row for each target, best first, with the confidence interval of its rate as a drawing
 /// and in figures.
-pub fn ranking(record: &RunRecord) -> Markup {
+pub(super) fn ranking(record: &RunRecord) -> Markup {
     let rows = ranked(record);
     let scale = scale(rows.iter().map(|(target, placing)| ends(target, *placing)));
     let of_lab = rows.iter().any(|(target, _)| target.resources.contains_key("target"));
@@ -98,7 +98,7 @@ fn interval([low, mean, high]: [f64; 3], scale: f64) -> Markup {
 
 /// Returns the rate, errors and latencies of each target in one step, or in all steps together if
 /// `step` is `None`.
-pub fn percentiles(record: &RunRecord, step: Option<&str>) -> Markup {
+pub(super) fn percentiles(record: &RunRecord, step: Option<&str>) -> Markup {
     let summary = |target: &'_ TargetRecord| -> Option<Summary> {
         match step {
             None => Some(target.total.clone()),
@@ -154,7 +154,7 @@ fn latencies(name: &str, summary: &Summary) -> Markup {
 
 /// Returns the CPU and memory that each service uses, also per expected answer: first the server,
 /// then the others by name.
-pub fn efficiency(record: &RunRecord) -> Markup {
+pub(super) fn efficiency(record: &RunRecord) -> Markup {
     let columns = [
         "Target",
         "Service",

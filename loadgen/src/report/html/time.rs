@@ -6,7 +6,7 @@ use crate::record::{RoundRecord, RunRecord};
 
 /// Maps each second of each round to a place on the axis. A place stands for several seconds where
 /// the seconds would need too many places.
-pub struct Axis {
+pub(super) struct Axis {
     width: u32,
     /// First place and number of places of each round, by the round's number.
     rounds: BTreeMap<u32, (usize, usize)>,
@@ -14,7 +14,7 @@ pub struct Axis {
 
 impl Axis {
     /// Makes the axis for all seconds of `record`, with about `most` places.
-    pub fn new(record: &RunRecord, most: usize) -> Self {
+    pub(super) fn new(record: &RunRecord, most: usize) -> Self {
         let mut seconds: BTreeMap<u32, u32> = BTreeMap::new();
         for round in record.targets.iter().flat_map(|target| &target.rounds) {
             let length = round.seconds.last().map_or(0, |last| last.second.saturating_add(1));
@@ -40,19 +40,19 @@ impl Axis {
     }
 
     /// Returns the number of seconds that a place stands for.
-    pub fn width(&self) -> u32 {
+    pub(super) fn width(&self) -> u32 {
         self.width
     }
 
     /// Returns the positions of the places, in s from the start of the first round, as if the
     /// rounds followed each other.
-    pub fn x(&self) -> Vec<f64> {
+    pub(super) fn x(&self) -> Vec<f64> {
         let (first, places) = self.rounds.values().last().copied().unwrap_or_default();
         (0..first + places).map(|place| place as f64 * f64::from(self.width)).collect()
     }
 
     /// Returns the position and the number of each round's start.
-    pub fn marks(&self) -> Vec<(f64, u32)> {
+    pub(super) fn marks(&self) -> Vec<(f64, u32)> {
         let start = |(round, (first, _)): (&u32, &(usize, usize))| {
             (*first as f64 * f64::from(self.width), *round)
         };
@@ -61,7 +61,7 @@ impl Axis {
 
     /// Returns a line of the figures that `of` finds in each round, by second. `together` combines
     /// the figures of one place.
-    pub fn line(
+    pub(super) fn line(
         &self,
         rounds: &[RoundRecord],
         of: impl Fn(&RoundRecord) -> Vec<(u32, f64)>,
@@ -87,12 +87,12 @@ impl Axis {
 }
 
 /// Returns the arithmetic mean.
-pub fn mean(figures: &[f64]) -> f64 {
+pub(super) fn mean(figures: &[f64]) -> f64 {
     figures.iter().sum::<f64>() / figures.len().max(1) as f64
 }
 
 /// Returns the greatest figure; used for percentiles, which have no mean.
-pub fn highest(figures: &[f64]) -> f64 {
+pub(super) fn highest(figures: &[f64]) -> f64 {
     figures.iter().copied().fold(0.0, f64::max)
 }
 

@@ -9,10 +9,10 @@ const EIGHTHS: [&str; 8] = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "�
 const SHADE: &str = "░";
 
 /// Height of the full part of a bar, and height of the whole bar.
-pub type Bar = (u64, u64);
+pub(super) type Bar = (u64, u64);
 
 /// Draws the latest bars that fit, the newest at the right. The highest bar fills the height.
-pub fn draw(bars: &[Bar], styles: (Style, Style), area: Rect, buffer: &mut Buffer) {
+pub(super) fn draw(bars: &[Bar], styles: (Style, Style), area: Rect, buffer: &mut Buffer) {
     let shown = latest(bars, area.width);
     let most = highest(shown).max(1);
     let columns = (0..area.width).rev().map(|column| area.x + column);
@@ -34,12 +34,12 @@ pub fn draw(bars: &[Bar], styles: (Style, Style), area: Rect, buffer: &mut Buffe
 }
 
 /// Returns the latest bars: at most one for each column.
-pub fn latest(bars: &[Bar], columns: u16) -> &[Bar] {
+pub(super) fn latest(bars: &[Bar], columns: u16) -> &[Bar] {
     &bars[bars.len().saturating_sub(columns.into())..]
 }
 
 /// Returns the height of the highest bar.
-pub fn highest(bars: &[Bar]) -> u64 {
+pub(super) fn highest(bars: &[Bar]) -> u64 {
     bars.iter().map(|(full, all)| *full.max(all)).max().unwrap_or(0)
 }
 

@@ -20,7 +20,7 @@ const FIGURES: u16 = 2;
 const CHART: u16 = 5;
 
 /// Draws the view as it is at `now`.
-pub fn draw(view: &View, now: Instant, look: Look, screen: &mut Buffer) {
+pub(super) fn draw(view: &View, now: Instant, look: Look, screen: &mut Buffer) {
     let area = screen.area;
     let figures = if view.round.is_some() { FIGURES } else { 0 };
     let footer = u16::from(area.height > HEADER + figures);

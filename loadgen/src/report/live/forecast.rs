@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 /// Progress of the rounds.
 #[derive(Debug, Clone, Default)]
-pub struct Forecast {
+pub(crate) struct Forecast {
     rounds: u32,
     done: u32,
     /// Start of the first round.
@@ -18,34 +18,34 @@ pub struct Forecast {
 
 impl Forecast {
     /// Makes a forecast of `rounds` rounds in all, each of which takes `expected`, if known.
-    pub fn new(rounds: u32, expected: Option<Duration>) -> Self {
+    pub(crate) fn new(rounds: u32, expected: Option<Duration>) -> Self {
         Self { rounds, expected, ..Self::default() }
     }
 
     /// Sets the number of rounds still to come, where their number is not known from the start.
-    pub fn expect(&mut self, rounds: u32) {
+    pub(crate) fn expect(&mut self, rounds: u32) {
         self.rounds = self.done + rounds;
     }
 
     /// Notes that a round begins.
-    pub fn begin(&mut self, now: Instant) {
+    pub(crate) fn begin(&mut self, now: Instant) {
         self.began.get_or_insert(now);
     }
 
     /// Notes that a round is over.
-    pub fn finish(&mut self, now: Instant) {
+    pub(crate) fn finish(&mut self, now: Instant) {
         self.done += 1;
         self.took = self.running(now);
     }
 
     /// Returns the number of the current round, from 1, and the number of all rounds.
-    pub fn place(&self) -> (u32, u32) {
+    pub(crate) fn place(&self) -> (u32, u32) {
         ((self.done + 1).min(self.rounds), self.rounds)
     }
 
     /// Returns the estimated time until all rounds are over, in whole seconds. `None` without any
     /// basis for an estimate, and after the last round.
-    pub fn left(&self, now: Instant) -> Option<Duration> {
+    pub(crate) fn left(&self, now: Instant) -> Option<Duration> {
         let todo = self.rounds.saturating_sub(self.done);
         let each = self.took.checked_div(self.done).or(self.expected)?;
         let running = self.running(now).saturating_sub(self.took);

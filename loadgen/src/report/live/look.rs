@@ -10,7 +10,7 @@ use crate::text::is_obeyed;
 /// Colours and characters that the screen may contain. Colour is never the only carrier of
 /// information.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Look {
+pub(super) struct Look {
     /// Whether colours are allowed. Bold and reversed characters always are.
     pub colour: bool,
     /// Whether characters outside ASCII are allowed.
@@ -19,7 +19,7 @@ pub struct Look {
 
 impl Look {
     /// Reads the settings from the environment.
-    pub fn of_environment() -> Self {
+    pub(super) fn of_environment() -> Self {
         Self::of(|name| env::var(name).ok().filter(|value| !value.is_empty()))
     }
 
@@ -33,7 +33,7 @@ impl Look {
 
     /// Replaces characters that the terminal would obey, and removes colours and characters that
     /// are not allowed.
-    pub fn apply(self, screen: &mut Buffer) {
+    pub(super) fn apply(self, screen: &mut Buffer) {
         for cell in &mut screen.content {
             if cell.symbol().contains(is_obeyed) {
                 cell.set_symbol("?");

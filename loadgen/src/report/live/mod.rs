@@ -18,7 +18,7 @@ mod tests;
 mod view;
 mod workers;
 
-pub use forecast::Forecast;
+pub(super) use forecast::Forecast;
 pub use screen::{Screen, is_in_front, is_open, leave};
-pub use seconds::Seconds;
-pub use view::View;
+pub(super) use seconds::Seconds;
+pub(super) use view::View;

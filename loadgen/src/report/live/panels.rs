@@ -20,7 +20,7 @@ const WORKER: u16 = 38;
 
 /// Draws the scenario, the target and the progress of the rounds, and below them the current
 /// activity and load.
-pub fn header(view: &View, now: Instant, area: Rect, buffer: &mut Buffer) {
+pub(super) fn header(view: &View, now: Instant, area: Rect, buffer: &mut Buffer) {
     let [title, state] = stack(area, [1, 1]);
     let target = view.round.as_ref().map_or("", |round| &round.target);
     let left = format!(" {}  {target}", view.scenario);
@@ -58,7 +58,7 @@ fn doing(view: &View, now: Instant) -> String {
 }
 
 /// Draws the figures of the newest second, and all errors.
-pub fn figures(round: Option<&Round>, area: Rect, buffer: &mut Buffer) {
+pub(super) fn figures(round: Option<&Round>, area: Rect, buffer: &mut Buffer) {
     let Some(round) = round else { return };
     let [figures, errors] = stack(area, [1, 1]);
     Line::from(format!(" {}", round.figures().join("   "))).bold().render(figures, buffer);
@@ -67,7 +67,7 @@ pub fn figures(round: Option<&Round>, area: Rect, buffer: &mut Buffer) {
 }
 
 /// Draws the requests of each second, answered and failed.
-pub fn requests(round: &Round, area: Rect, buffer: &mut Buffer) {
+pub(super) fn requests(round: &Round, area: Rect, buffer: &mut Buffer) {
     let bar = |second: &Second| (second.answered, second.answered.saturating_add(second.failed));
     let legend =
         if round.failed() > 0 { "requests/s: █ answered ░ failed" } else { "requests/s" };
@@ -76,7 +76,7 @@ pub fn requests(round: &Round, area: Rect, buffer: &mut Buffer) {
 }
 
 /// Draws the latency in each second.
-pub fn latency(round: &Round, area: Rect, buffer: &mut Buffer) {
+pub(super) fn latency(round: &Round, area: Rect, buffer: &mut Buffer) {
     let bar = |second: &Second| {
         let p50 = second.p50_us.unwrap_or(0);
         (p50, second.p99_us.unwrap_or(p50))
@@ -110,7 +110,7 @@ fn chart(
 
 /// Draws the CPU time that the services and the generator use. A bar of full width is one core, or
 /// the highest usage if that exceeds one core.
-pub fn cpu(view: &View, area: Rect, buffer: &mut Buffer) {
+pub(super) fn cpu(view: &View, area: Rect, buffer: &mut Buffer) {
     let block = Block::bordered().title(" CPU, % of a core ");
     let inside = block.inner(area);
     block.render(area, buffer);
@@ -125,7 +125,7 @@ pub fn cpu(view: &View, area: Rect, buffer: &mut Buffer) {
 }
 
 /// Draws the workers that fit, in columns. If not all workers fit, late and lost ones come first.
-pub fn workers(mut all: Vec<Row>, area: Rect, buffer: &mut Buffer) {
+pub(super) fn workers(mut all: Vec<Row>, area: Rect, buffer: &mut Buffer) {
     let lost = all.iter().filter(|row| row.state == State::Lost).count();
     let lost = if lost > 0 { format!(", {lost} lost") } else { String::new() };
     let title =
@@ -155,7 +155,7 @@ pub fn workers(mut all: Vec<Row>, area: Rect, buffer: &mut Buffer) {
 }
 
 /// Returns the number of workers that fit side by side in a frame of this width.
-pub fn columns(width: u16) -> usize {
+pub(super) fn columns(width: u16) -> usize {
     (width.saturating_sub(2) / WORKER).max(1).into()
 }
 
@@ -174,7 +174,7 @@ fn worker(row: &Row, area: Rect, buffer: &mut Buffer) {
 }
 
 /// Draws the latest lines of the log that fit, the newest at the bottom.
-pub fn log(view: &View, area: Rect, buffer: &mut Buffer) {
+pub(super) fn log(view: &View, area: Rect, buffer: &mut Buffer) {
     let room = area.height.into();
     let shown = view.log.iter().skip(view.log.len().saturating_sub(room));
     for (line, row) in shown.zip(area.rows()) {
@@ -183,7 +183,7 @@ pub fn log(view: &View, area: Rect, buffer: &mut Buffer) {
 }
 
 /// Draws the keys and their effects.
-pub fn footer(view: &View, area: Rect, buffer: &mut Buffer) {
+pub(super) fn footer(view: &View, area: Rect, buffer: &mut Buffer) {
     let key = |key: &'static str| Span::from(format!(" {key} ")).reversed();
     let mut line = vec![Span::from(" "), key("q"), Span::from(" stop")];
     if view.can_change {
@@ -203,7 +203,7 @@ fn both(left: &str, right: &str, area: Rect, buffer: &mut Buffer) {
 }
 
 /// Splits `area` into rows of these heights, from top to bottom. Rows that do not fit are cut.
-pub fn stack<const N: usize>(area: Rect, heights: [u16; N]) -> [Rect; N] {
+pub(super) fn stack<const N: usize>(area: Rect, heights: [u16; N]) -> [Rect; N] {
     let mut y = area.y;
     heights.map(|height| {
         let row = Rect { y, height: height.min(area.bottom() - y), ..area };

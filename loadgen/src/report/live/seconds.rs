@@ -14,7 +14,7 @@ const SETTLED: u32 = 2;
 
 /// Figures of a second that are shown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Second {
+pub(crate) struct Second {
     /// Requests that were answered as expected.
     pub answered: u64,
     /// Requests that failed.
@@ -27,7 +27,7 @@ pub struct Second {
 
 /// Makes seconds from the measured results.
 #[derive(Debug, Default)]
-pub struct Seconds {
+pub(crate) struct Seconds {
     /// Number of seconds that were returned.
     done: u32,
     /// Latencies of the latest seconds, the newest first.
@@ -39,7 +39,7 @@ impl Seconds {
     /// second. The newest second with results is withheld, as some workers may not have reported
     /// that second yet. If results stop arriving, the clock decides that nothing happened in the
     /// missing seconds.
-    pub fn new_in(&mut self, results: &GrowingSeries, now: Option<u32>) -> Vec<Second> {
+    pub(crate) fn new_in(&mut self, results: &GrowingSeries, now: Option<u32>) -> Vec<Second> {
         let reported = results.newest();
         let passed = now.and_then(|now| now.checked_sub(SETTLED));
         let Some(end) = reported.max(passed) else { return Vec::new() };

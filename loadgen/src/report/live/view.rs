@@ -17,7 +17,7 @@ const LINES: usize = 60;
 
 /// Known state of a command.
 #[derive(Debug, Clone, Default)]
-pub struct View {
+pub(crate) struct View {
     /// Name of the scenario.
     pub scenario: String,
     /// Current activity while there is no load.
@@ -40,7 +40,7 @@ pub struct View {
 
 /// State of a round.
 #[derive(Debug, Clone, Default)]
-pub struct Round {
+pub(crate) struct Round {
     /// Name of the target.
     pub target: String,
     /// Start and end of the load; `None` while there is no load.
@@ -55,13 +55,13 @@ pub struct Round {
 
 impl View {
     /// Adds lines to the log.
-    pub fn note(&mut self, text: &str) {
+    pub(crate) fn note(&mut self, text: &str) {
         self.log.extend(text.lines().map(str::to_owned));
         self.log.drain(..self.log.len().saturating_sub(LINES));
     }
 
     /// Begins a round over `target`.
-    pub fn begin(&mut self, target: &str, now: Instant) {
+    pub(crate) fn begin(&mut self, target: &str, now: Instant) {
         self.forecast.begin(now);
         self.round = Some(Round { target: target.to_owned(), ..Round::default() });
         self.workers.begin();
@@ -70,7 +70,7 @@ impl View {
 
     /// Ends the round, which had `rate_per_s` expected answers per second, and returns a line about
     /// it. The round's figures stay on the screen.
-    pub fn finish(&mut self, rate_per_s: f64, now: Instant) -> String {
+    pub(crate) fn finish(&mut self, rate_per_s: f64, now: Instant) -> String {
         let (number, of) = self.forecast.place();
         self.forecast.finish(now);
         let Some(round) = &mut self.round else { return String::new() };
@@ -84,13 +84,13 @@ impl View {
 
     /// Returns the current second of the round, from the end of the warm-up to the end of the
     /// round; `None` without load.
-    pub fn second(&self, now: Instant) -> Option<u32> {
+    pub(crate) fn second(&self, now: Instant) -> Option<u32> {
         let timeline = self.round.as_ref()?.timeline?;
         Some(timeline.second(timeline.end.map_or(now, |end| end.min(now))))
     }
 
     /// Returns the current phase of the round; `None` without load.
-    pub fn phase(&self, now: Instant) -> Option<Phase> {
+    pub(crate) fn phase(&self, now: Instant) -> Option<Phase> {
         let timeline = self.round.as_ref()?.timeline?;
         Some(timeline.place(true, now).0)
     }
@@ -98,7 +98,7 @@ impl View {
 
 impl Round {
     /// Adds the errors that a worker, or this process, has reported.
-    pub fn reported(&mut self, snapshot: &Snapshot) {
+    pub(crate) fn reported(&mut self, snapshot: &Snapshot) {
         let shown = snapshot.intervals.iter().filter(|i| Phase::MEASURED.contains(&i.phase));
         for (kind, n) in shown.flat_map(|interval| &interval.steps).flat_map(|step| &step.errors) {
             let sum = self.errors.entry(*kind).or_default();
@@ -107,18 +107,18 @@ impl Round {
     }
 
     /// Adds seconds that are over.
-    pub fn add(&mut self, seconds: Vec<Second>) {
+    pub(crate) fn add(&mut self, seconds: Vec<Second>) {
         self.seconds.extend(seconds);
         self.seconds.drain(..self.seconds.len().saturating_sub(SECONDS));
     }
 
     /// Returns the number of all failed requests.
-    pub fn failed(&self) -> u64 {
+    pub(crate) fn failed(&self) -> u64 {
         self.errors.values().fold(0, |sum, n| sum.saturating_add(*n))
     }
 
     /// Describes the failed requests, such as `12 errors: 10 timeout, 2 status`.
-    pub fn errors(&self) -> String {
+    pub(crate) fn errors(&self) -> String {
         let kinds: Vec<String> =
             self.errors.iter().map(|(kind, n)| format!("{} {kind}", count(*n))).collect();
         match self.failed() {
@@ -128,7 +128,7 @@ impl Round {
     }
 
     /// Describes the newest second: requests/s, median and 99th percentile.
-    pub fn figures(&self) -> [String; 3] {
+    pub(crate) fn figures(&self) -> [String; 3] {
         let newest = self.seconds.back();
         let answered = newest.map_or("–".to_owned(), |second| count(second.answered));
         let ms = |of: fn(&Second) -> Option<u64>| milliseconds(newest.and_then(of));
@@ -141,7 +141,7 @@ impl Round {
 
     /// Returns the time until the load ends, rounded up to seconds; `None` without load, and for a
     /// load that iterations end.
-    pub fn left(&self, now: Instant) -> Option<Duration> {
+    pub(crate) fn left(&self, now: Instant) -> Option<Duration> {
         let end = self.timeline?.end?;
         let left = end.saturating_duration_since(now).as_secs_f64().ceil();
         Some(Duration::from_secs_f64(left))

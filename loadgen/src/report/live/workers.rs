@@ -10,7 +10,7 @@ const LATE: Duration = Duration::from_millis(2_500);
 
 /// Workers of a run, by their numbers.
 #[derive(Debug, Clone, Default)]
-pub struct Workers(BTreeMap<u32, Worker>);
+pub(crate) struct Workers(BTreeMap<u32, Worker>);
 
 #[derive(Debug, Clone, Default)]
 struct Worker {
@@ -26,7 +26,7 @@ struct Worker {
 
 /// Display data of a worker.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Row {
+pub(crate) struct Row {
     /// Number of the worker, counted from 0.
     pub number: u32,
     /// Host of the worker; `None` for a process on this host.
@@ -37,7 +37,7 @@ pub struct Row {
 
 /// State of a worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum State {
+pub(crate) enum State {
     /// Nothing to report at the moment.
     Quiet,
     /// Requests that ended in the worker's latest whole second.
@@ -50,14 +50,14 @@ pub enum State {
 
 impl Workers {
     /// Adds the workers that share the load, with the name of their host if it is another one.
-    pub fn joined(&mut self, roster: Vec<(u32, Option<String>)>) {
+    pub(crate) fn joined(&mut self, roster: Vec<(u32, Option<String>)>) {
         for (number, host) in roster {
             self.0.entry(number).or_default().host = host;
         }
     }
 
     /// Begins a round: forgets all reports.
-    pub fn begin(&mut self) {
+    pub(crate) fn begin(&mut self) {
         for worker in self.0.values_mut() {
             (worker.reported, worker.newest, worker.requests) = (None, (0, 0), 0);
         }
@@ -65,7 +65,7 @@ impl Workers {
 
     /// Takes a worker's report. Ignores numbers that have not joined: load from this process comes
     /// from no worker.
-    pub fn reported(&mut self, number: u32, snapshot: &Snapshot, now: Instant) {
+    pub(crate) fn reported(&mut self, number: u32, snapshot: &Snapshot, now: Instant) {
         let Some(worker) = self.0.get_mut(&number) else { return };
         worker.reported = Some(now);
         for interval in snapshot.intervals.iter().filter(|i| Phase::MEASURED.contains(&i.phase)) {
@@ -83,17 +83,17 @@ impl Workers {
     }
 
     /// Marks a worker as no longer part of the run.
-    pub fn lost(&mut self, number: u32) {
+    pub(crate) fn lost(&mut self, number: u32) {
         self.0.entry(number).or_default().is_lost = true;
     }
 
     /// Returns whether there are no workers, so that the load comes from this process.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// Returns all workers by number. Unless load `is_on`, workers that are not lost are quiet.
-    pub fn rows(&self, now: Instant, is_on: bool) -> Vec<Row> {
+    pub(crate) fn rows(&self, now: Instant, is_on: bool) -> Vec<Row> {
         let row = |(number, worker): (&u32, &Worker)| Row {
             number: *number,
             host: worker.host.clone(),

@@ -12,11 +12,11 @@ const EVERY: Duration = Duration::from_secs(5);
 /// Decides when a line about the round is due: during the ramp-up and the hold, but not right
 /// before the line about the end of the round.
 #[derive(Debug, Default)]
-pub struct Pace(u32);
+pub(super) struct Pace(u32);
 
 impl Pace {
     /// Returns whether a line is due, and then counts the line as written.
-    pub fn is_due(&mut self, view: &View, now: Instant) -> bool {
+    pub(super) fn is_due(&mut self, view: &View, now: Instant) -> bool {
         let is_on = matches!(view.phase(now), Some(Phase::RampUp | Phase::Hold));
         let round = view.round.as_ref().filter(|_| is_on);
         let Some((round, timeline)) = round.and_then(|round| Some((round, round.timeline?))) else {
@@ -32,7 +32,7 @@ impl Pace {
 }
 
 /// Describes the current round in a line.
-pub fn under_way(view: &View, now: Instant) -> String {
+pub(super) fn under_way(view: &View, now: Instant) -> String {
     let Some(round) = &view.round else { return String::new() };
     let (number, of) = view.forecast.place();
     let errors = match round.failed() {

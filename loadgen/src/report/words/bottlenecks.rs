@@ -5,7 +5,7 @@ use crate::text::count;
 
 /// Names the bottleneck of each target, grouped by bottleneck, and compares the highest rate with
 /// the limit of the generator. Says nothing of bottlenecks or limits that are unknown.
-pub fn bottlenecks(record: &RunRecord) -> Vec<String> {
+pub(crate) fn bottlenecks(record: &RunRecord) -> Vec<String> {
     let mut groups: Vec<(&Bottleneck, Vec<&str>)> = Vec::new();
     for target in &record.targets {
         let Some(bottleneck) = &target.bottleneck else { continue };

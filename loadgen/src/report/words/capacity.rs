@@ -13,7 +13,7 @@ use crate::record::{
 use crate::text::{duration, milliseconds, precise, rate};
 
 /// Describes the search: its scenario and its parameters.
-pub fn headline(record: &CapacityRecord) -> String {
+pub(crate) fn headline(record: &CapacityRecord) -> String {
     let search = &record.search;
     let seconds = |s: f64| duration(Duration::try_from_secs_f64(s).unwrap_or_default());
     let mut text =
@@ -38,7 +38,7 @@ pub fn headline(record: &CapacityRecord) -> String {
 }
 
 /// Names the conditions for a rate to pass.
-pub fn what_passes(record: &CapacityRecord) -> String {
+pub(crate) fn what_passes(record: &CapacityRecord) -> String {
     format!(
         "a rate passes if the target keeps the rate and these thresholds hold: {}",
         record.search.criteria.join(", ")
@@ -46,7 +46,7 @@ pub fn what_passes(record: &CapacityRecord) -> String {
 }
 
 /// Returns `1,210 ±3 %`, or the known bound of a capacity.
-pub fn figure(capacity: &Capacity) -> String {
+pub(crate) fn figure(capacity: &Capacity) -> String {
     let Some(per_s) = capacity.rate_per_s else { return "–".to_owned() };
     match capacity.bound {
         Bound::Found => rate(per_s) + &aligned_plus_minus(per_s, capacity.confidence_95_per_s),
@@ -56,7 +56,7 @@ pub fn figure(capacity: &Capacity) -> String {
 }
 
 /// Describes the result of each target, and of each pair of neighbours in the ranking.
-pub fn conclusion(record: &CapacityRecord) -> Vec<String> {
+pub(crate) fn conclusion(record: &CapacityRecord) -> Vec<String> {
     let found = record.targets.iter();
     let found =
         found.filter_map(|target| Some(format!("{} {}", target.name, bound(record, target)?)));
@@ -102,7 +102,7 @@ fn bound(record: &CapacityRecord, target: &CapacityTarget) -> Option<String> {
 }
 
 /// Lists what a reader must know before believing the result.
-pub fn warnings(record: &CapacityRecord) -> Vec<String> {
+pub(crate) fn warnings(record: &CapacityRecord) -> Vec<String> {
     let mut out = Vec::new();
     if !record.search.left_out.is_empty() {
         let left_out = record.search.left_out.join(", ");
@@ -136,7 +136,7 @@ fn limits(target: &CapacityTarget) -> (String, &'static str) {
 }
 
 /// Says what limits each target's capacity.
-pub fn endings(record: &CapacityRecord) -> Vec<String> {
+pub(crate) fn endings(record: &CapacityRecord) -> Vec<String> {
     let each = |target| ending(target).into_iter().chain(queue(record, target));
     record.targets.iter().flat_map(each).collect()
 }

@@ -3,7 +3,7 @@
 use crate::record::RunRecord;
 
 /// Describes all changes of a run's load; `None` if the load went as planned.
-pub fn changes(record: &RunRecord) -> Option<String> {
+pub(crate) fn changes(record: &RunRecord) -> Option<String> {
     let rounds = record.targets.iter().flat_map(|target| {
         target.rounds.iter().map(move |round| (&target.name, round.round, &round.changes))
     });

@@ -10,14 +10,14 @@ use crate::text::{count, milliseconds, precise, rate};
 const INTERLEAVED: &str = "the runs were not interleaved: the differences include all else that changed \
                            between the runs, such as other load on the machine";
 
-pub fn headline(record: &RunsRecord) -> String {
+pub(crate) fn headline(record: &RunsRecord) -> String {
     let names: Vec<&str> = record.runs.iter().skip(1).map(|run| run.name.as_str()).collect();
     let first = record.runs.first().map_or("", |run| run.name.as_str());
     let scenario = record.runs.first().map_or("", |run| run.scenario.as_str());
     format!("{scenario}: {} compared with {first}", names.join(", "))
 }
 
-pub fn row(record: &RunsRecord, one: &ComparedTarget, name: String) -> Vec<String> {
+pub(crate) fn row(record: &RunsRecord, one: &ComparedTarget, name: String) -> Vec<String> {
     let placing = placing(record, one);
     let answered = placing.map_or("–".to_owned(), |placing| {
         let mean = placing.rate_per_s;
@@ -42,12 +42,12 @@ pub fn row(record: &RunsRecord, one: &ComparedTarget, name: String) -> Vec<Strin
     ]
 }
 
-pub fn placing<'a>(record: &'a RunsRecord, one: &ComparedTarget) -> Option<&'a Placing> {
+pub(crate) fn placing<'a>(record: &'a RunsRecord, one: &ComparedTarget) -> Option<&'a Placing> {
     record.comparison.ranking.iter().find(|placing| placing.target == one.name)
 }
 
 /// Returns the ratio of the later run to the first, and the ends of its confidence interval.
-pub fn to_first(pair: &Pair, later: &ComparedTarget) -> [Option<f64>; 3] {
+pub(crate) fn to_first(pair: &Pair, later: &ComparedTarget) -> [Option<f64>; 3] {
     let [low, high] = pair.confidence_95.map_or([None; 2], |ends| ends.map(Some));
     match pair.better == later.name {
         true => [pair.ratio, low, high],
@@ -56,7 +56,7 @@ pub fn to_first(pair: &Pair, later: &ComparedTarget) -> [Option<f64>; 3] {
 }
 
 /// Returns a sentence for each target and later run.
-pub fn conclusion(record: &RunsRecord) -> Vec<String> {
+pub(crate) fn conclusion(record: &RunsRecord) -> Vec<String> {
     let later = record.targets.iter().filter(|one| record.is_later(one));
     later.map(|one| format!("{}: {}", one.target, found(record, one))).collect()
 }
@@ -91,7 +91,7 @@ fn found(record: &RunsRecord, later: &ComparedTarget) -> String {
 }
 
 /// Lists regressions beyond the limit and targets that could not be judged; empty without a limit.
-pub fn judgement(record: &RunsRecord) -> Vec<String> {
+pub(crate) fn judgement(record: &RunsRecord) -> Vec<String> {
     let Some(limit) = record.limit_percent else { return Vec::new() };
     let (does, lost) = match record.comparison.ranked_by {
         RankedBy::Answers => ("serves", "less"),
@@ -111,7 +111,7 @@ pub fn judgement(record: &RunsRecord) -> Vec<String> {
     }
 }
 
-pub fn warnings(record: &RunsRecord) -> Vec<String> {
+pub(crate) fn warnings(record: &RunsRecord) -> Vec<String> {
     let names: Vec<&str> = record.runs.iter().map(|run| run.name.as_str()).collect();
     let unlike = record.unlike.iter().map(|Unlike { what, values }| {
         let each = names

@@ -9,7 +9,7 @@ use crate::record::{
 
 /// Describes each pair of neighbours in the ranking by rate and by CPU, then scaling, targets
 /// without a whole round, and the noise floor.
-pub fn conclusion(record: &RunRecord) -> Vec<String> {
+pub(crate) fn conclusion(record: &RunRecord) -> Vec<String> {
     let Some(comparison) = &record.comparison else { return nothing_whole(record) };
     let pairs = neighbours(record, comparison);
     let mut out = conclude(&pairs, &comparison.scaling, comparison);
@@ -43,7 +43,7 @@ fn nothing_whole(record: &RunRecord) -> Vec<String> {
 
 /// Returns a sentence for each of `pairs`. If all `pairs`, and all `others`, which are described
 /// elsewhere, have the same number of rounds and that is too small, one sentence stands for all.
-pub fn conclude(pairs: &[&Pair], others: &[Pair], comparison: &Comparison) -> Vec<String> {
+pub(crate) fn conclude(pairs: &[&Pair], others: &[Pair], comparison: &Comparison) -> Vec<String> {
     let mut all = pairs.iter().copied().chain(others).peekable();
     match all.peek().copied() {
         Some(first) if first.rounds > 0 && all.all(|p| is_short(p) && p.rounds == first.rounds) => {
@@ -83,7 +83,7 @@ fn noise_floor(percent: f64, shown: bool) -> String {
 /// Returns the number of rounds that settles a difference of 5 % for all compared pairs, and at
 /// least [`FEWEST_ROUNDS`] for pairs with fewer. `None` if the run already has as many, or if no
 /// number of rounds is enough.
-pub fn rounds_to_ask_for(record: &RunRecord) -> Option<u32> {
+pub(crate) fn rounds_to_ask_for(record: &RunRecord) -> Option<u32> {
     let unsettled = |pair: &&Pair| !pair.shown && pair.ratio.is_some();
     let rounds = |pair: &Pair| match pair.more_rounds_for_5_percent {
         Some(more) => Some(pair.rounds + more),

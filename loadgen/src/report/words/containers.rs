@@ -6,7 +6,7 @@ use crate::record::{Environment, LimitsRecord};
 const DIGITS: usize = 12;
 
 /// Names podman, limits and images; empty without containers.
-pub fn containers(environment: &Environment) -> Vec<String> {
+pub(crate) fn containers(environment: &Environment) -> Vec<String> {
     let Some(podman) = &environment.podman else { return Vec::new() };
     let mut groups: Vec<(LimitsRecord, Vec<&str>)> = Vec::new();
     for (name, limits) in &environment.limits {

@@ -7,7 +7,7 @@ use crate::record::RunRecord;
 use crate::text::count;
 
 /// Says what was lost and how many users remained; `None` if all went as planned.
-pub fn degraded(record: &RunRecord) -> Option<Warning> {
+pub(crate) fn degraded(record: &RunRecord) -> Option<Warning> {
     let what = format!("degraded: {}", record.degraded.as_ref()?.reason);
     Some(Warning { kind: None, what, more: users_left(record) })
 }

@@ -6,7 +6,7 @@ use crate::record::ServerRecord;
 
 /// Describes the targets and their differences. Traits that several targets share are mentioned
 /// once. `workers` adds the numbers of their worker processes.
-pub fn differences(servers: &[(&str, &ServerRecord)], workers: bool) -> Vec<String> {
+pub(crate) fn differences(servers: &[(&str, &ServerRecord)], workers: bool) -> Vec<String> {
     let mut owners: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     let mut traits = Vec::new();
     for (target, server) in servers {

@@ -9,7 +9,7 @@ const HEADER: [&str; 5] = ["", "CPU-µs/request", "requests/CPU-s", "memory", "a
 
 /// Returns a row for each target and each of its backends; nothing for a server that the lab did
 /// not launch.
-pub fn efficiency(record: &RunRecord) -> String {
+pub(crate) fn efficiency(record: &RunRecord) -> String {
     let rows: Vec<Vec<String>> =
         ranked(record).into_iter().flat_map(|(target, _)| rows(target)).collect();
     if rows.is_empty() {

@@ -9,7 +9,7 @@ use crate::text::{count, duration, precise};
 
 /// Returns the scenario, the load and the rounds, such as `redis3: 100 users, 5 rounds of 3s`.
 #[must_use]
-pub fn headline(record: &RunRecord) -> String {
+pub(crate) fn headline(record: &RunRecord) -> String {
     let load = &record.load;
     let seconds = |s: f64| duration(Duration::try_from_secs_f64(s).unwrap_or_default());
     let length = match (load.duration_s, load.iterations) {

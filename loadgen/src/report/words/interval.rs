@@ -1,16 +1,16 @@
 //! Formats 95 % confidence intervals.
 
 /// Explains, in a legend, the interval behind a mean.
-pub const LEGEND: &str = ", ± its 95 % confidence interval";
+pub(crate) const LEGEND: &str = ", ± its 95 % confidence interval";
 
 /// Returns the distance from the mean to the upper end of the interval, as a share of the mean,
 /// rounded up: ` ±3 %`. Empty without an interval, or if the mean is not above zero.
-pub fn plus_minus(mean: f64, confidence_95: Option<[f64; 2]>) -> String {
+pub(crate) fn plus_minus(mean: f64, confidence_95: Option<[f64; 2]>) -> String {
     percent(mean, confidence_95).map_or(String::new(), |percent| format!(" ±{percent:.0} %"))
 }
 
 /// Like [`plus_minus`], but with room for two digits, so that the rows of a terminal's table align.
-pub fn aligned_plus_minus(mean: f64, confidence_95: Option<[f64; 2]>) -> String {
+pub(crate) fn aligned_plus_minus(mean: f64, confidence_95: Option<[f64; 2]>) -> String {
     percent(mean, confidence_95).map_or(String::new(), |percent| format!(" ±{percent:>2.0} %"))
 }
 

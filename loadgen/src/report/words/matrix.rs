@@ -11,7 +11,7 @@ const HEADER: [&str; 8] =
     ["", "requests/s", "errors", "p50", "p99", "CPU", "CPU-µs/request", "memory"];
 
 /// Returns a block for each target, with a row for each combination of server workers and users.
-pub fn table(record: &RunRecord) -> String {
+pub(crate) fn table(record: &RunRecord) -> String {
     let mut rows: Vec<Vec<String>> = Vec::new();
     let mut before = None;
     for target in &record.targets {
@@ -62,7 +62,7 @@ fn way(target: &TargetRecord) -> &str {
 }
 
 /// Compares the fewest with the most server workers or users, in a sentence for each such pair.
-pub fn scaling(record: &RunRecord) -> Vec<String> {
+pub(crate) fn scaling(record: &RunRecord) -> Vec<String> {
     let pairs = record.comparison.iter().flat_map(|comparison| &comparison.scaling);
     pairs.filter_map(|pair| sentence(record, pair)).collect()
 }

@@ -1,29 +1,29 @@
 //! Puts results into sentences and short lines that all formats share.
 
-pub mod bottlenecks;
-pub mod capacity;
-pub mod changes;
-pub mod comparison;
-pub mod conclusion;
-pub mod containers;
-pub mod degraded;
-pub mod differences;
-pub mod efficiency;
-pub mod headline;
-pub mod interval;
-pub mod matrix;
-pub mod proofs;
-pub mod ranked;
-pub mod ratio;
-pub mod rows;
-pub mod thresholds;
-pub mod warnings;
-pub mod workers;
+pub(super) mod bottlenecks;
+pub(super) mod capacity;
+pub(super) mod changes;
+pub(super) mod comparison;
+pub(super) mod conclusion;
+pub(super) mod containers;
+pub(super) mod degraded;
+pub(super) mod differences;
+pub(super) mod efficiency;
+pub(super) mod headline;
+pub(super) mod interval;
+pub(super) mod matrix;
+pub(super) mod proofs;
+pub(super) mod ranked;
+pub(super) mod ratio;
+pub(super) mod rows;
+pub(super) mod thresholds;
+pub(super) mod warnings;
+pub(super) mod workers;
 
 use crate::record::VerdictKind;
 
 /// A warning to read before believing a figure.
-pub struct Warning {
+pub(super) struct Warning {
     /// Kind of the verdict; `None` if the warning is not a verdict.
     pub kind: Option<VerdictKind>,
     /// The observation.
@@ -34,7 +34,7 @@ pub struct Warning {
 
 impl Warning {
     /// Returns the observation, with the code of the kind if the warning is a verdict.
-    pub fn coded(&self) -> String {
+    pub(super) fn coded(&self) -> String {
         self.kind.map_or_else(|| self.what.clone(), |kind| kind.coded(&self.what))
     }
 }

@@ -6,7 +6,7 @@ use crate::text::count;
 
 /// Returns the counters of each target with the proofs that compare them with a backend, and then
 /// the proofs of values that do not depend on the answers.
-pub fn proofs(record: &RunRecord) -> Vec<String> {
+pub(crate) fn proofs(record: &RunRecord) -> Vec<String> {
     let targets: Vec<&TargetRecord> =
         ranked(record).into_iter().map(|(target, _)| target).collect();
     let counters = targets.iter().flat_map(|target| counters(target));
@@ -73,7 +73,9 @@ fn values(targets: &[&TargetRecord]) -> Vec<String> {
 }
 
 /// Groups the records by the scenario's proofs, in the scenario's order.
-pub fn by_proof<'a>(records: impl Iterator<Item = &'a ProofRecord>) -> Vec<Vec<&'a ProofRecord>> {
+pub(crate) fn by_proof<'a>(
+    records: impl Iterator<Item = &'a ProofRecord>,
+) -> Vec<Vec<&'a ProofRecord>> {
     let mut proofs: Vec<Vec<&ProofRecord>> = Vec::new();
     for record in records {
         match proofs.iter_mut().find(|earlier| earlier[0].is_again(record)) {
@@ -85,7 +87,7 @@ pub fn by_proof<'a>(records: impl Iterator<Item = &'a ProofRecord>) -> Vec<Vec<&
 }
 
 /// Returns the backend's name and the question to the backend, shortened.
-pub fn asked(rounds: &[&ProofRecord]) -> String {
+pub(crate) fn asked(rounds: &[&ProofRecord]) -> String {
     format!("{}, `{}`", rounds[0].backend, rounds[0].in_short())
 }
 

@@ -4,7 +4,7 @@ use crate::record::{Comparison, Placing, RunRecord, ServerRecord, TargetRecord};
 
 /// Returns the targets in the order of the ranking, and then the unranked targets in the order of
 /// the record.
-pub fn ranked(record: &RunRecord) -> Vec<(&TargetRecord, Option<&Placing>)> {
+pub(crate) fn ranked(record: &RunRecord) -> Vec<(&TargetRecord, Option<&Placing>)> {
     match &record.comparison {
         None => record.targets.iter().map(|target| (target, None)).collect(),
         Some(comparison) => {
@@ -21,12 +21,12 @@ pub fn ranked(record: &RunRecord) -> Vec<(&TargetRecord, Option<&Placing>)> {
 
 /// Returns a target's `name` for a table: in parentheses if there is a ranking that lacks the
 /// target.
-pub fn placed(name: &str, record: &RunRecord, target: &TargetRecord) -> String {
+pub(crate) fn placed(name: &str, record: &RunRecord, target: &TargetRecord) -> String {
     if is_placed(record, target) { name.to_owned() } else { format!("({name})") }
 }
 
 /// Explains these parentheses in a legend; empty if there are none.
-pub fn parentheses(record: &RunRecord) -> &'static str {
+pub(crate) fn parentheses(record: &RunRecord) -> &'static str {
     match record.targets.iter().all(|target| is_placed(record, target)) {
         true => "",
         false => "; targets in parentheses are not ranked, see below",
@@ -41,7 +41,7 @@ fn is_placed(record: &RunRecord, target: &TargetRecord) -> bool {
 
 /// Returns the servers in the order of the ranking. In a matrix, which measures a target in several
 /// ways, each server appears once.
-pub fn servers(record: &RunRecord) -> Vec<(&str, &ServerRecord)> {
+pub(crate) fn servers(record: &RunRecord) -> Vec<(&str, &ServerRecord)> {
     let mut servers: Vec<(&str, &ServerRecord)> = Vec::new();
     for (target, _) in ranked(record) {
         if !servers.iter().any(|(name, _)| *name == target.target) {

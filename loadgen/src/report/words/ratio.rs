@@ -4,7 +4,7 @@ use crate::record::Pair;
 use crate::text::count;
 
 /// Says how many more rounds would settle a difference of 5 % that these rounds do not show.
-pub fn what_it_takes(pair: &Pair) -> String {
+pub(crate) fn what_it_takes(pair: &Pair) -> String {
     match pair.more_rounds_for_5_percent {
         Some(0) => "; a difference of 5 % would most likely have been shown".to_owned(),
         Some(1) => ": 1 more round would settle 5 %".to_owned(),
@@ -16,7 +16,7 @@ pub fn what_it_takes(pair: &Pair) -> String {
 /// Formats a ratio and the ends of its interval, which lie on the same side of 1. Two decimals are
 /// usual: more, up to four, if an end is so close to 1 that it would look like 1; fewer if the
 /// ratio is large.
-pub fn times([ratio, low, high]: [f64; 3]) -> [String; 3] {
+pub(crate) fn times([ratio, low, high]: [f64; 3]) -> [String; 3] {
     let distance = if high < 1.0 { 1.0 - high } else { low - 1.0 };
     let decimals = match high {
         high if high >= 100.0 => 0,

@@ -6,7 +6,7 @@ use crate::record::{RowsRecord, RunRecord, TargetRecord};
 use crate::text::count;
 
 /// Returns a sentence for each file.
-pub fn rows(record: &RunRecord) -> Vec<String> {
+pub(crate) fn rows(record: &RunRecord) -> Vec<String> {
     let mut files: BTreeMap<&str, Vec<(&str, Vec<RowsRecord>)>> = BTreeMap::new();
     for target in &record.targets {
         for (name, used) in by_file(target) {

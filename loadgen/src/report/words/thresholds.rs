@@ -3,6 +3,6 @@
 use crate::record::ThresholdRecord;
 
 /// Returns the target, its threshold and the measured value.
-pub fn judged(threshold: &ThresholdRecord) -> String {
+pub(crate) fn judged(threshold: &ThresholdRecord) -> String {
     format!("{}: {} ({})", threshold.target, threshold.threshold, threshold.found())
 }

@@ -6,7 +6,7 @@ use super::degraded::degraded;
 use crate::record::{RunRecord, TargetRecord, Verdict, VerdictKind};
 
 /// Returns all warnings of a run.
-pub fn warnings(record: &RunRecord) -> Vec<Warning> {
+pub(crate) fn warnings(record: &RunRecord) -> Vec<Warning> {
     let plain = |what: String| Warning { kind: None, what, more: None };
     let verdicts = record.verdicts.iter().filter(|verdict| !is_of_the_table(verdict, record));
     let warnings = verdicts.map(|verdict| {

@@ -9,7 +9,7 @@ const HEADER: [&str; 7] = ["worker", "CPUs", "users", "requests", "CPU", "late b
 
 /// Returns a row for each worker, over all rounds and targets, and how far apart they started;
 /// empty if all load came from this host.
-pub fn workers(record: &RunRecord) -> String {
+pub(crate) fn workers(record: &RunRecord) -> String {
     let mut all: BTreeMap<u32, Vec<&WorkerRecord>> = BTreeMap::new();
     for worker in record.targets.iter().flat_map(|target| &target.workers) {
         if worker.host.is_some() {

@@ -12,7 +12,7 @@ use super::round_end::RoundEnd;
 
 /// Reason why a wait was cut short.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Rang {
+pub(super) enum Rang {
     /// The request's deadline has passed.
     Deadline,
     /// The round was halted.
@@ -25,7 +25,7 @@ pub enum Rang {
 ///
 /// The alarm costs a request almost nothing, because no request sets its own timer. One timer keeps
 /// running. The alarm resets the timer only when the timer fires, or when it would fire too late.
-pub struct Alarm<'a> {
+pub(super) struct Alarm<'a> {
     end: &'a RoundEnd,
     timer: Pin<Box<Sleep>>,
     /// Moment at which the timer fires; `None` before the first wait.
@@ -37,24 +37,24 @@ pub struct Alarm<'a> {
 }
 
 impl<'a> Alarm<'a> {
-    pub fn new(end: &'a RoundEnd, now: Instant) -> Self {
+    pub(super) fn new(end: &'a RoundEnd, now: Instant) -> Self {
         let timer = Box::pin(sleep_until(now.into()));
         Self { end, timer, set_for: None, registered: None, grace: None }
     }
 
     /// Lets requests live until `grace` from now on, instead of until the end of the round.
-    pub fn grant(&mut self, grace: Instant) {
+    pub(super) fn grant(&mut self, grace: Instant) {
         self.grace = Some(grace);
     }
 
     /// Whether requests are sent after the round.
-    pub fn has_grace(&self) -> bool {
+    pub(super) fn has_grace(&self) -> bool {
         self.grace.is_some()
     }
 
     /// Awaits `work` for at most `timeout` from `now`, and no longer than the
     /// round lets its requests live.
-    pub async fn guard<T>(
+    pub(super) async fn guard<T>(
         &mut self,
         now: Instant,
         timeout: Duration,
@@ -83,7 +83,7 @@ impl<'a> Alarm<'a> {
     }
 
     /// Awaits `work`. Returns `None` if the round is halted first.
-    pub async fn unless_halted<T>(&mut self, work: impl Future<Output = T>) -> Option<T> {
+    pub(super) async fn unless_halted<T>(&mut self, work: impl Future<Output = T>) -> Option<T> {
         let mut work = pin!(work);
         poll_fn(|context| {
             if self.is_halted(context) {
@@ -96,13 +96,17 @@ impl<'a> Alarm<'a> {
     }
 
     /// Waits until `then`, and returns `true`. Returns `false` if the round is halted first.
-    pub async fn sleep_until(&mut self, then: Instant) -> bool {
+    pub(super) async fn sleep_until(&mut self, then: Instant) -> bool {
         self.wait(then, || false, |_| false).await
     }
 
     /// Waits until `then`, or until the load has `changed`, and returns `true`. Returns `false` if
     /// the round is halted or its iterations are spent first.
-    pub async fn wait_for_turn(&mut self, then: Instant, changed: impl Fn() -> bool) -> bool {
+    pub(super) async fn wait_for_turn(
+        &mut self,
+        then: Instant,
+        changed: impl Fn() -> bool,
+    ) -> bool {
         self.wait(then, changed, RoundEnd::is_spent).await
     }
 

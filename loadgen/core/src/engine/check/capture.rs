@@ -13,11 +13,11 @@ use crate::scenario::{Capture, Data, Source, Step};
 
 /// Captures of a step, prepared once for all users of the process.
 #[derive(Debug)]
-pub struct Captures(Vec<(Capture, Option<Regex>)>);
+pub(super) struct Captures(Vec<(Capture, Option<Regex>)>);
 
 impl Captures {
     /// Prepares the captures of `step`.
-    pub fn new(step: &Step) -> Self {
+    pub(super) fn new(step: &Step) -> Self {
         let ready = step.captures.iter().map(|capture| {
             let regex = match &capture.source {
                 // The scenario's parser has refused invalid patterns.
@@ -30,7 +30,7 @@ impl Captures {
     }
 
     /// Takes all values from an answer, or none if one is missing.
-    pub fn take(&self, answer: &Answer<'_>, data: &mut Data) -> Result<(), Wrong> {
+    pub(super) fn take(&self, answer: &Answer<'_>, data: &mut Data) -> Result<(), Wrong> {
         if self.0.is_empty() {
             return Ok(());
         }

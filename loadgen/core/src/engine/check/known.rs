@@ -20,18 +20,18 @@ struct Last {
 
 /// Identity of a check, to tell whose body is kept.
 #[derive(Debug)]
-pub struct Known(u64);
+pub(super) struct Known(u64);
 
 impl Known {
     /// Creates the identity of a check that knows no body yet.
-    pub fn new() -> Self {
+    pub(super) fn new() -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         Self(NEXT.fetch_add(1, Ordering::Relaxed))
     }
 
     /// Whether the last right body on this thread belongs to this check and equals `body`. If so,
     /// appends the values of its counters to `counters`.
-    pub fn has(&self, body: &[u8], counters: &mut Vec<u64>) -> bool {
+    pub(super) fn has(&self, body: &[u8], counters: &mut Vec<u64>) -> bool {
         LAST.with_borrow(|last| {
             let same = last.check == self.0 && last.body == body;
             if same {
@@ -42,7 +42,7 @@ impl Known {
     }
 
     /// Keeps a right body, unless the body is longer than 4 KiB.
-    pub fn keep(&self, body: &[u8], counters: &[u64]) {
+    pub(super) fn keep(&self, body: &[u8], counters: &[u64]) {
         if body.len() > LONGEST {
             return;
         }

@@ -6,7 +6,7 @@ use crate::scenario::Stage;
 
 /// Straight lines, one after another, from time zero on.
 #[derive(Debug, Clone, PartialEq)]
-pub struct LoadProfile(Vec<Line>);
+pub(super) struct LoadProfile(Vec<Line>);
 
 /// A line from one moment to another, in seconds; `end` may be infinite.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -25,7 +25,7 @@ impl LoadProfile {
     /// Creates the profile of a warm-up at the level to which the first stage leads, and of the
     /// stages after the warm-up, which start from zero. All values are multiplied by `scale`.
     #[must_use]
-    pub fn new(warmup: Duration, stages: &[Stage], scale: f64) -> Self {
+    pub(super) fn new(warmup: Duration, stages: &[Stage], scale: f64) -> Self {
         let mut lines = Vec::new();
         let mut push = |begin: f64, over: Duration, from: f64, to: f64, before: f64| {
             let end =
@@ -53,7 +53,7 @@ impl LoadProfile {
     /// Returns a profile that is the same until `at`, and has the value `to` from then on
     /// until the end of this profile.
     #[must_use]
-    pub fn changed(&self, at: Duration, to: f64) -> Self {
+    pub(super) fn changed(&self, at: Duration, to: f64) -> Self {
         let at = at.as_secs_f64();
         let Some(end) = self.0.last().map(|line| line.end).filter(|end| at < *end) else {
             return self.clone();
@@ -68,7 +68,7 @@ impl LoadProfile {
 
     /// Returns the value at `time`, in seconds; after the end, the value at the end.
     #[must_use]
-    pub fn at(&self, time: f64) -> f64 {
+    pub(super) fn at(&self, time: f64) -> f64 {
         let line = self.0.iter().find(|line| time < line.end).or(self.0.last());
         line.map_or(0.0, |line| line.at(time.min(line.end)))
     }
@@ -76,14 +76,14 @@ impl LoadProfile {
     /// Returns the first moment, in seconds, at which the area reaches `area`; `None`
     /// if the area stays smaller.
     #[must_use]
-    pub fn when_area_reaches(&self, area: f64) -> Option<f64> {
+    pub(super) fn when_area_reaches(&self, area: f64) -> Option<f64> {
         self.0.iter().find_map(|line| line.when_area_reaches(area - line.before))
     }
 
     /// Returns the first moment from `time` on, in seconds, at which the value is above `threshold`
     /// or reaches `threshold` from below; `None` if no such moment exists.
     #[must_use]
-    pub fn when_above(&self, threshold: f64, time: f64) -> Option<f64> {
+    pub(super) fn when_above(&self, threshold: f64, time: f64) -> Option<f64> {
         self.0.iter().filter(|line| time < line.end).find_map(|line| {
             let time = time.max(line.begin);
             line.when_above(threshold, time)

@@ -9,7 +9,7 @@ use crate::measure::{RowsUsed, Used};
 use crate::scenario::{Data, Order, Rows};
 
 /// Rows of this process, with a record of the used ones.
-pub struct Supply {
+pub(super) struct Supply {
     stocks: Vec<Stock>,
     starts: Starts,
 }
@@ -33,7 +33,7 @@ enum Marks {
 
 /// Iteration that a user begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Turn {
+pub(super) enum Turn {
     /// Number of the user's iteration, in the closed model. The warm-up and the time
     /// after it each count from 0.
     Iteration(u64),
@@ -45,7 +45,7 @@ impl Supply {
     /// Creates the supply of these files, with no row taken yet, for
     /// `users` users of the whole test.
     #[must_use]
-    pub fn new(files: Vec<Rows>, users: u32) -> Self {
+    pub(super) fn new(files: Vec<Rows>, users: u32) -> Self {
         // Computed only if a file needs the starts, because they take memory for each user.
         let cycles = files.iter().any(|rows| rows.order == Order::Cycle && rows.in_iterations);
         let starts = Starts::new(if cycles { users } else { 0 });
@@ -53,7 +53,7 @@ impl Supply {
     }
 
     /// Takes the rows that a user keeps from its start on. Returns `false` if no row is left.
-    pub fn take_at_start(&self, data: &mut Data) -> bool {
+    pub(super) fn take_at_start(&self, data: &mut Data) -> bool {
         self.stocks.iter().filter(|stock| stock.rows.at_start).all(|stock| {
             let cycled = u64::from(data.user());
             stock.take(|rows| (cycled % rows) as usize, true, data)
@@ -62,7 +62,7 @@ impl Supply {
 
     /// Takes the rows of an iteration, to which `data` is already set. `counted` is false in the
     /// warm-up. Returns `false` if no row is left.
-    pub fn take(&self, turn: Turn, counted: bool, data: &mut Data) -> bool {
+    pub(super) fn take(&self, turn: Turn, counted: bool, data: &mut Data) -> bool {
         let user = data.user();
         let cycled = |rows| match turn {
             Turn::Arrival(number) => (number % rows) as usize,
@@ -73,7 +73,7 @@ impl Supply {
     }
 
     /// Takes the rows of the verification.
-    pub fn take_for_verification(&self, data: &mut Data) {
+    pub(super) fn take_for_verification(&self, data: &mut Data) {
         for Stock { rows, .. } in &self.stocks {
             let index = match rows.order {
                 // In the order `Once`, the users have the other rows: see `Plan::part`.
@@ -86,14 +86,14 @@ impl Supply {
 
     /// Returns the names of the files that had too few rows.
     #[must_use]
-    pub fn ran_out(&self) -> Vec<String> {
+    pub(super) fn ran_out(&self) -> Vec<String> {
         let out = self.stocks.iter().filter(|stock| stock.ran_out.load(Ordering::Relaxed));
         out.map(|stock| stock.rows.name.clone()).collect()
     }
 
     /// Returns the rows that counted iterations and users' starts have used.
     #[must_use]
-    pub fn used(&self) -> RowsUsed {
+    pub(super) fn used(&self) -> RowsUsed {
         self.stocks.iter().map(|stock| (stock.rows.name.clone(), stock.used.told())).collect()
     }
 }

@@ -13,7 +13,7 @@ const GOLDEN: f64 = 0.618_033_988_749_894_9;
 
 /// Places of the users of a test.
 #[derive(Debug, Clone)]
-pub struct Starts {
+pub(super) struct Starts {
     /// Rank of each user's place, in the order of the file.
     ranks: Box<[u32]>,
 }
@@ -21,7 +21,7 @@ pub struct Starts {
 impl Starts {
     /// Computes the places of `users` users of the whole test.
     #[must_use]
-    pub fn new(users: u32) -> Self {
+    pub(super) fn new(users: u32) -> Self {
         let mut by_place: Vec<u32> = (0..users).collect();
         by_place.sort_by(|a, b| place(*a).total_cmp(&place(*b)));
         let mut ranks = vec![0; by_place.len()].into_boxed_slice();
@@ -35,7 +35,7 @@ impl Starts {
     /// warm-up and the time after it each count iterations from 0. The warm-up goes backwards, so
     /// that it uses the rows that otherwise come last.
     #[must_use]
-    pub fn row(&self, user: u32, number: u64, counted: bool, rows: u64) -> u64 {
+    pub(super) fn row(&self, user: u32, number: u64, counted: bool, rows: u64) -> u64 {
         let rows = rows.max(1);
         let start = match self.ranks.get(user as usize) {
             Some(rank) => u64::from(*rank) * rows / self.ranks.len() as u64,

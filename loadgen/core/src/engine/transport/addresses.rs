@@ -19,7 +19,7 @@ use crate::measure::AddressRecord;
 const CHECK_LIMIT: Duration = Duration::from_secs(3);
 
 /// The addresses of the server's name, in this process and round.
-pub struct Addresses {
+pub(super) struct Addresses {
     host: String,
     port: u16,
     /// Looked up once, at the first connection: a lookup for each would measure the resolver.
@@ -37,31 +37,31 @@ struct Endpoint {
 
 impl Addresses {
     /// Creates the addresses of a URL's host, without a lookup; `None` if the URL has no host.
-    pub fn of(url: &Url) -> Option<Self> {
+    pub(super) fn of(url: &Url) -> Option<Self> {
         let (host, port) = (url.host_str()?, url.port_or_known_default()?);
         let host = host.trim_matches(['[', ']']).to_owned();
         Some(Self { host, port, places: OnceCell::new() })
     }
 
     /// The name to look up, without the brackets of an IPv6 address.
-    pub fn host(&self) -> &str {
+    pub(super) fn host(&self) -> &str {
         &self.host
     }
 
     /// Looks up the name and, if it has several addresses, checks each. Does so only once.
-    pub async fn find(&self) -> io::Result<()> {
+    pub(super) async fn find(&self) -> io::Result<()> {
         self.places().await.map(drop)
     }
 
     /// Returns all addresses in the order in which this user tries them. The reachable addresses
     /// are assigned to users round-robin.
-    pub async fn for_user(&self, user: u32) -> io::Result<Vec<SocketAddr>> {
+    pub(super) async fn for_user(&self, user: u32) -> io::Result<Vec<SocketAddr>> {
         Ok(order(self.places().await?, user).into_iter().map(|place| place.address).collect())
     }
 
     /// Connects a user to its address or, if the attempt fails or takes long, also to the
     /// next address (RFC 8305).
-    pub async fn connect(&self, user: u32) -> io::Result<TcpStream> {
+    pub(super) async fn connect(&self, user: u32) -> io::Result<TcpStream> {
         let places = self.places().await?;
         let (stream, address) = match places.as_slice() {
             [only] => (try_one(only).await?, only.address),
@@ -80,7 +80,7 @@ impl Addresses {
     }
 
     /// Counts a connection to this address.
-    pub fn connected(&self, address: SocketAddr) {
+    pub(super) fn connected(&self, address: SocketAddr) {
         let mut places = self.places.get().into_iter().flatten();
         if let Some(place) = places.find(|place| place.address == address) {
             place.connections.fetch_add(1, Ordering::Relaxed);
@@ -88,7 +88,7 @@ impl Addresses {
     }
 
     /// Returns the connections and failures of each address. Empty before the lookup.
-    pub fn records(&self) -> Vec<AddressRecord> {
+    pub(super) fn records(&self) -> Vec<AddressRecord> {
         let places = self.places.get().into_iter().flatten();
         let record = |place: &Endpoint| AddressRecord {
             address: place.address.to_string(),

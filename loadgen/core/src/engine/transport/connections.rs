@@ -9,7 +9,7 @@ use crate::measure::Connections;
 
 /// Counts connections. A request on an open connection costs nothing here.
 #[derive(Default)]
-pub struct Tally {
+pub(super) struct Tally {
     opened: AtomicU64,
     /// Connections over which an answer came, by the HTTP version of their first answer.
     versions: Mutex<BTreeMap<&'static str, u64>>,
@@ -17,12 +17,12 @@ pub struct Tally {
 
 impl Tally {
     /// Counts an opened connection.
-    pub fn opened(&self) {
+    pub(super) fn opened(&self) {
         self.opened.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Counts a connection by the HTTP version of its first answer.
-    pub fn speaks(&self, version: &'static str) {
+    pub(super) fn speaks(&self, version: &'static str) {
         *self
             .versions
             .lock()
@@ -32,7 +32,7 @@ impl Tally {
     }
 
     /// Returns all counts so far. `addresses` is `None` if a proxy looks up the name.
-    pub fn connections(&self, addresses: Option<&Addresses>) -> Connections {
+    pub(super) fn connections(&self, addresses: Option<&Addresses>) -> Connections {
         let versions = self.versions.lock().unwrap_or_else(PoisonError::into_inner);
         Connections {
             opened: self.opened.load(Ordering::Relaxed),

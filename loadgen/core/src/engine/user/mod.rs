@@ -24,7 +24,7 @@ use crate::scenario::{Data, OnError, Secrets, Step};
 const WARMUP: u64 = 1 << 39;
 
 /// State that all users of a process share.
-pub struct Shared {
+pub(super) struct Shared {
     pub plan: Plan,
     pub checks: Vec<Check>,
     pub gate: Gate,
@@ -54,7 +54,7 @@ struct User<'a> {
 
 impl Shared {
     /// Runs the user with the number `local` in this process until the gate admits it no more.
-    pub async fn run_user(&self, local: u32) {
+    pub(super) async fn run_user(&self, local: u32) {
         let now = Instant::now();
         let number = self.plan.share.number(local);
         let mut user = User {

@@ -5,7 +5,7 @@ use crate::measure::counts::Counts;
 
 /// The counts of an interval, by step, in little memory. Equal counts have equal packed forms.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Packed {
+pub(super) enum Packed {
     /// MessagePack, with histograms in the V2 encoding, which skips runs of zero counts.
     Bytes(Box<[u8]>),
     /// Counts that can't be encoded. A histogram's bucket holds up to 2^64 - 1 requests, the
@@ -15,7 +15,7 @@ pub enum Packed {
 
 impl Packed {
     /// Packs the counts of an interval.
-    pub fn new(steps: &[Counts]) -> Self {
+    pub(super) fn new(steps: &[Counts]) -> Self {
         match rmp_serde::to_vec(steps) {
             Ok(bytes) => Self::Bytes(bytes.into_boxed_slice()),
             Err(_) => Self::Steps(steps.to_vec()),
@@ -23,7 +23,7 @@ impl Packed {
     }
 
     /// Returns the counts that were packed.
-    pub fn unpack(&self) -> Vec<Counts> {
+    pub(super) fn unpack(&self) -> Vec<Counts> {
         match self {
             #[expect(clippy::expect_used, reason = "`new` wrote these bytes, and nobody else")]
             Self::Bytes(bytes) => rmp_serde::from_slice(bytes).expect("our own encoding"),
@@ -32,7 +32,7 @@ impl Packed {
     }
 
     /// Adds `more`, step by step.
-    pub fn merge(&mut self, more: &[Counts]) {
+    pub(super) fn merge(&mut self, more: &[Counts]) {
         let mut steps = self.unpack();
         merge_steps(&mut steps, more);
         *self = Self::new(&steps);

@@ -5,7 +5,7 @@ use crate::record::CapacityRecord;
 
 /// Returns a row for each point of each target's curve.
 #[must_use]
-pub fn capacity(record: &CapacityRecord) -> String {
+pub(crate) fn capacity(record: &CapacityRecord) -> String {
     let before = [
         "scenario",
         "target",

@@ -6,7 +6,7 @@ use crate::report::words::comparison::{placing, to_first};
 
 /// Returns a row for each target in each run, with its ratio to the same target in the first run.
 #[must_use]
-pub fn comparison(record: &RunsRecord) -> String {
+pub(crate) fn comparison(record: &RunsRecord) -> String {
     table(|writer| {
         writer.write_record([
             "target",

@@ -6,10 +6,10 @@ mod run;
 
 use std::io;
 
-pub use capacity::capacity;
-pub use comparison::comparison;
+pub(crate) use capacity::capacity;
+pub(crate) use comparison::comparison;
 use csv::{Writer, WriterBuilder};
-pub use run::run;
+pub(crate) use run::run;
 
 use crate::measure::LatencySummary;
 

@@ -9,7 +9,7 @@ use crate::report::words::ranked::ranked;
 /// step is `all`. Targets come in the order of the ranking. Unknown values are empty. Figures of a
 /// target as a whole are in its row for all steps.
 #[must_use]
-pub fn run(record: &RunRecord) -> String {
+pub(crate) fn run(record: &RunRecord) -> String {
     let before = [
         "scenario",
         "target",

@@ -7,7 +7,7 @@ use crate::text::{milliseconds, rate};
 
 /// Returns the search, its results, and warnings to read before believing them.
 #[must_use]
-pub fn capacity(record: &CapacityRecord) -> String {
+pub(crate) fn capacity(record: &CapacityRecord) -> String {
     let row = |target: &CapacityTarget| {
         let knee = target.knee.as_ref();
         vec![

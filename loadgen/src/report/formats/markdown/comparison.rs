@@ -6,7 +6,7 @@ use crate::report::words::comparison::{conclusion, headline, judgement, row, war
 
 /// Returns the table, its meaning, and other differences between the runs.
 #[must_use]
-pub fn comparison(record: &RunsRecord) -> String {
+pub(crate) fn comparison(record: &RunsRecord) -> String {
     let each = record.targets.iter();
     let rows: Vec<Vec<String>> = each.map(|one| row(record, one, one.name.clone())).collect();
     let header: &[&str] = match record.comparison.ranked_by {

@@ -4,9 +4,9 @@ mod capacity;
 mod comparison;
 mod run;
 
-pub use capacity::capacity;
-pub use comparison::comparison;
-pub use run::run;
+pub(crate) use capacity::capacity;
+pub(crate) use comparison::comparison;
+pub(crate) use run::run;
 
 /// Joins all sections that are not empty, with an empty line between them.
 fn sections(all: &[String]) -> String {

@@ -16,7 +16,7 @@ use crate::text::{count, milliseconds, rate};
 /// Returns the measurement, the ranking, its meaning, and warnings to read before believing the
 /// figures.
 #[must_use]
-pub fn run(record: &RunRecord) -> String {
+pub(crate) fn run(record: &RunRecord) -> String {
     let rows: Vec<Vec<String>> =
         ranked(record).into_iter().map(|(target, placing)| row(record, target, placing)).collect();
     let header = ["", "requests/s", "errors", "p50, ms", "p95, ms", "p99, ms", "max, ms", "CPU, %"];

@@ -14,7 +14,7 @@ use crate::text::{count, lay_out, milliseconds, paragraphs, precise, rate, wrap}
 /// Returns the capacities, the curves, their meaning, and the `folder` that holds the record, if
 /// saving succeeded.
 #[must_use]
-pub fn capacity<'a>(record: &CapacityRecord, folder: impl Into<Option<&'a Path>>) -> String {
+pub(crate) fn capacity<'a>(record: &CapacityRecord, folder: impl Into<Option<&'a Path>>) -> String {
     let headlines = wrap("", &headline(record)) + &wrap(" ", &what_passes(record));
     let mut sections = vec![headlines, capacities(record)];
     sections.extend(record.targets.iter().map(curve));

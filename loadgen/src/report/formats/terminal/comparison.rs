@@ -12,7 +12,7 @@ const CAPACITIES: [&str; 6] = ["", "capacity/s", "knee/s", "p50", "p99", "CPU-µ
 
 /// Returns the table, its meaning, and other differences between the runs.
 #[must_use]
-pub fn comparison(record: &RunsRecord) -> String {
+pub(crate) fn comparison(record: &RunsRecord) -> String {
     let mut rows: Vec<Vec<String>> = Vec::new();
     let mut before = None;
     for one in &record.targets {

@@ -4,6 +4,6 @@ mod capacity;
 mod comparison;
 mod run;
 
-pub use capacity::capacity;
-pub use comparison::comparison;
-pub use run::run;
+pub(crate) use capacity::capacity;
+pub(crate) use comparison::comparison;
+pub(crate) use run::run;

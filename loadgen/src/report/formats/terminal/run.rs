@@ -24,7 +24,7 @@ use crate::text::{count, lay_out, milliseconds, paragraphs, rate, wrap};
 /// Returns the table, its meaning, the `folder` that holds the run, if saving succeeded, and
 /// options to try next.
 #[must_use]
-pub fn run<'a>(record: &RunRecord, folder: impl Into<Option<&'a Path>>) -> String {
+pub(crate) fn run<'a>(record: &RunRecord, folder: impl Into<Option<&'a Path>>) -> String {
     let figures = match record.is_matrix() {
         true => matrix::table(record),
         false => [table(record), efficiency(record)].join("\n").trim_end().to_owned() + "\n",

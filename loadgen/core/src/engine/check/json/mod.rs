@@ -14,7 +14,7 @@ const MOST_PLACES: u32 = u64::BITS;
 /// A lookup only confirms: a body that passes is what the step expects. A body that does not pass
 /// must be checked again, in memory, to find out what is wrong with it.
 #[derive(Debug)]
-pub struct Lookup {
+pub(super) struct Lookup {
     root: Place,
     places: u32,
     leaves: u32,
@@ -40,7 +40,7 @@ impl Lookup {
     /// Builds the tree for a step. Returns `None` if the pointers have too many places, if a
     /// pointer is empty, repeats another or leads through another's value, or if an expected value
     /// is an array or an object.
-    pub fn new(step: &Step) -> Option<Self> {
+    pub(super) fn new(step: &Step) -> Option<Self> {
         let root = Place { number: 0, what: What::Inside(Vec::new()) };
         let mut lookup = Self { root, places: 1, leaves: 0 };
         for (pointer, expected) in &step.expect.json {
@@ -78,7 +78,7 @@ impl Lookup {
     }
 
     /// Whether `body` is what the step expects. Only then are the values in `counters` valid.
-    pub fn passes(&self, body: &[u8], counters: &mut [u64]) -> bool {
+    pub(super) fn passes(&self, body: &[u8], counters: &mut [u64]) -> bool {
         let mut search = Search { seen: 0, found: 0, counters };
         let mut json = Deserializer::from_slice(body);
         let read = Look { place: &self.root, search: &mut search }.deserialize(&mut json);

@@ -9,7 +9,7 @@ use crate::engine::transport::USER_AGENT;
 use crate::scenario::{Data, Method, RenderError, Step, Template};
 
 /// A step's request.
-pub enum Message {
+pub(super) enum Message {
     /// The whole request, the same each time.
     Constant(String),
     /// A request with generated parts. If `body` is `None`, the head ends with the empty line and
@@ -19,14 +19,14 @@ pub enum Message {
 
 /// Buffers into which one user's generated requests are rendered.
 #[derive(Debug, Default)]
-pub struct Buffers {
+pub(super) struct Buffers {
     request: String,
     body: String,
 }
 
 impl Message {
     /// Creates the request of `step` to a server with the base URL `url`.
-    pub fn new(step: &Step, url: &Url) -> Self {
+    pub(super) fn new(step: &Step, url: &Url) -> Self {
         let head = head(step, url).revealed();
         let body = step.body.as_ref().map(|body| body.text.clone().revealed());
         let length = match (body.as_ref().map(Template::as_constant), step.method) {
@@ -48,7 +48,7 @@ impl Message {
     }
 
     /// Renders the next request into `buffers`, unless the request is constant.
-    pub fn render(&self, data: &mut Data, buffers: &mut Buffers) -> Result<(), RenderError> {
+    pub(super) fn render(&self, data: &mut Data, buffers: &mut Buffers) -> Result<(), RenderError> {
         let Self::Generated { head, body } = self else { return Ok(()) };
         let Buffers { request, body: text } = buffers;
         request.clear();
@@ -63,7 +63,7 @@ impl Message {
     }
 
     /// Returns the request that was rendered last.
-    pub fn bytes<'a>(&'a self, buffers: &'a Buffers) -> &'a [u8] {
+    pub(super) fn bytes<'a>(&'a self, buffers: &'a Buffers) -> &'a [u8] {
         match self {
             Self::Constant(text) => text.as_bytes(),
             Self::Generated { .. } => buffers.request.as_bytes(),

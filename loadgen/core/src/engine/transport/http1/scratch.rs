@@ -6,7 +6,7 @@ use std::mem;
 use std::ops::{Deref, DerefMut};
 
 /// Maximum number of bytes per read.
-pub const SIZE: usize = 64 << 10;
+pub(super) const SIZE: usize = 64 << 10;
 
 thread_local!(static SPARE: Cell<Vec<u8>> = const { Cell::new(Vec::new()) });
 

@@ -30,7 +30,7 @@ pub(super) struct Clients {
 
 impl Clients {
     /// Prepares clients for this base URL.
-    pub fn new(
+    pub(super) fn new(
         http: Http,
         base_url: &str,
         addresses: Option<Arc<Addresses>>,
@@ -42,7 +42,7 @@ impl Clients {
 
     /// Builds a user's client, without a connection. Ignores proxies from the environment, so that
     /// the named server is measured.
-    pub fn client(&self, user: u32, opened: Opened) -> Result<Client, reqwest::Error> {
+    pub(super) fn client(&self, user: u32, opened: Opened) -> Result<Client, reqwest::Error> {
         let Self { http, is_tls, tls, addresses } = self;
         let mut builder = Client::builder()
             .user_agent(USER_AGENT)

@@ -13,7 +13,7 @@ use crate::engine::transport::connections::Tally;
 
 /// Number of connections that one client has opened.
 #[derive(Clone, Default)]
-pub struct Opened {
+pub(super) struct Opened {
     count: Arc<AtomicU64>,
     /// The tally of all clients.
     tally: Arc<Tally>,
@@ -21,12 +21,12 @@ pub struct Opened {
 
 impl Opened {
     /// Starts at zero. Each new connection also counts in `tally`.
-    pub fn new(tally: Arc<Tally>) -> Self {
+    pub(super) fn new(tally: Arc<Tally>) -> Self {
         Self { count: Arc::default(), tally }
     }
 
     /// Number of connections so far.
-    pub fn count(&self) -> u64 {
+    pub(super) fn count(&self) -> u64 {
         self.count.load(Ordering::Relaxed)
     }
 
@@ -38,7 +38,7 @@ impl Opened {
 
 /// The layer around a client's connector.
 #[derive(Clone)]
-pub struct Counted(pub Opened);
+pub(super) struct Counted(pub Opened);
 
 impl<S> Layer<S> for Counted {
     type Service = Connector<S>;
@@ -50,7 +50,7 @@ impl<S> Layer<S> for Counted {
 
 /// A connector that counts its connections.
 #[derive(Clone)]
-pub struct Connector<S> {
+pub(super) struct Connector<S> {
     inner: S,
     opened: Opened,
 }

@@ -60,7 +60,7 @@ impl Reqwest {
 
 /// Lets hyper's tasks return a connection to the pool after its answer is read. A request sent
 /// before the return would open another connection.
-pub async fn settle() {
+pub(super) async fn settle() {
     yield_now().await;
 }
 

@@ -5,11 +5,11 @@ use std::ops::Range;
 /// Position in the current input of the only piece of the body so far. Most bodies arrive in one
 /// piece, and can be read without a copy.
 #[derive(Default)]
-pub struct Piece(pub Option<Range<usize>>);
+pub(super) struct Piece(pub Option<Range<usize>>);
 
 impl Piece {
     /// Copies the piece to `kept`, before another piece arrives.
-    pub fn keep_apart(&mut self, input: &[u8], kept: &mut Vec<u8>) {
+    pub(super) fn keep_apart(&mut self, input: &[u8], kept: &mut Vec<u8>) {
         if let Some(range) = self.0.take() {
             kept.extend_from_slice(&input[range]);
         }
