@@ -28,9 +28,9 @@ pub struct Counts {
     pub cancelled: u64,
     /// Planned requests of the open model that no user was free to send.
     pub unsent: u64,
-    /// Cancelled requests whose expected answer came after the end of the round, in the drain.
+    /// Requests in flight at the end of the round whose expected answer came in the drain.
     pub answered_late: u64,
-    /// Cancelled requests that failed after the end of the round, other than by timeout.
+    /// Requests in flight at the end of the round that failed in the drain, other than by timeout.
     pub failed_late: u64,
     /// Cancelled requests without an answer until their timeout, or until the end of the drain.
     pub unanswered: u64,

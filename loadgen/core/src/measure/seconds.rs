@@ -20,7 +20,7 @@ pub struct SecondRecord {
     pub p99_us: Option<u64>,
 }
 
-/// A step second by second: each list has one value per second of the round.
+/// Per-second series of one step. Each list has one value per second of the round.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct StepSeconds {
     /// Expected answers that ended in each second.

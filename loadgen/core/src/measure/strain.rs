@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// Timer lateness from which a second is late. If a worker is held up for a twentieth of a second,
-/// one in twenty answers of that second is seen late: the p95 is no longer the server's.
+/// A second counts as late if a timer fired this much too late in it. A worker that is delayed for
+/// 50 ms, 5 % of a second, sees one in twenty answers of that second late: the p95 is then no longer
+/// the server's.
 pub const LATE: Duration = Duration::from_millis(50);
 
 /// The strain on a worker during one snapshot, about a second.

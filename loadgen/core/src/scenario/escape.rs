@@ -14,7 +14,7 @@ pub(super) enum Position {
     Text,
     /// A path or a query.
     Path,
-    /// The inside of a JSON string.
+    /// Text between the quotation marks of a JSON string.
     Json,
     /// The value of a header.
     Header,

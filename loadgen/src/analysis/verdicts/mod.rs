@@ -229,8 +229,8 @@ fn rate_not_kept(target: &TargetRecord, record: &RunRecord) -> Option<Verdict> {
     Some(verdict(target, VerdictKind::RateNotKept, message, advice))
 }
 
-/// Least ratio of the estimated latencies to the shown ones, and least difference in µs, for a
-/// verdict.
+/// The verdict needs an estimated latency that exceeds the measured one by more than this factor, and
+/// by more than this number of µs.
 const HIDDEN: (u64, u64) = (2, 5_000);
 
 /// Returns a verdict if users that waited for a stalled server sent no requests that would have

@@ -11,7 +11,7 @@ use crate::measure::Connections;
 #[derive(Default)]
 pub(super) struct Tally {
     opened: AtomicU64,
-    /// Connections over which an answer came, by the HTTP version of their first answer.
+    /// Number of connections that got an answer, by the HTTP version of the first answer.
     versions: Mutex<BTreeMap<&'static str, u64>>,
 }
 
