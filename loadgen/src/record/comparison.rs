@@ -53,7 +53,7 @@ pub enum Lack {
     #[error("did not carry the rate")]
     RateNotCarried,
     /// More than 1 % of a round's requests failed or had no answer.
-    #[error("has a round in which more than 1 % of the requests failed or had no answer")]
+    #[error("has a round in which more than 1 % of the requests failed or had no response")]
     TooManyErrors,
     /// loadgen itself limited the rate, or may have limited the rate.
     #[error("has a rate that loadgen itself limited")]
@@ -65,7 +65,7 @@ pub enum Lack {
     #[error("has a rate that the network limited")]
     LimitedByNetwork,
     /// A round has too few expected answers for a median.
-    #[error("has a round with too few answers for a median")]
+    #[error("has a round with too few expected responses for a median")]
     TooFewAnswers,
     /// The capacity was not found.
     #[error("has only a bound of its capacity")]

@@ -64,7 +64,7 @@ pub enum OverrideError {
     )]
     NoRate,
     /// An option that replaces only a part of the stages.
-    #[error("{0} alone cannot replace the stages of the scenario, only together with --duration")]
+    #[error("{0} alone cannot replace the stages of the scenario: add --duration or --iterations")]
     Stages(&'static str),
     /// Iterations per user in the open model, where users are only senders.
     #[error("--rate selects the open model, which has no iterations per user")]

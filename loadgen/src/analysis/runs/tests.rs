@@ -166,12 +166,12 @@ fn the_reason_why_latencies_are_not_compared_is_exact() {
     assert_eq!(
         why(failing),
         [
-            "a in after: after has a round in which more than 1 % of the requests failed or had no answer"
+            "a in after: after has a round in which more than 1 % of the requests failed or had no response"
         ]
     );
     assert_eq!(
         why(at_a_rate("after", 1_000, None)),
-        ["a in after: after has a round with too few answers for a median"]
+        ["a in after: after has a round with too few expected responses for a median"]
     );
 }
 

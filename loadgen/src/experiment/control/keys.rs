@@ -67,7 +67,7 @@ impl Control {
     pub async fn press(&self, key: Key) {
         let done = match (key, self.aimed_at()) {
             (Key::Stop, _) if self.interrupt.is_cancelled() => {
-                return self.note("  the run is already ending; Ctrl-C ends the run at once");
+                return self.note("  the run is already ending; to end it at once, press Ctrl-C twice, with a second between");
             }
             (Key::Stop, _) => self.carry_out(ControlRequest::Stop).await,
             (key, Some(level)) => self.carry_out(step(level, key).into()).await,

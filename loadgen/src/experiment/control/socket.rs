@@ -113,7 +113,7 @@ pub async fn ask(folder: &Path, request: ControlRequest) -> Result<String, Failu
     match serde_json::from_str::<Result<String, ControlError>>(&line) {
         Ok(answer) => Ok(answer?),
         Err(_) => {
-            let message = format!("the run in {} ended before its answer", folder.display());
+            let message = format!("the run in {} ended before it answered", folder.display());
             let help = "see the folder and the terminal of the run";
             Err(Failure::message(Exit::Failed, "run_ended", message, help))
         }

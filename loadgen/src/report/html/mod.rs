@@ -97,7 +97,7 @@ fn chooser(charts: &Charts) -> Markup {
                 "To read values, point at a chart, or focus a chart and press ← and →. Drag to zoom in, "
                 "double-click to zoom out."
             }
-            noscript { p { "The charts need JavaScript; the tables don't." } }
+            noscript { p { "The charts need JavaScript; the tables do not." } }
         }
     }
 }

@@ -40,7 +40,7 @@ pub(crate) fn headline(record: &CapacityRecord) -> String {
 /// Names the conditions for a rate to pass.
 pub(crate) fn what_passes(record: &CapacityRecord) -> String {
     format!(
-        "a rate passes if the target keeps the rate and these thresholds hold: {}",
+        "a rate passes if the target carries the rate and these thresholds hold: {}",
         record.search.criteria.join(", ")
     )
 }

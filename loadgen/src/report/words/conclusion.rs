@@ -247,7 +247,7 @@ mod tests {
         );
         assert_eq!(
             said(("sanic", Lack::TooFewAnswers)),
-            "sanic has a round with too few answers for a median: its latencies are not compared"
+            "sanic has a round with too few expected responses for a median: its latencies are not compared"
         );
     }
 

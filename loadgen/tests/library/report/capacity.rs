@@ -56,7 +56,8 @@ fn trial(rate_per_s: f64, carries: f64, lab: bool) -> Tried {
         memory_max_bytes: 1,
         ..ResourceRecord::default()
     };
-    let reason = "the rate was not kept: 212 of 1,600 requests were in flight or unsent at the end";
+    let reason =
+        "the rate was not carried: 212 of 1,600 requests were in flight or unsent at the end";
     let record = TrialRecord {
         round: 1,
         rate_per_s,

@@ -135,7 +135,7 @@ fn not_kept(total: &Summary, asked: OfferedRate) -> Option<String> {
     let left = total.cancelled + total.unsent;
     (!asked.is_kept_by(total)).then(|| {
         format!(
-            "the rate was not kept: {} of {} requests were in flight or unsent at the end",
+            "the rate was not carried: {} of {} requests were in flight or unsent at the end",
             count(left),
             count(total.requests + left)
         )

@@ -51,5 +51,5 @@ fn a_rate_that_was_not_kept_names_the_remaining_requests() {
     let asked = OfferedRate::constant(1_000.0, 1.0, 1.0);
     assert_eq!(not_kept(&of(1_000, 100), asked), None);
     let said = not_kept(&of(900, 110), asked).unwrap();
-    assert!(said.starts_with("the rate was not kept: 110 of 1,010 requests"), "{said}");
+    assert!(said.starts_with("the rate was not carried: 110 of 1,010 requests"), "{said}");
 }
