@@ -101,13 +101,14 @@ async fn a_file_that_is_no_run_is_refused() {
     for (run, why) in [
         ("nowhere", "No such file"),
         ("targets", "contains neither run.json nor capacity.json"),
-        ("text.json", "expected ident"),
+        ("text.json", "expected ident at line"),
         ("old.json", "has the schema loadgen.run/0, unknown to this version"),
         ("half", "missing field"),
     ] {
         let refused = project.run(&["report", run]);
         assert_eq!(refused.code, Some(2), "{}", refused.said());
-        assert!(refused.stderr.contains(why), "{}", refused.said());
+        let on_one_line = refused.stderr.replace("\n  │ ", " ");
+        assert!(on_one_line.contains(why), "{}", refused.said());
     }
 }
 

@@ -77,7 +77,7 @@ impl Latencies {
     /// The arithmetic mean, in µs; `None` if empty.
     #[must_use]
     pub fn mean(&self) -> Option<f64> {
-        self.filled().map(Histogram::mean)
+        self.summable().map(Histogram::mean)
     }
 
     /// The longest latency, in µs, to three digits; `None` if empty.
@@ -90,7 +90,7 @@ impl Latencies {
     /// `None` if fewer than ten samples lie beyond it: too few for an estimate.
     #[must_use]
     pub fn quantile(&self, q: f64) -> Option<u64> {
-        let histogram = self.filled()?;
+        let histogram = self.summable()?;
         // In units of 10^-6, so that 100 samples support the 90th percentile although 1.0 - 0.9
         // is a little less than 0.1.
         let share = ((1.0 - q) * 1e6).round() as u64;
@@ -105,19 +105,23 @@ impl Latencies {
     #[must_use]
     pub fn without_coordination(&self, interval: Duration) -> Self {
         let us = u64::try_from(interval.as_micros()).unwrap_or(LONGEST_US);
-        Self(self.filled().map(|histogram| histogram.clone_correct(us.max(1))))
+        Self(self.summable().map(|histogram| histogram.clone_correct(us.max(1))))
     }
 
     /// Returns each recorded value, in µs to three digits, in ascending order, with its count.
     pub(in crate::measure) fn recorded(&self) -> impl Iterator<Item = (u64, u64)> {
-        let each = self.filled().into_iter().flat_map(Histogram::iter_recorded);
+        let each = self.summable().into_iter().flat_map(Histogram::iter_recorded);
         each.map(|value| (value.value_iterated_to(), value.count_at_value()))
     }
 
-    /// Returns the histogram if it can be evaluated: not if it is empty, nor if foreign histograms
-    /// have brought the number of samples to [`TOO_MANY`].
     fn filled(&self) -> Option<&Histogram<u64>> {
-        self.0.as_ref().filter(|histogram| (1..TOO_MANY).contains(&histogram.len()))
+        self.0.as_ref().filter(|histogram| !histogram.is_empty())
+    }
+
+    /// Returns the histogram if sums of its counts cannot overflow. Foreign histograms, each of
+    /// fewer than [`TOO_MANY`] samples, may together have more.
+    fn summable(&self) -> Option<&Histogram<u64>> {
+        self.filled().filter(|histogram| histogram.len() < TOO_MANY)
     }
 
     fn histogram(&mut self) -> &mut Histogram<u64> {
