@@ -48,7 +48,7 @@ Figures from other machines differ; ratios differ less.
   pass starts with another tool, and every second pass is in reverse order. Each run is set to load
   nginx for {seconds} s. Figures are medians over the passes.
 - nginx counts the requests (`stub_status`, less the requests of the benchmark script), in the same
-  way for every tool, whatever the tool itself reports. Requests/s are this count over {seconds} s.
+  way for every tool. The tool's own count is not used. Requests/s are this count over {seconds} s.
 - CPU time is the user and system time of the tool and of the processes that it waited for, from
   `wait4`. CPU time includes start and report, which matter more in short runs. The last column has
   the extra time: how much longer than {seconds} s a run took.

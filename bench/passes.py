@@ -37,7 +37,7 @@ def count(text: str) -> int:
 
 @contextmanager
 def at_work(plan: Plan) -> Iterator[tuple[Server, Path]]:
-    """Provide a server and a folder, and remove both at the end, whatever ends the block."""
+    """Provide a server and a folder, and remove both when the block ends, also by a signal."""
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda number, _: sys.exit(128 + number))
     _allow_many_connections()

@@ -64,7 +64,7 @@ def parse_status(text: str) -> Status:
 
 @contextmanager
 def nginx(core: int, folder: Path) -> Iterator[Server]:
-    """Run nginx on one core, with all its files in a folder, and end nginx whatever ends the block."""
+    """Run nginx on one core, with all its files in a folder, and end nginx when the block ends."""
     server = Server(_free_port())
     command = _command(core, folder, server.port)
     log = folder / "nginx.log"

@@ -200,14 +200,6 @@ impl ClusterError {
         Self::Bus(error.to_string())
     }
 
-    /// Returns the message behind its code, for a note.
-    pub(super) fn with_code(&self) -> String {
-        match self.code() {
-            Some(code) => format!("{code}: {self}"),
-            None => self.to_string(),
-        }
-    }
-
     pub(super) fn socket(error: &std::io::Error) -> Self {
         Self::Socket(error.to_string())
     }

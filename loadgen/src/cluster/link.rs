@@ -3,8 +3,8 @@
 //! A socket is in a new folder that only its owner may enter (0700). On Linux, folder and socket
 //! are then used through open handles, as `/proc/self/fd/N`, and the folder is removed at once. So
 //! nothing is left after a `kill -9`, nobody can put another socket in place of this socket or take
-//! its name when the socket is gone, and the path is within the system's limit (108 bytes) whatever
-//! `TMPDIR` is. Other systems keep the folder as long as the socket.
+//! its name when the socket is gone, and the path is within the system's limit (108 bytes) with any
+//! `TMPDIR`. Other systems keep the folder as long as the socket.
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};

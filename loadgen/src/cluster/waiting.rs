@@ -8,6 +8,7 @@ use tokio_util::sync::CancellationToken;
 use super::error::ClusterError;
 use super::join::Join;
 use super::worker::{Joined, Terms, join};
+use crate::text::with_code;
 
 /// Pause between two attempts to find a manager.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -78,7 +79,7 @@ async fn find(
         if let Some(wait) = wait.filter(|wait| start.elapsed() + PAUSE > *wait) {
             return Err(error.within(wait));
         }
-        let what = format!("{}; trying again", error.with_code());
+        let what = format!("{}; trying again", with_code(&error));
         if met.insert(what.clone()) {
             say(what);
         }

@@ -20,6 +20,7 @@ use crate::failure::{Exit, Failure};
 use crate::lab::{Lab, Layout, Observed, Target};
 use crate::measure::GrowingSeries;
 use crate::record::Calibration;
+use crate::text::with_code;
 
 /// Estimated duration of a round besides warm-up and load: the
 /// target's start, verification and stop.
@@ -127,7 +128,7 @@ impl<'a> Session<'a> {
         if let Some(lab) = self.lab
             && let Err(error) = lab.stop().await
         {
-            self.observers.tell(Event::Note(&error.with_code()));
+            self.observers.tell(Event::Note(&with_code(&error)));
         }
     }
 

@@ -219,14 +219,6 @@ impl LabError {
         )
     }
 
-    /// Returns the message behind its code, for a note.
-    pub fn with_code(&self) -> String {
-        match self.code() {
-            Some(code) => format!("{code}: {self}"),
-            None => self.to_string(),
-        }
-    }
-
     /// Returns a function for `map_err`; `what` is a phrase that follows "cannot".
     pub(crate) fn io(what: impl Into<String>) -> impl FnOnce(std::io::Error) -> Self {
         let what = what.into();

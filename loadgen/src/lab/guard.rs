@@ -3,7 +3,7 @@
 //!
 //! loadgen can be killed in a way to which it cannot react (`kill -9`), and services start
 //! processes, some of them in separate sessions. Each service therefore runs under a guard: a small
-//! process that holds the read end of a pipe to loadgen. When the pipe closes, for whatever reason,
+//! process that holds the read end of a pipe to loadgen. When the pipe closes, for any reason,
 //! the guard ends the service and everything that the service has started. On Linux the guard is
 //! the reaper of its descendants, so orphans become children of the guard and do not escape. On
 //! other systems the guard ends the process group, which a process in a separate session leaves.

@@ -1,10 +1,8 @@
 //! Checks that files do not import each other in a circle, except a module and its descendants.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::path::Path;
 
-use crate::layers::SOURCES;
+use crate::sources::sources;
 
 /// Path of a module in the crate, such as `["engine", "gate"]`.
 type Place = Vec<String>;
@@ -19,13 +17,12 @@ struct Modules {
 
 impl Modules {
     fn read() -> Self {
-        let mut code = BTreeMap::new();
-        for folder in SOURCES {
-            let root = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
-            collect(&root, &Vec::new(), &mut code);
+        let mut modules = Self { code: BTreeMap::new(), exports: BTreeMap::new() };
+        for (file, text) in sources() {
+            if let Some(place) = module(&file) {
+                modules.code.entry(place).or_default().push_str(&code(&text));
+            }
         }
-        assert!(code.len() > 100, "the sources are where this test looks for them");
-        let mut modules = Self { code, exports: BTreeMap::new() };
         for (place, text) in &modules.code {
             for (tree, is_public) in uses(text) {
                 for (path, name) in leaves(&tree).into_iter().filter(|_| is_public) {
@@ -61,24 +58,23 @@ impl Modules {
     }
 }
 
-fn collect(folder: &Path, place: &Place, code: &mut BTreeMap<Place, String>) {
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
-        let inside = [place.as_slice(), std::slice::from_ref(&name)].concat();
-        if path.is_dir() {
-            collect(&path, &inside, code);
-        } else if path.extension().is_some_and(|it| it == "rs") && name != "tests" {
-            let text = fs::read_to_string(&path).unwrap();
-            let before_tests = text.split("\n#[cfg(test)]\nmod tests {").next().unwrap();
-            let lines = before_tests.lines().map(|line| line.split("//").next().unwrap());
-            let is_whole = name == "mod" || name == "lib";
-            let at = if is_whole { place.clone() } else { inside };
-            // Each of the two crates has a root; here they are one module.
-            let all: &mut String = code.entry(at).or_default();
-            lines.for_each(|line| all.extend([line, "\n"]));
-        }
+/// Returns the module that a source file holds, or `None` for a file of tests. The roots of the two
+/// crates are one module.
+fn module(file: &str) -> Option<Place> {
+    let mut place: Place = file.trim_end_matches(".rs").split('/').map(str::to_owned).collect();
+    match place.last()?.as_str() {
+        "tests" => return None,
+        "mod" | "lib" => drop(place.pop()),
+        _ => {}
     }
+    Some(place)
+}
+
+/// Returns the code of a file without its comments and tests.
+fn code(text: &str) -> String {
+    let before_tests = text.split("\n#[cfg(test)]\nmod tests {").next().unwrap();
+    let lines = before_tests.lines().map(|line| line.split("//").next().unwrap());
+    lines.flat_map(|line| [line, "\n"]).collect()
 }
 
 /// Returns the text between each `use` and its `;`, and whether the import is public.

@@ -2,27 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::{Path, PathBuf};
 
 use loadgen::record::VerdictKind;
 use regex::Regex;
 use strum::VariantArray;
 
-use crate::layers::SOURCES;
+use crate::sources::{package, sources};
 
 /// Calls whose second argument, after an exit code, is the code of an error.
 const CALLS: [&str; 2] = ["Failure::message(", "ControlError::new("];
-
-fn package() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-}
-
-fn sources(folder: &Path) -> Vec<PathBuf> {
-    let inside = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    let wanted =
-        inside.filter(|path| path.is_dir() || path.extension().is_some_and(|end| end == "rs"));
-    wanted.flat_map(|path| if path.is_dir() { sources(&path) } else { vec![path] }).collect()
-}
 
 /// Returns the codes that a page lists: in the first cell of a table's row, or as a heading.
 fn listed(page: &str) -> BTreeSet<String> {
@@ -60,9 +48,8 @@ fn error_codes(text: &str) -> (Vec<String>, Vec<String>) {
 fn the_reference_lists_each_error_code() {
     let mut used: BTreeMap<String, String> = BTreeMap::new();
     let mut wrong = Vec::new();
-    for file in SOURCES.iter().flat_map(|folder| sources(&package().join(folder))) {
-        let name = file.strip_prefix(package()).unwrap().display().to_string();
-        let (codes, faults) = error_codes(&fs::read_to_string(&file).unwrap());
+    for (name, text) in sources() {
+        let (codes, faults) = error_codes(&text);
         wrong.extend(faults.iter().map(|fault| format!("{name}: {fault}")));
         used.extend(codes.into_iter().map(|code| (code, name.clone())));
     }

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
 
 use regex::Regex;
+
+use crate::sources::{files, package};
 
 /// Folders with snapshots of documents' shapes: in each line the path of a field, such as
 /// `.load.rounds`.
@@ -23,19 +24,12 @@ const TYPES: [&str; 6] = [
     "core/src/measure/summary.rs",
 ];
 
-fn files(path: &Path) -> Vec<PathBuf> {
-    match path.is_dir() {
-        true => fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()).collect(),
-        false => vec![path.to_owned()],
-    }
-}
-
 /// Returns the fields in all shapes. Other keys, such as a version of HTTP or the number of a
 /// processor, do not have the form of a field's name.
-fn in_shapes(crate_root: &Path) -> BTreeSet<String> {
+fn in_shapes() -> BTreeSet<String> {
     let name = Regex::new("^[a-z][a-z0-9_]*$").unwrap();
     let (mut names, mut shapes) = (BTreeSet::new(), 0);
-    for file in SNAPSHOTS.iter().flat_map(|folder| files(&crate_root.join(folder))) {
+    for file in SNAPSHOTS.iter().flat_map(|folder| files(&package().join(folder), "snap")) {
         let text = fs::read_to_string(file).unwrap();
         // Each snapshot begins with a header between two lines of dashes.
         let mut parts = text.splitn(3, "---\n").skip(1);
@@ -53,10 +47,10 @@ fn in_shapes(crate_root: &Path) -> BTreeSet<String> {
 }
 
 /// Returns the fields of the documents' types. A flattened field has no name in a document.
-fn in_types(crate_root: &Path) -> BTreeSet<String> {
+fn in_types() -> BTreeSet<String> {
     let field = Regex::new(r"(?m)^\s+(#\[serde\(flatten\)\]\s+)?pub (\w+): ").unwrap();
     let mut names = BTreeSet::new();
-    for source in TYPES.iter().flat_map(|path| files(&crate_root.join(path))) {
+    for source in TYPES.iter().flat_map(|path| files(&package().join(path), "rs")) {
         let text = fs::read_to_string(source).unwrap();
         let fields = field.captures_iter(&text).filter(|found| found.get(1).is_none());
         names.extend(fields.map(|found| found[2].to_owned()));
@@ -66,10 +60,9 @@ fn in_types(crate_root: &Path) -> BTreeSet<String> {
 
 #[test]
 fn the_reference_names_each_field_of_the_documents() {
-    let crate_root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let page = crate_root.join("../docs/reference/result-document.md");
+    let page = package().join("../docs/reference/result-document.md");
     let page = fs::read_to_string(page).unwrap();
-    for names in [in_shapes(crate_root), in_types(crate_root)] {
+    for names in [in_shapes(), in_types()] {
         assert!(names.len() >= 100, "{names:?}");
         let missing: Vec<&String> =
             names.iter().filter(|name| !page.contains(&format!("`{name}`"))).collect();

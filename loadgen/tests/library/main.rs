@@ -14,4 +14,5 @@ mod layers;
 mod paths;
 mod report;
 mod scenario;
+mod sources;
 mod transports;

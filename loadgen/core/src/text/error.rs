@@ -26,6 +26,14 @@ impl fmt::Display for ShownError {
     }
 }
 
+/// Returns the error's message behind its code, for a note of one line.
+pub fn with_code(error: &dyn Diagnostic) -> String {
+    match error.code() {
+        Some(code) => format!("{code}: {error}"),
+        None => error.to_string(),
+    }
+}
+
 /// A printable copy of a diagnostic.
 #[derive(Debug)]
 struct Clean {

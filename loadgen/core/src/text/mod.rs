@@ -6,7 +6,7 @@ mod numbers;
 mod printable;
 mod table;
 
-pub use error::ShownError;
+pub use error::{ShownError, with_code};
 pub use layout::{COLUMNS, paragraphs, wrap};
 pub use numbers::{count, duration, megabytes, milliseconds, precise, rate};
 pub use printable::{in_one_line, is_obeyed, printable, printable_json, say};

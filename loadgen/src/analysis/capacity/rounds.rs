@@ -14,16 +14,13 @@ impl Capacity {
     pub fn of(rounds: &[CapacityRound]) -> Self {
         let ended: Vec<_> = rounds.iter().filter(|r| r.bound != Bound::Unknown).collect();
         let any = |bound| ended.iter().any(|round| round.bound == bound);
-        let least = |rounds: &mut dyn Iterator<Item = &CapacityRound>| {
-            rounds.filter_map(|r| r.passed_per_s).min_by(f64::total_cmp)
-        };
         let greatest = ended.iter().filter_map(|r| r.failed_per_s).max_by(f64::total_cmp);
         let (bound, rate_per_s, sample) = if ended.is_empty() {
-            (Bound::Unknown, least(&mut rounds.iter()), None)
+            (Bound::Unknown, least_passed(rounds), None)
         } else if any(Bound::Below) {
             (Bound::Below, greatest, None)
         } else if any(Bound::AtLeast) {
-            (Bound::AtLeast, least(&mut ended.iter().copied()), None)
+            (Bound::AtLeast, least_passed(ended), None)
         } else {
             let sample = Sample::of_figures(ended.iter().filter_map(|r| r.capacity_per_s));
             (Bound::Found, sample.map(|s| s.geometric_mean()), sample)
@@ -31,6 +28,10 @@ impl Capacity {
         let confidence_95_per_s = sample.and_then(|sample| sample.geometric_95());
         Self { bound, rate_per_s, confidence_95_per_s }
     }
+}
+
+fn least_passed<'a>(rounds: impl IntoIterator<Item = &'a CapacityRound>) -> Option<f64> {
+    rounds.into_iter().filter_map(|round| round.passed_per_s).min_by(f64::total_cmp)
 }
 
 /// Compares the targets whose capacity was found, paired by round; `None` for fewer than two such

@@ -16,6 +16,7 @@ use self::state::Claim;
 pub use self::state::{State, Urls, find};
 use super::{Home, Lab, LabError, Layout, Options, Progress, Runtime, Target};
 use crate::scenario::Backend;
+use crate::text::with_code;
 
 /// Interval of checks whether a service has ended, or whether a lab in
 /// the background is up or down.
@@ -116,11 +117,11 @@ async fn tell_what_ends(lab: &mut Lab, targets: &mut Vec<Target>, progress: &Pro
     loop {
         tokio::time::sleep(LOOK_EVERY).await;
         for error in lab.lost_backends() {
-            progress(&error.with_code());
+            progress(&with_code(&error));
         }
         targets.retain_mut(|target| match target.lost() {
             Some(error) => {
-                progress(&error.with_code());
+                progress(&with_code(&error));
                 false
             }
             None => true,
