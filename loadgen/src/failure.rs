@@ -7,21 +7,22 @@ use serde::{Deserialize, Serialize};
 
 use crate::lab::LabError;
 
-/// Exit codes of loadgen, a part of the command line's contract.
+/// Exit codes of loadgen. Scripts may rely on the codes, which are part of the command line's
+/// contract.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Exit {
-    /// Everything was done.
+    /// The command succeeded.
     Done = 0,
     /// Something failed that no other code describes.
     Failed = 1,
     /// The command line or a file of the user's, such as a scenario, is wrong.
     Usage = 2,
-    /// A threshold failed.
+    /// A threshold or a proof failed, or a comparison found a regression.
     Threshold = 3,
     /// A target could not be started or verified.
     Target = 4,
-    /// A worker was lost, so the result is not the planned one.
+    /// A worker was lost, so the result differs from the planned result.
     Degraded = 5,
     /// Interrupted by Ctrl-C or SIGTERM.
     Interrupted = 130,
@@ -48,13 +49,14 @@ impl Failure {
         Self { exit, report: Report::new(error) }
     }
 
-    /// Returns a function for `map_err` that adds `exit` to an error.
+    /// Returns a function for `map_err` that converts an error to a failure with the exit code
+    /// `exit`.
     pub fn with<E: Diagnostic + Send + Sync + 'static>(exit: Exit) -> impl FnOnce(E) -> Self {
         move |error| Self::new(exit, error)
     }
 
-    /// Creates a failure from a code, which `docs/reference/errors.md` explains, a plain message
-    /// and its fix.
+    /// Creates a failure from a plain message. `code` identifies the error in
+    /// `docs/reference/errors.md`, and `help` is the fix.
     pub fn message(exit: Exit, code: &'static str, message: String, help: &str) -> Self {
         let report = miette::miette!(code = code, help = help.to_owned(), "{message}");
         Self { exit, report }

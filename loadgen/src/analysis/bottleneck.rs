@@ -1,29 +1,33 @@
-//! Finds the party that limited the rate: the first question to ask about a measured rate.
+//! Finds the party (generator, target, backend or network) that limited the rate: the first
+//! question to ask about a measured rate.
 //!
-//! A party is at its limit when it wanted a CPU all the time, whether it had a CPU or waited for
-//! one. So the module finds a party that others starve as well as one that has too much work. The
+//! A party is at its limit if its threads ran or waited for a CPU nearly all the time. This rule
+//! finds both a party with too much work and a party that other programs deprive of CPU time. The
 //! method is the U and the S, utilisation and saturation, of Gregg's USE (*Thinking Methodically
-//! about Performance*, CACM 56(2), 2013), taken from the scheduler's accounts.
+//! about Performance*, CACM 56(2), 2013), computed from the scheduler's accounts.
 
 use crate::measure::ResourceRecord;
 use crate::record::{Bottleneck, Environment, RoundRecord};
 
-/// Share of the time, in %, from which a party is at its limit.
+/// Minimum utilization, in %, at which the generator, the target, a backend or the network counts
+/// as being at its limit.
 const LIMIT_PERCENT: f64 = 90.0;
 
-/// Share of the periods with throttling, in %, from which a container is at its limit.
+/// Minimum share of throttled periods, in %, at which a container counts as being at its CPU limit.
 const THROTTLED_PERCENT: f64 = 50.0;
 
-/// Share of the time spent waiting for a CPU, in %, from which a backend is starved. The share is
-/// less than 100 % because a backend that gets its requests in bursts has no work between them.
+/// Minimum share of the time, in %, that a thread of a backend waits for a CPU for the backend to
+/// count as starved. The share is less than 100 % because a backend that gets its requests in
+/// bursts has no work between the bursts.
 const STARVED_PERCENT: f64 = 50.0;
 
 impl Bottleneck {
-    /// Returns the bottleneck of a round that was measured in this environment. `can_send` is the
-    /// greatest rate of the generator, in requests/s. `None` where nothing was observed, or where
-    /// no party was at its limit and no request was answered as expected. Only the generator or the
-    /// network can be found for a server that the lab did not start, as the load on that server is
-    /// unknown; otherwise the result is `None`.
+    /// Returns the party that limited the rate of `round`. `can_send` is the greatest rate of the
+    /// generator, in requests/s, if known. `None` if nothing was observed, or if no party was at
+    /// its limit and no request was answered as expected.
+    ///
+    /// The load on a server that loadgen did not start is unknown. For such a server, the result is
+    /// only ever the generator, the network or `None`.
     ///
     /// A target at its limit is the bottleneck even if other parties are at their limits too, as
     /// the target could not have done more.
@@ -61,8 +65,9 @@ impl Bottleneck {
         most.map(|name| Self::Backend(name.clone())).or(answers.then_some(Self::Nobody))
     }
 
-    /// Returns the bottleneck of most of these rounds. Of two equally frequent bottlenecks, the
-    /// function returns the one that spoils the measurement more.
+    /// Returns the most frequent bottleneck of these rounds; `None` if no round has a known
+    /// bottleneck. Of two equally frequent bottlenecks, the function returns the one that spoils
+    /// the measurement more.
     #[must_use]
     pub fn of_most(rounds: &[RoundRecord]) -> Option<Self> {
         let known = || rounds.iter().filter_map(|round| round.bottleneck.as_ref());
@@ -70,11 +75,12 @@ impl Bottleneck {
     }
 }
 
-/// A part of the test, and the CPUs that the part may use.
+/// The generator, the target or a backend, with the resources that it used and the CPUs that it may
+/// use.
 struct Party<'a> {
     used: &'a ResourceRecord,
     cpus: usize,
-    /// Mean utilization of these CPUs by any program, in %; `None` where unknown.
+    /// Mean utilization of the party's CPUs by all programs, in %; `None` if unknown.
     busy_percent: Option<f64>,
 }
 
@@ -96,8 +102,8 @@ impl<'a> Party<'a> {
         })
     }
 
-    /// Returns whether a thread of the party, or all threads together, could not have done more, or
-    /// were not allowed to do more.
+    /// Returns whether the party was at its limit: a CPU limit throttled its container, one of its
+    /// threads nearly always ran or waited for a CPU, or all of its CPUs were busy.
     fn is_at_limit(&self) -> bool {
         let container = self.used.container.as_ref();
         container.is_some_and(|it| it.throttled_periods_percent >= THROTTLED_PERCENT)
@@ -116,8 +122,9 @@ impl<'a> Party<'a> {
         self.used.longest_wait_percent.is_some_and(|percent| percent >= STARVED_PERCENT)
     }
 
-    /// Returns whether the party wanted all of its CPUs, and these CPUs had no time left. Wanting
-    /// alone is not enough, because each of several threads that wait at the same time counts.
+    /// Returns whether the party's threads had work for all of its CPUs, and the CPUs were busy.
+    /// The first condition alone is not enough: if several threads wait for a CPU at the same time,
+    /// the time of each counts.
     fn wants_all_cpus(&self) -> bool {
         self.wanted_percent() >= LIMIT_PERCENT * self.cpus as f64
             && self.busy_percent.is_none_or(|busy| busy >= LIMIT_PERCENT)
@@ -131,15 +138,15 @@ mod tests {
     use super::*;
     use crate::measure::{LinkRecord, Summary};
 
-    /// Two CPUs, the target on the second.
+    /// Returns an environment with two CPUs: the target on the second CPU, all else on the first.
     fn environment() -> Environment {
         let cpus = [("generator", vec![0]), ("backends", vec![0]), ("target", vec![1])];
         let cpus = cpus.into_iter().map(|(part, cpus)| (part.to_owned(), cpus)).collect();
         Environment { cores: 2, cpus, ..Environment::default() }
     }
 
-    /// Returns a round in which each service ran, and waited, for the given % of the time, in one
-    /// thread.
+    /// Returns a round with the utilization of two CPUs, in %. Each service has a name, and one
+    /// thread that ran and waited for a CPU for the given % of the time.
     fn round(busy: [f64; 2], services: &[(&str, f64, f64)]) -> RoundRecord {
         let resources = services.iter().map(|(name, ran, waited)| {
             let used = ResourceRecord {

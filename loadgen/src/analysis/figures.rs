@@ -1,42 +1,43 @@
-//! Extracts the figures by which targets are compared: one for each whole round, by the round's
-//! number.
+//! Extracts the figures by which targets are compared: one figure for each whole round, by the
+//! round's number. A round is whole if it ran to its planned end under its planned load.
 
 use super::compare::ByRound;
 use super::offered_rate::OfferedRate;
 use crate::record::{Lack, LoadRecord, RoundRecord};
 
-/// Returns the rates of expected answers, in 1/s, by which targets are ranked in the closed model.
+/// Returns the rate of expected answers in each whole round, in requests/s, by which targets are
+/// ranked in the closed model.
 #[must_use]
 pub fn rates(rounds: &[RoundRecord]) -> ByRound {
     let whole = rounds.iter().filter(|round| round.whole);
     whole.map(|round| (round.round, round.total.rate_per_s)).collect()
 }
 
-/// Returns the speed of the answers in rounds of this load: one over the median latency in s.
+/// Returns the speed of the answers in each round: one over the median latency in s.
 ///
 /// # Errors
 ///
-/// Returns an error if no round is whole, or if a whole round did not carry the rate, has too many
-/// failures, or lacks a median.
+/// Returns an error if no round ran to its planned end under its planned load, or if such a round
+/// did not carry the requested rate, has too many failures, or has too few answers for a median.
 pub fn speeds(rounds: &[RoundRecord], load: &LoadRecord) -> Result<ByRound, Lack> {
     at_the_rate(rounds, load, |round| Some(1e6 / round.total.latency_us.p50? as f64))
 }
 
-/// Returns the expected answers per second of the target's CPU time. The result is empty if no
-/// round is whole, or if a whole round did not carry the rate, has too many failures, or lacks the
-/// figure.
+/// Returns the expected answers per second of the target's CPU time, for each round. The result is
+/// empty if no round ran to its planned end under its planned load, or if such a round did not
+/// carry the requested rate, has too many failures, or has no known CPU time.
 #[must_use]
 pub fn requests_per_cpu_s(rounds: &[RoundRecord], load: &LoadRecord) -> ByRound {
     at_the_rate(rounds, load, |round| round.resources.get("target")?.requests_per_cpu_s)
         .unwrap_or_default()
 }
 
-/// Share of requests that may fail or have no answer in a compared round. With more failures, the
-/// latencies of the other requests are not those of the requested load.
+/// Greatest share of requests (0 to 1) that may fail or have no answer in a compared round. With
+/// more failures, the latencies of the other requests are not those of the requested load.
 const FAILED: f64 = 0.01;
 
-/// Returns a figure of each whole round, if all whole rounds carried the rate with few enough
-/// failures.
+/// Returns `figure` of each whole round if all whole rounds carried the requested rate with few
+/// enough failures; otherwise the reason why the target has no figure to compare.
 fn at_the_rate(
     rounds: &[RoundRecord],
     load: &LoadRecord,

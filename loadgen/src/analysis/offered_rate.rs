@@ -4,14 +4,15 @@
 use crate::measure::Summary;
 use crate::record::{LoadRecord, StageRecord};
 
-/// Share of the planned requests by which a target may miss a rate and still keep the rate.
+/// Greatest share of the planned requests (0 to 1) that may be missing if a target is to count as
+/// carrying a rate.
 const MISSED: f64 = 0.01;
 
-/// The load that the open model requested during the hold.
+/// The load that the open model requested during the hold, the measured period of a round.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct OfferedRate {
-    /// Mean number of planned requests. Infinite where the number of requests ends the round, so
-    /// that no request is in flight at the end.
+    /// Mean number of planned requests. Infinite if a number of iterations ends the round, because
+    /// then all requests must end.
     requests: f64,
     /// Load before the hold, which determines the number of requests in flight at the beginning of
     /// the hold.
@@ -29,7 +30,8 @@ enum Before {
 }
 
 impl OfferedRate {
-    /// Returns a constant rate, held for `held_s` after a warm-up at the same rate.
+    /// Returns a load of `rate_per_s` requests/s for `held_s` seconds, after a warm-up of
+    /// `warmup_s` seconds at the same rate.
     #[must_use]
     pub fn constant(rate_per_s: f64, held_s: f64, warmup_s: f64) -> Self {
         Self {
@@ -39,8 +41,8 @@ impl OfferedRate {
         }
     }
 
-    /// Returns the rate that this load requests in a round that held the load for `held_s`; `None`
-    /// in the closed model.
+    /// Returns the rate that `load` requests in a round whose measured period took `held_s`
+    /// seconds; `None` in the closed model.
     #[must_use]
     pub fn of(load: &LoadRecord, held_s: f64) -> Option<Self> {
         let rate_per_s = load.rate_per_s?;
@@ -62,10 +64,10 @@ impl OfferedRate {
         Some(Self { before, ..constant })
     }
 
-    /// Returns whether the rate was kept. One of two conditions must hold: hardly any request was
-    /// left at the end, unsent or in flight; or as many requests ended as were requested, less
-    /// those in flight at the end because each takes its time, and not because the target fell
-    /// behind.
+    /// Returns whether the target carried the rate. Either hardly any request was unsent or in
+    /// flight at the end, or nearly all planned requests ended. The second condition allows for
+    /// requests that are in flight at the end only because each request takes its time, and not
+    /// because the target fell behind.
     #[must_use]
     pub fn is_kept_by(&self, total: &Summary) -> bool {
         let left = total.cancelled as f64 + total.unsent as f64;
@@ -76,9 +78,9 @@ impl OfferedRate {
         planned > 0.0 && (left <= MISSED * planned || ended >= due)
     }
 
-    /// Returns the number of requests in flight at the end of the hold beyond those at its
-    /// beginning, by Little's law, for a latency of `latency_s`: as many as arrive before the first
-    /// are answered.
+    /// Returns by how much the number of requests in flight grows during the hold if each request
+    /// takes `latency_s` seconds, by Little's law. Without a warm-up, the growth equals the number
+    /// of requests that arrive before the first request is answered.
     fn filling(&self, latency_s: f64) -> f64 {
         let at_start = match self.before {
             Before::Constant(rate, seconds) => rate * latency_s.min(seconds),
@@ -91,7 +93,8 @@ impl OfferedRate {
     }
 }
 
-/// Returns the number of requests of these stages, of which the first begins at a rate of zero.
+/// Returns the number of requests in these stages. The rate changes linearly within a stage, and
+/// the first stage begins at a rate of zero.
 fn area(stages: &[StageRecord]) -> f64 {
     let before = [0.0].into_iter().chain(stages.iter().map(|stage| stage.to));
     before.zip(stages).map(|(from, stage)| (from + stage.to) / 2.0 * stage.over_s).sum()
@@ -102,7 +105,8 @@ mod tests {
     use super::*;
     use crate::measure::LatencySummary;
 
-    /// Returns a summary with this many requests ended and left, and this mean latency.
+    /// Returns a summary with this many requests that ended (`requests`), were in flight at the end
+    /// (`cancelled`) or were not sent (`unsent`), and with this mean latency in ms.
     fn total(requests: u64, cancelled: u64, unsent: u64, mean_ms: f64) -> Summary {
         let latency_us = LatencySummary { mean: Some(mean_ms * 1e3), ..LatencySummary::default() };
         Summary { requests, cancelled, unsent, latency_us, ..Summary::default() }

@@ -1,4 +1,4 @@
-//! Computes percentiles over rounds, with their variation from one round to the next.
+//! Computes the mean of each latency percentile over rounds, and its confidence interval.
 
 use crate::record::{LatencyOverRounds, OverRounds};
 
@@ -6,7 +6,8 @@ use crate::analysis::statistics::Sample;
 use crate::measure::LatencySummary;
 
 impl OverRounds {
-    /// Summarizes these figures, one for each round; `None` for fewer than two figures.
+    /// Returns the geometric mean of the figures of several rounds, with its 95 % confidence
+    /// interval; `None` for fewer than two figures, or if a figure is 0.
     #[must_use]
     pub fn of(figures: impl IntoIterator<Item = f64>) -> Option<Self> {
         let sample = Sample::of_figures(figures)?;
@@ -16,7 +17,7 @@ impl OverRounds {
 }
 
 impl LatencyOverRounds {
-    /// Summarizes the latencies of these rounds.
+    /// Returns the mean and the confidence interval of each latency percentile over these rounds.
     #[must_use]
     pub fn of(rounds: &[&LatencySummary]) -> Self {
         let over = |percentile: fn(&LatencySummary) -> Option<u64>| {

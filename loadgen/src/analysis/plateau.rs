@@ -19,31 +19,33 @@ pub struct Loaded {
     pub latency_s: f64,
 }
 
-/// A higher load that the target did not serve.
+/// Two loads that the target served at the same rate: the higher load only made requests wait
+/// longer.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Plateau {
-    /// The lower load.
+    /// The lower of the two loads that were served at the same rate.
     pub from: Loaded,
-    /// The higher load.
+    /// The higher of the two loads that were served at the same rate.
     pub to: Loaded,
-    /// The lowest load of all, if its latency is enough below that of `from` to be the latency of a
-    /// request that waits little.
+    /// The lowest of all measured loads, if requests hardly wait under this load. `None` if its
+    /// latency is not clearly below the latency of `from`.
     pub least: Option<Loaded>,
 }
 
-/// Factor from which a load counts as a different load.
+/// Least ratio of two loads that count as different.
 const MORE: f64 = 1.3;
 
 /// Greatest relative difference of rates that count as equal.
 const ALIKE: f64 = 0.05;
 
-/// Greatest latency of the lowest load, as a share of that of `from`, at which the latency stands
-/// for that of a request that waits little.
+/// Greatest ratio of the lowest load's latency to the latency of the load `from` at which requests
+/// under the lowest load count as hardly waiting.
 const LIGHTER: f64 = 0.7;
 
 impl Plateau {
-    /// Returns the greatest load, and the greatest load that is clearly lower, if the target served
-    /// both at the same rate and the greater load waited as long or longer.
+    /// Returns the plateau of the greatest load and the next load that is clearly lower. `None`
+    /// unless the target served both loads at the same rate, and requests under the greater load
+    /// took as long or longer.
     #[must_use]
     pub fn of(loads: &[Loaded]) -> Option<Self> {
         let mut sorted = loads.to_vec();
@@ -60,9 +62,9 @@ impl Plateau {
         })
     }
 
-    /// Returns the number of requests being served at a time, by Little's law. The number is an
-    /// upper bound, since some requests may have waited under the lowest load too. `None` where no
-    /// load was low enough to tell.
+    /// Returns an upper bound of the number of requests that the target serves at the same time, by
+    /// Little's law. The number is an upper bound because some requests may have waited even under
+    /// the lowest load. `None` if no load was low enough to know.
     #[must_use]
     pub fn served(&self) -> Option<f64> {
         self.least.map(|least| self.to.rate_per_s * least.latency_s)
@@ -73,7 +75,8 @@ impl Plateau {
 mod tests {
     use super::*;
 
-    /// Returns a load on a server of ten threads, each of which takes 50 ms for a request.
+    /// Returns the result of `users` users on a server with ten threads, each of which takes 50 ms
+    /// for a request.
     fn ten_threads(users: f64) -> Loaded {
         let rate_per_s = 200.0_f64.min(users / 0.05);
         Loaded { amount: users, rate_per_s, latency_s: users / rate_per_s }

@@ -5,14 +5,15 @@ use std::collections::BTreeMap;
 use crate::measure::Counts;
 use crate::scenario::Step;
 
-/// Extends the counts to one element for each step, including steps that nothing was observed of.
+/// Extends `counts` to one element for each of `steps` steps. Steps without observations get empty
+/// counts.
 pub fn by_step(mut counts: Vec<Counts>, steps: usize) -> Vec<Counts> {
     counts.resize_with(steps, Counts::default);
     counts
 }
 
-/// Adds to the counts of each step those of the requests that the end cut off: the requests in
-/// flight at the end, and the delays of their sending.
+/// Adds the requests that were in flight at the end of a round to the counts of each step, together
+/// with the delays with which these requests were sent.
 pub fn with_cut(mut counts: Vec<Counts>, cut: &[Counts]) -> Vec<Counts> {
     for (ours, cut) in counts.iter_mut().zip(cut) {
         ours.merge_cut(cut);
@@ -21,7 +22,7 @@ pub fn with_cut(mut counts: Vec<Counts>, cut: &[Counts]) -> Vec<Counts> {
     counts
 }
 
-/// Merges all steps. Counters belong to their steps and are left out.
+/// Merges the counts of all steps. Counters are left out, because each step has different counters.
 pub fn together(steps: &[Counts]) -> Counts {
     steps.iter().fold(Counts::default(), |mut all, step| {
         all.merge(&Counts { counters: Vec::new(), ..step.clone() });

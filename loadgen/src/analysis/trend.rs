@@ -4,7 +4,7 @@ use crate::analysis::statistics::Sample;
 use crate::measure::SecondRecord;
 use crate::record::{FEWEST_ROUNDS, RoundRecord};
 
-/// Least number of whole seconds of hold for which a round shows a trend.
+/// Least number of whole seconds that a round must measure to show a trend.
 const FEWEST_SECONDS: usize = 4;
 
 /// Change of the rate from the first half of a round's hold to the second half.
@@ -17,10 +17,10 @@ pub struct Trend {
 }
 
 impl Trend {
-    /// Returns the trend within a target's whole rounds, if Student's 95 % interval over rounds
-    /// excludes zero. Valid only for a load that does not change during the hold, which begins
-    /// `ramp_up_s` after the warm-up. Requires at least five rounds, with four whole seconds of
-    /// hold each.
+    /// Returns the trend of the rate within a target's rounds; `None` unless Student's 95 %
+    /// confidence interval over rounds excludes zero. Requires at least five rounds that ran as
+    /// planned, each with at least four whole seconds of hold, the measured period. The load must
+    /// not change during the hold, which begins `ramp_up_s` seconds after the warm-up.
     #[must_use]
     pub fn of(rounds: &[RoundRecord], ramp_up_s: f64) -> Option<Self> {
         let ratios: Option<Vec<f64>> = rounds
@@ -39,8 +39,9 @@ impl Trend {
     }
 }
 
-/// Returns the rate in the second half of the whole seconds of the hold over that in the first
-/// half; with an odd number of seconds, neither half contains the middle second.
+/// Returns the ratio of the rate in the second half of the hold (the measured period) to the rate
+/// in the first half. Only whole seconds count, and an odd middle second belongs to neither half.
+/// `None` for fewer than four whole seconds.
 fn second_half_to_first(seconds: &[SecondRecord], ramp_up_s: f64, held_s: f64) -> Option<f64> {
     // A second that a clock measures slightly short still counts as whole.
     const CLOCK: f64 = 1e-3;

@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 use tokio_rustls::rustls::pki_types::ServerName;
 
-/// Returns the host of `HOST:PORT`; an IPv6 address without its brackets.
+/// Returns the host in an address `HOST:PORT`, without the brackets of an IPv6 address.
 pub(super) fn host(address: &str) -> &str {
     let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
     host.trim_start_matches('[').trim_end_matches(']')
@@ -20,7 +20,8 @@ fn port(address: &str) -> &str {
 /// with this host's name in place of a wildcard host.
 ///
 /// # Errors
-/// A sentence, if a worker could not connect to the address or verify a certificate for its host.
+/// Returns an error message if a worker could not connect to the address, or could not
+/// verify a certificate for its host.
 pub fn advertised(listen: &str, advertise: Option<&str>) -> Result<String, String> {
     let (host, port) = match advertise {
         Some(text) => split(text, port(listen)),
@@ -48,7 +49,7 @@ fn split<'a>(text: &'a str, port: &'a str) -> (String, &'a str) {
     }
 }
 
-/// Returns the name of this host.
+/// Returns the name of this host, as `uname -n` prints it.
 pub(super) fn host_name() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
@@ -57,8 +58,8 @@ fn is_wildcard(host: &str) -> bool {
     host.parse::<IpAddr>().is_ok_and(|address| address.is_unspecified())
 }
 
-/// Returns whether a name or an address means the host itself on every host that looks
-/// it up (RFC 6761, section 6.3).
+/// Returns whether a host name or address means the local host on every host, such as `localhost`
+/// or a loopback address (RFC 6761, section 6.3).
 fn means_itself(host: &str) -> bool {
     let name = host.trim_end_matches('.').to_ascii_lowercase();
     match host.parse::<IpAddr>() {
@@ -67,8 +68,9 @@ fn means_itself(host: &str) -> bool {
     }
 }
 
-/// Explains why only workers on this host can join a manager that listens at these addresses and is
-/// advertised as `advertised`, and how to fix it. `None` if workers on other hosts can join.
+/// Returns a warning, with advice, if only workers on this host can join a manager
+/// that listens at `listening` and is advertised as `advertised`. Returns `None`
+/// if workers on other hosts can join.
 #[must_use]
 pub fn only_here(listening: &[SocketAddr], advertised: &str) -> Option<String> {
     let host = host(advertised);

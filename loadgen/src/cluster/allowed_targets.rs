@@ -1,5 +1,5 @@
-//! Restricts the servers that a worker may load: a worker in the wrong
-//! hands could attack any server.
+//! Restricts the servers on which a worker may put load: a worker in the wrong hands could attack
+//! any server.
 
 use std::str::FromStr;
 
@@ -8,11 +8,11 @@ use url::Url;
 use crate::engine::Plan;
 use crate::scenario::Scenario;
 
-/// Servers that a worker may load. An empty list allows all servers.
+/// Servers on which a worker may put load. An empty list allows all servers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Allowed(Vec<AllowedTarget>);
 
-/// A server that may be loaded: a host, on one port or on any.
+/// A server on which a worker may put load: one port of a host, or all ports of the host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AllowedTarget {
     host: String,
@@ -46,10 +46,10 @@ impl FromStr for AllowedTarget {
 }
 
 impl Allowed {
-    /// Checks that the plan loads allowed servers only.
+    /// Checks that a plan puts load on allowed servers only.
     ///
     /// # Errors
-    /// A sentence that says what is not allowed.
+    /// Returns a sentence that says what is not allowed.
     pub fn check(&self, plan: &Plan) -> Result<(), String> {
         if self.0.is_empty() {
             return Ok(());
@@ -71,7 +71,8 @@ impl Allowed {
         }
     }
 
-    /// Checks that the server at this URL may be loaded.
+    /// Checks that the server of `base_url` is allowed. Returns an
+    /// error message if the server is not.
     fn check_url(&self, base_url: &str) -> Result<(), String> {
         let url = Url::parse(base_url).map_err(|error| format!("{base_url}: {error}"))?;
         let is_it = |target: &AllowedTarget| {

@@ -1,5 +1,5 @@
-//! Identifies the manager and its workers to each other across hosts. The manager has an authority,
-//! the only one that certifies the manager and its workers.
+//! Identifies the manager and its workers to each other across hosts. The manager has a certificate
+//! authority. No other authority certifies the manager and its workers.
 //!
 //! A certificate states its holder's role (RFC 5280, section 4.2.1.12): a worker's
 //! certificate is not valid for a manager. The manager's certificate also names the manager's
@@ -22,31 +22,31 @@ use sha2::Sha256;
 use super::error::ClusterError;
 use super::hex::{hex, random_hex};
 
-/// Name of the authority's file in its folder.
+/// Name of the file in the manager's folder that stores the certificate authority.
 const FILE: &str = "authority";
 
-/// A certificate with its private key and the trusted authority; all in PEM.
+/// A certificate with its private key, and the certificate of the trusted authority; all in PEM.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity {
-    /// Certificate of the authority, the only one that the holder trusts.
+    /// Certificate of the only authority that the owner of this identity trusts.
     pub authority: String,
-    /// Certificate of the holder.
+    /// Certificate of the owner of this identity: the manager or a worker.
     pub certificate: String,
-    /// Private key of the holder's certificate: a secret.
+    /// Private key of the owner's certificate: a secret.
     pub key: String,
 }
 
-/// An authority, and the run that it certifies for.
+/// A certificate authority, which certifies the manager and the workers of one run.
 pub struct Authority {
-    /// Name of the run. The keys of all messages begin with `loadgen/` and this name.
+    /// Name of the run. The Zenoh keys of all messages begin with `loadgen/` and the run's name.
     pub run: String,
     certificate: String,
     issuer: Issuer<'static, KeyPair>,
-    /// Key from which passwords are derived.
+    /// Secret key from which the workers' passwords are derived.
     secret: String,
 }
 
-/// Contents of the authority's file.
+/// Contents of the file that stores a certificate authority.
 #[derive(Serialize, Deserialize)]
 struct Kept {
     run: String,
@@ -56,11 +56,12 @@ struct Kept {
 }
 
 impl Authority {
-    /// Loads the authority of this folder, or creates it if the folder has none.
+    /// Loads the certificate authority that is stored in `folder`. Creates and stores a new
+    /// authority if the folder has none.
     ///
     /// # Errors
-    /// If the file can't be read or written, is not an authority's file, or was accessible
-    /// to users other than its owner.
+    /// If the file can't be read or written, is not an authority's file, belongs to a user other
+    /// than root and this user, or is accessible to others than its owner.
     pub fn of(folder: &Path) -> Result<Self, ClusterError> {
         let path = folder.join(FILE);
         let failed = |why: &dyn std::fmt::Display| ClusterError::File {
@@ -87,7 +88,8 @@ impl Authority {
         Ok(Self { run, certificate, issuer, secret })
     }
 
-    /// Issues an identity to the manager at this host, a name or an address.
+    /// Issues a certificate and a private key to the manager. `host` is the name
+    /// or address of the manager's host.
     ///
     /// # Errors
     /// If `host` cannot be the name or address of a host, or the certificate cannot be made.
@@ -96,7 +98,7 @@ impl Authority {
         self.certify(params, "manager", ExtendedKeyUsagePurpose::ServerAuth)
     }
 
-    /// Issues an identity to this worker.
+    /// Issues a certificate and a private key to the worker with the user name `user`.
     ///
     /// # Errors
     /// If no key or certificate can be made.
@@ -104,7 +106,8 @@ impl Authority {
         self.certify(CertificateParams::default(), user, ExtendedKeyUsagePurpose::ClientAuth)
     }
 
-    /// Returns the password of this worker, always the same.
+    /// Derives the password of the worker with the user name `user`. Every call returns the
+    /// same password for the same user name.
     #[must_use]
     pub fn password(&self, user: &str) -> String {
         #[expect(clippy::expect_used, reason = "HMAC takes a key of any length")]
@@ -150,8 +153,8 @@ fn of_authority(run: &str) -> CertificateParams {
     params
 }
 
-/// Reads a secret file. Rejects a file that is owned by another user than root or this one, or that
-/// others may have read: anyone who knows the secret could command the workers.
+/// Reads a secret file. Rejects a file that belongs to a user other than root and this user, and a
+/// file that others may have read: anyone who knows the secret could command the workers.
 fn read_secret(path: &Path) -> io::Result<String> {
     let mut file = fs::File::open(path)?;
     let found = file.metadata()?;

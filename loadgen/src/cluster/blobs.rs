@@ -12,33 +12,33 @@ use super::hex::hex;
 use crate::engine::{Plan, Share};
 use crate::scenario::Cells;
 
-/// Maximum bytes of a chunk: far less than the network accepts in one message.
+/// Maximum size of a chunk in bytes: far less than the network accepts in one message.
 pub(super) const CHUNK: usize = 1 << 20;
 
 /// A SHA-256 digest in hexadecimal.
 pub(super) type Digest = String;
 
-/// A value encoded for sending.
+/// A value encoded as bytes for sending, with the digest of the bytes.
 pub(super) struct Blob {
     digest: Digest,
     bytes: Vec<u8>,
 }
 
 impl Blob {
-    /// Encodes a value.
+    /// Encodes a value as MessagePack.
     ///
     /// # Errors
-    /// A sentence, if MessagePack can't represent the value.
+    /// Returns an error message if MessagePack can't represent the value.
     pub(super) fn of(value: &impl Serialize) -> Result<Self, String> {
         let bytes = encode(value)?;
         Ok(Self { digest: hex(&Sha256::digest(&bytes)), bytes })
     }
 
-    /// Encodes what all workers have in common of a plan: everything except the shares
-    /// and the cells of the plan's rows.
+    /// Encodes the part of a plan that all workers have in common: everything except the workers'
+    /// shares of the load and the cells of the plan's data rows.
     ///
     /// # Errors
-    /// As [`Blob::of`].
+    /// See [`Blob::of`].
     pub(super) fn of_plan(plan: &Plan) -> Result<Self, String> {
         Self::of(&Plan { share: Share::WHOLE, ..plan.clone() })
     }
@@ -62,7 +62,7 @@ impl Blob {
     }
 }
 
-/// A part of a blob.
+/// A part of a blob. A blob is a value encoded for sending.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Chunk {
     /// Digest of the whole blob.
@@ -76,18 +76,20 @@ pub struct Chunk {
     pub bytes: Vec<u8>,
 }
 
-/// One worker's part of a round.
+/// A worker's part of a round: plan, data rows, and share of the load.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Assignment {
-    /// Digest of the plan's blob.
+    /// Digest of the encoded plan.
     pub plan: Digest,
-    /// Digests of the blobs of this worker's rows, in the order of the plan's files.
+    /// Digests of this worker's encoded data rows, one for each of the plan's
+    /// files, in the order of the files.
     pub rows: Vec<Digest>,
-    /// Share of the load that this worker has.
+    /// Share of the test's load that this worker generates.
     pub share: Share,
 }
 
-/// Blobs that a worker has received. Retains the blobs that the newest assignment names.
+/// Encoded plans and data rows (blobs) that a worker has received. Retains the
+/// blobs that the newest assignment names.
 #[derive(Default)]
 pub struct Blobs {
     arriving: Option<Arriving>,
@@ -95,7 +97,7 @@ pub struct Blobs {
     rows: BTreeMap<Digest, Arc<Cells>>,
 }
 
-/// A blob of which some chunks have arrived.
+/// A blob of which only the first chunks have arrived.
 struct Arriving {
     blob: Digest,
     bytes: Vec<u8>,
@@ -109,7 +111,8 @@ impl Blobs {
     /// the previous blob is incomplete.
     ///
     /// # Errors
-    /// A sentence, if earlier chunks are missing, or if a complete blob does not match its digest.
+    /// Returns an error message if earlier chunks are missing, or if a
+    /// complete blob does not match its digest.
     pub fn take(&mut self, chunk: Chunk) -> Result<(), String> {
         let Chunk { blob, size, offset, bytes } = chunk;
         let mut arriving = match self.arriving.take() {
@@ -131,11 +134,12 @@ impl Blobs {
         Ok(())
     }
 
-    /// Builds this worker's part of the plan, with its rows, and drops all other blobs.
+    /// Decodes the plan and the data rows that `assignment` names, sets the worker's share of
+    /// the load, and drops all other blobs.
     ///
     /// # Errors
-    /// A sentence, if a blob that the assignment names has not arrived
-    /// or is not of the expected kind.
+    /// Returns an error message if a blob that the assignment names has not
+    /// arrived or is not of the expected kind.
     pub fn plan(&mut self, assignment: &Assignment) -> Result<Plan, String> {
         let packed = self.packed.get(&assignment.plan).ok_or("the plan has not arrived")?;
         let mut plan: Plan = decode(packed)?;
@@ -153,7 +157,7 @@ impl Blobs {
         Ok(plan)
     }
 
-    /// Decodes these cells unless they are decoded already.
+    /// Returns the data rows with this digest. Decodes the rows at the first call only.
     fn cells(&mut self, digest: &Digest) -> Result<Arc<Cells>, String> {
         if let Some(cells) = self.rows.get(digest) {
             return Ok(cells.clone());
@@ -180,7 +184,7 @@ mod tests {
     use super::*;
     use crate::cluster::testing::{plan, rows};
 
-    /// Transfers a blob as the network does.
+    /// Passes a blob to the receiver `to` in encoded chunks, as the network does.
     fn send(blob: &Blob, to: &mut Blobs) {
         for chunk in blob.chunks() {
             assert!(chunk.bytes.len() <= CHUNK);

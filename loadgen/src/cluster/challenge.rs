@@ -1,12 +1,13 @@
 //! Proves to a worker that the manager knows the worker's password. Zenoh checks the other
-//! direction, by a challenge of its own.
+//! direction, by a separate challenge.
 //!
-//! A worker's hello carries a challenge, 32 random bytes. The manager's answer carries a code over
-//! challenge and answer (HMAC-SHA256, RFC 2104), with the password as the key. The code is wrong if
-//! the answer is to an earlier hello, for another worker, or from anyone who was never given the
-//! password. A worker accepts no command before an answer had the right code. Commands carry no
-//! code: after the answer only the manager can be at the other end of the link. The link is a
-//! socket of this user, and goes through TLS if the manager is on another host.
+//! A worker's first message carries a challenge, 32 random bytes. The manager's answer carries a
+//! code over challenge and answer (HMAC-SHA256, RFC 2104), with the password as the key. The code
+//! is wrong if the answer is to an earlier challenge, for another worker, or from anyone who was
+//! never given the password. A worker accepts no command before an answer had the right code.
+//! Commands carry no code: after the answer only the manager can be at the other end of the
+//! connection. The connection is a socket of this user, and goes through TLS if the manager is on
+//! another host.
 
 use hmac::{Hmac, Mac};
 use rand::TryRng;
@@ -15,10 +16,12 @@ use sha2::Sha256;
 
 use super::error::ClusterError;
 
-/// Prefix of each code, so that a code is valid for no other use of the password.
+/// First part of the bytes that each HMAC covers, so that an HMAC made for this purpose is
+/// valid for no other use of the password.
 const PURPOSE: &[u8] = b"loadgen: the manager answers hello";
 
-/// A challenge that the manager must answer.
+/// Random bytes that a worker sends, with which the manager must prove its
+/// knowledge of the worker's password.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct Challenge([u8; 32]);
 
@@ -34,23 +37,24 @@ impl Challenge {
         Ok(Self(bytes))
     }
 
-    /// Reads a challenge; `None` unless there are exactly 32 bytes.
+    /// Creates a challenge from received bytes. Returns `None` unless there are exactly 32 bytes.
     pub(super) fn read(bytes: &[u8]) -> Option<Self> {
         bytes.try_into().ok().map(Self)
     }
 
-    /// Returns the bytes to send.
+    /// Returns the bytes of the challenge, for sending.
     pub(super) fn bytes(&self) -> &[u8] {
         &self.0
     }
 
-    /// Returns the proof that the sender of this answer knows the password.
+    /// Returns the proof that the sender of `answer` knows `password`: an HMAC-SHA256
+    /// over the challenge and the answer.
     pub(super) fn prove(&self, password: &str, answer: &[u8]) -> Vec<u8> {
         self.code(password, answer).finalize().into_bytes().to_vec()
     }
 
-    /// Returns whether the sender of this answer and proof knows the
-    /// password. Compares in constant time.
+    /// Returns whether `proof` proves that the sender of `answer` knows
+    /// `password`. Compares in constant time.
     pub(super) fn is_met(&self, password: &str, answer: &[u8], proof: &[u8]) -> bool {
         self.code(password, answer).verify_slice(proof).is_ok()
     }

@@ -9,48 +9,51 @@ use super::messages::{News, Report};
 use crate::engine::{Finished, WorkerResults};
 use crate::measure::{Counts, GrowingSeries, Phase, Series, Snapshot, Strain, StrainSample};
 
-/// Collects the reports of one epoch.
+/// Collects the workers' reports of one round.
 pub(super) struct Collector {
     epoch: u32,
-    /// Results of all workers together: a series per worker would take a hundred times the memory.
+    /// Merged results of all workers. A separate series for each worker
+    /// would take a hundred times the memory.
     series: GrowingSeries,
     workers: Vec<Collected>,
 }
 
 #[derive(Default)]
 struct Collected {
-    /// Numbers of the snapshots that have arrived.
+    /// Numbers of the worker's snapshots that have arrived, counted from 0.
     numbers: BTreeSet<u32>,
-    /// Requests that ended while the load was held.
+    /// Number of the worker's requests that ended in the hold phase, which the results describe.
     requests: u64,
-    /// Seconds from the end of the warm-up to the end of the results.
+    /// Number of seconds from the end of the warm-up to the end of the last results.
     seconds: u32,
-    /// The worker's final report.
+    /// Final report of the worker; `None` until the report arrives.
     finished: Option<Finished>,
-    /// Strain on the worker in the snapshots that have seconds outside warm-up and stop.
+    /// Strain on the worker (CPU use and timer delays), summed over the snapshots that have seconds
+    /// outside the warm-up and stop phases.
     strain: Strain,
 }
 
-/// Outcome of taking a report.
+/// Effect of a report on the collected results.
 #[derive(Debug, PartialEq)]
 pub(super) enum Taken {
-    /// A snapshot that is new.
+    /// The report is a snapshot that arrived for the first time, and was added to the results.
     New(Snapshot),
     /// The worker reports that it has finished.
     Finished,
-    /// The worker reports that it has failed, and why.
+    /// The worker reports that its round failed; the value is the reason.
     Failed(String),
-    /// A duplicate: the first report counts.
+    /// The report is a duplicate and was ignored: the first report counts.
     Again,
-    /// A report of another epoch.
+    /// The report belongs to another round, and was ignored.
     OtherEpoch,
-    /// A report that contradicts an earlier one or is from no worker of
-    /// the round; a sentence about it.
+    /// The report contradicts an earlier report, or is from no worker of the round. The
+    /// value is a sentence about the error.
     Refused(String),
 }
 
 impl Collector {
-    /// Creates a collector for the reports of `workers` workers in `epoch`.
+    /// Creates a collector for the reports of `workers` workers in
+    /// the round with the number `epoch`.
     #[must_use]
     pub(super) fn new(epoch: u32, workers: u32) -> Self {
         Self {
@@ -60,7 +63,7 @@ impl Collector {
         }
     }
 
-    /// Takes a report, and returns what became of it.
+    /// Adds a report to the results, and returns the report's effect.
     pub(super) fn take(&mut self, report: Report) -> Taken {
         let Report { epoch, worker, news } = report;
         if epoch != self.epoch {
@@ -101,14 +104,14 @@ impl Collector {
         self.workers.get(worker as usize).is_some_and(|collected| collected.finished.is_some())
     }
 
-    /// Returns all results so far.
+    /// Returns the merged results of all workers so far.
     pub(super) fn series(&mut self) -> &mut GrowingSeries {
         &mut self.series
     }
 
-    /// Returns all results, and each worker's own results. For workers that sent no final
-    /// report, `held` maps a number of seconds after the warm-up to the time for which the
-    /// load was held in these seconds.
+    /// Returns the merged results of all workers, and each worker's separate results. For a worker
+    /// that sent no final report, `held` computes the duration of the hold phase from the number of
+    /// seconds after the warm-up that have results.
     #[must_use]
     pub(super) fn into_results(
         self,
@@ -173,18 +176,20 @@ impl Collected {
         WorkerResults { gaps, finished, strain, ..of }
     }
 
-    /// Returns the total number of snapshots, if the worker has announced it.
+    /// Returns the total number of snapshots that the worker announced in its final report; `None`
+    /// if the final report has not arrived.
     fn announced(&self) -> Option<u32> {
         self.finished.as_ref().map(|finished| finished.snapshots)
     }
 
-    /// Compares counts only: no snapshot's number is at or beyond the announced total.
+    /// Returns whether the final report and all snapshots have arrived. To compare counts is
+    /// enough, because no snapshot's number is at or beyond the announced total.
     fn is_complete(&self) -> bool {
         self.announced().is_some_and(|total| self.numbers.len() == total as usize)
     }
 
-    /// Returns the missing ranges. Iterates over the snapshots that arrived, not over the
-    /// announced total, which may be made up.
+    /// Returns the ranges of missing snapshot numbers. Iterates over the snapshots that arrived,
+    /// not over the announced total, which may be made up.
     fn gaps(&self) -> Vec<Range<u32>> {
         let end = self.announced();
         let mut gaps = Vec::new();

@@ -11,7 +11,7 @@ use crate::engine::LostWorker;
 /// Reason why a cluster, or one of its workers, could not continue.
 #[derive(Debug, Error, Diagnostic)]
 pub enum ClusterError {
-    /// The network layer failed.
+    /// The network layer failed; the value is the error message.
     #[error("communication between manager and workers failed: {0}")]
     #[diagnostic(code(cluster_communication))]
     Bus(String),
@@ -43,7 +43,7 @@ pub enum ClusterError {
     #[error("worker {worker} ended before it joined ({status}){}", quoted(log))]
     #[diagnostic(code(worker_ended))]
     Ended {
-        /// Number of the worker.
+        /// Number of the worker, from 0.
         worker: u32,
         /// Exit status of the worker's process.
         status: String,
@@ -58,19 +58,19 @@ pub enum ClusterError {
         joined: usize,
         /// Number of workers that were expected.
         of: usize,
-        /// Time that the workers had.
+        /// Time limit for the workers to join.
         limit: Duration,
         /// Advice on where to look for the other workers.
         advice: String,
     },
-    /// The join document can't be used.
+    /// The join document, with which a worker finds and joins its manager, can't be used.
     #[error("cannot use the join file: {0}")]
     #[diagnostic(
         code(bad_join_file),
         help("`loadgen manager` writes a join file for each worker: copy the file unchanged")
     )]
     Join(String),
-    /// A file of the manager can't be used.
+    /// A file that the manager stores, such as a join document, can't be used.
     #[error("cannot use {}: {why}", path.display())]
     #[diagnostic(code(bad_manager_file))]
     File {
@@ -94,7 +94,7 @@ pub enum ClusterError {
         /// Reason why the manager can't listen.
         why: String,
     },
-    /// Nobody listens at the manager's address.
+    /// The worker reached no manager at the manager's address in time.
     #[error("no manager found at {address} within {}: {why}", humantime::format_duration(*limit))]
     #[diagnostic(
         code(manager_not_found),
@@ -129,7 +129,7 @@ pub enum ClusterError {
     NotTheManager {
         /// Address of the manager.
         address: String,
-        /// Evidence against the peer.
+        /// Reason why the peer can't be the manager.
         why: String,
     },
     /// The manager has proved its identity and does not admit this worker.
@@ -159,7 +159,7 @@ pub enum ClusterError {
         /// User name of the worker.
         user: String,
     },
-    /// The manager already has this worker.
+    /// A process has already joined the manager as this worker.
     #[error(
         "this worker has already joined the manager at {address}: either another process uses the same join \
          file, or this process joined before its connection was lost"
@@ -195,7 +195,7 @@ pub enum ClusterError {
 }
 
 impl ClusterError {
-    /// Wraps an error of the network layer, which is only good for display.
+    /// Converts an error of the network layer. Retains the error's message only.
     pub(super) fn bus(error: impl std::fmt::Display) -> Self {
         Self::Bus(error.to_string())
     }
@@ -204,8 +204,8 @@ impl ClusterError {
         Self::Socket(error.to_string())
     }
 
-    /// Sets the time limit in the message, if this is the last error of
-    /// several attempts within `time`.
+    /// Replaces the time limit in [`Self::Unreachable`] by `time`, the limit of all attempts
+    /// together. Does not change other errors.
     #[must_use]
     pub fn within(self, time: Duration) -> Self {
         match self {
@@ -216,8 +216,9 @@ impl ClusterError {
         }
     }
 
-    /// Returns whether a worker may still join after this error without a change to its join
-    /// document. A peer that has not proved to be the manager gives no reason to leave.
+    /// Returns whether a worker may still join after this error with the same join document. True
+    /// also for errors that a false manager can cause, so that no false manager can make a worker
+    /// give up.
     #[must_use]
     pub fn may_pass(&self) -> bool {
         matches!(

@@ -12,31 +12,32 @@ use super::hex::random_hex;
 use super::lease::LEASE;
 use super::messages::{PROTOCOL, VERSION, check_version};
 
-/// Document for one worker, as one line of JSON. Contains a secret: never print it.
+/// Join document: everything that one worker needs to find and join its manager, as one line of
+/// JSON. Contains secrets: never print a join document.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct Join {
-    /// Protocol number of the manager.
+    /// Version number of the manager's protocol.
     pub protocol: u32,
-    /// Version of the manager.
+    /// Version of the manager's program.
     pub version: String,
-    /// Address of the manager: `HOST:PORT`, or the path of a socket if there is no identity.
+    /// Address of the manager: `HOST:PORT`, or the path of a Unix socket if `identity` is `None`.
     pub address: String,
-    /// Run that the worker belongs to.
+    /// Name of the run that the worker belongs to.
     pub run: String,
     /// Number of the worker, counted from 0.
     pub worker: u32,
-    /// Time for which manager and worker each wait for a silent peer.
+    /// Time without a message after which manager and worker each treat the other as lost.
     pub lease: Duration,
-    /// Password that proves which worker this is.
+    /// Password by which the worker proves its number to the manager.
     pub password: String,
-    /// Certificates that prove that the worker belongs to this manager, and who the
-    /// manager is. `None` for workers that the manager starts itself: no other user can
-    /// reach the socket between them.
+    /// Certificates that prove to the manager that the worker belongs to it, and to the worker who
+    /// the manager is. `None` for workers that the manager starts: no other user can reach the
+    /// socket between manager and worker.
     pub identity: Option<Identity>,
 }
 
-/// Protocol and version of the loadgen that wrote a join document. Documents of all versions
-/// contain both.
+/// Protocol and version of the loadgen that wrote a join document. Join documents of all
+/// versions contain these two fields.
 #[derive(Deserialize)]
 struct Maker {
     protocol: u32,
@@ -57,14 +58,14 @@ impl Join {
         }
     }
 
-    /// Creates a document for `worker` of `run`, with a new password. The caller fills in the
-    /// address as soon as the address is known.
+    /// Creates a join document, with a new password, for the worker with the number `worker` on the
+    /// manager's host. The caller fills in the address as soon as the address is known.
     pub(super) fn on_this_host(run: &str, worker: u32) -> Result<Self, ClusterError> {
         Ok(Self::new(run, worker, random_hex(32)?))
     }
 
-    /// Creates a document for each of `workers` workers, with which the worker finds the manager at
-    /// `address` and identifies itself. Earlier documents of this authority stay valid.
+    /// Creates join documents for `workers` workers, which find the manager at `address`. Documents
+    /// that `authority` issued earlier stay valid.
     ///
     /// # Errors
     /// If no key can be made.
@@ -83,7 +84,8 @@ impl Join {
         (0..workers).map(document).collect()
     }
 
-    /// Writes the document into the folder, under the worker's number, and returns the path.
+    /// Writes the document to a file in `folder` that is named after the worker's
+    /// number, and returns the file's path.
     ///
     /// # Errors
     /// If the file can't be written.
@@ -92,13 +94,14 @@ impl Join {
         write_secret(&path, self).map(|()| path)
     }
 
-    /// Returns the worker's user name, for which its password and its certificate are made.
+    /// Returns the worker's user name, such as `worker-0`. The worker's password and
+    /// certificate are made for this user name.
     #[must_use]
     pub fn user(&self) -> String {
         user(self.worker)
     }
 
-    /// Parses a document, and refuses a document of another version.
+    /// Parses a join document, and refuses a document of another version of loadgen.
     ///
     /// # Errors
     /// If `text` is not a join document, or is a document of another version.

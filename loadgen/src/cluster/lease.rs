@@ -2,6 +2,6 @@
 
 use std::time::Duration;
 
-/// Default lease: a peer that is silent for this long is lost, unless
-/// its manager sets another lease.
+/// Default lease: time without a message after which a peer counts as
+/// lost. A manager may set another lease.
 pub(super) const LEASE: Duration = Duration::from_secs(3);

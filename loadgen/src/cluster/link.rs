@@ -1,4 +1,4 @@
-//! Provides Unix sockets for Zenoh's connections that no other user of the host can reach.
+//! Provides Unix sockets that no other user of the host can reach, for Zenoh's connections.
 //!
 //! A socket is in a new folder that only its owner may enter (0700). On Linux, folder and socket
 //! are then used through open handles, as `/proc/self/fd/N`, and the folder is removed at once. So
@@ -14,24 +14,24 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 use tokio::net::{UnixListener, UnixStream};
 
-/// Name of a socket in its folder.
+/// File name of a Unix socket within its private folder.
 const SOCKET: &str = "link";
-/// Fallback for a folder that can't be made among the temporary files: containers with a
-/// read-only root have this path.
+/// Fallback location of a socket's folder, if no folder can be made among the temporary files.
+/// Containers with a read-only root have this path.
 const SHARED_MEMORY: &str = "/dev/shm";
 
-/// A folder for a socket that only the folder's owner may enter.
-/// Dropping the value removes the folder.
+/// A folder for a Unix socket. Only the folder's owner may enter the folder.
+/// Dropping this value removes the folder.
 pub(super) struct Folder {
     named: TempDir,
     handle: Handle,
 }
 
 impl Folder {
-    /// Creates a folder.
+    /// Creates a private folder among the temporary files, or in shared memory as a fallback.
     ///
     /// # Errors
-    /// The system's error for the folder of temporary files.
+    /// If both locations fail: the system's error for the folder of temporary files.
     pub(super) fn new() -> io::Result<Self> {
         let in_memory = |error| Self::within(Path::new(SHARED_MEMORY)).map_err(|_| error);
         Self::within(&std::env::temp_dir()).or_else(in_memory)
@@ -45,23 +45,23 @@ impl Folder {
         Ok(Self { named, handle })
     }
 
-    /// Returns the path of a file in the folder, for this process.
+    /// Returns the path by which this process reaches the file `name` in the folder.
     pub(super) fn path(&self, name: &str) -> PathBuf {
         self.handle.path.join(name)
     }
 
-    /// Returns the path of the folder's socket, for this process.
+    /// Returns the path by which this process reaches the socket in the folder.
     pub(super) fn socket(&self) -> PathBuf {
         self.path(SOCKET)
     }
 
-    /// Returns the path of the folder's socket for other processes of this user. The path is
-    /// valid while the folder exists.
+    /// Returns the path by which other processes of this user reach the socket in the folder. The
+    /// path is valid while the folder exists.
     pub(super) fn public_socket(&self) -> PathBuf {
         self.named.path().join(SOCKET)
     }
 
-    /// Opens the socket that was bound in the folder.
+    /// Opens a handle to the socket that was bound in the folder.
     ///
     /// # Errors
     /// If there is no such socket.
@@ -69,15 +69,17 @@ impl Folder {
         Handle::open(&self.socket(), Kind::Socket)
     }
 
-    /// Removes the folder if a handle suffices to reach its socket, as on Linux.
+    /// On Linux, removes the folder: the open handle suffices to reach the folder's socket. Other
+    /// systems keep the folder until the returned value is dropped.
     pub(super) fn hide(self) -> Hidden {
         let Self { named, handle } = self;
         Hidden { _named: (!cfg!(target_os = "linux")).then_some(named), _handle: handle }
     }
 }
 
-/// Remains of a folder, which must live as long as its socket: the process that bound the socket
-/// may remove it by the handle's path, so no other handle may get the same number.
+/// Remains of a [`Folder`], which must live as long as the folder's socket. The process
+/// that bound the socket may remove the socket by its path `/proc/self/fd/N`, so no
+/// other handle may get the number `N`.
 pub(super) struct Hidden {
     _named: Option<TempDir>,
     _handle: Handle,
@@ -91,14 +93,14 @@ enum Kind {
 }
 
 /// Path to a folder or socket of this user. On Linux, no other process can redirect the path to
-/// another folder or socket; on other systems this is not prevented.
+/// another folder or socket; on other systems the path is not protected.
 pub struct Handle {
     path: PathBuf,
     _open: Option<OwnedFd>,
 }
 
 impl Handle {
-    /// Opens a socket.
+    /// Opens a handle to the Unix socket at `path`.
     ///
     /// # Errors
     /// On Linux: if the path can't be opened, is not a socket, or belongs to another user.
@@ -136,14 +138,14 @@ impl Handle {
     }
 }
 
-/// A listening socket that admits this process alone, and exists as long as this value.
+/// A listening Unix socket that accepts only this process, and exists as long as this value.
 pub(super) struct OwnListener {
     listener: UnixListener,
     hidden: Hidden,
 }
 
 impl OwnListener {
-    /// Creates a listening socket, and returns it with the handle that leads to it.
+    /// Creates a listening socket. Returns the listener, and the handle with which to connect.
     ///
     /// # Errors
     /// The system's error for the folder or the socket.
@@ -154,7 +156,8 @@ impl OwnListener {
         Ok((Self { listener, hidden: folder.hide() }, handle))
     }
 
-    /// Admits this process, once.
+    /// Waits for one connection from this process, and then stops listening. Drops
+    /// connections from other processes.
     ///
     /// # Errors
     /// If the system lacks the resources for a connection.
@@ -168,7 +171,7 @@ impl OwnListener {
     }
 }
 
-/// Returns whether this very process is at the other end.
+/// Returns whether this process itself is at the other end of `stream`.
 fn is_own(stream: &UnixStream) -> bool {
     let own = i32::try_from(std::process::id()).ok();
     stream
@@ -259,8 +262,8 @@ mod tests {
         assert!(waiting.await.is_err(), "somebody was let in");
     }
 
-    /// Returns whether a user without privileges can connect to the path. A thread of
-    /// this process becomes that user.
+    /// Returns whether the unprivileged user 65534 (`nobody`) can connect to the socket at `path`.
+    /// A thread of this process becomes the user 65534.
     #[cfg(target_os = "linux")]
     fn reached_by_nobody(path: &Path) -> bool {
         let path = path.to_owned();

@@ -73,8 +73,8 @@ pub use round_state::fuzzing::{split_foreign, take_foreign};
 pub use waiting::serve_managers;
 pub use worker::{Joined, Terms, join};
 
-/// Messages and network of a worker, for the bench that simulates many workers. Not a public
-/// interface: it changes with the protocol.
+/// Messages and network of a worker, for the benchmark that simulates many workers. Not a public
+/// interface: these items change with the protocol.
 #[doc(hidden)]
 pub mod parts {
     pub use super::blobs::Blobs;

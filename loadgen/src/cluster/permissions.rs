@@ -8,8 +8,8 @@
 
 use serde_json::{Value, json};
 
-/// Returns the access control for `workers` workers of `run`, with the
-/// user names `worker-0` and so on.
+/// Returns Zenoh's access-control settings for the `workers` workers of `run`, whose
+/// user names are `worker-0` and so on.
 pub(super) fn permissions(run: &str, workers: usize) -> Value {
     let mut rules = vec![to_workers(run), from_workers(run)];
     let (mut who, mut policies) = (Vec::new(), Vec::new());
@@ -43,7 +43,7 @@ fn rule(id: String, flow: &str, messages: &[&str], keys: &[String]) -> Value {
     })
 }
 
-/// Returns what the manager may send to any worker: queries and the
+/// Returns the rule for the messages that the manager may send to any worker: queries and the
 /// answers to queries, but no reports.
 fn to_workers(run: &str) -> Value {
     let messages = [
@@ -59,14 +59,15 @@ fn to_workers(run: &str) -> Value {
     rule("to-workers".to_owned(), "egress", &messages, &all)
 }
 
-/// Returns what any worker may send: a request to watch whether the manager is alive.
+/// Returns the rule for the messages that any worker may send: requests to
+/// watch whether the manager is alive.
 fn from_workers(run: &str) -> Value {
     let watches = ["declare_liveliness_subscriber", "liveliness_query"];
     let alive = [format!("loadgen/{run}/manager/alive")];
     rule("watch-manager".to_owned(), "ingress", &watches, &alive)
 }
 
-/// Returns what only this worker may send.
+/// Returns the rules for the messages that only the worker with the number `worker` may send.
 fn from_worker(run: &str, worker: usize) -> [Value; 4] {
     let mine = format!("loadgen/{run}/worker/{worker}");
     let reports = [format!("{mine}/report"), format!("{mine}/report/@adv/**")];

@@ -11,24 +11,24 @@ use serde_json::{Value, json};
 use super::join::Join;
 use super::permissions::permissions;
 
-/// Maximum bytes of a message that a peer accepts. A snapshot of ten steps is under 8 MiB
-/// even if all of its histograms are full; nearly all snapshots are a few KiB. Larger
-/// data is sent in chunks (`blobs`).
+/// Maximum size of a message in bytes that a peer accepts. A snapshot of ten steps is
+/// under 8 MiB even if all of its histograms are full; nearly all snapshots are a few KiB.
+/// Larger data is sent in chunks (`blobs`).
 pub(super) const LARGEST: usize = 24 << 20;
 
-/// Workers that a manager admits.
+/// Workers that a manager admits to its network session.
 pub(super) struct Admits<'a> {
-    /// Run that the workers belong to.
+    /// Name of the run that the workers belong to.
     pub run: &'a str,
     /// Number of workers.
     pub workers: usize,
     /// File with one `user:password` on each line.
     pub passwords: &'a Path,
-    /// Time for which the manager waits for a silent worker.
+    /// Time without a message after which the manager treats a worker as lost.
     pub lease: Duration,
 }
 
-/// Returns the settings of a manager that listens at this socket.
+/// Returns Zenoh's settings for a manager that listens at `socket` for the workers of `admits`.
 pub(super) fn manager(socket: &Path, admits: &Admits<'_>) -> Value {
     let mut settings = with_common(
         admits.lease,
@@ -45,8 +45,8 @@ pub(super) fn manager(socket: &Path, admits: &Admits<'_>) -> Value {
     settings
 }
 
-/// Returns the settings of a worker that tries for `limit` to reach its manager at this socket.
-/// A zero limit means one attempt.
+/// Returns Zenoh's settings for a worker that tries for `limit` to reach its manager at
+/// `socket`. A zero limit means one attempt.
 pub(super) fn worker(join: &Join, socket: &Path, limit: Duration) -> Value {
     let mut settings = with_common(
         join.lease,
@@ -70,14 +70,14 @@ pub(super) fn worker(join: &Join, socket: &Path, limit: Duration) -> Value {
     settings
 }
 
-/// Returns the socket's endpoint. On systems with `/proc/self/fd` the path is always there; other
-/// paths may contain characters with a meaning in endpoints.
+/// Returns the socket's endpoint, which is an address for Zenoh. On Linux the path is always below
+/// `/proc/self/fd`; other paths may contain characters with a meaning in endpoints.
 fn endpoint(socket: &Path) -> String {
     format!("unixsock-stream/{}", socket.display())
 }
 
-/// Adds the settings common to both sides. Each peer announces how long it may be silent, and
-/// the other peer waits that long.
+/// Adds the settings that manager and worker have in common. Each peer announces its `lease`, the
+/// time for which the peer may be silent, and the other peer waits that long.
 fn with_common(lease: Duration, mut settings: Value) -> Value {
     settings["scouting"] = json!({
         // A router sleeps for this time when it opens, half a second by default.

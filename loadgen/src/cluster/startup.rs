@@ -18,7 +18,7 @@ use super::messages::Hello;
 use super::round_state::OnLoss;
 use super::worker_process::Process;
 
-/// Time in which workers on this machine must join.
+/// Time limit for workers on this machine to join.
 const JOIN_LIMIT: Duration = Duration::from_secs(15);
 
 /// Workers to start on this machine.
@@ -34,10 +34,11 @@ pub struct LocalWorkers {
 }
 
 impl LocalWorkers {
-    /// Describes `count` workers that run this program and write to its stderr.
+    /// Describes `count` workers that run this program's executable
+    /// and write to this program's stderr.
     ///
     /// # Errors
-    /// If the system can't tell which program this is.
+    /// If the path of this program's executable can't be determined.
     pub fn new(count: u32) -> Result<Self, ClusterError> {
         let program = if cfg!(target_os = "linux") {
             // The very file that is running, even if a build has replaced it by a newer one.
@@ -52,62 +53,62 @@ impl LocalWorkers {
     }
 }
 
-/// Workers on other hosts to wait for.
+/// Workers on other hosts, for which the manager waits.
 #[derive(Debug, Clone)]
 pub struct RemoteWorkers {
     /// Number of workers, at least one.
     pub count: u32,
-    /// Address at which the manager listens, `HOST:PORT`: all addresses of the named host, or all
-    /// addresses of this host for `0.0.0.0` and `[::]`.
+    /// Address `HOST:PORT` at which the manager listens. A host name stands for all addresses of
+    /// the named host; `0.0.0.0` and `[::]` stand for all addresses of this host.
     pub listen: String,
-    /// Address at which workers find the manager, `HOST:PORT`. The
-    /// manager's certificate is for this host.
+    /// Address `HOST:PORT` at which workers find the manager. The
+    /// manager's certificate is for `HOST`.
     pub address: String,
-    /// Folder of the authority and of the workers' join documents.
+    /// Folder that contains the manager's certificate authority and the workers' join documents.
     pub folder: PathBuf,
-    /// Time for which the manager waits for a silent worker during a run, and for which a worker
-    /// waits for a silent manager before the worker stops its load.
+    /// Time without a message after which, during a run, the manager treats a worker as lost, and a
+    /// worker treats the manager as lost and stops its load.
     pub lease: Duration,
-    /// Time in which workers must join. After that the run begins with the workers that have
-    /// joined, at least one. `None` waits forever.
+    /// Time limit for workers to join. When the limit has passed, the run begins with the workers
+    /// that have joined, at least one. `None` waits forever.
     pub limit: Option<Duration>,
 }
 
 /// Progress while the manager waits for workers.
 #[derive(Debug)]
 pub enum Gathering {
-    /// The manager listens.
+    /// The manager has begun to listen for workers.
     Listening {
         /// Addresses at which the manager listens.
         addresses: Vec<SocketAddr>,
-        /// Join files, one for each worker.
+        /// Paths of the join files, one for each worker.
         files: Vec<PathBuf>,
-        /// Address at which workers found the manager by the previous
-        /// join files, if it was another one.
+        /// Address of the manager in the previous join files; `None` if there are no previous join
+        /// files, or if the address has not changed.
         before: Option<String>,
     },
     /// A worker has joined.
     Joined {
-        /// Number of the worker.
+        /// Number of the worker, from 0.
         worker: u32,
-        /// First message of the worker.
+        /// First message of the worker; `None` if unknown.
         hello: Option<Hello>,
         /// Number of workers that have joined by now.
         joined: usize,
     },
-    /// A worker that had joined is gone.
+    /// The worker with this number had joined, and is gone.
     Left(u32),
-    /// A second process asked to be this worker.
+    /// A second process tried to join as the worker with this number, and was refused for now.
     Occupied(u32),
-    /// A worker was refused, and why.
+    /// The manager refused to admit a worker; the value is the reason.
     Refused(String),
     /// The time limit has passed; the run begins with this number of workers.
     Over(usize),
 }
 
 impl Cluster {
-    /// Starts workers on this machine, and waits until all have joined. Calls `progress`
-    /// with the number of joined workers.
+    /// Starts workers on this machine, and waits until all have joined. Calls `progress` with the
+    /// number of joined workers each time that a worker joins.
     ///
     /// # Errors
     /// If a worker could not be started, ended early, was refused, or did not join in time. All
@@ -155,8 +156,8 @@ impl Cluster {
         Ok(cluster)
     }
 
-    /// Writes join documents, and waits until a worker has joined with each of them. Calls `tell`
-    /// with each event. A refused worker does not disturb the others.
+    /// Writes a join document for each worker on another host, and waits until all workers have
+    /// joined. Calls `tell` with each event. A refused worker does not disturb the other workers.
     ///
     /// # Errors
     /// If the manager can't listen, a document can't be written, or no worker joined in time.
@@ -249,7 +250,8 @@ impl Cluster {
     }
 }
 
-/// Returns the manager's address in the join document of worker 0, if this folder already has one.
+/// Returns the manager's address in the join document of worker 0; `None` if
+/// `folder` has no join document of worker 0.
 fn address_before(folder: &Path) -> Option<String> {
     let text = std::fs::read_to_string(folder.join("0")).ok()?;
     // The document may be of any version, with any other fields.
@@ -257,8 +259,9 @@ fn address_before(folder: &Path) -> Option<String> {
     document["address"].as_str().map(str::to_owned)
 }
 
-/// Returns the epoch from which rounds are numbered: the Unix time in seconds. Messages to or from
-/// an earlier manager of the same authority then belong to no round of this manager.
+/// Returns the number from which this manager numbers its rounds (their epoch): the Unix
+/// time in seconds. Messages to or from an earlier manager of the same authority then
+/// belong to no round of this manager.
 fn seconds_now() -> u32 {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     since.map_or(0, |since| u32::try_from(since.as_secs()).unwrap_or(0))

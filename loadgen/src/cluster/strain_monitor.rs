@@ -14,19 +14,19 @@ use crate::measure::StrainSample;
 /// long enough to cost next to nothing.
 const EVERY: Duration = Duration::from_millis(20);
 
-/// Monitor of this process, which stops when dropped.
+/// Monitor of this process's CPU use and timer delays, which stops when dropped.
 pub(super) struct StrainMonitor {
     since: Instant,
-    /// CPU time of this process until `since`.
+    /// CPU time that this process had used at the time `since`.
     cpu: Duration,
-    /// Worst lateness since `since`, in µs.
+    /// Greatest lateness of the monitored timer since the time `since`, in µs.
     latest: Arc<AtomicU64>,
-    /// Task of the timer, which ends with this value.
+    /// Background task that runs the monitored timer, and ends when this value is dropped.
     _watching: JoinSet<()>,
 }
 
 impl StrainMonitor {
-    /// Starts to monitor. Requires a Tokio runtime.
+    /// Starts to monitor this process. Requires a Tokio runtime.
     pub(super) fn start() -> Self {
         let latest = Arc::<AtomicU64>::default();
         let mut watching = JoinSet::new();
@@ -34,7 +34,8 @@ impl StrainMonitor {
         Self { since: Instant::now(), cpu: cpu_time(), latest, _watching: watching }
     }
 
-    /// Returns the strain since the last call, or since the start.
+    /// Returns the strain on this process (CPU use and timer delays) since
+    /// the last call, or since the start.
     pub(super) fn take(&mut self) -> StrainSample {
         let (now, cpu) = (Instant::now(), cpu_time());
         let sample = StrainSample {

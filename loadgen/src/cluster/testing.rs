@@ -22,7 +22,7 @@ pub(super) fn rows(name: &str, order: &str, rows: usize, bytes: usize) -> Rows {
     crate::scenario::load(&file).unwrap().rows.remove(0)
 }
 
-/// Returns a plan of `GET /` by `users` users for two seconds.
+/// Returns a plan in which `users` users send `GET /` for two seconds.
 pub(super) fn plan(base_url: &str, users: u32) -> Plan {
     let step = Step {
         name: "root".to_owned(),

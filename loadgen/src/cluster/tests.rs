@@ -21,8 +21,8 @@ const LIMIT: Duration = Duration::from_secs(2);
 /// Time limit for an event that must come.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Returns a manager, its worker's join document, the folder of the socket between
-/// them, and the manager's events.
+/// Starts a manager for one worker on this host. Returns the manager, the worker's join document,
+/// the folder of the socket between manager and worker, and the manager's events.
 async fn manager() -> (ManagerBus, (Join, Folder), Events) {
     let mut joins = [Join::on_this_host("a1", 0).unwrap()];
     let (bus, events, folder) = ManagerBus::listen_here(&mut joins).await.unwrap();

@@ -13,8 +13,9 @@ use crate::text::with_code;
 /// Pause between two attempts to find a manager.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Serves one manager after another with the same join document, or only one if `once`, until the
-/// worker must leave. Calls `say` with messages about the progress.
+/// Runs a worker that serves one manager after another with the same join document,
+/// until the worker must leave. Serves only one manager if `once` is true. Calls
+/// `say` with messages about the progress.
 ///
 /// # Errors
 /// If no manager was found within the limit of `terms`, or a manager refuses this worker for good.
@@ -33,8 +34,8 @@ pub async fn serve_managers(
     }
 }
 
-/// Waits for the manager up to the limit of `terms`, and serves the
-/// manager until it is done or gone.
+/// Waits for the manager for at most the time limit in `terms`, and runs the manager's rounds until
+/// the manager ends this worker or is lost.
 async fn serve_next(
     document: &Join,
     terms: &Terms,
@@ -54,12 +55,12 @@ async fn serve_next(
     Ok(())
 }
 
-/// Tries to join until that succeeds, the limit passes, or the worker must leave.
-/// Returns `None` if the worker must leave. Retries after every error that may pass,
-/// and reports each such error once.
+/// Tries to join the manager until an attempt succeeds, the time limit in `terms` passes, or the
+/// worker must leave. Returns `None` if the worker must leave. Retries after every error that may
+/// pass, and reports each such error once.
 ///
 /// # Errors
-/// An error that won't pass, or the last error when the limit has passed.
+/// An error that won't pass, or the last error when the time limit has passed.
 async fn find(
     document: &Join,
     terms: &Terms,

@@ -17,39 +17,41 @@ use super::strain_monitor::StrainMonitor;
 use crate::engine::{GooseRound, LoadChange};
 use crate::measure::Snapshot;
 
-/// Maximum time to look for a manager.
+/// Maximum time for which one call of [`join`] looks for a manager.
 const JOIN_LIMIT: Duration = Duration::from_secs(10);
-/// Time in which a round must end after a stop.
+/// Time limit for a round to end after a stop.
 const END_LIMIT: Duration = Duration::from_secs(4);
-/// Maximum number of snapshots in the queue for sending. If the queue is full, the task that drains
-/// snapshots waits; users never wait.
+/// Maximum number of snapshots in the queue for sending. If the queue is full, the task that
+/// produces snapshots waits; simulated users never wait.
 const WAITING: usize = 64;
 
-/// Terms on which a worker serves.
+/// Options of a worker: when to leave, on which servers to put load,
+/// and how long to look for a manager.
 #[derive(Clone, Default)]
 pub struct Terms {
-    /// Cancelled when the manager is lost, by the owner of these terms or by the network.
+    /// Cancelled by the caller or by the network layer when the manager is lost.
     pub gone: CancellationToken,
     /// Cancelled when this worker must leave.
     pub leave: CancellationToken,
-    /// Servers that the worker may load.
+    /// Servers on which the worker may put load.
     pub allowed: Allowed,
     /// Maximum time to look for the manager. [`join`] looks for at most ten seconds.
     /// [`serve_managers`](super::serve_managers) looks forever if the limit is `None`.
     pub limit: Option<Duration>,
 }
 
-/// A worker that has joined.
+/// A worker that has joined its manager.
 pub struct Joined {
     worker: Worker,
     requests: UnboundedReceiver<Request>,
     terms: Terms,
 }
 
-/// Joins the manager of `join`.
+/// Joins the manager that the join document `join` names.
 ///
 /// # Errors
-/// If the worker could not join within ten seconds or its limit, whichever is less.
+/// If the worker could not join within ten seconds or `terms.limit`, whichever is less, or
+/// if a token in `terms` was cancelled.
 pub async fn join(join: &Join, terms: Terms) -> Result<Joined, ClusterError> {
     let hello = Hello::from_worker(join.worker);
     let limit = terms.limit.map_or(JOIN_LIMIT, |limit| limit.min(JOIN_LIMIT));
@@ -66,8 +68,8 @@ pub async fn join(join: &Join, terms: Terms) -> Result<Joined, ClusterError> {
 }
 
 impl Joined {
-    /// Serves the manager's rounds until the manager ends this worker or is gone,
-    /// or until the worker must leave.
+    /// Runs the manager's rounds until the manager ends this worker or is
+    /// lost, or until the worker must leave.
     ///
     /// # Errors
     /// If the worker left without a command of the manager. The worker's load has then ended, too.
@@ -88,7 +90,8 @@ impl Joined {
 
 struct Worker {
     bus: Arc<WorkerBus>,
-    /// Newest epoch that the worker has heard of. Commands of older epochs are refused.
+    /// Epoch (unique number) of the newest round that the worker knows; 0 before the first round.
+    /// Commands of older rounds are refused.
     newest: u32,
     blobs: Blobs,
     state: State,
@@ -98,13 +101,14 @@ struct Worker {
 
 enum State {
     Idle,
-    /// Ready to start. `digest` is the plan's. A stop may come before the start.
+    /// The round is ready to start. `digest` identifies the plan. `stop`
+    /// may be cancelled before the start.
     Prepared {
         goose: Box<GooseRound>,
         digest: Digest,
         stop: CancellationToken,
     },
-    /// The round is running or has ended, in a separate task.
+    /// The round has started in a separate task, `task`, and is running or has ended.
     Started {
         stop: CancellationToken,
         changes: UnboundedSender<LoadChange>,
@@ -113,7 +117,7 @@ enum State {
 }
 
 impl Worker {
-    /// Obeys commands until the command to quit.
+    /// Carries out the manager's commands until the command to quit.
     async fn obey(&mut self, mut requests: UnboundedReceiver<Request>) {
         while let Some(mut request) = requests.recv().await {
             let received = Instant::now();
@@ -155,8 +159,9 @@ impl Worker {
         }
     }
 
-    /// Refuses commands of every epoch but the newest: a manager that gave this worker up may have
-    /// begun another round, and late commands of the old round must not disturb it.
+    /// Refuses a command unless `epoch` is the number of the newest round. A manager that
+    /// gave this worker up may have begun another round, and late commands of the old
+    /// round must not disturb the new round.
     fn fence(&self, epoch: u32) -> Result<(), String> {
         if epoch == self.newest {
             return Ok(());
@@ -198,8 +203,8 @@ impl Worker {
         Ok(())
     }
 
-    /// Stops a running round, waits until the final report is sent, and
-    /// returns whether the round is over.
+    /// Stops a running round, and waits for at most `END_LIMIT` until the final report is sent.
+    /// Returns whether the round is over.
     async fn end_round(&mut self) -> bool {
         let State::Started { stop, task, .. } = &mut self.state else {
             return true;
@@ -213,7 +218,7 @@ impl Worker {
     }
 }
 
-/// A round on this worker: runs the load, and reports.
+/// A round on this worker: generates the load, and reports the results.
 struct Round {
     bus: Arc<WorkerBus>,
     epoch: u32,
@@ -235,8 +240,8 @@ impl Round {
             (_, Ok(Err(unsent))) => News::Failed(unsent.to_string()),
             (_, Err(panicked)) => News::Failed(panicked.to_string()),
             (Ok(Err(failed)), _) => News::Failed(failed.to_string()),
-            // The worker's load is missing from here on: that counts as a loss, even if
-            // the worker left in good order.
+            // The worker's load is missing from here on, which counts as a loss even if the worker
+            // left in good order.
             (Ok(Ok(_)), _) if round.leave.is_cancelled() => {
                 News::Failed("it left on a signal".to_owned())
             }
@@ -246,8 +251,8 @@ impl Round {
         let _ = round.report(last_word).await;
     }
 
-    /// Sends snapshots until there are no more. Sends nothing after an error; the closed channel
-    /// then tells the task that drains snapshots.
+    /// Sends the round's snapshots to the manager until there are no more. Sends nothing after an
+    /// error; the closed channel then informs the task that produces snapshots.
     async fn publish(
         self: Arc<Self>,
         mut snapshots: mpsc::Receiver<Snapshot>,

@@ -11,11 +11,11 @@ use tokio::process::{Child, ChildStdin, Command};
 use super::error::ClusterError;
 use super::join::Join;
 
-/// Bytes at the end of a worker's log to show if the worker fails.
+/// Number of bytes at the end of a worker's log that are shown if the worker fails.
 const TAIL: u64 = 2_000;
 
-/// A direct child that runs `loadgen worker` and does not outlive this value. The child's standard
-/// input is a pipe that closes however this process ends, and the child is killed on drop.
+/// A direct child process that runs `loadgen worker`. The child is killed when this value is
+/// dropped. The child's standard input is a pipe that closes when this process ends for any reason.
 pub(super) struct Process {
     child: Child,
     stdin: Option<ChildStdin>,
@@ -23,8 +23,8 @@ pub(super) struct Process {
 }
 
 impl Process {
-    /// Starts `program` as the worker of `join`. The worker's stderr goes to a file in `logs`, or
-    /// to the stderr of this process.
+    /// Starts `program` as the worker with the join document `join`. The worker's stderr goes to a
+    /// file in the folder `logs`, or to the stderr of this process if `logs` is `None`.
     pub(super) async fn spawn(
         program: &Path,
         join: &Join,
@@ -66,14 +66,15 @@ impl Process {
         self.child.try_wait().ok().flatten()
     }
 
-    /// Returns an error if the worker has ended before it joined.
+    /// Returns an error if the worker has ended before it joined; `None`
+    /// if the worker's process still runs.
     pub(super) fn early_end(&mut self, worker: u32) -> Option<ClusterError> {
         let status = self.ended()?.to_string();
         let log = self.log.as_deref().map(tail).transpose();
         Some(ClusterError::Ended { worker, status, log: log.ok().flatten().unwrap_or_default() })
     }
 
-    /// Kills the process in any state.
+    /// Kills the process, even if the process is paused.
     pub(super) fn kill(&mut self) {
         let _ = self.child.start_kill();
     }

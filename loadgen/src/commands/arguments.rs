@@ -13,14 +13,14 @@ use crate::failure::{Exit, Failure};
 use crate::report::Format;
 use crate::scenario::{Model, Scenario};
 
-/// Contenders of an experiment, and the number of rounds for each.
+/// Options that determine the contenders of an experiment, and the number of rounds for each.
 #[derive(Debug, Default)]
 pub(super) struct Contest {
     /// Numbers of users with which each target is measured; empty for the scenario's number.
     pub users: Vec<u32>,
     /// Numbers of worker processes with which each target is measured; empty for one process.
     pub server_workers: Vec<u32>,
-    /// Whether the one target is measured against itself.
+    /// Whether the only target is compared with itself (`--aa`).
     pub aa: bool,
     /// Number of rounds for each contender; `None` for 5, which are enough to tell a difference, or
     /// for 1 if the only contender is a server that runs already.
@@ -45,8 +45,8 @@ impl From<&CommonArgs> for Output {
     }
 }
 
-/// Returns the job that the command line asks for. `remote` is set for a manager, whose workers
-/// come from other hosts. Everything that is wrong with the options is an error here.
+/// Builds the job from the options of the command line; a wrong option is an error. `remote` is set
+/// for a manager, whose workers run on other hosts.
 pub(super) fn job(
     scenario: Scenario,
     common: &CommonArgs,
@@ -86,8 +86,8 @@ pub(super) fn job(
     })
 }
 
-/// Refuses numbers without a meaning: a number given twice, several numbers of users in the open
-/// model, and several numbers with `--aa`.
+/// Returns an error for numbers without a meaning: a number given twice, several numbers of users
+/// in the open model, and several numbers with `--aa`.
 fn check_numbers(
     users: &[u32],
     server_workers: &[u32],

@@ -18,7 +18,7 @@ use crate::record::CapacityRecord;
 use crate::report::html;
 use crate::scenario::{OverrideError, Overrides};
 
-/// Searches as the command line asks, saves the record, and prints the record.
+/// Searches for the highest rate that each target carries, saves the record, and prints the record.
 pub(super) fn run(args: CapacityArgs) -> Result<Exit, Failure> {
     let output = Output::from(&args.common);
     let CapacityArgs { scenario, common, users, duration, precision, rounds, server_workers } =

@@ -10,8 +10,8 @@ use crate::process::print;
 use crate::record::RunsRecord;
 use crate::report::Document;
 
-/// Reads the runs, prints the differences, and reports by the exit
-/// code whether a run lost too much.
+/// Compares saved runs, and prints the differences. With `--fail-on-regression`, the exit code
+/// reports whether a run is worse by more than the limit.
 pub(super) fn run(args: &CompareArgs) -> Result<Exit, Failure> {
     let runs = names(&args.runs).into_iter().zip(&args.runs);
     let runs: Result<Vec<Comparable>, Failure> = runs.map(|(name, run)| read(&name, run)).collect();
@@ -27,8 +27,8 @@ pub(super) fn run(args: &CompareArgs) -> Result<Exit, Failure> {
     exit(&record)
 }
 
-/// Returns the exit code. A regression comes first, because it is certain. Runs that cannot be
-/// judged although `--fail-on-regression` is given are an error.
+/// Returns the exit code. A regression takes precedence, because a regression is certain. With
+/// `--fail-on-regression`, runs that cannot be judged are an error.
 fn exit(record: &RunsRecord) -> Result<Exit, Failure> {
     if !record.regressions.is_empty() {
         return Ok(Exit::Threshold);

@@ -7,7 +7,7 @@ use crate::cli::{Cli, CompletionsArgs, ShellName};
 use crate::failure::{Exit, Failure};
 use crate::process::print;
 
-/// Prints the script for a shell.
+/// Prints the completion script for a shell.
 pub(super) fn run(args: &CompletionsArgs) -> Result<Exit, Failure> {
     let shell = match args.shell {
         ShellName::Bash => Shell::Bash,
@@ -21,7 +21,8 @@ pub(super) fn run(args: &CompletionsArgs) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// Returns the command line without hidden commands, which `generate` would offer, too.
+/// Returns the definition of the command line without hidden
+/// commands, because `generate` would offer these commands, too.
 fn offered() -> Command {
     let all = Cli::command();
     Command::new("loadgen")

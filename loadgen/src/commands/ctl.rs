@@ -6,7 +6,7 @@ use crate::failure::{Exit, Failure};
 use crate::process::{on_all_cpus, print};
 use crate::scenario::LoadLevel;
 
-/// Sends the request to the run, and prints what the run did.
+/// Sends a request to the run in a folder, and prints what the run did.
 pub(super) fn run(args: &CtlArgs) -> Result<Exit, Failure> {
     let request = match args.request {
         CtlCommand::Stop => ControlRequest::Stop,

@@ -7,7 +7,8 @@ use std::time::Duration;
 use crate::cli::GuardArgs;
 use crate::lab::guard::{self, GuardOptions};
 
-/// Guards until the service has ended. Needs no async runtime, and starts no thread pool.
+/// Runs a service of the lab until the service ends, or ends the service when loadgen is gone.
+/// Needs no async runtime, and starts no thread pool.
 pub(super) fn run(args: GuardArgs) -> ExitCode {
     crate::process::call_process(c"loadgen guard");
     let options = GuardOptions {

@@ -1,4 +1,4 @@
-//! Writes the file of `--junit`.
+//! Writes the JUnit report of `--junit`.
 
 use std::fs::{self, OpenOptions};
 use std::io;
@@ -8,13 +8,13 @@ use crate::failure::{Exit, Failure};
 use crate::record::RunRecord;
 use crate::report;
 
-/// Checks, before anything is measured, that the file is writable, and removes the file of an
-/// earlier run: a run that does not finish must leave no file, neither an empty nor an old one.
+/// Checks before the measurement that the file is writable, and removes the file of an earlier run.
+/// A run that does not finish must leave neither an empty file nor an old one.
 pub(super) fn prepare(path: &Path) -> Result<(), Failure> {
     clear(path).map_err(|e| unwritable(path, &e))
 }
 
-/// Writes the thresholds of a finished run.
+/// Writes the thresholds of a finished run in JUnit's XML format.
 pub(super) fn write(path: &Path, record: &RunRecord) -> Result<(), Failure> {
     fs::write(path, report::junit(record)).map_err(|e| unwritable(path, &e))
 }

@@ -8,7 +8,7 @@ use crate::lab::{Home, Manifest};
 use crate::process::print;
 use crate::scenario;
 
-/// Prints both lists.
+/// Prints all scenarios and all targets of the project.
 pub(super) fn run() -> Result<Exit, Failure> {
     let home = Home::find()?;
     let manifest = Manifest::load(&home.manifest())?;

@@ -5,7 +5,7 @@ use crate::cli::ManagerArgs;
 use crate::cluster::{RemoteWorkers, advertised};
 use crate::failure::{Exit, Failure};
 
-/// Waits for the workers, and measures with them as the command line says.
+/// Waits for workers on other hosts, and carries out a run with these workers.
 pub(super) fn run(args: ManagerArgs) -> Result<Exit, Failure> {
     let common = &args.run.common;
     let unused = |message: &str, help: &str| {

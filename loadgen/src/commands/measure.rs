@@ -22,11 +22,11 @@ use crate::process::{Stdout, for_load, on_signal, say_failure, unprinted, use_hu
 use crate::report::{Document, Progress, is_in_front, is_live, leave_terminal};
 use crate::text::say;
 
-/// Number of users in one process from which huge pages pay: they save less than 1 % of CPU at
-/// 1,000 users, and 6 % or more at 5,000.
+/// Number of users in one process from which huge memory pages are used. Huge pages save less than
+/// 1 % of CPU at 1,000 users, and 6 % or more at 5,000.
 const MANY_USERS: u32 = 1_000;
 
-/// Measures, saves the record by `save`, and prints the record.
+/// Carries out the measurement, saves the record with `save`, and prints the record.
 pub(super) fn carry_out<E: Experiment>(
     experiment: &E,
     output: &Output,
@@ -44,8 +44,9 @@ where
     })
 }
 
-/// Prepares everything that is needed before the start: a folder for the results, the CPUs of each
-/// part, and standard output. Pins this process to the generator's CPUs.
+/// Prepares the measurement: checks the number of users, creates a folder
+/// for the results, assigns CPUs to target, backends and generator, and
+/// reserves standard output. Pins this process to the generator's CPUs.
 fn prepare(job: &Job, output: &Output) -> Result<(RunFolder, Layout, Stdout), Failure> {
     let allowed = Processes::of(job).allow(job.scenario.load.users);
     allowed.map_err(Failure::with(Exit::Usage))?;
@@ -128,7 +129,8 @@ where
     Ok(exit)
 }
 
-/// Opens the socket for `loadgen ctl`, which closes when dropped.
+/// Opens the socket for `loadgen ctl`, which closes when the returned value is dropped. If the
+/// socket cannot be opened, shows a note and returns `None`.
 fn open_socket(folder: &Path, control: &Control, progress: &Progress) -> Option<ControlSocket> {
     let socket = ControlSocket::open(folder, control);
     if let Err(error) = &socket {

@@ -7,7 +7,8 @@ use crate::failure::{Exit, Failure};
 use crate::process::print;
 use crate::report::{Document, html};
 
-/// Prints each run, and writes its page anew. All runs are read before anything is written.
+/// Prints each saved run, and writes the run's HTML report
+/// again. Reads all runs before anything is written.
 pub(super) fn run(args: &ReportArgs) -> Result<Exit, Failure> {
     let saved: Result<Vec<Saved>, Failure> = args.runs.iter().map(|run| Saved::read(run)).collect();
     for Saved { folder, record } in saved? {

@@ -13,7 +13,7 @@ use crate::record::RunRecord;
 use crate::report::{hlog, html};
 use crate::scenario::{OverrideError, Overrides, Scenario};
 
-/// Measures what the command line asks for, saves the record, and prints the record.
+/// Carries out a run with the options of the command line, saves the record, and prints the record.
 pub(super) fn run(args: RunArgs) -> Result<Exit, Failure> {
     run_with(args, None)
 }

@@ -5,7 +5,8 @@ use crate::failure::{Exit, Failure};
 use crate::lab::Runtime;
 use crate::scenario::Limits;
 
-/// Returns the runtime that the command line asks for. Limits without containers are an error.
+/// Returns the lab's runtime, processes or containers, from the options of the command line. Limits
+/// without containers are an error.
 pub(super) fn runtime(args: RuntimeArgs) -> Result<Runtime, Failure> {
     let RuntimeArgs { runtime, cpus, memory, backend_cpus, backend_memory } = args;
     let targets = Limits { cpus, memory };

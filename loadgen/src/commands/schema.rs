@@ -4,13 +4,13 @@ use crate::failure::{Exit, Failure};
 use crate::process::print;
 use crate::scenario::json_schema;
 
-/// Prints the schema.
+/// Prints the JSON Schema of scenario files.
 pub(super) fn run() -> Result<Exit, Failure> {
     print(&text())?;
     Ok(Exit::Done)
 }
 
-/// Returns the schema as the text of a file.
+/// Returns the JSON Schema of scenario files as text.
 pub(super) fn text() -> String {
     format!("{:#}\n", json_schema())
 }

@@ -3,7 +3,8 @@
 use crate::experiment::subject::Server;
 use crate::failure::{Exit, Failure};
 
-/// Returns the servers that `option` names, each as `URL` or `NAME=URL`, or an error.
+/// Parses the values of `option`, each written as `URL` or
+/// `NAME=URL`. A server or a name that is given twice is an error.
 pub(super) fn servers(option: &str, words: &[String]) -> Result<Vec<Server>, Failure> {
     let mut servers: Vec<Server> = Vec::new();
     for word in words {
@@ -39,8 +40,8 @@ fn server(option: &str, word: &str) -> Result<Server, Failure> {
     Ok(Server { name: name.to_owned(), url: base_url(option, url.trim())? })
 }
 
-/// Returns scheme, host, port and path of a URL, without a slash at the end. Any other
-/// value of `option` is an error.
+/// Checks the URL of a server, and returns the URL without a slash at the end. A URL with a user
+/// name, a password, a query or a fragment is an error, whose message names `option`.
 pub(super) fn base_url(option: &str, url: &str) -> Result<String, Failure> {
     let wrong = |what: &str| {
         let message = format!("{option} {url}: {what}");

@@ -18,11 +18,11 @@ use crate::text::{count, rate};
 /// Observer that shows an experiment on the terminal.
 pub(super) struct TerminalProgress<'a> {
     progress: &'a mut Progress,
-    /// Control that may change the load, if any.
+    /// Control through which a user may change the load, if any.
     control: Option<Control>,
     /// Reaction to the loss of a worker.
     on_loss: OnLoss,
-    /// Whether the live view opens once all workers are there. Until then, plain lines let the user
+    /// Whether the live view opens after the wait for workers. Until then, plain lines let the user
     /// copy the command for each host.
     live_with_workers: bool,
     round: Option<Round>,
@@ -43,12 +43,12 @@ impl<'a> TerminalProgress<'a> {
         Self { progress, control: None, on_loss, live_with_workers: false, round: None }
     }
 
-    /// Shows the load as changed by `control`.
+    /// Returns the observer with a control whose changes of the load are shown.
     pub(super) fn changed_by(self, control: &Control) -> Self {
         Self { control: Some(control.clone()), ..self }
     }
 
-    /// Opens the live view once all workers are there, if `is_live`.
+    /// Returns the observer; if `is_live`, the live view opens after the wait for workers.
     pub(super) fn live_with_workers(self, is_live: bool) -> Self {
         Self { live_with_workers: is_live, ..self }
     }
@@ -120,7 +120,7 @@ impl Observe for TerminalProgress<'_> {
     }
 }
 
-/// Returns the note about a lost worker.
+/// Describes the loss of a worker, and whether the run continues.
 fn note(lost: &LostWorker, on_loss: OnLoss) -> String {
     match on_loss {
         OnLoss::Fail => format!("  {lost}; the run ends"),

@@ -8,9 +8,8 @@ use crate::scenario::Scenario;
 /// An option that was given, the reason why it has no effect, and advice.
 type Unused = (&'static str, &'static str, &'static str);
 
-/// Refuses the first option that has no effect in an experiment with
-/// `scenario`. `has_server_workers` is separate: the option for server workers
-/// is not one of the common options.
+/// Returns an error for the first option that has no effect in an experiment with `scenario`.
+/// `has_server_workers` tells whether `--server-workers` was given, which is not in `common`.
 pub(super) fn refuse(
     common: &CommonArgs,
     has_server_workers: bool,
@@ -19,7 +18,8 @@ pub(super) fn refuse(
     refused(beside_url(common, has_server_workers).or_else(|| limits(common, scenario)))
 }
 
-/// Refuses an option about lost workers if there are no workers, or too few.
+/// Returns an error if `--on-worker-loss` has no effect:
+/// without workers, or with `continue` and only one worker.
 pub(super) fn refuse_losses(
     on_worker_loss: Option<OnWorkerLoss>,
     workers: Option<u32>,

@@ -7,8 +7,8 @@ use crate::failure::{Exit, Failure};
 use crate::process::{first_line, leave_on_signal, on_all_cpus, use_huge_pages};
 use crate::text::say;
 
-/// Joins, and serves until the manager ends the worker or is gone. With a join file, the worker
-/// then waits for the next run, unless `--once` is given.
+/// Joins a manager, and serves the manager's rounds until the manager ends the worker or is gone.
+/// With a join file, the worker then waits for the next run, unless `--once` is given.
 ///
 /// # Errors
 /// Fails if the worker could not join, or left before its manager told the worker to leave.

@@ -15,15 +15,17 @@ use crate::lab::Lab;
 use crate::measure::GrowingSeries;
 use crate::record::StoppedEarly;
 
-/// Time to wait for the other workers' results of a second, once the first worker's have arrived.
+/// Time between the arrival of the first worker's results of a second and the save, so that the
+/// other workers' results of this second arrive before the save.
 const SETTLE: Duration = Duration::from_millis(200);
 
-/// Waits at least 50 times the last save's duration, so that saving uses at most 2 % of a core. A
-/// save takes longer the longer the run is.
+/// Minimum pause between two saves, as a multiple of the duration of the last save. With 50, saving
+/// uses at most 2 % of a core, even if a long run makes each save slow.
 const REST: u32 = 50;
 
-/// Saves a run after each round and, when other hosts make the load, within rounds. When this
-/// machine makes the load, saving within a round would disturb the measurement.
+/// Observer that saves a run's results after each round and, if other
+/// hosts generate the load, also during rounds. If this machine generates
+/// the load, saving during a round would disturb the measurement.
 pub struct Autosave<'a> {
     site: &'a Site<'a>,
     folder: &'a RunFolder,
@@ -36,17 +38,18 @@ struct UnderWay {
     number: u32,
     url: String,
     users: u32,
-    /// Duration of warm-up and ramp-up, which precede the hold.
+    /// Duration of warm-up and ramp-up, which precede the hold (the phase with the full load).
     before: Duration,
-    /// Time from the start of the round to the first snapshot.
+    /// Time from the start of the load to the first snapshot (a worker's results of one second).
     first_snapshot: Duration,
-    /// Maximum duration of the hold; `None` if iterations end the round.
+    /// Maximum time for which the full load is held;
+    /// `None` if a number of iterations ends the round.
     most: Option<Duration>,
-    /// Duration of the hold so far.
+    /// Time for which the full load has been held so far, as known from the results.
     held: Duration,
-    /// Time from which the newest results can be saved; `None` if all are saved.
+    /// Earliest time to save the results that are not yet saved; `None` if all results are saved.
     due: Option<Instant>,
-    /// Earliest time of the next save.
+    /// End of the pause after the last save.
     rested: Instant,
 }
 
@@ -56,7 +59,7 @@ impl<'a> Autosave<'a> {
         Self { site, folder, under_way: None }
     }
 
-    /// Saves the results so far, as those of an interrupted run.
+    /// Saves the results so far in a record that is marked as interrupted.
     fn save(&self, measured: &Measured, under_way: Option<&MeasuredRound>, lab: Option<&Lab>) {
         let context = Context::of(self.site, &measured.backends, lab, true);
         let record = to_record::build(self.site.job, measured, under_way, context);
@@ -64,7 +67,8 @@ impl<'a> Autosave<'a> {
         let _ = self.folder.save(&record);
     }
 
-    /// Saves all `results`, once all workers' results of the newest second can have arrived.
+    /// Saves all results so far, once the other workers' results of the newest second can have
+    /// arrived and the pause after the last save is over.
     fn save_when_due(&mut self, results: &mut GrowingSeries, measured: &Measured) {
         let now = Instant::now();
         let due =
@@ -109,7 +113,7 @@ impl UnderWay {
         }
     }
 
-    /// Records that a worker's snapshot of this number has arrived.
+    /// Records the arrival of a worker's snapshot (results of one second); `number` counts from 0.
     fn reached(&mut self, number: u32) {
         let reaches = self.first_snapshot + Duration::from_secs(number.into());
         let held = reaches.saturating_sub(self.before);

@@ -15,7 +15,8 @@ pub(super) fn path(name: &str) -> Option<PathBuf> {
     Some(cache.join("loadgen").join(name))
 }
 
-/// Returns the file's content, or the default value if the file is missing or holds something else.
+/// Returns the file's content, or the default value
+/// if the file is missing or contains no valid `T`.
 pub(super) fn read<T: DeserializeOwned + Default>(path: &Path) -> T {
     let bytes = fs::read(path).unwrap_or_default();
     serde_json::from_slice(&bytes).unwrap_or_default()
@@ -31,7 +32,8 @@ pub(super) fn write(path: &Path, value: &impl Serialize) -> io::Result<()> {
     Ok(())
 }
 
-/// Identifies this machine among those that share a home folder, by host name and kernel version.
+/// Returns host name and kernel version, which identify this
+/// machine among all machines that share a home folder.
 pub(super) fn machine() -> String {
     let told = [System::host_name(), System::kernel_version()];
     told.into_iter().flatten().collect::<Vec<_>>().join(" ")

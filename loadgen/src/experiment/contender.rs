@@ -3,7 +3,7 @@
 
 use crate::text::count;
 
-/// Suffix of the name of a subject that is measured a second time.
+/// Suffix of a target's name in the second measurement, if a target is compared with itself.
 pub const AGAIN: &str = " (again)";
 
 /// A target, the number of its worker processes, and the number of users that load it.
@@ -12,19 +12,21 @@ pub struct Contender {
     /// Name of the contender: the target's name and each number that varies,
     /// such as `sanic ×2, 500 users`.
     pub name: String,
-    /// Name of the target, with [`AGAIN`] for the second measurement.
+    /// Name of the target, with the suffix [`AGAIN`] in the second
+    /// measurement of a target that is compared with itself.
     pub target: String,
-    /// Index of the target among those of the job; a second measurement counts as another target.
+    /// Index of the target in the job; a target that is compared with itself counts as two targets.
     pub index: usize,
     /// Number of worker processes of the target.
     pub server_workers: u32,
-    /// Number of users of the whole test; in the open model, the most that send at the same time.
+    /// Number of users in all processes together; in the open model (a fixed request rate), the
+    /// maximum number of users that send at the same time.
     pub users: u32,
 }
 
 impl Contender {
-    /// Returns the name of the log of a round. With `several`, the name includes the
-    /// numbers of server workers and users.
+    /// Returns the file name of the target's log in a round. If `several` is true, the name
+    /// includes the numbers of server workers and users.
     pub fn log(&self, round: u32, several: bool) -> String {
         let target = self.target.replace(AGAIN, "-again");
         match several {

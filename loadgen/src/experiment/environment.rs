@@ -13,7 +13,8 @@ use crate::lab::{Lab, Layout, Runtime};
 use crate::record::{Environment, FilesystemRecord, LimitsRecord};
 use crate::scenario::{Limits, Memory};
 
-/// Collects the environment; values that cannot be found out stay empty.
+/// Describes the environment of a run for the record: hardware, software versions and CPU
+/// assignment. Values that cannot be determined stay empty.
 pub fn environment(
     job: &Job,
     lab: Option<&Lab>,
@@ -70,7 +71,7 @@ pub fn environment(
     }
 }
 
-/// Returns the limits of each container; empty without containers.
+/// Returns the CPU and memory limits of each container, by name; empty without containers.
 fn limits(job: &Job, lab: &Lab) -> BTreeMap<String, LimitsRecord> {
     let (Runtime::Podman { backends, .. }, Subject::Lab { targets, .. }) =
         (lab.runtime(), &job.subject)
@@ -89,7 +90,8 @@ fn record(limits: Limits) -> LimitsRecord {
     }
 }
 
-/// Returns the commit of the checkout, with `-dirty` appended if tracked files differ from it.
+/// Returns the Git commit of the checkout at `root`, with `-dirty` appended if tracked files have
+/// uncommitted changes; `None` if Git reports no commit.
 fn git_commit(root: &Path) -> Option<String> {
     let git = |args: &[&str]| {
         let output = Command::new("git").arg("-C").arg(root).args(args).output().ok()?;

@@ -11,41 +11,42 @@ use crate::measure::{Counts, Phase, Snapshot};
 use crate::record::{FailedBy, StoppedEarly};
 use crate::scenario::{Metric, Scenario, Step, Threshold};
 
-/// Minimum number of failures for judging an error rate within a round: with fewer, the rate tells
-/// little. A percentile likewise needs ten samples beyond it.
+/// Minimum number of failed requests for judging an error rate during a round, because a rate from
+/// fewer failures says little. Similarly, a percentile needs ten samples beyond the percentile.
 const FEWEST_FAILURES: u64 = 10;
 
-/// Judges targets during the measurement, each by all of its results so far.
+/// Observer that judges each target against the thresholds during the run, by all of the target's
+/// results so far, and ends the run when a threshold has failed.
 pub struct FailFast<'a> {
     scenario: &'a Scenario,
-    /// Results by the target's index in the job.
+    /// Results so far of each target, by the target's index in the job.
     targets: BTreeMap<usize, SoFar>,
     /// The round in progress: the target's index and name, and the number of the round.
     round: (usize, String, u32),
     failed: Option<&'a Threshold>,
 }
 
-/// Results of one target during the hold.
+/// Results so far of one target, while the full load was held.
 struct SoFar {
-    /// Counts by step, including the round in progress.
+    /// Counts of requests for each step of the scenario, including the round in progress.
     counts: Vec<Counts>,
-    /// Requests that the ends of rounds cut off, by step.
+    /// Counts of requests that the end of a round cut off, for each step of the scenario.
     cut: Vec<Counts>,
-    /// Duration of the hold in all finished rounds together.
+    /// Time for which the full load was held in all finished rounds together.
     held: Duration,
 }
 
 /// Moment at which a threshold is judged.
 #[derive(Clone, Copy, PartialEq)]
 enum Moment {
-    /// During a round: with each snapshot, one a second from each process.
+    /// During a round, whenever a process reports its results of a second.
     Second,
     /// At the end of a round.
     Round,
 }
 
 impl<'a> FailFast<'a> {
-    /// Creates an observer for the thresholds of this scenario.
+    /// Creates an observer that judges targets by the thresholds of this scenario.
     pub fn new(scenario: &'a Scenario) -> Self {
         Self { scenario, targets: BTreeMap::new(), round: Default::default(), failed: None }
     }
@@ -66,13 +67,14 @@ impl<'a> FailFast<'a> {
         self.judge(target, Moment::Second);
     }
 
-    /// Ends a round over this target, with a hold of length `held`, and judges the thresholds.
+    /// Adds `held`, the time for which a finished round held the
+    /// full load, to the target's total, and judges the thresholds.
     fn round_over(&mut self, target: usize, held: Duration) {
         self.so_far(target).held += held;
         self.judge(target, Moment::Round);
     }
 
-    /// Returns the first threshold that has failed.
+    /// Returns the first threshold that has failed, if any.
     pub fn failed(&self) -> Option<&'a Threshold> {
         self.failed
     }
@@ -130,9 +132,10 @@ impl Observe for FailFast<'_> {
     }
 }
 
-/// Returns whether the results so far are enough to say that a threshold has failed. A value that
-/// only grows stays beyond an upper bound, but may still reach a lower one. Rates and means of a
-/// part of a round are not those of the round.
+/// Returns whether a threshold can be judged at this moment. A value that only grows, such as a
+/// maximum, is judged only by an upper bound: once exceeded, an upper bound stays exceeded, but a
+/// lower bound may still be reached. Rates and means are judged at the end of a round. An error
+/// rate with an upper bound is judged during a round, too, after enough failures.
 fn can_tell(threshold: &Threshold, moment: Moment, steps: &[Step], counts: &[Counts]) -> bool {
     let is_upper = threshold.comparison.is_upper();
     match threshold.metric {
@@ -164,8 +167,8 @@ mod tests {
         scenario::parse("test", "test.toml", &text).unwrap()
     }
 
-    /// Returns a second with `answered` answers of 1 ms, each of which
-    /// counts 1, and `failed` failures.
+    /// Returns a snapshot of one second: `failed` failed requests, and `answered` answers that took
+    /// 1 ms each and add 1 to a counter.
     fn second(answered: u64, failed: u64) -> Snapshot {
         let mut latencies = Latencies::default();
         (0..answered).for_each(|_| latencies.record(Duration::from_millis(1)));
@@ -180,8 +183,9 @@ mod tests {
         Snapshot { number: 0, intervals }
     }
 
-    /// Returns the second in which a threshold fails, in a round with these answers and failures
-    /// per second; 0 stands for the end of the round.
+    /// Returns the number of the second, from 1, in which a threshold
+    /// fails in a round with these answers and failures per second. 0
+    /// is the end of the round; `None` if the threshold does not fail.
     fn failed(threshold: &str, seconds: &[(u64, u64)]) -> Option<usize> {
         let scenario = scenario(threshold);
         let mut watch = FailFast::new(&scenario);

@@ -10,10 +10,10 @@ use serde::Serialize;
 use crate::failure::{Exit, Failure};
 use crate::record::{CapacityRecord, RunRecord, json};
 
-/// File names of the documents that a folder may hold: of a run, and of a search for capacities.
+/// File names of the saved records: of a run, and of a search for capacities.
 pub const RECORDS: [&str; 2] = ["run.json", "capacity.json"];
 
-/// A folder that exists and is writable.
+/// Folder in which the results of a run or a search are saved.
 #[derive(Debug)]
 pub struct RunFolder {
     path: PathBuf,
@@ -22,8 +22,9 @@ pub struct RunFolder {
 }
 
 impl RunFolder {
-    /// Creates `out`, or `runs/TIME-SCENARIO` if `out` is `None`. Called before anything is
-    /// measured, so that no result is lost for want of a folder.
+    /// Creates the folder `out`, or `runs/TIME-SCENARIO` if `out` is
+    /// `None`, and checks that the folder is writable. Called before
+    /// the measurement, so that an unwritable folder loses no results.
     pub fn create(out: Option<&Path>, scenario: &str) -> Result<Self, Failure> {
         let path = out.map_or_else(|| default_path(scenario), Path::to_owned);
         let folder = Self { made: !path.exists(), path };
@@ -45,7 +46,7 @@ impl RunFolder {
         &self.path
     }
 
-    /// Wraps a folder that holds a run already.
+    /// Returns the folder of a run or a search that was saved earlier.
     pub fn of_saved(path: &Path) -> Self {
         Self { path: path.to_owned(), made: false }
     }
@@ -77,7 +78,8 @@ impl RunFolder {
             .map_err(|e| self.failure("save the run in", &e))
     }
 
-    /// Writes to a temporary name first, so that nobody ever finds half a file.
+    /// Saves `text` as the file `name`. Writes a temporary file first and then renames the file, so
+    /// that a reader never finds half a file.
     fn save_as(&self, name: &str, text: &str) -> io::Result<()> {
         let temporary = self.path.join(format!(".{name}"));
         write_new(&temporary, text).and_then(|()| fs::rename(&temporary, self.path.join(name)))
@@ -102,7 +104,7 @@ impl RunFolder {
 }
 
 impl Drop for RunFolder {
-    /// Removes the folder if it is new and still empty: removing a
+    /// Removes the folder if loadgen created the folder and nothing is in the folder: removing a
     /// folder with a record or logs fails.
     fn drop(&mut self) {
         if self.made {
@@ -111,8 +113,8 @@ impl Drop for RunFolder {
     }
 }
 
-/// Writes a new file in place of an old one. A link at `path`, which others may
-/// have created, is not followed.
+/// Replaces the file at `path` with a new file. A link at
+/// `path`, which other users may have created, is not followed.
 fn write_new(path: &Path, text: &str) -> io::Result<()> {
     let _ = fs::remove_file(path);
     fs::File::create_new(path)?.write_all(text.as_bytes())

@@ -7,15 +7,15 @@ use crate::measure::GrowingSeries;
 
 /// Source of the load.
 pub(super) enum Generator {
-    /// This process.
+    /// This process generates the load.
     Process,
-    /// Worker processes.
+    /// Worker processes generate the load.
     Workers(Box<Cluster>),
 }
 
 impl Generator {
-    /// Puts the load of `plan` on its target. Each event goes to `show`,
-    /// together with all results so far.
+    /// Generates the load of one round as `plan` says, and returns the results. Calls `show` for
+    /// each event, with all results of the round so far.
     pub(super) async fn round(
         &mut self,
         plan: Plan,
@@ -37,7 +37,7 @@ impl Generator {
         }
     }
 
-    /// Returns whether another round is possible.
+    /// Returns whether another round is possible; false if too many workers are lost.
     pub(super) fn can_go_on(&self) -> bool {
         match self {
             Self::Process => true,
@@ -53,7 +53,7 @@ impl Generator {
         }
     }
 
-    /// Returns the ids of the processes on this machine that make the load, besides this process.
+    /// Returns the process ids of the workers on this machine.
     pub(super) fn pids(&self) -> Vec<u32> {
         match self {
             Self::Process => Vec::new(),

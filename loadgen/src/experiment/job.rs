@@ -13,27 +13,30 @@ use crate::failure::{Exit, Failure};
 use crate::lab::{Runtime, TargetSpec};
 use crate::scenario::Scenario;
 
-/// The job of an experiment, with all options resolved.
+/// Description of an experiment, with all options resolved: servers, load, rounds and settings.
 pub struct Job {
     /// Scenario, with its load overridden by the command line.
     pub scenario: Scenario,
-    /// Targets or servers under load.
+    /// Servers under load: targets that loadgen starts, or servers that run already.
     pub subject: Subject,
-    /// Number of worker processes; `None` for load from this process.
+    /// Number of worker processes that generate the
+    /// load; `None` if this process generates the load.
     pub workers: Option<u32>,
-    /// Workers on other hosts, if the load comes from other hosts.
+    /// Description of the workers on other hosts; `None` if this machine generates the load.
     pub remote: Option<RemoteWorkers>,
     /// Reaction to the loss of a worker.
     pub on_loss: OnLoss,
-    /// Whether the one subject is measured twice in each round, against itself.
+    /// Whether the only target is measured twice in each
+    /// round, for a comparison with itself (`--aa`).
     pub aa: bool,
     /// Number of rounds for each contender.
     pub rounds: u32,
-    /// Duration of each round before its results count.
+    /// Duration of the warm-up at the start of each round, whose requests are not counted.
     pub warmup: Duration,
     /// Seed of generated data and of the order of the contenders.
     pub seed: u64,
-    /// Contenders of each round, with the targets in the order in which they were named.
+    /// Contenders of each round (targets, each with a number of server workers and of users), in
+    /// the order in which the user named the targets.
     pub contenders: Vec<Contender>,
     /// Runtime of targets and backends: processes or containers.
     pub runtime: Runtime,
@@ -57,7 +60,7 @@ impl Job {
         self.contenders.iter().map(|contender| contender.server_workers).max().unwrap_or(1)
     }
 
-    /// Returns the lab's target of this contender; `None` if servers run already.
+    /// Returns the target of the contender with this index; `None` if the servers run already.
     pub fn target(&self, contender: usize) -> Option<&TargetSpec> {
         match &self.subject {
             Subject::Lab { targets, .. } => {
@@ -67,7 +70,8 @@ impl Job {
         }
     }
 
-    /// Returns the server of this contender if it runs already; `None` for a target of the lab.
+    /// Returns the server of the contender with this index if the
+    /// server runs already; `None` for a target that loadgen starts.
     pub fn running(&self, contender: usize) -> Option<&Server> {
         match &self.subject {
             Subject::Lab { .. } => None,
@@ -77,7 +81,8 @@ impl Job {
         }
     }
 
-    /// Returns the whole load of one round over this contender, which answers at `base_url`.
+    /// Returns the load of one round, for all processes together. `contender` is the contender's
+    /// index, and `base_url` the URL of the contender's server.
     pub fn plan(&self, contender: usize, base_url: String, round: u32) -> Plan {
         let mut scenario = self.scenario.clone();
         if let Some(contender) = self.contenders.get(contender) {

@@ -10,11 +10,11 @@ use super::site::Site;
 use crate::failure::{Exit, Failure};
 use crate::lab::Lab;
 
-/// An experiment: the measurement over a session, and the record of its results.
+/// A kind of experiment, such as a run or a search: how to measure, and what to record.
 pub trait Experiment {
     /// Results of the measurement.
     type Measured;
-    /// Document that is saved of the results.
+    /// Document in which the results are saved.
     type Record;
 
     /// Whether a user may change the load during the experiment.
@@ -26,7 +26,8 @@ pub trait Experiment {
     /// Returns the number of rounds, and the duration of one round if known.
     fn forecast(&self) -> (u32, Option<Duration>);
 
-    /// Creates the observers of the experiment, besides the terminal.
+    /// Creates the observers that receive the experiment's events,
+    /// except the observer that shows progress on the terminal.
     fn observers<'a>(
         &'a self,
         site: &'a Site<'a>,
@@ -46,7 +47,7 @@ pub trait Experiment {
     /// Returns the error that ended the experiment early, if any.
     fn failure(measured: Self::Measured) -> Option<Failure>;
 
-    /// Sums up the results.
+    /// Builds the document in which the results are saved.
     fn record(
         &self,
         measured: &Self::Measured,
@@ -55,7 +56,8 @@ pub trait Experiment {
         interrupted: bool,
     ) -> Self::Record;
 
-    /// Returns the exit code, for the most urgent reason. `failed` is the exit code of the
-    /// error that ended the experiment.
+    /// Returns the exit code of the command. If several reasons
+    /// determine an exit code, the most urgent reason decides. `failed`
+    /// is the exit code of the error that ended the experiment, if any.
     fn exit(record: &Self::Record, failed: Option<Exit>) -> Exit;
 }

@@ -45,7 +45,8 @@ pub enum LimitError {
 pub struct Processes(Option<u32>);
 
 impl Processes {
-    /// Counts the processes of a job. The limits of other hosts are not known here.
+    /// Counts a job's processes on this machine. Other hosts
+    /// are left out, because their limits are unknown.
     pub fn of(job: &Job) -> Self {
         Self(job.remote.is_none().then(|| job.workers.unwrap_or(1)))
     }
@@ -77,8 +78,8 @@ pub fn raise_open_files() -> u64 {
     current.unwrap_or(u64::MAX)
 }
 
-/// Returns how many connections to one server the ports of this machine allow;
-/// `None` if the system does not tell.
+/// Returns how many connections to one server the ports of this machine allow; `None` if the system
+/// does not report the range of ports.
 pub fn local_ports() -> Option<u32> {
     let range = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").ok()?;
     let mut ends = range.split_ascii_whitespace().map(str::parse::<u32>);

@@ -12,7 +12,7 @@ use crate::record::{Calibration, StoppedEarly};
 /// Results of one round over one contender.
 #[derive(Default)]
 pub struct MeasuredRound {
-    /// Index of the contender in the job.
+    /// Index of the measured contender in the job's list of contenders.
     pub contender: usize,
     /// Number of the round, counted from 1.
     pub number: u32,
@@ -20,25 +20,26 @@ pub struct MeasuredRound {
     pub url: String,
     /// Number of users planned.
     pub users: u32,
-    /// Duration of the hold.
+    /// Time for which the full load was held.
     pub held: Duration,
-    /// Results of the generator.
+    /// Results that the load generator measured.
     pub results: Results,
-    /// Resources that each service used during the hold.
+    /// Resources that each service used while the full load was held.
     pub observed: Observed,
-    /// Values that the verification read from the answers, by step and counter.
+    /// Counter values in the answers to the verification, for each step and each of its counters.
     pub verified: Vec<Vec<u64>>,
-    /// Answers of the backends after the round, in the order of the scenario's proofs. Empty if the
-    /// round is not whole, or if there is no lab.
+    /// Backends' answers to the scenario's proof questions after the round, in the order of the
+    /// questions. Empty if the round is not `whole`, or if loadgen started no backends.
     pub answers: Vec<i64>,
-    /// Whether the round reached its planned end with all of its load, and with no other load.
+    /// Whether the round reached its planned end with exactly the planned load.
     pub whole: bool,
-    /// Description of the end of the target or a backend, if one ended by itself.
+    /// Error of a target or a backend that ended by itself during the round, if any.
     pub ended: Option<String>,
 }
 
 impl MeasuredRound {
-    /// Returns the number of users that were there to the end, without those of lost workers.
+    /// Returns the number of users that stayed to the end of the
+    /// round: the planned users without the users of lost workers.
     pub fn users_achieved(&self) -> u32 {
         self.users.saturating_sub(self.results.users_lost())
     }
@@ -46,11 +47,11 @@ impl MeasuredRound {
 
 /// Results of the load on one target.
 pub struct Loaded {
-    /// Values that the verification read from the answers, by step and counter.
+    /// Counter values in the answers to the verification, for each step and each of its counters.
     pub verified: Vec<Vec<u64>>,
-    /// Results of the generator.
+    /// Results that the load generator measured.
     pub results: Results,
-    /// Resources that each service used during the hold.
+    /// Resources that each service used while the full load was held.
     pub observed: Observed,
     /// Error of the service that ended by itself during the round, if any. No result measured with
     /// such a service can be trusted.
@@ -62,7 +63,7 @@ pub struct Loaded {
 pub struct Measured {
     /// Rounds, in the order in which they ran.
     pub rounds: Vec<MeasuredRound>,
-    /// Number of workers that shared the load; 0 if there were none.
+    /// Number of workers that shared the load; 0 if this process generated the load.
     pub workers: u32,
     /// Versions of the backends that ran, by name.
     pub backends: BTreeMap<String, String>,
@@ -74,7 +75,7 @@ pub struct Measured {
     pub stopped_early: Option<StoppedEarly>,
 }
 
-/// Returns the counts of the hold, by step.
+/// Returns the counts of requests while the full load was held, by step.
 pub fn held(series: &Series) -> Vec<Counts> {
     series.phase(Phase::Hold)
 }

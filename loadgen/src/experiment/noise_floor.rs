@@ -8,14 +8,15 @@ use crate::record::{NoiseFloor, RunRecord};
 
 const FILE: &str = "noise.json";
 
-/// Returns the result of the last `--aa` on this machine in the same runtime.
+/// Returns the noise floor from the last run with
+/// `--aa` on this machine in the same runtime, if any.
 pub fn known(runtime: Runtime) -> Option<NoiseFloor> {
     let mut all: BTreeMap<String, NoiseFloor> = cache::read(&cache::path(FILE)?);
     all.remove(&place(runtime))
 }
 
-/// Returns the key in the cache. Containers have a separate key: equal servers may differ by
-/// more, or by less, in containers.
+/// Returns the cache key of this machine. Containers have a separate key, because equal servers may
+/// differ by more, or by less, in containers.
 fn place(runtime: Runtime) -> String {
     match runtime {
         Runtime::Process => cache::machine(),

@@ -19,42 +19,45 @@ pub enum Event<'a> {
     Step(&'a str),
     /// A message for the user.
     Note(&'a str),
-    /// The wait for workers is over. Holds the number of each worker that joined, and the name of
-    /// the worker's host if it is another host.
+    /// The wait for workers is over. Holds the number of each worker that joined, with the name of
+    /// the worker's host, or `None` for this host.
     Joined(Vec<(u32, Option<String>)>),
-    /// Approximate number of rounds still to come, if their number is not known from the start.
+    /// Approximate number of rounds (in a search, trials) still
+    /// to come; sent if the total is not known from the start.
     Expected(u32),
-    /// A round begins, with its verification.
+    /// A round begins: the verification of the target comes first, and the load follows.
     RoundBegan(Begun<'a>),
-    /// All users start at this moment.
+    /// The load starts at this time.
     LoadStarted(Instant),
-    /// A worker's number and new results, with all results of the round so far.
+    /// A process has reported new results. Holds the worker's
+    /// number, the new results, and all results of the round so far.
     Snapshot(u32, &'a Snapshot, &'a mut GrowingSeries),
     /// Time has passed; sent several times a second. Holds all results of the round so far and, in
     /// a run, the results of earlier rounds.
     Tick(&'a mut GrowingSeries, Option<&'a Measured>),
     /// A worker was lost.
     Lost(&'a LostWorker),
-    /// The load is over. Holds the expected answers per second during the hold.
+    /// The load is over. Holds the rate while the full
+    /// load was held, in successful answers per second.
     LoadEnded(f64),
-    /// A round is over. Holds all results so far.
+    /// A round is over. Holds all results of the experiment so far, and the lab, if any.
     RoundOver(SoFar<'a>, Option<&'a Lab>),
 }
 
-/// A round that begins.
+/// Description of a round that begins.
 #[derive(Clone, Copy)]
 pub struct Begun<'a> {
-    /// Index of the contender in the job.
+    /// Index of the measured contender in the job's list of contenders.
     pub contender: usize,
     /// Number of the round, counted from 1.
     pub number: u32,
-    /// Name of the contender; in a search, with the rate of the trial.
+    /// Name of the contender; in a search, followed by the rate of the trial.
     pub name: &'a str,
     /// Load of the round.
     pub plan: &'a Plan,
 }
 
-/// Results so far.
+/// Results so far of an experiment.
 #[derive(Clone, Copy)]
 pub enum SoFar<'a> {
     /// Results of a run.
@@ -63,18 +66,20 @@ pub enum SoFar<'a> {
     Search(&'a Searched),
 }
 
-/// An observer of an experiment.
+/// Receives the events of an experiment, for example to show progress or to save results.
 pub trait Observe {
-    /// Handles an event. `Break` ends the experiment: the round in progress is cut short.
+    /// Handles an event. If an observer returns `Break`, the
+    /// experiment ends, and the round in progress is cut short.
     fn observe(&mut self, event: &mut Event<'_>) -> ControlFlow<StoppedEarly>;
 
-    /// Returns a function that takes the services' present CPU use, if the observer shows CPU use.
+    /// Returns a callback that receives the services' present
+    /// CPU use; `None` if the observer does not show CPU use.
     fn cpu_teller(&self) -> Option<CpuTeller> {
         None
     }
 }
 
-/// All observers, and the reason why one has ended the experiment, if any.
+/// All observers of an experiment, and the reason why an observer ended the experiment, if any.
 #[derive(Default)]
 pub struct Observers<'a> {
     all: Vec<Box<dyn Observe + 'a>>,
@@ -110,8 +115,8 @@ impl<'a> Observers<'a> {
         self.stopped.as_ref()
     }
 
-    /// Returns a function that takes the services' present CPU use;
-    /// `None` if no observer shows CPU use.
+    /// Returns a callback that receives the services'
+    /// present CPU use; `None` if no observer shows CPU use.
     #[must_use]
     pub fn cpu_teller(&self) -> Option<CpuTeller> {
         self.all.iter().find_map(|observer| observer.cpu_teller())

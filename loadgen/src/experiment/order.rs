@@ -4,9 +4,9 @@ use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
-/// Returns the order of one round's targets. The order is drawn anew for each round: an effect of
-/// the position, such as a machine that warms up, then becomes random noise and favours no target.
-/// The same seed gives the same order.
+/// Returns a random order in which to measure the targets of a round, as a list of indices. Each
+/// round has a new order: an effect of the position, such as a machine that warms up, then becomes
+/// random noise and favours no target. The same seed and round give the same order.
 pub(super) fn order(targets: usize, seed: u64, round: u32) -> Vec<usize> {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     random.set_stream(u64::from(round));

@@ -7,10 +7,11 @@ use crate::measure::{Counts, Phase};
 use crate::record::{Claimed, ProofRecord};
 use crate::scenario::{Claim, Proof, Scenario, Step};
 
-/// Phases whose requests do not count, but reach a backend all the same.
+/// Phases of a round whose requests reach a backend but do not count in the results.
 const UNCOUNTED: [Phase; 4] = [Phase::Warmup, Phase::RampUp, Phase::Tail, Phase::Stop];
 
-/// Asks the backends all questions of the scenario, and returns the answers in the same order.
+/// Asks the backends all proof questions of the scenario,
+/// and returns the answers in the order of the questions.
 pub(super) async fn ask(lab: &Lab, scenario: &Scenario) -> Result<Vec<i64>, LabError> {
     let mut answers = Vec::new();
     for proof in &scenario.proofs {
@@ -19,7 +20,8 @@ pub(super) async fn ask(lab: &Lab, scenario: &Scenario) -> Result<Vec<i64>, LabE
     Ok(answers)
 }
 
-/// Compares the answers after a round, if any, with the claimed values.
+/// Compares the backends' answers after a round with the values that the scenario claims (proofs).
+/// Empty if the backends were not asked.
 pub(super) fn proofs(scenario: &Scenario, round: &MeasuredRound) -> Vec<ProofRecord> {
     let unknown = unknown(round);
     let answered = scenario.proofs.iter().zip(&round.answers);
@@ -57,7 +59,8 @@ fn claimed(proof: &Proof, steps: &[Step], round: &MeasuredRound) -> Claimed {
     }
 }
 
-/// Returns the number of requests that may have had an effect which no answer reported.
+/// Returns the number of requests that failed, or that were cut off and not answered late. Each of
+/// these requests may have changed a backend although no answer reported the change.
 fn unknown(round: &MeasuredRound) -> u64 {
     let phases = UNCOUNTED.into_iter().chain([Phase::Hold]);
     let counts = phases.flat_map(|phase| round.results.series.phase(phase));

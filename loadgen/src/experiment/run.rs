@@ -1,4 +1,4 @@
-//! Implements the run: rounds over each contender that are all alike.
+//! Implements the run: several rounds of the same load on each contender.
 
 use std::time::Duration;
 
@@ -17,9 +17,9 @@ use crate::failure::{Exit, Failure};
 use crate::lab::Lab;
 use crate::record::{RunRecord, VerdictKind};
 
-/// A run with its options.
+/// A run, with its options: the same load on each contender, in several rounds.
 pub struct Run {
-    /// Subjects, load and settings of the run.
+    /// Targets, load and settings of the run.
     pub job: Job,
     /// Whether the first threshold that fails ends the run.
     pub fail_fast: bool,

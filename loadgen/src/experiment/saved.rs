@@ -10,7 +10,7 @@ use crate::experiment::folder::RECORDS;
 use crate::failure::{Exit, Failure};
 use crate::record::{CAPACITY_SCHEMA, CapacityRecord, RunRecord, SCHEMA};
 
-/// A record and its folder.
+/// A saved record, and the folder that contains the record.
 pub struct Saved {
     /// Folder of the record.
     pub folder: PathBuf,
@@ -26,14 +26,15 @@ pub enum Record {
     Capacity(Box<CapacityRecord>),
 }
 
-/// Fields that every record begins with.
+/// Fields that all kinds of record share, and that identify the kind of record.
 #[derive(Deserialize)]
 struct Head {
     schema: String,
 }
 
 impl Saved {
-    /// Reads the record that `path` names: a folder, or the file in the folder.
+    /// Reads a saved record. `path` is either the record's
+    /// file or the folder that contains the file.
     pub fn read(path: &Path) -> Result<Self, Failure> {
         let file = match path.is_dir() {
             false => path.to_owned(),

@@ -6,13 +6,13 @@ use crate::failure::{Exit, Failure};
 use crate::lab::Home;
 use crate::scenario::{self, Scenario, process_environment};
 
-/// Loads the scenario that `named` means: a path if `named` ends in `.toml` or contains a `/`,
-/// otherwise a name in the project's `scenarios/`.
+/// Loads a scenario by path if `named` ends in `.toml` or contains a `/`, otherwise by name from
+/// the project's folder `scenarios/`.
 pub fn find(named: &str) -> Result<Scenario, Failure> {
     scenario::load(&path(named)?).map_err(Failure::with(Exit::Usage))
 }
 
-/// Like [`find`], but loads the scenario for a run: with its variables from the environment.
+/// Like [`find`], but loads the scenario for a run, with values of environment variables filled in.
 pub fn find_to_run(named: &str) -> Result<Scenario, Failure> {
     let path = path(named)?;
     scenario::load_to_run(&path, &process_environment).map_err(Failure::with(Exit::Usage))

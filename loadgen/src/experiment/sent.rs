@@ -9,11 +9,11 @@ use url::Url;
 use crate::record::{SENT_FORM, SentRecord};
 use crate::scenario::{Rows, Scenario, Step};
 
-/// Parts of the names of headers whose values are usually secrets. No digest includes such a value:
-/// a short secret can be found from its digest by trial.
+/// Substrings of the names of headers whose values are usually secret. Digests leave out these
+/// values, because a short secret can be found from a digest by trial.
 const SECRET: [&str; 7] = ["auth", "cookie", "key", "password", "secret", "session", "token"];
 
-/// Returns the digests of what is sent, which do not depend on the target.
+/// Returns digests of the requests that a scenario sends. The digests do not depend on the target.
 pub(super) fn sent(scenario: &Scenario) -> SentRecord {
     let names: Vec<&str> = scenario.steps.iter().map(|step| step.name.as_str()).collect();
     let mut http = scenario.http.clone();
@@ -34,7 +34,8 @@ pub(super) fn sent(scenario: &Scenario) -> SentRecord {
     SentRecord { form: SENT_FORM, all_steps, steps }
 }
 
-/// Returns the digests of what one step sends, and of the answer that the step expects.
+/// Returns digests of the parts of one step, such as the path,
+/// the body and the expected answer, by the part's name.
 fn parts(step: &Step) -> BTreeMap<String, String> {
     let mut headers: Vec<(&str, String)> = step
         .headers
@@ -91,8 +92,8 @@ fn without_user(url: &str) -> String {
     )
 }
 
-/// Returns the transport of requests to this URL, as in the record: `http1`,
-/// `reqwest`, `reqwest with TLS`.
+/// Returns the name of the HTTP client that sends requests to this URL, as shown in the record:
+/// `http1`, `reqwest`, `reqwest with TLS`.
 pub(super) fn transport(scenario: &Scenario, base_url: &str) -> String {
     let kind = scenario.http.transport(base_url);
     match base_url.starts_with("https://") {
@@ -115,7 +116,7 @@ mod tests {
         sent(&parse_to_run("test", "test.toml", text, &environment).unwrap())
     }
 
-    /// Returns the parts in which two scenarios differ.
+    /// Returns the names of the parts whose digests differ between two scenarios.
     fn changed(from: &str, to: &str) -> Vec<String> {
         let [before, after] = [of(from, "x"), of(to, "x")];
         let of_step = after.steps["a"].iter().filter(|(part, it)| before.steps["a"][*part] != **it);

@@ -12,10 +12,10 @@ use super::generator::Generator;
 use crate::engine::Plan;
 use crate::lab::{CpuTeller, Lab, LabError, Observed, Target, Watched, Window};
 
-/// Interval at which services are checked.
+/// Interval between two checks whether all services still run.
 const TICK: Duration = Duration::from_millis(250);
 
-/// The services that a round needs; empty if loadgen runs none.
+/// The services that loadgen runs for a round; empty for a server that runs already.
 pub(super) struct Services<'a> {
     /// Target under load.
     pub target: Option<&'a mut Target>,
@@ -24,7 +24,7 @@ pub(super) struct Services<'a> {
 }
 
 impl Services<'_> {
-    /// Returns all services, and the generator with its workers on this machine.
+    /// Returns the processes to watch: all services, this process, and the workers on this machine.
     pub(super) fn watched(&self, generator: &Generator) -> Vec<Watched> {
         let mut watched = vec![Watched::process("generator", std::process::id())];
         watched.extend(generator.pids().iter().map(|pid| Watched::process("generator", *pid)));
@@ -35,14 +35,15 @@ impl Services<'_> {
         watched
     }
 
-    /// Returns the error of a service that has ended by itself, if any. A backend is reported once.
+    /// Returns the error of a service that has ended by itself,
+    /// if any. A backend that has ended is reported only once.
     pub(super) fn ended(&mut self) -> Option<LabError> {
         let target = self.target.as_mut().and_then(|target| target.lost());
         target.or_else(|| self.lab.as_mut()?.lost_backends().into_iter().next())
     }
 
-    /// Waits for `round`. If a service ends, there is nothing more to measure: the
-    /// round is stopped through `stop`.
+    /// Waits for the end of `round`. If a service ends by itself, cancels `stop` to end the round
+    /// early, and returns the error of the service with the result.
     pub(super) async fn during<T>(
         &mut self,
         round: impl Future<Output = T>,
@@ -63,35 +64,36 @@ impl Services<'_> {
     }
 }
 
-/// Watches the resources of all services and of the generator, during the hold.
+/// Measures the resources that all services and the generator use while the full load is held.
 pub(super) struct Watch {
     watched: Vec<Watched>,
-    /// Start of the hold, counted from the start of the load.
+    /// Time from the start of the load to the start of the hold (the phase with the full load).
     begin: Duration,
-    /// End of the hold, counted from the start of the load; `None` if the users decide when the
-    /// hold ends: then the watch ends when `over` is cancelled.
+    /// Time from the start of the load to the end of the hold (the phase with the full load).
+    /// `None` if iterations end the hold: the watch then ends when `over` is cancelled.
     end: Option<Duration>,
     over: CancellationToken,
-    /// Function that takes the present CPU use from the start of the
-    /// load on, if anybody wants to know.
+    /// Callback that receives the present CPU use from the start
+    /// of the load on; `None` if no observer shows CPU use.
     tell: Option<CpuTeller>,
 }
 
 impl Watch {
-    /// Creates a watch for a round of `plan`. The watch ends when
-    /// `over` is cancelled at the latest.
+    /// Creates a watch over `watched` for a round of `plan`.
+    /// If `over` is cancelled, the watch ends early.
     pub(super) fn new(watched: Vec<Watched>, plan: &Plan, over: CancellationToken) -> Self {
         let begin = plan.warmup + plan.ramp_up();
         Self { watched, begin, end: plan.length(), over, tell: None }
     }
 
-    /// Sets the function that takes the present CPU use.
+    /// Sets the callback that receives the present CPU use.
     #[must_use]
     pub(super) fn telling(self, tell: Option<CpuTeller>) -> Self {
         Self { tell, ..self }
     }
 
-    /// Watches a round whose load starts at `start`.
+    /// Starts to watch a round whose load starts at
+    /// `start`. The returned task gives the resources used.
     pub(super) fn from(self, start: Instant) -> JoinHandle<Observed> {
         let Self { watched, begin, end, over, tell } = self;
         tokio::spawn(async move {

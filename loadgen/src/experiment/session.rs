@@ -1,4 +1,4 @@
-//! Measures rounds over targets, with one target up at a time.
+//! Measures rounds over targets, with only one target running at a time.
 
 use std::future::Future;
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ use crate::text::with_code;
 /// target's start, verification and stop.
 pub const OVERHEAD: Duration = Duration::from_secs(2);
 
-/// Note about proofs if there is no lab.
+/// Message to the user if the scenario has proofs but loadgen runs no backends.
 const NO_BACKENDS: &str = "proofs are skipped: loadgen runs no backends for a server at --url";
 
 /// An experiment in progress.
@@ -39,16 +39,16 @@ pub struct Session<'a> {
     /// Folder for workers' logs.
     logs: PathBuf,
     interrupt: CancellationToken,
-    /// Control that may change the load of a round, if any.
+    /// Control through which a user may change the load of a round, if any.
     control: Option<Control>,
     /// Maximum rate of the generator. The outer option is `None` before the calibration; the inner
     /// option is `None` if the calibration gave no rate.
     calibration: Option<Option<Calibration>>,
 }
 
-/// Reason why an experiment goes no further.
+/// Reason why an experiment ended early.
 pub enum Stopped {
-    /// Interrupted by a signal.
+    /// Interrupted by a signal, or by a user's request to stop.
     Interrupted,
     /// Ended by an error.
     Failed(Failure),
@@ -84,7 +84,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Lets `control` change the load of rounds.
+    /// Returns the session with a control through which a user may change the load of rounds.
     #[must_use]
     pub fn with_control(self, control: Control) -> Self {
         Self { control: Some(control), ..self }
@@ -101,12 +101,12 @@ impl<'a> Session<'a> {
         measured
     }
 
-    /// Returns whether a signal has asked for the end of the experiment.
+    /// Returns whether a signal or a user's request has interrupted the experiment.
     pub fn is_interrupted(&self) -> bool {
         self.interrupt.is_cancelled()
     }
 
-    /// Returns the lab, if there is one.
+    /// Returns the lab, which runs targets and backends; `None` for a server that runs already.
     pub fn lab(&self) -> Option<&Lab> {
         self.lab.as_ref()
     }
@@ -121,7 +121,7 @@ impl<'a> Session<'a> {
         self.observers.tell(Event::RoundOver(so_far, self.lab.as_ref()));
     }
 
-    /// Stops everything that was started.
+    /// Stops the workers and the lab.
     pub async fn close(mut self) {
         self.tell(Event::Step("stopping"));
         self.generator.close().await;
@@ -166,7 +166,7 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Starts what runs through all rounds: backends and workers.
+    /// Starts the processes that run during all rounds: backends and workers.
     pub async fn start(&mut self) -> Result<(), Stopped> {
         let interrupt = self.interrupt.clone();
         if let Some(lab) = &mut self.lab {
@@ -185,8 +185,8 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Asks the scenario's questions once, so that a question without
-    /// an answer wastes nobody's time.
+    /// Asks all proof questions of the scenario once before the first round, so that a question
+    /// that fails is found before the measurement.
     async fn try_proofs(&mut self) -> Result<(), Stopped> {
         let scenario = &self.job.scenario;
         match &self.lab {
@@ -200,7 +200,7 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Returns the backends' answers to the scenario's questions.
+    /// Returns the backends' answers to the proof questions of the scenario.
     async fn ask(&self, lab: &Lab) -> Result<Vec<i64>, Stopped> {
         let asked = unless(&self.interrupt, proof::ask(lab, &self.job.scenario)).await?;
         Ok(asked.map_err(Failure::from)?)
@@ -211,8 +211,8 @@ impl<'a> Session<'a> {
         self.calibration.flatten()
     }
 
-    /// Calibrates the generator after the first verification: the
-    /// calibration needs a target's answers.
+    /// Measures the generator's maximum rate, once for all rounds. `answers` are the target's
+    /// answers to the verification, which the calibration needs.
     async fn calibrate(&mut self, answers: &[TrialAnswer]) -> Result<(), Stopped> {
         if self.calibration.is_some() || !can_be_told(self.job, self.layout, answers) {
             return Ok(());
@@ -224,8 +224,8 @@ impl<'a> Session<'a> {
         if self.interrupt.is_cancelled() { Err(Stopped::Interrupted) } else { Ok(()) }
     }
 
-    /// Runs one round: fills the backends, then starts, verifies, loads and stops the target. The
-    /// results are in `measured` even if something fails after the load.
+    /// Runs one round: fills the backends with data, then starts, verifies, loads and stops the
+    /// target. The results are in `measured` even if something fails after the load.
     async fn round(
         &mut self,
         contender: usize,
@@ -267,8 +267,8 @@ impl<'a> Session<'a> {
         asked
     }
 
-    /// Fills the backends and starts the target. Returns the target's base URL and the running
-    /// target, which is `None` for a server that ran already.
+    /// Fills the backends with data and starts the target. Returns the target's base URL and the
+    /// running target, which is `None` for a server that runs already.
     pub async fn up(
         &mut self,
         target: usize,
@@ -292,8 +292,8 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Sends each step once. If the verification fails because a service has ended,
-    /// the error is that of the service.
+    /// Sends each step of the scenario once, and checks the answers. If the verification fails
+    /// because a service has ended, the error is the error of the service.
     async fn verify(
         &mut self,
         plan: &Plan,
@@ -309,8 +309,8 @@ impl<'a> Session<'a> {
         })?)
     }
 
-    /// Verifies the target and puts the load on it, until the planned end or the end of a service.
-    /// `before` has the results of earlier rounds, in a run.
+    /// Verifies the target, and then loads the target until the planned end or the end of a
+    /// service. `before` has the results of a run's earlier rounds; `None` in a search.
     pub async fn load(
         &mut self,
         round: Begun<'_>,
@@ -363,7 +363,7 @@ impl<'a> Session<'a> {
     }
 }
 
-/// Awaits `work`, unless the interrupt comes first.
+/// Awaits `work`; returns an error if `interrupt` is cancelled first.
 async fn unless<T>(
     interrupt: &CancellationToken,
     work: impl Future<Output = T>,

@@ -9,11 +9,12 @@ use super::job::Job;
 use crate::lab::{Lab, Layout};
 use crate::record::Environment;
 
-/// Place and time of an experiment: what the record tells besides the results.
+/// Job, CPUs, machine and start time of an experiment,
+/// which the record contains besides the results.
 pub struct Site<'a> {
     /// Job of the experiment.
     pub job: &'a Job,
-    /// CPUs of each part: target, backends and generator.
+    /// CPUs assigned to each part: target, backends and generator.
     pub layout: &'a Layout,
     /// Start of the experiment.
     pub started: SystemTime,
@@ -21,13 +22,13 @@ pub struct Site<'a> {
 }
 
 impl<'a> Site<'a> {
-    /// Creates the site of an experiment that begins now.
+    /// Creates the description of an experiment that begins now.
     pub fn new(job: &'a Job, layout: &'a Layout) -> Self {
         Self { job, layout, started: SystemTime::now(), environment: OnceCell::new() }
     }
 
-    /// Returns a description of the machine and of what runs there, with these versions of the
-    /// backends. Only the first call collects the description.
+    /// Returns a description of the machine and its software, with these versions of the backends.
+    /// Only the first call collects the description; later calls return the same description.
     pub fn environment(
         &self,
         lab: Option<&Lab>,

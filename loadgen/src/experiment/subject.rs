@@ -1,15 +1,15 @@
-//! Selects what is put under load.
+//! Selects the servers under load.
 
 use super::contender::AGAIN;
 use crate::failure::{Exit, Failure};
 use crate::lab::{Home, Manifest, TargetSpec};
 use crate::scenario::Scenario;
 
-/// Targets or servers under load.
+/// Servers under load: targets that loadgen starts, or servers that run already.
 pub enum Subject {
     /// Targets that the lab launches.
     Lab {
-        /// Project of the targets.
+        /// Project that contains the targets.
         home: Home,
         /// Selected targets.
         targets: Vec<TargetSpec>,
@@ -28,8 +28,8 @@ pub struct Server {
 }
 
 impl Subject {
-    /// Selects the named targets of the project, else those of the
-    /// scenario, else the default targets.
+    /// Selects the targets of the project that `named` lists. An empty list selects the scenario's
+    /// targets or, if the scenario names no targets, the project's default targets.
     ///
     /// # Errors
     /// Fails if there is no project, or if a name is unknown or given twice.
@@ -54,8 +54,8 @@ impl Subject {
         Ok(Self::Lab { home, targets })
     }
 
-    /// Returns the names of the targets. With `again`, one more name
-    /// stands for the second measurement.
+    /// Returns the names of the targets. If `again` is true, the first target's name also appears
+    /// with a suffix that marks the target's second measurement.
     pub fn names(&self, again: bool) -> Vec<String> {
         let mut names: Vec<String> = match self {
             Self::Lab { targets, .. } => targets.iter().map(|t| t.name.clone()).collect(),
@@ -67,7 +67,8 @@ impl Subject {
         names
     }
 
-    /// Checks that `--aa` has only one subject, to measure against itself.
+    /// Checks that there is exactly one target if `aa` is
+    /// true, because `--aa` compares a target with itself.
     pub fn check_equals(&self, aa: bool) -> Result<(), Failure> {
         let (n, help) = match self {
             Self::Lab { targets, .. } => (targets.len(), "name one target: --target NAME"),

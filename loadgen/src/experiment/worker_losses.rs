@@ -8,13 +8,14 @@ use crate::engine::{LostWorker, Results};
 use crate::failure::{Exit, Failure};
 use crate::record::{Degraded, LossRecord};
 
-/// Returns whether this round must be the last.
+/// Returns whether the run must end after this round because too many workers are lost.
 pub(super) fn are_too_many(round: &Results, on_loss: OnLoss, generator: &Generator) -> bool {
     (!round.is_whole() && on_loss == OnLoss::Fail) || !generator.can_go_on()
 }
 
-/// Returns an error if this round, the last of a run, lacks results of workers and ended before the
-/// hold: no record tells of such a loss.
+/// Returns an error if the last round of a run lacks results of
+/// workers and ended before the hold (the phase with the full load).
+/// Such a round is in no record, so the record cannot report the loss.
 pub(super) fn end(round: &MeasuredRound) -> Result<(), Failure> {
     match round.results.missing() {
         Some(missing) if round.held.is_zero() => {
@@ -26,8 +27,8 @@ pub(super) fn end(round: &MeasuredRound) -> Result<(), Failure> {
     }
 }
 
-/// Returns why the result is not what was planned, if so: workers that were lost, each once;
-/// results that did not arrive; and the error that ended the run, if workers caused the error.
+/// Returns the reasons why the result is not what was planned, if any: lost workers, each listed
+/// once; results that did not arrive; and an error of workers that ended the run.
 pub(super) fn degraded(job: &Job, measured: &Measured) -> Option<Degraded> {
     let mut lost: Vec<LossRecord> = Vec::new();
     let mut gaps: Vec<String> = Vec::new();

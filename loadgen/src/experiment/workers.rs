@@ -6,8 +6,8 @@ use super::job::Job;
 use super::observe::{Event, Observers};
 use crate::cluster::{Cluster, ClusterError, Gathering, LocalWorkers, RemoteWorkers, only_here};
 
-/// Returns the workers, if the load comes from workers. Workers on this
-/// machine log into the folder `logs`.
+/// Starts workers on this machine, or waits for workers on other hosts. `None` if this process
+/// generates the load. Workers on this machine write their logs into the folder `logs`.
 pub(super) async fn gather(
     job: &Job,
     logs: &Path,
@@ -29,7 +29,7 @@ pub(super) async fn gather(
     }
 }
 
-/// Describes an event of the wait for workers on other hosts.
+/// Describes an event of the wait for workers on other hosts, as a message to the user.
 fn told(gathering: &Gathering, workers: &RemoteWorkers) -> String {
     let RemoteWorkers { count, address, .. } = workers;
     match gathering {

@@ -6,10 +6,11 @@ use std::io;
 
 use serde::{Deserialize, Serialize};
 
-/// CPUs of each part of a test. A part with an empty list is not pinned.
+/// Assignment of CPUs to the target, the backends and the load generator. A part with an empty list
+/// is not pinned.
 ///
 /// With three CPUs or more the lists are disjoint, and together they hold all CPUs that loadgen may
-/// use. All CPUs count as equal: two CPUs may be threads of the same core.
+/// use. All CPUs count as equal, even if two CPUs are hardware threads of the same core.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Layout {
     /// CPUs of the server under test.
@@ -21,14 +22,15 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Returns a layout in which nothing is pinned.
+    /// Returns a layout that pins no process to a CPU.
     pub fn unpinned() -> Self {
         Self::default()
     }
 
-    /// Divides `mask`, for a target with this number of worker processes.
+    /// Divides the CPUs in `mask` between a target with `server_workers` worker processes, the
+    /// backends and the load generator.
     ///
-    /// With one CPU nothing is pinned; with two the target has the last CPU for itself.
+    /// With one CPU nothing is pinned. With two CPUs the target has the last CPU to itself.
     pub fn new(mask: &[usize], server_workers: u32) -> Self {
         let cpus = mask.len();
         match cpus {
@@ -47,20 +49,20 @@ impl Layout {
         Self { target: target.to_vec(), backends: backends.to_vec(), generator: generator.to_vec() }
     }
 
-    /// Returns all CPUs that a part is pinned to; empty if nothing is pinned.
+    /// Returns every CPU in the lists of the layout; empty if nothing is pinned.
     #[must_use]
     pub fn all(&self) -> BTreeSet<usize> {
         [&self.target, &self.backends, &self.generator].into_iter().flatten().copied().collect()
     }
 
-    /// Divides the CPUs that loadgen may use, by [`Layout::new`]. Must be called before
-    /// [`pin_self`], which reduces these CPUs.
+    /// Divides the CPUs that this process may use, as [`Layout::new`] does. Must be called before
+    /// [`pin_self`], because [`pin_self`] reduces the CPUs that this process may use.
     pub fn here(server_workers: u32) -> Self {
         Self::new(&available(), server_workers)
     }
 }
 
-/// Returns the CPUs that this process may use, in order; empty if the system does not tell.
+/// Returns the CPUs that this process may use, in ascending order; empty if the system call fails.
 #[cfg(target_os = "linux")]
 pub fn available() -> Vec<usize> {
     use rustix::thread::{CpuSet, sched_getaffinity};
@@ -68,16 +70,17 @@ pub fn available() -> Vec<usize> {
     (0..CpuSet::MAX_CPU).filter(|&cpu| mask.is_set(cpu)).collect()
 }
 
-/// Returns the CPUs that this process may use, in order; empty if the system does not tell.
+/// Returns an empty list: loadgen determines the CPUs of a process only on Linux.
 #[cfg(not(target_os = "linux"))]
 pub fn available() -> Vec<usize> {
     Vec::new()
 }
 
-/// Pins this thread, and all threads and processes that it starts later, to these CPUs. An empty
-/// list changes nothing.
+/// Pins this thread to `cpus`, and with it all threads and processes that this thread starts later.
+/// An empty list changes nothing.
 ///
-/// Must be called before the runtime starts its threads: threads that already run are not pinned.
+/// Must be called before the Tokio runtime starts its threads, because threads that already run are
+/// not pinned.
 #[cfg(target_os = "linux")]
 pub fn pin_self(cpus: &[usize]) -> io::Result<()> {
     use rustix::thread::{CpuSet, sched_setaffinity};
@@ -94,7 +97,7 @@ pub fn pin_self(cpus: &[usize]) -> io::Result<()> {
     Ok(sched_setaffinity(None, &mask)?)
 }
 
-/// Does nothing: this system cannot pin threads to CPUs.
+/// Does nothing: loadgen pins threads to CPUs only on Linux.
 #[cfg(not(target_os = "linux"))]
 pub fn pin_self(_cpus: &[usize]) -> io::Result<()> {
     Ok(())

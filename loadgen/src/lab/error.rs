@@ -9,7 +9,7 @@ use thiserror::Error;
 
 use crate::scenario::Backend;
 
-/// Reason why the lab could not carry out a request.
+/// Error of the lab, which starts and stops the servers under test and their backends.
 #[derive(Debug, Error, Diagnostic)]
 pub enum LabError {
     /// No folder with `targets/targets.toml` was found.
@@ -36,22 +36,22 @@ pub enum LabError {
         named: PathBuf,
     },
 
-    /// The manifest is invalid.
+    /// The manifest of the targets, `targets/targets.toml`, is invalid.
     #[error(transparent)]
     #[diagnostic(transparent)]
     Manifest(Box<ManifestFault>),
 
-    /// The manifest has no target of this name.
+    /// The manifest, `targets/targets.toml`, has no target with the requested name.
     #[error("unknown target \"{name}\"")]
     #[diagnostic(code(unknown_target), help("{help}"))]
     UnknownTarget {
-        /// Requested name.
+        /// Requested name of a target.
         name: String,
         /// Hint with the nearest known name, or with all names.
         help: String,
     },
 
-    /// The Python environment could not be set up.
+    /// The Python environment of the targets could not be set up.
     #[error("{what}{}", quoted(output))]
     #[diagnostic(code(no_python_environment), help("{help}"))]
     Python {
@@ -75,7 +75,8 @@ pub enum LabError {
         help: String,
     },
 
-    /// A program that a service needs is missing, or a user that a service must run as.
+    /// A service cannot start because a program or a user account that the service needs is
+    /// missing.
     #[error("cannot start {service}: {what}")]
     #[diagnostic(code(missing_program), help("{help}"))]
     Missing {
@@ -101,7 +102,7 @@ pub enum LabError {
     PortInUse {
         /// Service that needs the port.
         service: String,
-        /// The port.
+        /// Port that another process uses.
         port: u16,
     },
 
@@ -111,13 +112,14 @@ pub enum LabError {
     Backend {
         /// Name of the backend.
         service: String,
-        /// Description of the command and its result.
+        /// Description of the failure, usually the backend's error message.
         what: String,
         /// Log file of the backend.
         log: PathBuf,
     },
 
-    /// A proof's question was not answered with one whole number.
+    /// A backend did not answer a proof's question with one whole number. A proof checks the
+    /// backend's data after a round.
     #[error("{backend} did not answer the proof `{question}` with a whole number{}", quoted(said))]
     #[diagnostic(
         code(proof_not_answered),
@@ -139,7 +141,7 @@ pub enum LabError {
         help("`loadgen lab status` shows the lab, `loadgen lab down` stops the lab")
     )]
     AlreadyUp {
-        /// Process that holds the lab; `None` if unknown.
+        /// ID of the process that keeps the lab up; `None` if unknown.
         pid: Option<u32>,
     },
 
@@ -147,7 +149,7 @@ pub enum LabError {
     #[error("the lab is still up {} after the request to end (process {pid})", humantime::format_duration(*limit))]
     #[diagnostic(code(lab_still_up), help("`kill -9 {pid}` ends the lab and its services"))]
     StillUp {
-        /// Process that keeps the lab up.
+        /// ID of the process that keeps the lab up.
         pid: u32,
         /// Time that `lab down` waited for the process.
         limit: Duration,
@@ -163,13 +165,13 @@ pub enum LabError {
         log: PathBuf,
     },
 
-    /// A file or a process that the lab needs returned an error.
+    /// An operation of the system, such as reading a file or starting a process, failed.
     #[error("cannot {what}: {source}")]
     #[diagnostic(code(lab_io))]
     Io {
         /// Failed action, as a phrase that follows "cannot".
         what: String,
-        /// Error of the system.
+        /// Cause of the failure.
         source: std::io::Error,
     },
 }
@@ -181,7 +183,7 @@ pub enum LabError {
 pub struct ManifestFault {
     /// Description of the fault.
     pub message: String,
-    /// Text of the file.
+    /// Text of `targets/targets.toml`.
     #[source_code]
     pub text: NamedSource<String>,
     /// Position of the fault in the text; `None` if unknown.
@@ -203,12 +205,14 @@ pub struct ServiceFault {
     pub what: String,
     /// Last lines of the service's log.
     pub tail: Vec<String>,
-    /// Path of the whole log, and advice if the service should run in a container.
+    /// Hint with the path of the whole log. If the service's container never ran, the hint also
+    /// names the command that checks the requirements of containers.
     pub help: String,
 }
 
 impl LabError {
-    /// Whether the command line or a file of the user's is at fault, rather than a service.
+    /// Whether the command line, the environment or a file of the user is at fault, rather than a
+    /// service.
     pub fn is_usage(&self) -> bool {
         matches!(
             self,
@@ -219,19 +223,22 @@ impl LabError {
         )
     }
 
-    /// Returns a function for `map_err`; `what` is a phrase that follows "cannot".
+    /// Returns a function for `map_err` that converts an I/O error to [`LabError::Io`]. `what`
+    /// names the failed action, as a phrase that follows "cannot".
     pub(crate) fn io(what: impl Into<String>) -> impl FnOnce(std::io::Error) -> Self {
         let what = what.into();
         move |source| Self::Io { what, source }
     }
 
-    /// Returns a function for `map_err`, with the message "cannot `verb` `path`".
+    /// Returns a function for `map_err` that converts an I/O error to [`LabError::Io`] with the
+    /// message "cannot `verb` `path`".
     pub(super) fn file(verb: &str, path: &Path) -> impl FnOnce(std::io::Error) -> Self {
         Self::io(format!("{verb} {}", path.display()))
     }
 }
 
-/// Formats lines of another program's output, set apart from loadgen's own text.
+/// Formats another program's output, with an indented `|` before each line to distinguish the
+/// output from loadgen's own text.
 fn quoted(lines: &[String]) -> String {
     lines.iter().fold(String::new(), |mut text, line| {
         let _ = write!(text, "\n  | {line}");

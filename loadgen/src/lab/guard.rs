@@ -21,36 +21,36 @@ use tokio::sync::oneshot;
 
 use super::cpus::pin_self;
 
-/// Interval at which a guard checks again while it ends a service.
+/// Maximum time between two checks whether a service has ended, while the guard ends the service.
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
-/// Interval at which SIGQUIT is repeated. A shell starts background programs with
-/// SIGQUIT ignored, so a service that has just been started there misses the signal
-/// until the service has its own handler.
+/// Interval at which the guard repeats SIGQUIT until the service ends. A shell starts background
+/// programs with SIGQUIT ignored, so a service that a shell has just started misses the signal
+/// until the service installs its own handler.
 const ASK_AGAIN: Duration = Duration::from_millis(500);
 
-/// Options of a guard: what it runs, and how it ends the service.
+/// Options of a guard, a process that runs one service and ends the service when loadgen ends.
 #[derive(Debug, Clone)]
 pub struct GuardOptions {
     /// Command line of the service. Never empty.
     pub argv: Vec<OsString>,
     /// CPUs that the service may use; empty allows all.
     pub cpus: Vec<usize>,
-    /// User and group of the service; `None` keeps loadgen's.
+    /// User ID and group ID of the service; `None` keeps loadgen's IDs.
     pub run_as: Option<(u32, u32)>,
     /// Whether SIGQUIT, instead of SIGTERM, asks the service to end.
     pub quit: bool,
-    /// Whether processes that the service has started are left to end by themselves, unless they
-    /// take too long.
+    /// Whether processes that the service has started may end by themselves after the service.
+    /// Processes that exceed the grace period are killed.
     pub spare_others: bool,
     /// Time from the request to end until the service is killed.
     pub grace: Duration,
-    /// Folder to remove after the service was made to end. A service that ends
-    /// by itself leaves the folder.
+    /// Folder that the guard removes after the guard has ended the service. If the service ends by
+    /// itself, the folder stays.
     pub remove: Option<PathBuf>,
-    /// Command that ends the service if its processes belong to another program: containers belong
-    /// to podman. The command runs however the service ended, and processes that the service leaves
-    /// behind are left alone. Empty for other services.
+    /// Command that ends a service whose processes belong to another program, such as a container's
+    /// processes to podman; empty for other services. The guard runs the command even if the
+    /// service ended by itself, and does not adopt processes that the service leaves behind.
     pub end_by: Vec<OsString>,
 }
 
@@ -102,8 +102,8 @@ fn adopt_orphans() -> io::Result<()> {
     Ok(())
 }
 
-/// Resolves when standard input closes. Waits on a separate thread,
-/// because a read cannot be cancelled.
+/// Returns a receiver that resolves when standard input closes. A separate thread waits for the end
+/// of the input, because a blocking read cannot be cancelled.
 pub fn pipe_closed() -> oneshot::Receiver<()> {
     let (tell, closed) = oneshot::channel();
     std::thread::spawn(move || {
@@ -127,11 +127,11 @@ fn start(argv: &[OsString], options: &GuardOptions) -> io::Result<Pid> {
     Pid::from_raw(child.id().cast_signed()).ok_or_else(|| io::ErrorKind::InvalidData.into())
 }
 
-/// First process of a service, with the state of everything that descends from it.
+/// Process tree of a service, as the guard sees it.
 struct Tree {
     main: Pid,
     ended: Option<WaitStatus>,
-    /// Command that ends the service, while the command runs.
+    /// Process of the command that ends the service; `None` while no such command runs.
     ending: Option<Pid>,
 }
 
@@ -150,8 +150,8 @@ impl Tree {
         }
     }
 
-    /// Asks the first process to end, then the processes that outlive
-    /// it, and kills those that stay.
+    /// Ends the service: runs the command `end_by`, if any, asks the first process to end, and then
+    /// the processes that outlive the first process. Kills processes that exceed the grace period.
     async fn end(&mut self, options: &GuardOptions, children: &mut Signals) -> io::Result<()> {
         let deadline = Instant::now() + options.grace;
         if !options.end_by.is_empty() {
@@ -207,8 +207,8 @@ fn send_all(what: Signal) {
     }
 }
 
-/// Sends a signal to the guard's own process group. The guard outlives SIGTERM, but
-/// SIGKILL ends it with the rest.
+/// Sends a signal to the guard's own process group. The guard survives SIGTERM, but SIGKILL also
+/// ends the guard.
 #[cfg(not(target_os = "linux"))]
 fn send_all(what: Signal) {
     let _ = rustix::process::kill_process_group(rustix::process::getpgrp(), what);

@@ -1,28 +1,32 @@
-//! Finds the project that the targets belong to, and the folder where loadgen
-//! keeps its files for the project.
+//! Finds the project that the targets belong to, and the folder where loadgen keeps its files for
+//! the project.
 //!
-//! A project is a checkout, or what `pip install` has put beside the program: `share/loadgen/` in
-//! the same Python environment, whose packages are then the targets' packages.
+//! A project is a checkout of the repository, or the folder `share/loadgen/` that `pip install`
+//! creates in a Python environment. In the second case, the targets use the packages of the same
+//! Python environment.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 use super::error::LabError;
 
-/// Folder in which pip installs a project, from the root of the Python environment.
+/// Folder in which pip installs the files of a project, relative to the root of the Python
+/// environment.
 const INSTALLED: &str = "share/loadgen";
 
-/// Root of a project: the folder with `targets/targets.toml`.
+/// A loadgen project: a folder that contains `targets/targets.toml`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Home {
     root: PathBuf,
-    /// Python environment that the project was installed in; `None` for a checkout.
+    /// Python environment in which pip installed the project; `None` for a checkout of the
+    /// repository.
     installed_in: Option<PathBuf>,
 }
 
 impl Home {
-    /// Finds the project that `LOADGEN_HOME` names, if it is set; else the nearest project at the
-    /// current folder or above it; else the project that was installed with this program.
+    /// Finds the project. If the variable `LOADGEN_HOME` is set, only the folder that
+    /// `LOADGEN_HOME` names counts. Otherwise, searches the current folder, the folders above, and
+    /// then the Python environment in which this program is installed.
     pub fn find() -> Result<Self, LabError> {
         let start = env::current_dir().map_err(LabError::io("determine the current folder"))?;
         let named = env::var_os("LOADGEN_HOME").filter(|name| !name.is_empty()).map(PathBuf::from);
@@ -34,7 +38,7 @@ impl Home {
         }
     }
 
-    /// Returns the project that was installed with this program, if any.
+    /// Returns the project that pip installed in the same Python environment as `program`, if any.
     fn installed_with(program: &Path) -> Option<Self> {
         let environment = program.parent()?.parent()?;
         let home =
@@ -42,7 +46,7 @@ impl Home {
         home.manifest().is_file().then_some(home)
     }
 
-    /// Returns the project in exactly this folder.
+    /// Returns the project in the folder `root`, without a search of the folders above.
     pub fn at(root: PathBuf) -> Result<Self, LabError> {
         let home = Self { root, installed_in: None };
         if home.manifest().is_file() {
@@ -67,12 +71,12 @@ impl Home {
             .ok_or_else(|| LabError::NoProject { start: start.to_owned() })
     }
 
-    /// Root of the project. Targets run here.
+    /// Root folder of the project, which is the working directory of the targets.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// Path of the targets' manifest.
+    /// Path of the manifest, `targets/targets.toml`, which lists the servers under test.
     pub fn manifest(&self) -> PathBuf {
         self.root.join("targets/targets.toml")
     }
@@ -92,7 +96,8 @@ impl Home {
         self.installed_in.clone().unwrap_or_else(|| self.root.join(".venv"))
     }
 
-    /// Whether pip installed the project, so that its Python environment belongs to the user.
+    /// Whether pip installed the project. If true, the project's Python environment belongs to the
+    /// user, and loadgen does not change the environment.
     pub fn is_installed(&self) -> bool {
         self.installed_in.is_some()
     }

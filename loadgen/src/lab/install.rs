@@ -8,13 +8,15 @@ use super::error::LabError;
 use super::home::Home;
 use super::service::{Service, ServiceSpec};
 
-/// Variables that would make uv or Python look elsewhere.
+/// Environment variables that are not passed on, because these variables would make uv or Python
+/// use another Python environment.
 const MISLEADING: [&str; 3] = ["VIRTUAL_ENV", "PYTHONHOME", "PYTHONPATH"];
 
-/// Number of lines that are shown of a failed installation.
+/// Number of output lines that the error about a failed installation shows.
 const TAIL: usize = 12;
 
-/// Runs an installing program until it ends. The inner error is the end of its output.
+/// Runs an installer, such as uv or pip, until the installer ends. If the installer fails, the
+/// inner error contains the last lines of the installer's output.
 pub(super) async fn run<A: Into<std::ffi::OsString>>(
     home: &Home,
     name: &str,
@@ -34,7 +36,7 @@ pub(super) async fn run<A: Into<std::ffi::OsString>>(
     Ok(if status.success() { Ok(()) } else { Err(program.last_log_lines(TAIL)) })
 }
 
-/// Returns an error about an installation, with the fix that its output suggests.
+/// Returns an error about a failed installation, with a fix for the problem that `output` reports.
 pub(super) fn not_installed(what: &str, output: Vec<String>) -> LabError {
     let said = output.join("\n").to_lowercase();
     let said_any = |words: &[&str]| words.iter().any(|word| said.contains(word));

@@ -1,5 +1,5 @@
-//! Tells which process listens on a port of loopback: the lab's service, or a
-//! stranger that had the port first.
+//! Finds out which process listens on a port of loopback: the lab's service, or another process
+//! that had the port first.
 //!
 //! Another process may take a free port between the moment when the port is found and the moment
 //! when a service binds it. That process may answer just as the service would, and must not be
@@ -23,9 +23,11 @@ pub(super) async fn listens(port: u16) -> Result<(), String> {
     connected.map(drop).map_err(|_| "did not accept a connection".to_owned())
 }
 
-/// Names a process that accepts connections to this port and is not a descendant of `guard`.
-/// Returns `None` if no such process exists or if it cannot be known: outside Linux, or where
-/// processes of other users are hidden.
+/// Names a process that accepts connections on this port and is not a descendant of the process
+/// `guard`.
+///
+/// Returns `None` if no such process exists or if the owner of the port cannot be determined:
+/// outside Linux, or where processes of other users are hidden.
 pub(super) fn stranger(port: u16, guard: u32) -> Option<String> {
     let guard = Pid::from_raw(guard.cast_signed())?;
     let mut sockets = listening(port);

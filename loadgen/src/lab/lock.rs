@@ -1,5 +1,5 @@
-//! Locks files between processes. A lock ends with the process that holds
-//! it, however the process ends.
+//! Locks files between processes. When a process ends, for any reason, the system releases the
+//! process's locks.
 
 use std::fs::File;
 use std::io;
@@ -11,10 +11,10 @@ use rustix::fs::{FlockOperation, flock};
 use super::error::LabError;
 
 const TRY_AGAIN: Duration = Duration::from_millis(50);
-/// Time after which a caller is told that it waits.
+/// Waiting time after which [`Lock::wait`] reports that another process holds the lock.
 const LONG: Duration = Duration::from_secs(2);
 
-/// A lock that is held until this value is dropped. The file stays.
+/// A lock on a file. Dropping this value releases the lock, but does not remove the file.
 #[derive(Debug)]
 pub struct Lock {
     _file: File,
@@ -26,8 +26,8 @@ impl Lock {
         Self::try_lock(path, FlockOperation::NonBlockingLockExclusive)
     }
 
-    /// Like [`Lock::attempt`], but takes a shared lock, which any number of processes may hold at a
-    /// time. Tells whether a process holds the lock alone.
+    /// Takes the lock as a shared lock, which any number of processes may hold at a time. Returns
+    /// `None` if another process holds the lock exclusively.
     pub fn shared(path: &Path) -> Result<Option<Self>, LabError> {
         Self::try_lock(path, FlockOperation::NonBlockingLockShared)
     }
@@ -44,7 +44,8 @@ impl Lock {
         lock().map_err(LabError::file("lock", path))
     }
 
-    /// Waits until no other process holds the lock, and takes it. Calls `waits` once, after 2 s.
+    /// Waits until no other process holds the lock, and takes the lock exclusively. Calls `waits`
+    /// once if the lock is not free after 2 s.
     pub async fn wait(path: &Path, waits: impl FnOnce()) -> Result<Self, LabError> {
         let (since, mut waits) = (Instant::now(), Some(waits));
         loop {

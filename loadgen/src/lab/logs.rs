@@ -4,7 +4,8 @@ use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
-/// Returns the last non-empty lines of a file's last 16 KiB; no lines if the file cannot be read.
+/// Returns the last `count` non-empty lines of a file, or no lines if the file cannot be read.
+/// Reads only the last 16 KiB of the file.
 pub(super) fn last_lines(path: &Path, count: usize) -> Vec<String> {
     const ENOUGH: u64 = 16 * 1024;
     let read = || -> io::Result<Vec<u8>> {
@@ -18,11 +19,11 @@ pub(super) fn last_lines(path: &Path, count: usize) -> Vec<String> {
     tail_of(&String::from_utf8_lossy(&read().unwrap_or_default()), count)
 }
 
-/// Number of lines of a PostgreSQL message: the error, its line, the place in
-/// the line, a detail and a hint.
+/// Number of lines that are kept of an error message. A message of PostgreSQL has up to five lines:
+/// the error, the line of the query, the position in the line, a detail and a hint.
 pub(super) const MESSAGE_LINES: usize = 5;
 
-/// Returns the last non-empty lines of a text.
+/// Returns the last `count` non-empty lines of a text.
 pub(super) fn tail_of(text: &str, count: usize) -> Vec<String> {
     let mut lines: Vec<_> =
         text.lines().rev().filter(|line| !line.trim().is_empty()).take(count).collect();

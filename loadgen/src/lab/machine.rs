@@ -1,8 +1,8 @@
-//! Measures what a machine's CPUs did in a window, and what the machine took
-//! from everything that runs on it.
+//! Measures the load of a machine's CPUs in a period, and influences that slow all programs on the
+//! machine, such as swapping.
 //!
 //! The sources are Linux's own accounts: `/proc/stat` and `/proc/vmstat` (proc(5)), and `cpu.stat`
-//! of cgroups of version 2. On other systems nothing is known, and nothing is claimed.
+//! of cgroups of version 2. On other systems all values are zero or empty.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,7 +11,8 @@ use std::time::Duration;
 use super::network::{self, Links};
 use crate::measure::MachineRecord;
 
-/// Accounts at a moment.
+/// The machine's counters at one moment: CPU time, throttled time, swapped pages and network
+/// traffic.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Accounts {
     cpus: BTreeMap<usize, Ticks>,
@@ -20,7 +21,7 @@ pub struct Accounts {
     links: Links,
 }
 
-/// Time of one CPU so far, in ticks.
+/// Time that one CPU has spent since the machine started, in clock ticks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Ticks {
     total: u64,
@@ -29,19 +30,21 @@ struct Ticks {
     stolen: u64,
 }
 
-/// Activity between two moments.
+/// Activity of the machine between two moments.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Machine {
-    /// Busy time of each logical processor, for any cause, in %.
+    /// Share of time in which each CPU was busy, for any cause, in %. The key is the CPU's number.
     pub busy_percent: BTreeMap<usize, f64>,
-    /// Time of each logical processor that programs took, without interrupts, in %.
+    /// Share of time in which each CPU ran programs, without interrupts, in %. The key is the CPU's
+    /// number.
     pub programs_percent: BTreeMap<usize, f64>,
-    /// Resources that the machine took from everything that ran.
+    /// Influences that slow all programs: CPU time taken by the hypervisor, throttling, swapping
+    /// and the busiest network link.
     pub taken: MachineRecord,
 }
 
 impl Accounts {
-    /// Reads the current accounts.
+    /// Reads the machine's current counters. A counter that cannot be read is zero.
     #[must_use]
     pub fn now() -> Self {
         let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
@@ -57,7 +60,7 @@ impl Accounts {
         }
     }
 
-    /// Returns the activity since `earlier`, which was `elapsed` ago.
+    /// Returns the machine's activity since the counters `earlier` were read, `elapsed` ago.
     #[must_use]
     pub fn since(&self, earlier: &Self, elapsed: Duration) -> Machine {
         let spent = |(cpu, now): (&usize, &Ticks)| Some((*cpu, now.since(earlier.cpus.get(cpu)?)));
@@ -97,7 +100,8 @@ fn percent(part: u64, of: u64) -> f64 {
 }
 
 /// Parses a line of `/proc/stat` for one CPU: `cpu0`, then user, nice, system, idle, iowait, irq,
-/// softirq and steal. User and nice already include the fields after steal.
+/// softirq and steal. The fields after steal do not count, because user and nice already include
+/// these fields.
 fn cpu(line: &str) -> Option<(usize, Ticks)> {
     let mut words = line.split_ascii_whitespace();
     let number = words.next()?.strip_prefix("cpu")?.parse().ok()?;
@@ -112,7 +116,8 @@ fn cpu(line: &str) -> Option<(usize, Ticks)> {
     Some((number, ticks))
 }
 
-/// Returns the number after a name at the start of a line; zero if there is none.
+/// Returns the number that follows `name` at the start of a line of `text`; zero without such a
+/// line.
 fn field(text: &str, name: &str) -> u64 {
     let value = |line: &str| line.strip_prefix(name)?.strip_prefix(' ')?.trim().parse().ok();
     text.lines().find_map(value).unwrap_or(0)

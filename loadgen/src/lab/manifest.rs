@@ -1,5 +1,5 @@
-//! Reads `targets/targets.toml`: which servers exist, how each is started, and
-//! how it differs from the others.
+//! Reads the manifest, `targets/targets.toml`: the servers under test, the command that starts each
+//! server, and the differences between the servers.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,7 +16,7 @@ use crate::scenario::{Cpus, Limits, Memory, nearest};
 const KEYS: [&str; 9] =
     ["framework", "server", "packages", "command", "differs", "env", "default", "cpus", "memory"];
 
-/// All targets, in the order of the file.
+/// Contents of `targets/targets.toml`: all targets, in the order of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Manifest {
     targets: Vec<TargetSpec>,
@@ -27,41 +27,44 @@ pub struct Manifest {
 pub struct TargetSpec {
     /// Name of the target, as `--target` expects it.
     pub name: String,
-    /// Table of the target in the file.
+    /// Table of the target in `targets/targets.toml`.
     #[serde(flatten)]
     pub entry: Entry,
 }
 
-/// A target's table in the file.
+/// Table of one target in `targets/targets.toml`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
-    /// Name of the web framework, as people write it.
+    /// Name of the web framework in its usual spelling, such as "Sanic".
     pub framework: String,
-    /// Name of the HTTP server under the framework.
+    /// Name of the HTTP server that runs the framework, such as "hypercorn".
     pub server: String,
-    /// Distributions whose versions belong in a report.
+    /// Python packages whose installed versions belong in a report.
     pub packages: Vec<String>,
-    /// Command line, in which `{host}`, `{port}`, `{workers}` and `{pool_size}` are filled in.
+    /// Command line that starts the target. loadgen replaces `{host}`, `{port}`, `{workers}` and
+    /// `{pool_size}` by values.
     pub command: Vec<String>,
-    /// Differences from the other targets besides the framework.
+    /// Differences from the other targets besides the framework, such as the event loop "uvloop".
     #[serde(default)]
     pub differs: Vec<String>,
     /// Variables that are added to the target's environment.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
-    /// Whether the target is used when no target is named.
+    /// Whether the target is used when the command line names no target.
     #[serde(default = "yes")]
     pub default: bool,
-    /// CPU time that the target's container may have, unless the command line says otherwise.
+    /// Default limit on the CPU time of the target's container, in CPUs, which the command line may
+    /// override. `None` sets no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpus: Option<Cpus>,
-    /// Memory that the target's container may have, unless the command line says otherwise.
+    /// Default limit on the memory of the target's container, which the command line may override.
+    /// `None` sets no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<Memory>,
 }
 
 impl Entry {
-    /// Limits of the target's container.
+    /// Default CPU and memory limits of the target's container.
     pub fn limits(&self) -> Limits {
         Limits { cpus: self.cpus, memory: self.memory }
     }
@@ -72,8 +75,9 @@ fn yes() -> bool {
 }
 
 impl TargetSpec {
-    /// Returns the command line for this address, this number of worker processes, and this number
-    /// of connections of each worker to each backend.
+    /// Returns the target's command line with these values filled in. `workers` is the number of
+    /// worker processes, and `pool_size` is the number of connections of each worker process to
+    /// each backend.
     pub fn argv(&self, host: &str, port: u16, workers: u32, pool_size: u32) -> Vec<String> {
         let numbers = [
             ("{port}", port.to_string()),
@@ -89,7 +93,7 @@ impl TargetSpec {
 }
 
 impl Manifest {
-    /// Reads the file and checks all of it.
+    /// Reads and checks the whole manifest, `targets/targets.toml`, at `path`.
     pub fn load(path: &Path) -> Result<Self, LabError> {
         let text = fs::read_to_string(path).map_err(LabError::file("read", path))?;
         Self::parse(&text).map_err(|fault| {
@@ -124,7 +128,7 @@ impl Manifest {
         &self.targets
     }
 
-    /// Names of the targets that are used when no target is named.
+    /// Names of the targets that are used when the command line names no target.
     pub fn default_targets(&self) -> Vec<String> {
         self.targets.iter().filter(|target| target.entry.default).map(|t| t.name.clone()).collect()
     }
@@ -144,7 +148,7 @@ impl Manifest {
     }
 }
 
-/// A fault, before its file is known.
+/// A fault in the manifest's text, later combined with the text itself into a [`ManifestFault`].
 #[derive(Debug)]
 struct Fault {
     message: String,

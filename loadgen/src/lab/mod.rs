@@ -5,7 +5,7 @@
 //! limits: see [`podman`]. Every service runs under a [guard], so that no service outlives loadgen,
 //! however loadgen ends.
 //!
-//! Commands use [`Lab`]. Below it, from the bottom up: [`home`] finds the project, [`python`]
+//! Commands use [`Lab`]. Below [`Lab`], from the bottom up: [`home`] finds the project, [`python`]
 //! prepares the environment, [`service`] runs one program, [`ready`] waits until a service answers,
 //! [`redis`] and [`postgres`] are the backends, [`manifest`] knows the targets, `runner` is the
 //! interface of both runtimes. [`cpus`] says where services run, and [`resources`] measures the
@@ -65,21 +65,22 @@ pub use target::{StartingTarget, Target};
 
 use crate::scenario::{Backend, Proof};
 
-/// Callback for steps that take a while, as a phrase such as "starting redis".
+/// Callback that reports each slow step, as a phrase such as "starting redis".
 pub type Progress = Arc<dyn Fn(&str) + Send + Sync>;
 
-/// Options of the lab's services.
+/// Options of a [`Lab`]: folder for logs, CPUs and runtime.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// The folder for the services' logs; made where it is missing.
+    /// Folder for the logs of all services; created if missing.
     pub logs: PathBuf,
     /// CPUs of the target, the backends and the load generator.
     pub cpus: Layout,
-    /// Runtime of targets and backends.
+    /// Runtime of targets and backends: processes or containers.
     pub runtime: Runtime,
 }
 
-/// Launcher of targets and backends. Dropping the lab ends the services that it started.
+/// Launcher of targets and backends. Dropping the lab ends the backends; dropping a [`Target`] ends
+/// the target.
 pub struct Lab {
     home: Home,
     options: Options,
@@ -94,8 +95,8 @@ pub struct Lab {
 }
 
 impl Lab {
-    /// Reads the manifest and brings the targets' runtime up to date.
-    /// Starts no target and no backend.
+    /// Reads the targets' manifest, and prepares the Python environment or the containers' project
+    /// in which targets run. Starts no target and no backend.
     pub async fn prepare(
         home: Home,
         options: Options,
@@ -110,13 +111,13 @@ impl Lab {
         Ok(Self { home, options, progress, runner, manifest, health, redis, postgres, containers })
     }
 
-    /// All targets that exist.
+    /// Manifest that lists all targets.
     pub fn manifest(&self) -> &Manifest {
         &self.manifest
     }
 
-    /// Returns the versions of these distributions in the targets' environment. Omits distributions
-    /// that are not installed.
+    /// Returns the versions of these Python packages in the targets' environment, by name. Omits
+    /// packages that are not installed.
     pub fn versions(&self, packages: &[String]) -> BTreeMap<String, String> {
         self.runner.versions(packages).1
     }
@@ -131,13 +132,13 @@ impl Lab {
         self.options.runtime
     }
 
-    /// Description of the containers' runtime and images, set once the backends have been started;
-    /// `None` without containers.
+    /// Description of podman and the images; `None` before the backends have been started, and
+    /// without containers.
     pub fn containers(&self) -> Option<&Containers> {
         self.containers.as_ref()
     }
 
-    /// Starts those of these backends that do not run yet, in parallel.
+    /// Starts the requested backends that do not run yet, in parallel.
     pub async fn start_backends(&mut self, backends: &[Backend]) -> Result<(), LabError> {
         let (redis, postgres) = tokio::try_join!(
             self.redis_if(backends.contains(&Backend::Redis) && self.redis.is_none()),
@@ -181,7 +182,7 @@ impl Lab {
         }
     }
 
-    /// Brings the running backends into the state that every round starts from.
+    /// Resets the data of the running backends, so that every round starts with the same data.
     pub async fn fill(&self) -> Result<(), LabError> {
         if let Some(redis) = &self.redis {
             redis.fill().await?;
@@ -192,8 +193,8 @@ impl Lab {
         Ok(())
     }
 
-    /// Returns the whole number that a backend answers to a proof's question. The question may
-    /// read, not write.
+    /// Asks a backend the question of a proof, and returns the answer, a whole number. The question
+    /// may read data but not write data.
     pub async fn ask(&self, proof: &Proof) -> Result<i64, LabError> {
         let Proof { backend, question, .. } = proof;
         let answer = match (backend, &self.redis, &self.postgres) {
@@ -214,7 +215,7 @@ impl Lab {
         })
     }
 
-    /// Running backends, with their URLs for targets that are processes.
+    /// Running backends, each with the URL that targets outside containers use.
     pub fn backends(&self) -> Vec<(Backend, String)> {
         let redis = self.redis.iter().map(|redis| (Backend::Redis, redis.url()));
         redis
@@ -222,17 +223,17 @@ impl Lab {
             .collect()
     }
 
-    /// Redis's URL for clients that reach Redis at `address`.
+    /// Returns Redis's URL with `address` as host and port; `None` if Redis does not run.
     fn redis_url(&self, address: &str) -> Option<String> {
         self.redis.as_ref().map(|redis| redis.url_at(address))
     }
 
-    /// PostgreSQL's URL for clients that reach PostgreSQL at `address`.
+    /// Returns PostgreSQL's URL with `address` as host and port; `None` if PostgreSQL does not run.
     fn postgres_url(&self, address: &str) -> Option<String> {
         self.postgres.as_ref().map(|postgres| postgres.url_at(address))
     }
 
-    /// Versions of the running backends, by name.
+    /// Versions of the running backends, by name. Omits a backend that does not answer.
     pub async fn backend_versions(&self) -> BTreeMap<String, String> {
         let mut versions = BTreeMap::new();
         if let Some(redis) = &self.redis {

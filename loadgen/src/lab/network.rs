@@ -1,6 +1,6 @@
 //! Measures how full the machine's network links are, by Linux's own counters and the speed that a
-//! network interface has negotiated. Loopback has no speed, and no limit but the CPUs. Nothing is
-//! known on other systems.
+//! network interface has negotiated. Loopback has no speed: only the CPUs limit the traffic. On
+//! systems other than Linux no link is known.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,10 +9,10 @@ use std::time::Duration;
 
 use crate::measure::LinkRecord;
 
-/// Counters of each interface that has a speed, by name.
+/// Counters of each network interface with a known speed, by name of the interface.
 pub(super) type Links = BTreeMap<String, Carried>;
 
-/// Bytes that an interface has carried so far, and its speed.
+/// Numbers of bytes that a network interface has carried so far, and the interface's speed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Carried {
     received_bytes: u64,
@@ -20,7 +20,7 @@ pub(super) struct Carried {
     megabits_per_s: u64,
 }
 
-/// Reads the current counters from `/sys/class/net`
+/// Reads the current counters of all network interfaces from `/sys/class/net`
 /// (Documentation/ABI/testing/sysfs-class-net of Linux).
 pub(super) fn links() -> Links {
     let Ok(interfaces) = fs::read_dir("/sys/class/net") else { return Links::new() };
@@ -31,8 +31,8 @@ pub(super) fn links() -> Links {
     named.collect()
 }
 
-/// Returns `None` for an interface that is down, or that reports no speed or,
-/// as virtual interfaces do, −1.
+/// Reads the counters of a network interface. Returns `None` for an interface that is down, or that
+/// reports no speed or, as virtual interfaces do, −1.
 fn carried(interface: &Path) -> Option<Carried> {
     let number = |file: &str| fs::read_to_string(interface.join(file)).ok()?.trim().parse().ok();
     Some(Carried {
@@ -42,7 +42,8 @@ fn carried(interface: &Path) -> Option<Carried> {
     })
 }
 
-/// Returns the fullest link between two moments that are `elapsed` apart.
+/// Returns the network interface that used the largest share of its speed between two readings of
+/// the counters, `elapsed` apart; `None` if no speed is known.
 pub(super) fn fullest(earlier: &Links, now: &Links, elapsed: Duration) -> Option<LinkRecord> {
     let busy = |(name, now): (&String, &Carried)| {
         let earlier = earlier.get(name)?;

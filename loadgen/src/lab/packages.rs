@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-/// Returns the installed versions of these distributions, under the names in `packages`.
+/// Returns the installed versions of these Python packages, under the names in `packages`. Omits
+/// packages that are not installed.
 pub(super) fn versions_in(site_packages: &Path, packages: &[String]) -> BTreeMap<String, String> {
     let installed: BTreeMap<String, String> = fs::read_dir(site_packages)
         .into_iter()
@@ -25,7 +26,8 @@ pub(super) fn versions_in(site_packages: &Path, packages: &[String]) -> BTreeMap
     packages.iter().filter_map(version).collect()
 }
 
-/// Normalizes the name of a distribution, so that all of its spellings become equal (PEP 503).
+/// Normalizes the name of a Python package, so that all spellings of the name become equal (PEP
+/// 503).
 pub(super) fn normalized(name: &str) -> String {
     let words = name.split(['-', '_', '.']).filter(|word| !word.is_empty());
     words.collect::<Vec<_>>().join("-").to_lowercase()

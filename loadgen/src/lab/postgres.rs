@@ -26,26 +26,29 @@ use super::storage::{self, Filesystem};
 /// Maximum number of connections that PostgreSQL accepts.
 pub(super) const CONNECTIONS: u32 = 300;
 
-/// Time in which PostgreSQL, or a step of initdb, must end. Both usually end at once. A process
-/// that is killed leaves its shared memory behind.
+/// Grace period of PostgreSQL and of a step of initdb, from the request to end until a kill. Both
+/// programs usually end at once. The period is long, because a killed process leaves its shared
+/// memory behind.
 const GRACE: Duration = Duration::from_secs(30);
 
-/// Folder in which the image keeps its data.
+/// Folder of PostgreSQL's data in the container image.
 const DATA: &str = "/var/lib/postgresql";
 
-/// A running PostgreSQL on loopback, created for this run. Apart from its addresses and the number
-/// of connections, its settings are the defaults, `fsync` included.
+/// A running PostgreSQL on loopback, created for this run. PostgreSQL's settings are the defaults,
+/// `fsync` included, apart from the addresses, the number of connections and the minimum of dynamic
+/// shared memory.
 #[derive(Debug)]
 pub struct Postgres {
     client: Client,
-    /// PostgreSQL's service, for its log, its resources and its end.
+    /// Service that runs PostgreSQL, by which PostgreSQL is measured and ended.
     pub(super) service: Service,
     /// File system of the data; `None` if unknown. The data is removed with the service.
     pub(super) storage: Option<Filesystem>,
 }
 
 impl Postgres {
-    /// Creates a cluster, starts PostgreSQL, waits until it answers, and creates the tables.
+    /// Creates a database cluster, starts PostgreSQL, waits until PostgreSQL answers, and creates
+    /// the tables.
     pub(super) async fn start(
         runner: &Runner,
         schema: &Path,
@@ -67,7 +70,7 @@ impl Postgres {
         Ok(Self { service, ..postgres })
     }
 
-    /// Starts PostgreSQL in a container, whose image creates the cluster and the database.
+    /// Starts PostgreSQL in a container, whose image creates the database cluster and the database.
     async fn container(
         project: &Arc<Project>,
         password: &str,
@@ -103,8 +106,9 @@ impl Postgres {
                 "listen_addresses=127.0.0.1".to_owned(),
                 "unix_socket_directories=".to_owned(),
                 format!("max_connections={CONNECTIONS}"),
-                // From the main shared memory, which ends with the process: a process that an
-                // immediate shutdown ends while it creates a segment of its own leaves the segment.
+                // Takes dynamic shared memory from the main shared memory, which ends with the
+                // process. If an immediate shutdown ends a process that creates a separate segment,
+                // the segment remains.
                 "min_dynamic_shared_memory=8MB".to_owned(),
             ];
             argv.extend(settings.into_iter().flat_map(|setting| ["-c".into(), setting.into()]));
@@ -126,12 +130,12 @@ impl Postgres {
         Ok(Self { client: client.on_port(port), service, storage })
     }
 
-    /// Value of `DATABASE_URL` for targets that are processes.
+    /// Value of `DATABASE_URL` for targets that run outside containers.
     pub fn url(&self) -> String {
         self.url_at(&format!("127.0.0.1:{}", self.client.port))
     }
 
-    /// Returns the URL for clients that reach PostgreSQL at `address`.
+    /// Returns PostgreSQL's URL, with the password and with `address` as host and port.
     pub fn url_at(&self, address: &str) -> String {
         format!("postgresql://{NAME}:{}@{address}/{NAME}", self.client.password)
     }
@@ -149,14 +153,14 @@ impl Postgres {
         Some(answer.trim().to_owned())
     }
 
-    /// Empties the tables, and writes to disk what earlier rounds left unwritten, so that no round
-    /// pays for another round's checkpoint.
+    /// Empties the table, and forces a checkpoint so that no round has to write an earlier round's
+    /// data to disk.
     pub async fn fill(&self) -> Result<(), LabError> {
         self.tell(NAME, &["-c", "TRUNCATE items RESTART IDENTITY", "-c", "CHECKPOINT"]).await?;
         Ok(())
     }
 
-    /// Runs a query that may only read. Returns the answer, or the error message.
+    /// Runs a query in a session that may only read. Returns the answer, or the error message.
     pub(super) async fn ask(&self, query: &str) -> Result<String, String> {
         // After a space, psql does not take a backslash as one of its
         // commands, which could start a shell.
@@ -176,7 +180,8 @@ impl Postgres {
     }
 }
 
-/// Creates a folder with a new cluster in `data`, owned by the user that PostgreSQL will run as.
+/// Creates a folder with a new database cluster in the subfolder `data`. The folder belongs to
+/// `user`, who will run PostgreSQL; `None` is the current user.
 async fn make_cluster(
     programs: &Programs,
     user: Option<&User>,

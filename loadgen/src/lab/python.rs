@@ -25,8 +25,8 @@ pub struct Python {
 }
 
 impl Python {
-    /// Brings the environment up to date with the lock file. Tells `progress` about slow steps;
-    /// fast and silent if nothing has to be done. Leaves an environment that pip manages as it is.
+    /// Brings the Python environment up to date with the lock file, and reports slow steps to
+    /// `progress`. Checks an environment that pip manages, but does not change such an environment.
     pub async fn prepare(
         home: &Home,
         progress: &(dyn Fn(&str) + Send + Sync),
@@ -94,7 +94,7 @@ impl Python {
         self.home.venv().join("bin")
     }
 
-    /// Folder of the project in which loadgen keeps its own files.
+    /// Folder `.loadgen/` of the project for caches, locks and state; created if missing.
     pub fn cache(&self) -> Result<PathBuf, LabError> {
         self.home.cache()
     }
@@ -104,8 +104,9 @@ impl Python {
         &self.site_packages
     }
 
-    /// Installs one distribution, as built for another version of Python, in a folder of the cache:
-    /// for its programs, which do not depend on Python. The inner error is uv's output.
+    /// Installs one Python package, as built for version `python` of Python, in a folder of the
+    /// cache. Only the package's programs are used, which do not depend on Python. The inner error
+    /// is uv's output.
     pub(super) async fn install_aside(
         &self,
         package: &str,
@@ -131,8 +132,8 @@ impl Python {
         Ok(done.map(|()| target))
     }
 
-    /// Returns the installed versions of these distributions. Omits
-    /// distributions that are not installed.
+    /// Returns the installed versions of these Python packages, by name. Omits packages that are
+    /// not installed.
     pub fn versions(&self, packages: &[String]) -> BTreeMap<String, String> {
         versions_in(&self.site_packages, packages)
     }

@@ -13,11 +13,12 @@ use super::{listener, redis_client};
 
 const PROBE_EVERY: Duration = Duration::from_millis(25);
 
-/// Timeout of a probe. A target itself waits less for its backends before it
-/// reports that it is not healthy.
+/// Timeout of a readiness probe. A target waits less time for its backends before the target
+/// reports itself as unhealthy.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Time in which a service must notice that its port belongs to another process.
+/// Time that loadgen waits for a service to end by itself after another process has taken the
+/// service's port.
 const ENDS_WITHIN: Duration = Duration::from_secs(2);
 
 /// Check that tells whether a service is ready.
@@ -25,21 +26,22 @@ const ENDS_WITHIN: Duration = Duration::from_secs(2);
 pub enum Probe {
     /// `GET /health` must be answered with 200.
     Health(reqwest::Client),
-    /// `PING` must be answered, by a Redis that accepts the password.
+    /// Redis must accept the password and answer `PING`.
     Redis(redis_client::Client),
     /// A connection must be accepted: the weakest check.
     Listens,
-    /// A query must be answered.
+    /// PostgreSQL must answer a query.
     Postgres(Client),
 }
 
 impl Probe {
-    /// Creates a probe for targets.
+    /// Creates a probe that checks a target by `GET /health`.
     pub fn health() -> Result<Self, LabError> {
         health_client().map(Self::Health)
     }
 
-    /// Probes once. A missing or wrong answer is an error, as a phrase that follows "it".
+    /// Sends one probe to `port`. A missing or wrong answer is an error, as a phrase that follows
+    /// "it", such as "did not accept a connection".
     pub async fn ask(&self, port: u16) -> Result<(), String> {
         let answer = async {
             match self {
@@ -78,23 +80,25 @@ async fn healthy(client: &reqwest::Client, port: u16) -> Result<(), String> {
     }
 }
 
-/// A service that has been started on a port, with the means to wait until it is ready.
+/// A service that has been started on a port, but may not be ready yet.
 #[derive(Debug)]
 pub struct Starting<S> {
     spec: S,
     fixed: bool,
     probe: Probe,
     limit: Duration,
-    /// Project of the service's container; `None` if the service runs as a process.
+    /// podman-compose project of the service's container; `None` if the service runs as a process.
     project: Option<Arc<Project>>,
     port: u16,
     service: Service,
-    /// Another process that listens on the service's port.
+    /// Description of another process that listens on the service's port; `None` if no such process
+    /// is known.
     stranger: Option<String>,
 }
 
 impl<S: Fn(u16) -> ServiceSpec> Starting<S> {
-    /// Starts the service that `spec` returns for a port: the requested port, else a free one.
+    /// Starts a service on `port`, or on a free port if `port` is `None`. `spec` returns the
+    /// service's specification for a port, and `limit` is the time until the service must be ready.
     pub fn on(port: Option<u16>, spec: S, probe: Probe, limit: Duration) -> Result<Self, LabError> {
         let (fixed, port) = match port {
             Some(port) if is_free(port) => (true, port),
@@ -108,7 +112,7 @@ impl<S: Fn(u16) -> ServiceSpec> Starting<S> {
         Ok(Self { spec, fixed, probe, limit, project, port, service, stranger })
     }
 
-    /// Returns the same value for a service in a container of this project, if any.
+    /// Sets the podman-compose project of the service's container; `None` for a process.
     #[must_use]
     pub(super) fn within(self, project: Option<Arc<Project>>) -> Self {
         Self { project, ..self }
@@ -149,7 +153,7 @@ impl<S: Fn(u16) -> ServiceSpec> Starting<S> {
                 // Returns as soon as the service ends, even if a probe still waits.
                 _ = self.service.wait() => Err(String::new()),
             };
-            // Another process may have answered, on a port that the service did not get.
+            // The answer may be from another process, on a port that the service did not get.
             if let Some(status) = self.service.exited() {
                 return Err(self.service.fault(format!("{} before it was ready", ending(status))));
             }
@@ -167,9 +171,11 @@ impl<S: Fn(u16) -> ServiceSpec> Starting<S> {
         }
     }
 
-    /// Returns whether the service itself answered: its container runs, or no other process is
-    /// known to listen on the port. Returns false while the container starts, and an error if
-    /// another process has the port.
+    /// Returns whether the service itself answered a probe, rather than another process on the same
+    /// port.
+    ///
+    /// Returns false while the service's container has no process yet. Returns an error if another
+    /// process is known to listen on the service's port.
     async fn is_up(&mut self) -> Result<bool, LabError> {
         if let Some(project) = &self.project {
             let container = project.container(self.service.name()).await;

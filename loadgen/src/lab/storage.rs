@@ -8,7 +8,7 @@ use std::{env, fs, io};
 
 use tempfile::TempDir;
 
-/// A file system, identified by Linux's name of its type.
+/// A file system, described by Linux's name of the type.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Filesystem {
     /// Type, such as `ext4`, `overlay` or `tmpfs`.
@@ -16,14 +16,17 @@ pub struct Filesystem {
 }
 
 impl Filesystem {
-    /// Returns the file system of a path; `None` if it cannot be known, as outside Linux.
+    /// Returns the file system of a path; `None` if unknown, as on systems other than Linux.
     pub fn of(path: &Path) -> Option<Self> {
         let path = path.canonicalize().ok()?;
         Self::find(&path, &fs::read_to_string("/proc/self/mountinfo").ok()?)
     }
 
-    /// Returns the last of the mounts that are nearest above the path. A line of `mounts` is of the
-    /// form `36 35 98:0 / /mnt rw,noatime shared:1 - ext4 /dev/sda1 rw` (proc_pid_mountinfo(5)).
+    /// Returns the file system of the mount point that is nearest above `path`. If several mounts
+    /// have the same mount point, the last mount counts.
+    ///
+    /// A line of `mounts` is of the form
+    /// `36 35 98:0 / /mnt rw,noatime shared:1 - ext4 /dev/sda1 rw` (proc_pid_mountinfo(5)).
     fn find(path: &Path, mounts: &str) -> Option<Self> {
         let mount = |line: &str| {
             let (mount, source) = line.split_once(" - ")?;
@@ -48,8 +51,9 @@ fn unescaped(word: &str) -> String {
         .fold(word.to_owned(), |word, (code, char)| word.replace(code, char))
 }
 
-/// Creates a folder on a disk, in the first of the usual places that is on a disk and that
-/// `may_be_used` accepts. Creates the folder in memory if no place is on a disk.
+/// Creates a temporary folder in the first suitable place, such as the system's temporary folder,
+/// `/var/tmp` or the user's cache. Places on a disk come before places in memory. A place is
+/// suitable if `may_be_used` accepts the place and the folder can be created.
 pub fn folder(
     prefix: &str,
     cache: Option<PathBuf>,

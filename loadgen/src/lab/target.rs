@@ -14,16 +14,18 @@ use super::service::{Service, ServiceSpec};
 use super::{Lab, postgres};
 use crate::scenario::{Backend, Limits};
 
-/// Maximum time from the start of a target to its first good answer.
+/// Maximum time from the start of a target until the target answers a health check.
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// Time in which a target must end, before it is killed: one second for open requests, as
-/// configured for each target, and one to spare. Killing is necessary because Sanic's manager never
-/// ends if the signal to end arrives at the moment in which the manager becomes ready.
+/// Time from the request to end until a target is killed: one second for in-flight requests, as
+/// configured for each target, and one second to spare. Killing is necessary because Sanic's
+/// manager never ends if the signal to end arrives at the moment in which the manager becomes
+/// ready.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// Returns the number of connections to each backend for each worker process of a target: 10, or
-/// fewer if all of them together would be more than PostgreSQL accepts.
+/// Returns the number of connections that each worker process of a target may open to each backend:
+/// 10, or fewer if all worker processes together would open more than PostgreSQL accepts, but at
+/// least 1.
 fn pool_size(server_workers: u32) -> u32 {
     const EACH: u32 = 10;
     // The remaining connections serve readiness probes, and the filling and counting of tables.
@@ -31,7 +33,7 @@ fn pool_size(server_workers: u32) -> u32 {
     (ALL / server_workers.max(1)).clamp(1, EACH)
 }
 
-/// A target that is up.
+/// A server under test that is up.
 #[derive(Debug)]
 pub struct Target {
     /// Name of the target in the manifest.
@@ -42,7 +44,7 @@ pub struct Target {
 }
 
 impl Target {
-    /// Service of the target, for its log and its resources.
+    /// Service that runs the target; gives access to the target's log and resource usage.
     pub fn service(&self) -> &Service {
         &self.service
     }
@@ -164,8 +166,9 @@ impl Lab {
             .collect()
     }
 
-    /// Builds the spec of a target in a container. The target's command and its own variables are
-    /// in the image. Containers reach backends by name.
+    /// Builds a function that returns the specification of a target in a container, for a port. The
+    /// image contains the target's command and environment variables. Containers reach backends by
+    /// name.
     fn container(
         &self,
         project: Arc<Project>,
@@ -197,7 +200,8 @@ impl Lab {
         })
     }
 
-    /// Limits of a target in a container: the requested limits, else the manifest's.
+    /// CPU and memory limits of a target's container. A limit from the command line takes
+    /// precedence over the manifest's limit.
     pub fn target_limits(&self, target: &TargetSpec) -> Limits {
         match self.options.runtime {
             Runtime::Process => Limits::default(),
@@ -206,7 +210,7 @@ impl Lab {
     }
 }
 
-/// Variable of compose.yaml for the port of a target on this machine.
+/// Name of the variable in compose.yaml that sets the port of a target on this machine.
 fn port_variable(name: &str) -> String {
     format!("{}_PORT", name.to_uppercase().replace('-', "_"))
 }

@@ -1,4 +1,4 @@
-//! Finds or installs uv: the user's own, else one from PyPI in loadgen's own folder.
+//! Finds uv, which installs Python packages, or else installs uv from PyPI in loadgen's own folder.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use super::home::Home;
 use super::install::{not_installed, run};
 use super::programs::on_path;
 
-/// Version that the lock file was made with.
+/// Version of uv that made the lock file.
 const VERSION: &str = "0.13.8";
 
 /// Names of interpreters that can install uv, the user's default first.
@@ -19,7 +19,8 @@ const INTERPRETERS: [&str; 5] = ["python3", "python3.13", "python3.12", "python3
 /// Oldest Python that all targets support.
 const OLDEST: (u32, u32) = (3, 11);
 
-/// Returns the path of uv, which is installed first if it is missing. The caller holds the lock.
+/// Returns the path of uv. Installs uv first if uv is missing. The caller must hold the lock that
+/// protects installations.
 pub(super) async fn find_or_install(
     home: &Home,
     progress: &(dyn Fn(&str) + Send + Sync),
@@ -36,8 +37,8 @@ pub(super) async fn find_or_install(
     Ok(uv)
 }
 
-/// Installs a distribution from PyPI, such as `uv==0.13.8`, in `folder`, with a Python environment
-/// for this distribution alone. The caller holds the lock.
+/// Installs a Python package from PyPI, such as `uv==0.13.8`, in a separate Python environment in
+/// `folder`. The caller must hold the lock that protects installations.
 pub(super) async fn install(home: &Home, package: &str, folder: &Path) -> Result<(), LabError> {
     let python = interpreter().await?;
     let log = home.cache()?.join("install.log");
@@ -58,7 +59,7 @@ pub(super) async fn install(home: &Home, package: &str, folder: &Path) -> Result
     fs::rename(&part, folder).map_err(LabError::file("create the folder", folder))
 }
 
-/// Finds the first interpreter that is new enough.
+/// Finds the first Python interpreter on the PATH that is new enough.
 async fn interpreter() -> Result<PathBuf, LabError> {
     let mut too_old = Vec::new();
     for name in INTERPRETERS {
@@ -81,7 +82,8 @@ async fn interpreter() -> Result<PathBuf, LabError> {
     })
 }
 
-/// Asks the interpreter itself: a name on the PATH may be a wrapper without an interpreter.
+/// Returns the major and minor version that a Python interpreter reports. `None` if the program
+/// does not run, because a name on the PATH may be a wrapper without an interpreter.
 async fn version(python: &Path) -> Option<(u32, u32)> {
     let mut command = Command::new(python);
     command.args(["-c", "import sys; print('%d.%d' % sys.version_info[:2])"]);

@@ -1,9 +1,11 @@
 //! Chooses the size of the pages under the heap of this process.
 
-/// Restarts this program in the same process with huge pages under its heap: the heap data of
-/// thousands of users exceeds what a CPU's TLB covers with small pages. glibc (2.35 and newer)
-/// reads the setting only from the environment, before `main`. Returns if the setting is already
-/// made or cannot be made.
+/// Restarts this program, in the same process, with huge pages under its heap. With thousands of
+/// users, the data in the heap exceeds what a CPU's TLB covers with small pages.
+///
+/// The restart is necessary because glibc (2.35 and newer) reads the setting only from the
+/// environment, before `main`. Returns without a restart if the environment already has the
+/// setting, or if the restart fails.
 ///
 /// Must be called before anything is started, read or written.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
@@ -24,6 +26,6 @@ pub fn use_huge_pages() {
         Command::new(program).arg0(arg0).args(args).env(TUNABLES, "glibc.malloc.hugetlb=1").exec();
 }
 
-/// Does nothing: this system's allocator has no such setting.
+/// Does nothing: the setting for huge pages exists only in glibc on Linux.
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
 pub fn use_huge_pages() {}

@@ -22,8 +22,8 @@ pub fn print(text: &str) -> Result<(), Failure> {
     write_result(&mut io::stdout(), text).map_err(unprinted)
 }
 
-/// Writes a result, in which characters that a terminal would obey are escaped. A reader that has
-/// gone, such as `head`, is no error; a full disk is one.
+/// Writes a result, with control characters escaped that a terminal would obey. Returns no error if
+/// the reader has gone, such as `head`, but returns an error if the disk is full.
 pub fn write_result(out: &mut impl Write, text: &str) -> io::Result<()> {
     match out.write_all(printable(text).as_bytes()).and_then(|()| out.flush()) {
         Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(()),

@@ -9,13 +9,16 @@ use tokio_util::sync::CancellationToken;
 
 use crate::failure::{Exit, Failure};
 
-/// Signals within this time count as a single request to end: a terminal that closes sends several.
+/// Time within which several signals count as a single request to end, because a terminal that
+/// closes sends several signals.
 const ONE_PRESS: Duration = Duration::from_secs(1);
 
-/// Returns a token that SIGINT, SIGTERM or SIGHUP cancels. A second request to end calls `at_once`
-/// and exits immediately: the guards then end the services, and the workers end themselves.
+/// Returns a token that the first SIGINT, SIGTERM or SIGHUP cancels. A signal more than a second
+/// later calls `at_once` and exits immediately. The guards then end the services, and the workers
+/// end by themselves.
 ///
-/// Must be called before the first round, because Goose sets its own handler if no handler is set.
+/// Must be called before the first round, because Goose sets its own signal handler if no handler
+/// is set.
 pub fn on_signal(at_once: fn()) -> Result<CancellationToken, Failure> {
     let token = CancellationToken::new();
     let cancel = token.clone();

@@ -5,8 +5,9 @@ use std::io;
 
 use super::output::write_result;
 
-/// Standard output, out of reach of the rest of the process. Goose prints how many users it has
-/// launched, regardless of its configuration, and such lines must not end up in a JSON document.
+/// Standard output, reserved for the result. The rest of the process cannot write to standard
+/// output. Goose prints how many users it has launched, regardless of its configuration, and such
+/// lines must not end up in a JSON document.
 pub struct Stdout(File);
 
 impl Stdout {
@@ -19,7 +20,7 @@ impl Stdout {
         Ok(Self(own.into()))
     }
 
-    /// Writes the result. A reader that has gone is no error.
+    /// Writes the result. Returns no error if the reader has gone.
     pub fn print(&mut self, text: &str) -> io::Result<()> {
         write_result(&mut self.0, text)
     }

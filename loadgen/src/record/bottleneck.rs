@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The party that limited a rate. Each variant spoils the measurement more than the variants
-/// before; this order decides between two bottlenecks that are equally frequent.
+/// The party that limited a rate. The variants are in ascending order of how much they spoil the
+/// measurement; of two bottlenecks that are equally frequent, the later variant counts.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Bottleneck {
@@ -21,8 +21,8 @@ pub enum Bottleneck {
 }
 
 impl Bottleneck {
-    /// Returns whether the rate says something about the target, which is false where another party
-    /// limited the rate.
+    /// Returns whether the rate describes the target: false if loadgen itself, a backend or the
+    /// network limited the rate.
     #[must_use]
     pub fn is_of_target(&self) -> bool {
         matches!(self, Self::Nobody | Self::Target)

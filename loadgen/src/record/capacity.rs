@@ -13,13 +13,13 @@ use super::sent::SentRecord;
 use super::target::ServerRecord;
 use crate::measure::{Connections, LatencySummary, ResourceRecord, Summary};
 
-/// Value of [`CapacityRecord::schema`].
+/// Name and version of the format of a [`CapacityRecord`].
 pub const CAPACITY_SCHEMA: &str = "loadgen.capacity/1";
 
 /// The saved result of a capacity search: the rate that each target carries.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CapacityRecord {
-    /// Always [`CAPACITY_SCHEMA`].
+    /// Name and version of this document's format: always [`CAPACITY_SCHEMA`].
     pub schema: String,
     /// Name of the scenario.
     pub scenario: String,
@@ -51,8 +51,8 @@ pub struct CapacityRecord {
 /// Settings of a capacity search.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SearchRecord {
-    /// Thresholds that had to hold for a rate to count as carried. In addition, the rate itself had
-    /// to be kept.
+    /// Thresholds that had to hold for a target to count as carrying a rate. In addition, the
+    /// target had to keep up with the rate.
     pub criteria: Vec<String>,
     /// Thresholds of the scenario that were left out, because they are about the rate itself.
     pub left_out: Vec<String>,
@@ -60,10 +60,10 @@ pub struct SearchRecord {
     pub arrivals: String,
     /// Greatest number of requests in flight at the same time.
     pub users: u32,
-    /// Shortest hold of a trial, in s. A trial holds longer where its rate is too low for enough
-    /// samples.
+    /// Shortest measured period of a trial, in s. A trial takes longer if its rate is too low for
+    /// enough samples.
     pub duration_s: f64,
-    /// Time for which each trial runs before it counts, in s.
+    /// Time at the beginning of each trial that is not measured, in s.
     pub warmup_s: f64,
     /// Time after each trial in which answers to requests in flight were awaited, in s; 3 in
     /// records of earlier versions.
@@ -76,13 +76,13 @@ pub struct SearchRecord {
     pub lowest_per_s: f64,
     /// Names of the targets to be loaded.
     pub targets: Vec<String>,
-    /// Searches for each target.
+    /// Number of rounds for each target; each round is one search.
     pub rounds: u32,
     /// Number of worker processes; 0 where loadgen's own process made the load.
     pub workers: u32,
 }
 
-/// The rate that one target carries.
+/// Results of the capacity search for one target.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CapacityTarget {
     /// Name of the target.
@@ -99,36 +99,38 @@ pub struct CapacityTarget {
     pub connections: Option<Connections>,
     /// Software of the target, and its differences from the other targets.
     pub server: ServerRecord,
-    /// Result over all rounds.
+    /// Capacity of the target over all rounds.
     pub capacity: Capacity,
     /// Point of the curve with the greatest power, which is throughput over mean latency; `None`
     /// where no point has a mean latency above 0.
     pub knee: Option<CurvePoint>,
-    /// Latency over throughput, in ascending order of the rate.
+    /// Points of the curve of latency over throughput, in ascending order of the rate.
     pub curve: Vec<CurvePoint>,
     /// Results of the rounds, each of which is one search.
     pub rounds: Vec<CapacityRound>,
-    /// All trials, in the order in which they ran, including those that were only made for the
-    /// curve.
+    /// All trials, in the order in which they ran, including trials that were only made for the
+    /// curve of latency over throughput.
     pub trials: Vec<TrialRecord>,
 }
 
-/// Result of all rounds over one target.
+/// Capacity of one target, or a bound of its capacity, over all rounds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Capacity {
-    /// Kind of result.
+    /// Kind of result: a capacity, a bound of the capacity, or neither.
     pub bound: Bound,
-    /// Capacity in requests/s. [`Bound::Found`]: geometric mean of the rounds. [`Bound::AtLeast`],
-    /// a lower bound: the least of the rounds' `passed_per_s`. [`Bound::Below`], an upper bound:
-    /// the greatest of the rounds' `failed_per_s`. [`Bound::Unknown`]: the least of the rounds'
-    /// `passed_per_s`, or `None` if no rate passed.
+    /// Capacity in requests/s, or its bound, by the kind of result:
+    ///
+    /// - [`Bound::Found`]: the geometric mean of the rounds' capacities.
+    /// - [`Bound::AtLeast`]: a lower bound, the least of the rounds' `passed_per_s`.
+    /// - [`Bound::Below`]: an upper bound, the greatest of the rounds' `failed_per_s`.
+    /// - [`Bound::Unknown`]: the least of the rounds' `passed_per_s`, or `None` if no rate passed.
     pub rate_per_s: Option<f64>,
-    /// Student's 95 % confidence interval of the geometric mean, in requests/s; `None` unless the
+    /// Student's 95 % confidence interval of the capacity, in requests/s; `None` unless the
     /// capacity was found in at least two rounds.
     pub confidence_95_per_s: Option<[f64; 2]>,
 }
 
-/// Kind of a capacity's result.
+/// Kind of result of a capacity search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Bound {
@@ -148,7 +150,7 @@ pub enum Bound {
 pub struct CapacityRound {
     /// Number of the round, from 1.
     pub round: u32,
-    /// Kind of result.
+    /// Kind of result: a capacity, a bound of the capacity, or neither.
     pub bound: Bound,
     /// Geometric mean of `passed_per_s` and `failed_per_s`, in requests/s; `None` unless `bound` is
     /// [`Bound::Found`].
@@ -157,7 +159,8 @@ pub struct CapacityRound {
     pub passed_per_s: Option<f64>,
     /// Lowest rate that did not pass, in requests/s; `None` if all rates passed.
     pub failed_per_s: Option<f64>,
-    /// Number of trials that the search took, without those that were only made for the curve.
+    /// Number of trials of the search. Trials that were only made for the curve of latency over
+    /// throughput do not count.
     pub trials: u32,
 }
 
@@ -168,9 +171,9 @@ pub struct TrialRecord {
     pub round: u32,
     /// Requested rate, in requests/s.
     pub rate_per_s: f64,
-    /// Duration of the hold, in s.
+    /// Time for which the rate was held and measured, in s.
     pub held_s: f64,
-    /// Whether the rate was kept and all criteria held.
+    /// Whether the target kept up with the rate and met all thresholds.
     pub passed: bool,
     /// Whether the trial did not pass, and the generator may be the reason.
     pub generator_limited: bool,
@@ -180,9 +183,10 @@ pub struct TrialRecord {
     /// of earlier versions.
     #[serde(default)]
     pub bottleneck: Option<Bottleneck>,
-    /// Results of the hold, all steps together.
+    /// Results of the hold (the measured period), all steps together.
     pub total: Summary,
-    /// CPU and memory used during the hold, by service: `target`, the backends, `generator`.
+    /// CPU and memory used during the hold (the measured period), by service: `target`, the
+    /// backends, `generator`.
     pub resources: BTreeMap<String, ResourceRecord>,
 }
 
@@ -193,7 +197,7 @@ pub struct CurvePoint {
     pub rate_per_s: f64,
     /// Number of trials, over all rounds.
     pub trials: u32,
-    /// Number of these trials that passed.
+    /// Number of the trials at this rate that passed.
     pub passed: u32,
     /// Expected answers per second.
     pub answered_per_s: f64,

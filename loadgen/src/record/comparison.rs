@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// Least number of rounds for which a difference is claimed. Student's t holds from two rounds on
-/// if the noise is normal. With fewer than five rounds nobody can tell whether the noise is normal,
-/// and the intervals are so wide that they say little.
+/// Least number of rounds for which a difference is claimed. If the noise is normal, two rounds are
+/// enough for Student's t. But fewer than five rounds cannot show whether the noise is normal, and
+/// their confidence intervals are so wide that they say little.
 pub const FEWEST_ROUNDS: u32 = 5;
 
-/// Conclusions of the comparison of all targets.
+/// Ranking of the targets, and comparison of pairs of targets.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
     /// Quantity by which the targets are ranked.
@@ -19,22 +19,22 @@ pub struct Comparison {
     pub test: Test,
     /// Ranked targets, best first.
     pub ranking: Vec<Placing>,
-    /// Compared pairs of targets. With several numbers of server workers or users, only different
-    /// targets with equal numbers form a pair. Between runs, only a target and the same target in
-    /// the first run form a pair.
+    /// Compared pairs of targets. In a run with several numbers of server workers or users, a pair
+    /// consists of different targets with equal numbers. In a comparison of saved runs, a pair
+    /// consists of a target and the same target in the first run.
     pub pairs: Vec<Pair>,
-    /// Pairs compared by the target's CPU time per expected answer, which is comparable only at an
-    /// equal rate. Empty in the closed model and for capacities.
+    /// Pairs compared by the targets' CPU time per expected answer. Empty in the closed model and
+    /// for capacities, because CPU times are comparable only at an equal rate.
     pub cpu_pairs: Vec<Pair>,
-    /// Pairs of one target with itself: most server workers with fewest, and most users with
-    /// fewest. Empty where the run has only one number of each.
+    /// Pairs of a target with itself: with most and fewest server workers, and with most and fewest
+    /// users. Empty if the run has only one number of server workers and of users.
     pub scaling: Vec<Pair>,
-    /// Difference to expect between two measurements of the same server, in %: half the width of
-    /// the 95 % confidence interval of their ratio. `None` where different servers were compared,
-    /// and with fewer than five rounds.
+    /// Noise floor: the difference to expect between two measurements of the same server, in %. The
+    /// value is half the width of the 95 % confidence interval of the ratio of two measurements.
+    /// `None` where different servers were compared, and with fewer than five rounds.
     pub noise_floor_percent: Option<f64>,
-    /// Targets that were measured but have no place in the ranking: another party limited the rate,
-    /// the capacity is only a bound, or no round is whole.
+    /// Targets that were measured but not ranked: another party than the target limited the rate,
+    /// the capacity is only a bound, or no round ran as planned.
     pub unranked: Vec<String>,
     /// Reason why a target has no figure to compare, by the target's name. Empty in records of
     /// earlier versions.
@@ -46,7 +46,7 @@ pub struct Comparison {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(rename_all = "snake_case")]
 pub enum Lack {
-    /// All rounds were cut short, or had less load than planned.
+    /// All rounds were cut short, or had another load than planned.
     #[error("has no round of full length and load")]
     NoWholeRound,
     /// In a round of the open model, the target fell behind by more than 1 % of the requested load.
@@ -67,7 +67,7 @@ pub enum Lack {
     /// A round has too few expected answers for a median.
     #[error("has a round with too few expected responses for a median")]
     TooFewAnswers,
-    /// The capacity was not found.
+    /// The search found only a bound of the capacity.
     #[error("has only a bound of its capacity")]
     OnlyABound,
 }
@@ -75,10 +75,11 @@ pub enum Lack {
 /// Quantity that decides which target is better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RankedBy {
-    /// Number of expected answers per second, for users that wait for each answer.
+    /// Number of expected answers per second, in the closed model, in which users wait for each
+    /// answer.
     #[serde(rename = "expected answers per second")]
     Answers,
-    /// Speed of the answers at a common rate.
+    /// Median latency, in the open model, in which all targets get the same rate.
     #[serde(rename = "median latency")]
     Speed,
     /// Highest rate that the target carries.
@@ -90,10 +91,11 @@ pub enum RankedBy {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Test {
-    /// Student's test of the differences within rounds. An influence on a whole round cancels out.
+    /// Student's t-test of the differences within each round, in which an influence on a whole
+    /// round cancels out.
     #[default]
     Paired,
-    /// Welch's test, for rounds that have nothing in common.
+    /// Welch's t-test, for rounds of different runs, which have nothing in common.
     Welch,
 }
 
@@ -102,8 +104,8 @@ pub enum Test {
 pub struct Placing {
     /// Name of the target.
     pub target: String,
-    /// Expected answers per second: the geometric mean over rounds, or the arithmetic mean where a
-    /// round has no expected answer. Ranked by capacity: the geometric mean of the rounds'
+    /// Expected answers per second: the geometric mean over rounds, or the arithmetic mean if a
+    /// round has no expected answer. In a ranking by capacity: the geometric mean of the rounds'
     /// capacities, in requests/s.
     pub rate_per_s: f64,
     /// 95 % confidence interval of the geometric mean, in the same unit as `rate_per_s`. `None`
@@ -116,19 +118,19 @@ pub struct Placing {
 /// Comparison of two targets.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Pair {
-    /// Name of the target with more expected answers, or a higher capacity, in these rounds; in the
-    /// open model, of the faster target; in `cpu_pairs`, of the target that needs less CPU. The
-    /// difference may be chance: see `shown`.
+    /// Name of the better target, which has the higher rate of expected answers or the higher
+    /// capacity; in the open model, the lower median latency; in `cpu_pairs`, the lower CPU time
+    /// per answer. The difference may be chance: see `shown`.
     pub better: String,
     /// Name of the other target.
     pub worse: String,
     /// Number of rounds that both targets have. With Welch's test: number of rounds of the target
     /// that has fewer.
     pub rounds: u32,
-    /// Better target's rate over the worse target's. By latency or CPU time: the worse target's
-    /// median latency, or CPU time per expected answer, over the better target's. Each is the
-    /// geometric mean over these rounds, so the ratio is at least 1. `None` without a round, or
-    /// where one of the targets has no expected answer in a round.
+    /// Ratio of the two targets, at least 1. By rate or capacity: the better target's value over
+    /// the worse target's. By latency or CPU time per expected answer: the worse target's value
+    /// over the better target's. The values are geometric means over the compared rounds. `None`
+    /// without a round, or if a target has no expected answer in a round.
     pub ratio: Option<f64>,
     /// Degrees of freedom of the test; `None` with fewer than five rounds, without a ratio, and in
     /// records of earlier versions.
@@ -143,16 +145,18 @@ pub struct Pair {
     /// p-value after Holm's correction over all pairs of the comparison; `None` where `p_value` is
     /// `None`.
     pub p_holm: Option<f64>,
-    /// Whether a difference is shown: `p_holm` is below 0.05. The interval then excludes 1.
+    /// Whether the difference is more than chance: `p_holm` is below 0.05. The interval
+    /// `confidence_95` then excludes 1.
     pub shown: bool,
-    /// Number of further rounds needed to find a difference of 5 % with 90 % power; 0 where these
-    /// rounds suffice. `None` where `p_value` is `None`, and where more than 1,000 rounds are
-    /// needed in all.
+    /// Number of further rounds needed to find a difference of 5 % with 90 % power; 0 if the
+    /// measured rounds suffice. `None` where `p_value` is `None`, and where more than 1,000 rounds
+    /// are needed in all.
     pub more_rounds_for_5_percent: Option<u32>,
 }
 
 impl Comparison {
-    /// Returns which of these two targets has no figure to compare, and the reason.
+    /// Returns the first of two targets that has no figure to compare, and the reason; `None` if
+    /// both targets have a figure.
     #[must_use]
     pub fn lack<'a>(&self, two: [&'a str; 2]) -> Option<(&'a str, Lack)> {
         two.into_iter().find_map(|name| Some((name, *self.lacking.get(name)?)))

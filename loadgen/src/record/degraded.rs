@@ -25,8 +25,8 @@ pub struct LossRecord {
     pub target: String,
     /// First round that lacks the worker, from 1.
     pub round: u32,
-    /// Seconds from the end of this round's warm-up; 0 before that moment. `None` where the worker
-    /// was lost before the round.
+    /// Time of the loss within `round`, in seconds from the end of the warm-up; 0 during the
+    /// warm-up. `None` if the worker was lost before the round.
     pub second: Option<u32>,
     /// Number of users that the worker had, which no other worker took over.
     pub users: u32,

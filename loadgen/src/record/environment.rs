@@ -12,7 +12,7 @@ pub struct Environment {
     /// Version of loadgen.
     pub loadgen: String,
     /// Commit of the project's checkout, with the suffix `-dirty` where files were changed. `None`
-    /// without a checkout.
+    /// without a checkout, and if loadgen did not start the target.
     pub git_commit: Option<String>,
     /// Operating system and its version.
     pub os: String,
@@ -24,12 +24,13 @@ pub struct Environment {
     pub cores: usize,
     /// Physical memory, in bytes.
     pub memory_bytes: u64,
-    /// Logical processors that a part was pinned to, by part: `target`, `backends`, `generator`. A
-    /// list is empty where its part was not pinned.
+    /// Numbers of the logical processors that each part of the test was pinned to, by part:
+    /// `target`, `backends`, `generator`. A list is empty if its part was not pinned.
     pub cpus: BTreeMap<String, Vec<usize>>,
-    /// Version of Python; `None` without a lab.
+    /// Version of Python; `None` if loadgen did not start the target.
     pub python: Option<String>,
-    /// SHA-256 of the lock file of the targets' packages; `None` without a lab.
+    /// SHA-256 of the lock file of the targets' packages; `None` if loadgen did not start the
+    /// target.
     pub lock_sha256: Option<String>,
     /// Versions of the backends that ran, by name.
     pub backends: BTreeMap<String, String>,

@@ -6,13 +6,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::text::{count, precise};
 
-/// The load of each round.
+/// Planned load, which is the same in each round.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct LoadRecord {
     /// Load model: `closed` or `open`.
     pub model: String,
-    /// Users of the whole test; the greatest number where the run has several. In the open model:
-    /// the greatest number of users that send at the same time.
+    /// Number of users of the whole test, or the greatest number if the run has several. In the
+    /// open model: the greatest number of users that send at the same time.
     pub users: u32,
     /// Rate of arrivals in the open model, in requests/s; the highest rate of any stage. `None` in
     /// the closed model.
@@ -22,31 +22,33 @@ pub struct LoadRecord {
     pub arrivals: Option<String>,
     /// Planned changes of the load, in order; empty for a constant load.
     pub stages: Vec<StageRecord>,
-    /// Time over which the load rises from nothing, in s; 0 without a ramp-up.
+    /// Time over which the load rises from zero, in s; 0 without a ramp-up.
     pub ramp_up_s: f64,
     /// Time that users wait between an answer and their next request, in words; `None` for users
     /// that do not wait.
     pub think_time: Option<String>,
-    /// Duration of the hold in each round, in s; `None` where iterations end the round.
+    /// Duration of the hold (the measured period) of each round, in s; `None` if a number of
+    /// iterations ends the round.
     pub duration_s: Option<f64>,
-    /// Number of iterations in each round, over all users; `None` where time ends the round.
+    /// Number of iterations in each round, over all users; `None` if time ends the round.
     pub iterations: Option<u64>,
-    /// Time for which each round runs before it counts, in s.
+    /// Time at the beginning of each round that is not measured, in s.
     pub warmup_s: f64,
-    /// Time after an end by time in which answers to requests in flight were awaited, in s; 3 in
-    /// records of earlier versions.
+    /// Time after a round in which answers to requests in flight were awaited, if time ended the
+    /// round, in s; 3 in records of earlier versions.
     #[serde(default = "drain_s")]
     pub drain_s: f64,
     /// Names of the targets to be loaded, each with its number of server workers or users where the
     /// run has several numbers.
     pub targets: Vec<String>,
-    /// Rounds for each target.
+    /// Number of rounds for each target.
     pub rounds: u32,
     /// Number of worker processes; 0 where loadgen's own process made the load.
     pub workers: u32,
 }
 
-/// Returns the drain of versions in which users could not choose the drain, in s.
+/// Returns the drain, the wait for answers after a round, of earlier versions, in s. In these
+/// versions the drain was fixed.
 pub(super) fn drain_s() -> f64 {
     3.0
 }
@@ -63,11 +65,11 @@ pub struct StageRecord {
 /// An unplanned change of the load, which lasts until the end of the round or the next change.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LoadChangeRecord {
-    /// Time of the change, in seconds from the end of the warm-up; 0 before that moment.
+    /// Time of the change, in seconds from the end of the warm-up; 0 during the warm-up.
     pub second: u32,
-    /// Users of the whole test from now on; `None` in the open model.
+    /// Number of users of the whole test after the change; `None` in the open model.
     pub users: Option<u32>,
-    /// Rate of the whole test from now on, in requests/s; `None` in the closed model.
+    /// Rate of the whole test after the change, in requests/s; `None` in the closed model.
     pub rate_per_s: Option<f64>,
 }
 

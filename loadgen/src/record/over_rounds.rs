@@ -2,8 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Percentiles of the rounds' latencies, each over all whole rounds. A percentile is `None` with
-/// fewer than two whole rounds, or where a round has too few samples for the percentile.
+/// Mean of each latency percentile over all whole rounds, which are the rounds that ran as planned.
+/// A percentile is `None` with fewer than two whole rounds, or if a round has too few samples for
+/// the percentile.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the names are the field's own")]
 pub struct LatencyOverRounds {
@@ -13,11 +14,11 @@ pub struct LatencyOverRounds {
     pub p99: Option<OverRounds>,
 }
 
-/// One figure over rounds, in µs.
+/// Mean of a figure over rounds and its confidence interval, in µs.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct OverRounds {
-    /// Geometric mean of the rounds.
+    /// Geometric mean of the rounds' figures, in µs.
     pub mean: f64,
-    /// 95 % confidence interval of the mean, by Student's t of the logarithms.
+    /// 95 % confidence interval of the mean, in µs, by Student's t of the logarithms.
     pub confidence_95: [f64; 2],
 }

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// One proof of the scenario, after one round.
+/// Result of one proof after one round: compares the content of a backend with the content that the
+/// scenario expects.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProofRecord {
     /// Number of the round, from 1.
@@ -15,10 +16,10 @@ pub struct ProofRecord {
     /// the field `value`.
     #[serde(flatten)]
     pub claimed: Claimed,
-    /// Answer of the backend.
+    /// Number that the backend returned.
     pub held: i64,
-    /// Number of requests with an unknown effect: those that failed, or were cut off without an
-    /// answer.
+    /// Number of requests whose effect on the backend is unknown, because the requests failed or
+    /// were cut off without an answer.
     pub unknown: u64,
     /// Whether `held` equals the expected number.
     pub agrees: bool,
@@ -28,19 +29,19 @@ pub struct ProofRecord {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Claimed {
-    /// The sum that the target's answers reported.
+    /// The sum of a counter, which is a number read from the target's answers.
     Answers {
         /// Name of the counter that was read from the answers.
         counter: String,
         /// Sum of the counter over the measured requests.
         counted: u64,
-        /// Sum of the counter over requests in no count: verification, warm-up, ramp-up, requests
-        /// that users send when they stop, and requests answered after the end.
+        /// Sum of the counter over requests that no result contains: verification, warm-up,
+        /// ramp-up, requests that users send when they stop, and requests answered after the end.
         uncounted: u64,
     },
     /// The number that the scenario states.
     Scenario {
-        /// The number.
+        /// Expected number.
         value: u64,
     },
 }

@@ -13,13 +13,13 @@ use super::target::TargetRecord;
 use super::threshold::ThresholdRecord;
 use super::verdict::Verdict;
 
-/// Value of [`RunRecord::schema`].
+/// Name and version of the format of a [`RunRecord`].
 pub const SCHEMA: &str = "loadgen.run/1";
 
 /// The saved result of one run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunRecord {
-    /// Always [`SCHEMA`].
+    /// Name and version of this document's format: always [`SCHEMA`].
     pub schema: String,
     /// Name of the scenario.
     pub scenario: String,
@@ -47,9 +47,9 @@ pub struct RunRecord {
     /// Greatest rate of the generator on this machine; `None` where the rate was not measured, or
     /// the measurement was disturbed.
     pub calibration: Option<Calibration>,
-    /// Noise floor found by the last earlier run that compared a server with itself on this
-    /// machine, in the same runtime. `None` without such a run, and if this run compares a server
-    /// with itself.
+    /// Noise floor: the difference to expect between two measurements of one server. The value
+    /// comes from the last earlier run that compared a server with itself on this machine, in the
+    /// same runtime. `None` without such a run, and if this run compares a server with itself.
     pub noise_floor: Option<NoiseFloor>,
     /// Facts that a reader must know before believing the figures.
     pub verdicts: Vec<Verdict>,
@@ -73,8 +73,8 @@ impl RunRecord {
 /// Greatest rate of the generator, measured against a server that does no work.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Calibration {
-    /// Answers per second, to as many workers as in the run and as many users, but to no more than
-    /// 1,000 users in the closed model and 100 in the open model.
+    /// Answers per second that the generator received, with the workers and users of the run, but
+    /// with at most 1,000 users in the closed model and 100 users in the open model.
     pub rate_per_s: f64,
     /// Whether the generator sent the scenario's own steps. In records of earlier versions, where
     /// the field is absent, the generator sent `GET /` for any scenario.
@@ -84,7 +84,7 @@ pub struct Calibration {
     pub earlier: bool,
 }
 
-/// Difference between two measurements of one server on a machine.
+/// Difference to expect between two measurements of one server on a machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct NoiseFloor {
     /// Half the width of the 95 % confidence interval of the ratio of both measurements, in %.

@@ -7,45 +7,46 @@ use super::comparison::{Comparison, FEWEST_ROUNDS, Pair, RankedBy};
 use super::verdict::Verdict;
 use crate::measure::LatencySummary;
 
-/// Value of [`RunsRecord::schema`].
+/// Name and version of the format of a [`RunsRecord`].
 pub const COMPARE_SCHEMA: &str = "loadgen.compare/1";
 
 /// Comparison of runs with the first run, target by target.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunsRecord {
-    /// Always [`COMPARE_SCHEMA`].
+    /// Name and version of this document's format: always [`COMPARE_SCHEMA`].
     pub schema: String,
     /// The runs; the first run is the baseline of the others.
     pub runs: Vec<ComparedRun>,
-    /// Each target in each run, target by target.
+    /// Results of each target in each run, grouped by target.
     pub targets: Vec<ComparedTarget>,
-    /// Comparison of each target's later runs with its first run by Welch's test, as rounds of
-    /// different runs have nothing in common.
+    /// Comparison of each target in the later runs with the same target in the first run. The test
+    /// is Welch's, because rounds of different runs have nothing in common.
     pub comparison: Comparison,
     /// Targets of the first run that a later run lacks, and targets of later runs that the first
     /// run lacks.
     #[serde(default)]
     pub absent: Vec<Absent>,
-    /// Differences between the runs other than in the results.
+    /// Settings and environment values in which the runs differ.
     pub unlike: Vec<Unlike>,
     /// Targets to which a later run sent other requests than the first run; these targets are not
     /// compared.
     #[serde(default)]
     pub sent_unlike: Vec<SentUnlike>,
-    /// Names of the later runs for which loadgen does not know whether they sent the same requests,
-    /// because an earlier version saved the later run or the first run.
+    /// Names of the later runs that may have sent other requests than the first run. loadgen cannot
+    /// compare the requests if one of the two runs has no digests of the requests, or digests in
+    /// another format, because another version saved the run.
     #[serde(default)]
     pub sent_unknown: Vec<String>,
     /// Greatest loss that is not a regression, in %; `None` if the user named no limit.
     pub limit_percent: Option<f64>,
     /// Targets that lost more than `limit_percent`; empty without a limit.
     pub regressions: Vec<Regression>,
-    /// Targets that cannot be judged by `limit_percent`, a sentence each with the reason; empty
-    /// without a limit.
+    /// One sentence for each target that cannot be judged by `limit_percent`, with the reason;
+    /// empty without a limit.
     pub unjudged: Vec<String>,
 }
 
-/// One of the runs.
+/// Description of one compared run or capacity search.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ComparedRun {
     /// Name of the run: the name of its folder.
@@ -65,7 +66,7 @@ pub struct ComparedRun {
     pub interrupted: bool,
 }
 
-/// A target in one of the runs.
+/// Results of one target in one of the compared runs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ComparedTarget {
     /// Name in the comparison, such as `sanic (before)`.
@@ -74,11 +75,13 @@ pub struct ComparedTarget {
     pub target: String,
     /// Name of the run.
     pub run: String,
-    /// Number of requests that ended; in a search, of all trials.
+    /// Number of requests that ended, including failed requests; in a capacity search, over all
+    /// trials.
     pub requests: u64,
-    /// Number of these requests that failed.
+    /// Number of requests that failed.
     pub errors: u64,
-    /// Latency of the expected answers, from their planned send, in µs; in a search, at the knee.
+    /// Latency of the expected answers, from their planned send, in µs; in a capacity search, at
+    /// the knee of the curve of latency over throughput.
     pub latency_us: LatencySummary,
     /// CPU time of the server per expected answer, in µs; in a search, per request that ended, at
     /// the knee. `None` where the CPU time is unknown.
@@ -86,8 +89,8 @@ pub struct ComparedTarget {
     /// Capacity that a search found; absent for a run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capacity: Option<Capacity>,
-    /// Rate at the knee that a search found, in requests/s; absent for a run, and for a search
-    /// without a knee.
+    /// Requested rate at the knee of the curve of latency over throughput, in requests/s; absent
+    /// for a run, and for a capacity search without a knee.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub knee_per_s: Option<f64>,
     /// Reasons why the run itself is a failure: failed thresholds, failed proofs, no answers, or
@@ -105,54 +108,56 @@ pub struct Absent {
     pub run: String,
 }
 
-/// A target that lost more than the limit.
+/// A target whose results in a later run are worse than in the first run by more than the limit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Regression {
     /// Name of the target.
     pub target: String,
     /// Name of the later run, in which the target is worse than in the first run.
     pub run: String,
-    /// Size of the loss, in %: by how much fewer requests the target serves or carries; in the open
-    /// model, by how much longer its median latency is.
+    /// Size of the loss, in %: the decrease of the rate or capacity; in the open model, the
+    /// increase of the median latency.
     pub percent: f64,
 }
 
-/// A target to which a later run sent other requests than the first run, so that its figures are
-/// not compared.
+/// A target that is not compared, because a later run sent other requests to the target than the
+/// first run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SentUnlike {
     /// Name of the target.
     pub target: String,
     /// Name of the later run.
     pub run: String,
-    /// Differences, a phrase each: `another body of step "insert"`.
+    /// Differences between the requests, one phrase each, such as `another body of step "insert"`.
     pub what: Vec<String>,
 }
 
 /// A value that is not the same in all runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unlike {
-    /// Path of the value in the record: `environment.kernel`.
+    /// Path of the value in the record, such as `environment.kernel`.
     pub what: String,
     /// Value in each run, in the order of the runs; `None` where a run lacks the value.
     pub values: Vec<Option<String>>,
 }
 
 impl RunsRecord {
-    /// Returns whether the target is of a later run than the first, so that the target is compared
-    /// with the first run.
+    /// Returns whether the results come from a later run, so that they are compared with the first
+    /// run.
     #[must_use]
     pub fn is_later(&self, one: &ComparedTarget) -> bool {
         self.runs.first().is_some_and(|first| first.name != one.run)
     }
 
-    /// Returns the pair of a later run's target and the same target in the first run.
+    /// Returns the comparison of a target in a later run with the same target in the first run;
+    /// `None` if the two were not compared.
     #[must_use]
     pub fn against_first(&self, later: &ComparedTarget) -> Option<&Pair> {
         self.comparison.pair(&self.in_first(later)?.name, &later.name)
     }
 
-    /// Returns the same target in the first run.
+    /// Returns the results of the same target in the first run; `None` if the first run lacks the
+    /// target.
     fn in_first(&self, later: &ComparedTarget) -> Option<&ComparedTarget> {
         self.targets.iter().find(|one| one.target == later.target && !self.is_later(one))
     }
@@ -187,7 +192,8 @@ impl RunsRecord {
 }
 
 impl SentUnlike {
-    /// Returns whether the difference concerns this target in this run.
+    /// Returns whether the requests of `one`, a target in one run, differ from those of the first
+    /// run.
     pub fn is_of(&self, one: &ComparedTarget) -> bool {
         self.target == one.target && self.run == one.run
     }

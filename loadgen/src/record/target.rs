@@ -29,42 +29,45 @@ pub struct TargetRecord {
     pub transport: Option<String>,
     /// Software of the target, and its differences from the other targets.
     pub server: ServerRecord,
-    /// Results of the hold in all rounds, by step. Requests that users send when they stop come
-    /// after the hold: the rows of their steps contain them, without a rate, but `total` does not.
+    /// Results of the hold (the measured period) in all rounds, by step. Steps that users send when
+    /// they stop come after the hold: these steps have results without a rate, and are not part of
+    /// `total`.
     pub steps: Vec<Summary>,
-    /// Results of the hold in all rounds, all steps together.
+    /// Results of the hold (the measured period) in all rounds, all steps together.
     pub total: Summary,
     /// Latencies of the expected answers of each step, by the step's name: the same requests as in
     /// `steps`. Empty in records of earlier versions.
     #[serde(default)]
     pub latency_histograms: BTreeMap<String, Distribution>,
-    /// Estimate of the latencies, in µs, of requests that arrive at the rate of the closed model
-    /// but wait for no other request. `None` in the open model, under a load that changed, and
-    /// without an expected answer.
+    /// Estimate of the latencies, in µs, without coordinated omission: of requests that arrive as
+    /// often as in the closed model, but do not wait for earlier answers. `None` in the open model,
+    /// under a load that changed, and without an expected answer.
     pub uncoordinated_us: Option<LatencySummary>,
     /// Variation of the latencies from round to round, all steps together, in µs.
     pub latency_over_rounds_us: LatencyOverRounds,
-    /// Sums over the hold of the numbers read from answers, by the counter's name.
+    /// Sum of each counter (a number read from answers) over the hold (the measured period), by the
+    /// counter's name.
     pub counters: BTreeMap<String, u64>,
-    /// Content of the backends after each whole round, compared with the content that the scenario
-    /// claims.
+    /// Content of the backends after each whole round (a round that ran as planned), compared with
+    /// the content that the scenario expects.
     pub proofs: Vec<ProofRecord>,
     /// Rounds, in the order in which they ran.
     pub rounds: Vec<RoundRecord>,
-    /// CPU and memory used during the hold of all rounds, by service: `target`, the backends,
-    /// `generator`.
+    /// CPU and memory used during the hold (the measured period) of all rounds, by service:
+    /// `target`, the backends, `generator`.
     pub resources: BTreeMap<String, ResourceRecord>,
     /// Bottleneck of most rounds; `None` where no bottleneck could be observed.
     pub bottleneck: Option<Bottleneck>,
-    /// CPU time of a service per expected answer over the whole rounds, in µs, by service. A
-    /// service is absent unless its CPU time is known in all whole rounds, and in at least two.
+    /// CPU time per expected answer, in µs, by service: the mean over whole rounds, which are the
+    /// rounds that ran as planned. A service is absent unless its CPU time is known in every whole
+    /// round, and in at least two.
     pub cpu_us_per_request_over_rounds: BTreeMap<String, OverRounds>,
     /// Activity of each worker, all rounds together; empty where loadgen's own process made the
     /// load.
     pub workers: Vec<WorkerRecord>,
 }
 
-/// Software of a target. All fields are empty or 0 for a server that the lab did not start.
+/// Software of a target. All fields are empty or 0 for a server that loadgen did not start.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ServerRecord {
     /// Name of the framework.
@@ -75,6 +78,6 @@ pub struct ServerRecord {
     pub workers: u32,
     /// Versions of the packages, by name.
     pub packages: BTreeMap<String, String>,
-    /// Other differences from the other targets.
+    /// Further differences from the other targets, in words.
     pub differs: Vec<String>,
 }

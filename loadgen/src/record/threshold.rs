@@ -20,8 +20,8 @@ pub struct ThresholdRecord {
     /// versions.
     #[serde(default)]
     pub failed_by: Option<FailedBy>,
-    /// Second value that an upper bound is compared with, in the unit of `measured`: the measured
-    /// value if requests without an answer had failed, or had been answered only at their timeout.
+    /// Measured value in the worst case, in the unit of `measured`, which an upper bound must allow
+    /// as well: requests without an answer had failed, or had been answered only at their timeout.
     /// `None` without such requests, or where such requests make no difference.
     #[serde(default)]
     pub worst_case: Option<f64>,
@@ -39,9 +39,10 @@ pub struct ThresholdRecord {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FailedBy {
-    /// The measured value fails.
+    /// The measured value breaks the threshold.
     Measured,
-    /// Requests in flight at the end fail the threshold, which the measured value alone would pass.
+    /// The measured value meets the threshold, but would not in the worst case of the requests in
+    /// flight at the end.
     InFlight,
     /// The samples are too few for a judgement.
     TooFewSamples,
@@ -72,8 +73,8 @@ fn fates(failed_late: u64, unanswered: u64) -> String {
     failed.into_iter().chain(none).collect::<Vec<_>>().join(", ")
 }
 
-/// Formats a value of a threshold in the customary unit of its metric: `error_rate`, `rate`,
-/// `unsent`, a counter, or else a latency.
+/// Formats a measured value in the customary unit of the threshold's metric: % for `error_rate`,
+/// requests/s for `rate`, a number for `unsent` and counters, and otherwise ms.
 fn quantity(threshold: &str, value: f64) -> String {
     let (metric, bound) = threshold.rsplit_once(['<', '>']).unwrap_or_default();
     let is_count = bound.ends_with(|last: char| last.is_ascii_digit());

@@ -16,7 +16,7 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// Returns the message with the code of the kind.
+    /// Returns the message, followed by the code of the verdict's kind in brackets.
     #[must_use]
     pub fn coded(&self) -> String {
         self.kind.coded(&self.message)
@@ -24,20 +24,21 @@ impl Verdict {
 }
 
 impl VerdictKind {
-    /// Returns `text`, followed by the code of the kind in brackets.
+    /// Returns `text`, followed by the code of this kind in brackets, such as `[target_ended]`.
     #[must_use]
     pub fn coded(self, text: &str) -> String {
         format!("{text} [{}]", self.as_ref())
     }
 
-    /// Returns whether a run with such a verdict has failed, even if all thresholds hold.
+    /// Returns whether a verdict of this kind makes a run a failure, even if all thresholds hold.
     #[must_use]
     pub fn is_failure(self) -> bool {
         matches!(self, Self::NothingAnswered | Self::WentSilent | Self::ProofFailed)
     }
 }
 
-/// Kind of a verdict. Its code is its name in snake case, in documents as in reports.
+/// Kind of a verdict. The code of a kind, in documents and in reports, is the kind's name in snake
+/// case.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, strum::AsRefStr, strum::VariantArray,
 )]
@@ -52,47 +53,50 @@ pub enum VerdictKind {
     WentSilent,
     /// Some requests had no answer by their timeout, or by the end of the drain after their round.
     Unanswered,
-    /// A file had too few rows, so that users stopped.
+    /// A data file had too few rows, so that users without a row stopped.
     RowsRanOut,
-    /// The final requests of users that stop failed, or were cut off.
+    /// Final requests, which users send when the users stop, failed or were cut off.
     StopFailed,
-    /// The generator was the bottleneck and determined the rate, so the target is not ranked.
+    /// The generator (loadgen itself) was the bottleneck and determined the rate, so the target is
+    /// not ranked.
     GeneratorBound,
     /// A backend was the bottleneck and determined the rate, so the target is not ranked.
     BackendBound,
     /// The network was the bottleneck and determined the rate, so the target is not ranked.
     NetworkBound,
-    /// The generator was short of CPU, although the generator was not found to be the bottleneck.
+    /// The generator (loadgen itself) was short of CPU, although not found to be the bottleneck.
     GeneratorBusy,
-    /// Other programs used the CPUs of the test.
+    /// Other programs used too much CPU time on the CPUs of the test.
     Disturbed,
     /// The hypervisor gave the CPUs to other machines.
     Stolen,
-    /// A limit on CPU time was reached.
+    /// A CPU limit stopped a container, or loadgen and its processes, for part of the time.
     Throttled,
-    /// Targets had different limits.
+    /// Targets had different limits of CPU or memory.
     UnlikeLimits,
     /// Memory was swapped.
     Swapped,
     /// Users spent much of their time on something other than waiting for responses.
     LittlesLaw,
-    /// More users only waited longer, although no CPU and no link was at its limit.
+    /// More users got no more answers and only waited longer, although no CPU and no link was at
+    /// its limit.
     UsersQueue,
     /// Requests of the open model were not sent, or were sent late.
     RateNotKept,
-    /// Users of the closed model waited while a server stalled, which the latencies do not show.
+    /// The closed model hid a stall: users waited while a server stalled, and the latencies do not
+    /// show the stall.
     StallHidden,
     /// More connections were opened than the round had users.
     MoreConnections,
     /// Server and loadgen used another version of HTTP than the scenario requests.
     OtherVersion,
-    /// Some addresses of the server's name got fewer connections than others.
+    /// Some IP addresses of the server's host name got fewer connections than others.
     UnevenAddresses,
     /// A target gave answers of several sizes to a request that is always the same.
     AnswersVary,
     /// Targets gave answers of different sizes to the same request.
     AnswersDiffer,
-    /// A worker had too little CPU, or was delayed, so that its results are not the server's alone.
+    /// A worker had too little CPU or was delayed, so that its results include its own delays.
     SlowWorker,
     /// Some of a target's server workers did much less than others.
     UnequalWorkers,
@@ -104,14 +108,14 @@ pub enum VerdictKind {
     FewCores,
     /// PostgreSQL's data lay in memory, where `fsync` costs nothing.
     DataInMemory,
-    /// Too few samples for a percentile.
+    /// Some percentiles are missing, because there were too few samples.
     TooFewSamples,
     /// A backend does not hold the content that the scenario requires.
     ProofFailed,
-    /// A target or a backend ended during the measurement.
+    /// A target or a backend ended by itself during the measurement.
     TargetEnded,
     /// The run was interrupted.
     Interrupted,
-    /// A threshold failed and ended the run.
+    /// A threshold failed and ended the run (`--fail-fast`).
     StoppedEarly,
 }

@@ -20,14 +20,14 @@ pub enum Format {
     Markdown,
 }
 
-/// A document to print.
+/// Result of a command, which can be printed in any [`Format`].
 #[derive(Debug, Clone, Copy)]
 pub enum Document<'a> {
-    /// A run.
+    /// Result of a run.
     Run(&'a RunRecord),
-    /// A search for capacities.
+    /// Result of a capacity search: the highest rate that each target carries.
     Capacity(&'a CapacityRecord),
-    /// A comparison of saved runs.
+    /// Comparison of saved runs or of saved capacity searches.
     Comparison(&'a RunsRecord),
 }
 
@@ -44,8 +44,8 @@ impl<'a> From<&'a CapacityRecord> for Document<'a> {
 }
 
 impl Document<'_> {
-    /// Returns the document in `format`. The table names the `folder` that the document was saved
-    /// in.
+    /// Returns the text of the document in `format`. The tables of a run and of a capacity search
+    /// name `folder`, which holds the saved result; `None` if the result is not saved.
     #[must_use]
     pub fn render(self, format: Format, folder: Option<&Path>) -> String {
         match (format, self) {

@@ -3,8 +3,8 @@
 //!
 //! - `document`: every document in every format. `formats`: the layout of each; `html`: the page.
 //! - `words`: sentences that all formats share.
-//! - `progress`: the current activity in plain lines; `live`: the same on a terminal, as it
-//!   changes.
+//! - `progress`: shows the current activity in plain lines. `live`: shows the current activity on a
+//!   terminal, and updates the screen when the activity changes.
 
 mod document;
 mod formats;

@@ -13,8 +13,8 @@ const DOCUMENTS: [&str; 5] =
 #[test]
 fn a_source_file_that_a_document_names_exists() {
     let root = package().parent().unwrap();
-    let folders = ["src", "core/src", "tests", "benches", "examples"]
-        .map(|name| package().join(name));
+    let folders =
+        ["src", "core/src", "tests", "benches", "examples"].map(|name| package().join(name));
     let sources: Vec<PathBuf> = folders.iter().flat_map(|folder| files(folder, "rs")).collect();
     let name = Regex::new(r"`([\w./-]+\.rs)`").unwrap();
     let mut seen = 0;

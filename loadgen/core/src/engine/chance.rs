@@ -7,20 +7,21 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::scenario::ThinkTime;
 
-/// One user's random choices. They are the same for the same seed and user, regardless of what
-/// the user's templates draw.
+/// Random choices of one user, which depend only on the seed and the user,
+/// not on the random data in the user's requests.
 pub(super) struct Chance {
     seed: u64,
     user: u32,
-    /// Created at the first draw: most scenarios leave nothing to chance.
+    /// Random generator, created at the first draw, because most scenarios make no random choices.
     stream: Option<Box<ChaCha8Rng>>,
 }
 
-/// Lowest stream for choices. Users' data is drawn from the streams below, one per user number.
+/// Number of the first random stream for choices. The streams with lower
+/// numbers, one per user, generate the users' data.
 const STREAMS: u64 = 1 << 32;
 
 impl Chance {
-    /// Creates the choices of `user`, numbered over the whole test.
+    /// Creates the random choices of the user with the number `user` in the whole test.
     pub(super) fn new(seed: u64, user: u32) -> Self {
         Self { seed, user, stream: None }
     }
@@ -37,8 +38,8 @@ impl Chance {
         }
     }
 
-    /// Picks the index of one of `weights`, each with the probability of its share of the
-    /// sum, which must not be zero.
+    /// Picks an index into `weights` at random, in proportion to the
+    /// weights. The sum of the weights must not be zero.
     pub(super) fn pick(&mut self, weights: impl Iterator<Item = u32> + Clone) -> usize {
         let sum: u64 = weights.clone().map(u64::from).sum();
         let mut left = self.stream().random_range(0..sum.max(1));

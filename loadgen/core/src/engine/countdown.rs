@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use tokio_util::sync::CancellationToken;
 
-/// Number of users that have not ended yet. A user counts down however it ends.
+/// Number of users that have not ended yet. A user whose task panics has ended, too.
 pub(super) struct Countdown {
     left: AtomicU32,
     /// Cancelled when no user is left.
@@ -27,8 +27,8 @@ impl Countdown {
         }
     }
 
-    /// Adds `more` users. Only a caller that is counted itself may add users: the
-    /// count is then not zero yet.
+    /// Adds `more` users. The caller must itself be counted, so that
+    /// the count is not zero before the call.
     pub(super) fn add(&self, more: u32) {
         self.left.fetch_add(more, Ordering::AcqRel);
     }

@@ -10,7 +10,7 @@ pub enum EngineError {
     #[error("cannot create an HTTP client: {0}")]
     #[diagnostic(code(no_http_client), help("check [http] in the scenario"))]
     Client(String),
-    /// Goose refused the attack or gave up on it.
+    /// Goose, the library that runs the users, refused to start them or gave up before they ended.
     #[error("Goose could not run the users: {0}")]
     #[diagnostic(code(goose_failed))]
     Goose(String),

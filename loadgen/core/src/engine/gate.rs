@@ -13,16 +13,17 @@ use super::senders::{Due, Senders};
 use crate::measure::Timeline;
 use crate::scenario::{LoadLevel, Until};
 
-/// Admits users: from the common start, in the order of the ramp, until the end of the round.
+/// Decides when each user may begin an iteration: from the common start to the end of the round,
+/// and one user after another during a ramp-up.
 pub(super) struct Gate {
     start: Instant,
     timeline: Timeline,
     end: RoundEnd,
     model: Model,
-    /// Number of iterations that users may still begin together; `None` unless
-    /// shared iterations end the test.
+    /// Number of iterations left for all users of the process; `None` unless
+    /// a total number of iterations ends the test.
     shared: Option<AtomicU64>,
-    /// Number of iterations of each user; `None` unless iterations per user end the test.
+    /// Number of iterations that each user may begin; `None` unless this number ends the test.
     per_user: Option<u64>,
 }
 
@@ -32,16 +33,16 @@ enum Model {
     Open(Box<Senders>),
 }
 
-/// A user at the gate.
+/// A user that asks the gate for permission to begin iterations.
 pub(super) struct Visitor<'a> {
     /// Number of the user, in its process and in the whole test.
     pub number: Number,
-    /// Newest version of the closed model that the user has seen.
+    /// Newest version of the closed model that the user has read; `None` before the first reading.
     seen: Option<&'a LatestValue<Closed>>,
 }
 
 impl Visitor<'_> {
-    /// Creates a visitor that has not been at the gate yet.
+    /// Creates the visitor for a user that has not asked for an iteration yet.
     #[must_use]
     pub(super) fn new(number: Number) -> Self {
         Self { number, seen: None }
@@ -53,14 +54,14 @@ impl Visitor<'_> {
 pub(super) struct Admitted {
     /// Whether the iteration counts; iterations of the warm-up do not.
     pub counted: bool,
-    /// Arrival that the iteration serves; `None` in the closed model. The first request of the
-    /// iteration is planned for the arrival's time, not for the time at which it is sent.
+    /// Due time for which the iteration begins; `None` in the closed model. The first request of
+    /// the iteration is planned for this time, even if the request is sent later.
     pub due: Option<Due>,
 }
 
 impl Gate {
-    /// Creates a gate that opens at `start`, and closes as `plan` says or when it is halted. Must
-    /// be called within a Tokio runtime.
+    /// Creates the gate of a round that starts at `start`, and ends as `plan` says or when the gate
+    /// is halted. Must be called within a Tokio runtime.
     #[must_use]
     pub(super) fn new(plan: &Plan, start: Instant) -> Self {
         let load = &plan.scenario.load;
@@ -98,7 +99,7 @@ impl Gate {
         self.timeline
     }
 
-    /// Returns the end of the round, by which waiting users are woken.
+    /// Returns the [`RoundEnd`], which wakes the registered users.
     #[must_use]
     pub(super) fn round_end(&self) -> &RoundEnd {
         &self.end
@@ -133,9 +134,9 @@ impl Gate {
         self.end.is_spent()
     }
 
-    /// Waits until `user` may begin another iteration; `None` if none is left for the
-    /// user. `begun` is the number of counted iterations that the user has begun, `now`
-    /// the last reading of its clock.
+    /// Waits until `user` may begin another iteration. Returns `None` if no iteration
+    /// is left for the user. `begun` is the number of counted iterations that the user
+    /// has begun, and `now` the user's last clock reading.
     pub(super) async fn admit<'a>(
         &'a self,
         user: &mut Visitor<'a>,
@@ -157,9 +158,10 @@ impl Gate {
         }
     }
 
-    /// Waits until `user` may send its start steps: in the open model from the start of the round
-    /// on, so that the user is ready when it is needed. Returns whether these steps count, or
-    /// `None` if it is too late for them.
+    /// Waits until `user` may send its start steps, which each user sends once before
+    /// its iterations. In the open model, all users send their start steps from the
+    /// start of the round on, so that each user is ready when needed. Returns whether
+    /// the start steps count, or `None` if the round ends first.
     pub(super) async fn turn_to_start<'a>(
         &'a self,
         user: &mut Visitor<'a>,
@@ -176,8 +178,8 @@ impl Gate {
         }
     }
 
-    /// Waits until it is the turn of `user` in the closed model. Returns whether the requests of
-    /// this turn count, or `None` if the user gets no more turns.
+    /// Waits until `user` may send in the closed model. Returns `true` if the requests count,
+    /// `false` in the warm-up, and `None` if the user must send no more.
     async fn turn<'a>(
         &'a self,
         first: &'a LatestValue<Closed>,
@@ -208,8 +210,8 @@ impl Gate {
         }
     }
 
-    /// Ends the iterations of all users, because no row is left for the `admitted`
-    /// iteration or any later one.
+    /// Ends the iterations of all users, because a data file has no row left for the `admitted`
+    /// iteration or any later iteration.
     pub(super) fn run_out(&self, admitted: Admitted) {
         if let (Model::Open(senders), Some(due)) = (&self.model, admitted.due) {
             senders.give_back(due);
@@ -217,14 +219,14 @@ impl Gate {
         self.end.spend();
     }
 
-    /// Whether requests are planned by the clock, and may be sent later than planned.
+    /// Whether the load model is open: requests are planned by the clock, and may be sent late.
     #[must_use]
     pub(super) fn is_open(&self) -> bool {
         matches!(self.model, Model::Open(_))
     }
 
-    /// Returns the requests that no user was free to send, of those planned until `now` and before
-    /// the end of the round. Call this method only after the round has ended.
+    /// Returns the requests that were due by `now`, and before the end of the round, but that no
+    /// user was free to send. Call this method only after the round has ended.
     pub(super) fn unsent(&self, now: Instant) -> Vec<Due> {
         match &self.model {
             Model::Closed(_) => Vec::new(),
@@ -244,9 +246,9 @@ impl Gate {
         self.timeline.end
     }
 
-    /// Returns when the load ended, given that the last user left at `left`. In the open
-    /// model users leave when no request is due any more, a little before the end: the load
-    /// then lasts until the end.
+    /// Returns when the load ended, if the last user ended at `left`. In the open model, users end
+    /// after the last planned request, a little before the end of the round. Unless the round was
+    /// cut short, the load then lasts until the end of the round.
     #[must_use]
     pub(super) fn ended(&self, left: Instant) -> Instant {
         let to_its_end = self.is_open() && !self.is_halted() && !self.is_spent();

@@ -28,7 +28,7 @@ use super::user::Shared;
 use crate::measure::{Connections, Recorder, RowsUsed, Snapshot};
 use crate::scenario::{Model, Secrets};
 
-/// Delay from the end of a second to the drain of its snapshot, so that the snapshot includes
+/// Delay from the end of a second to the snapshot of this second, so that the snapshot includes
 /// requests that ended in the last moment of the second.
 const SETTLE: Duration = Duration::from_millis(10);
 
@@ -40,18 +40,18 @@ const CONNECT_LIMIT: Duration = Duration::from_secs(3);
 pub struct Finished {
     /// Number of snapshots that the process sent.
     pub snapshots: u32,
-    /// Time for which the load was held.
+    /// Time for which the load ran after the ramp-up.
     pub held: Duration,
-    /// Names of the files whose rows ran out: users took the last row and needed more.
+    /// Names of the data files whose rows ran out: users took the last row and needed more.
     pub ran_out: Vec<String>,
-    /// Rows that counted iterations and users' starts have used.
+    /// Rows of the data files that were used by users' starts and by iterations after the warm-up.
     pub rows: RowsUsed,
-    /// Connections that were opened.
+    /// Counts of the connections that the process opened.
     pub connections: Connections,
 }
 
-/// A round that is ready to start. A process runs only one at a time, because
-/// Goose's cancel flag is global.
+/// A round that is ready to start. A process must run only one round at a time, because Goose, the
+/// library that runs the users, has one global cancel flag.
 pub struct GooseRound {
     plan: Plan,
     transport: Transport,
@@ -60,22 +60,22 @@ pub struct GooseRound {
 }
 
 impl GooseRound {
-    /// Prepares the round; sends nothing.
+    /// Prepares a round of `plan`, without sending anything.
     pub fn prepare(plan: Plan) -> Result<Self, EngineError> {
         let transport = Transport::new(&plan).map_err(EngineError::Client)?;
         let (change, changes) = mpsc::unbounded_channel();
         Ok(Self { plan, transport, changes, change })
     }
 
-    /// Returns the sender for load changes during the round. [`LoadChange::of`] must have made each
-    /// change from the whole plan.
+    /// Returns the sender for load changes during the round. Each change must be created with
+    /// [`LoadChange::of`], from the plan of the whole test.
     #[must_use]
     pub fn changes(&self) -> mpsc::UnboundedSender<LoadChange> {
         self.change.clone()
     }
 
-    /// Opens the connections of the users that send at the very start. Otherwise some users would
-    /// already send while others connect, and a round must measure neither. After three seconds,
+    /// Opens the connections of the users that send from the start of the round on. Otherwise the
+    /// round would measure how some users send while others still connect. After three seconds,
     /// users open the remaining connections themselves.
     pub async fn connect(&self) {
         let Plan { scenario, share, warmup, .. } = &self.plan;
@@ -93,8 +93,8 @@ impl GooseRound {
         let _ = tokio::time::timeout(CONNECT_LIMIT, open).await;
     }
 
-    /// Runs this process's share of the round from `start` to its end, or until `stop`. Sends a
-    /// snapshot each second, and a last one.
+    /// Runs this process's share of the round from `start` to the end of the round, or until `stop`
+    /// is cancelled. Sends a snapshot to `snapshots` each second, and a last one at the end.
     pub async fn run(
         mut self,
         start: Instant,
@@ -192,7 +192,8 @@ impl Drop for HaltOnDrop<'_> {
     }
 }
 
-/// Drains a snapshot soon after the end of each second. Returns only if the receiver is gone.
+/// Sends a snapshot to `snapshots` soon after `first`, and soon after each second from then on.
+/// Returns only if the receiver is gone.
 async fn send_each_second(
     first: Instant,
     recorder: &Recorder,
@@ -201,20 +202,22 @@ async fn send_each_second(
     let mut due = first + SETTLE;
     loop {
         tokio::time::sleep_until(due.into()).await;
-        // Reserves a place first: a drained snapshot must not be lost if the
-        // round ends during the wait.
+        // Reserves a slot of the channel first: a drained snapshot must not
+        // be lost if the round ends during the wait.
         let place = snapshots.reserve().await.map_err(|_| EngineError::Abandoned)?;
         place.send(recorder.drain(Instant::now()));
         due += Duration::from_secs(1);
     }
 }
 
-/// Maximum number of our users that one Goose user carries. A Goose user takes 7 KB of memory and
-/// time to start; one of our users takes 2 KB. docs/explanation/cost.md tells what this limit saves.
+/// Maximum number of loadgen's users that run within one user of Goose. A Goose user takes
+/// 7 KB of memory and time to start; a loadgen user takes 2 KB. See
+/// docs/explanation/cost.md for the effect of this limit.
 const USERS_PER_GOOSE_USER: u32 = 32;
 
-/// Builds a Goose attack of one scenario with one transaction. Each Goose user runs the transaction
-/// once: it starts some of our users, and ends with them.
+/// Builds a Goose attack with one scenario and one transaction. Each Goose
+/// user runs the transaction once. The transaction starts some of loadgen's
+/// users, and ends when these users have ended.
 fn goose_attack(
     shared: &Arc<Shared>,
     users: u32,
@@ -256,8 +259,8 @@ fn goose_attack(
         .map_err(|e| EngineError::Goose(format!("{e:?}")))
 }
 
-/// Configures Goose to start all users at once (the gate admits them), to run one iteration each,
-/// and to print, listen and measure nothing.
+/// Configures Goose to start all Goose users at once, to run one iteration each, and to print,
+/// listen and measure nothing. The gate, not Goose, decides when loadgen's users begin.
 fn configuration(host: String, users: u32) -> GooseConfiguration {
     let mut configuration = GooseConfiguration::default();
     configuration.host = Some(host);

@@ -8,19 +8,19 @@ use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
-/// Wait for an address before the next one is tried as well: the Connection Attempt
-/// Delay of RFC 8305, section 5.
+/// Time after which the next address is tried as well, if an attempt is not yet complete: the
+/// Connection Attempt Delay of RFC 8305, section 5.
 pub(super) const ATTEMPT_DELAY: Duration = Duration::from_millis(250);
 
-/// Reason given for an attempt that another one overtook.
+/// Reason reported for an address if a later address connected first.
 pub(super) const TOO_LATE: &str = "no connection within 250 ms of another address's";
 
 /// Connects to the first of `addresses` that answers. Tries the next address when an attempt has
-/// failed, or when `ATTEMPT_DELAY` has passed since the latest attempt began. Calls `tell` with
-/// the reason for each address that failed, and for each that a later address overtook.
+/// failed, or when `ATTEMPT_DELAY` has passed since the latest attempt began. Calls `tell` with the
+/// address and the reason for each failed attempt, and for each attempt that a later one overtook.
 ///
 /// # Errors
-/// The error of the attempt that failed last, if all have failed.
+/// Returns the error of the last failed attempt if all attempts failed.
 pub async fn dial(
     addresses: Vec<SocketAddr>,
     tell: &(dyn Fn(SocketAddr, &str) + Sync),

@@ -4,8 +4,8 @@ use std::sync::OnceLock;
 
 /// One version of a value, with a link to the next version.
 ///
-/// A reader keeps its place and checks whether a next version exists. Readers take no lock and
-/// write to no shared memory.
+/// A reader holds one version, and checks whether a newer version exists.
+/// Readers take no lock and write to no shared memory.
 pub(super) struct LatestValue<T> {
     value: T,
     next: OnceLock<Box<Self>>,
@@ -40,7 +40,8 @@ impl<T> LatestValue<T> {
         newest
     }
 
-    /// Appends a version made from the newest one. Calls `make` again if another caller was first.
+    /// Appends a version that `make` creates from the newest version. Calls `make` again if another
+    /// caller has appended a version first.
     pub(super) fn update(&self, make: impl Fn(&T) -> T) {
         loop {
             let newest = self.newest();
@@ -52,7 +53,8 @@ impl<T> LatestValue<T> {
 }
 
 impl<T> Drop for LatestValue<T> {
-    /// Drops the versions in a loop: there may be more of them than a stack has room for calls.
+    /// Drops the versions in a loop, because recursive drops of
+    /// many versions would overflow the stack.
     fn drop(&mut self) {
         let mut next = self.next.take();
         while let Some(mut version) = next {

@@ -11,23 +11,24 @@ use tokio_util::sync::CancellationToken;
 use super::plan::Plan;
 use crate::scenario::{LoadLevel, LoadLevelError};
 
-/// Time from a request for a change to the moment of the change: far more than a change
-/// takes to reach every worker.
+/// Time from a request for a load change to the change: far more
+/// than a change takes to reach every worker.
 const LEAD: Duration = Duration::from_millis(500);
 
 /// Another load level, from a given moment to the end of the round.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct LoadChange {
-    /// Moment of the change, from the common start, so that it is the same on all workers.
+    /// Time of the change, counted from the workers' common start, so
+    /// that the time is the same on all workers.
     pub at: Duration,
     /// New load level, over all workers.
     pub to: LoadLevel,
 }
 
-/// Reason why a round goes on unchanged.
+/// Reason why the load of a round was not changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error, Diagnostic)]
 pub enum LoadChangeError {
-    /// The level is no valid change for this load.
+    /// The load of this round cannot be changed to the requested level.
     #[error(transparent)]
     #[diagnostic(transparent)]
     Change(#[from] LoadLevelError),
@@ -41,10 +42,11 @@ pub enum LoadChangeError {
 }
 
 impl LoadChange {
-    /// Decides on the change to the level `to` in a round of `plan`, `elapsed` from its start.
+    /// Creates the change to the level `to`, requested `elapsed`
+    /// after the start of a round of `plan`.
     ///
     /// # Errors
-    /// The load cannot be changed to `to`, or the round is about to end.
+    /// Returns an error if the load cannot be changed to `to`, or if the round is about to end.
     pub fn of(plan: &Plan, elapsed: Duration, to: LoadLevel) -> Result<Self, LoadChangeError> {
         plan.scenario.load.check_change(to)?;
         let at = elapsed + LEAD;
@@ -54,8 +56,8 @@ impl LoadChange {
         Ok(Self { at, to })
     }
 
-    /// Returns the second in which the change happens, from the end of a warm-up of this
-    /// length; 0 before that end.
+    /// Returns the second in which the change happens, counted from the end of a warm-up of this
+    /// length; 0 for a change during the warm-up.
     #[must_use]
     pub fn second(&self, warmup: Duration) -> u32 {
         u32::try_from(self.at.saturating_sub(warmup).as_secs()).unwrap_or(u32::MAX)
@@ -72,8 +74,8 @@ pub struct LoadChangeRequest {
 }
 
 impl LoadChangeRequest {
-    /// Decides for a round of `plan`, `elapsed` from its start, and sends the decision to the
-    /// requester. Returns the change if it is accepted.
+    /// Decides on the request, `elapsed` after the start of a round of `plan`, and sends the
+    /// decision to the requester. Returns the change, or `None` if the request is refused.
     pub fn decide(self, plan: &Plan, elapsed: Duration) -> Option<LoadChange> {
         let change = LoadChange::of(plan, elapsed, self.to);
         // The change applies even if the requester has stopped waiting.
@@ -82,7 +84,7 @@ impl LoadChangeRequest {
     }
 }
 
-/// Controls one round.
+/// Ends one running round, or changes its load.
 #[derive(Debug)]
 pub struct RoundControl {
     /// Cancelled to end the round.
@@ -99,7 +101,8 @@ impl From<CancellationToken> for RoundControl {
 }
 
 impl RoundControl {
-    /// Waits for the next request; forever if no more requests can come.
+    /// Waits for the next request for another load level. Waits
+    /// forever if no more requests can arrive.
     pub async fn next(&mut self) -> LoadChangeRequest {
         match self.changes.recv().await {
             Some(asked) => asked,

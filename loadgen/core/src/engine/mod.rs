@@ -53,8 +53,8 @@ pub use transport::read_foreign;
 pub use trial::{TrialAnswer, Tried, try_steps};
 pub use verify::{Mismatch, Verified, VerifyError, verify};
 
-/// The parts that a request passes through, for the benches, which time each part. This module is
-/// no public interface: it changes as the parts do.
+/// Parts of the engine that each request passes through, public so that benchmarks can time each
+/// part. This module is no stable interface: it changes when the parts change.
 #[doc(hidden)]
 pub mod parts {
     pub use super::check::Check;

@@ -52,7 +52,7 @@ impl NullAnswer {
     }
 }
 
-/// The server, which runs on separate threads until it is dropped.
+/// A server with prepared answers, which runs on separate threads until it is dropped.
 #[derive(Debug)]
 pub struct NullServer {
     /// Base URL, without a slash at the end.
@@ -81,7 +81,8 @@ impl NullServer {
         let ended = until.clone();
         let thread = thread::Builder::new().name("null".to_owned()).spawn(move || {
             begin();
-            // Without a runtime, the run does without this figure.
+            // Without a runtime, the server answers nothing, and the
+            // run lacks the generator's maximum.
             let Ok(runtime) = runtime(threads) else { return };
             runtime.block_on(async {
                 tokio::select! {
@@ -140,7 +141,7 @@ async fn serve(mut stream: TcpStream, answers: Arc<[Vec<u8>]>) {
     }
 }
 
-/// Position of a connection in its stream of requests.
+/// Progress in reading the requests of one connection.
 #[derive(Default)]
 struct Requests {
     /// Index of the answer to the request whose body is being read.

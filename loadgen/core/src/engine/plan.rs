@@ -22,9 +22,9 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Returns the plan for one of several processes. Rows that are used once are
-    /// dealt to the processes. The last such row of a file goes to no process, because
-    /// the verification sends it.
+    /// Returns the plan for the process with this `share`. Data rows that are used only
+    /// once are distributed over the processes. The last such row of a file goes to no
+    /// process, because the verification sends this row.
     #[must_use]
     pub fn part(&self, share: Share) -> Self {
         let mut part = Self { share, ..self.clone() };
@@ -35,15 +35,15 @@ impl Plan {
         part
     }
 
-    /// Returns the time over which users start before the load is held. Zero if iterations end the
-    /// round, because iterations count from the first one.
+    /// Returns the length of the ramp-up, over which users start. Zero if iterations end the round,
+    /// because iterations count from the first one on.
     #[must_use]
     pub fn ramp_up(&self) -> Duration {
         self.scenario.load.before_hold()
     }
 
     /// Returns the time from the common start to the first snapshot. Snapshots follow each second,
-    /// at whole seconds from the end of the warm-up.
+    /// so that each snapshot is a whole number of seconds away from the end of the warm-up.
     #[must_use]
     pub fn first_snapshot(&self) -> Duration {
         Duration::from_secs(1) + Duration::from_nanos(self.warmup.subsec_nanos().into())
@@ -58,7 +58,7 @@ impl Plan {
     }
 }
 
-/// Numbers of a user, from 0.
+/// Numbers that identify a user, each from 0.
 #[derive(Debug, Clone, Copy)]
 pub struct Number {
     /// Number among the users of the process.
@@ -91,7 +91,7 @@ impl Share {
         self.deal(users.into(), self.of) as u32
     }
 
-    /// Returns the numbers of this part's user `local`.
+    /// Returns both numbers of the user with the number `local` in this part.
     #[must_use]
     pub fn number(&self, local: u32) -> Number {
         Number { local, global: local * self.of + self.index }
@@ -103,8 +103,8 @@ impl Share {
         self.deal(iterations, self.of.min(users))
     }
 
-    /// Returns which of `count` rows belong to this part. Each row is to be used
-    /// once, by one of `users` users.
+    /// Returns the indexes of those of `count` data rows that belong to this part. Each row is used
+    /// once, by one of the `users` users of the whole test.
     pub fn rows(&self, count: usize, users: u32) -> impl Iterator<Item = usize> + use<> {
         let hands = self.of.min(users);
         let first = if self.index < hands { self.index as usize } else { count };

@@ -16,13 +16,13 @@ pub struct Results {
     /// Everything that was measured, by all processes together.
     pub series: Series,
     /// Results of each process, in the order of worker numbers; a single process counts as one
-    /// worker. Lost workers have given less.
+    /// worker. The results of lost workers are incomplete.
     pub workers: Vec<WorkerResults>,
     /// Workers that did not stay to the end: those lost before the round, then those lost during
     /// the round, in the order of the losses.
     pub lost: Vec<LostWorker>,
-    /// Sentences about reports that were not understood or that contradicted others. The results
-    /// contain none of these reports.
+    /// Sentences that say why reports were refused: a report was not understood, or contradicted
+    /// others. The results contain no refused report.
     pub refused: Vec<String>,
     /// Load changes, in the order in which they happened.
     pub changes: Vec<LoadChange>,
@@ -37,21 +37,21 @@ pub struct WorkerResults {
     pub worker: u32,
     /// Host of the worker; `None` if the manager started the worker, and for load from one process.
     pub host: Option<Host>,
-    /// The worker's share of the users.
+    /// Number of users on the worker.
     pub users: u32,
     /// Round trip between worker and manager, measured shortly before the start. `None` if the
     /// worker was lost before this measurement, and for load from one process.
     pub round_trip: Option<Duration>,
-    /// Number of requests that ended while the load was held.
+    /// Number of requests that ended in the hold, which is the time after the ramp-up.
     pub requests: u64,
     /// Number of snapshots that arrived.
     pub snapshots: u32,
     /// Numbers of the snapshots that are known to be missing.
     pub gaps: Vec<Range<u32>>,
-    /// Final report of the worker. If the worker was lost before this report, only `held` is known,
-    /// up to where the worker's results reach.
+    /// Final report of the worker. For a worker that was lost before this report, only
+    /// [`Finished::held`] is known, and covers the time for which results arrived.
     pub finished: Finished,
-    /// Strain on the worker while there was load that counts.
+    /// CPU time and timer delays of the worker's process, while there was load that counts.
     pub strain: Strain,
 }
 
@@ -69,29 +69,31 @@ pub struct Host {
 pub struct LostWorker {
     /// Number of the worker.
     pub worker: u32,
-    /// Seconds from the end of the warm-up to the loss, 0 before that end; `None` if the worker
-    /// was lost before the round.
+    /// Seconds from the end of the warm-up to the loss, 0 for a loss in the warm-up; `None` if the
+    /// worker was lost before the round.
     pub second: Option<u32>,
-    /// Reason for the loss, if known.
+    /// Reason for the loss, in words.
     pub why: String,
 }
 
-/// Upper bound of the time between the moments at which the workers of a round had to start. The
-/// strain of a busy worker tells how late it then was.
+/// Upper bound of the time between the earliest and the latest moment at which a worker of a round
+/// had to start. How much later a busy worker then started is part of the worker's strain.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct StartSkew {
-    /// Upper bound for any paths between the manager and its workers.
+    /// Upper bound that assumes nothing about the network paths
+    /// between the manager and its workers.
     pub any_path: Duration,
-    /// Upper bound if each path takes equally long in both directions.
+    /// Upper bound if each network path takes equally long in both directions.
     pub symmetric: Duration,
 }
 
 /// An event of a running round.
 #[derive(Debug)]
 pub enum Seen<'a> {
-    /// All processes prepare, and start at this moment.
+    /// All processes prepare, and will start at this moment.
     Started(Instant),
-    /// A worker sent results. Each snapshot is shown once, as it arrives.
+    /// The worker with this number sent a snapshot of its results.
+    /// Each snapshot is shown once, as it arrives.
     Snapshot(u32, &'a Snapshot),
     /// A worker was lost.
     Lost(&'a LostWorker),
@@ -111,7 +113,7 @@ impl WorkerResults {
 }
 
 impl Results {
-    /// Returns how long the load was held, by the worker that held it longest.
+    /// Returns the longest time for which the load of a worker ran after the ramp-up.
     #[must_use]
     pub fn held(&self) -> Duration {
         self.workers.iter().map(|worker| worker.finished.held).max().unwrap_or_default()
@@ -157,15 +159,15 @@ impl Results {
         lost.map(|worker| worker.users).sum()
     }
 
-    /// Returns the names of the files whose rows ran out in a process.
+    /// Returns the names of the data files whose rows ran out in at least one process.
     #[must_use]
     pub fn ran_out(&self) -> BTreeSet<&str> {
         let files = self.workers.iter().flat_map(|worker| &worker.finished.ran_out);
         files.map(String::as_str).collect()
     }
 
-    /// Returns the rows that counted iterations and users' starts have used. Empty if a worker was
-    /// lost, because a lost worker cannot report its rows.
+    /// Returns the rows of the data files that were used by users' starts and by iterations after
+    /// the warm-up. Empty if a worker was lost, because a lost worker cannot report its rows.
     #[must_use]
     pub fn rows(&self) -> RowsUsed {
         let mut all = RowsUsed::new();
@@ -181,7 +183,8 @@ impl Results {
         all
     }
 
-    /// Returns the connections that were opened. Those of lost workers are unknown and missing.
+    /// Returns the counts of opened connections. The connections of
+    /// lost workers are unknown and missing.
     #[must_use]
     pub fn connections(&self) -> Connections {
         let mut all = Connections::default();
@@ -190,7 +193,7 @@ impl Results {
     }
 }
 
-/// Formats a gap as "4" or "4 to 7".
+/// Formats a range of missing snapshots as "4" or "4 to 7".
 fn numbers(gap: &Range<u32>) -> String {
     match gap.end.saturating_sub(1) {
         last if last <= gap.start => gap.start.to_string(),

@@ -10,11 +10,12 @@ use std::time::Instant;
 pub(super) struct RoundEnd {
     /// Moment at which requests still in flight are given up; `None` unless time ends the round.
     cut_at: Option<Instant>,
-    /// Whether no shared iteration, or no row, is left, so that no user has to wait for its turn.
+    /// Whether no shared iteration or no data row is left, so
+    /// that no user has to wait for its turn.
     spent: AtomicBool,
     /// Whether the round was ended early. Users read this flag at each request, without a lock.
     halted: AtomicBool,
-    /// Wakers of the waiting users, for when one of these flags is set or the load is changed.
+    /// Wakers of the users. Called when `spent` or `halted` is set, or when the load is changed.
     users: Mutex<Vec<Waker>>,
 }
 
@@ -31,7 +32,7 @@ impl RoundEnd {
         self.set(&self.halted);
     }
 
-    /// Ends the iterations of all users.
+    /// Ends the iterations of all users, because no iteration or no data row is left.
     pub(super) fn spend(&self) {
         self.set(&self.spent);
     }
@@ -48,15 +49,16 @@ impl RoundEnd {
         self.spent.load(Ordering::Acquire)
     }
 
-    /// Returns when requests still in flight are given up: at the end of the drain.
+    /// Returns when requests still in flight are given up: at the end of
+    /// the drain. `None` unless time ends the round.
     #[must_use]
     pub(super) fn cut_at(&self) -> Option<Instant> {
         self.cut_at
     }
 
-    /// Registers a user to be woken when the round is halted, its iterations are spent, or the
-    /// load is changed. The user must check for these events after the registration, not
-    /// before, or it may miss one.
+    /// Registers a user to be woken when the round is halted, its iterations are used up, or the
+    /// load is changed. A user must check for these events after the registration: a user that
+    /// checks before may miss an event.
     pub(super) fn register(&self, user: Waker) {
         self.users().push(user);
     }

@@ -1,7 +1,7 @@
 //! Changes the load while a round runs, and starts the users that a change brings.
 //!
 //! Goose starts the planned users, and cannot start more of them later. Users that a change brings
-//! are tasks of ours, and otherwise no different. Surplus users wait at the gate.
+//! run in separate tasks, and otherwise do not differ. Surplus users wait at the gate.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -18,15 +18,15 @@ use super::load_change::LoadChange;
 use super::user::Shared;
 use crate::scenario::LoadLevel;
 
-/// Whether more users may come to a round with this gate: only if time ends the round. [`follow`]
-/// then counts itself among the users in [`Shared::iterating`].
+/// Whether load changes may add users to a round with this gate: only if time ends the round. In
+/// such a round, [`follow`] counts itself among the users in [`Shared::iterating`].
 #[must_use]
 pub(super) fn may_come(gate: &Gate) -> bool {
     gate.end().is_some()
 }
 
-/// Carries out changes until the round is over, and completes when all users that the changes
-/// brought have ended. Returns the number of users of this process, including the `planned` ones.
+/// Applies load changes until the round is over, and completes when all added users have ended.
+/// Returns the number of users of this process: the `planned` users and the added users.
 pub(super) async fn follow(
     mut changes: UnboundedReceiver<LoadChange>,
     shared: &Arc<Shared>,
@@ -61,7 +61,8 @@ pub(super) async fn follow(
     Ok(here)
 }
 
-/// Waits until no change matters any more.
+/// Waits until load changes have no more effect: until the end of the round or, if iterations end
+/// the round, until the last user has ended.
 async fn over(shared: &Shared, planned: u32) {
     match shared.gate.end() {
         Some(end) => {

@@ -19,7 +19,7 @@ use super::alarm::Alarm;
 use super::load::{Arrival, Open};
 use super::timer::Timer;
 
-/// Users of one process, and the arrivals that they send.
+/// Assigns the arrivals of one process, the planned requests of the open model, to its users.
 pub(super) struct Senders {
     start: Instant,
     end: Option<Instant>,
@@ -27,13 +27,14 @@ pub(super) struct Senders {
     state: Mutex<State>,
     /// Number of changes of the rate so far.
     changes: AtomicU32,
-    /// Bell of each user, by its number within the process. Rings when the user must lead, or
-    /// when nothing is left to send.
+    /// One wake-up signal for each user, by the user's number within the process. An idle user is
+    /// woken when it must wait for the next arrival, or when nothing is left to send.
     bells: Box<[Notify]>,
 }
 
 struct State {
-    /// Arrivals that are still to come. Only the leader takes from them.
+    /// Arrivals that are still to come. Only the leader, the user that
+    /// waits for the next arrival, takes arrivals.
     arrivals: Open,
     idle: Vec<u32>,
     is_led: bool,
@@ -46,9 +47,9 @@ struct State {
 /// Result of the leader's attempt to take an arrival.
 enum Taken {
     Arrival(Arrival),
-    /// No arrival, at the present rate.
+    /// No arrival is left, unless the rate changes.
     None,
-    /// No arrival, because the round has ended.
+    /// The round has ended.
     Over,
 }
 
@@ -64,8 +65,8 @@ pub(super) struct Due {
 }
 
 impl Senders {
-    /// Creates the senders for `users` users and a round from `start` to `end`. Must be
-    /// called within a Tokio runtime.
+    /// Creates the senders for `users` users and a round from `start` to `end`; `end` is `None` if
+    /// iterations end the round. Must be called within a Tokio runtime.
     pub(super) fn new(arrivals: Open, users: u32, start: Instant, end: Option<Instant>) -> Self {
         let state = State {
             arrivals,
@@ -130,15 +131,15 @@ impl Senders {
         .await
     }
 
-    /// Lets requests arrive at `rate` per second from `at` on, in place of what was planned. The
-    /// caller must wake the leader afterwards.
+    /// Replaces the planned rate by `rate` requests per second from `at` on. The caller must wake
+    /// the leader, the user that waits for the next arrival, afterwards.
     pub(super) fn change(&self, at: Duration, rate: f64) {
         self.state().arrivals.change(at, rate);
         self.changes.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// Makes the user lead if no other user leads; otherwise registers it as idle. Returns whether
-    /// the user leads, or `None` if nothing is left to send.
+    /// Makes the user the leader, which waits for the next arrival, or registers the user as idle
+    /// if another user leads. Returns whether the user leads, or `None` if nothing is left to send.
     fn leads_at_once(&self, local: u32) -> Option<bool> {
         let mut state = self.state();
         if state.is_over {
@@ -166,7 +167,8 @@ impl Senders {
         Taken::Arrival(arrival)
     }
 
-    /// Makes another user lead, if one is idle.
+    /// Passes the wait for the next arrival on to the user that
+    /// became idle last, if a user is idle.
     fn pass_on(&self) {
         let mut state = self.state();
         match state.idle.pop() {
@@ -175,7 +177,7 @@ impl Senders {
         }
     }
 
-    /// Takes back an arrival that will not be sent, and ends the round.
+    /// Records an arrival that no user will send, and ends the round.
     pub(super) fn give_back(&self, due: Due) {
         let arrival = Arrival {
             due: due.planned.saturating_duration_since(self.start),
@@ -195,8 +197,8 @@ impl Senders {
         }
     }
 
-    /// Returns the arrivals whose time came by `now`, and which no user was
-    /// free to send. Ends the round.
+    /// Ends the round, and returns the arrivals that were due by
+    /// `now` but that no user was free to send.
     pub(super) fn unsent(&self, now: Instant) -> Vec<Due> {
         self.finish();
         let mut state = self.state();
@@ -207,7 +209,8 @@ impl Senders {
         all.take_while(|due| due.planned <= now).collect()
     }
 
-    /// Ignores poisoning, because no panic leaves a change of the state half done.
+    /// Locks the state. Ignores a poisoned lock, because no panic
+    /// leaves a change of the state half done.
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -11,16 +11,16 @@ use super::plan::{Plan, Share};
 use super::results::{Results, Seen, WorkerResults};
 use crate::measure::{Counts, GrowingSeries, Phase, Series};
 
-/// Lead time before a round's start, so that the round's users are ready by then.
+/// Time from the preparation of a round to its start, so that the users are ready at the start.
 const LEAD: Duration = Duration::from_millis(50);
 /// Interval between two [`Seen::Tick`] events.
 const TICK: Duration = Duration::from_millis(100);
 
-/// Puts the load of `plan` on its target, until the plan's end or as `control` says. Shows each
-/// event as it happens, with all results so far.
+/// Runs a round of `plan` from this process alone, until the planned end or an end by `control`.
+/// Calls `show` for each event as it happens, with all results so far.
 ///
 /// # Errors
-/// The load could not be prepared, or did not run to its end.
+/// Returns an error if the round could not be prepared, or did not run to its end.
 pub async fn run_alone(
     plan: Plan,
     mut control: RoundControl,

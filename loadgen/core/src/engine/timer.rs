@@ -5,8 +5,8 @@ use std::time::Instant;
 
 /// A timer that fires at a given moment, for one waiter at a time.
 ///
-/// On Linux, a kernel timer (`timerfd_create(2)`) that Tokio awaits like a socket.
-/// Elsewhere, Tokio's own timer.
+/// On Linux, uses a kernel timer (`timerfd_create(2)`) that Tokio awaits like a socket. On other
+/// systems, uses Tokio's own timer.
 pub(super) struct Timer {
     #[cfg(target_os = "linux")]
     kernel: Option<linux::Descriptor>,

@@ -1,4 +1,4 @@
-//! Sends each step once, in order, as one user would. These requests are in no count.
+//! Sends each step once, in order, as one user would. These requests are not counted.
 
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -9,8 +9,8 @@ use super::rows::Supply;
 use super::transport::{Answer, Link, Transport};
 use crate::scenario::{Data, Secrets, Source, Step};
 
-/// A step that was sent once. Values of the environment are hidden in all fields except the headers
-/// and the body of `answer`.
+/// Result of sending a step once. The values of environment variables are hidden in all fields
+/// except the headers and the body of `answer`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tried {
     /// Method and URL of the request.
@@ -43,7 +43,7 @@ pub struct TrialAnswer {
     /// Headers that the step captures, as received.
     pub headers: Vec<(String, Vec<u8>)>,
     /// The body as received: up to 1 MiB, or up to 16 MiB if the step inspects the body. Never
-    /// shown, because the body may contain values of the environment that the server sends back.
+    /// shown, because the server may send back values of environment variables.
     pub body: Vec<u8>,
 }
 
@@ -51,7 +51,7 @@ pub struct TrialAnswer {
 /// returns [`ControlFlow::Break`].
 ///
 /// # Errors
-/// A sentence, if the HTTP client could not be created.
+/// Returns a sentence if the HTTP client could not be created.
 pub async fn try_steps(
     plan: &Plan,
     mut show: impl FnMut(&Step, Tried) -> ControlFlow<()>,
@@ -127,7 +127,8 @@ impl Tried {
         }
     }
 
-    /// Hides values of the environment that a server has sent back.
+    /// Hides the values of environment variables, which the server may
+    /// have sent back, in all texts that are shown.
     fn hide(&mut self, secrets: &Secrets) {
         let texts = [&mut self.request].into_iter().chain(&mut self.body);
         let texts = texts.chain(self.headers.iter_mut().map(|(_, value)| value));
@@ -140,7 +141,7 @@ impl Tried {
     }
 }
 
-/// Returns the headers of an answer that the step captures.
+/// Returns the headers of `answer` that `step` captures, with their names.
 fn captured(answer: &Answer<'_>, step: &Step) -> Vec<(String, Vec<u8>)> {
     let names = step.captures.iter().filter_map(|capture| match &capture.source {
         Source::Header(name) => Some(name),
@@ -149,7 +150,7 @@ fn captured(answer: &Answer<'_>, step: &Step) -> Vec<(String, Vec<u8>)> {
     names.filter_map(|name| Some((name.clone(), answer.headers.first(name)?.to_vec()))).collect()
 }
 
-/// Returns the beginning of a body, as text.
+/// Returns the first 1 KiB of a body, as text.
 fn beginning(body: &[u8]) -> String {
     const LONGEST: usize = 1 << 10;
     let text = String::from_utf8_lossy(&body[..body.len().min(LONGEST)]);

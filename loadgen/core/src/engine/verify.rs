@@ -50,14 +50,14 @@ pub enum VerifyError {
 /// Answers of a server that passed the verification.
 #[derive(Debug, Clone, Default)]
 pub struct Verified {
-    /// Values of the counters, by step.
+    /// Values of each step's counters, in the order of the steps.
     pub counters: Vec<Vec<u64>>,
-    /// Answers, by step.
+    /// Answer to each step, in the order of the steps.
     pub answers: Vec<TrialAnswer>,
 }
 
-/// Sends each step of the plan once, in order. `who` names the server in an error. These
-/// requests are in no count.
+/// Sends each step of the plan once, in order, and compares the answers with the steps'
+/// expectations. `who` names the server in an error. These requests are not counted.
 pub async fn verify(plan: &Plan, who: &str) -> Result<Verified, VerifyError> {
     let mut verified = Verified::default();
     let mut wrong = None;

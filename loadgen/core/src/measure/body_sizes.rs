@@ -1,8 +1,8 @@
-//! Tracks the range of answers' body sizes.
+//! Tracks the smallest and the largest body of HTTP responses.
 
 use serde::{Deserialize, Serialize};
 
-/// The smallest and the largest body of some answers, in bytes.
+/// Sizes of the smallest and the largest body in a set of responses, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the names say it")]
 pub struct BodySizes {
@@ -11,13 +11,13 @@ pub struct BodySizes {
 }
 
 impl BodySizes {
-    /// Extends `sizes` by one more body.
+    /// Extends `sizes` by one more body of `bytes` bytes; `None` stands for no bodies so far.
     #[must_use]
     pub fn with(sizes: Option<Self>, bytes: u64) -> Self {
         Self::both(sizes, Self { smallest: bytes, largest: bytes })
     }
 
-    /// Combines the sizes of two sets of bodies.
+    /// Combines the sizes of two sets of bodies; `None` stands for a set without bodies.
     #[must_use]
     pub fn both(one: Option<Self>, other: Self) -> Self {
         one.map_or(other, |one| Self {

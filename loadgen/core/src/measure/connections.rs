@@ -5,23 +5,26 @@ use std::collections::btree_map::Entry;
 
 use serde::{Deserialize, Serialize};
 
-/// The connections of one round, including those opened before its start.
+/// Connections used in one measured round, including connections opened before the round's start.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Connections {
     /// Number of connections opened.
     pub opened: u64,
-    /// Connections over which an answer came, by the HTTP version of the first answer: `HTTP/1.1`.
+    /// Number of connections that received a response, by the HTTP version of the connection's
+    /// first response, such as `HTTP/1.1`.
     pub versions: BTreeMap<String, u64>,
-    /// The addresses of the server's name; empty if a proxy looks the name up.
+    /// Addresses that the server's host name resolves to; empty if a proxy looks up the name.
     pub addresses: Vec<AddressRecord>,
 }
 
-/// One of the addresses of the server's name.
+/// One address that the server's host name resolves to, with the results of connecting to the
+/// address.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AddressRecord {
-    /// The address and the port.
+    /// IP address and port, such as `127.0.0.1:8000`.
     pub address: String,
-    /// Number of connections made to the address for requests, without reachability checks.
+    /// Number of connections that requests opened to the address; connections of reachability
+    /// checks are not included.
     pub connections: u64,
     /// Number of failed attempts to connect to the address.
     pub failed: u64,

@@ -8,42 +8,49 @@ use super::body_sizes::BodySizes;
 use super::latencies::Latencies;
 use super::outcome::{Ending, ErrorKind, Outcome};
 
-/// The results of one step's requests, over any part of a run. Each request is in exactly one of
-/// `answered`, `errors`, `cancelled` and `unsent`.
+/// Results of the requests of one step of a scenario, over any part of a run. Each request is in
+/// exactly one of `answered`, `errors`, `cancelled` and `unsent`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Counts {
-    /// Latencies of requests with the expected answer, from their planned send.
+    /// Latencies of requests with the expected response, measured from the planned send time.
     pub answered: Latencies,
-    /// Latencies of the same requests from their actual send, in the open model.
+    /// Latencies of the requests in `answered`, measured from the actual send time. Recorded only
+    /// in the open model.
     pub service: Latencies,
-    /// Delays of requests from their planned to their actual send, in the open model.
+    /// Delays between the planned and the actual send time of requests. Recorded only in the open
+    /// model.
     pub delay: Latencies,
-    /// Latencies of the failed requests, from their planned send.
+    /// Latencies of the failed requests, measured from the planned send time.
     pub failed: Latencies,
     /// Failed requests by kind.
     pub errors: BTreeMap<ErrorKind, u64>,
-    /// A sentence about one failed request of each kind.
+    /// Example for each kind of error: the description of one failed request.
     pub examples: BTreeMap<ErrorKind, String>,
-    /// Requests cut off by the end of the round.
+    /// Number of requests that were cut off by the end of the round.
     pub cancelled: u64,
-    /// Planned requests of the open model that no user was free to send.
+    /// Number of requests that were planned in the open model but not sent, because no user was
+    /// free.
     pub unsent: u64,
-    /// Requests in flight at the end of the round whose expected answer came in the drain.
+    /// Number of cancelled requests whose expected response came after the end of the round, in the
+    /// drain (the final wait for in-flight requests).
     pub answered_late: u64,
-    /// Requests in flight at the end of the round that failed in the drain, other than by timeout.
+    /// Number of cancelled requests that failed after the end of the round, in the drain. Timeouts
+    /// are not included.
     pub failed_late: u64,
-    /// Cancelled requests without an answer until their timeout, or until the end of the drain.
+    /// Number of cancelled requests without a response until their timeout, or until the end of the
+    /// drain.
     pub unanswered: u64,
-    /// Bytes of all answers' bodies.
+    /// Total size of all responses' bodies, in bytes.
     pub bytes: u64,
-    /// Sizes of the expected answers' bodies; `None` if there are no expected answers.
+    /// Smallest and largest body of the expected responses; `None` without expected responses.
     pub bodies: Option<BodySizes>,
-    /// Sums of the step's counters, in the step's order; empty until one is read.
+    /// Sum of each counter of the step, in the step's order; empty until a counter is read.
     pub counters: Vec<u64>,
 }
 
 impl Counts {
-    /// Counts one request that ended as `ending` says.
+    /// Counts one request in the category `ending`, which may differ from the category in
+    /// `outcome`.
     pub fn record(&mut self, outcome: &Outcome<'_>, ending: Ending<'_>) {
         let latency = outcome.done.saturating_duration_since(outcome.planned);
         self.bytes += outcome.bytes;
@@ -105,7 +112,7 @@ impl Counts {
         self.add_counters(&other.counters);
     }
 
-    /// Adds only the counts of cancelled requests.
+    /// Adds only those counts of `other` that concern cancelled requests.
     pub fn merge_cut(&mut self, other: &Self) {
         self.cancelled = self.cancelled.saturating_add(other.cancelled);
         self.answered_late = self.answered_late.saturating_add(other.answered_late);
@@ -131,9 +138,9 @@ impl Counts {
         if self.requests() == 0 { 0.0 } else { self.failures() as f64 / self.requests() as f64 }
     }
 
-    /// Like [`Self::error_rate`], but includes the requests in flight at the end.
-    /// Requests that were answered or failed in the drain count by their result, those
-    /// without an answer as failed.
+    /// Returns the error rate (0 to 1) including the requests in flight at the end of the round. A
+    /// request that was answered or failed in the drain counts by its result. A request without a
+    /// response counts as failed.
     #[must_use]
     pub fn error_rate_with_in_flight(&self) -> f64 {
         share_with_in_flight(
@@ -152,8 +159,8 @@ impl Counts {
     }
 }
 
-/// The share of `failed` in all, 0 to 1. Sums as floats: the counts may come from the network and
-/// exceed 64 bits together.
+/// Returns the share of the `failed` counts in all counts, 0 to 1; 0 if all counts are 0. Sums as
+/// floats, because counts from the network may together exceed 64 bits.
 pub(super) fn share_with_in_flight(answered: [u64; 2], failed: [u64; 3]) -> f64 {
     let sum = |all: &[u64]| all.iter().map(|n| *n as f64).sum::<f64>();
     let (answered, failed) = (sum(&answered), sum(&failed));

@@ -5,39 +5,41 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
-/// The result of one request, from its planned send to the last byte of its answer.
+/// The result of one request, from the planned send to the last byte of the response.
 #[derive(Debug, Clone)]
 pub struct Outcome<'a> {
-    /// Index of the step in the scenario.
+    /// Index of the request's step in the scenario.
     pub step: usize,
     /// Whether the request belongs to an iteration that counts, rather than to the warm-up.
     pub counted: bool,
-    /// Planned time of the send; latency counts from here.
+    /// Planned time of the send, from which the latency is measured.
     pub planned: Instant,
-    /// Actual time of the send; `None` in the closed model, where `planned` is that time.
+    /// Actual time of the send; `None` in the closed model, where `planned` is the actual time.
     pub sent: Option<Instant>,
-    /// The time when the last byte of the body was read, or the failure was noticed.
+    /// Time when the last byte of the body was read, or when the failure was noticed.
     pub done: Instant,
     /// Number of bytes of the answer's body.
     pub bytes: u64,
-    /// The one category in which this request is counted.
+    /// Category in which the request is counted.
     pub ending: Ending<'a>,
-    /// Values that the step's counters read, in the step's order; empty unless answered.
+    /// Values that the step's counters read from the response, in the step's order; empty without
+    /// an expected response.
     pub counters: &'a [u64],
 }
 
-/// The one category in which a request is counted.
+/// Category in which a request is counted: each request has exactly one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ending<'a> {
-    /// The answer was as the step expects.
+    /// The response was the one that the step expects.
     Answered,
-    /// The request failed with an error of this kind, which the text describes.
+    /// The request failed. Holds the kind of the error and a description of the failure.
     Failed(ErrorKind, &'a str),
-    /// The round was ended early and cut the request off. Also a stop step that was not sent,
-    /// because an earlier stop step was cut off.
+    /// The request was cut off because the round was ended early. A stop step (sent once, at the
+    /// end) is also cancelled if it was not sent because an earlier stop step was cut off.
     Cancelled,
-    /// The request was in flight at the end of the round, without an answer until the end of the
-    /// drain. For a stop step: until the end of the grace period.
+    /// The request was in flight at the end of the round, and had no response until the end of the
+    /// drain (the final wait for responses). A stop step (sent once, at the end) is unanswered if
+    /// it has no response until the end of the grace period.
     Unanswered,
 }
 
@@ -47,21 +49,21 @@ pub enum Ending<'a> {
 pub enum ErrorKind {
     /// No connection could be opened.
     Connect,
-    /// The answer was incomplete at the step's timeout.
+    /// The response was not complete when the step's timeout expired.
     Timeout,
-    /// The connection broke before the answer was complete.
+    /// The connection broke before the response was complete.
     Reset,
     /// The response was not valid HTTP.
     Protocol,
-    /// The status was not the expected one.
+    /// The response's HTTP status was not the expected status.
     Status,
-    /// The status was as expected, but another part of the answer was not. Or the request could not
-    /// be rendered from the answers before it.
+    /// The status was as expected, but another part of the response was not. Also used if a request
+    /// cannot be rendered from earlier responses.
     Expectation,
 }
 
 impl ErrorKind {
-    /// Every kind, in the order in which counts are kept.
+    /// Every kind of error, in the order in which counts are kept.
     pub const ALL: [Self; 6] = [
         Self::Connect,
         Self::Timeout,

@@ -11,8 +11,8 @@ use super::outcome::{Ending, Outcome};
 use super::series::{Interval, Snapshot, merge_steps};
 use super::timeline::{Phase, Timeline};
 
-/// Counts requests without contention: each thread has its own shard, whose lock only the drain
-/// also takes, once a second.
+/// Counts requests while a round runs. Threads do not contend for locks: each thread has a separate
+/// shard, whose lock is otherwise taken only once a second, to drain the shard.
 pub struct Recorder {
     timeline: Timeline,
     steps: usize,
@@ -29,14 +29,14 @@ impl Recorder {
         Self { timeline, steps, shards, drained: AtomicUsize::new(0) }
     }
 
-    /// Returns the marks that place requests in phases and seconds.
+    /// Returns the round's timeline, which assigns each request to a phase and a second.
     #[must_use]
     pub fn timeline(&self) -> &Timeline {
         &self.timeline
     }
 
-    /// Counts one request. A request that ended after the end of the round counts as
-    /// cancelled, regardless of the result. The request's counters are kept, because counters
+    /// Counts one request. A request that ended after the end of the round counts as cancelled,
+    /// regardless of the result. The values of such a request's counters are kept, because counters
     /// show what the server did.
     pub fn record(&self, outcome: &Outcome<'_>) {
         let (phase, second) = self.timeline.place(outcome.counted, outcome.done);
@@ -45,32 +45,34 @@ impl Recorder {
             .record(outcome, ending);
     }
 
-    /// Counts a request of a stop step, separately from all others, whenever the request ended.
+    /// Counts a request of a stop step, which a user sends once after its last iteration. Such
+    /// requests are counted separately from all others, at any end time.
     pub fn record_stop(&self, outcome: &Outcome<'_>) {
         let second = self.timeline.second(outcome.done);
         interval(&mut self.shard(), Phase::Stop, second, self.steps).steps[outcome.step]
             .record(outcome, outcome.ending);
     }
 
-    /// Counts a planned request of `step` that no user was free to send.
+    /// Counts a planned request of `step` that was not sent, because no user was free.
     pub fn unsent(&self, step: usize, counted: bool, planned: Instant) {
         let (phase, second) = self.timeline.place(counted, planned);
         interval(&mut self.shard(), phase, second, self.steps).steps[step].unsent += 1;
     }
 
-    /// Locks the thread's shard.
+    /// Locks the shard of the calling thread.
     fn shard(&self) -> MutexGuard<'_, Vec<Interval>> {
         lock(&self.shards[thread_number() % self.shards.len()])
     }
 
-    /// Takes all of the warm-up, and the seconds that were over at `now`, as the next snapshot.
-    /// Requests recorded too late for their second come with a later snapshot.
+    /// Removes the counts of the warm-up and of each second that was over at `now`, and returns the
+    /// counts as the next snapshot. Requests recorded after the drain of their second are part of a
+    /// later snapshot.
     pub fn drain(&self, now: Instant) -> Snapshot {
         let current = self.timeline.second(now);
         self.take(|interval| interval.phase == Phase::Warmup || interval.second < current)
     }
 
-    /// Takes everything that is left, as the last snapshot.
+    /// Removes all remaining counts and returns the counts as the last snapshot.
     pub fn finish(&self) -> Snapshot {
         self.take(|_| true)
     }
@@ -95,7 +97,8 @@ impl Recorder {
     }
 }
 
-/// Returns the interval to record into, nearly always the last one.
+/// Returns the interval of a phase and a second in a shard, and creates the interval if necessary.
+/// The interval is nearly always the last one of the shard.
 fn interval(shard: &mut Vec<Interval>, phase: Phase, second: u32, steps: usize) -> &mut Interval {
     let at = shard.iter().rposition(|i| (i.phase, i.second) == (phase, second));
     let at = at.unwrap_or_else(|| {
@@ -105,13 +108,14 @@ fn interval(shard: &mut Vec<Interval>, phase: Phase, second: u32, steps: usize) 
     &mut shard[at]
 }
 
-/// Ignores poisoning: the counts are complete after each step of recording, so a panic elsewhere
-/// while the lock is held doesn't corrupt them.
+/// Locks a mutex and ignores poisoning: the counts are complete after each step of recording, so a
+/// panic elsewhere while the lock is held does not corrupt the counts.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Returns a small number for each thread, assigned at the thread's first request.
+/// Returns the number of the calling thread, assigned at the thread's first request and counted
+/// from 0.
 fn thread_number() -> usize {
     static NEXT: AtomicUsize = AtomicUsize::new(0);
     thread_local!(static NUMBER: Cell<Option<usize>> = const { Cell::new(None) });

@@ -1,67 +1,76 @@
-//! Run record entries on resources: what services used, and what the machine took from all of them.
+//! Entries of the record of a run about resources: what services used, and what the machine took
+//! from all services.
 
 use serde::{Deserialize, Serialize};
 
-/// Resources that a service and all processes under it used while measured.
+/// Resources that a service, with all its descendant processes, used during the measurement.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ResourceRecord {
-    /// CPU time in s, user and system.
+    /// CPU time in seconds, user and system.
     pub cpu_s: f64,
     /// CPU time in % of elapsed time: 100 is one core.
     pub cpu_percent: f64,
-    /// Total time of threads ready to run but without a CPU, in % of elapsed time.
+    /// Total time in which threads were ready to run but had no CPU, in % of elapsed time.
     pub cpu_wait_percent: f64,
     /// Time in which the busiest thread ran or waited for a CPU, in % of elapsed time; `None` if
     /// the system does not report times of threads.
     pub busiest_thread_percent: Option<f64>,
-    /// Time for which the longest waiting thread waited for a CPU, in % of elapsed time; `None` if
-    /// the system does not report times of threads.
+    /// Time in which the thread with the longest wait waited for a CPU, in % of elapsed time;
+    /// `None` if the system does not report times of threads.
     pub longest_wait_percent: Option<f64>,
-    /// Times per second that a thread was given a CPU; `None` if the system does not report them.
+    /// Number of times per second that a thread was given a CPU; `None` if the system does not
+    /// report times of threads.
     pub context_switches_per_s: Option<f64>,
-    /// In a round: CPU time of each process in % of elapsed time, in descending order.
+    /// CPU time of each process in % of elapsed time, in descending order; empty in a record that
+    /// combines several rounds.
     pub processes_percent: Vec<f64>,
-    /// Maximum number of files open at the same time, including sockets; `None` if the system
-    /// does not report the number.
+    /// Maximum number of files open at the same time, including sockets; `None` if the system does
+    /// not report the number of open files.
     pub open_files_max: Option<u64>,
     /// Maximum number of files that one process had open, in % of the process's limit.
     pub open_files_of_limit_percent: f64,
-    /// Maximum total of resident memory; shared pages count once for each process that shares them.
+    /// Maximum total of resident memory, in bytes; shared pages count once for each process that
+    /// shares them.
     pub memory_max_bytes: u64,
-    /// Mean total of resident memory, sampled once a second.
+    /// Mean total of resident memory, in bytes, sampled once a second.
     pub memory_mean_bytes: u64,
-    /// CPU time per expected answer, in µs, including the CPU time of failed requests. `None`
-    /// without expected answers or without CPU time.
+    /// CPU time per expected response, in µs, including the CPU time of failed requests. `None`
+    /// without expected responses or without CPU time.
     pub cpu_us_per_request: Option<f64>,
-    /// Expected answers per second of one core's CPU time; `None` like `cpu_us_per_request`.
+    /// Expected responses per second of one core's CPU time. `None` without expected responses or
+    /// without CPU time.
     pub requests_per_cpu_s: Option<f64>,
-    /// In a round: usage over time, sampled about once a second.
+    /// Usage over time, sampled about once a second; empty in a record that combines several
+    /// rounds.
     #[serde(default)]
     pub samples: ResourceSamples,
-    /// Further values from the accounts of the service's container; `None` without a container.
+    /// Further values from the kernel's accounts of the service's container; `None` without a
+    /// container.
     pub container: Option<ContainerRecord>,
 }
 
-/// Resources that a service used, sample by sample.
+/// Time series of the resources that a service used.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ResourceSamples {
-    /// Time of each sample, in s from the end of the ramp-up.
+    /// Time of each sample, in seconds from the end of the ramp-up.
     pub at_s: Vec<f64>,
-    /// CPU time since the previous sample, in % of the time since: 100 is one core.
+    /// CPU time since the previous sample, in % of the time between the two samples: 100 is one
+    /// core.
     pub cpu_percent: Vec<f64>,
-    /// Resident memory at each sample.
+    /// Resident memory at each sample, in bytes.
     pub memory_bytes: Vec<u64>,
 }
 
-/// CPU time that the kernel denied a container, and the container's block I/O. The container's CPU
-/// time and memory in [`ResourceRecord`] come from its accounts, too: all that ran in the container
-/// counts, and memory excludes cached files that are not in use.
+/// CPU time that the kernel denied a container, and the container's block I/O. For a container, the
+/// CPU time and memory in [`ResourceRecord`] also come from the kernel's accounts of the container:
+/// all that ran in the container counts, and memory excludes cached files that are not in use.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct ContainerRecord {
-    /// Time without CPUs because the limit was used up, in ms, summed over CPUs.
+    /// Time in which the container was denied CPUs because its CPU limit was used up, in ms, summed
+    /// over CPUs.
     pub throttled_ms: f64,
-    /// Share of periods in which the container was denied CPUs, in % of the periods in which the
-    /// container wanted a CPU. A period is usually 100 ms.
+    /// Share of the kernel's accounting periods in which the container was denied CPUs, in % of the
+    /// periods in which the container wanted a CPU. A period is usually 100 ms.
     pub throttled_periods_percent: f64,
     /// Bytes read from block devices.
     pub block_read_bytes: u64,
@@ -70,7 +79,8 @@ pub struct ContainerRecord {
 }
 
 impl ContainerRecord {
-    /// Combines rounds: sums amounts and averages shares. `None` if one of the rounds has none.
+    /// Combines the records of several rounds: sums times and bytes, and averages percentages.
+    /// Returns `None` if one of the rounds has no record.
     #[must_use]
     pub fn over_rounds(rounds: &[Option<Self>]) -> Option<Self> {
         let all: Vec<Self> = rounds.iter().copied().collect::<Option<_>>()?;
@@ -87,7 +97,8 @@ impl ContainerRecord {
 }
 
 impl ResourceRecord {
-    /// Adds the figures per expected answer, for `answered` answers in the measured time.
+    /// Sets the figures per expected response, from the number of expected responses (`answered`)
+    /// in the measured time.
     #[must_use]
     pub fn over(self, answered: u64) -> Self {
         let requests_per_cpu_s =
@@ -97,7 +108,8 @@ impl ResourceRecord {
     }
 }
 
-/// Resources that a machine took from everything that ran on it.
+/// Resources that a machine took from all programs that ran on the machine, such as stolen CPU
+/// time.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct MachineRecord {
     /// CPU time that the hypervisor gave to other machines, in % of all CPU time.
@@ -107,15 +119,15 @@ pub struct MachineRecord {
     pub throttled_ms: f64,
     /// Number of memory pages written to swap or read from swap.
     pub swapped_pages: u64,
-    /// The fullest of the links to other machines; `None` if no link has a known speed.
+    /// The busiest network interface to other machines; `None` if no interface has a known speed.
     pub fullest_link: Option<LinkRecord>,
 }
 
-/// A network interface.
+/// Name and utilization of a network interface.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LinkRecord {
     /// Name of the interface, such as `eth0`.
     pub name: String,
-    /// Traffic in the fuller direction, in % of the interface's speed.
+    /// Traffic in the busier direction, in % of the interface's speed.
     pub busy_percent: f64,
 }

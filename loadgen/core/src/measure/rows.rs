@@ -4,16 +4,17 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// The used rows of each file, by the file's name in the scenario.
+/// Rows that requests used of each CSV file, by the file's name in the scenario.
 pub type RowsUsed = BTreeMap<String, Used>;
 
-/// The used rows of one file. Merging is associative, commutative and exact.
+/// Rows that requests used of one CSV file. Merging is associative, commutative and exact.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Used {
-    /// Number of used rows, if each row is used by one process alone.
+    /// Number of used rows, for a file of which each row is used at most once.
     Number(u64),
-    /// One bit for each row of the file; the lowest bit of the first word is the first row.
+    /// One bit for each row of the file, set if the row was used. The lowest bit of the first word
+    /// stands for the first row.
     Bits(Vec<u64>),
 }
 
@@ -32,7 +33,8 @@ impl Used {
         }
     }
 
-    /// Counts the used rows in a file of `rows` rows. Rows claimed beyond the end don't count.
+    /// Counts the used rows in a file of `rows` rows. Ignores rows beyond the end, which a worker
+    /// may report.
     #[must_use]
     pub fn count(&self, rows: u64) -> u64 {
         match self {

@@ -1,56 +1,60 @@
-//! Run record entries on a round, second by second.
+//! Entries of the record of a run for each second of a round.
 
 use serde::{Deserialize, Serialize};
 
 use super::counts::Counts;
 use super::latencies::Latencies;
 
-/// One second of a round.
+/// Results of one second of a round.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SecondRecord {
-    /// Number of the second, counted from the end of the warm-up.
+    /// Number of the second, counted from 0 at the end of the warm-up.
     pub second: u32,
-    /// Expected answers that ended in the second.
+    /// Number of expected responses that ended in the second.
     pub answered: u64,
-    /// Requests that failed in the second.
+    /// Number of requests that failed in the second.
     pub errors: u64,
-    /// Median latency of the expected answers, in µs; `None` if they are too few.
+    /// Median latency of the expected responses, in µs; `None` if the responses are too few.
     pub p50_us: Option<u64>,
-    /// 99th percentile latency of the expected answers, in µs; `None` if they are too few.
+    /// 99th percentile of the latency of the expected responses, in µs; `None` if the responses are
+    /// too few.
     pub p99_us: Option<u64>,
 }
 
-/// Per-second series of one step. Each list has one value per second of the round.
+/// Results of one step for each second of a round. Each list has one value per second.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct StepSeconds {
-    /// Expected answers that ended in each second.
+    /// Number of expected responses that ended in each second.
     pub answered: Vec<u64>,
-    /// Requests that failed in each second.
+    /// Number of requests that failed in each second.
     pub errors: Vec<u64>,
-    /// Median latency of the expected answers, in µs; `None` if they are too few.
+    /// Median latency of the expected responses in each second, in µs; `None` if the responses are
+    /// too few.
     pub p50_us: Vec<Option<u64>>,
-    /// 99th percentile latency of the expected answers, in µs; `None` if they are too few.
+    /// 99th percentile of the latency of the expected responses in each second, in µs; `None` if
+    /// the responses are too few.
     pub p99_us: Vec<Option<u64>>,
 }
 
-/// The record of one second, for all steps and for each.
+/// Results of one second: of all steps together, and of each step.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Told {
-    /// All steps together.
+    /// Results of all steps together.
     pub all: SecondRecord,
-    /// Each step, in the order of the scenario.
+    /// Results of each step, in the order of the scenario.
     pub steps: Vec<SecondRecord>,
 }
 
 impl Told {
-    /// Creates the records of a second from its counts by step.
+    /// Computes the results of a second from the counts of each step.
     #[must_use]
     pub fn of(second: u32, steps: &[Counts]) -> Self {
         let each = steps.iter().map(|step| SecondRecord::of(second, std::slice::from_ref(step)));
         Self { all: SecondRecord::of(second, steps), steps: each.collect() }
     }
 
-    /// Adds requests that came late. Late requests set a percentile only if it was `None`.
+    /// Adds the results of requests that were reported late. A known percentile stays unchanged; a
+    /// percentile that is `None` is taken from `late`.
     pub fn add_late(&mut self, late: &Self) {
         self.all.add_late(&late.all);
         for (index, late) in late.steps.iter().enumerate() {
@@ -63,7 +67,7 @@ impl Told {
 }
 
 impl SecondRecord {
-    /// Creates the record of all these counts together.
+    /// Computes the results of one second from all these counts together.
     fn of(second: u32, counts: &[Counts]) -> Self {
         let mut answered = Latencies::default();
         counts.iter().for_each(|counts| answered.merge(&counts.answered));
@@ -85,7 +89,7 @@ impl SecondRecord {
 }
 
 impl StepSeconds {
-    /// Appends a second; `None` means that nothing happened in the second.
+    /// Appends the results of a second; `None` means that no request ended in the second.
     pub fn push(&mut self, second: Option<&SecondRecord>) {
         self.answered.push(second.map_or(0, |it| it.answered));
         self.errors.push(second.map_or(0, |it| it.errors));
@@ -93,7 +97,8 @@ impl StepSeconds {
         self.p99_us.push(second.and_then(|it| it.p99_us));
     }
 
-    /// Returns the values at `index` as the record of `second`, or an empty record past the end.
+    /// Returns the results at `index` of each list, as results of `second`. Returns zeros and
+    /// `None` past the end of the lists.
     #[must_use]
     pub fn at(&self, index: usize, second: u32) -> SecondRecord {
         SecondRecord {

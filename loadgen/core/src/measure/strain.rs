@@ -1,31 +1,32 @@
-//! Sums up the strain on a worker, which shows whether its latencies are still the server's alone.
+//! Sums up the strain on a worker (CPU use and late timers), which shows whether the measured
+//! latencies are still the server's alone.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// A second counts as late if a timer fired this much too late in it. A worker that is delayed for
-/// 50 ms, 5 % of a second, sees one in twenty answers of that second late: the p95 is then no longer
-/// the server's.
+/// Lateness of a timer from which the second of the timer counts as late. A worker that is delayed
+/// for 50 ms, 5 % of a second, sees one in twenty responses of that second late: the p95 is then no
+/// longer the server's.
 pub const LATE: Duration = Duration::from_millis(50);
 
-/// The strain on a worker during one snapshot, about a second.
+/// Strain on a worker (CPU use and late timers) during about a second.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StrainSample {
     /// Time that the sample covers.
     pub elapsed: Duration,
-    /// CPU time of the worker's process, user and system.
+    /// CPU time that the worker's process used, user and system.
     pub cpu: Duration,
-    /// Number of CPUs that the process may use.
+    /// Number of CPUs that the worker's process may use.
     pub cpus: u32,
-    /// The greatest lateness of a timer in that process.
+    /// Greatest lateness of a timer in the worker's process.
     pub lag: Duration,
 }
 
-/// The sum of samples, independent of their order.
+/// Sum of strain samples, independent of the order of the samples.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Strain {
-    /// CPU time that the process could have used.
+    /// CPU time that the worker's process could have used: elapsed time multiplied by the CPUs.
     available: Duration,
     cpu: Duration,
     lag: Duration,
@@ -64,13 +65,14 @@ impl Strain {
         (available > 0.0).then(|| self.cpu.as_secs_f64() / available * 100.0)
     }
 
-    /// Returns the mean of each sample's greatest lateness, in ms; `None` without samples.
+    /// Returns the mean, over all samples, of the greatest lateness of a timer, in ms; `None`
+    /// without samples.
     #[must_use]
     pub fn lag_mean_ms(&self) -> Option<f64> {
         (self.seconds > 0).then(|| self.lag.as_secs_f64() * 1e3 / f64::from(self.seconds))
     }
 
-    /// Returns the greatest lateness of all samples, in ms; `None` without samples.
+    /// Returns the greatest lateness of a timer in all samples, in ms; `None` without samples.
     #[must_use]
     pub fn lag_max_ms(&self) -> Option<f64> {
         (self.seconds > 0).then_some(self.lag_max.as_secs_f64() * 1e3)
@@ -82,7 +84,7 @@ impl Strain {
         self.seconds
     }
 
-    /// Number of late seconds: see [`LATE`].
+    /// Number of samples in which a timer was late by at least [`LATE`].
     #[must_use]
     pub fn late_seconds(&self) -> u32 {
         self.late_seconds

@@ -10,47 +10,54 @@ use super::counts::{Counts, share_with_in_flight};
 use super::latencies::Latencies;
 use super::outcome::ErrorKind;
 
-/// The results of one step, or of all steps together.
+/// Summarized results of one step, or of all steps together.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// Name of the step, or `all` for all steps together.
     pub name: String,
-    /// Requests that ended: answered or failed, but not cancelled.
+    /// Number of requests that ended: answered or failed, but not cancelled.
     pub requests: u64,
-    /// Requests that failed.
+    /// Number of requests that failed.
     pub errors: u64,
-    /// Requests cut off by the end of the round; not included in `requests`, `errors` or `unsent`.
+    /// Number of requests cut off by the end of the round; not included in `requests`, `errors` or
+    /// `unsent`.
     pub cancelled: u64,
-    /// Cancelled requests whose expected answer came after the end of the round, in the drain.
+    /// Number of cancelled requests whose expected response came after the end of the round, in the
+    /// drain (the final wait for in-flight requests).
     #[serde(default)]
     pub answered_late: u64,
-    /// Cancelled requests that failed after the end of the round, other than by timeout.
+    /// Number of cancelled requests that failed after the end of the round. Timeouts are not
+    /// included.
     #[serde(default)]
     pub failed_late: u64,
-    /// Cancelled requests without an answer until their timeout, or until the end of the drain.
+    /// Number of cancelled requests without a response until their timeout, or until the end of the
+    /// drain (the final wait for in-flight requests).
     #[serde(default)]
     pub unanswered: u64,
-    /// Planned requests that no user was free to send; zero in the closed model.
+    /// Number of requests that were planned but not sent, because no user was free; zero in the
+    /// closed model.
     pub unsent: u64,
-    /// Failed requests by kind.
+    /// Number of failed requests of each kind.
     pub errors_by_kind: BTreeMap<ErrorKind, u64>,
-    /// A sentence about one failed request of each kind that occurred.
+    /// Description of one failed request, for each kind of error that occurred.
     pub error_examples: BTreeMap<ErrorKind, String>,
-    /// Expected answers per second.
+    /// Expected responses per second.
     pub rate_per_s: f64,
     /// Failed requests per second.
     pub failed_per_s: f64,
-    /// Bytes of answers' bodies per second.
+    /// Bytes of responses' bodies per second.
     pub bytes_per_s: f64,
-    /// Sizes of the expected answers' bodies; `None` if there are no expected answers.
+    /// Smallest and largest body of the expected responses; `None` without expected responses.
     pub body_bytes: Option<BodySizes>,
-    /// Latency of the expected answers from their planned send, in µs.
+    /// Latency of the expected responses in µs, measured from the planned send time.
     pub latency_us: LatencySummary,
-    /// Latency of the expected answers from their actual send, in µs.
+    /// Latency of the expected responses in µs, measured from the actual send time. Equals
+    /// `latency_us` in the closed model.
     pub service_us: LatencySummary,
-    /// Delay of requests from their planned to their actual send, in µs; empty in the closed model.
+    /// Delay between the planned and the actual send time of requests, in µs; empty in the closed
+    /// model.
     pub delay_us: LatencySummary,
-    /// Latency of the failed requests, in µs.
+    /// Latency of the failed requests in µs, measured from the planned send time.
     pub failed_us: LatencySummary,
 }
 
@@ -70,7 +77,8 @@ pub struct LatencySummary {
 }
 
 impl Summary {
-    /// Summarizes `counts` over a `window`. `cut` holds the requests cut off by the round's end.
+    /// Summarizes the `counts` of a period of length `window`. `cut` counts the requests that were
+    /// cut off by the end of the round.
     #[must_use]
     pub fn new(name: &str, counts: &Counts, cut: &Counts, window: Duration) -> Self {
         let per_second = |n: u64| {
@@ -112,8 +120,8 @@ impl Summary {
         if self.requests == 0 { 0.0 } else { self.errors as f64 / self.requests as f64 }
     }
 
-    /// The share of failures in all requests with a known result, including those in flight at the
-    /// end. Requests without an answer count as failures: see
+    /// The share of failed requests, 0 to 1, including the requests in flight at the end of the
+    /// round. Requests without a response count as failures: see
     /// [`Counts::error_rate_with_in_flight`].
     #[must_use]
     pub fn error_rate_with_in_flight(&self) -> f64 {

@@ -1,50 +1,52 @@
-//! Assigns each request to a part of a round.
+//! Assigns each request to a phase of a round.
 
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-/// The marks of one round: the start of counting, the time when all users are present, and the end.
+/// Points in time that divide a round into phases: the end of the warm-up, the end of the ramp-up,
+/// and the end of the round.
 #[derive(Debug, Clone, Copy)]
 pub struct Timeline {
-    /// The end of the warm-up: requests that end from here on count. See [`Timeline::place`].
+    /// End of the warm-up. Requests that end from here on are counted: see [`Timeline::place`].
     pub measured: Instant,
-    /// The end of the ramp-up. Equals `measured` if iterations end the round: iterations
-    /// count from the first one on.
+    /// End of the ramp-up. Equals `measured` if iterations end the round, because the first
+    /// iteration already counts.
     pub full: Instant,
-    /// The end of the round; `None` if iterations end the round.
+    /// End of the round; `None` if iterations end the round.
     pub end: Option<Instant>,
 }
 
-/// A part of a round.
+/// Phase of a round to which a request belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
-    /// Before the round began to count.
+    /// Warm-up: requests are not counted in the results.
     Warmup,
-    /// Ended while users were still starting: measured, and reported separately.
+    /// Ramp-up, while users are still starting. Requests are measured, but reported separately.
     RampUp,
-    /// The load is held: results describe this phase.
+    /// Hold, after the ramp-up: the load is complete. The results describe this phase.
     Hold,
-    /// Cut off by the end of the round.
+    /// Requests that were cut off by the end of the round.
     Tail,
-    /// Sent once by each user after its last iteration.
+    /// Requests that each user sends once, after its last iteration.
     Stop,
 }
 
 impl Phase {
-    /// The phases with load that is measured, and reported second by second.
+    /// Phases whose requests are measured and reported second by second.
     pub const MEASURED: [Self; 2] = [Self::RampUp, Self::Hold];
 }
 
 impl Timeline {
-    /// Returns the phase of a request that ended at `done`, and the second in which it ended,
-    /// counted from the end of the warm-up.
+    /// Returns the phase of a request that ended at `done`, and the number of the second in which
+    /// the request ended, counted from the end of the warm-up.
     ///
-    /// If time ends the round, the phase follows from `done` alone. Each mark cuts through requests
-    /// in flight. Placing all requests by their end, at the first mark as at the last, loses as
-    /// many as it gains. If iterations end the round, exactly the requests of these iterations
-    /// count: `counted` says whether this request is one of them.
+    /// If time ends the round, the phase follows from `done` alone. The start and the end of a
+    /// phase each cut through requests in flight. Because every request belongs to the phase in
+    /// which it ends, a phase gains about as many requests at its start as it loses at its end. If
+    /// iterations end the round, exactly the requests of these iterations count: `counted` says
+    /// whether this request belongs to a counted iteration.
     #[must_use]
     pub fn place(&self, counted: bool, done: Instant) -> (Phase, u32) {
         let second = self.second(done);
@@ -57,13 +59,15 @@ impl Timeline {
         }
     }
 
-    /// Returns the whole seconds from the end of the warm-up to `at`; zero before.
+    /// Returns the number of whole seconds from the end of the warm-up to `at`; zero if `at` is
+    /// before the end of the warm-up.
     #[must_use]
     pub fn second(&self, at: Instant) -> u32 {
         u32::try_from(at.saturating_duration_since(self.measured).as_secs()).unwrap_or(u32::MAX)
     }
 
-    /// Returns how long the hold has lasted at `at`, up to its end.
+    /// Returns the time from the end of the ramp-up to `at`, or to the end of the round if `at` is
+    /// later; zero before the end of the ramp-up.
     #[must_use]
     pub fn held(&self, at: Instant) -> Duration {
         self.end.map_or(at, |end| at.min(end)).saturating_duration_since(self.full)

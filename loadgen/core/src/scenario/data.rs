@@ -17,21 +17,23 @@ pub struct Data {
     seed: u64,
     user: u32,
     iteration: u64,
-    /// Created and moved to the iteration only at the first
-    /// draw: a scenario without random data pays nothing.
+    /// Random number generator, created and moved to the current iteration only at the first draw,
+    /// so that a scenario without random data costs nothing.
     stream: Option<Box<ChaCha8Rng>>,
     moved: bool,
-    /// Captured values and cells of rows, by name; so few that a linear search is cheapest.
+    /// Values captured from responses and cells of rows, by name; so few that a linear search is
+    /// cheapest.
     captured: Vec<(String, String)>,
 }
 
-/// Binary logarithm of the number of 32-bit words between the starts of two iterations. The stream
-/// has 2^68 words: enough for 2^40 iterations with 1 GiB of random bits each.
+/// Binary logarithm of the number of 32-bit words between the starts of two iterations in a user's
+/// random stream. The stream has 2^68 words: enough for 2^40 iterations with 1 GiB of random bits
+/// each.
 const WORDS_PER_ITERATION: u32 = 28;
 
 impl Data {
-    /// Creates the data of one user, at its first
-    /// iteration. Users and iterations are counted from 0.
+    /// Creates the data source of one user, at the user's first iteration. Users and iterations are
+    /// counted from 0.
     // Not inlined: rustc 1.95 and 1.96 treat two equally made values, of which one
     // is dropped after the other, as one value where the construction of both is
     // visible (rust-lang/rust#158830; fixed in 1.97).
@@ -45,12 +47,12 @@ impl Data {
         self.user
     }
 
-    /// Returns the number of the user's current iteration.
+    /// Returns the number of the user's current iteration, counted from 0.
     pub fn iteration(&self) -> u64 {
         self.iteration
     }
 
-    /// Moves to the start of an iteration.
+    /// Sets the current iteration. The next draw is the first draw of this iteration.
     pub fn set_iteration(&mut self, iteration: u64) {
         self.iteration = iteration;
         self.moved = true;
@@ -77,7 +79,7 @@ impl Data {
         }
     }
 
-    /// Draws an integer below `count` from the iteration's data. `count` must not be zero.
+    /// Draws a random integer below `count` for the current iteration. `count` must not be zero.
     pub fn draw(&mut self, count: usize) -> usize {
         self.stream().random_range(0..count.max(1))
     }

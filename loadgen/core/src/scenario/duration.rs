@@ -7,12 +7,12 @@ use humantime::DurationError;
 /// Longest duration that a scenario or an option can set.
 pub(super) const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Largest number of digits in a duration: more than 24 hours need in
-/// microseconds or larger units. The limit also keeps [`humantime`] away from the
-/// ends of `u64`, where the sum of two parts can panic.
+/// Largest number of digits in the text of a duration: 24 hours have fewer digits, even in
+/// microseconds. The limit also keeps [`humantime`] away from the ends of `u64`, where the sum of
+/// two parts can panic.
 const MOST_DIGITS: usize = 12;
 
-/// Parses a duration of at most 24 hours. The error is a sentence for people.
+/// Parses a duration of at most 24 hours, such as `2m30s`. The error is a message for the user.
 ///
 /// ```
 /// use loadgen_core::scenario::parse_duration;

@@ -9,10 +9,11 @@ use super::model::{Scenario, Step};
 use super::secret::Secret;
 use super::template::{Piece, Template};
 
-/// Reads an environment variable; returns `None` if the variable is not set.
+/// Function that returns the value of an environment variable; `None` if the variable is not set.
 pub type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-/// Reads a variable of this process; returns `None` if the variable is not set or not Unicode.
+/// Reads an environment variable of this process; returns `None` if the variable is not set or not
+/// Unicode.
 pub fn process_environment(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
@@ -30,7 +31,8 @@ impl Scenario {
 }
 
 impl Template {
-    /// Returns the variables in the template, with their values if the environment was read.
+    /// Returns the environment variables in the template, each with its value if the environment
+    /// was read.
     fn variables(&self) -> Vec<(&str, Option<&Secret>)> {
         let pieces = self.pieces.iter().flat_map(|piece| match piece {
             Piece::Variable { name, value, .. } => vec![(name.as_str(), value.as_ref())],
@@ -40,8 +42,8 @@ impl Template {
         pieces.collect()
     }
 
-    /// Returns the text of the next request in a form that can be shown. Environment variables and
-    /// placeholders without a value stay as written. A repeated part shows the values of its
+    /// Renders the text of the next request for display. Environment variables and placeholders
+    /// without a value stay as written. A repeated part shows the values of its environment
     /// variables, so the caller must still pass the text to [`Secrets::hidden`].
     pub fn shown(&self, data: &mut Data) -> String {
         let mut out = String::new();
@@ -56,7 +58,8 @@ impl Template {
         out
     }
 
-    /// Returns a variable whose value is not allowed at its position.
+    /// Returns the first environment variable whose value is not allowed at the variable's position
+    /// in the request.
     pub(super) fn misplaced_variable(&self) -> Option<&str> {
         self.pieces.iter().find_map(|piece| match piece {
             Piece::Variable { name, value: Some(value), place } => place
@@ -67,8 +70,8 @@ impl Template {
         })
     }
 
-    /// Returns this template with variables replaced by their values, for requests that are sent
-    /// many times. The result must never be shown.
+    /// Returns this template with environment variables replaced by their values, for requests that
+    /// are sent many times. The result must never be shown.
     pub(crate) fn revealed(self) -> Self {
         let mut revealed = Self::default();
         for piece in self.pieces {
@@ -94,17 +97,18 @@ impl Template {
 #[derive(Default)]
 pub struct Secrets(Vec<Form>);
 
-/// One written form of a value, and its replacement.
+/// One form of a secret value to find in text, and the text to show instead.
 struct Form {
     text: String,
     shown: String,
 }
 
-/// Shortest value to hide, in bytes: a shorter value is no secret, and matches everywhere.
+/// Length of the shortest value to hide, in bytes. A shorter value is no secret, and would match
+/// everywhere.
 const SHORTEST: usize = 4;
 
 impl Secrets {
-    /// Collects the values of a scenario's variables.
+    /// Collects the values of a scenario's environment variables.
     #[must_use]
     pub fn of(scenario: &Scenario) -> Self {
         let mut forms = Vec::new();
@@ -142,7 +146,8 @@ impl Secrets {
         whole.split_inclusive(CUT).map(|part| self.without_beginning(part)).collect()
     }
 
-    /// Replaces the beginning of a value at the end of a quote that was cut short.
+    /// Replaces the beginning of a secret value at the end of `part`, if [`CUT`] marks `part` as
+    /// cut short.
     fn without_beginning(&self, part: &str) -> String {
         let Some(quote) = part.strip_suffix(CUT) else { return part.to_owned() };
         for Form { text, shown } in &self.0 {
@@ -156,7 +161,7 @@ impl Secrets {
     }
 }
 
-/// Last character of a quote that was cut short.
+/// Character that ends a quote that was cut short.
 const CUT: char = '…';
 
 #[cfg(test)]

@@ -66,7 +66,7 @@ impl Fault {
         Self { message: message.into(), labels: Vec::new(), help: None }
     }
 
-    /// Points at a range of bytes in the file.
+    /// Adds a label to a range of bytes in the file.
     pub(super) fn at(mut self, place: Range<usize>, label: impl Into<String>) -> Self {
         self.labels.push(LabeledSpan::new_with_span(Some(label.into()), place));
         self
@@ -78,7 +78,7 @@ impl Fault {
         self
     }
 
-    /// Returns the offset of the first label; 0 for a fault of the whole file.
+    /// Returns the byte offset of the first label in the file; 0 for a fault of the whole file.
     pub(super) fn offset(&self) -> usize {
         self.labels.first().map_or(0, LabeledSpan::offset)
     }

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// The position of a value in a request.
+/// Position of a value in a request, which determines the escaping of the value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Position {
@@ -21,7 +21,7 @@ pub(super) enum Position {
 }
 
 impl Position {
-    /// Appends `value`, escaped for this position. Errors contain `name`.
+    /// Appends `value` to `out`, escaped for this position. Errors name the value as `name`.
     pub(super) fn push(self, value: &str, name: &str, out: &mut String) -> Result<(), RenderError> {
         match self {
             Self::Text => out.push_str(value),
@@ -51,17 +51,18 @@ impl Position {
 /// Reason why a request cannot be rendered.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum RenderError {
-    /// The user has not captured the value yet: no step
+    /// The request needs a captured value, but the user has not captured the value yet: no step
     /// that captures the value has succeeded so far.
     #[error("not sent: no value was captured for {{{{ {name} }}}}")]
     NotCaptured {
-        /// Name of the value.
+        /// Name of the captured value.
         name: String,
     },
-    /// The scenario was loaded for inspection, without the environment.
+    /// The request needs an environment variable, but the scenario was loaded for inspection,
+    /// without the environment.
     #[error("not sent: the environment variable `{name}` was not read")]
     NotRead {
-        /// Name of the variable.
+        /// Name of the environment variable.
         name: String,
     },
     /// A value of `.` or `..` at the start of a path segment would lead to another path.
@@ -69,7 +70,7 @@ pub enum RenderError {
         "not sent: {{{{ {name} }}}} is `{value}`, which a path cannot contain between two slashes"
     )]
     NotForPath {
-        /// Name of the value.
+        /// Name of the captured value or environment variable.
         name: String,
         /// The value, `.` or `..`.
         value: String,
@@ -77,14 +78,15 @@ pub enum RenderError {
     /// A header's value has a character that ends the header or that has no agreed encoding.
     #[error("not sent: {{{{ {name} }}}} contains {character:?}, which a header cannot contain")]
     NotForHeader {
-        /// Name of the value.
+        /// Name of the captured value or environment variable.
         name: String,
         /// First character that is not allowed.
         character: char,
     },
 }
 
-/// Returns whether the next text begins a segment of the path; a query has no segments.
+/// Returns whether a text appended to `before` begins a segment of the path; a query has no
+/// segments.
 fn begins_segment(before: &str) -> bool {
     before.ends_with('/') && !before.contains('?')
 }
@@ -95,8 +97,8 @@ pub(super) fn may_be_in_header(c: char) -> bool {
     c == '\t' || c == ' ' || c.is_ascii_graphic()
 }
 
-/// Encodes all bytes except unreserved characters (RFC 3986, section 2.3),
-/// so that a `/`, `?` or `&` stays part of the value.
+/// Appends `value` to `out` and percent-encodes all bytes except unreserved characters (RFC 3986,
+/// section 2.3), so that a `/`, `?` or `&` stays part of the value.
 fn push_encoded(value: &str, out: &mut String) {
     for byte in value.bytes() {
         if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {

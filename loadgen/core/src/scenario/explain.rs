@@ -90,7 +90,7 @@ fn explain_load(load: &Load) -> String {
     }
 }
 
-/// Formats stages as `to 100 in 1m, to 100 in 2m 30s`.
+/// Formats stages of the load as `to 100 in 1m, to 100 in 2m 30s`.
 fn explain_stages(stages: &[Stage]) -> String {
     let one = |stage: &Stage| match stage.over {
         d if d.is_zero() => format!("jump to {}", stage.to),
@@ -99,8 +99,8 @@ fn explain_stages(stages: &[Stage]) -> String {
     stages.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
-/// Formats variables as `API_TOKEN, API_USER (not set)`. An unset variable is no fault, because a
-/// file can be valid on a machine that cannot run the scenario.
+/// Formats environment variables as `API_TOKEN, API_USER (not set)`. An unset variable is no fault,
+/// because a file can be valid on a machine that cannot run the scenario.
 fn explain_variables(scenario: &Scenario) -> String {
     let one = |name: &str| match process_environment(name) {
         Some(_) => name.to_owned(),
@@ -109,7 +109,7 @@ fn explain_variables(scenario: &Scenario) -> String {
     scenario.variables().into_iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
-/// Formats the transport and the reason for its choice.
+/// Formats the HTTP transport of a scenario and the reason for the choice of the transport.
 fn explain_transport(http: &Http) -> String {
     let features: Vec<String> = http.beyond_http1().iter().map(ToString::to_string).collect();
     match (http.transport, features.split_last()) {
@@ -120,7 +120,8 @@ fn explain_transport(http: &Http) -> String {
     }
 }
 
-/// Formats request and expected answer: one line for the step, more lines for headers and body.
+/// Formats a step: one line for the request and the expected response, more lines for headers and
+/// body. `when` and `share` are words to show in the first line.
 fn explain_step(when: &str, step: &Step, share: &str) -> String {
     let mut text = format!("  {when}       {}: {} {}", step.name, step.method, step.path);
     let expect = &step.expect;
@@ -152,14 +153,15 @@ fn explain_step(when: &str, step: &Step, share: &str) -> String {
     text
 }
 
-/// Returns the body's media type and the beginning of its text, each as a line.
+/// Returns two lines: the media type of the step's body, and the beginning of the body's text.
+/// Returns no lines for a step without a body.
 fn body_of(step: &Step) -> Vec<String> {
     step.body.as_ref().map_or_else(Vec::new, |body| {
         vec![format!("content-type: {}", body.content_type), shortened(&body.text.to_string())]
     })
 }
 
-/// Returns a text as one line, cut after 160 characters.
+/// Formats a text as one line, cut after 160 characters.
 #[must_use]
 pub fn shortened(text: &str) -> String {
     const LONGEST: usize = 160;

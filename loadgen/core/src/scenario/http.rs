@@ -8,13 +8,13 @@ use serde::{Deserialize, Serialize};
 /// other, and no state is kept between requests.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Http {
-    /// HTTP version to use.
+    /// HTTP version of all requests.
     pub version: HttpVersion,
-    /// Largest number of consecutive redirects that a request follows.
+    /// Largest number of consecutive redirects that a request follows; 0 follows none.
     pub redirects: u32,
     /// Whether each user keeps the cookies that it receives.
     pub cookies: bool,
-    /// URL (`http://` or `https://`) of a proxy for all requests.
+    /// URL (`http://` or `https://`) of a proxy for all requests; `None` uses no proxy.
     pub proxy: Option<String>,
     /// Transport that the file requires; `None` chooses a suitable transport.
     pub transport: Option<TransportKind>,
@@ -27,7 +27,8 @@ pub enum HttpVersion {
     /// HTTP/1.1.
     #[default]
     Http11,
-    /// HTTP/2: with prior knowledge for `http://`, and for `https://` if the server agrees.
+    /// HTTP/2. For `http://`, requests assume HTTP/2 without negotiation ("prior knowledge"). For
+    /// `https://`, requests use HTTP/2 if the server agrees.
     Http2,
 }
 

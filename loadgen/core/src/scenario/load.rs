@@ -16,19 +16,20 @@ pub struct Load {
     pub users: u32,
     /// Time over which the load rises from zero; zero starts with the full load.
     pub ramp_up: Duration,
-    /// Time that a user waits between an answer and its next request.
+    /// Time that a user waits between a response and the user's next request; `None` for no wait.
     pub think_time: Option<ThinkTime>,
     /// Condition that ends the test.
     pub until: Until,
-    /// Longest wait for the answers to in-flight requests after an end by time.
+    /// Longest wait for the responses to in-flight requests, after the end of a test that ends by
+    /// time.
     pub drain: Duration,
 }
 
 /// Default of [`Load::drain`].
 pub(super) const DRAIN: Duration = Duration::from_secs(3);
 
-/// Time that a user waits between an answer and its next request. In the open model, users wait
-/// only between the requests of an iteration.
+/// Time that a user waits between a response and the user's next request. In the open model, users
+/// wait only between the requests of an iteration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ThinkTime {
@@ -41,9 +42,9 @@ pub enum ThinkTime {
         /// Longest time; not shorter than `min`.
         max: Duration,
     },
-    /// Mostly short, sometimes long: exponentially distributed.
+    /// Exponentially distributed time: mostly short, sometimes long.
     Exponential {
-        /// Mean of the distribution.
+        /// Mean time.
         mean: Duration,
     },
 }
@@ -52,10 +53,11 @@ pub enum ThinkTime {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Model {
-    /// Each user waits for an answer before its next
-    /// request, so a slow server receives fewer requests.
+    /// Each user waits for a response before the user's next request, so a slow server receives
+    /// fewer requests.
     Closed,
-    /// The clock decides: requests arrive at a rate, regardless of the server's speed.
+    /// The clock decides when a request is sent: requests arrive at a given rate, regardless of the
+    /// server's speed.
     Open(Open),
 }
 
@@ -73,11 +75,11 @@ pub struct Open {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Arrivals {
-    /// At even intervals.
+    /// Requests arrive at even intervals.
     #[default]
     Even,
-    /// At random times, independent of each other: a Poisson process, like the requests of many
-    /// people who know nothing of each other.
+    /// Requests arrive at random times, independent of each other: a Poisson process, like the
+    /// requests of many people who know nothing of each other.
     Poisson,
 }
 
@@ -91,21 +93,23 @@ pub enum Until {
     Iterations(u64),
     /// Ends the test when each user has ended this many iterations.
     IterationsPerUser(u64),
-    /// Ends the test after these consecutive stages. Stages exclude a ramp-up. Never empty.
+    /// Ends the test after these consecutive stages, of which at least one exists. A test with
+    /// stages has no ramp-up.
     Stages(Vec<Stage>),
 }
 
-/// A linear change of the load from its previous level; the first stage starts from zero.
+/// A linear change of the load, from the level at the end of the previous stage; the first stage
+/// starts from zero.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Stage {
     /// Users or requests per second at the end of the stage.
     pub to: f64,
-    /// Duration of the stage; zero for a jump.
+    /// Duration of the stage; zero changes the load at once.
     pub over: Duration,
 }
 
 impl Load {
-    /// Returns how long the load is held after the ramp-up; `None` where iterations end the test.
+    /// Returns the duration of the load after the ramp-up; `None` if iterations end the test.
     #[must_use]
     pub fn held(&self) -> Option<Duration> {
         match &self.until {
@@ -115,8 +119,8 @@ impl Load {
         }
     }
 
-    /// Returns the ramp-up time before the load is held. Zero where iterations end the test,
-    /// because iterations count from the first one.
+    /// Returns the duration of the ramp-up phase. The result is zero if iterations end the test,
+    /// because the first iteration already counts.
     #[must_use]
     pub fn before_hold(&self) -> Duration {
         self.held().map_or(Duration::ZERO, |_| self.ramp_up)
@@ -131,9 +135,9 @@ impl Load {
         }
     }
 
-    /// Returns the load after the warm-up as consecutive linear stages. Where iterations end the
-    /// test, the last stage has no end ([`Duration::MAX`]). The ramp-up of such a test is no
-    /// separate phase, because iterations count from the first one begun.
+    /// Returns the load after the warm-up as consecutive linear stages, including the ramp-up. If
+    /// iterations end the test, the last stage has no end ([`Duration::MAX`]). The ramp-up of such
+    /// a test is no separate phase, because the first iteration already counts.
     #[must_use]
     pub fn stages(&self) -> Vec<Stage> {
         if let Until::Stages(stages) = &self.until {

@@ -7,20 +7,20 @@ use thiserror::Error;
 use super::load::{Load, Model, Until};
 use super::overrides::{LEAST_RATE, MOST_RATE, MOST_USERS};
 
-/// A level of load to change to.
+/// A level to which the load of a running test can change.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LoadLevel {
-    /// Users of the closed model, over all workers.
+    /// Number of users in the closed model, over all workers.
     Users(u32),
-    /// Requests per second of the open model, over all workers.
+    /// Requests per second in the open model, over all workers.
     Rate(f64),
 }
 
-/// Reason why a load cannot change to a level.
+/// Reason why a running load cannot change to a level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error, Diagnostic)]
 pub enum LoadLevelError {
-    /// No users, or more than are supported.
+    /// The number of users is zero, or larger than supported.
     #[error(
         "users must be a whole number from 1 to {}",
         super::file::thousands(u64::from(MOST_USERS))
@@ -30,25 +30,25 @@ pub enum LoadLevelError {
         help("to stop the load, use `loadgen ctl --run DIR stop`")
     )]
     Users,
-    /// A rate outside the supported range, or NaN.
+    /// The rate is outside the supported range, or NaN.
     #[error("rate must be a number from {LEAST_RATE} to {}", super::file::thousands(MOST_RATE as u64))]
     #[diagnostic(
         code(rate_out_of_range),
         help("to stop the load, use `loadgen ctl --run DIR stop`")
     )]
     Rate,
-    /// A number of users for the open model.
+    /// The level is a number of users, but the load follows the open model.
     #[error("the load follows the open model, where users only limit the in-flight requests")]
     #[diagnostic(
         code(load_is_open),
         help("change the rate instead: `rate R`, in requests per second")
     )]
     IsOpen,
-    /// A rate for the closed model.
+    /// The level is a rate, but the load follows the closed model.
     #[error("the load follows the closed model, which has no rate: users wait for responses")]
     #[diagnostic(code(load_is_closed), help("change the number of users instead: `users N`"))]
     IsClosed,
-    /// A number of users where iterations end the round.
+    /// The level is a number of users, but iterations end the round.
     #[error("iterations end this round, and are already divided among its users")]
     #[diagnostic(
         code(load_has_iterations),
@@ -58,7 +58,7 @@ pub enum LoadLevelError {
 }
 
 impl LoadLevel {
-    /// Checks that a scenario could set this level.
+    /// Checks that the level is within the range that a scenario can set.
     ///
     /// # Errors
     /// [`LoadLevelError::Users`] or [`LoadLevelError::Rate`].

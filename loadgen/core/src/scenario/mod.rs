@@ -62,7 +62,7 @@ pub fn load(path: &Path) -> Result<Scenario, ScenarioError> {
     read(path, None)
 }
 
-/// Reads and checks a scenario file for a run, with variables from `environment`.
+/// Reads and checks a scenario file for a run, with environment variables from `environment`.
 pub fn load_to_run(path: &Path, environment: Environment<'_>) -> Result<Scenario, ScenarioError> {
     read(path, Some(environment))
 }
@@ -76,13 +76,14 @@ fn read(path: &Path, environment: Option<Environment<'_>>) -> Result<Scenario, S
     check(&name.to_string_lossy(), &path.to_string_lossy(), &text, environment)
 }
 
-/// Checks the text of a scenario called `name` for inspection, without environment variables.
-/// Faults name `file_name` as their file.
+/// Reads and checks the text of a scenario called `name` for inspection, without environment
+/// variables. Faults name `file_name` as the scenario's file.
 pub fn parse(name: &str, file_name: &str, text: &str) -> Result<Scenario, ScenarioError> {
     check(name, file_name, text, None)
 }
 
-/// Checks the text of a scenario for a run, with variables from `environment`.
+/// Reads and checks the text of a scenario for a run, with environment variables from
+/// `environment`.
 pub fn parse_to_run(
     name: &str,
     file_name: &str,
@@ -92,8 +93,8 @@ pub fn parse_to_run(
     check(name, file_name, text, Some(environment))
 }
 
-/// Returns the JSON Schema (draft 7) of a scenario file, for editors. The schema covers only what
-/// the form of a file shows; [`parse`] finds more faults.
+/// Returns the JSON Schema (draft 7) of a scenario file, for editors. The schema covers only the
+/// form of a file; [`parse`] finds more faults.
 pub fn json_schema() -> serde_json::Value {
     file::schema()
 }

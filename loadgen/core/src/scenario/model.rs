@@ -21,7 +21,7 @@ use super::threshold::Threshold;
 pub struct Scenario {
     /// Stem of the file's name: `redis3` for `scenarios/redis3.toml`.
     pub name: String,
-    /// One line for people; `None` if the file has no description.
+    /// Description for people, in one line; `None` if the file has no description.
     pub description: Option<String>,
     /// Names of the targets to compare, unless the user names others.
     pub targets: Vec<String>,
@@ -31,11 +31,11 @@ pub struct Scenario {
     pub http: Http,
     /// Amount and duration of the load.
     pub load: Load,
-    /// Files whose rows users send.
+    /// Rows of CSV files whose values users send.
     pub rows: Vec<Rows>,
-    /// Steps of each user, in order: those sent once at the user's start, those sent in each
-    /// iteration (at least one), those sent once at the user's stop. Of consecutive steps with
-    /// weights, an iteration sends one.
+    /// Steps of each user, in the order of sending: steps sent once at the user's start, steps sent
+    /// in each iteration (at least one), and steps sent once at the user's stop. Of consecutive
+    /// steps with weights, an iteration sends one step.
     pub steps: Vec<Step>,
     /// Reaction of a user to a failed step.
     pub on_error: OnError,
@@ -59,8 +59,9 @@ impl Scenario {
         self.steps.len() - count..self.steps.len()
     }
 
-    /// Returns the steps of an iteration as index ranges, one per group. An iteration sends one
-    /// step of each group. A step without a weight is a separate group.
+    /// Returns the groups of steps in an iteration, each as a range of indices. Consecutive steps
+    /// with weights form a group, and each step without a weight is a separate group. An iteration
+    /// sends one step of each group.
     pub fn groups(&self) -> impl Iterator<Item = Range<usize>> {
         let weighted = |index: usize| self.steps[index].weight.is_some();
         let mut begin = self.start_steps().end;
@@ -106,9 +107,9 @@ pub enum When {
 /// One request and its expected answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Step {
-    /// Unique within the scenario; results are filed under this name.
+    /// Name of the step, unique within the scenario. Results are stored by this name.
     pub name: String,
-    /// In each iteration, or once at the user's start or stop.
+    /// Time at which a user sends the step: in each iteration, or once at the user's start or stop.
     pub when: When,
     /// Method of the request.
     pub method: Method,
@@ -118,12 +119,13 @@ pub struct Step {
     pub headers: Vec<(String, Template)>,
     /// Body of the request; `None` if the request has no body.
     pub body: Option<Body>,
-    /// Relative frequency of this step among consecutive steps with weights. An iteration sends one
-    /// of these steps, each as often as its share of the sum of weights.
+    /// Relative frequency of this step among consecutive steps with weights, of which an iteration
+    /// sends one. A step is sent as often as its share of the sum of the weights. `None` for a step
+    /// that is not part of such a choice.
     pub weight: Option<u32>,
     /// Longest time from the send to the last byte of the answer's body.
     pub timeout: Duration,
-    /// Conditions for an expected answer.
+    /// Conditions that a response must meet to be an expected response.
     pub expect: Expect,
     /// Numbers to read from each expected answer and add up.
     pub counters: Vec<Counter>,
@@ -132,7 +134,7 @@ pub struct Step {
 }
 
 impl Step {
-    /// Returns whether the request is the same each time.
+    /// Returns whether all requests of this step are the same, because no part is generated.
     #[must_use]
     pub fn is_constant(&self) -> bool {
         self.templates().all(|template| template.as_constant().is_some())
@@ -180,14 +182,14 @@ pub struct Body {
     pub text: Template,
 }
 
-/// Conditions that an answer must meet for its request to count as answered.
+/// Conditions that a response must meet, so that the request counts as answered.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Expect {
     /// Expected status; `None` accepts any 2xx or 3xx.
     pub status: Option<u16>,
     /// JSON pointers (RFC 6901) into the body, each with the expected value.
     pub json: Vec<(String, serde_json::Value)>,
-    /// Text that the body must contain.
+    /// Text that the body must contain; `None` accepts any body.
     pub body: Option<String>,
 }
 
@@ -200,16 +202,17 @@ pub struct Counter {
     pub pointer: String,
 }
 
-/// A value that a user takes from an answer and keeps until the next capture of the same name.
+/// A value that a user takes from a response and keeps until the next capture of the same name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Capture {
     /// Name of the value in placeholders.
     pub name: String,
-    /// Part of the answer that the value is taken from.
+    /// Part of the response that the value is taken from.
     pub source: Source,
 }
 
-/// Part of an answer that a captured value is taken from. An answer without the value is not an expected answer.
+/// Part of a response that a captured value is taken from. A response without the value is not an
+/// expected response.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Source {

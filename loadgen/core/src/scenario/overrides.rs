@@ -9,8 +9,8 @@ use super::load::{Arrivals, Load, Model, Open, Until};
 
 /// Largest number of users of a test.
 pub(super) const MOST_USERS: u32 = 1_000_000;
-/// Largest number of iterations, shared or per user.
-/// The product with [`MOST_USERS`] stays within `u64`.
+/// Largest number of iterations of a test, shared or per user. The product with [`MOST_USERS`]
+/// stays within `u64`.
 pub(super) const MOST_ITERATIONS: u64 = 1_000_000_000_000;
 
 /// Lowest rate, in requests per second: one request every 1000 s.
@@ -19,73 +19,77 @@ pub(super) const LEAST_RATE: f64 = 0.001;
 pub(super) const MOST_RATE: f64 = 10_000_000.0;
 /// Longest wait for answers at the end of a test: the longest timeout of a step.
 pub(super) const LONGEST_DRAIN: Duration = Duration::from_secs(600);
-/// Default number of users in the open model: the most that send at the same time.
+/// Default number of users in the open model, where the number of users limits the in-flight
+/// requests.
 pub(super) const SENDERS: u32 = 1_000;
 
-/// Options of the command line that replace values of the scenario's `[load]`.
+/// Command-line options that replace values of the scenario's `[load]`. `None` keeps the scenario's
+/// value.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Overrides {
-    /// `--users`, over all workers.
+    /// Value of `--users`: number of users, over all workers.
     pub users: Option<u32>,
-    /// `--ramp-up`; zero starts with the full load.
+    /// Value of `--ramp-up`; zero starts with the full load.
     pub ramp_up: Option<Duration>,
-    /// `--duration`; replaces any other end of the test.
+    /// Value of `--duration`; replaces any other end of the test.
     pub duration: Option<Duration>,
-    /// `--iterations`, shared by all users; replaces any other end of the test.
+    /// Value of `--iterations`, a number shared by all users; replaces any other end of the test.
     pub iterations: Option<u64>,
-    /// `--rate`, in requests per second; selects the open model.
+    /// Value of `--rate`, in requests per second; selects the open model.
     pub rate: Option<f64>,
-    /// `--drain`, the longest wait for answers after an end by time.
+    /// Value of `--drain`: the longest wait for responses, after the end of a test that ends by
+    /// time.
     pub drain: Option<Duration>,
 }
 
-/// Reason why the options of the command line do not give a valid load.
+/// Reason why the command-line options do not give a valid load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum OverrideError {
-    /// Zero users.
+    /// `--users` is zero.
     #[error("--users must be at least 1")]
     NoUsers,
-    /// More users than are supported.
+    /// `--users` is larger than supported.
     #[error("--users must be at most {}", super::file::thousands(u64::from(MOST_USERS)))]
     TooManyUsers,
-    /// Zero iterations.
+    /// `--iterations` is zero.
     #[error("--iterations must be at least 1")]
     NoIterations,
-    /// More iterations than are supported.
+    /// `--iterations` is larger than supported.
     #[error("--iterations must be at most {}", super::file::thousands(MOST_ITERATIONS))]
     TooManyIterations,
-    /// A duration of zero.
+    /// `--duration` is zero.
     #[error("--duration must be longer than zero")]
     NoDuration,
-    /// A rate outside the supported range, or NaN.
+    /// `--rate` is outside the supported range, or NaN.
     #[error(
         "--rate must be a number from {LEAST_RATE} to {}",
         super::file::thousands(MOST_RATE as u64)
     )]
     NoRate,
-    /// An option that replaces only a part of the stages.
+    /// The option of this name would replace only a part of the scenario's stages.
     #[error("{0} alone cannot replace the stages of the scenario: add --duration or --iterations")]
     Stages(&'static str),
-    /// Iterations per user in the open model, where users are only senders.
+    /// `--rate` selects the open model, but the scenario ends after a number of iterations per
+    /// user. In the open model, any idle user sends the next request.
     #[error("--rate selects the open model, which has no iterations per user")]
     PerUser,
-    /// Two conditions that end the test.
+    /// `--duration` and `--iterations` both set the end of the test.
     #[error("--duration and --iterations exclude each other: only one of them can end a test")]
     TwoEnds,
-    /// A ramp-up and a duration that together exceed 24 hours.
+    /// The ramp-up and the duration together exceed 24 hours.
     #[error("--ramp-up and --duration together must be at most 24h")]
     TooLong,
-    /// A wait for answers longer than any request may take.
+    /// `--drain` is longer than the longest timeout of a step.
     #[error("--drain must be at most 10m, like the timeout of a step")]
     TooLongDrain,
-    /// A drain time although iterations end the test: no request is in flight at such an end.
+    /// `--drain` is set, but iterations end the test: no request is in flight at such an end.
     #[error("--drain has no effect where iterations end the test: loadgen waits for all responses")]
     NoDrain,
 }
 
 impl Load {
-    /// Returns the load with the command line's options in place of the scenario's values, after
-    /// the same checks as for the scenario.
+    /// Returns the load with the values of the command-line options in place of the scenario's
+    /// values, after the same checks as for the scenario.
     pub fn with_overrides(self, overrides: Overrides) -> Result<Self, OverrideError> {
         let until = match (overrides.duration, overrides.iterations) {
             (Some(_), Some(_)) => return Err(OverrideError::TwoEnds),
@@ -150,7 +154,7 @@ impl Load {
         }
     }
 
-    /// Returns whether ramp-up and duration together exceed the longest test.
+    /// Returns whether ramp-up and duration together exceed 24 hours, the longest test.
     pub(super) fn is_too_long(&self) -> bool {
         self.ramp_up.saturating_add(self.held().unwrap_or_default()) > LONGEST
     }

@@ -17,15 +17,16 @@ use super::template::{Piece, Template};
 /// Names of the built-in placeholders.
 pub(super) const PLACEHOLDERS: [&str; 6] = ["uuid", "int", "name", "user", "iteration", "env"];
 
-/// Names that templates can use at one point of a scenario, besides the built-in names.
+/// Names that templates can use at one point of a scenario file, in addition to the built-in
+/// placeholders.
 pub(super) struct Scope<'a> {
     /// Whether the current step belongs to an iteration.
     pub(super) in_iteration: bool,
-    /// Names that earlier steps capture.
+    /// Names of the values that earlier steps capture.
     captured: Vec<String>,
-    /// Names that any step of the file captures.
+    /// Names of the values that any step of the file captures.
     anywhere: Vec<String>,
-    /// Files of rows by name, each with its columns; `None` for a file with a fault.
+    /// Name and columns of each CSV file in the scenario; `None` for a file with a fault.
     rows: Vec<(String, Option<Vec<String>>)>,
     /// Source of environment variables; `None` if the scenario is loaded for inspection.
     pub(super) environment: Option<Environment<'a>>,
@@ -44,23 +45,24 @@ impl Default for Scope<'_> {
 }
 
 impl Scope<'_> {
-    /// Sets the names that any step captures, at any point of the file.
+    /// Sets the names of the values that any step captures, at any point of the file.
     pub(super) fn expect(&mut self, names: Vec<String>) {
         self.anywhere = names;
     }
 
-    /// Allows these names from this point on.
+    /// Allows the steps that follow in the file to use these captured values.
     pub(super) fn captured(&mut self, names: Vec<String>) {
         self.captured.extend(names);
     }
 
-    /// Allows columns as `name.column`; any column of `name` if `columns` is `None`.
+    /// Allows templates to use `columns`, each written as `name.column`. If `columns` is `None`,
+    /// allows any column of `name`.
     pub(super) fn has_rows(&mut self, name: &str, columns: Option<&[String]>) {
         self.rows.push((name.to_owned(), columns.map(<[String]>::to_vec)));
     }
 
-    /// Returns whether `name` is a column. The error, for an unknown column of known rows, is the
-    /// message and help of a fault.
+    /// Returns whether `name` is a column, such as `accounts.email`. Returns the message and the
+    /// help of a fault as an error if the file is known, but does not have the column.
     fn has_column(&self, name: &str) -> Result<bool, (String, String)> {
         let rows = |rows: &str| self.rows.iter().find(|(known, _)| known == rows);
         let Some((rows, columns)) = name.split_once('.').and_then(|(name, _)| rows(name)) else {
@@ -79,7 +81,7 @@ impl Scope<'_> {
         }
     }
 
-    /// Returns a suggestion for an unknown name.
+    /// Returns help for an unknown name: the nearest known name, or the list of known names.
     fn suggestion(&self, name: &str) -> String {
         let columns = self.rows.iter().filter_map(|(_, columns)| columns.as_ref()).flatten();
         let others = self.captured.iter().chain(columns).map(String::as_str);
@@ -100,12 +102,12 @@ pub struct TemplateError {
 }
 
 impl Template {
-    /// Parses a text with placeholders where no captured values and no rows exist.
+    /// Parses a template that may use built-in placeholders, but no captured values and no rows.
     pub fn parse(text: &str) -> Result<Self, TemplateError> {
         Self::parse_in(text, &Scope::default())
     }
 
-    /// Parses a text with placeholders.
+    /// Parses a template that may use built-in placeholders and the names in `scope`.
     pub(super) fn parse_in(text: &str, scope: &Scope<'_>) -> Result<Self, TemplateError> {
         let mut template = Self::default();
         let mut at = 0;
@@ -127,7 +129,8 @@ impl Template {
         Ok(template)
     }
 
-    /// Parses a path with placeholders. The generated parts need no further encoding.
+    /// Parses the template of a path. Values inserted into the path are percent-encoded where
+    /// necessary.
     pub(super) fn parse_path(text: &str, scope: &Scope<'_>) -> Result<Self, TemplateError> {
         let mut template = Self::parse_in(text, scope)?.standing_in(Position::Path);
         for piece in &mut template.pieces {
@@ -139,8 +142,8 @@ impl Template {
     }
 }
 
-/// Returns the offset of the `}}` that closes the placeholder opened before `from`; `None` if no
-/// `}}` follows or another `{{` comes first.
+/// Returns the byte offset of the `}}` that closes the placeholder opened before `from`. Returns
+/// `None` if no `}}` follows, or if another `{{` comes first.
 fn find_close(text: &str, from: usize) -> Option<usize> {
     let rest = &text[from..];
     let close = rest.find("}}")?;
@@ -205,7 +208,8 @@ fn parse_placeholder(
     Err(fault(format!("`{name}` takes no arguments"), &help))
 }
 
-/// Parses the arguments of `env`. The error is a fault's message and help.
+/// Parses the arguments of the placeholder `env`. The error holds the message and the help of a
+/// fault.
 fn parse_variable(arguments: &[&str], scope: &Scope<'_>) -> Result<Piece, (String, String)> {
     let [name] = arguments else {
         let given = arguments.len();

@@ -14,7 +14,7 @@ pub struct Proof {
     /// One SQL query, or a Redis command with white space
     /// between its words. The answer is a single integer.
     pub question: String,
-    /// Expected answer.
+    /// Answer that the backend must give.
     pub claim: Claim,
 }
 
@@ -22,10 +22,11 @@ pub struct Proof {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Claim {
-    /// Sum of this counter over all answers, including answers that are not counted, such as those
-    /// of the warm-up. At least one step reads the counter.
+    /// The answer must equal the sum of the counter of this name over all responses. The sum
+    /// includes responses that are not counted in the results, such as those of the warm-up. At
+    /// least one step reads the counter.
     Counter(String),
-    /// This number, at most [`i64::MAX`].
+    /// The answer must equal this number, which is at most [`i64::MAX`].
     Value(u64),
 }
 

@@ -5,23 +5,23 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-/// Rows of one file, with only the columns that the scenario names.
+/// Rows of one CSV file, with only the columns that the scenario names.
 ///
 /// A clone shares the cells, which may be many. Workers receive the cells
 /// separately: a serialized scenario contains no cells.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rows {
-    /// Name of the rows in the scenario.
+    /// Name of the rows in the scenario, such as `accounts` in `accounts.email`.
     pub name: String,
     /// Path of the file, as written in the scenario.
     pub file: String,
     /// Order in which rows are used.
     pub order: Order,
-    /// Whether each user takes a row before the steps of its start.
+    /// Whether each user takes a row before the user's first step.
     pub at_start: bool,
     /// Whether each user takes a row for each iteration.
     pub in_iterations: bool,
-    /// Columns in the notation of placeholders: `accounts.email`.
+    /// Names of the columns, as in placeholders: `accounts.email`.
     columns: Vec<String>,
     /// Cells of all rows.
     #[serde(skip)]
@@ -50,8 +50,8 @@ impl Cells {
     }
 }
 
-/// Serializes ends as the lengths of the cells: most lengths take one byte, so that serialized
-/// cells are no larger than their file.
+/// Serializes the end offsets of cells as the lengths of the cells. Most lengths take one byte, so
+/// that serialized cells are no larger than their file.
 mod lengths {
     use serde::{Deserialize, Deserializer, Serializer};
 
@@ -79,14 +79,14 @@ mod lengths {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Order {
-    /// Each row at most once in a round, over all workers.
+    /// Uses each row at most once in a round, over all workers.
     Once,
-    /// Rows in the order of the file, again and again. In the closed model, the users' first rows
-    /// are spread over the file. In the open model, the arrival's number selects the row. At a
-    /// user's start, the user's number selects the row.
+    /// Uses the rows in the order of the file, again and again. In the closed model, the users'
+    /// first rows are spread over the file. In the open model, the number of the arrival selects
+    /// the row. At a user's start, the user's number selects the row.
     #[default]
     Cycle,
-    /// A random row, drawn from the seed.
+    /// Uses a random row, drawn from random data that depends on the test's seed.
     Random,
 }
 
@@ -131,13 +131,13 @@ impl Rows {
         self.cells.ends.is_empty()
     }
 
-    /// Returns the columns in the notation of placeholders: `accounts.email`.
+    /// Returns the names of the columns, as in placeholders: `accounts.email`.
     pub(super) fn columns(&self) -> &[String] {
         &self.columns
     }
 
-    /// Returns the cells of a row, each with its name in
-    /// placeholders; nothing if the row does not exist.
+    /// Returns the cells of a row, each with the column's name, such as `accounts.email`. Returns
+    /// nothing if the row does not exist.
     pub fn row(&self, index: usize) -> impl Iterator<Item = (&str, &str)> {
         let columns = self.columns.iter().enumerate();
         columns.filter_map(move |(column, name)| Some((name.as_str(), self.cell(index, column)?)))

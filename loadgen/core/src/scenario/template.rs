@@ -36,17 +36,17 @@ pub(super) enum Piece {
     Uuid,
     /// A random integer from `min` to `max`, both included.
     Int { min: i64, max: i64 },
-    /// A first and a last name, separated by `between`.
+    /// A random first name and a random last name, separated by `between`.
     Name { between: String },
-    /// Number of the user.
+    /// Number of the user that sends the request, counted from 0.
     User,
-    /// Number of the user's iteration.
+    /// Number of the user's iteration, counted from 0.
     Iteration,
     /// A value captured from an earlier answer, or a cell of the user's row.
     Captured { name: String, place: Position },
-    /// A value from the environment; `None` if the environment was not read.
+    /// Value of an environment variable; `None` if the environment was not read.
     Variable { name: String, value: Option<Secret>, place: Position },
-    /// The inner template `count` times, rendered anew each time.
+    /// The template `inner`, rendered `count` times anew, with `separator` between the results.
     Repeat { count: u32, separator: String, inner: Template },
 }
 
@@ -58,7 +58,7 @@ impl Template {
         template
     }
 
-    /// Returns the whole text if no part is generated.
+    /// Returns the whole text if no part is generated; `None` otherwise.
     pub fn as_constant(&self) -> Option<&str> {
         match self.pieces.as_slice() {
             [] => Some(""),
@@ -67,14 +67,15 @@ impl Template {
         }
     }
 
-    /// Returns whether the text begins with this literal character, for all generated values.
+    /// Returns whether each rendered text begins with the character `first`, because the template
+    /// begins with this character as literal text.
     #[must_use]
     pub fn begins_with(&self, first: char) -> bool {
         matches!(self.pieces.first(), Some(Piece::Literal(text)) if text.starts_with(first))
     }
 
-    /// Appends the text of the next request. Allocates only to grow `out`. After an error, `out`
-    /// contains the text before the error.
+    /// Renders the text of the next request and appends the text to `out`. Allocates only to grow
+    /// `out`. After an error, `out` contains the text before the error.
     pub fn render(&self, data: &mut Data, out: &mut String) -> Result<(), RenderError> {
         self.pieces.iter().try_for_each(|piece| piece.render(data, out))
     }
@@ -95,7 +96,8 @@ impl Template {
         }
     }
 
-    /// Returns this template with each literal replaced by `map`. Repeated parts stay unchanged.
+    /// Returns this template with `map` applied to each literal text. Repeated parts stay
+    /// unchanged.
     pub(crate) fn map_literals(self, mut map: impl FnMut(&str) -> String) -> Self {
         let pieces = self.pieces.into_iter().map(|piece| match piece {
             Piece::Literal(text) => Piece::Literal(map(&text)),
@@ -104,7 +106,8 @@ impl Template {
         Self { pieces: pieces.collect() }
     }
 
-    /// Returns this template with captured values and variables in position `here`.
+    /// Returns this template with captured values and environment variables set to be escaped for
+    /// the position `here`.
     pub(super) fn standing_in(mut self, here: Position) -> Self {
         for piece in &mut self.pieces {
             if let Piece::Captured { place, .. } | Piece::Variable { place, .. } = piece {
@@ -122,7 +125,7 @@ impl Template {
         })
     }
 
-    /// Returns the names of the captured values and of the columns in the template.
+    /// Returns the names of the captured values and of the columns that the template uses.
     pub(super) fn taken(&self) -> Vec<&str> {
         let pieces = self.pieces.iter().flat_map(|piece| match piece {
             Piece::Captured { name, .. } => vec![name.as_str()],
@@ -132,7 +135,8 @@ impl Template {
         pieces.collect()
     }
 
-    /// Returns this template repeated `count` times. A constant template is repeated as a literal.
+    /// Returns this template repeated `count` times, with `separator` between the copies. A
+    /// constant template is repeated as a literal.
     pub(super) fn repeated(self, count: u32, separator: &str) -> Self {
         if let Some(text) = self.as_constant() {
             let copies = vec![text; count as usize];

@@ -9,7 +9,7 @@ use super::duration::parse_duration;
 /// A condition that a run must meet to pass, such as `redis3.p99.9 < 100ms`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Threshold {
-    /// Step of the threshold; `None` for all steps together.
+    /// Name of the step that the threshold is about; `None` for all steps together.
     pub step: Option<String>,
     /// Metric to compare with the bound.
     pub metric: Metric,
@@ -36,11 +36,11 @@ pub enum Metric {
     ErrorRate,
     /// Expected answers per second.
     Rate,
-    /// Requests of the open model that no user was free to send.
+    /// Number of requests planned in the open model but not sent, because no user was free.
     Unsent,
-    /// Sum of the counter of this name, over all steps that have the counter.
+    /// Sum of the counter of this name, over all steps that read the counter.
     Counter(String),
-    /// Sum of the counter of this name per second, over all steps that have the counter.
+    /// Sum per second of the counter of this name, over all steps that read the counter.
     CounterRate(String),
 }
 
@@ -90,7 +90,7 @@ impl Threshold {
 }
 
 impl Comparison {
-    /// Returns whether the comparison bounds a value from above.
+    /// Returns whether the comparison bounds a value from above (`<` or `<=`).
     #[must_use]
     pub fn is_upper(self) -> bool {
         matches!(self, Self::Less | Self::AtMost)
@@ -121,8 +121,9 @@ impl Metric {
         }
     }
 
-    /// Splits `STEP.METRIC` or `METRIC`. Names of steps and metrics can contain dots, but no metric
-    /// ends in a dot and another metric, so at most one split gives a metric.
+    /// Splits a key `STEP.METRIC` or `METRIC` into step and metric. Names of steps and metrics can
+    /// contain dots, but no metric ends in a dot and another metric, so at most one split gives a
+    /// metric.
     pub(super) fn split(key: &str) -> Option<(Option<&str>, Self)> {
         if let Some(metric) = Self::parse(key) {
             return Some((None, metric));
@@ -145,8 +146,8 @@ impl Metric {
         }
     }
 
-    /// Returns the metric that a condition with this text is about. A counter's condition is about
-    /// the counter's sum or, with `/s`, about the counter's sum per second.
+    /// Returns the metric that the condition in `text` compares. For a counter, the metric is the
+    /// counter's sum per second if the condition ends in `/s`, otherwise the counter's sum.
     pub(super) fn in_unit_of(self, text: &str) -> Self {
         match self {
             Self::Counter(name) if text.trim_end().ends_with("/s") => Self::CounterRate(name),
@@ -154,7 +155,7 @@ impl Metric {
         }
     }
 
-    /// Parses a bound in the metric's unit.
+    /// Parses the bound of a condition, and returns the bound in the metric's unit.
     fn bound(&self, text: &str) -> Result<f64, String> {
         match self {
             Self::Percentile(_) | Self::Mean | Self::Max => {
@@ -186,7 +187,8 @@ impl fmt::Display for Metric {
     }
 }
 
-/// Parses a condition such as `< 100ms` for this metric.
+/// Parses a condition on this metric, such as `< 100ms`, into a comparison and a bound in the
+/// metric's unit.
 pub(super) fn parse_condition(metric: &Metric, text: &str) -> Result<(Comparison, f64), String> {
     // Longer operators first, because `<=` begins with `<`.
     let operators = [

@@ -1,5 +1,5 @@
-//! Draws errors for people. The colours are ours; quoted text is foreign, and is made
-//! printable before it is drawn.
+//! Draws errors for people. The colours are loadgen's. Quoted text comes from other sources, and is
+//! made printable before the error is drawn.
 
 use std::error::Error;
 use std::fmt;
@@ -10,11 +10,11 @@ use miette::{
 
 use super::printable::{is_obeyed, printable};
 
-/// An error in which all quoted text is printable. `Display` draws the error with miette.
+/// An error in which all quoted text is printable. `Display` draws the error with the crate miette.
 pub struct ShownError(Clean);
 
 impl ShownError {
-    /// Prepares an error for display.
+    /// Makes all quoted text in an error printable.
     pub fn new(error: &dyn Diagnostic) -> Self {
         Self(Clean::of(error))
     }
@@ -26,7 +26,7 @@ impl fmt::Display for ShownError {
     }
 }
 
-/// Returns the error's message behind its code, for a note of one line.
+/// Formats an error as `code: message`, or as the message alone if the error has no code.
 pub fn with_code(error: &dyn Diagnostic) -> String {
     match error.code() {
         Some(code) => format!("{code}: {error}"),
@@ -34,7 +34,7 @@ pub fn with_code(error: &dyn Diagnostic) -> String {
     }
 }
 
-/// A printable copy of a diagnostic.
+/// A copy of a diagnostic in which all text is printable.
 #[derive(Debug)]
 struct Clean {
     message: String,
@@ -48,7 +48,7 @@ struct Clean {
     cause: Option<Cause>,
 }
 
-/// A printable copy of an error that caused another.
+/// A printable copy of an error that caused another error.
 #[derive(Debug)]
 struct Cause {
     message: String,
@@ -91,8 +91,9 @@ fn clean_label(label: &LabeledSpan) -> LabeledSpan {
     }
 }
 
-/// Returns the whole text with its name. Labels point at bytes of the text, so each character is
-/// replaced by one with as many bytes.
+/// Returns the whole source text with the text's name, both made printable. Each unprintable
+/// character is replaced by a character with as many bytes, because labels point at byte offsets in
+/// the text.
 fn clean_source(source: &dyn SourceCode) -> Option<NamedSource<String>> {
     let all = source.read_span(&(0, 0).into(), 0, usize::MAX).ok()?;
     let text = String::from_utf8_lossy(all.data());

@@ -1,10 +1,10 @@
 //! Breaks the text of reports into lines.
 
-/// Maximum width of reports in text, in columns.
+/// Maximum line width of text reports, in columns.
 pub const COLUMNS: usize = 80;
 
-/// Puts `text` behind `lead`, and breaks lines between words before they exceed [`COLUMNS`].
-/// Indents further lines by three columns.
+/// Returns `lead` followed by `text`, and breaks lines between words before a line exceeds
+/// [`COLUMNS`]. Indents further lines by three columns.
 #[must_use]
 pub fn wrap(lead: &str, text: &str) -> String {
     let mut out = lead.to_owned();
@@ -25,7 +25,7 @@ pub fn wrap(lead: &str, text: &str) -> String {
     out
 }
 
-/// Starts each sentence on a new line, indented by one column.
+/// Formats sentences as lines, each sentence on a new line that is indented by one column.
 #[must_use]
 pub fn paragraphs(sentences: &[String]) -> String {
     sentences.iter().map(|sentence| wrap(" ", sentence)).collect()

@@ -16,7 +16,7 @@ pub fn count(n: u64) -> String {
     text
 }
 
-/// Formats a rate: whole from 100 on, with one decimal below.
+/// Formats a rate per second: as a whole number from 100 on, with one decimal below 100.
 #[must_use]
 pub fn rate(per_s: f64) -> String {
     if per_s >= 100.0 { count(per_s.round() as u64) } else { format!("{per_s:.1}") }
@@ -40,7 +40,7 @@ pub fn megabytes(n: u64) -> String {
 }
 
 /// Formats a value that is compared with a bound: to four significant digits, with at most four
-/// decimals. Values from 1,000 on are rounded to whole numbers.
+/// decimals. Values of 1,000 and more are rounded to whole numbers.
 #[must_use]
 pub fn precise(value: f64) -> String {
     if value >= 1_000.0 {

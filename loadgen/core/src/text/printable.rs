@@ -9,14 +9,16 @@ use std::borrow::Cow;
 use std::fmt::Display;
 use std::io::{self, Write};
 
-/// Whether a terminal or an editor would obey this character: a control character (C0, DEL, C1), or
-/// a character that embeds, overrides or isolates a direction of writing.
+/// Whether a terminal or an editor would act on this character instead of showing the character.
+/// Such a character is a control character (C0, DEL, C1), or a character that embeds, overrides or
+/// isolates a direction of writing.
 #[must_use]
 pub fn is_obeyed(c: char) -> bool {
     c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Escapes all characters that a terminal would obey, except line feeds and tabs.
+/// Escapes all characters that a terminal would obey instead of showing, except line feeds and
+/// tabs.
 #[must_use]
 pub fn printable(text: &str) -> Cow<'_, str> {
     escaped(text, |c| is_obeyed(c) && !matches!(c, '\n' | '\t'))
@@ -42,8 +44,9 @@ fn escaped(text: &str, is_bad: impl Fn(char) -> bool) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Escapes the characters of JSON that a terminal would obey, without changing the meaning. JSON
-/// itself escapes only C0 characters. Apart from line feeds, such characters occur only in strings.
+/// Escapes, in a JSON text, the characters that a terminal would obey instead of showing. The
+/// escapes do not change the meaning. JSON itself escapes only C0 characters. Apart from line
+/// feeds, which stay, characters to escape occur only in strings.
 #[must_use]
 pub fn printable_json(json: String) -> String {
     if !json.contains(|c| is_obeyed(c) && c != '\n') {
@@ -59,7 +62,8 @@ pub fn printable_json(json: String) -> String {
     out
 }
 
-/// Writes to standard error. Unlike `eprintln!`, does not panic if nobody reads.
+/// Writes a line to standard error, with escapes for characters that a terminal would obey. Unlike
+/// `eprintln!`, does not panic if nobody reads standard error.
 pub fn say(what: impl Display) {
     let text = what.to_string();
     let _ = writeln!(io::stderr(), "{}", printable(&text));

@@ -5,8 +5,8 @@ use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use super::layout::COLUMNS;
 use super::printable::in_one_line;
 
-/// Lays out rows under their header, one line per row. The first column is left-aligned, all others
-/// are right-aligned. Columns are two spaces apart, or one space if a line would exceed
+/// Formats rows as a table below `header`, with one line per row. The first column is left-aligned,
+/// all others are right-aligned. Columns are two spaces apart, or one space if a line would exceed
 /// [`COLUMNS`]. Trailing columns that no row has are left out.
 pub fn lay_out(header: &[&str], rows: &[Vec<String>]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(header.len());

@@ -5,8 +5,8 @@ use crate::record::CurvePoint;
 use crate::measure::{Latencies, LatencySummary};
 use crate::record::TrialRecord;
 
-/// A trial with all of its latencies, so that they can be merged with those of trials at about the
-/// same rate.
+/// A trial of a capacity search with all of its latencies, so that trials at similar rates can be
+/// merged.
 #[derive(Debug, Clone)]
 pub struct Tried {
     /// Record of the trial.
@@ -15,9 +15,10 @@ pub struct Tried {
     pub answered: Latencies,
 }
 
-/// Returns the points of the curve, in ascending order of the rate. Trials whose rates differ by no
-/// more than a share of `precision` form one point. Their latencies are merged, so that no
-/// percentile is an average.
+/// Returns the points of the curve of latency over throughput, in ascending order of the rate.
+/// Trials form one point if their rates exceed the lowest rate among them by at most a share of
+/// `precision`, such as 0.05. A point has the merged latencies of its trials, so that no percentile
+/// is an average.
 #[must_use]
 pub fn curve(trials: &[Tried], precision: f64) -> Vec<CurvePoint> {
     let mut sorted: Vec<&Tried> = trials.iter().collect();
@@ -61,8 +62,8 @@ fn count(n: usize) -> u32 {
 
 /// Returns the knee of a curve: the point of the greatest power, which is throughput over mean
 /// latency (L. Kleinrock, "Power and Deterministic Rules of Thumb for Probabilistic Problems in
-/// Computer Communications", ICC 1979). Below the knee more load costs little latency; above the
-/// knee, mostly latency.
+/// Computer Communications", ICC 1979). Below the knee, more load costs little latency; above the
+/// knee, more load mostly costs latency. `None` if no point has a mean latency above 0.
 #[must_use]
 pub fn knee(curve: &[CurvePoint]) -> Option<&CurvePoint> {
     let power = |point: &CurvePoint| {

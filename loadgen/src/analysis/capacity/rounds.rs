@@ -1,4 +1,4 @@
-//! Combines the rounds of a search.
+//! Combines the rounds of a capacity search into one capacity.
 
 use std::collections::BTreeMap;
 
@@ -8,8 +8,9 @@ use crate::record::Comparison;
 use crate::record::{Bound, Capacity, CapacityRound, CapacityTarget};
 
 impl Capacity {
-    /// Combines the rounds that ended. If none did, the lowest of the rates that passed is all that is
-    /// known.
+    /// Combines the rounds into one capacity; rounds that did not end are left out. If no round
+    /// ended, the result is [`Bound::Unknown`] with the least of the highest rates that passed in
+    /// each round. A single round with only a bound makes the result a bound.
     #[must_use]
     pub fn of(rounds: &[CapacityRound]) -> Self {
         let ended: Vec<_> = rounds.iter().filter(|r| r.bound != Bound::Unknown).collect();

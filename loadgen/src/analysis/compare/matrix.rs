@@ -5,7 +5,7 @@ use crate::record::{Comparison, Pair};
 /// One combination of target, number of server workers and number of users.
 #[derive(Debug, Clone, Copy)]
 pub struct Cell<'a> {
-    /// Name of the cell in the comparison.
+    /// Name of the combination in the comparison, such as `sanic ×2, 500 users`.
     pub name: &'a str,
     /// Name of the target.
     pub target: &'a str,
@@ -16,8 +16,9 @@ pub struct Cell<'a> {
 }
 
 impl Comparison {
-    /// Restricts the comparison of targets that were measured in several cells: different targets
-    /// are compared under the same load and with as many workers, and each target with itself, most
+    /// Keeps only the useful pairs if targets were measured with several numbers of server workers
+    /// or users. Different targets are compared only with the same number of server workers and
+    /// users. Each target is compared with itself: most server workers with fewest, and most users
     /// with fewest.
     #[must_use]
     pub fn of_matrix(mut self, cells: &[Cell<'_>]) -> Self {
@@ -50,9 +51,8 @@ impl Cell<'_> {
         (self.server_workers, self.users) == (other.server_workers, other.users)
     }
 
-    /// Returns whether the cells are the ends of a line: the same target with the fewest and the
-    /// most workers under the same load, or under the least and the greatest load with as many
-    /// workers.
+    /// Returns whether two cells show how a target scales. The cells must belong to the same
+    /// target, and differ either in server workers (fewest and most) or in users (fewest and most).
     fn scales_to(&self, other: &Self, cells: &[Self]) -> bool {
         let are_ends = |of: fn(&Self) -> u32| {
             let all = || cells.iter().map(of);
@@ -75,8 +75,8 @@ mod tests {
     use super::super::compare;
     use super::*;
 
-    /// Returns two targets with 1, 2 and 4 workers under 10 and 50 users; only target `a` gains by
-    /// workers.
+    /// Returns the comparison of two targets with 1, 2 and 4 server workers under 10 and 50 users.
+    /// Only target `a` becomes faster with more server workers.
     fn matrix() -> Comparison {
         let mut ways = Vec::new();
         for target in ["a", "b"] {

@@ -11,19 +11,20 @@ use crate::analysis::statistics::{Sample, holm, rounds_needed};
 use crate::record::FEWEST_ROUNDS;
 use crate::record::{Comparison, Lack, Pair, Placing, RankedBy, Test};
 
-/// A figure of each round, by the number of the round.
+/// One figure, such as a rate, for each round, by the number of the round.
 pub type ByRound = BTreeMap<u32, f64>;
 
-/// Ranks targets by their rounds' rates of expected answers, and compares all pairs of targets.
+/// Ranks targets by their rates of expected answers, and compares all pairs of targets.
 ///
-/// The rates are by the number of the round. A difference is that of the same rounds, so that an
-/// influence on a whole round cancels out. A target without a rate has no place in the ranking.
+/// `rates` holds the name of each target, and its rate in each round. Two targets are compared
+/// within the same rounds, so that an influence on a whole round cancels out. A target without a
+/// rate has no place in the ranking.
 #[must_use]
 pub fn compare(rates: &[(String, ByRound)]) -> Comparison {
     compare_by(Test::Paired, rates)
 }
 
-/// Like [`compare`], but with this test.
+/// Like [`compare`], but with a given statistical test.
 #[must_use]
 pub(super) fn compare_by(test: Test, rates: &[(String, ByRound)]) -> Comparison {
     let mut ranked: Vec<(Placing, &ByRound)> =
@@ -63,8 +64,8 @@ fn mean(rounds: &ByRound) -> f64 {
 }
 
 impl Comparison {
-    /// Adds the noise floor to a comparison of targets that are all one server, measured several
-    /// times.
+    /// Adds the noise floor, which is the difference to expect between two measurements of the same
+    /// server. All targets of the comparison must be one server that was measured several times.
     #[must_use]
     pub fn of_one_server(self) -> Self {
         let half_width = |[low, high]: [f64; 2]| ((high / low).sqrt() - 1.0) * 100.0;
@@ -73,8 +74,9 @@ impl Comparison {
         Self { noise_floor_percent, ..self }
     }
 
-    /// Ranks targets by speed instead, where all targets got the same requested rate: by one over
-    /// the median latencies of their rounds. A target without a figure comes last.
+    /// Ranks and compares targets by speed instead of by rate, for the open model, in which all
+    /// targets get the same requested rate. The speed is one over the median latency of each round.
+    /// A target without a speed comes last.
     #[must_use]
     pub fn by_speed(mut self, speeds: &[(String, Result<ByRound, Lack>)]) -> Self {
         let none = BTreeMap::new();
@@ -103,15 +105,15 @@ impl Comparison {
         comparison.corrected()
     }
 
-    /// Turns a comparison of rates into one of capacities: a target without a figure has only a
-    /// bound.
+    /// Turns a comparison of rates into a comparison of capacities. For a target without a figure,
+    /// the reason becomes that the search found only a bound of the capacity.
     #[must_use]
     pub fn by_capacity(mut self) -> Self {
         self.lacking.values_mut().for_each(|lack| *lack = Lack::OnlyABound);
         Self { ranked_by: RankedBy::Capacity, ..self }
     }
 
-    /// Keeps only those pairs that `are_compared`.
+    /// Keeps only the pairs for which `are_compared` returns true.
     #[must_use]
     pub fn only(mut self, are_compared: impl Fn(&Pair) -> bool) -> Self {
         self.pairs.retain(&are_compared);
@@ -119,8 +121,8 @@ impl Comparison {
         self.corrected()
     }
 
-    /// Adds pairs of targets compared by expected answers per CPU-second. Targets without such
-    /// figures are left out.
+    /// Adds a comparison of all pairs of targets by expected answers per CPU-second. Targets
+    /// without figures of CPU time are left out.
     #[must_use]
     pub fn with_cpu(self, per_cpu_s: &[(String, ByRound)]) -> Self {
         let mut thriftiest: Vec<(&str, &ByRound)> =
@@ -130,7 +132,8 @@ impl Comparison {
         Self { cpu_pairs: self.test.pairs(&thriftiest), ..self }.corrected()
     }
 
-    /// Applies Holm's correction to all pairs of the run together, by any figure.
+    /// Applies Holm's correction to the p-values of all pairs together, whether the pairs compare
+    /// rates, CPU time or scaling. Also computes the number of further rounds that each pair needs.
     fn corrected(mut self) -> Self {
         let all = self.pairs.iter_mut().chain(&mut self.cpu_pairs).chain(&mut self.scaling);
         let mut tested: Vec<(f64, &mut Pair)> =
@@ -160,21 +163,24 @@ fn placing(target: &str, rounds: &ByRound) -> Placing {
 }
 
 impl Pair {
-    /// Returns the sample of the ratios' logarithms that has the pair's confidence interval.
+    /// Restores the sample of the ratio's logarithms from the confidence interval of the pair;
+    /// `None` without an interval.
     fn sample(&self) -> Option<Sample> {
         Sample::of_interval(self.rounds, self.freedom?, self.confidence_95?)
     }
 }
 
 impl Test {
-    /// Returns all pairs of these targets, which come best first, before Holm's correction.
+    /// Compares all pairs of these targets, which are sorted best first. The p-values are not yet
+    /// corrected.
     fn pairs(self, ranked: &[(&str, &ByRound)]) -> Vec<Pair> {
         let after = |i: usize| ranked[i + 1..].iter();
         let all = ranked.iter().enumerate();
         all.flat_map(|(i, one)| after(i).map(move |other| self.pair(*one, *other))).collect()
     }
 
-    /// Compares two targets by their rounds, before Holm's correction.
+    /// Compares two targets, each given by its name and its figures by round. The p-value is not
+    /// yet corrected.
     fn pair(self, (one, rates): (&str, &ByRound), (other, others): (&str, &ByRound)) -> Pair {
         let (rounds, sample) = self.difference(rates, others);
         // The ranking is by all rounds, so the common rounds alone may give the opposite order.
@@ -199,8 +205,8 @@ impl Test {
         }
     }
 
-    /// Returns the number of rounds compared, and the sample of the logarithms of one target's
-    /// figures over another's.
+    /// Returns the number of compared rounds, and a sample of the logarithms of the ratio of two
+    /// targets' figures; `None` if a target has no figure or a figure is zero.
     fn difference(self, figures: &ByRound, others: &ByRound) -> (usize, Option<Sample>) {
         match self {
             Self::Paired => {

@@ -12,8 +12,8 @@ fn compared_by(test: Test, rates: &[(&str, &[f64])]) -> Comparison {
     compare_by(test, &rates)
 }
 
-/// Returns rates with noise of about this size, which is neither a trend nor the same for all
-/// `turn`s.
+/// Returns the rates of five rounds: `rate` with relative noise of about `noise`, without a trend.
+/// Different values of `turn` give different noise.
 fn noisy(rate: f64, noise: f64, turn: usize) -> [f64; 5] {
     let waves = [0.3, -1.2, 0.9, 0.6, -0.6];
     std::array::from_fn(|round| rate * (noise * waves[(round * (turn + 1) + turn) % 5]).exp())

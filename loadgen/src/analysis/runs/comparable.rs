@@ -13,31 +13,33 @@ use crate::record::{
     RankedBy, RunRecord, SearchRecord, SentRecord, TargetRecord, Verdict, VerdictKind,
 };
 
-/// A saved result, under a separate name.
+/// The data of a saved run or capacity search that a comparison of runs needs.
 #[derive(Debug, Clone)]
 pub struct Comparable {
     pub(super) run: ComparedRun,
     pub(super) ranked_by: RankedBy,
     pub(super) targets: Vec<Measured>,
-    /// All values that should be the same in other results.
+    /// Settings and environment of the run, which should be the same in all compared runs.
     pub(super) leaves: Leaves,
     /// Digests of the requests; `None` where the record lacks them.
     pub(super) sent: Option<SentRecord>,
 }
 
-/// A target of the result.
+/// Results of one target in a saved run or capacity search.
 #[derive(Debug, Clone)]
 pub(super) struct Measured {
     pub target: ComparedTarget,
-    /// Expected answers per second, by the number of the round; in a search, the capacities that
-    /// the rounds found.
+    /// Expected answers per second, by the number of the round; in a capacity search, the
+    /// capacities in requests/s that the rounds found.
     pub rates: ByRound,
-    /// Speed of the answers, in the open model.
+    /// One over the median latency in s, by the number of the round, for the open model; or the
+    /// reason why the speed is missing.
     pub speeds: Result<ByRound, Lack>,
-    /// Expected answers per second of the target's CPU, in the open model.
+    /// Expected answers per second of the target's CPU time, by the number of the round, for the
+    /// open model; empty if unknown.
     pub per_cpu_s: ByRound,
-    /// Reason why the rate is not the target's own; `None` where no other party limited the rate. A
-    /// rate that another party limited is not compared.
+    /// Party other than the target that limited the rate, which is then not compared; `None` if no
+    /// other party limited the rate.
     pub limited: Option<Lack>,
     /// Transport of the requests; `None` where the record lacks the transport.
     pub transport: Option<String>,
@@ -46,7 +48,7 @@ pub(super) struct Measured {
 }
 
 impl Comparable {
-    /// Converts the record of a run.
+    /// Converts the record of a run, which is named `name` in the comparison.
     #[must_use]
     pub fn run(name: &str, record: &RunRecord) -> Self {
         let is_open = record.load.rate_per_s.is_some();
@@ -77,7 +79,7 @@ impl Comparable {
         }
     }
 
-    /// Converts the record of a capacity search.
+    /// Converts the record of a capacity search, which is named `name` in the comparison.
     #[must_use]
     pub fn search(name: &str, record: &CapacityRecord) -> Self {
         let mut leaves = leaves(&record.scenario, &record.environment);
@@ -173,8 +175,8 @@ impl Measured {
     }
 }
 
-/// Returns the party that limited the rate of a target, or may have done so; `None` for the target
-/// itself.
+/// Returns the party other than the target that limited the target's rate, or may have limited the
+/// rate; `None` if there was no such party.
 fn limited(target: &TargetRecord, run: &RunRecord) -> Option<Lack> {
     match &target.bottleneck {
         Some(Bottleneck::Target) => None,
@@ -187,7 +189,8 @@ fn limited(target: &TargetRecord, run: &RunRecord) -> Option<Lack> {
     }
 }
 
-/// Returns the reasons why the run counts as a failure of this target.
+/// Returns descriptions of the target's failed thresholds, and of the verdicts that make the run a
+/// failure for the target.
 fn failed(target: &TargetRecord, run: &RunRecord) -> Vec<String> {
     let of_target = run.thresholds.iter().filter(|it| it.target == target.name && !it.passed);
     let thresholds = of_target.map(|it| {
@@ -206,8 +209,8 @@ fn verdicts<'a>(target: &'a TargetRecord, run: &'a RunRecord) -> impl Iterator<I
     run.verdicts.iter().filter(|it| it.target.as_ref() == Some(&target.name))
 }
 
-/// Returns the HTTP versions of the connections; `None` where a round lacks them, or nothing was
-/// answered.
+/// Returns the HTTP versions of all connections; `None` if a round has no record of connections, or
+/// if no connection has a known version.
 fn versions<'a>(rounds: impl Iterator<Item = Option<&'a Connections>>) -> Option<BTreeSet<String>> {
     let mut all = BTreeSet::new();
     for round in rounds {

@@ -24,18 +24,18 @@ pub enum NotComparable {
     /// The runs are of different kinds: closed model, open model, or capacity search.
     #[error("{0} is {1}, but {2} is {3}: their figures have different meanings")]
     Kinds(String, &'static str, String, &'static str),
-    /// No target is both in the first run and in another.
+    /// No target of the first run is in another run.
     #[error("no target of {0} is in another run")]
     NothingInCommon(String),
 }
 
 impl RunsRecord {
-    /// Compares these results with the first of them.
+    /// Compares saved results with the first result.
     ///
     /// # Errors
     ///
-    /// Returns an error for fewer than two results, or if the results are not of one kind and load
-    /// model, or have no target in common with the first result.
+    /// Returns an error for fewer than two results, for results of different kinds (closed model,
+    /// open model, capacity search), or if no other result has a target of the first result.
     pub fn of(runs: &[Comparable]) -> Result<Self, NotComparable> {
         let [first, others @ ..] = runs else { return Err(NotComparable::One) };
         if others.is_empty() {
@@ -72,8 +72,8 @@ impl RunsRecord {
         })
     }
 
-    /// Adds the targets that lost more than `limit` %, and are shown to have lost anything, and the
-    /// targets that cannot be judged.
+    /// Adds the targets that lost more than `limit` % by a statistically significant difference,
+    /// and the targets that cannot be judged.
     #[must_use]
     pub fn judged(self, limit: f64) -> Self {
         let (mut regressions, mut unjudged) = (Vec::new(), Vec::new());
@@ -87,7 +87,7 @@ impl RunsRecord {
                     let (target, run) = (one.target.clone(), one.run.clone());
                     regressions.push(Regression { target, run, percent });
                 }
-                // A target of a run that failed by its own account passes no gate.
+                // A target whose run counts as a failure is never judged as free of regressions.
                 Some(_) if !one.failed.is_empty() => {
                     let why = one.failed.join("; ");
                     unjudged.push(format!("{} in {}: {why}", one.target, one.run));
@@ -115,7 +115,8 @@ fn kind(ranked_by: RankedBy) -> &'static str {
     }
 }
 
-/// Returns the differences between the runs, except those in targets that some run lacks.
+/// Returns the settings and environment values in which the runs differ. Values of a target are
+/// left out if some run lacks the target.
 fn unlike(runs: &[Comparable], names: &[&str]) -> Vec<Unlike> {
     let missing = names.iter().filter(|name| runs.iter().any(|run| !run.has(name)));
     let missing: Vec<String> = missing.map(|name| format!("{name}.")).collect();
@@ -124,8 +125,8 @@ fn unlike(runs: &[Comparable], names: &[&str]) -> Vec<Unlike> {
     unlike
 }
 
-/// Returns the later runs that lack a target of the first run; or the first run, if the first run
-/// lacks the target.
+/// Returns the runs that lack the target `name`: the first run, or else all later runs that lack
+/// the target.
 fn absent(name: &str, first: &Comparable, others: &[Comparable]) -> Vec<Absent> {
     let lacks: Vec<&Comparable> = match first.has(name) {
         true => others.iter().filter(|other| !other.has(name)).collect(),
@@ -162,8 +163,9 @@ fn sent_unlike(names: &[&str], first: &Comparable, others: &[Comparable]) -> Vec
     all
 }
 
-/// Compares each target with the same target in the first run, if both runs sent the same requests,
-/// and with no other target.
+/// Compares each target with the same target in the first run. Left out are pairs of different
+/// targets, targets to which the two runs sent different requests, and rates that another party
+/// than the target limited.
 fn comparison(all: &[&Measured], first: &Comparable, sent_unlike: &[SentUnlike]) -> Comparison {
     let place = |name: &str| all.iter().map(|it| &it.target).find(|it| it.name == name);
     let are_compared = |pair: &Pair| match (place(&pair.better), place(&pair.worse)) {
@@ -193,7 +195,7 @@ fn comparison(all: &[&Measured], first: &Comparable, sent_unlike: &[SentUnlike])
     comparison.only(|pair| are_compared(pair) && is_its_own(pair))
 }
 
-/// Returns a figure of each target, by the target's name in the comparison.
+/// Returns the name of each target in the comparison, with the value that `figures` extracts.
 fn each<T>(all: &[&Measured], figures: fn(&Measured) -> T) -> Vec<(String, T)> {
     all.iter().map(|it| (it.target.name.clone(), figures(it))).collect()
 }

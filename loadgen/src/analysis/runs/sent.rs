@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::comparable::{Comparable, Measured};
 use crate::record::SentRecord;
 
-/// Returns the differences between the requests to a target in the `later` run and in the `first`
-/// run.
+/// Returns descriptions of the differences between the requests to a target in the `later` run and
+/// in the `first` run.
 pub(super) fn unlike(
     first: (&Comparable, &Measured),
     later: (&Comparable, &Measured),
@@ -53,7 +53,8 @@ fn steps(before: &SentRecord, after: &SentRecord, runs: [&str; 2]) -> Vec<String
     names.into_iter().flat_map(of_step).collect()
 }
 
-/// Returns the parts that differ: `another path of step "list"`.
+/// Describes the parts of a request that differ, such as `another path of step "list"`. The maps
+/// hold the digest of each part by its name.
 fn parts(
     of: &str,
     before: &BTreeMap<String, String>,

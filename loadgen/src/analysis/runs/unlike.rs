@@ -1,4 +1,4 @@
-//! Finds differences between runs other than in the results.
+//! Finds differences between the settings and environments of runs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,12 +19,13 @@ impl Unlike {
     }
 }
 
-/// Values of a run's description, by their paths in the record.
+/// Settings and environment values of a run, by their paths in the record, such as
+/// `environment.kernel`.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Leaves(BTreeMap<String, String>);
 
 impl Leaves {
-    /// Adds all parts of `value`, under the path `place`.
+    /// Adds all nested fields of `value`, with paths that begin with `place`.
     pub(super) fn add<T: Serialize + ?Sized>(&mut self, place: &str, value: &T) {
         // Records of loadgen are valid JSON.
         self.collect(place, &serde_json::to_value(value).unwrap_or_default());

@@ -1,10 +1,11 @@
 //! Applies Holm's correction, which keeps the chance of any false claim among many comparisons at
 //! one in twenty.
 
-/// Returns the p-values adjusted for the number of comparisons (Holm, "A Simple Sequentially
-/// Rejective Multiple Test Procedure", 1979): the smallest of m p-values times m, the next times m
-/// − 1, and so on, none below the one before. The method holds whether or not the comparisons
-/// depend on each other, as comparisons of the same targets do.
+/// Returns p-values adjusted for the number of comparisons (Holm, "A Simple Sequentially Rejective
+/// Multiple Test Procedure", 1979). The smallest of m p-values is multiplied by m, the next value
+/// by m − 1, and so on; no adjusted value is smaller than the one before or greater than 1. The
+/// method also holds for comparisons that depend on each other, as comparisons of the same targets
+/// do.
 #[must_use]
 pub fn holm(p_values: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..p_values.len()).collect();

@@ -16,5 +16,6 @@ pub use holm::holm;
 pub use power::rounds_needed;
 pub use sample::Sample;
 
-/// Accepted probability of a false claim, and the share that a confidence interval excludes: 5 %.
+/// Significance level: the accepted probability of claiming a difference that does not exist, 5 %.
+/// Confidence intervals exclude the same share.
 pub const LEVEL: f64 = 0.05;

@@ -6,23 +6,24 @@ use statrs::function::erf::erfc;
 use super::sample::{Sample, t_quantile};
 use crate::record::FEWEST_ROUNDS;
 
-/// Difference that the rounds are to find: 5 %.
+/// Ratio of two targets whose difference the proposed rounds must find: a difference of 5 %.
 const DIFFERENCE: f64 = 1.05;
-/// Probability with which the rounds are to find the difference.
+/// Statistical power: probability with which the rounds must find a true difference of 5 %.
 const POWER: f64 = 0.9;
-/// Confidence that the noise is no greater than the assumed noise.
+/// Confidence that the true noise is no greater than the noise assumed for the proposal.
 const CONFIDENCE: f64 = 0.8;
 /// Greatest number of rounds to propose.
 const MOST_ROUNDS: u32 = 1_000;
 
-/// Returns the least number of rounds that find a true difference of 5 % in nine of ten runs, by
-/// Student's paired test at this level, or by Welch's test with this number of rounds of both;
-/// `None` where more than 1,000 rounds are needed.
+/// Returns the least number of rounds that find a true difference of 5 % with a probability of 90 %
+/// at this significance level; `None` if more than 1,000 rounds are needed. The test is Student's
+/// paired test, or Welch's test with the returned number of rounds in each of two runs.
 ///
-/// A few rounds estimate their own noise badly: half of all samples of five show less than 92 % of
-/// the noise, and rounds planned from such samples are too few. So the noise is taken at an upper
-/// 80 % confidence bound (Browne, "On the Use of a Pilot Sample for Sample Size Determination",
-/// 1995): in four of five cases the true noise is smaller, and the rounds suffice.
+/// A few rounds estimate their own noise badly: half of all samples of five rounds show less than
+/// 92 % of the true noise, and rounds planned from such samples are too few. The function therefore
+/// assumes the upper 80 % confidence bound of the noise (Browne, "On the Use of a Pilot Sample for
+/// Sample Size Determination", 1995): in four of five cases the true noise is smaller, and the
+/// rounds suffice.
 #[must_use]
 pub fn rounds_needed(sample: &Sample, level: f64) -> Option<u32> {
     let noise = upper_deviation(sample)?;
@@ -45,23 +46,26 @@ pub fn rounds_needed(sample: &Sample, level: f64) -> Option<u32> {
     Some(long)
 }
 
-/// Returns the upper bound of the true standard deviation, at the confidence level [`CONFIDENCE`].
+/// Returns the upper bound of the true standard deviation, at the confidence level [`CONFIDENCE`];
+/// `None` for a sample of one round.
 fn upper_deviation(sample: &Sample) -> Option<f64> {
     let chi_squared = ChiSquared::new(sample.freedom).ok()?;
     Some(sample.deviation * (sample.freedom / chi_squared.inverse_cdf(1.0 - CONFIDENCE)).sqrt())
 }
 
-/// Returns the probability that Student's two-sided test at this level, with these degrees of
-/// freedom, finds a true mean of `effect` standard deviations.
+/// Returns the power of Student's two-sided test: the probability that the test, with this number
+/// of rounds, significance level and degrees of freedom, finds a true mean of `effect` standard
+/// deviations.
 ///
-/// The statistic then has the noncentral t distribution. Given the ratio s of the sample's standard
-/// deviation to the true one, the tails are those of the normal distribution. What remains is to
-/// integrate over s, whose square times the degrees of freedom has a chi-squared distribution.
+/// The test statistic has the noncentral t distribution. Let s be the ratio of the sample's
+/// standard deviation to the true one. For a given s, the probability is that of two tails of the
+/// normal distribution. The function integrates over s, whose square times the degrees of freedom
+/// has a chi-squared distribution.
 fn power(effect: f64, rounds: u32, freedom: f64, level: f64) -> Option<f64> {
-    /// Number of steps of Simpson's rule; twice as many change no digit that the tests check.
+    /// Number of steps of Simpson's rule. Twice as many steps change no digit that the tests check.
     const STEPS: u32 = 200;
-    /// Range of the integral in standard deviations of s. s is about normal, with a standard
-    /// deviation of 1 / √(2 · freedom).
+    /// Distance from 1 to which the function integrates s, in standard deviations of s. The ratio s
+    /// is about normal, with a standard deviation of 1 / √(2 · freedom).
     const REACH: f64 = 8.0;
 
     let critical = t_quantile(1.0 - level / 2.0, freedom)?;
@@ -191,7 +195,9 @@ mod tests {
         assert_eq!(of(0.03, longer), of(0.03, apart(5, 1.0)));
     }
 
-    /// Asserts the number of rounds for a sample whose noise has the upper bound `noise`.
+    /// Asserts the number of rounds needed for one pair and for six pairs of targets. `of` creates
+    /// a sample from a number of rounds and a standard deviation; `noise` is the upper bound of the
+    /// sample's noise.
     #[track_caller]
     fn assert_asked(of: fn(u32, f64) -> Sample, noise: f64, for_one_pair: u32, for_six: u32) {
         let unit = upper_deviation(&of(5, 1.0)).unwrap();
@@ -204,7 +210,8 @@ mod tests {
         Sample { rounds, mean: 0.0, deviation, freedom: f64::from(rounds.saturating_sub(1)) }
     }
 
-    /// Returns the difference of two runs that are equally noisy and long.
+    /// Returns the difference of two runs with the same noise and the same number of rounds.
+    /// `deviation` is the standard deviation of the difference.
     fn apart(rounds: u32, deviation: f64) -> Sample {
         let one = paired(rounds, deviation / std::f64::consts::SQRT_2);
         one.less(&one)

@@ -5,7 +5,8 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use super::LEVEL;
 
-/// Logarithms of a figure, or of a ratio of two figures, over rounds.
+/// Number, mean and standard deviation of the natural logarithms of a figure over rounds, or of a
+/// ratio of two figures.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sample {
     /// Number of rounds.
@@ -14,8 +15,8 @@ pub struct Sample {
     pub mean: f64,
     /// Standard deviation of the logarithms, with divisor n − 1; zero for one round.
     pub deviation: f64,
-    /// Degrees of freedom of the mean's t: one fewer than the rounds, except in a difference of two
-    /// samples.
+    /// Degrees of freedom of Student's t for the mean: the number of rounds minus one. For the
+    /// difference of two samples, the degrees of freedom of Welch's test.
     pub freedom: f64,
 }
 
@@ -34,14 +35,15 @@ impl Sample {
         mean.is_finite().then_some(Self { rounds, mean, deviation, freedom: n - 1.0 })
     }
 
-    /// Returns the sample of the logarithms of these figures.
+    /// Returns the sample of the logarithms of these figures; `None` without figures, or if a
+    /// figure is not a positive finite number.
     #[must_use]
     pub fn of_figures(figures: impl IntoIterator<Item = f64>) -> Option<Self> {
         Self::of(&figures.into_iter().map(f64::ln).collect::<Vec<_>>())
     }
 
-    /// Returns the sample with this number of rounds, these degrees of freedom, and this
-    /// [`Self::geometric_95`].
+    /// Restores a sample from its number of rounds, its degrees of freedom and its confidence
+    /// interval [`Self::geometric_95`]; `None` if `freedom` is not greater than 0.
     #[must_use]
     pub fn of_interval(rounds: u32, freedom: f64, [low, high]: [f64; 2]) -> Option<Self> {
         let half_width = (high / low).ln() / 2.0;
@@ -50,10 +52,10 @@ impl Sample {
         Some(Self { rounds, mean: (low * high).ln() / 2.0, deviation, freedom })
     }
 
-    /// Returns the difference of this mean and that of another sample with unrelated rounds, with
-    /// the error that Welch's t-test computes. The result is a sample with the number of rounds of
-    /// the smaller sample (B. L. Welch, "The Generalization of 'Student's' Problem when Several
-    /// Different Population Variances are Involved", Biometrika 34, 1947).
+    /// Returns the difference of this sample and another sample with unrelated rounds, by Welch's
+    /// t-test (B. L. Welch, "The Generalization of 'Student's' Problem when Several Different
+    /// Population Variances are Involved", Biometrika 34, 1947). The result has the difference of
+    /// the means, the error that the test computes, and the number of rounds of the smaller sample.
     #[must_use]
     pub fn less(&self, other: &Self) -> Self {
         let [one, two] = [self, other].map(|sample| sample.error().powi(2));

@@ -1,5 +1,5 @@
 //! Simulates how often the method claims a difference that does not exist, and how often the method
-//! finds one that does. Only in a simulation is the truth known.
+//! finds a true difference. Only in a simulation is the truth known.
 
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
@@ -8,21 +8,22 @@ use rand_chacha::ChaCha8Rng;
 use super::*;
 use crate::record::FEWEST_ROUNDS;
 
-/// Noise of a round's rate, as a share of the rate.
+/// Simulated noise of a round's rate, as a share of the rate.
 ///
-/// The sizes are those of real runs: five rounds of 3 s over four targets on a machine of two cores
-/// that others use as well. In two such runs the targets' own standard deviations were 0.4 to 6 %,
-/// and those of the differences within a round 2.6 to 7 %; two or three of the forty rounds lay
-/// some 10 % aside of the other rounds of their target. In a third run a neighbour took up to half
-/// of the machine for some of the rounds: such a drift is common to all targets.
+/// The values come from real runs: five rounds of 3 s over four targets on a shared machine with
+/// two cores. In two such runs the targets' own standard deviations were 0.4 to 6 %, and the
+/// standard deviations of the differences within a round 2.6 to 7 %. Two or three of the forty
+/// rounds differed by some 10 % from the other rounds of their target. In a third run another user
+/// of the machine took up to half of its CPU time for some of the rounds: such a drift is common to
+/// all targets.
 #[derive(Debug, Clone, Copy)]
 struct Noise {
-    /// Standard deviation of each round's own noise, which is lognormal.
+    /// Standard deviation of the lognormal noise that each measurement has independently of the
+    /// others.
     own: f64,
-    /// Standard deviation of the steps that the machine's speed takes from one measurement to the
-    /// next.
+    /// Standard deviation of the change in the machine's speed from one measurement to the next.
     drift: f64,
-    /// Share of measurements that a disturbance slows.
+    /// Share of measurements (0 to 1) that a disturbance slows.
     outliers: f64,
     /// Mean logarithm of the slowdown of a disturbed measurement; the logarithms are exponentially
     /// distributed.
@@ -47,8 +48,9 @@ impl Machine {
         (-2.0 * radius.ln()).sqrt() * (std::f64::consts::TAU * angle).cos()
     }
 
-    /// Returns the logarithms of the rates of equal targets, by round. The targets are measured one
-    /// after another, in a new order in each round.
+    /// Simulates a run over targets that are equally fast. Returns the logarithms of the targets'
+    /// rates, in one list for each round. The targets are measured one after another, in a new
+    /// random order in each round.
     fn rounds(&mut self, targets: usize, rounds: u32) -> Vec<Vec<f64>> {
         let mut speed = 0.0;
         let mut order: Vec<usize> = (0..targets).collect();
@@ -70,12 +72,13 @@ impl Machine {
     }
 }
 
-/// Returns the differences of two targets' logarithms.
+/// Returns the sample of the differences of two targets' logarithms, round by round.
 fn paired(rounds: &[Vec<f64>], one: usize, other: usize) -> Sample {
     Sample::of(&rounds.iter().map(|round| round[one] - round[other]).collect::<Vec<_>>()).unwrap()
 }
 
-/// Returns the share of runs over equal targets that claim any difference.
+/// Returns the share of simulated runs over equally fast targets in which the method claims any
+/// difference.
 fn false_claims(seed: u64, noise: Noise, targets: usize, rounds: u32) -> f64 {
     const RUNS: u32 = 10_000;
     let mut machine = Machine::new(seed, noise);
@@ -92,8 +95,8 @@ fn false_claims(seed: u64, noise: Noise, targets: usize, rounds: u32) -> f64 {
     claimed as f64 / f64::from(RUNS)
 }
 
-/// Returns the share of comparisons between two runs of one target that claim a difference, where
-/// each run has its own speed.
+/// Returns the share of comparisons between two simulated runs of one target in which the method
+/// claims a difference. The machine's speed drifts differently in each run.
 fn false_claims_between_runs(seed: u64, noise: Noise, rounds: u32) -> f64 {
     const RUNS: u32 = 10_000;
     let mut machine = Machine::new(seed, noise);
@@ -102,9 +105,9 @@ fn false_claims_between_runs(seed: u64, noise: Noise, rounds: u32) -> f64 {
     claimed as f64 / f64::from(RUNS)
 }
 
-/// Returns the share of runs that find a true difference of 5 % with the number of rounds that a
-/// first run of five rounds proposed, and the mean of that number. A first run that proposes more
-/// than 1,000 rounds is repeated.
+/// Returns the share of simulated runs that find a true difference of 5 %, and the mean number of
+/// rounds of these runs. Each run has as many rounds as a preceding run of five rounds proposed. A
+/// preceding run that proposes more than 1,000 rounds is repeated.
 fn found(seed: u64, noise: Noise) -> (f64, f64) {
     const RUNS: u32 = 2_000;
     let mut machine = Machine::new(seed, noise);
@@ -145,7 +148,8 @@ fn two_runs_on_a_steady_machine_claim_few_differences() {
     }
 }
 
-/// Shows why targets are measured in interleaved rounds, and confirms the statement of
+/// Shows that two runs on a machine whose speed drifts often claim false differences, which is why
+/// targets are measured in interleaved rounds. Confirms the statement of
 /// docs/explanation/comparisons.md about saved runs.
 #[test]
 fn two_runs_on_a_drifting_machine_claim_false_differences() {
@@ -159,7 +163,9 @@ fn the_recommended_rounds_suffice() {
     assert!(found >= 0.8, "{found} in {rounds} rounds");
 }
 
-/// Prints the table of docs/explanation/comparisons.md: cargo test --release --lib -- --ignored --nocapture table
+/// Prints the table of docs/explanation/comparisons.md, with the command:
+///
+/// `cargo test --release --lib -- --ignored --nocapture table`
 #[test]
 #[ignore = "prints a table"]
 #[expect(clippy::print_stdout, reason = "for whoever writes the documentation")]

@@ -10,15 +10,16 @@ use crate::scenario::{Metric, Step, Threshold};
 /// Counts by which one target is judged. Each step's counts include requests that were in flight at
 /// the end: see [`super::steps::with_cut`].
 pub struct Scored<'a> {
-    /// Counts for thresholds on all steps together, by step.
+    /// Counts of each step, for thresholds on all steps together.
     pub all: &'a [Counts],
-    /// Counts for thresholds on a single step, by step. A step may have been sent after the hold.
+    /// Counts of each step, for thresholds on a single step. These counts include requests that
+    /// users send after the measured period, when the users stop.
     pub by_row: &'a [Counts],
-    /// Duration of the hold.
+    /// Duration of the hold, the measured period, over which rates are computed.
     pub held: Duration,
 }
 
-/// Judges one target.
+/// Judges all thresholds for one target; `scored` holds the counts of the target.
 pub fn judge(
     target: &str,
     thresholds: &[Threshold],
@@ -43,21 +44,22 @@ pub fn judge(
     thresholds.iter().map(record).collect()
 }
 
-/// Verdict on a threshold. Where requests were in flight at the end, a threshold holds only if the
-/// threshold would also hold in the worst case of these requests.
+/// Verdict on a threshold. If requests were in flight at the end, a threshold must also hold in the
+/// worst case, in which these requests fail or take until their timeout.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Judged {
     /// Value of the metric, in the metric's unit; `None` for too few samples, and for an error rate
     /// without requests.
     pub measured: Option<f64>,
-    /// Value of the metric in the worst case; `None` where the worst case is no different.
+    /// Value of the metric if requests in flight at the end fail or take until their timeout;
+    /// `None` if no worst case applies.
     pub worst_case: Option<f64>,
     /// Reason why the threshold failed; `None` where the threshold held.
     pub failed_by: Option<FailedBy>,
 }
 
 impl Judged {
-    /// Judges a threshold by these counts.
+    /// Judges a threshold by the counts of each step, and by the duration of the measured period.
     pub fn of(threshold: &Threshold, steps: &[Step], counts: &[Counts], held: Duration) -> Self {
         let measured = measured(threshold, steps, counts, held);
         let worst_case = measured.and_then(|_| worst_case(threshold, steps, counts));
@@ -72,7 +74,8 @@ impl Judged {
     }
 }
 
-/// Returns the counts of the step that a threshold is about, or of all steps together.
+/// Returns the counts of the step that a threshold is about, or of all steps together; `None` if
+/// the step does not exist.
 pub fn counts_of(threshold: &Threshold, steps: &[Step], counts: &[Counts]) -> Option<Counts> {
     match &threshold.step {
         Some(name) => counts.get(steps.iter().position(|step| step.name == *name)?).cloned(),
@@ -110,10 +113,12 @@ fn latency(metric: &Metric, answered: &Latencies) -> Option<f64> {
     }
 }
 
-/// Returns the value that an upper bound must allow in the worst case: requests without an answer
-/// are failures, or answers that took until their timeout, whichever is worse. Rates, unsent
-/// requests and counters cover only the hold, so nothing about them is unknown. Slow or failed
-/// requests cannot break a lower bound.
+/// Returns the metric's value in the worst case of requests that were in flight at the end: an
+/// error rate counts requests that failed later or had no answer as failures, and a latency counts
+/// requests without an answer as answered at their timeout. `None` without such requests.
+///
+/// Also `None` for rates, unsent requests and counters, which cover only the hold (the measured
+/// period), and for lower bounds, which slow or failed requests cannot break.
 fn worst_case(threshold: &Threshold, steps: &[Step], counts: &[Counts]) -> Option<f64> {
     if !threshold.comparison.is_upper() {
         return None;

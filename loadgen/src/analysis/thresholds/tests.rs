@@ -6,8 +6,9 @@ use crate::scenario;
 
 const MS: Duration = Duration::from_millis(1);
 
-/// Returns counts of answers of 1 ms, of failures, and of requests in flight at the end that were
-/// answered later, failed later, and had no answer.
+/// Returns counts of answers of 1 ms, of failures, and of requests in flight at the end. `late`
+/// holds the numbers of in-flight requests that were answered later, failed later, and had no
+/// answer.
 fn counts(answered: u64, failed: u64, late: [u64; 3]) -> Counts {
     let [answered_late, failed_late, unanswered] = late;
     let mut counts = Counts {

@@ -5,11 +5,11 @@ use crate::measure::{BodySizes, Summary};
 use crate::record::{RunRecord, TargetRecord, Verdict, VerdictKind};
 use crate::scenario::{Scenario, Step};
 
-/// Ratio of sizes from which two bodies differ in content.
+/// Least ratio of the sizes of two bodies whose content counts as different.
 const LARGER: f64 = 1.1;
 
-/// Least difference of sizes, in bytes, that counts: a smaller difference is the digits of a
-/// number, or blanks.
+/// Least difference of the sizes of two bodies, in bytes, whose content counts as different. A
+/// smaller difference comes from the digits of a number, or from blanks.
 const BYTES: u64 = 64;
 
 fn differ(smaller: u64, larger: u64) -> bool {
@@ -34,8 +34,9 @@ pub(super) fn answers_vary(target: &TargetRecord, scenario: &Scenario) -> Option
     Some(verdict(target, VerdictKind::AnswersVary, message, advice))
 }
 
-/// Returns a verdict if targets answered the same request with bodies of different sizes. The sizes
-/// of one target must be apart from those of the other: sizes that only vary are no difference.
+/// Returns a verdict if targets answered the same request with bodies of different sizes. The
+/// ranges of sizes of two targets must not overlap: a size that varies within each target is no
+/// difference.
 pub(super) fn answers_differ(record: &RunRecord, scenario: &Scenario) -> Option<Verdict> {
     let message: Vec<String> = scenario
         .steps

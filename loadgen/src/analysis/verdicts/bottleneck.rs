@@ -7,11 +7,12 @@ use crate::record::{
     Bottleneck, Environment, RoundRecord, RunRecord, TargetRecord, Verdict, VerdictKind,
 };
 
-/// Share of the generator's cores, in %, from which the generator may have held the target back.
+/// Least utilization of the generator's cores, in %, at which the generator may have limited the
+/// rate.
 const BUSY_PERCENT: f64 = 90.0;
 
-/// Returns a verdict that names the bottleneck if a party other than the target limited the rate,
-/// or else a verdict on a busy generator, if the generator was busy.
+/// Returns a verdict if the generator, a backend or the network was the bottleneck. Otherwise,
+/// returns a verdict if the generator used nearly all of its CPU time.
 pub fn bottleneck(target: &TargetRecord, environment: &Environment) -> Option<Verdict> {
     let bound = target.bottleneck.as_ref().filter(|bottleneck| !bottleneck.is_of_target());
     let (kind, who, advice) = match bound {
@@ -46,8 +47,8 @@ pub fn bottleneck(target: &TargetRecord, environment: &Environment) -> Option<Ve
     Some(verdict(target, kind, message, advice))
 }
 
-/// Returns a verdict that names the fullest link of the rounds in which the network was the
-/// bottleneck.
+/// Returns the verdict that the network was the bottleneck, which names the fullest network link of
+/// the affected rounds.
 fn network(target: &TargetRecord) -> Verdict {
     let full = || {
         let full = |round: &&RoundRecord| round.bottleneck == Some(Bottleneck::Network);
@@ -67,17 +68,17 @@ fn network(target: &TargetRecord) -> Verdict {
     verdict(target, VerdictKind::NetworkBound, message, advice)
 }
 
-/// Share of CPU time from which other programs disturb, in % of one core: the first number for all
-/// cores together, the second for each core. The larger total applies.
+/// Least CPU time of other programs that disturbs a test, in % of one core: the first number for
+/// all CPUs of the test together, the second for each CPU. The larger total applies.
 const OTHERS_PERCENT: (f64, f64) = (10.0, 3.0);
 
-/// Returns whether programs outside the lab that used `others_percent` % of one core disturb a test
-/// on this many CPUs.
+/// Returns whether a test on `cpus` CPUs is disturbed if other programs use `others_percent` % of
+/// one core on these CPUs.
 pub fn is_disturbed(others_percent: f64, cpus: usize) -> bool {
     others_percent >= OTHERS_PERCENT.0.max(OTHERS_PERCENT.1 * cpus as f64)
 }
 
-/// Returns a verdict if programs outside the lab ran on the CPUs of the test.
+/// Returns a verdict if other programs used too much CPU time on the CPUs of the test.
 pub(super) fn disturbed(record: &RunRecord) -> Option<Verdict> {
     let cpus = record.environment.cpus.values().flatten().collect::<BTreeSet<_>>().len();
     let rounds = || record.targets.iter().flat_map(|target| &target.rounds);
@@ -97,8 +98,8 @@ pub(super) fn disturbed(record: &RunRecord) -> Option<Verdict> {
     })
 }
 
-/// Returns a verdict if the users of the generator's CPUs left the generator little CPU time. On
-/// two CPUs the backends share these CPUs.
+/// Returns a verdict if the generator used nearly all of its CPU time. If generator and backends
+/// have the same CPUs, the CPU time of the backends counts too.
 fn generator_busy(target: &TargetRecord, environment: &Environment) -> Option<Verdict> {
     let cpus = |part: &str| environment.cpus.get(part).filter(|cpus| !cpus.is_empty());
     let shares_with_backends = cpus("generator").is_some() && cpus("generator") == cpus("backends");

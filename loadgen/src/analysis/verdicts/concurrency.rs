@@ -4,18 +4,20 @@
 use super::verdict;
 use crate::record::{RoundRecord, RunRecord, TargetRecord, Verdict, VerdictKind};
 
-/// Share of the users' time, in %, from which time spent on anything but waiting counts.
+/// Least share of the users' time, in %, spent on anything but waiting for answers, that leads to a
+/// verdict.
 const ELSEWHERE_PERCENT: f64 = 20.0;
 
-/// Least length of a round, in mean latencies: in a shorter round, requests that the ends cut would
-/// weigh too much.
+/// Least length of a round, as a multiple of the mean latency. In a shorter round, requests that
+/// the beginning or the end of the round cuts off would weigh too much.
 const LATENCIES: f64 = 20.0;
 
-/// Returns a verdict if users of the closed model were not waiting for answers all the time, as
-/// they should. Then the time between an answer and the next request was loadgen's own, and limits
+/// Returns a verdict if users of the closed model spent much of their time on anything but waiting
+/// for answers. The time between an answer and the next request is then loadgen's own, and limits
 /// the rate.
 ///
-/// J. D. C. Little, "A Proof for the Queuing Formula: L = λW", Operations Research 9(3), 1961.
+/// The method is Little's law: J. D. C. Little, "A Proof for the Queuing Formula: L = λW",
+/// Operations Research 9(3), 1961.
 pub(super) fn littles_law(target: &TargetRecord, record: &RunRecord) -> Option<Verdict> {
     let load = &record.load;
     let waits = load.rate_per_s.is_none() && load.think_time.is_none() && load.stages.is_empty();
@@ -39,9 +41,9 @@ pub(super) fn littles_law(target: &TargetRecord, record: &RunRecord) -> Option<V
     Some(verdict(target, VerdictKind::LittlesLaw, message, advice))
 }
 
-/// Returns the mean number of requests in flight in a round; `None` for a round that is too short
-/// to tell. The duration of requests that never had an answer is unknown, so they count as in
-/// flight for the whole round, which is an upper bound.
+/// Returns the mean number of requests in flight in a round; `None` for a round that is too short.
+/// A request that failed after the round or never had an answer has an unknown duration. Such a
+/// request counts as in flight for the whole round, which is an upper bound.
 fn waiting(round: &RoundRecord) -> Option<f64> {
     let total = &round.total;
     let answered = (total.requests - total.errors) as f64;

@@ -18,7 +18,7 @@ pub(super) fn connections(
     more.into_iter().chain(other_version(target, &all, scenario)).chain(addresses(target, &all))
 }
 
-/// Returns a verdict if users opened more than one connection each.
+/// Returns a verdict if more connections were opened in a round than the round had users.
 fn more_than_users(target: &TargetRecord, record: &RunRecord) -> Option<Verdict> {
     let most_users = |round: &RoundRecord| {
         let changed = round.changes.iter().filter_map(|change| change.users);
@@ -61,7 +61,8 @@ fn other_version(target: &TargetRecord, all: &Connections, scenario: &Scenario) 
     Some(verdict(target, VerdictKind::OtherVersion, message, advice))
 }
 
-/// Returns a verdict if the addresses of the server's name did not get equal shares of the users.
+/// Returns a verdict if the IP addresses of the server's host name got clearly different numbers of
+/// connections, or if connecting to an address failed.
 fn addresses(target: &TargetRecord, all: &Connections) -> Option<Verdict> {
     if all.addresses.len() < 2 {
         return None;

@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use super::verdict;
 use crate::record::{LimitsRecord, RunRecord, TargetRecord, Verdict, VerdictKind};
 
-/// Share of the periods with throttling, in %, from which a limit shapes a container's latencies.
+/// Least share of throttled periods, in %, that leads to a verdict: the CPU limit then affects the
+/// container's latencies.
 const THROTTLED_PERCENT: f64 = 1.0;
 
-/// Returns a verdict that names the containers of the target's rounds that were stopped, because
-/// they had used up their CPU time.
+/// Returns a verdict that names the containers that were stopped for part of the time, because they
+/// had used up their CPU limit.
 pub(super) fn throttled(target: &TargetRecord) -> Option<Verdict> {
     let stopped = target.resources.iter().filter_map(|(name, used)| {
         let percent = used.container?.throttled_periods_percent;
@@ -25,7 +26,7 @@ pub(super) fn throttled(target: &TargetRecord) -> Option<Verdict> {
     Some(verdict(target, VerdictKind::Throttled, message, advice))
 }
 
-/// Returns a verdict if ranked targets had different limits.
+/// Returns a verdict if targets ran with different limits of CPU or memory.
 pub(super) fn unlike_limits(record: &RunRecord) -> Option<Verdict> {
     let limits = |target: &TargetRecord| {
         record.environment.limits.get(&target.target).copied().unwrap_or_default()

@@ -1,18 +1,21 @@
-//! Checks what the machine withheld from all programs, and what the machine gave at no cost.
+//! Checks whether the machine withheld CPU time or memory from all programs, and whether PostgreSQL
+//! wrote to memory instead of a disk.
 
 use crate::record::{RoundRecord, RunRecord, Verdict, VerdictKind};
 
-/// Share of all CPU time, in %, from which the hypervisor disturbs.
+/// Least share of all CPU time, in %, that the hypervisor must give to other machines for a
+/// verdict.
 const STOLEN_PERCENT: f64 = 2.0;
 
-/// Share of the time, in %, from which a limit on CPU time disturbs.
+/// Least share of the time, in %, for which a CPU limit must stop processes for a verdict.
 const THROTTLED_PERCENT: f64 = 1.0;
 
-/// Least number of swapped pages for a verdict. Fewer pages, 400 KB as a rule, belong to programs
-/// that sleep.
+/// Least number of swapped memory pages for a verdict. Fewer pages (usually 400 KB) belong to
+/// programs that sleep.
 const SWAPPED_PAGES: u64 = 100;
 
-/// Returns a verdict for each event that affected any round, with the worst value of all rounds.
+/// Returns a verdict for each kind of withheld resource (stolen CPU time, throttling, swapping)
+/// that affected any round, with the worst value of all rounds.
 pub(super) fn machine(record: &RunRecord) -> Vec<Verdict> {
     let rounds: Vec<&RoundRecord> =
         record.targets.iter().flat_map(|target| &target.rounds).collect();
@@ -55,7 +58,8 @@ pub(super) fn machine(record: &RunRecord) -> Vec<Verdict> {
     stolen.into_iter().chain(throttled).chain(swapped).collect()
 }
 
-/// Returns a verdict if PostgreSQL wrote to memory, where a disk would have made each commit wait.
+/// Returns a verdict if PostgreSQL's data was in memory, because commits then did not wait for a
+/// disk.
 pub(super) fn data_in_memory(record: &RunRecord) -> Option<Verdict> {
     let data = record.environment.postgres_data.as_ref().filter(|data| data.in_memory)?;
     Some(Verdict {
@@ -76,7 +80,8 @@ mod tests {
     use crate::measure::MachineRecord;
     use crate::record::{Environment, FilesystemRecord, TargetRecord};
 
-    /// Returns the verdicts on two rounds of two seconds, of which the second ran on this machine.
+    /// Returns the verdicts on a run of two rounds of two seconds each; `machine` describes what
+    /// the machine withheld in the second round.
     fn said(machine: MachineRecord) -> Vec<(VerdictKind, String)> {
         let calm = RoundRecord { held_s: 2.0, ..RoundRecord::default() };
         let rounds = vec![calm.clone(), RoundRecord { machine, ..calm }];

@@ -28,8 +28,8 @@ use crate::record::{
 };
 use crate::scenario::{Scenario, When};
 
-/// Returns the verdicts on the record of a run of `scenario`, in which only the verdicts are
-/// missing.
+/// Returns the verdicts on a run of `scenario`. The record of the run must be complete, except for
+/// the verdicts.
 pub fn judge(record: &RunRecord, scenario: &Scenario) -> Vec<Verdict> {
     let mut verdicts: Vec<Verdict> = record
         .targets
@@ -81,8 +81,8 @@ fn verdict(target: &TargetRecord, kind: VerdictKind, message: String, advice: &s
     Verdict { kind, target: Some(target.name.clone()), message, advice: advice.to_owned() }
 }
 
-/// Returns a verdict if the highest of several numbers of server workers exceeds the target's
-/// cores.
+/// Returns a verdict if a run with several numbers of server workers had more server workers than
+/// the target had cores.
 fn few_cores(record: &RunRecord) -> Option<Verdict> {
     let numbers = || record.targets.iter().map(|target| target.server.workers);
     let most = numbers().max().filter(|most| numbers().any(|n| n < *most))?;
@@ -167,8 +167,8 @@ fn rows_ran_out(target: &TargetRecord) -> Option<Verdict> {
     Some(verdict(target, VerdictKind::RowsRanOut, message, advice))
 }
 
-/// Returns a verdict if the final requests of users that stop failed or were cut off. Such requests
-/// come after the hold, so no other verdict covers them.
+/// Returns a verdict if final requests, which users send when the users stop, failed or were cut
+/// off. Final requests come after the hold (the measured period), so no other verdict covers them.
 fn stop_failed(target: &TargetRecord, scenario: &Scenario) -> Option<Verdict> {
     let at_stop = scenario.steps.iter().zip(&target.steps).filter(|(s, _)| s.when == When::Stop);
     let failed: Vec<String> = at_stop
@@ -194,13 +194,14 @@ fn stop_failed(target: &TargetRecord, scenario: &Scenario) -> Option<Verdict> {
     Some(verdict(target, VerdictKind::StopFailed, message, advice))
 }
 
-/// Share of unsent requests from which the rate was not the requested rate.
+/// Least share of unsent requests (0 to 1) at which the requested rate counts as not kept.
 const UNSENT: f64 = 0.001;
 
-/// Delay of one request in a hundred, in µs, from which the rate was not the requested rate.
+/// Least 99th percentile of the sending delay, in µs, at which the requested rate counts as not
+/// kept.
 const LATE_US: u64 = 10_000;
 
-/// Returns a verdict if the open model could not send the requests, or sent them late.
+/// Returns a verdict if requests of the open model were not sent, or were sent late.
 fn rate_not_kept(target: &TargetRecord, record: &RunRecord) -> Option<Verdict> {
     record.load.rate_per_s?;
     let (total, users) = (&target.total, record.load.users);
@@ -229,12 +230,12 @@ fn rate_not_kept(target: &TargetRecord, record: &RunRecord) -> Option<Verdict> {
     Some(verdict(target, VerdictKind::RateNotKept, message, advice))
 }
 
-/// The verdict needs an estimated latency that exceeds the measured one by more than this factor, and
-/// by more than this number of µs.
+/// Factor by which an estimated latency must exceed the measured latency, and difference in µs, for
+/// a verdict on a hidden stall. Both must be exceeded.
 const HIDDEN: (u64, u64) = (2, 5_000);
 
-/// Returns a verdict if users that waited for a stalled server sent no requests that would have
-/// shown the stall.
+/// Returns a verdict if the closed model hid a stall of the server: users that waited sent no
+/// requests that would have shown the stall.
 fn stall_hidden(target: &TargetRecord) -> Option<Verdict> {
     let (shown, all) = (&target.total.latency_us, target.uncoordinated_us.as_ref()?);
     let percentiles = [
@@ -260,11 +261,12 @@ fn stall_hidden(target: &TargetRecord) -> Option<Verdict> {
     Some(verdict(target, VerdictKind::StallHidden, message, advice))
 }
 
-/// Trend within a round, in %, from which the rate is not that of a single state.
+/// Greatest change of the rate within a round, in %, that leads to no verdict. With a greater
+/// change, the rate mixes several states of the target.
 const DRIFT_PERCENT: f64 = 2.0;
 
-/// Returns a verdict if the rate rose or fell during the measurement. A rate that is meant to
-/// change, or a round that iterations end, shows nothing.
+/// Returns a verdict if the rate rose or fell during the measurement. Only a constant number of
+/// users in the closed model, for a fixed duration, is checked.
 fn drift(target: &TargetRecord, record: &RunRecord) -> Option<Verdict> {
     record.load.duration_s?;
     if record.load.rate_per_s.is_some() || !record.load.stages.is_empty() {
@@ -290,8 +292,8 @@ fn drift(target: &TargetRecord, record: &RunRecord) -> Option<Verdict> {
     Some(verdict(target, VerdictKind::Drift, message, advice))
 }
 
-/// Returns a verdict that lists the missing percentiles of all steps together; single steps have
-/// fewer samples.
+/// Returns a verdict that lists the percentiles, over all steps together, for which there are too
+/// few samples. Single steps have fewer samples, and are not checked.
 fn too_few_samples(target: &TargetRecord) -> Option<Verdict> {
     let (total, latency) = (&target.total, &target.total.latency_us);
     let missing: Vec<&str> = [

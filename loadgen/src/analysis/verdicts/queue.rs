@@ -1,4 +1,4 @@
-//! Checks whether more users only waited longer.
+//! Checks whether more users got no more answers and only waited longer.
 
 use std::collections::BTreeMap;
 
@@ -8,8 +8,8 @@ use crate::analysis::plateau::{Loaded, Plateau};
 use crate::record::{Bottleneck, RunRecord, TargetRecord, Verdict, VerdictKind};
 use crate::text::{milliseconds, rate};
 
-/// Returns the verdicts from several numbers of users. One number cannot tell whether more users
-/// would be served.
+/// Returns a verdict for each target that answered no more requests under more users. Several
+/// numbers of users are needed: one number cannot show whether more users would be served.
 pub(super) fn users_queue(record: &RunRecord) -> Vec<Verdict> {
     let load = &record.load;
     let waits = load.rate_per_s.is_none() && load.think_time.is_none() && load.stages.is_empty();
@@ -23,7 +23,8 @@ pub(super) fn users_queue(record: &RunRecord) -> Vec<Verdict> {
     lines.values().filter_map(|line| of_line(line, record)).collect()
 }
 
-/// Judges one target with one number of server workers, under several numbers of users.
+/// Judges one target with one number of server workers; `line` holds the results for several
+/// numbers of users.
 fn of_line(line: &[&TargetRecord], record: &RunRecord) -> Option<Verdict> {
     let most = line.iter().max_by_key(|target| target.users)?;
     let clear = line.iter().filter(|target| is_clear(target, record));
@@ -53,8 +54,8 @@ fn of_line(line: &[&TargetRecord], record: &RunRecord) -> Option<Verdict> {
     Some(verdict(most, VerdictKind::UsersQueue, message, advice))
 }
 
-/// Returns whether all users waited only for the target, all answers came, and no party was at an
-/// observable limit.
+/// Returns whether the results can show a queue: all users waited only for the target, all requests
+/// got the expected answer, and no observed party was at its limit.
 fn is_clear(target: &TargetRecord, record: &RunRecord) -> bool {
     let total = &target.total;
     target.bottleneck == Some(Bottleneck::Nobody)
@@ -78,8 +79,8 @@ mod tests {
     use crate::measure::{LatencySummary, Summary};
     use crate::record::{LoadRecord, RoundRecord};
 
-    /// Returns a target with ten threads of 50 ms each, under this many users, with this
-    /// bottleneck.
+    /// Returns the results of `users` users on a target with ten threads, each of which takes 50 ms
+    /// for a request.
     fn target(users: u32, bottleneck: Bottleneck) -> TargetRecord {
         let rate_per_s = 200.0_f64.min(f64::from(users) / 0.05);
         let us = f64::from(users) / rate_per_s * 1e6;

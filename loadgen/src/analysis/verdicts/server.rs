@@ -4,14 +4,16 @@ use super::verdict;
 use crate::measure::ResourceRecord;
 use crate::record::{RoundRecord, TargetRecord, Verdict, VerdictKind};
 
-/// Share of the busiest server worker's CPU time below which a server worker had too little to do.
+/// Share of the busiest server worker's CPU time (0 to 1) below which another server worker counts
+/// as having too little to do.
 const SHARE: f64 = 0.5;
 
-/// CPU time of the busiest server worker, in % of a core, below which shares say nothing.
+/// CPU time of the busiest server worker, in % of a core, below which all server workers are too
+/// idle to be compared.
 const BUSY_PERCENT: f64 = 10.0;
 
-/// Share of a process's limit of open files, in %, from which the process will soon accept no
-/// connection.
+/// Least number of open files, in % of the process's limit, for a verdict: the process will soon
+/// accept no connection.
 const OPEN_FILES_PERCENT: f64 = 95.0;
 
 /// Returns a verdict if some of a target's server workers did much less than others, in most
@@ -39,8 +41,9 @@ pub(super) fn unequal_workers(target: &TargetRecord) -> Option<Verdict> {
     Some(verdict(target, VerdictKind::UnequalWorkers, message, advice))
 }
 
-/// Returns the CPU time of the busiest and of the least busy server worker, in % of a core. The
-/// processes that start and help the server workers have less to do than any server worker.
+/// Returns the CPU time of the busiest and of the least busy server worker, in % of a core; `None`
+/// if too few processes are known. Helper processes of the target have less to do than any server
+/// worker, so the `workers` busiest processes are the server workers.
 fn extremes(round: &RoundRecord, workers: usize) -> Option<(f64, f64)> {
     let processes = &round.resources.get("target")?.processes_percent;
     Some((*processes.first()?, *processes.get(workers - 1)?))

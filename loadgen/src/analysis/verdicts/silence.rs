@@ -8,7 +8,7 @@ use crate::record::{RoundRecord, RunRecord, TargetRecord, Verdict, VerdictKind};
 use crate::text::{count, duration};
 
 /// Returns a verdict if the target stopped answering, or left some requests without an answer. Only
-/// whole rounds count, because an interruption of a round also cuts requests off.
+/// rounds that ran as planned count, because an interruption of a round also cuts requests off.
 pub(super) fn silence(target: &TargetRecord, record: &RunRecord) -> Option<Verdict> {
     let whole = || target.rounds.iter().filter(|round| round.whole);
     let ramp_up_s = if record.load.duration_s.is_some() { record.load.ramp_up_s } else { 0.0 };
@@ -36,13 +36,13 @@ pub(super) fn silence(target: &TargetRecord, record: &RunRecord) -> Option<Verdi
     })
 }
 
-/// Least length of a silence including the drain, as a multiple of the longest request. In a
-/// shorter silence the target may be just slow.
+/// Least length of a silence, including the drain (the wait for answers after a round), as a
+/// multiple of the longest latency. In a shorter silence the target may only be slow.
 const LONGER: f64 = 2.0;
 
-/// Returns the number of whole seconds before the end of a round in which no request ended; `None`
-/// if there was no such second, if a request then in flight had an answer, or if the silence was
-/// too short by [`LONGER`].
+/// Returns the number of whole seconds before the end of a round in which no request ended. `None`
+/// if there was no such second, if any request in flight at the end had an answer later, or if the
+/// silence was too short (see [`LONGER`]).
 fn silent_s(round: &RoundRecord, ramp_up_s: f64, drain_s: f64) -> Option<u32> {
     let total = &round.total;
     let all_are_stuck = total.unanswered > 0 && total.unanswered == total.cancelled;

@@ -4,16 +4,16 @@ use super::verdict;
 use crate::measure::LATE;
 use crate::record::{TargetRecord, Verdict, VerdictKind, WorkerRecord};
 
-/// Share of a worker's CPUs, in %, from which the worker was fully busy.
+/// Least utilization of a worker's CPUs, in %, at which the worker counts as fully busy.
 const BUSY_PERCENT: f64 = 90.0;
 
-/// Number of late seconds, and their share of all seconds, from which a worker counts as late. Both
-/// must be reached.
+/// Least number of seconds with a late timer, and their least share of all seconds (0 to 1), for a
+/// worker to count as late. Both conditions must be met.
 const LATE_SECONDS: u32 = 3;
 const LATE_SHARE: f64 = 0.1;
 
-/// Returns a verdict that names the workers that could not keep up: the latencies that such workers
-/// measured include their own delays.
+/// Returns a verdict that names the workers that could not keep up. The latencies that a slow
+/// worker measures include the worker's own delays.
 pub(super) fn slow_worker(target: &TargetRecord) -> Option<Verdict> {
     let slow: Vec<String> = target.workers.iter().filter_map(why_slow).collect();
     if slow.is_empty() {
@@ -24,7 +24,7 @@ pub(super) fn slow_worker(target: &TargetRecord) -> Option<Verdict> {
     Some(verdict(target, VerdictKind::SlowWorker, slow.join("; "), advice))
 }
 
-/// Returns what kept a worker from keeping up; `None` if the worker kept up.
+/// Returns the reason why a worker did not keep up with its load; `None` if the worker kept up.
 fn why_slow(record: &WorkerRecord) -> Option<String> {
     let WorkerRecord { worker, cpu_percent, late_seconds, seconds, .. } = record;
     let busy = cpu_percent.filter(|percent| *percent >= BUSY_PERCENT);

@@ -27,33 +27,34 @@ use crate::cluster::messages::{Admission, Command, Hello, Report, check_version,
 use crate::cluster::settings::{self, Admits};
 use crate::cluster::tunnel::{self, Tunnel};
 
-/// Event from the workers, in order of arrival.
+/// Event that the network reports to the manager. Events are reported in the order of arrival.
 #[derive(Debug)]
 pub(crate) enum Event {
-    /// Valid first message of a worker.
+    /// A worker sent a valid first message, and is admitted.
     Hello(Hello),
-    /// A worker has joined.
+    /// The worker with this number has joined.
     Joined(u32),
-    /// A worker's link is gone, or the worker was silent for too long.
+    /// The connection of the worker with this number has ended, or
+    /// the worker was silent for too long.
     Left(u32),
-    /// A second process asked for this worker's place and was refused for now. Sent once
-    /// under each holder of the place.
+    /// A second process tried to join as the worker with this number, and was refused for now. Sent
+    /// only at the first refusal since the other process was admitted.
     Occupied(u32),
-    /// A worker was refused.
+    /// The manager refused to admit a worker.
     Refused {
-        /// Number of the worker.
+        /// Number of the worker, from 0.
         worker: u32,
         /// Reason for the refusal.
         reason: String,
     },
     /// Report of a worker.
     Report(Report),
-    /// Bytes that are not a valid message; a sentence about them.
+    /// Bytes arrived that are not a valid message. The value is a sentence about the error.
     Foreign(String),
 }
 
-/// Queue of events. Reports wait encoded: decoded they take a hundred times the memory, and all
-/// workers report at the same moment.
+/// Queue of events from the workers. Reports wait in encoded form: a decoded report takes a hundred
+/// times the memory, and all workers report at the same moment.
 pub(crate) struct Events(UnboundedReceiver<Heard>);
 
 enum Heard {
@@ -62,12 +63,12 @@ enum Heard {
 }
 
 impl Events {
-    /// Waits for the next event; `None` when the bus is gone.
+    /// Waits for the next event. Returns `None` when the network session is gone.
     pub(crate) async fn recv(&mut self) -> Option<Event> {
         self.0.recv().await.map(Event::from)
     }
 
-    /// Returns the next event if one has arrived.
+    /// Returns the next event if an event has already arrived. Does not wait.
     pub(crate) fn try_recv(&mut self) -> Option<Event> {
         self.0.try_recv().ok().map(Event::from)
     }
@@ -87,26 +88,28 @@ impl From<Heard> for Event {
     }
 }
 
-/// The manager's end of the network.
+/// The manager's network connection to its workers.
 #[derive(Clone)]
 pub(crate) struct ManagerBus {
     session: Session,
     run: String,
-    /// Token that tells workers that the manager is alive, until it is dropped.
+    /// Liveliness token, which tells workers that the manager is alive until the token is dropped.
     _alive: Arc<LivelinessToken>,
     /// Addresses at which the manager listens for workers on other hosts; empty
     /// if all workers are on this host.
     pub addresses: Vec<SocketAddr>,
-    /// Tunnel through which workers on other hosts connect.
+    /// TLS tunnel through which workers on other hosts connect;
+    /// `None` if all workers are on this host.
     tunnel: Option<Arc<Tunnel>>,
-    /// Folder of the socket at which the session listens.
+    /// Keeps the socket at which the session listens. `None` if all workers are on this host: the
+    /// caller then keeps the socket's folder.
     _hidden: Option<Arc<Hidden>>,
 }
 
 impl ManagerBus {
-    /// Listens at a socket for the workers of `joins`, which run on this host as the same
-    /// user, and sets the address of `joins` to the socket's path. Workers can join as long
-    /// as the returned folder exists.
+    /// Listens at a Unix socket for workers on this host, one for each join document in `joins`.
+    /// Writes the socket's path into the documents. The workers must run as the same user, and can
+    /// join as long as the returned folder exists.
     pub(crate) async fn listen_here(
         joins: &mut [Join],
     ) -> Result<(Self, Events, Folder), ClusterError> {
@@ -117,8 +120,8 @@ impl ManagerBus {
         Ok((bus, events, folder))
     }
 
-    /// Listens at `address` for the workers of `joins`, to which
-    /// `identity` proves who the manager is.
+    /// Listens at `address` for workers on other hosts, one for each join document in `joins`.
+    /// `identity` proves to the workers who the manager is.
     pub(crate) async fn listen(
         address: &str,
         identity: &Identity,
@@ -136,7 +139,8 @@ impl ManagerBus {
         Ok((bus, events))
     }
 
-    /// Opens a session that listens for the workers of `joins` at a socket in a new folder.
+    /// Opens a network session that listens at a Unix socket in a new folder, for one worker
+    /// for each join document in `joins`.
     async fn open(joins: &[Join]) -> Result<(Self, Events, Folder), ClusterError> {
         let folder = Folder::new().map_err(|e| ClusterError::socket(&e))?;
         // Zenoh reads the file once, when the session opens.
@@ -168,7 +172,8 @@ impl ManagerBus {
         Ok((bus, Events(received)))
     }
 
-    /// Sends a command to `worker`, and waits until the worker has obeyed.
+    /// Sends a command to the worker with the number `worker`, and waits at most `limit` until the
+    /// worker has obeyed. `what` names the command in errors.
     pub(crate) async fn command(
         &self,
         worker: u32,
@@ -182,7 +187,7 @@ impl ManagerBus {
         obeyed(&answer.payload().to_bytes(), &who, what)
     }
 
-    /// Closes the session, in at most a second, then the tunnel.
+    /// Closes the network session, in at most a second, and then the tunnel to other hosts, if any.
     pub(crate) async fn close(&self) {
         close(&self.session).await;
         if let Some(tunnel) = &self.tunnel {
@@ -191,8 +196,8 @@ impl ManagerBus {
     }
 }
 
-/// Declares all that the manager listens to. Declares the manager's token
-/// last, when the manager is ready.
+/// Subscribes to the workers' messages and liveliness tokens. Then, when the manager is ready,
+/// declares and returns the manager's own liveliness token.
 async fn declare(
     session: &Session,
     run: &str,
@@ -225,13 +230,13 @@ async fn declare(
     session.liveliness().declare_token(format!("loadgen/{run}/manager/alive")).await
 }
 
-/// Sends an event. The receiver is gone only while the cluster is being
-/// dropped: nobody needs the event then.
+/// Sends an event to the queue. Ignores an error: the receiver is gone only while the cluster is
+/// being dropped, and the event is then not needed.
 fn send(events: &UnboundedSender<Heard>, heard: Heard) {
     let _ = events.send(heard);
 }
 
-/// Returns the worker's number in a key `loadgen/RUN/worker/I/…`.
+/// Returns the worker's number `I` in a key `loadgen/RUN/worker/I/…`; `None` for other keys.
 fn worker_in(key: &str) -> Option<u32> {
     key.split('/').nth(3)?.parse().ok()
 }
@@ -241,14 +246,15 @@ fn report(sample: &Sample) -> Heard {
     Heard::Report { key, bytes: sample.payload().to_bytes().into_owned() }
 }
 
-/// Admits workers.
+/// Decides which processes are admitted as workers.
 struct Reception {
     passwords: Passwords,
     places: Mutex<Places>,
 }
 
 impl Reception {
-    /// Answers a worker's hello, with a proof if the hello carries a challenge.
+    /// Answers a worker's first message. If the message carries a challenge, the answer carries a
+    /// proof that the manager knows the worker's password.
     fn answer(&self, query: &Query, events: &UnboundedSender<Heard>) {
         let challenge = query.attachment().and_then(|bytes| Challenge::read(&bytes.to_bytes()));
         let admission = match (check_hello(query, events), &challenge) {
@@ -284,7 +290,7 @@ impl Reception {
         }
     }
 
-    /// Records that a worker has joined or left.
+    /// Records that a worker has joined or left, and sends the event.
     fn presence(&self, sample: &Sample, events: &UnboundedSender<Heard>) {
         // Hold the lock until the event is sent, so that no process is reported to join a place
         // before the last holder is reported to leave.
@@ -326,14 +332,15 @@ fn lease(joins: &[Join]) -> Duration {
     joins.first().map_or(LEASE, |join| join.lease)
 }
 
-/// Password of each worker, by number.
+/// Password of each worker, by the worker's number.
 type Passwords = BTreeMap<u32, String>;
 
 fn passwords(joins: &[Join]) -> Passwords {
     joins.iter().map(|join| (join.worker, join.password.clone())).collect()
 }
 
-/// Writes the passwords to a file for Zenoh, in a folder that nobody else can enter.
+/// Writes the workers' passwords to a new file for Zenoh. The folder
+/// must not be accessible to other users.
 fn write_passwords(path: &Path, joins: &[Join]) -> io::Result<()> {
     let mut file = std::fs::File::create_new(path)?;
     joins.iter().try_for_each(|join| writeln!(file, "{}:{}", join.user(), join.password))

@@ -1,5 +1,5 @@
-//! Connects manager and workers over the network. Only this module names Zenoh; each side has a
-//! file. All messages are typed; bytes that are not one of these messages become an
+//! Connects manager and workers over the network. No other module names Zenoh; manager and worker
+//! have a file each. All messages are typed; bytes that are not a valid message become an
 //! [`Event::Foreign`] or a refusal.
 //!
 //! Keys, where `RUN` is random and `I` is a worker's number:
@@ -9,7 +9,7 @@
 //! | `loadgen/RUN/manager/alive` | liveliness token of the manager |
 //! | `loadgen/RUN/worker/I/hello` | the manager answers a [`Hello`](super::messages::Hello) with its [proof] |
 //! | `loadgen/RUN/worker/I/alive` | liveliness token of a worker: it has joined |
-//! | `loadgen/RUN/worker/I/command` | a worker answers a [`Command`](super::messages::Command), once it has that proof |
+//! | `loadgen/RUN/worker/I/command` | a worker answers a [`Command`](super::messages::Command), once it has the manager's proof |
 //! | `loadgen/RUN/worker/I/report` | a worker publishes each [`Report`](super::messages::Report) |
 //!
 //! The manager admits one process at a time as worker `I`.
@@ -39,18 +39,18 @@ use super::messages::Answer;
 use super::settings::LARGEST;
 use crate::cluster::encoding::{decode, encode};
 
-/// Time in which a session must close.
+/// Time limit for closing a network session.
 const CLOSE_LIMIT: Duration = Duration::from_secs(1);
 
-/// Runs work that may block. Zenoh's futures do all of their work when first polled.
-/// To await a future that sends would therefore block a thread that runs users for as
-/// long as the network is congested.
+/// Runs work that may block the thread. Zenoh's futures do all of their work when first
+/// polled: to await a future that sends would block a thread that runs simulated users for
+/// as long as the network is congested.
 fn blocking<T>(work: impl FnOnce() -> T) -> T {
     tokio::task::block_in_place(work)
 }
 
-/// Sends a query to the peer that answers at `key`, and returns the answer.
-/// The query may carry a challenge.
+/// Sends `message` as a query, with `challenge` if given, to the peer that answers at the Zenoh key
+/// `key`. Returns the answer. `who` names the peer in errors.
 async fn ask(
     session: &Session,
     key: &str,
@@ -78,7 +78,8 @@ async fn ask(
     reply.into_result().map_err(|_| silent())
 }
 
-/// Returns the outcome of the request `what`, as `who` has answered.
+/// Converts a peer's encoded answer to a result. `who` names the peer
+/// in errors, and `what` the request.
 fn obeyed(answer: &[u8], who: &str, what: &'static str) -> Result<(), ClusterError> {
     match decode(answer).map_err(ClusterError::Bus)? {
         Answer::Done => Ok(()),
@@ -98,7 +99,7 @@ fn encode_within_limit(message: &impl Serialize) -> Result<Vec<u8>, ClusterError
     Ok(bytes)
 }
 
-/// Answers a query at once, from a callback.
+/// Answers a query without a future, for use in a callback of Zenoh. Ignores errors.
 fn reply(query: &Query, answer: &Answer) {
     if let Ok(bytes) = encode(answer) {
         let _ = query.reply(query.key_expr(), bytes).wait();

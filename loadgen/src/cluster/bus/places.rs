@@ -1,54 +1,54 @@
-//! Assigns each worker's place to one process at a time, even if several hold the same join
-//! document. Two processes that obeyed the same commands would send one share of the load
-//! twice, and it would be counted once.
+//! Admits one process at a time as each worker, even if several processes hold the same join
+//! document. Two processes that obeyed the same commands would send one share of the load twice,
+//! and the results would count the share once.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use crate::cluster::challenge::Challenge;
 
-/// Places of all workers.
+/// Record of the process that is admitted as each worker, if any.
 pub(super) struct Places {
     taken: BTreeMap<u32, Place>,
-    /// Time in which an admitted process must join.
+    /// Time limit for an admitted process to join.
     limit: Duration,
 }
 
 struct Place {
-    /// Challenge of the holder's hello, which identifies the holder.
+    /// Random challenge in the first message of the admitted process; identifies the process.
     holder: Challenge,
     state: State,
-    /// Whether another process has asked for the place.
+    /// Whether another process has asked to be the same worker.
     was_wanted: bool,
 }
 
 enum State {
-    /// The holder may join until this time.
+    /// The process is admitted, and may join until this time.
     LetIn(Instant),
     Joined,
 }
 
-/// Answer to a process that claims a place.
+/// Answer to a process that asks to be a worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Claim {
-    /// The process has the place.
+    /// The process is admitted as the worker.
     Held,
-    /// Another process has the place.
+    /// Another process is already admitted as the worker.
     Occupied {
-        /// Whether this is the first refusal under the current holder.
+        /// Whether this refusal is the first since the other process was admitted.
         first: bool,
     },
 }
 
 impl Places {
-    /// Creates free places. A process that has claimed a place loses it if
-    /// it does not join within `limit`.
+    /// Creates a record in which no process is admitted. An admission expires if the
+    /// process does not join within `limit`.
     pub(super) fn new(limit: Duration) -> Self {
         Self { taken: BTreeMap::new(), limit }
     }
 
-    /// Gives the place of `worker` to the process with this challenge, unless
-    /// another process holds the place now.
+    /// Admits the process that sent this challenge as `worker`, unless another process is
+    /// admitted as `worker` at the time `now`.
     pub(super) fn claim(&mut self, worker: u32, challenge: &Challenge, now: Instant) -> Claim {
         let is_held = |place: &Place| match place.state {
             State::LetIn(until) => now <= until,
@@ -68,14 +68,14 @@ impl Places {
         }
     }
 
-    /// Records that the holder of `worker`'s place has joined.
+    /// Records that the process that is admitted as `worker` has joined.
     pub(super) fn joined(&mut self, worker: u32) {
         if let Some(place) = self.taken.get_mut(&worker) {
             place.state = State::Joined;
         }
     }
 
-    /// Frees the place of `worker`.
+    /// Ends the admission of a process as `worker`, so that another process can be admitted.
     pub(super) fn left(&mut self, worker: u32) {
         self.taken.remove(&worker);
     }

@@ -1,5 +1,5 @@
-//! Tests what a worker can do that speaks Zenoh directly, with its own join document: nothing
-//! that belongs to another worker.
+//! Tests that a worker can do nothing on behalf of another worker, even if it speaks Zenoh directly
+//! with its own join document.
 
 use std::path::Path;
 use std::time::Duration;
@@ -23,7 +23,7 @@ use crate::cluster::tunnel::{self, Tunnel};
 use crate::measure::{Snapshot, StrainSample};
 
 const LIMIT: Duration = Duration::from_secs(3);
-/// Long enough for a permitted message to arrive.
+/// Waiting time that is long enough for a permitted message to arrive.
 const A_WHILE: Duration = Duration::from_millis(700);
 
 /// A manager of two workers on loopback with TLS, and the workers' join documents.
@@ -59,7 +59,7 @@ async fn worker(join: &Join) -> (WorkerBus, UnboundedReceiver<super::Request>) {
     WorkerBus::join(join, &hello, LIMIT, &Default::default()).await.unwrap()
 }
 
-/// Opens a session of an arbitrary program with a worker's join document.
+/// Opens a network session with a worker's join document, as a program other than loadgen could.
 async fn session(join: &Join) -> (Tunnel, Handle, zenoh::Result<Session>) {
     let deadline = tokio::time::Instant::now() + LIMIT;
     let identity = join.identity.as_ref().unwrap();
@@ -69,7 +69,7 @@ async fn session(join: &Join) -> (Tunnel, Handle, zenoh::Result<Session>) {
     (tunnel, socket, opened)
 }
 
-/// Returns all events until none arrives for a while.
+/// Collects events until no event arrives for `A_WHILE`.
 async fn heard(events: &mut Events) -> Vec<Event> {
     let mut heard = Vec::new();
     while let Ok(Some(event)) = tokio::time::timeout(A_WHILE, events.recv()).await {
@@ -128,7 +128,8 @@ async fn a_worker_can_neither_forge_command_nor_read_for_another() {
     bus.close().await;
 }
 
-/// Opens many links in a row: a link over which both sides begin to speak at once must last.
+/// Opens many connections, one after another: a connection must not break if both
+/// sides begin to send at the same time.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_valid_worker_can_join_again_and_again() {
     let Setting { bus, mut events, joins, _folder } = setting().await;
@@ -194,7 +195,7 @@ async fn a_worker_without_the_right_authority_cannot_join() {
     bus.close().await;
 }
 
-/// Returns why a worker with this document is not admitted.
+/// Tries to join with this join document, and returns the error message of the refusal.
 async fn refusal(join: &Join) -> String {
     let (hello, limit) = (Hello::from_worker(0), Duration::from_secs(1));
     let joined = WorkerBus::join(join, &hello, limit, &Default::default()).await;
@@ -232,8 +233,8 @@ async fn a_worker_obeys_only_its_own_manager() {
     }
 }
 
-/// Starts a peer at the other end of a worker's link that claims to be its manager. The peer knows
-/// the password, to stand in for a router that accepts every password.
+/// Starts a peer that pretends to be the manager of the worker with this join document. The peer
+/// knows the worker's password, to stand in for a router that accepts every password.
 async fn impostor(join: &Join, answer: Vec<u8>, proof: Option<Vec<u8>>) -> (Session, Folder) {
     let (run, folder) = (&join.run, Folder::new().unwrap());
     let passwords = folder.path("passwords");

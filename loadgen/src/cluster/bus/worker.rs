@@ -25,26 +25,28 @@ use crate::cluster::messages::{Admission, Answer, Command, Hello, Report};
 use crate::cluster::settings;
 use crate::cluster::tunnel::{self, Tunnel, TunnelError};
 
-/// Reports that a worker retains for a manager that missed some: the lease
-/// expires before a worker sends more.
+/// Number of sent reports that a worker retains, for a manager that missed some reports. A worker
+/// can't send more reports before the connection's lease expires.
 const KEPT: usize = 64;
-/// Time after a report until the worker sends the report's number, so that the manager notices the
-/// loss of a last report. The loss of any other report shows by the next report, a second later.
+/// Time after a report at which the worker repeats the report's number, so that the
+/// manager notices the loss of a last report. The manager notices the loss of any other
+/// report by the next report, a second later.
 const HEARTBEAT: Duration = Duration::from_secs(2);
 
-/// A worker's end of the network.
+/// A worker's network connection to its manager.
 pub struct WorkerBus {
     session: Session,
     worker: u32,
     publisher: AdvancedPublisher<'static>,
     _alive: LivelinessToken,
-    /// Socket that the session uses. Without this handle the socket's path may lead elsewhere.
+    /// Open handle of the Unix socket that the session uses. If the handle were closed, the
+    /// socket's path could lead to another socket.
     _socket: Handle,
-    /// Tunnel to a manager on another host.
+    /// TLS tunnel to a manager on another host; `None` if the manager is on this host.
     _tunnel: Option<Tunnel>,
 }
 
-/// A command that waits for its answer.
+/// A command of the manager that the worker has not answered yet.
 pub struct Request {
     /// Command of the manager.
     pub command: Command,
@@ -52,9 +54,9 @@ pub struct Request {
 }
 
 impl WorkerBus {
-    /// Joins the manager of `join` within `limit`; the manager may start later than the worker.
-    /// Cancels `gone` when the manager is lost later. Sends `hello` first. Accepts commands as soon
-    /// as the manager has proved its identity.
+    /// Joins the manager that the join document `join` names, within `limit`; the manager may start
+    /// later than the worker. Sends `hello` first, and accepts commands as soon as the manager has
+    /// proved its identity. Cancels `gone` when the manager is lost later.
     pub async fn join(
         join: &Join,
         hello: &Hello,
@@ -103,14 +105,14 @@ impl WorkerBus {
         Ok((Self { session, worker, publisher, _alive, _socket, _tunnel }, received))
     }
 
-    /// Number of this worker.
+    /// Number of this worker, from 0.
     #[must_use]
     pub fn worker(&self) -> u32 {
         self.worker
     }
 
-    /// Sends a report. Blocks for seconds if the network does, so never call
-    /// this function from a user's task.
+    /// Sends a report to the manager. Blocks for seconds if the network does, so never call this
+    /// function from the task of a simulated user.
     pub async fn publish(&self, report: &Report) -> Result<(), ClusterError> {
         let bytes = encode_within_limit(report)?;
         blocking(|| self.publisher.put(bytes).wait()).map_err(ClusterError::bus)
@@ -131,8 +133,8 @@ impl Request {
     }
 }
 
-/// Returns the socket that leads to the manager, and the tunnel behind the socket if
-/// the manager is on another host.
+/// Returns the Unix socket through which to reach the manager. If the manager is on another host,
+/// opens a tunnel behind the socket, and returns the tunnel, too.
 async fn way(
     join: &Join,
     limit: Duration,
@@ -154,7 +156,8 @@ async fn way(
     Ok((Some(tunnel), socket))
 }
 
-/// Says hello, and accepts the answer only with a valid proof.
+/// Sends the worker's first message, and checks that the manager admits the worker. Accepts an
+/// answer only with a valid proof that the manager knows the worker's password.
 async fn greet(
     session: &Session,
     key: &str,
@@ -192,8 +195,8 @@ fn turned_away(join: &Join) -> ClusterError {
     ClusterError::TurnedAway { address: join.address.clone(), user: join.user() }
 }
 
-/// Opens a session in a separate thread. Zenoh's future for a session blocks until the session
-/// is open: no time limit in this process could end the future, and in a Tokio task the future
+/// Opens a network session in a separate thread, because Zenoh blocks until the session is
+/// open. No time limit in this process could end the blocked call, and in a Tokio task the call
 /// would delay the end of the process.
 fn open_aside(config: Config) -> Result<oneshot::Receiver<zenoh::Result<Session>>, ClusterError> {
     let (session, opened) = oneshot::channel();
@@ -204,7 +207,8 @@ fn open_aside(config: Config) -> Result<oneshot::Receiver<zenoh::Result<Session>
     Ok(opened)
 }
 
-/// Waits until the manager is alive, and cancels `gone` when the manager goes.
+/// Waits until the manager is alive, at most until the deadline. Cancels `gone` when
+/// the manager ends or is lost later.
 async fn watch_manager(
     session: &Session,
     alive: &str,

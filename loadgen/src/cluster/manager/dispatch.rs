@@ -15,21 +15,22 @@ use crate::cluster::error::ClusterError;
 use crate::cluster::messages::Command;
 use crate::engine::Plan;
 
-/// Maximum bytes in flight to workers at the same time. The network holds
+/// Maximum number of bytes in flight to all workers together. The network layer holds
 /// more than one copy of these bytes.
 const ON_THE_WAY: usize = 8 * CHUNK;
-/// Time in which a worker must acknowledge a chunk; long enough on a link of 280 kbit/s.
+/// Time limit for a worker to acknowledge a chunk: long enough for a connection of 280 kbit/s.
 const CHUNK_LIMIT: Duration = Duration::from_secs(30);
 
-/// Outcome of sending a plan.
+/// Outcome of sending a plan to the workers.
 pub(super) struct Dispatched {
-    /// Digest of the plan.
+    /// Digest of the encoded plan.
     pub digest: Digest,
-    /// Assignment of each worker, or the reason why it could not be sent.
+    /// Number of each present worker, with the worker's assignment, or with the
+    /// error if its data could not be sent.
     pub workers: Vec<(u32, Result<Assignment, ClusterError>)>,
 }
 
-/// Blobs and assignment for one worker.
+/// Assignment of one worker, and the blobs (encoded plan and data rows) that the assignment names.
 struct Parcel {
     worker: u32,
     assignment: Assignment,
@@ -37,8 +38,8 @@ struct Parcel {
 }
 
 impl Cluster {
-    /// Sends to each present worker the blobs that its part of the plan
-    /// needs and that the worker lacks.
+    /// Sends each present worker its part of the plan: the encoded plan and data rows
+    /// that the worker does not have yet.
     ///
     /// # Errors
     /// If the plan can't be encoded.
@@ -69,9 +70,9 @@ impl Cluster {
         Ok(Dispatched { digest, workers })
     }
 
-    /// Encodes the plan and its rows, and returns the plan's digest. Rows that all workers share
-    /// are encoded once. Rows that are dealt out are encoded in one part for each worker; together
-    /// the parts are as large as the rows.
+    /// Encodes the plan and its data rows. Returns the plan's digest and each worker's data. Rows
+    /// that all workers share are encoded once. Rows that are divided among the workers are encoded
+    /// in one part for each worker; together the parts are no larger than the rows.
     fn parcels(&self, plan: &Plan) -> Result<(Digest, Vec<Parcel>), String> {
         let common = Arc::new(Blob::of_plan(plan)?);
         let whole = &plan.scenario.rows;
@@ -96,7 +97,7 @@ impl Cluster {
     }
 }
 
-/// Sends these blobs to a worker, one chunk after another.
+/// Sends blobs, which are encoded data, to a worker, one chunk after another.
 async fn send(
     bus: &ManagerBus,
     worker: u32,

@@ -20,33 +20,36 @@ use super::worker_process::Process;
 use crate::engine::{Host, LostWorker, Plan, Results, RoundControl, Seen, Share};
 use crate::measure::GrowingSeries;
 
-/// Interval of the time-driven checks: of worker processes while workers join, and
-/// of time limits during a round.
+/// Time between two checks: of the worker processes while workers join, and
+/// of the time limits during a round.
 pub(super) const TICK: Duration = Duration::from_millis(100);
-/// Time in which a worker must prepare a round.
+/// Time limit for a worker to prepare a round.
 const PREPARE_LIMIT: Duration = Duration::from_secs(10);
-/// Time in which workers must end by themselves.
+/// Time limit for workers to end after the command to leave. Worker
+/// processes that take longer are killed.
 const QUIT_LIMIT: Duration = Duration::from_secs(2);
 
-/// Workers that have joined and wait for rounds. Dropping the cluster ends the workers;
-/// [`Cluster::quit`] ends them in good order.
+/// A manager's workers, which have joined and wait for rounds. Dropping the cluster ends the
+/// workers at once; [`Cluster::quit`] first asks the workers to leave.
 ///
 /// Requires a multi-threaded Tokio runtime: sending a command may block one of its threads.
 pub struct Cluster {
     pub(super) bus: ManagerBus,
     pub(super) events: Events,
-    /// Number of workers, including lost and absent ones.
+    /// Number of workers, including those that are lost or did not join in time.
     pub(super) size: u32,
     /// Workers that did not join in time and have no share of the load.
     pub(super) absent: BTreeSet<u32>,
-    /// First message of each other worker, by number.
+    /// First message of each admitted worker, by the worker's number.
     pub(super) hellos: BTreeMap<u32, Hello>,
-    /// Processes of workers on this machine, by number; empty if workers are on other hosts.
+    /// Processes of workers on this machine, indexed by the worker's number;
+    /// empty if workers are on other hosts.
     pub(super) processes: Vec<Process>,
-    /// Digests of the blobs that each worker holds.
+    /// Digests of the encoded plan and data rows that each worker
+    /// already has, by the worker's number.
     pub(super) held: BTreeMap<u32, BTreeSet<Digest>>,
     pub(super) epoch: u32,
-    /// Lost workers, each with the reason.
+    /// Reason for the loss of each lost worker, by the worker's number.
     pub(super) gone: BTreeMap<u32, String>,
     pub(super) on_loss: OnLoss,
 }
@@ -64,14 +67,14 @@ impl Cluster {
         Self { on_loss, ..self }
     }
 
-    /// Runs one round of `plan` until its end, or as `control` decides. Each worker gets its own
-    /// share of the plan. Calls `show` with results and losses as they arrive, together with all
-    /// results so far. A lost worker ends the round on all other workers, unless they are to
-    /// continue; its share is not redistributed.
+    /// Runs one round of `plan`, in which each worker generates its share of the load. `control`
+    /// can change the load or end the round. Calls `show` with each event, such as new results or a
+    /// loss, together with all results so far. The loss of a worker ends the round on all other
+    /// workers, unless [`OnLoss::Continue`] is set. A lost worker's share is not redistributed.
     ///
     /// # Errors
-    /// If the round could not begin. After the beginning the results are always returned,
-    /// with the workers that were lost.
+    /// If the round could not begin. After the beginning the results are always
+    /// returned, with the workers that were lost.
     pub async fn round(
         &mut self,
         plan: Plan,
@@ -118,7 +121,8 @@ impl Cluster {
         Ok(digest)
     }
 
-    /// Returns the round trips of the present workers, and gives up those that don't answer.
+    /// Measures and returns the round-trip time of each present worker. Treats
+    /// workers that don't answer as lost.
     async fn measure_round_trips(&mut self) -> BTreeMap<u32, Duration> {
         let mut round_trips = BTreeMap::new();
         for (worker, round_trip) in self.round_trips().await {
@@ -144,20 +148,21 @@ impl Cluster {
         self.bus.close().await;
     }
 
-    /// Continues without this worker, for good.
+    /// Records that the worker is lost for the reason `why`, and ensures that the
+    /// worker puts no more load on the target.
     fn give_up(&mut self, worker: u32, why: &str) {
         self.gone.insert(worker, why.to_owned());
         self.fence(worker);
     }
 
-    /// Kills a worker's process, in any state, if the process is on this machine.
+    /// Kills a worker's process, even a paused process, if the process is on this machine.
     pub(super) fn kill(&mut self, worker: u32) {
         if let Some(process) = self.processes.get_mut(worker as usize) {
             process.kill();
         }
     }
 
-    /// Returns the numbers of the workers that are neither lost nor absent.
+    /// Returns the numbers of the workers that have joined and are not lost.
     pub(super) fn present(&self) -> Vec<u32> {
         let is_there = |worker: &u32| !self.gone.contains_key(worker);
         (0..self.size).filter(is_there).filter(|worker| !self.absent.contains(worker)).collect()
@@ -169,14 +174,15 @@ impl Cluster {
         self.size - self.absent.len() as u32
     }
 
-    /// Returns the share of a plan that this worker has, or had before it was lost.
+    /// Returns this worker's share of the load. A lost worker's share does not change.
     #[must_use]
     pub fn share(&self, worker: u32) -> Share {
         let before = self.absent.range(..worker).count() as u32;
         Share { index: worker - before, of: self.workers() }
     }
 
-    /// Returns the numbers of the present workers, and their hosts' names.
+    /// Returns the number of each present worker, and the name of the worker's host. The name is
+    /// `None` for workers that this process started.
     #[must_use]
     pub fn roster(&self) -> Vec<(u32, Option<String>)> {
         let host = |worker| self.host(worker).map(|host| host.name);
@@ -191,7 +197,8 @@ impl Cluster {
         Some(Host { name: hello.host.clone(), cpus: hello.cpus })
     }
 
-    /// Sends a command to all workers at once, and collects the outcomes.
+    /// Sends a command to all present workers at once, waits at most `limit` for their answers, and
+    /// returns each worker's number and outcome. `what` names the command in errors.
     async fn command_all(
         &self,
         what: &'static str,
@@ -201,7 +208,8 @@ impl Cluster {
         self.send_all(what, command, limit).join_all().await
     }
 
-    /// Sends a command to all workers at once, without waiting.
+    /// Sends a command to all present workers at once, without waiting. The returned set yields
+    /// each worker's number and outcome. `what` names the command in errors.
     pub(super) fn send_all(
         &self,
         what: &'static str,
@@ -226,7 +234,7 @@ impl Cluster {
         }
     }
 
-    /// Sends a command to one worker, without waiting.
+    /// Sends a command to one worker, without waiting. Adds the outcome to the set `asked`.
     fn send_to(
         &self,
         asked: &mut JoinSet<(u32, Result<(), ClusterError>)>,
@@ -242,7 +250,8 @@ impl Cluster {
         });
     }
 
-    /// Returns the lost workers, each as lost before the next round.
+    /// Returns all lost workers, without a time of the loss: in the next round's results, the
+    /// workers were lost before the round.
     pub(super) fn lost(&self) -> Vec<LostWorker> {
         let lost = |(worker, why): (&u32, &String)| LostWorker {
             worker: *worker,
@@ -252,8 +261,8 @@ impl Cluster {
         self.gone.iter().map(lost).collect()
     }
 
-    /// Returns whether another round can run: no worker is lost, or the remaining workers are to
-    /// continue and there is at least one.
+    /// Returns whether another round can run: either no worker is lost, or [`OnLoss::Continue`] is
+    /// set and at least one worker remains.
     #[must_use]
     pub fn can_go_on(&self) -> bool {
         self.check_present().is_ok()
@@ -267,7 +276,8 @@ impl Cluster {
         }
     }
 
-    /// Processes the events between two rounds.
+    /// Processes the events since the last round: records lost workers, and ends
+    /// lost workers that have joined again.
     fn take_note(&mut self) {
         while let Some(event) = self.events.try_recv() {
             match event {

@@ -16,15 +16,15 @@ use crate::engine::{LoadChange, Plan, Results, RoundControl, Seen, StartSkew};
 use crate::measure::GrowingSeries;
 use crate::scenario::Load;
 
-/// Time from the command to the common start, in addition to the round trip of the farthest worker:
-/// far longer than a command waits anywhere on its way.
+/// Time from the command to start until the start of all workers, in addition to the longest
+/// round-trip time to a worker: far longer than a command waits anywhere on its way.
 const LEAD: Duration = Duration::from_millis(100);
-/// Time in which a worker must acknowledge a command.
+/// Time limit for a worker to acknowledge a command.
 const COMMAND_LIMIT: Duration = Duration::from_secs(3);
 /// Maximum wait for the end of a lost worker's process, to report its exit status.
 const AUTOPSY_LIMIT: Duration = Duration::from_millis(200);
 
-/// Returns the results of a round that was ended before it began.
+/// Returns the empty results of a round that was ended before it began.
 pub(super) fn not_begun(cluster: &Cluster, users: u32) -> Results {
     let schedule = Schedule { measured: Duration::ZERO, end: None, drain: Duration::ZERO };
     let (epoch, lost) = (cluster.epoch, cluster.lost());
@@ -35,20 +35,20 @@ pub(super) fn not_begun(cluster: &Cluster, users: u32) -> Results {
     Results { start_skew, ..cluster.told_of(results, users, &BTreeMap::new()) }
 }
 
-/// A round that has started.
+/// A round that has started, with everything that the manager needs to control the round.
 pub(super) struct RoundUnderWay<'a, F> {
     cluster: &'a mut Cluster,
     plan: &'a Plan,
-    /// Digest of the plan.
+    /// Digest of the encoded plan that the workers must run.
     digest: String,
-    /// Time of the command to start.
+    /// Time at which the manager began to send the command to start.
     began: Instant,
-    /// Time from the command to start to the common start.
+    /// Time from the command to start until the start of all workers.
     lead: Duration,
     state: RoundState,
     round_trips: BTreeMap<u32, Duration>,
     start_skew: StartSkew,
-    /// Commands to stop that are in flight. Nobody awaits their outcome: a worker that
+    /// Commands to stop that are in flight. Their outcome is ignored: a worker that
     /// doesn't obey misses the deadline.
     stopping: JoinSet<(u32, Result<(), ClusterError>)>,
     /// Commands to change the load that workers have not acknowledged yet.
@@ -154,7 +154,7 @@ impl<'a, F: FnMut(Seen<'_>, &mut GrowingSeries)> RoundUnderWay<'a, F> {
         (self.show)(seen, self.state.series());
     }
 
-    /// Time since the common start.
+    /// Returns the time since the common start of all workers; zero before the start.
     fn since_start(&self) -> Duration {
         self.began.elapsed().saturating_sub(self.lead)
     }
@@ -188,7 +188,8 @@ impl<'a, F: FnMut(Seen<'_>, &mut GrowingSeries)> RoundUnderWay<'a, F> {
         }
     }
 
-    /// Passes an event of this moment to the state, and carries out the resulting actions.
+    /// Passes an event and the current time to the round's state, and
+    /// carries out the resulting actions.
     fn take(&mut self, input: Input) {
         for action in self.state.take(self.began.elapsed(), input) {
             match action {
@@ -207,7 +208,8 @@ impl<'a, F: FnMut(Seen<'_>, &mut GrowingSeries)> RoundUnderWay<'a, F> {
         }
     }
 
-    /// Returns why a worker's link is gone.
+    /// Returns why the connection of a worker was lost. If the worker's process on this machine
+    /// ends within `AUTOPSY_LIMIT`, the reason contains its exit status.
     async fn autopsy(&mut self, worker: u32) -> String {
         let deadline = Instant::now() + AUTOPSY_LIMIT;
         while let Some(process) = self.cluster.processes.get_mut(worker as usize) {
@@ -226,13 +228,14 @@ impl<'a, F: FnMut(Seen<'_>, &mut GrowingSeries)> RoundUnderWay<'a, F> {
     }
 }
 
-/// Returns the longest of all round trips.
+/// Returns the longest of the workers' round-trip times; zero if there are none.
 fn farthest(round_trips: &BTreeMap<u32, Duration>) -> Duration {
     round_trips.values().max().copied().unwrap_or_default()
 }
 
 impl Cluster {
-    /// Adds the manager's knowledge of each worker to the worker's reported results.
+    /// Adds to each worker's results what the manager knows about the worker: host,
+    /// number of users, and round-trip time.
     fn told_of(
         &self,
         mut results: Results,
@@ -247,7 +250,7 @@ impl Cluster {
         results
     }
 
-    /// Tells all workers to start at the same moment.
+    /// Commands all present workers to start at the time `start`.
     fn send_start(
         &self,
         start: Instant,
@@ -269,9 +272,9 @@ impl Cluster {
         starting
     }
 
-    /// Ensures that a worker that was given up puts no more load on the target, even if the
-    /// worker was only paused. Kills the worker's process if it is on this machine, and in any
-    /// case tells the worker to leave.
+    /// Ensures that a lost worker puts no more load on the target, even if the worker was
+    /// only paused. Kills the worker's process if the process is on this machine, and in any
+    /// case commands the worker to leave.
     pub(super) fn fence(&mut self, worker: u32) {
         self.kill(worker);
         let bus = self.bus.clone();
@@ -283,7 +286,8 @@ impl Cluster {
     }
 }
 
-/// Returns the time for which the load was held in the first `seconds` after the warm-up.
+/// Returns how long the load was held, after the warm-up and the ramp-up, in the first
+/// `seconds` seconds after the warm-up.
 fn held(load: &Load, seconds: u32) -> Duration {
     let held = Duration::from_secs(seconds.into()).saturating_sub(load.ramp_up);
     load.held().map_or(held, |most| held.min(most))

@@ -1,5 +1,5 @@
-//! Computes the common start of a round: the distance of each worker, and the start
-//! skew that remains in the result.
+//! Computes the common start of a round: measures the round-trip time of each worker, and computes
+//! the start skew that remains.
 //!
 //! Clocks are not compared. A worker starts a delay after the command reaches it. The manager
 //! subtracts from this delay the travel time of the command: half of the worker's round trip
@@ -22,21 +22,23 @@ use crate::engine::StartSkew;
 /// Number of pings to each worker before a round; `SPACING` is the time from one ping to the next.
 const PINGS: u32 = 8;
 const SPACING: Duration = Duration::from_millis(10);
-/// Time in which a worker must answer a ping.
+/// Time limit for a worker to answer a ping.
 const PING_LIMIT: Duration = Duration::from_secs(3);
 
 /// A worker that has acknowledged the command to start.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Acknowledged {
-    /// Round trip of the worker; the delay in the command was shortened by half of it.
+    /// Measured round-trip time to the worker. The command's delay before the start was
+    /// shortened by half of the round-trip time.
     pub round_trip: Duration,
     /// Time from sending the command to receiving the acknowledgement.
     pub took: Duration,
 }
 
 impl Acknowledged {
-    /// Returns how much later than planned the worker had to start, in seconds: a lower and an
-    /// upper bound, if each direction of its path takes at least `each_way`.
+    /// Returns a lower and an upper bound, in seconds, of how much later than planned
+    /// the worker had to start; negative if earlier. Assumes that a message takes at
+    /// least `each_way` in each direction.
     fn late(&self, each_way: Duration) -> (f64, f64) {
         let half = self.round_trip.as_secs_f64() / 2.0;
         let (took, each_way) = (self.took.as_secs_f64(), each_way.as_secs_f64());
@@ -44,11 +46,11 @@ impl Acknowledged {
     }
 }
 
-/// Returns the start skew of the workers that have acknowledged the start.
+/// Returns upper bounds of the time between the starts of any two of these workers.
 #[must_use]
 pub(super) fn start_skew(workers: &[Acknowledged]) -> StartSkew {
-    // Both the shortest round trip and the command took at least this long each way, so the
-    // path is taken to need this time.
+    // A symmetric path is assumed to need this time in each direction: half of the time of the
+    // shortest ping, or of the command and its acknowledgement if these were faster.
     let shortest = |worker: &Acknowledged| worker.round_trip.min(worker.took) / 2;
     StartSkew {
         any_path: apart(workers.iter().map(|worker| worker.late(Duration::ZERO))),
@@ -56,7 +58,8 @@ pub(super) fn start_skew(workers: &[Acknowledged]) -> StartSkew {
     }
 }
 
-/// Returns the maximum distance of two values, each of which is anywhere between its two bounds.
+/// Returns the maximum possible difference of two values, given a lower and an upper bound of each
+/// value in seconds. Zero if there are fewer than two values.
 fn apart(bounds: impl Iterator<Item = (f64, f64)>) -> Duration {
     let mut bounds: Vec<(f64, f64)> = bounds.collect();
     bounds.sort_by(|one, other| one.0.total_cmp(&other.0));
@@ -66,7 +69,8 @@ fn apart(bounds: impl Iterator<Item = (f64, f64)>) -> Duration {
 }
 
 impl Cluster {
-    /// Measures the round trip of each present worker; an error for a worker that does not answer.
+    /// Measures the round-trip time of each present worker: the shortest of several pings. A worker
+    /// that answers no ping gets an error.
     pub(super) async fn round_trips(&self) -> BTreeMap<u32, Result<Duration, ClusterError>> {
         let present = self.present();
         let mut pings = JoinSet::new();
@@ -123,8 +127,8 @@ mod tests {
     }
 
     proptest! {
-        /// A worker starts when its command has arrived and its delay has passed,
-        /// regardless of the time in each direction.
+        /// Checks paths with any travel times in the two directions. A worker starts when its
+        /// command has arrived and its delay has passed.
         #[test]
         fn no_two_workers_start_further_apart_than_the_skew(
             // For the ping and the command: times there and back in µs.
@@ -143,7 +147,8 @@ mod tests {
             prop_assert!(skew.symmetric <= skew.any_path);
         }
 
-        /// Checks paths on which only queues make a difference.
+        /// Checks paths with equal travel times in both directions, where only queues delay
+        /// some messages more than others.
         #[test]
         fn on_symmetric_paths_only_queues_separate_the_starts(
             // In µs: the path each way, and the queueing times of the

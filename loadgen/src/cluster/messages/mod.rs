@@ -12,26 +12,27 @@ use super::encoding::decode;
 use crate::engine::{Finished, LoadChange};
 use crate::measure::{Snapshot, StrainSample};
 
-/// Version number of this protocol. Increase it with every change to a message in this file, or to
-/// a type that is part of such a message.
+/// Version number of this protocol. Increase the number with every change to a message in this
+/// file, or to a type that is part of such a message.
 pub(super) const PROTOCOL: u32 = 8;
 
 /// Version of this program.
 pub(super) const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// Maximum number of histograms in a report. A histogram takes 172 KB in memory, but may take as
-/// little as 41 bytes in the message. A step has one histogram for each second and kind of latency.
+/// Maximum number of histograms in a report, to limit the memory of a decoded report: a histogram
+/// takes 172 KB in memory, but may take as little as 41 bytes in the message. A step has one
+/// histogram for each second and kind of latency.
 const MOST_HISTOGRAMS: usize = 2_000;
 
-/// First message of a worker, which the manager answers with an `Admission`. Other versions must
-/// be able to read both messages, so both may only grow.
+/// First message of a worker, which the manager answers with an `Admission`. Other versions must be
+/// able to read these two messages, so fields may only be added.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hello {
-    /// `PROTOCOL` of the worker.
+    /// Version number of the worker's protocol.
     pub protocol: u32,
-    /// `VERSION` of the worker.
+    /// Version of the worker's program.
     pub version: String,
-    /// Number of the worker.
+    /// Number of the worker, from 0.
     pub worker: u32,
     /// Name of the worker's host; empty if the worker sends none.
     #[serde(default)]
@@ -42,7 +43,7 @@ pub struct Hello {
 }
 
 impl Hello {
-    /// Returns the first message of this program as worker `worker`.
+    /// Creates the first message that this program sends as the worker with the number `worker`.
     #[must_use]
     pub fn from_worker(worker: u32) -> Self {
         Self {
@@ -58,7 +59,7 @@ impl Hello {
 /// Checks that a peer has the same protocol and version as this program.
 ///
 /// # Errors
-/// A sentence that names both versions.
+/// Returns a sentence that names both versions, if the peer's protocol or version differs.
 pub(super) fn check_version(protocol: u32, version: &str) -> Result<(), String> {
     if (protocol, version) == (PROTOCOL, VERSION) {
         return Ok(());
@@ -68,54 +69,57 @@ pub(super) fn check_version(protocol: u32, version: &str) -> Result<(), String> 
     ))
 }
 
-/// Command of a manager to a worker. A worker refuses every command of an epoch before its newest.
+/// Command of a manager to a worker. A worker refuses every command that belongs to an earlier
+/// round than the newest round of the worker.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Command {
-    /// Keep a part of a blob that a later [`Command::Prepare`] names.
+    /// Store a chunk of an encoded plan or of data rows, to which a later [`Command::Prepare`]
+    /// refers by digest.
     Chunk(Chunk),
     /// Prepare a round.
     Prepare {
-        /// Epoch of the round: the manager's start time, in seconds of Unix time, plus
-        /// the number of rounds since then.
+        /// Epoch (unique number) of the round: the manager's start time, in seconds of Unix time,
+        /// plus the number of rounds since the manager's start.
         epoch: u32,
-        /// Worker's part of the round.
+        /// The worker's part of the round: plan, data rows, and share of the load.
         assignment: Assignment,
     },
-    /// Answer at once: the manager measures the round trip.
+    /// Answer at once, so that the manager can measure the round-trip time.
     Ping,
     /// Start the round.
     Start {
-        /// Epoch of the round.
+        /// Epoch (unique number) of the round.
         epoch: u32,
-        /// Time from the receipt of this command to the common start. The manager subtracts the
-        /// command's travel time to each worker.
+        /// Time from the receipt of this command until the common start of all workers. The manager
+        /// has subtracted the command's travel time to the worker.
         after: Duration,
     },
     /// Change the load of the round.
     Change {
-        /// Epoch of the round.
+        /// Epoch (unique number) of the round.
         epoch: u32,
-        /// New load and its time, which is after the change has reached every worker.
+        /// New load, and the time at which the load changes: late enough for the
+        /// change to reach every worker first.
         change: LoadChange,
     },
     /// End the round now, and report the results so far.
     Stop {
-        /// Epoch of the round.
+        /// Epoch (unique number) of the round.
         epoch: u32,
     },
-    /// Leave: there is no further round.
+    /// Leave the manager: no further round follows.
     Quit,
 }
 
-/// Answer to a [`Hello`].
+/// Manager's answer to the first message of a worker, [`Hello`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Admission {
-    /// The sender is this worker from now on.
+    /// The manager admits the sender as the worker that the sender claims to be.
     Admitted,
-    /// Another process is this worker, or the sender is, through a connection whose
-    /// loss has not been noticed yet.
+    /// The worker is already connected: as another process, or as the sender through an earlier
+    /// connection whose loss the manager has not noticed yet.
     Occupied,
     /// The sender can't be a worker of this manager.
     Refused {
@@ -124,7 +128,7 @@ pub(super) enum Admission {
     },
 }
 
-/// Answer to a [`Command`].
+/// Worker's answer to a [`Command`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
@@ -149,9 +153,9 @@ impl From<Result<(), String>> for Answer {
 /// Report of a worker to its manager during a round.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Report {
-    /// Epoch of the round.
+    /// Epoch (unique number) of the round.
     pub epoch: u32,
-    /// Number of the worker.
+    /// Number of the worker, from 0.
     pub worker: u32,
     /// Content of the report.
     pub news: News,
@@ -161,19 +165,20 @@ pub struct Report {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum News {
-    /// Results, and the strain on the worker's process in the same time.
+    /// New results, and the strain on the worker's process (CPU use
+    /// and timer delays) in the same time.
     Snapshot(Snapshot, StrainSample),
-    /// Final report: the round is over on this worker. Contains the digest
-    /// of the plan that the worker ran.
+    /// Final report: the round is over on this worker. The digest
+    /// identifies the plan that the worker ran.
     Finished(Finished, Digest),
-    /// Final report: the round failed on this worker, and why.
+    /// Final report: the round failed on this worker. The value is the reason.
     Failed(String),
 }
 
-/// Decodes a report, unless it would take far more memory than it has bytes.
+/// Decodes a report. Refuses a report that would take far more memory than its encoded bytes.
 ///
 /// # Errors
-/// A sentence, if the bytes are not a report or contain too many histograms.
+/// Returns an error message if the bytes are not a report or contain too many histograms.
 pub(super) fn decode_report(bytes: &[u8]) -> Result<Report, String> {
     let histograms = outline::histograms(bytes)?;
     if histograms > MOST_HISTOGRAMS {

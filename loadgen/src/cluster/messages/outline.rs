@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer};
 /// Counts the histograms in a report that are not empty.
 ///
 /// # Errors
-/// A sentence, if the bytes are not a report.
+/// Returns an error message if the bytes are not a report.
 pub(super) fn histograms(bytes: &[u8]) -> Result<usize, String> {
     let Report { news } = super::decode(bytes)?;
     let News::Snapshot(Snapshot { intervals }, _) = news else { return Ok(0) };
@@ -39,7 +39,7 @@ struct Interval {
     steps: Histograms,
 }
 
-/// Number of histograms in the steps of an interval.
+/// Number of histograms that are not empty, in all steps of an interval.
 struct Histograms(usize);
 
 #[derive(Deserialize)]

@@ -10,16 +10,17 @@ use super::messages::{News, Report};
 use crate::engine::{LostWorker, Results};
 use crate::measure::{GrowingSeries, Snapshot};
 
-/// Maximum silence of a running worker. A worker reports each second.
+/// Maximum time without a report from a running worker. A worker reports each second.
 const SILENCE_LIMIT: Duration = Duration::from_secs(10);
-/// Maximum duration of a round after its planned end and its drain: users have three seconds for
-/// the requests that are in flight when they stop.
+/// Maximum time by which a round may exceed its planned end and its drain. Users have three seconds
+/// for the requests that are in flight when the users stop.
 const END_LIMIT: Duration = Duration::from_secs(5);
-/// Time in which a worker must end and send its final report after a stop.
+/// Time limit for a worker to end its round and send its final report after a stop.
 const STOP_LIMIT: Duration = Duration::from_secs(5);
-/// Maximum lead of the times in a worker's report over the manager's time: clocks are not compared.
+/// Maximum time by which the times in a worker's report may be ahead of the manager's time. The
+/// limit leaves room, because the clocks are not compared.
 const AHEAD_LIMIT: Duration = Duration::from_secs(10);
-/// Maximum number of retained sentences about refused reports.
+/// Maximum number of retained error messages about refused reports.
 const REFUSED: usize = 20;
 
 /// Effect of a lost worker on a test.
@@ -28,49 +29,51 @@ pub enum OnLoss {
     /// The round ends on all workers, and no other round follows.
     #[default]
     Fail,
-    /// The other workers continue, each with its own share, as long as one is left.
+    /// The other workers continue, each with its own share of the load, as
+    /// long as at least one worker is left.
     Continue,
 }
 
 /// Planned times of a round, counted from the command to start.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Schedule {
-    /// End of the warm-up.
+    /// Time at which the warm-up ends and the measurement begins.
     pub measured: Duration,
-    /// End of the load; `None` if time does not end the load.
+    /// Time at which the load ends; `None` if the load ends by another condition than time.
     pub end: Option<Duration>,
-    /// Time after `end` for which users wait for answers.
+    /// Time after `end` for which users wait for outstanding responses.
     pub drain: Duration,
 }
 
-/// Event of a round.
+/// Event that affects the state of a round.
 #[derive(Debug)]
 pub(super) enum Input {
     /// Report of a worker.
     Report(Report),
-    /// A worker is gone, or could not be reached; the reason in a sentence.
+    /// The worker with this number is gone, or could not be reached. The
+    /// text is the reason, in a sentence.
     Left(u32, String),
-    /// A worker has joined.
+    /// The worker with this number has joined.
     Joined(u32),
-    /// Bytes that are not a valid message arrived; a sentence about them.
+    /// Bytes arrived that are not a valid message. The value is a sentence about the error.
     Noise(String),
     /// The round must end now.
     Stop,
-    /// Time has passed.
+    /// Time has passed, so the time limits must be checked.
     Tick,
 }
 
-/// Action for the manager.
+/// Action that the manager must carry out.
 #[derive(Debug, PartialEq)]
 pub(super) enum Action {
-    /// Show new results of a worker.
+    /// Show new results of the worker with this number.
     Show(u32, Snapshot),
     /// Tell all workers that are not lost to end the round now.
     StopAll,
-    /// Record that this worker is lost: it takes part in nothing from now on.
+    /// Record that this worker is lost, and takes no further part in this round or in later rounds.
     Lose(LostWorker),
-    /// Ensure that this worker puts no load on the target: the worker was
-    /// lost, and may still be running.
+    /// Ensure that the worker with this number puts no load on the target: the worker
+    /// was lost, and may still be running.
     Fence(u32),
 }
 
@@ -83,7 +86,8 @@ pub(super) struct RoundState {
     lost: Vec<LostWorker>,
     refused: Vec<String>,
     is_stopping: bool,
-    /// Time at which the round must be over.
+    /// Time at which the round must be over, counted from the command to start;
+    /// `None` if the round has no time limit.
     deadline: Option<Duration>,
     /// Actions that result from the current event.
     actions: Vec<Action>,
@@ -91,13 +95,15 @@ pub(super) struct RoundState {
 
 struct Member {
     state: State,
-    /// Time of the last report. At first the end of the warm-up.
+    /// Time of the worker's last report, counted from the command to start. Before the
+    /// first report, the end of the warm-up.
     heard: Duration,
 }
 
 #[derive(Clone, Copy, PartialEq)]
 enum State {
-    /// The worker was not present when the shares were given out, and has none.
+    /// The worker had not joined when the load was divided among the
+    /// workers, and has no share of the load.
     Absent,
     Awaited,
     /// All of the worker's reports have arrived, or no more will come.
@@ -107,7 +113,7 @@ enum State {
 
 impl RoundState {
     /// Creates the state of a round of `workers` workers. The `lost` workers were lost before the
-    /// round; the `absent` ones were never present.
+    /// round; the `absent` workers never joined.
     pub(super) fn new(
         epoch: u32,
         workers: u32,
@@ -155,19 +161,19 @@ impl RoundState {
         std::mem::take(&mut self.actions)
     }
 
-    /// Returns whether no worker is awaited any more.
+    /// Returns whether the round is over: no more reports are expected from any worker.
     #[must_use]
     pub(super) fn is_over(&self) -> bool {
         self.members.iter().all(|member| member.state != State::Awaited)
     }
 
-    /// Returns whether this worker's part of the round is not over.
+    /// Returns whether more reports of this round are expected from this worker.
     #[must_use]
     pub(super) fn awaits(&self, worker: u32) -> bool {
         self.is(worker, State::Awaited)
     }
 
-    /// Returns all results so far.
+    /// Returns the merged results of all workers so far.
     pub(super) fn series(&mut self) -> &mut GrowingSeries {
         self.collector.series()
     }
@@ -232,7 +238,8 @@ impl RoundState {
         }
     }
 
-    /// Gives a worker up. A worker whose part is over is not lost for this round, but for the next.
+    /// Treats a worker as lost. If the worker has already completed this round, the
+    /// loss affects only the next rounds.
     fn lose(&mut self, now: Duration, worker: u32, why: String) {
         let was_awaited = self.awaits(worker);
         if !was_awaited && !self.is(worker, State::Over) {
@@ -256,7 +263,8 @@ impl RoundState {
         self.actions.push(Action::Fence(worker));
     }
 
-    /// Gives up silent and late workers, so that no round hangs.
+    /// Enforces the time limits, so that no round hangs: stops a round that is late, and
+    /// treats silent and late workers as lost.
     fn check_limits(&mut self, now: Duration) {
         let is_late = self.deadline.is_some_and(|deadline| now > deadline);
         if is_late && !self.is_stopping {

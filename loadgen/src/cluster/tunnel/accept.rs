@@ -18,20 +18,21 @@ use crate::cluster::authority::Identity;
 use crate::cluster::error::ClusterError;
 use crate::cluster::link::Handle;
 
-/// Time in which a peer must present a certificate.
+/// Time limit for a peer to complete the TLS handshake with a valid certificate.
 const HANDSHAKE_LIMIT: Duration = Duration::from_secs(10);
-/// Maximum number of handshakes at the same time: beyond that the oldest is dropped. A worker's
-/// handshake takes milliseconds. Slow peers block nobody, however many there are.
+/// Maximum number of TLS handshakes at the same time. A further handshake cancels the oldest
+/// handshake. A worker's handshake takes milliseconds, so slow peers do not keep workers out,
+/// however many slow peers there are.
 const MOST_HANDSHAKES: usize = 1_000;
 /// Pause before the next attempt to accept a connection after the
 /// system lacked the resources for one.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Admits peers that present a certificate of the manager's authority, and forwards
-/// their bytes to the socket `inner`.
+/// Accepts TLS connections from peers that present a certificate of the manager's authority, and
+/// forwards the peers' bytes to the Unix socket `inner`.
 ///
 /// # Errors
-/// If the identity is not valid.
+/// If the certificates or the key in `identity` are not valid.
 pub(crate) fn accept(
     listeners: impl Into<Listeners>,
     identity: &Identity,

@@ -18,28 +18,30 @@ use crate::cluster::error::ClusterError;
 use crate::cluster::link::{Handle, OwnListener};
 use crate::engine::dial;
 
-/// First and maximum pause between two attempts.
+/// First and maximum pause between two attempts to connect. The pause doubles after each attempt.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(1));
 
-/// Reason why there is no tunnel.
+/// Reason why a worker could not open a tunnel to its manager.
 #[derive(Debug)]
 pub enum TunnelError {
-    /// Nobody answered in time; the outcome of the last attempt.
+    /// No peer answered in time. The value is the outcome of the last attempt.
     Silence(String),
-    /// The peer has not proved to be the manager; the evidence. Anyone may take the port of a
-    /// manager that is away, so this error may pass.
+    /// The peer has not proved to be the manager. The value is the reason. Anyone may take the port
+    /// of a manager that is away, so this error may pass.
     NotTheManager(String),
     /// The manager has proved its identity, and did not admit this worker.
     NotLetIn,
-    /// No attempt could be made.
+    /// The worker's join document, or a socket on the worker's host, can't be used.
     Failed(ClusterError),
 }
 
-/// Waits until the manager at `address`, `HOST:PORT`, admits this worker, or until the deadline.
-/// Returns the socket that leads to the manager, for one connection of this process.
+/// Opens a TLS tunnel to the manager at `address` (`HOST:PORT`). Waits until the manager admits
+/// this worker, or until the deadline. Returns the tunnel, and the local socket that leads through
+/// the tunnel to the manager, for one connection of this process.
 ///
 /// # Errors
-/// If nobody answered in time, or as soon as a peer answers that is not the manager.
+/// If no peer answered in time, or as soon as a peer answers that is not the
+/// manager or does not admit this worker.
 pub async fn connect(
     address: &str,
     identity: &Identity,
@@ -76,7 +78,7 @@ fn connector(
     Ok((TlsConnector::from(Arc::new(config)), name))
 }
 
-/// Tries until a peer answers.
+/// Tries to connect to the manager until a peer answers or the deadline passes.
 async fn knock(
     address: &str,
     connector: &TlsConnector,

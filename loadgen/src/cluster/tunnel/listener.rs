@@ -9,22 +9,23 @@ use std::task::{Context, Poll};
 use rustix::io::Errno;
 use tokio::net::{TcpListener, TcpSocket, TcpStream, lookup_host};
 
-/// Maximum number of connections that wait to be accepted at each address. With fewer, a burst of
-/// strangers would make the system drop workers' connections, which retry after a second.
+/// Maximum number of connections that wait to be accepted at each address. With a lower limit, a
+/// burst of strangers would make the system drop workers' connections, which retry after a second.
 const BACKLOG: u32 = 4_096;
 
 /// Listening sockets at several addresses.
 pub(crate) struct Listeners {
     all: Vec<TcpListener>,
     /// Counter that selects the listener to poll first, so that many connections to one address
-    /// don't keep others from another address.
+    /// don't block connections to another address.
     first: AtomicUsize,
 }
 
-/// Listens at all addresses of `HOST:PORT` that this host has.
+/// Listens at `HOST:PORT`: at all addresses of `HOST` that this host has.
 ///
 /// # Errors
-/// The system's error; that of the last address if this host has none of the addresses.
+/// Returns the system's error. If this host has none of the addresses,
+/// returns the error of the last address.
 pub(crate) async fn listen(address: &str) -> io::Result<Listeners> {
     let mut addresses: Vec<SocketAddr> = lookup_host(address).await?.collect();
     addresses.sort();
@@ -54,8 +55,8 @@ fn listen_at_one(address: SocketAddr) -> io::Result<TcpListener> {
     socket.listen(BACKLOG)
 }
 
-/// Returns whether this host lacks the address. A name may have such addresses, for example an
-/// IPv6 address where IPv6 is off.
+/// Returns whether listening failed because this host does not have the address. A name may stand
+/// for addresses that the host lacks, for example an IPv6 address where IPv6 is off.
 fn is_not_here(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::AddrNotAvailable
         || error.raw_os_error() == Some(Errno::AFNOSUPPORT.raw_os_error())

@@ -33,19 +33,19 @@ use tokio_util::task::TaskTracker;
 use super::authority::Identity;
 use super::error::ClusterError;
 
-/// Only TLS 1.3 is allowed.
+/// Allowed versions of TLS: only TLS 1.3.
 const VERSIONS: &[&SupportedProtocolVersion] = &[&version::TLS13];
-/// First byte of the manager, which tells a worker that it is admitted. A worker can't
-/// tell otherwise: its handshake is over before the manager checks the worker's
-/// certificate (RFC 8446, appendix E.1.2).
+/// First byte that the manager sends, which tells a worker that the manager admits the worker. The
+/// TLS handshake can't tell: on the worker's side the handshake is over before the manager checks
+/// the worker's certificate (RFC 8446, appendix E.1.2).
 const WELCOME: u8 = b'+';
-/// Time for which the other direction may continue when one has ended.
+/// Time for which one direction of a connection may continue when the other direction has ended.
 const LINGER: Duration = Duration::from_secs(1);
 
-/// A tunnel that carries bytes as long as this value exists.
+/// A TLS tunnel between manager and worker, which carries bytes as long as this value exists.
 pub struct Tunnel(Tasks);
 
-/// Tasks of a tunnel.
+/// Background tasks of a tunnel, which end together.
 #[derive(Clone, Default)]
 struct Tasks {
     end: CancellationToken,
@@ -78,7 +78,8 @@ impl Drop for Tunnel {
     }
 }
 
-/// Forwards bytes in both directions until one side has ended.
+/// Forwards bytes between `a` and `b` in both directions. When one direction has ended, the other
+/// direction may continue for at most `LINGER`.
 async fn carry<A, B>(a: A, b: B)
 where
     A: AsyncRead + AsyncWrite,
@@ -101,12 +102,13 @@ async fn pass(mut from: impl AsyncRead + Unpin, mut to: impl AsyncWrite + Unpin)
     let _ = to.shutdown().await;
 }
 
-/// Returns ring's provider rather than the process's default, which other libraries set.
+/// Returns the cryptography provider of the library ring. Avoids the process's default
+/// provider, which other libraries set.
 fn provider() -> Arc<CryptoProvider> {
     Arc::new(ring::default_provider())
 }
 
-/// Returns the only authority that is trusted.
+/// Returns the trusted root certificates: only the certificate of the identity's authority.
 fn believed(identity: &Identity) -> Result<Arc<RootCertStore>, ClusterError> {
     let mut roots = RootCertStore::empty();
     let authority = CertificateDer::from_pem_slice(identity.authority.as_bytes());
@@ -114,7 +116,7 @@ fn believed(identity: &Identity) -> Result<Arc<RootCertStore>, ClusterError> {
     Ok(Arc::new(roots))
 }
 
-/// Returns the certificate to present, and its key.
+/// Returns the certificate to present in the TLS handshake, and the certificate's private key.
 fn shown(
     identity: &Identity,
 ) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>), ClusterError> {
@@ -123,7 +125,8 @@ fn shown(
     Ok((vec![certificate.map_err(unusable)?], key.map_err(unusable)?))
 }
 
-/// Converts an error. None of these errors contains any part of the key.
+/// Converts an error about a certificate or a key. None of these
+/// errors contains any part of the key.
 fn unusable(error: impl std::fmt::Display) -> ClusterError {
     ClusterError::Join(format!("its certificates are invalid: {error}"))
 }

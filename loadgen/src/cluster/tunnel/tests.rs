@@ -13,7 +13,7 @@ use super::{Tunnel, TunnelError, accept, connect};
 use crate::cluster::authority::Authority;
 use crate::cluster::link::Folder;
 
-/// More bytes than all buffers on the way can hold.
+/// Number of bytes to send in a test: more than all buffers of a tunnel can hold.
 const MUCH: usize = 32 << 20;
 const LIMIT: Duration = Duration::from_secs(5);
 
@@ -100,7 +100,8 @@ async fn a_silent_peer_is_awaited_only_until_the_deadline() {
     assert!(refusal().await.contains("refused"));
 }
 
-/// Sends bytes that anyone can send who has the port of a manager that is away.
+/// Checks the worker's error if a stranger listens at the port of a manager that is
+/// away: anyone can send these bytes.
 #[tokio::test]
 async fn bytes_from_a_stranger_are_not_a_refusal_by_the_manager() {
     let folder = tempfile::tempdir().unwrap();

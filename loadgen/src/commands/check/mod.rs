@@ -12,7 +12,7 @@ use crate::lab::{Home, LabError, Manifest};
 use crate::process::{print, say_failure};
 use crate::scenario::Scenario;
 
-/// Explains each scenario, or shows the scenario's errors.
+/// Explains each scenario or, with `--try`, sends each step once. Shows the errors of a scenario.
 pub(super) fn run(args: &CheckArgs) -> Result<Exit, Failure> {
     let named = if args.scenarios.is_empty() {
         scenarios::all()?.iter().map(|path| path.display().to_string()).collect()
@@ -42,8 +42,8 @@ fn explained(name: &str) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// Checks that the targets of a scenario are in the manifest, if there is a project: a
-/// scenario for `--url` needs no project.
+/// Checks that the project's manifest has the targets of a scenario. Checks nothing if there is no
+/// project: a scenario for `--url` needs no project.
 fn known_targets(scenario: Scenario) -> Result<Scenario, Failure> {
     let home = match Home::find() {
         Err(LabError::NoProject { .. }) => return Ok(scenario),

@@ -1,10 +1,10 @@
 //! `loadgen init`: writes a first scenario, with comments, and the schema with which
 //! editors complete the scenario.
 //!
-//! An editor finds a schema by the scenario's first line. An address on the web would not
-//! do: no address exists for this very version, and a machine for load tests may have no
-//! access to the web. So the schema lies beside the scenario. The schema is loadgen's own
-//! file, and is overwritten each time.
+//! An editor finds the schema by the scenario's first line, which names a file
+//! beside the scenario. A web address would not work: no address exists for
+//! exactly this version, and a machine for load tests may have no access to
+//! the web. The schema is loadgen's own file, and is overwritten each time.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
@@ -15,12 +15,13 @@ use crate::cli::InitArgs;
 use crate::failure::{Exit, Failure};
 use crate::text::say;
 
-/// File name of the schema, as in the first line of [`SCENARIO`] and of each file in `scenarios/`.
+/// File name of the JSON Schema, as in the first line
+/// of [`SCENARIO`] and of each file in `scenarios/`.
 const SCHEMA: &str = "loadgen.schema.json";
 
 const SCENARIO: &str = include_str!("scenario.toml");
 
-/// Writes both files, and prints the next steps.
+/// Writes a first scenario and the JSON Schema of scenarios, and prints the next steps.
 pub(super) fn run(args: &InitArgs) -> Result<Exit, Failure> {
     let path = scenario_path(&args.path)?;
     write_scenario(&path, args.force).map_err(|error| unwritten(&path, &error))?;
@@ -36,7 +37,8 @@ pub(super) fn run(args: &InitArgs) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// Returns the requested path, with the extension by which `--scenario` recognizes a path.
+/// Returns the requested path, with `.toml` added if the path has no extension. By this extension,
+/// `--scenario` recognizes a path.
 fn scenario_path(asked: &Path) -> Result<PathBuf, Failure> {
     let wrong = |what: &str| {
         let message = format!("{} {what}", asked.display());
@@ -88,7 +90,8 @@ mod tests {
         line.starts_with('#') && !line.starts_with("# ") && !line.starts_with("#:") && line != "#"
     }
 
-    /// Returns the scenario with the options in the wanted lines enabled.
+    /// Returns the scenario without the comment signs before
+    /// the options in lines whose number is `wanted`.
     fn with_options(wanted: impl Fn(usize) -> bool) -> String {
         let lines = SCENARIO.lines().enumerate().map(|(number, line)| {
             let used = if is_option(line) && wanted(number) { &line[1..] } else { line };

@@ -7,7 +7,8 @@ use crate::lab::Home;
 use crate::lab::podman::doctor::{Finding, examine};
 use crate::process::write_result;
 
-/// Prints the findings, and how to fix what is missing.
+/// Checks whether this machine can run containers,
+/// prints the findings, and says how to fix problems.
 pub(super) async fn run(home: &Home) -> Exit {
     let findings = examine(home).await;
     // Ignores errors: the exit code reports the result, too.

@@ -17,7 +17,7 @@ use crate::process::{on_all_cpus, write_result};
 use crate::scenario::Backend;
 use crate::text::say;
 
-/// Runs the command of the lab.
+/// Runs a subcommand of `loadgen lab`.
 pub(super) fn run(command: LabCommand) -> Result<Exit, Failure> {
     let runtime = on_all_cpus()?;
     let result = runtime.block_on(async {
@@ -96,7 +96,8 @@ fn table(header: &[&str]) -> Table {
     table
 }
 
-/// Prints the URLs. A closed standard output is no reason to take the lab down.
+/// Prints the URLs of the lab's services. Ignores errors:
+/// the lab stays up even if standard output is closed.
 fn print(urls: &Urls, format: LabFormat) {
     let text = match format {
         LabFormat::Json => serde_json::to_string(urls).unwrap_or_default(),

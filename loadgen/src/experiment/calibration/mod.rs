@@ -30,19 +30,20 @@ const FILE: &str = "calibration.json";
 const WARMUP: Duration = Duration::from_millis(200);
 const HELD: Duration = Duration::from_secs(1);
 
-/// Maximum number of users in the closed model: enough connections to keep a CPU busy,
-/// and few enough to open at once.
+/// Maximum number of users in a calibration if the scenario's load is a closed model: enough
+/// connections to keep a CPU busy, and few enough to open at once.
 const MOST_USERS: u32 = 1_000;
 
-/// Maximum number of users in the open model: as many senders as a rate usually keeps busy.
+/// Maximum number of users in a calibration if the scenario's load is an open model (a request
+/// rate): as many senders as a rate usually keeps busy.
 const SENDERS: u32 = 100;
 
-/// CPU use, in % of the time, from which CPUs count as being at their limit.
+/// Mean CPU utilization, in percent, from which a group of CPUs counts as saturated.
 const LIMIT_PERCENT: f64 = 90.0;
 
-/// Returns the generator's maximum rate, measured now or by an earlier run. `None`
-/// if the measurement was disturbed or interrupted, lost a worker, had a failed
-/// request, or was limited by the server.
+/// Returns the load generator's maximum request rate, from an earlier run's cache or from a new
+/// measurement. `None` if the measurement was disturbed by other programs, was interrupted, lost a
+/// worker, had a failed request, or was limited by the calibration's server.
 pub(super) async fn calibration(
     job: &Job,
     layout: &Layout,
@@ -62,9 +63,9 @@ pub(super) async fn calibration(
     Ok(found.map(|rate_per_s| Calibration { rate_per_s, own_steps: true, earlier: false }))
 }
 
-/// Returns whether the maximum rate is wanted and can be measured. The target must belong
-/// to the lab, share no CPUs with the generator, and be used in a way that the
-/// calibration's server supports.
+/// Returns whether the generator's maximum rate is requested and can
+/// be measured. The target must be started by loadgen, share no CPUs
+/// with the generator, and be replaceable by the calibration's server.
 pub(super) fn can_be_told(job: &Job, layout: &Layout, answers: &[TrialAnswer]) -> bool {
     job.calibrate
         && matches!(job.subject, Subject::Lab { .. })
@@ -72,16 +73,16 @@ pub(super) fn can_be_told(job: &Job, layout: &Layout, answers: &[TrialAnswer]) -
         && can_be_answered(&job.scenario, answers)
 }
 
-/// Returns whether target and generator have separate CPUs.
+/// Returns whether target and generator are pinned to separate CPUs.
 fn are_apart(layout: &Layout) -> bool {
     !layout.target.is_empty()
         && !layout.generator.is_empty()
         && !layout.target.iter().any(|cpu| layout.generator.contains(cpu))
 }
 
-/// Returns whether the calibration's server can replace the target. The server
-/// supports neither HTTP/2 nor redirects nor cookies, a proxy is not part of loadgen,
-/// and long answers are not kept whole.
+/// Returns whether the calibration's server can replace the target. The server supports neither
+/// HTTP/2 nor redirects nor cookies. Proxies are excluded because a proxy is not part of loadgen.
+/// Long answers are excluded because the verification does not keep their whole bodies.
 fn can_be_answered(scenario: &Scenario, answers: &[TrialAnswer]) -> bool {
     scenario.http.beyond_http1().is_empty()
         && answers.len() == scenario.steps.len()
@@ -116,7 +117,8 @@ async fn find(
     Ok(told.then(|| answered as f64 / results.held().as_secs_f64()))
 }
 
-/// Converts an answer of the verification, keeping what the generator reads of an answer.
+/// Converts a target's answer to a request of the verification into an answer of the calibration's
+/// server, with all parts of the answer that the generator reads.
 fn again(answer: &TrialAnswer) -> NullAnswer {
     let TrialAnswer { status, headers, body, bytes, .. } = answer.clone();
     NullAnswer { status, headers, length: bytes, body }
@@ -127,8 +129,8 @@ fn was_disturbed(observed: &Observed, layout: &Layout) -> bool {
     is_disturbed(observed.others_percent(&cpus), cpus.len())
 }
 
-/// Returns whether the server's CPUs were at their limit while the generator's were not. The
-/// measured rate is then the server's maximum.
+/// Returns whether the server's CPUs were saturated while the generator's CPUs were not: the
+/// measured rate is then the maximum of the server, not of the generator.
 fn server_was_limit(observed: &Observed, layout: &Layout) -> bool {
     let busy = |cpus: &[usize]| {
         let each = cpus.iter().filter_map(|cpu| observed.machine.busy_percent.get(cpu));
@@ -137,8 +139,8 @@ fn server_was_limit(observed: &Observed, layout: &Layout) -> bool {
     busy(&layout.target) >= LIMIT_PERCENT && busy(&layout.generator) < LIMIT_PERCENT
 }
 
-/// Returns a load in the closed model: the job's users, up to a maximum, send the
-/// job's steps as fast as they can.
+/// Returns the load of the calibration: the scenario's users, up to a maximum, send the scenario's
+/// steps as fast as the answers allow (closed model).
 fn plan(scenario: &Scenario, seed: u64, base_url: String) -> Plan {
     let mut scenario = scenario.clone();
     let users = users(&scenario);
@@ -162,8 +164,8 @@ fn users(scenario: &Scenario) -> u32 {
     load.users.min(most)
 }
 
-/// Returns a key for machine, build, load, requests and answers; `None` if the system does
-/// not tell enough about the build.
+/// Returns the cache key of a calibration, from machine, build, load, requests and sizes of
+/// answers; `None` if the system does not report enough about the build.
 fn key(
     scenario: &Scenario,
     workers: Option<u32>,
@@ -178,27 +180,29 @@ fn key(
     Some(format!("{}, {}, {conditions}, sent {what}", build()?, cache::machine()))
 }
 
-/// Rounds a size down to two digits: numbers and dates make an answer some bytes longer or shorter.
+/// Rounds a size in bytes down to two significant digits:
+/// numbers and dates make equal answers differ by a few bytes.
 fn roughly(bytes: u64) -> u64 {
     let unit = 10_u64.pow(bytes.checked_ilog10().unwrap_or(0).saturating_sub(1));
     bytes / unit * unit
 }
 
-/// Identifies the binary by size and modification time, too: two builds can share a version.
+/// Identifies this build by version, size and modification time, because two builds can share a
+/// version. `None` if the binary's size or time cannot be read.
 fn build() -> Option<String> {
     let file = fs::metadata(env::current_exe().ok()?).ok()?;
     let age = file.modified().ok()?.duration_since(UNIX_EPOCH).ok()?.as_millis();
     Some(format!("loadgen {} of {} bytes at {age}", env!("CARGO_PKG_VERSION"), file.len()))
 }
 
-/// Returns the result of an earlier run, if any.
+/// Returns the maximum rate that an earlier run saved in the cache under `key`, if any.
 fn known(key: Option<&str>) -> Option<Calibration> {
     let all: BTreeMap<String, f64> = cache::read(&cache::path(FILE)?);
     let rate_per_s = *all.get(key?)?;
     Some(Calibration { rate_per_s, own_steps: true, earlier: true })
 }
 
-/// Adds a rate to the cache, and drops the rates of other builds.
+/// Adds a maximum rate, in requests/s, to the cache, and removes rates that other builds measured.
 fn keep(key: String, rate_per_s: f64) -> io::Result<()> {
     let (Some(path), Some(build)) = (cache::path(FILE), build()) else { return Ok(()) };
     let mut all: BTreeMap<String, f64> = cache::read(&path);

@@ -16,8 +16,8 @@ pub enum Key {
 }
 
 impl Key {
-    /// Returns the keys in bytes that came from a terminal at once. An arrow key comes as three
-    /// bytes. Keys without a meaning are left out.
+    /// Parses bytes that a terminal sent at once, and returns the keys that control a run; other
+    /// keys are skipped. An arrow key is a sequence of three bytes.
     pub fn all(mut bytes: &[u8]) -> Vec<Self> {
         let mut keys = Vec::new();
         loop {
@@ -37,15 +37,15 @@ impl Key {
     }
 }
 
-/// Returns the length of the rest of another key's escape sequence, such as that of F5, up
-/// to and including the final byte.
+/// Returns the number of bytes that complete an escape sequence after `ESC [` or `ESC O`, such as
+/// that of the key F5, including the sequence's final byte.
 fn sequence(bytes: &[u8]) -> usize {
     let end = bytes.iter().position(|byte| (0x40..=0x7e).contains(byte));
     end.map_or(bytes.len(), |last| last + 1)
 }
 
-/// Returns the level that is a tenth higher or lower. Users change by at least one,
-/// and at least one user remains.
+/// Returns a load that is 10 % higher or lower, as `key` requests. A number of users changes by at
+/// least one, and stays at least one.
 pub(super) fn step(level: LoadLevel, key: Key) -> LoadLevel {
     let is_more = key == Key::More;
     match level {
@@ -63,7 +63,8 @@ pub(super) fn step(level: LoadLevel, key: Key) -> LoadLevel {
 }
 
 impl Control {
-    /// Carries out the request of a key, and shows a refusal.
+    /// Carries out the request that a key stands for, and
+    /// shows an error if the run refuses the request.
     pub async fn press(&self, key: Key) {
         let done = match (key, self.aimed_at()) {
             (Key::Stop, _) if self.interrupt.is_cancelled() => {

@@ -28,10 +28,11 @@ use crate::scenario::LoadLevel;
 /// Function that shows a message which stays on the screen.
 type Note = Arc<dyn Fn(&str) + Send + Sync>;
 
-/// Carries out requests; all clones share their state.
+/// Carries out users' requests to a run in progress, such
+/// as a change of the load. All clones share one state.
 #[derive(Clone)]
 pub struct Control {
-    /// Whether only the command itself sets the load.
+    /// Whether requests cannot change the load, because the command sets the load itself.
     is_fixed: bool,
     interrupt: CancellationToken,
     processes: Processes,
@@ -39,7 +40,7 @@ pub struct Control {
     round: Arc<Mutex<Option<Round>>>,
 }
 
-/// The round that began last. When the round is over, nobody receives from `changes`.
+/// The round that began last. After the end of the round, the receiver of `changes` is closed.
 #[derive(Clone)]
 struct Round {
     /// Name of the contender under load.
@@ -49,13 +50,13 @@ struct Round {
     planned: Planned,
     /// Time since the start of the load, as last reported.
     elapsed: Duration,
-    /// Latest change of the load.
+    /// Latest change of the load in this round, if any.
     change: Option<LoadChange>,
 }
 
 impl Round {
-    /// Returns the present load level: that of the latest change if its time
-    /// has come, else the planned level.
+    /// Returns the present load level: the latest change
+    /// if its time has come, otherwise the planned level.
     fn present(&self) -> LoadLevel {
         let change = self.change.filter(|change| change.at <= self.elapsed);
         change.map_or_else(|| self.planned.at(self.elapsed), |change| change.to)
@@ -63,8 +64,8 @@ impl Round {
 }
 
 impl Control {
-    /// Creates the control of a run that `interrupt` ends and whose users are in `processes`.
-    /// `note` shows what each request did.
+    /// Creates the control of a run. The run ends when `interrupt` is cancelled, `processes` limits
+    /// the number of users, and `note` shows what each request did.
     pub fn new(interrupt: CancellationToken, processes: Processes, note: Note) -> Self {
         Self { is_fixed: false, interrupt, processes, note, round: Arc::default() }
     }
@@ -76,7 +77,8 @@ impl Control {
         Self { is_fixed: true, ..self }
     }
 
-    /// Begins a round over `target`, and returns the receiver of the requests to change its load.
+    /// Begins a round over `target`, and returns the
+    /// receiver of requests to change the round's load.
     pub fn open(&self, target: &str, plan: &Plan) -> mpsc::UnboundedReceiver<LoadChangeRequest> {
         let (changes, asked) = mpsc::unbounded_channel();
         *self.round() = Some(Round {
@@ -103,10 +105,10 @@ impl Control {
         self.round.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Carries out a request, shows what the run did, and returns the same text.
+    /// Carries out a request, shows a sentence about what the run did, and returns this sentence.
     ///
     /// # Errors
-    /// Fails if the request is not carried out.
+    /// Fails if the run refuses the request, for example because no round is in progress.
     pub async fn carry_out(&self, request: ControlRequest) -> Result<String, ControlError> {
         let done = match request {
             ControlRequest::Stop => {

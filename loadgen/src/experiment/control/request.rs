@@ -9,15 +9,15 @@ use crate::engine::LoadChangeError;
 use crate::failure::{Exit, Failure};
 use crate::scenario::LoadLevel;
 
-/// A request to a run.
+/// A user's request to a run in progress.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ControlRequest {
-    /// Ends the run in good order, like Ctrl-C.
+    /// Ends the run like Ctrl-C: loadgen reports and saves the results so far.
     Stop,
-    /// Changes the number of users.
+    /// Changes the load to this number of users.
     Users(u32),
-    /// Changes the rate, in requests per second.
+    /// Changes the load to this rate, in requests per second.
     Rate(f64),
 }
 
@@ -55,7 +55,7 @@ impl FromStr for ControlRequest {
 pub struct ControlError {
     /// Code of the reason, which `docs/reference/errors.md` explains.
     pub code: String,
-    /// Reason as a sentence.
+    /// Sentence that explains why the request is not carried out.
     pub message: String,
     /// Advice on what to do instead, if any.
     pub help: Option<String>,
@@ -64,12 +64,12 @@ pub struct ControlError {
 }
 
 impl ControlError {
-    /// Creates a refusal from a code, a plain message and its fix.
+    /// Creates an error from an exit code, an error code, a message, and advice (`help`), if any.
     pub fn new(exit: Exit, code: &'static str, message: String, help: Option<&str>) -> Self {
         Self { code: code.to_owned(), message, help: help.map(str::to_owned), exit }
     }
 
-    /// Creates a refusal from an error with its code and its help.
+    /// Creates an error with the code, message and help of `error`.
     pub fn of(error: &dyn Diagnostic, exit: Exit) -> Self {
         let code = error.code().map(|code| code.to_string()).unwrap_or_default();
         let help = error.help().map(|help| help.to_string());

@@ -16,13 +16,14 @@ use super::Control;
 use super::request::{ControlError, ControlRequest};
 use crate::failure::{Exit, Failure};
 
-/// Name of the socket in the folder.
+/// File name of the socket in a run's folder.
 const NAME: &str = "ctl.sock";
 /// Maximum length of a request and of an answer, in bytes.
 const LONGEST: u64 = 4096;
 /// Time in which a caller must send its request.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Maximum length of a socket path that is used as it is, in bytes. Systems allow 104 to 108 bytes.
+/// Maximum length, in bytes, of a socket path that is
+/// used unchanged. Systems allow 104 to 108 bytes.
 const SHORT: usize = 100;
 
 /// Listening socket for `loadgen ctl`, open until it is dropped.
@@ -32,8 +33,8 @@ pub struct ControlSocket {
 }
 
 impl ControlSocket {
-    /// Opens the socket in the folder of a run. Only the owner can connect, since
-    /// connecting takes write permission.
+    /// Opens the socket for `loadgen ctl` in the folder of a run. Only the socket's owner can
+    /// connect, because connecting requires write permission.
     pub fn open(folder: &Path, control: &Control) -> io::Result<Self> {
         // Binds in a folder that no other user can enter, until the socket has its permissions.
         let own = Permissions::from_mode(0o700);

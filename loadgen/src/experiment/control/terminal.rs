@@ -15,10 +15,11 @@ use super::request::ControlRequest;
 /// Interval at which a run checks whether it may read from the terminal again.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// State of the terminal that only other modules know.
+/// Functions that report the state of the terminal, which only other modules know.
 #[derive(Clone, Copy)]
 pub struct Screen {
-    /// Whether this process may read from the terminal: a background process that reads is stopped.
+    /// Whether this process may read from the terminal.
+    /// The system stops a background process that reads.
     pub is_in_front: fn() -> bool,
     /// Whether the live view is shown.
     pub is_live: fn() -> bool,
@@ -29,7 +30,7 @@ pub fn listen(control: &Control, screen: Screen) {
     let stdin = io::stdin();
     if stdin.is_terminal() {
         let control = control.clone();
-        // Without a terminal, there is nothing to read and nobody to tell.
+        // An error is ignored: without a terminal, there is no input, and no reader of a message.
         tokio::spawn(async move { drop(read(&stdin, &control, screen).await) });
     }
 }
@@ -62,7 +63,7 @@ async fn read(stdin: &Stdin, control: &Control, screen: Screen) -> io::Result<()
     }
 }
 
-/// Mode in which the terminal passes on input for this run.
+/// Mode in which the terminal passes on input: whole lines, or single keys in the live view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Manner {
     Lines,
@@ -70,8 +71,8 @@ enum Manner {
 }
 
 impl Manner {
-    /// Returns the mode, or `None` if the input is for another program: a pager that shows the
-    /// result takes single keys, as the live view does.
+    /// Returns the terminal's present input mode, or `None` if the input is for another program. A
+    /// pager that shows the result, for example, takes single keys as the live view does.
     fn of(stdin: &Stdin, screen: Screen) -> io::Result<Option<Self>> {
         let in_lines = tcgetattr(stdin)?.local_modes.contains(LocalModes::ICANON);
         Ok(match in_lines {
@@ -82,8 +83,8 @@ impl Manner {
     }
 }
 
-/// Waits for input. Standard input is registered anew each time: an older registration would not
-/// report input that a read left behind.
+/// Waits until standard input is readable. Each call registers standard input anew, because an
+/// older registration does not report input that an earlier read left unread.
 #[expect(
     deprecated,
     reason = "the other constructors are unsafe: they ask for what standard input gives"

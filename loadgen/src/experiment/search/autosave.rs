@@ -10,13 +10,13 @@ use crate::experiment::site::Site;
 use crate::experiment::to_record::Context;
 use crate::record::StoppedEarly;
 
-/// Saves a search after each round, as an interrupted search.
+/// Observer that saves the results of a search after each round, marked as interrupted.
 pub(super) struct Autosave<'a> {
     /// The search, with its options.
     pub quest: &'a Quest,
-    /// Place and time of the search.
+    /// Machine and start time of the search.
     pub site: &'a Site<'a>,
-    /// Folder of the record.
+    /// Folder to save the record in.
     pub folder: &'a RunFolder,
 }
 

@@ -1,4 +1,4 @@
-//! Implements [`Experiment`] for the search.
+//! Implements [`Experiment`] for the search for capacities.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! Searches for capacities in rounds over targets: one target is up at a time,
-//! and carries trial after trial.
+//! Searches for the highest rate that each target carries (its capacity), in rounds over targets.
+//! One target runs at a time, and is loaded in trial after trial.
 
 mod autosave;
 mod kind;
@@ -29,27 +29,28 @@ use crate::record::{Bottleneck, ServerRecord, TrialRecord};
 use crate::scenario::{Model, Open, Until};
 use crate::text::rate;
 
-/// A search with its options.
+/// A search for the highest rate that each target carries, with its options.
 pub struct Quest {
     /// Targets, load and settings of the search.
     pub job: Job,
-    /// Criteria that must hold for a rate to pass.
+    /// Criteria that a trial at a rate must meet for the rate to pass.
     pub criteria: Criteria,
     /// Maximum gap, at the end of a search, between the highest rate that passed and the lowest
-    /// rate that failed, as a share of the lower rate.
+    /// rate that failed, as a share of the lower rate: 0.05 means 5 %.
     pub precision: f64,
     /// Minimum duration for which a trial holds its rate.
     pub duration: Duration,
 }
 
-/// Shares of the capacity at which the curve is measured in addition to the search. The knee is
-/// mostly between a half and nine tenths of the capacity, where the search tries too few rates.
+/// Rates at which the curve of latency over throughput is measured in addition to the search, as
+/// shares of the capacity. The knee of the curve is mostly between 0.5 and 0.9 of the capacity,
+/// where the search tries too few rates.
 const CURVE: [f64; 6] = [0.25, 0.5, 0.6, 0.7, 0.8, 0.9];
 
 /// Approximate number of trials in a target's first round, and in each later round.
 const TRIALS: [u32; 2] = [18, 4];
 
-/// The rounds in progress.
+/// Search in progress, which carries out the rounds and collects the results.
 struct Rounds<'q, 'a> {
     quest: &'q Quest,
     session: &'q mut Session<'a>,
@@ -57,7 +58,7 @@ struct Rounds<'q, 'a> {
     searched: &'q mut Searched,
 }
 
-/// The target that is up in a round.
+/// Target that runs in the present round.
 struct Up {
     /// Index of the target in the job.
     target: usize,
@@ -69,7 +70,7 @@ struct Up {
 }
 
 impl Rounds<'_, '_> {
-    /// Runs all rounds.
+    /// Runs all rounds over all targets.
     async fn run(mut self) -> Result<(), Stopped> {
         let targets = self.searched.targets.len();
         for number in 1..=self.quest.job.rounds {
@@ -93,7 +94,8 @@ impl Rounds<'_, '_> {
         self.session.tell(Event::Expected(this + others));
     }
 
-    /// Runs one round: a search and, in the first round, the points that the curve still lacks.
+    /// Runs one round over a target: a search and, in the first round, trials at additional rates
+    /// that the curve of latency over throughput still lacks.
     async fn round(&mut self, target: usize, number: u32) -> Result<(), Stopped> {
         let mut search = self.begin(target, number);
         let mut up = self.start(target, number, 1).await?;
@@ -105,8 +107,8 @@ impl Rounds<'_, '_> {
         result.and(stopped.map_err(Stopped::from))
     }
 
-    /// Returns a search that begins near the known capacity or, if none is known, at the rate from
-    /// which there are enough samples.
+    /// Returns a search that begins near the capacity from earlier rounds or, if no capacity is
+    /// known, at the lowest rate that gives a trial of the usual length enough samples.
     fn begin(&self, target: usize, number: u32) -> Search {
         let Quest { job, criteria, precision, .. } = self.quest;
         let mut random = ChaCha8Rng::seed_from_u64(job.seed);
@@ -149,7 +151,8 @@ impl Rounds<'_, '_> {
         Ok(())
     }
 
-    /// Returns whether the curve has a point near this rate.
+    /// Returns whether the target has had a trial near
+    /// this rate, within the precision of the search.
     fn is_known(&self, target: usize, rate: f64) -> bool {
         let ratio = |tried: &Tried| (tried.record.rate_per_s / rate).ln().abs();
         self.searched.targets[target]
@@ -158,8 +161,9 @@ impl Rounds<'_, '_> {
             .any(|t| ratio(t) <= self.quest.precision.ln_1p())
     }
 
-    /// Holds a rate, and judges whether the target carried the rate. A target that did not pass is
-    /// restarted, so that no trial begins with the backlog of another.
+    /// Holds a rate, in requests/s, and judges whether the target carried
+    /// the rate. After a trial that did not pass, the target is restarted,
+    /// so that no trial begins with the backlog of another trial.
     async fn trial(&mut self, rate_per_s: f64, up: &mut Up) -> Result<Judgement, Stopped> {
         let round = self.measure(rate_per_s, up).await?;
         let connections = round.results.connections();
@@ -211,7 +215,8 @@ impl Rounds<'_, '_> {
         })
     }
 
-    /// Returns the load of a trial. Each trial has separate data and arrivals.
+    /// Returns the load of a trial at this rate. Each trial has a separate seed, so that data and
+    /// arrival times differ between trials.
     fn plan(&self, rate_per_s: f64, up: &Up) -> Plan {
         let trials = self.searched.targets.iter().map(|target| target.trials.len()).sum::<usize>();
         let mut plan =
@@ -224,7 +229,7 @@ impl Rounds<'_, '_> {
         plan
     }
 
-    /// Judges a trial like a run of one round.
+    /// Judges a trial by the search's criteria, in the same way as a run of one round.
     fn judge(&self, rate_per_s: f64, round: &MeasuredRound) -> (Tried, Judgement) {
         let mut answered = Latencies::default();
         held(&round.results.series).iter().for_each(|step| answered.merge(&step.answered));
@@ -254,7 +259,7 @@ impl Rounds<'_, '_> {
     }
 }
 
-/// Searches in all rounds, or in as many as an interrupt or an error allows.
+/// Runs a search in all rounds, or in as many rounds as an interrupt or an error allows.
 async fn search(quest: &Quest, session: &mut Session<'_>, site: &Site<'_>) -> Searched {
     let mut searched = Searched::new(quest.job.contenders.len());
     let started = session.start().await;

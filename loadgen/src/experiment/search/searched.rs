@@ -9,7 +9,7 @@ use crate::record::CapacityRound;
 
 /// Results of a search.
 pub struct Searched {
-    /// Results by the target's index in the job.
+    /// Results of each target, by the target's index in the job.
     pub targets: Vec<OfTarget>,
     /// Versions of the backends that ran, by name.
     pub backends: BTreeMap<String, String>,
@@ -26,7 +26,7 @@ pub struct OfTarget {
     pub rounds: Vec<CapacityRound>,
     /// Trials, in the order in which they ran.
     pub trials: Vec<Tried>,
-    /// Connections of all trials together.
+    /// Statistics of the connections in all trials together.
     pub connections: Connections,
 }
 

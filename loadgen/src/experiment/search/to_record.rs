@@ -12,7 +12,7 @@ use crate::record::{
 };
 use crate::scenario::Model;
 
-/// Sums up a search, without targets that had no trial.
+/// Builds the record of a search, without targets that had no trial.
 pub(super) fn record(quest: &Quest, searched: &Searched, context: Context<'_>) -> CapacityRecord {
     let names = quest.job.names().into_iter().enumerate().zip(&searched.targets);
     let targets: Vec<CapacityTarget> = names

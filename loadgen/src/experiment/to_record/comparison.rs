@@ -6,9 +6,10 @@ use crate::experiment::subject::Subject;
 use crate::record::{Bottleneck, Comparison, LoadRecord, RoundRecord, TargetRecord};
 use crate::scenario::Model;
 
-/// Returns the comparison; `None` if no round is whole, or if the only contender is a server that
-/// was running already. The ranking leaves out targets without a whole round and, unless a target
-/// is compared with itself, targets whose rate something else limited.
+/// Compares the targets of a run. `None` if no round is whole, or if the only
+/// contender is a server that was running already. The ranking leaves out targets
+/// without a whole round. Unless a target is compared with itself, the ranking also
+/// leaves out targets whose rate was limited by something other than the target.
 pub(super) fn of(job: &Job, load: &LoadRecord, targets: &[TargetRecord]) -> Option<Comparison> {
     let is_its_own = |target: &&TargetRecord| {
         job.aa || target.bottleneck.as_ref().is_none_or(Bottleneck::is_of_target)
@@ -34,7 +35,7 @@ pub(super) fn of(job: &Job, load: &LoadRecord, targets: &[TargetRecord]) -> Opti
     })
 }
 
-/// Returns each target's name and figures.
+/// Returns each target's name, with the figures that `figures` computes from the target's rounds.
 fn each<T>(targets: &[&TargetRecord], figures: impl Fn(&[RoundRecord]) -> T) -> Vec<(String, T)> {
     targets.iter().map(|target| (target.name.clone(), figures(&target.rounds))).collect()
 }

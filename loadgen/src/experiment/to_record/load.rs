@@ -4,7 +4,8 @@ use crate::experiment::job::Job;
 use crate::record::{LoadRecord, StageRecord};
 use crate::scenario::{Model, Until};
 
-/// Returns the load of a job that `workers` workers shared; 0 if there were none.
+/// Returns the record of a job's load. `workers` is the number of workers that shared the load; 0
+/// if this process generated the load.
 pub(super) fn load(job: &Job, workers: u32) -> LoadRecord {
     let load = &job.scenario.load;
     let (iterations, stages) = match &load.until {

@@ -23,9 +23,9 @@ use crate::analysis::verdicts;
 use crate::lab::Lab;
 use crate::record::{Environment, RunRecord, SCHEMA, ServerRecord};
 
-/// Part of an experiment's record besides the results.
+/// Conditions of an experiment, which the record contains besides the results.
 pub struct Context<'a> {
-    /// Environment of the experiment.
+    /// Description of the machine and its software.
     pub environment: Environment,
     /// Lab that launched the targets, if any.
     pub lab: Option<&'a Lab>,
@@ -36,7 +36,8 @@ pub struct Context<'a> {
 }
 
 impl<'a> Context<'a> {
-    /// Creates the context of an experiment on this site, with backends of these versions.
+    /// Returns the conditions of an experiment. `backends`
+    /// has the versions of the backends, by name.
     pub fn of(
         site: &Site<'_>,
         backends: &BTreeMap<String, String>,
@@ -52,7 +53,7 @@ impl<'a> Context<'a> {
     }
 }
 
-/// Sums up a run, including the results so far of the round in progress, if any.
+/// Builds the record of a run, including the results so far of the round in progress, if any.
 pub fn build(
     job: &Job,
     measured: &Measured,
@@ -100,7 +101,8 @@ pub fn command_line() -> Vec<String> {
     std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect()
 }
 
-/// Returns what the lab knows of a target; empty without a lab.
+/// Returns the record of a target's server, such as framework
+/// and versions; empty for a server that loadgen does not start.
 pub fn server(job: &Job, index: usize, lab: Option<&Lab>) -> ServerRecord {
     let (Some(target), Some(lab)) = (job.target(index), lab) else {
         return ServerRecord::default();

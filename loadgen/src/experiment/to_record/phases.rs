@@ -7,13 +7,13 @@ use crate::analysis::steps::{by_step, together};
 use crate::measure::{Counts, Phase, Series, Summary};
 use crate::scenario::{Step, When};
 
-/// Returns the counts of one phase of these rounds, with a place for each step.
+/// Adds up the counts of one phase over these rounds, for each step.
 pub(super) fn of_phase(steps: &[Step], rounds: &[&Series], phase: Phase) -> Vec<Counts> {
     by_step(Series::phase_of(rounds.iter().copied(), phase), steps.len())
 }
 
-/// Sums up one phase, by step and for all steps together. Requests that the
-/// end cut off belong to the hold.
+/// Summarizes one phase, for each step and for all steps together. Requests that the end of a round
+/// cut off belong to the hold (the phase with the full load).
 pub(super) fn summarize(
     steps: &[Step],
     rounds: &[&Series],
@@ -39,8 +39,8 @@ pub(super) fn summarize(
     (summaries, Summary::new("all", &together(&counts), &together(&tail), window))
 }
 
-/// Returns the counts of the steps that users send when they stop. The requests come after the
-/// hold, so they appear only in the rows of these steps, and in no rate.
+/// Returns index and counts of each step that users send when they stop. These requests come after
+/// the hold, so the requests appear only in the rows of their steps, and in no rate.
 pub(super) fn at_stop<'a>(
     steps: &'a [Step],
     rounds: &[&Series],
@@ -49,12 +49,13 @@ pub(super) fn at_stop<'a>(
     counts.into_iter().enumerate().filter(|(index, _)| steps[*index].when == When::Stop)
 }
 
-/// Returns the value of each step, by the step's name.
+/// Maps each step's name to the step's value, where
+/// `each` has the values in the order of the steps.
 pub(super) fn by_name<T>(steps: &[Step], each: impl Iterator<Item = T>) -> BTreeMap<String, T> {
     steps.iter().map(|step| step.name.clone()).zip(each).collect()
 }
 
-/// Returns the number of expected answers to all steps.
+/// Returns the number of answers to all steps that were as expected.
 pub(super) fn answered(steps: &[Counts]) -> u64 {
     steps.iter().map(|counts| counts.answered.len()).sum()
 }

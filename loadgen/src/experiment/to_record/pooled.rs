@@ -19,7 +19,8 @@ use crate::record::{
 };
 use crate::scenario::{Model, Until};
 
-/// Pools the rounds over one contender, and compares the result with the thresholds.
+/// Combines the results of all rounds over one contender,
+/// and compares the combined results with the thresholds.
 pub fn pool(
     job: &Job,
     contender: &Contender,
@@ -68,9 +69,9 @@ pub fn pool(
     (record, thresholds)
 }
 
-/// Estimates the latencies of requests that are as frequent as those of the closed model, but that
-/// do not wait for earlier answers. A user's rate is its share of all answers. `None` in the open
-/// model, for a load that changes, and without answers.
+/// Estimates the latencies if users in the closed model sent requests at the same rate as measured,
+/// but without waiting for earlier answers. All users are assumed to have the same rate. `None` in
+/// the open model, for a load that changes, and without answers.
 fn uncoordinated(
     job: &Job,
     users: u32,
@@ -87,7 +88,8 @@ fn uncoordinated(
     Some(LatencySummary::from(&all.answered.without_coordination(interval)))
 }
 
-/// Sums up latencies over whole rounds: other rounds do not show how much rounds differ.
+/// Summarizes the latencies of whole rounds, because
+/// other rounds do not show how much rounds differ.
 fn over_rounds(rounds: &[RoundRecord]) -> LatencyOverRounds {
     let whole = rounds.iter().filter(|round| round.whole);
     LatencyOverRounds::of(&whole.map(|round| &round.total.latency_us).collect::<Vec<_>>())

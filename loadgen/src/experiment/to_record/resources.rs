@@ -6,15 +6,17 @@ use crate::experiment::measured::MeasuredRound;
 use crate::measure::{ContainerRecord, ResourceRecord};
 use crate::record::{Environment, OverRounds, RoundRecord};
 
-/// Returns the use of the test's CPUs by other programs, in % of one CPU; `None` if not known.
+/// Returns the CPU use of other programs on the CPUs
+/// of the test, in % of one CPU; `None` if not known.
 pub(super) fn others(round: &MeasuredRound, environment: &Environment) -> Option<f64> {
     let cpus: BTreeSet<usize> = environment.cpus.values().flatten().copied().collect();
     let known = !cpus.is_empty() && !round.observed.machine.programs_percent.is_empty();
     known.then(|| round.observed.others_percent(&cpus).max(0.0))
 }
 
-/// Combines rounds: CPU seconds are added up, their shares and mean memory are averaged, and the
-/// highest memory is kept. `answered` is the number of expected answers of these rounds.
+/// Combines each service's resources over rounds: adds up CPU seconds,
+/// averages percentages and mean memory, and keeps the maximum memory.
+/// `answered` is the number of successful answers in these rounds.
 pub(super) fn resources<'a>(
     rounds: impl Iterator<Item = &'a BTreeMap<String, ResourceRecord>>,
     answered: u64,
@@ -62,7 +64,8 @@ pub(super) fn resources<'a>(
     by_service.into_iter().map(record).collect()
 }
 
-/// Sums up the CPU time per request of the services that used CPU in every whole round.
+/// Summarizes each service's CPU time per request over whole rounds. Services for which a whole
+/// round has no such value are left out.
 pub(super) fn cpu_over_rounds(rounds: &[RoundRecord]) -> BTreeMap<String, OverRounds> {
     let whole: Vec<_> = rounds.iter().filter(|round| round.whole).map(|r| &r.resources).collect();
     let over = |name: &String| {

@@ -16,15 +16,15 @@ use crate::scenario::{LoadLevel, Rows, Step};
 
 /// Conditions that the rounds of a job have in common.
 pub struct Conditions<'a> {
-    /// Environment of the rounds.
+    /// Description of the machine and its software.
     environment: &'a Environment,
     /// Maximum rate of the generator in requests/s, if known.
     can_send: Option<f64>,
-    /// Duration of the warm-up, which precedes all that is measured.
+    /// Duration of the warm-up, whose requests are not counted.
     warmup: Duration,
-    /// Duration of the ramp-up, which precedes the hold and is measured.
+    /// Duration of the ramp-up between the warm-up and the hold, which is reported separately.
     ramp_up: Duration,
-    /// Files of rows of the scenario.
+    /// Data files of the scenario, whose rows supply values for requests.
     rows: &'a [Rows],
 }
 
@@ -45,7 +45,7 @@ impl<'a> Conditions<'a> {
     }
 }
 
-/// Sums up one round.
+/// Builds the record of one round.
 pub(super) fn round_record(
     steps: &[Step],
     round: &MeasuredRound,
@@ -90,7 +90,8 @@ pub(super) fn round_record(
     RoundRecord { bottleneck, ..record }
 }
 
-/// Returns how many rows of each file were used, if the processes reported the rows.
+/// Returns the number of rows of each data file, and how many
+/// rows were used. Files that no process reported are left out.
 fn rows_used(round: &MeasuredRound, files: &[Rows]) -> BTreeMap<String, RowsRecord> {
     let rows = round.results.rows();
     let told = files.iter().filter_map(|file| {
@@ -101,9 +102,9 @@ fn rows_used(round: &MeasuredRound, files: &[Rows]) -> BTreeMap<String, RowsReco
     told.collect()
 }
 
-/// Returns the counts of each second of the ramp-up and the hold, which together lasted at
-/// least `length`: for all steps together, and for each step if there are several. A whole
-/// second without requests is included.
+/// Returns the counts of each second of the ramp-up and the hold: for all steps together and, if
+/// there are several steps, for each step. Whole seconds without requests are included; both phases
+/// together lasted at least `length`.
 fn seconds(
     steps: &[Step],
     series: &Series,

@@ -8,7 +8,7 @@ use crate::engine::WorkerResults;
 use crate::experiment::measured::MeasuredRound;
 use crate::record::WorkerRecord;
 
-/// Sums up each worker over all rounds; empty for load from one process.
+/// Builds one record for each worker, over all rounds; empty if the load comes from one process.
 pub(super) fn workers(rounds: &[&MeasuredRound]) -> Vec<WorkerRecord> {
     let mut all: BTreeMap<u32, WorkerResults> = BTreeMap::new();
     let by_workers = rounds.iter().filter(|round| round.results.start_skew.is_some());

@@ -6,10 +6,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A container's control group. Version 1 has a group for each controller.
+/// Folders of a container's control group. Version 1 of control groups has a separate folder for
+/// each controller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Cgroup {
-    /// Folders of the controllers.
+    /// Control group of version 1, with a folder for each controller.
     V1 {
         /// Folder of the controller that limits CPU time.
         cpu: PathBuf,
@@ -20,7 +21,7 @@ pub enum Cgroup {
         /// Folder of the controller of block devices.
         blkio: PathBuf,
     },
-    /// Folder of all controllers.
+    /// Control group of version 2, with one folder for all controllers.
     V2(PathBuf),
 }
 
@@ -29,14 +30,14 @@ pub enum Cgroup {
 pub struct Usage {
     /// CPU time, user and system, in ns.
     pub cpu_ns: u64,
-    /// Time for which the container was denied CPUs because it had used up its
-    /// share, in ns; summed over CPUs.
+    /// Time for which the container was denied CPUs because its CPU quota was used up, in ns;
+    /// summed over CPUs.
     pub throttled_ns: u64,
-    /// Number of periods in which the container wanted a CPU.
+    /// Number of periods of the CPU quota in which the container wanted a CPU.
     pub periods: u64,
-    /// Number of these periods in which the container was denied a CPU.
+    /// Number of periods of the CPU quota in which the container was denied a CPU.
     pub throttled_periods: u64,
-    /// Memory without inactive cached files, in bytes.
+    /// Memory in use, without inactive pages of the file cache, in bytes.
     pub memory: u64,
     /// Bytes read from block devices.
     pub read: u64,
@@ -45,7 +46,8 @@ pub struct Usage {
 }
 
 impl Cgroup {
-    /// Finds the control group of the container with this id, of which `pid` is a process.
+    /// Finds the control group of the container with this ID, in which the process `pid` runs.
+    /// Returns `None` if the group cannot be determined.
     pub fn of(pid: u32, id: &str) -> Option<Self> {
         let groups = fs::read_to_string(format!("/proc/{pid}/cgroup")).ok()?;
         let mounts = fs::read_to_string("/proc/self/mounts").ok()?;
@@ -68,7 +70,7 @@ impl Cgroup {
         }
     }
 
-    /// Reads the usage so far. A value that cannot be read is zero.
+    /// Reads the resources that the container has used so far. A value that cannot be read is zero.
     pub fn usage(&self) -> Usage {
         let read =
             |folder: &Path, file: &str| fs::read_to_string(folder.join(file)).unwrap_or_default();
@@ -142,14 +144,15 @@ fn number(text: &str) -> u64 {
     text.trim().parse().unwrap_or(0)
 }
 
-/// Returns the number after a name at the start of a line; zero if there is none.
+/// Returns the number that follows `name` at the start of a line of `text`; zero without such a
+/// line.
 fn field(text: &str, name: &str) -> u64 {
     let value = |line: &str| line.strip_prefix(name)?.strip_prefix(' ')?.trim().parse().ok();
     text.lines().find_map(value).unwrap_or(0)
 }
 
-/// Returns a process's group for a controller, from lines such as `4:cpu,cpuacct:/path`. The group
-/// of version 2 has no controller.
+/// Returns the path of a process's control group for a controller, from lines such as
+/// `4:cpu,cpuacct:/path`. An empty `controller` selects the group of version 2.
 fn group<'a>(groups: &'a str, controller: &str) -> Option<&'a str> {
     groups.lines().find_map(|line| {
         let mut fields = line.splitn(3, ':').skip(1);
@@ -159,7 +162,8 @@ fn group<'a>(groups: &'a str, controller: &str) -> Option<&'a str> {
 }
 
 /// Returns the mount point of a controller, from lines such as
-/// `cgroup /sys/fs/cgroup/cpu cgroup rw,cpu 0 0`.
+/// `cgroup /sys/fs/cgroup/cpu cgroup rw,cpu 0 0`. An empty `controller` selects control groups of
+/// version 2.
 fn mount(mounts: &str, controller: &str) -> Option<PathBuf> {
     mounts.lines().find_map(|line| {
         let mut words = line.split(' ').skip(1);
@@ -173,8 +177,9 @@ fn mount(mounts: &str, controller: &str) -> Option<PathBuf> {
     })
 }
 
-/// Returns the part of a path up to the container: the container's limits are there, while its
-/// processes may be further below.
+/// Shortens the path of a control group to the container's own group, whose name contains `id`.
+/// This group has the container's limits, while the container's processes may be in groups further
+/// below.
 fn container_path<'a>(path: &'a str, id: &str) -> &'a str {
     match path.find(id) {
         Some(start) => {

@@ -1,4 +1,4 @@
-//! Finds or installs podman-compose: the user's own, else one from PyPI in loadgen's own folder.
+//! Finds podman-compose, or else installs podman-compose from PyPI in loadgen's own folder.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -15,8 +15,8 @@ use crate::lab::uv;
 /// Package that is installed if podman-compose is missing.
 const PACKAGE: &str = "podman-compose==1.6.0";
 
-/// Oldest version that creates containers without starting them, and without the containers that
-/// they depend on.
+/// Oldest version of podman-compose, as major and minor number, that can create a container without
+/// starting the container and without creating the container's dependencies.
 const OLDEST: (u32, u32) = (1, 1);
 
 /// Command that runs podman-compose.
@@ -26,8 +26,8 @@ pub(super) struct Compose {
 }
 
 impl Compose {
-    /// Returns podman-compose from the PATH, else from loadgen's own folder,
-    /// where it is installed if missing.
+    /// Finds podman-compose on the PATH or in loadgen's own folder, or else installs podman-compose
+    /// in loadgen's own folder.
     pub(super) async fn find_or_install(
         home: &Home,
         progress: &(dyn Fn(&str) + Send + Sync),
@@ -42,8 +42,8 @@ impl Compose {
         Ok(Self::in_folder(&folder(&cache)))
     }
 
-    /// Returns podman-compose if it is installed: on the PATH and new enough,
-    /// else in loadgen's own folder.
+    /// Finds podman-compose on the PATH, if the version is new enough, or else in loadgen's own
+    /// folder. Returns `None` if neither has podman-compose.
     pub(super) async fn find(home: &Home) -> Option<Self> {
         if let Some(program) = on_path("podman-compose") {
             let found = Self { argv: vec![program.into()] };
@@ -55,8 +55,8 @@ impl Compose {
         ours.join("bin/python").exists().then(|| Self::in_folder(&ours))
     }
 
-    /// Runs the module, because the installed script names the folder from
-    /// before the installation was moved.
+    /// Builds the command for podman-compose in `folder`. The command runs the module, because the
+    /// installed script contains the path from before the installation was moved.
     fn in_folder(folder: &Path) -> Self {
         let module = ["-m".into(), "podman_compose".into()];
         Self { argv: [folder.join("bin/python").into()].into_iter().chain(module).collect() }
@@ -70,7 +70,8 @@ impl Compose {
         version_in(&String::from_utf8_lossy(&command.output().await.ok()?.stdout))
     }
 
-    /// Builds the command line for a project of this file.
+    /// Builds a command line of podman-compose for this project and this compose file, with the
+    /// arguments `words`.
     pub(super) fn command(&self, project: &str, file: &Path, words: &[&str]) -> Vec<OsString> {
         let place: [OsString; 4] = ["-p".into(), project.into(), "-f".into(), file.into()];
         let words = words.iter().map(OsString::from);
@@ -82,7 +83,7 @@ fn folder(cache: &Path) -> PathBuf {
     cache.join("podman-compose")
 }
 
-/// Returns the first two numbers of `podman-compose version 1.6.0`.
+/// Returns the major and minor version from output such as `podman-compose version 1.6.0`.
 fn version_in(text: &str) -> Option<(u32, u32)> {
     let mut words = text.lines().filter_map(|line| line.strip_prefix("podman-compose version"));
     let number = words.next_back()?.trim().trim_start_matches(':').trim();

@@ -10,7 +10,7 @@ use super::info::{container_ulimits, podman};
 use crate::lab::error::LabError;
 use crate::lab::packages::normalized;
 
-/// Python program that prints the versions of Python and of all distributions.
+/// Python program that prints the versions of Python and of all installed packages, as JSON.
 const VERSIONS: &str = "import json, sys; from importlib.metadata import distributions; \
     print(json.dumps({'python': '%d.%d.%d' % sys.version_info[:3], \
     'packages': {d.metadata['Name']: d.version for d in distributions()}}))";
@@ -18,9 +18,9 @@ const VERSIONS: &str = "import json, sys; from importlib.metadata import distrib
 /// A running container.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Container {
-    /// First process of the container, by its number on this machine.
+    /// ID of the container's first process on this machine; 0 while the container does not run.
     pub pid: u32,
-    /// Control group of the container; `None` if it cannot be seen.
+    /// Control group of the container; `None` if the group cannot be determined.
     pub group: Option<Cgroup>,
 }
 
@@ -50,8 +50,8 @@ pub struct Packages {
 }
 
 impl Packages {
-    /// Runs a container of this image to list its packages. This container is the first to run, so
-    /// a fault that keeps podman from running any container is found here.
+    /// Runs a short-lived container of this image to list the image's packages. No other container
+    /// runs earlier, so a fault that keeps podman from running any container appears here.
     pub async fn of(program: &Path, image: &str) -> Result<Self, LabError> {
         let [files, processes] = container_ulimits();
         let (files, processes) = (format!("nofile={files}"), format!("nproc={processes}"));
@@ -68,7 +68,8 @@ impl Packages {
         serde_json::from_str(&said).map_err(|error| fault(vec![error.to_string()]))
     }
 
-    /// Returns the versions of these distributions. Omits distributions that are not installed.
+    /// Returns the versions of these Python packages, by name. Omits packages that are not
+    /// installed.
     pub fn versions(&self, packages: &[String]) -> BTreeMap<String, String> {
         let by_name: BTreeMap<String, &String> =
             self.packages.iter().map(|(name, version)| (normalized(name), version)).collect();

@@ -1,5 +1,5 @@
-//! Checks whether this machine can run the lab in containers: each
-//! requirement, with a fix if it is not met.
+//! Checks each requirement for running the lab in containers on this machine, and names a fix for
+//! each missing requirement.
 
 use super::compose::Compose;
 use super::container::Packages;
@@ -10,10 +10,11 @@ use super::podman_has;
 use crate::lab::error::LabError;
 use crate::lab::home::Home;
 
-/// Name of a requirement, with what was found or what is missing.
+/// Name of a requirement, and the result of the check: a description of the found version or
+/// object, or the missing requirement with its fix.
 pub type Finding = (&'static str, Result<String, Lack>);
 
-/// Checks all requirements, each after those that it depends on.
+/// Checks all requirements for running the lab in containers, in the order of their dependencies.
 pub async fn examine(home: &Home) -> Vec<Finding> {
     let podman = match info::find() {
         Ok(podman) => podman,
@@ -56,8 +57,8 @@ async fn compose(home: &Home) -> Result<String, Lack> {
     }
 }
 
-/// Reports whether an image exists. An image that is made locally is in no
-/// registry, so it cannot be pulled.
+/// Returns the finding for an image; `there` tells whether the image exists. A missing image that
+/// must be pulled is an error if the image is made locally, because no registry has such an image.
 fn found(image: &str, there: bool, otherwise: &str) -> Result<String, Lack> {
     match there {
         true => Ok(image.to_owned()),

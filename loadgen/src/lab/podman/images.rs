@@ -7,7 +7,8 @@ use std::{env, fs};
 use crate::lab::home::Home;
 use crate::scenario::Backend;
 
-/// Variables of compose.yaml that name the images, with their defaults.
+/// Variables of compose.yaml that name the images of the targets, Redis and PostgreSQL, each with
+/// its default.
 const TARGETS: (&str, &str) = ("TARGETS_IMAGE", "localhost/loadgen-targets");
 const REDIS: (&str, &str) = ("REDIS_IMAGE", "docker.io/library/redis:8");
 const POSTGRES: (&str, &str) = ("POSTGRES_IMAGE", "docker.io/library/postgres:18");
@@ -24,7 +25,8 @@ pub struct Images {
 }
 
 impl Images {
-    /// As compose.yaml has them: from the environment, from `.env` beside it, or the public ones.
+    /// Returns the images that compose.yaml uses: from environment variables, from `.env` beside
+    /// compose.yaml, or the default images.
     pub fn of(home: &Home) -> Self {
         let file = fs::read_to_string(dot_env(home)).unwrap_or_default();
         Self::from(&parse(&file), |name| env::var(name).ok())

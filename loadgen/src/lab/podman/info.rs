@@ -1,4 +1,4 @@
-//! Finds podman, reads what it reports about the machine, and checks whether podman can run a lab.
+//! Finds podman, reads podman's report on the machine, and checks whether podman can run a lab.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -11,22 +11,24 @@ use crate::lab::error::LabError;
 use crate::lab::logs::{MESSAGE_LINES, tail_of};
 use crate::lab::programs::on_path;
 
-/// Oldest podman that loadgen was tried with.
+/// Oldest version of podman, as major and minor number, with which loadgen was tested.
 const OLDEST: (u32, u32) = (4, 3);
 
-/// Controllers of control groups that limits and measurements need.
+/// Controllers of Linux control groups that limits and measurements of containers need.
 const CONTROLLERS: [&str; 3] = ["cpu", "cpuset", "memory"];
 
-/// Paths at which distributions install the program that lets containers find each other by name.
+/// Paths at which Linux distributions install aardvark-dns, the program that resolves the names of
+/// containers.
 const NAME_SERVERS: [&str; 3] =
     ["/usr/lib/podman/aardvark-dns", "/usr/libexec/podman/aardvark-dns", "/usr/bin/aardvark-dns"];
 
-/// Open files and processes of a container: the number that compose.yaml gives where the machine
-/// allows it, and the least that a container needs.
+/// Limits on the open files and on the processes of a container. Each pair holds the number that
+/// compose.yaml gives, unless the machine allows fewer, and the minimum that a container needs.
 const OPEN_FILES: (u64, u64) = (16_384, 1_024);
 const PROCESSES: (u64, u64) = (4_096, 256);
 
-/// Paths at which distributions install the programs by which netavark makes containers reachable.
+/// Paths at which Linux distributions install iptables and nft. podman's network program, netavark,
+/// needs one of these programs to make containers reachable.
 const FIREWALLS: [&str; 4] = ["/usr/sbin/iptables", "/sbin/iptables", "/usr/sbin/nft", "/sbin/nft"];
 
 /// A missing requirement, with its fix.
@@ -125,7 +127,8 @@ impl Info {
         format!("podman {version}, {}, cgroup {cgroup_version}{rootless}", oci_runtime.name)
     }
 
-    /// Compares what podman reports, and the limits of this process, with the requirements.
+    /// Checks the output of `podman info`, and the limits of this process, against the requirements
+    /// of containers. Returns the name and the result of each check.
     pub(super) fn checks(&self) -> [(&'static str, Result<String, Lack>); 5] {
         [
             ("podman", self.version()),
@@ -234,8 +237,8 @@ fn given(files: u64, processes: u64) -> [u64; 2] {
     [files.min(OPEN_FILES.0), processes.min(PROCESSES.0)]
 }
 
-/// Numbers of open files and of processes that a container is given: podman's own defaults are more
-/// than some machines allow even root.
+/// Returns the limits on open files and on processes that a container gets. podman's own defaults
+/// are not used, because some machines do not allow so many even for root.
 pub(super) fn container_ulimits() -> [u64; 2] {
     given(hard(Resource::Nofile), hard(Resource::Nproc))
 }
@@ -263,7 +266,8 @@ mod tests {
         assert_eq!(ulimits(20_000, u64::MAX), Ok("16384 open files, 4096 processes".to_owned()));
     }
 
-    /// Returns the fault and the fix that a check reports after `to` replaces `from` in `HERE`.
+    /// Returns the fault and the fix that `check` reports for the sample output `HERE` of
+    /// `podman info`, in which `to` replaces `from`.
     fn lack(from: &str, to: &str, check: fn(&Info) -> Result<String, Lack>) -> String {
         let lack = check(&info(&HERE.replace(from, to))).unwrap_err();
         format!("{}\n{}", lack.what, lack.fix)

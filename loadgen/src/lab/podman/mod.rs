@@ -41,28 +41,30 @@ use crate::scenario::{Backend, Limits};
 /// Time that a container has to end after a request to end, in seconds.
 const STOP_S: &str = "2";
 
-/// Time that podman may take to end a container, and to take down a
-/// whole project, on a busy machine.
+/// Maximum times that podman may take on a busy machine: `END` to end a container, and `DOWN` to
+/// take down a whole project.
 const END: Duration = Duration::from_secs(20);
 const DOWN: Duration = Duration::from_secs(40);
 
-/// Removes everything that exists with a project's label. `podman-compose down` would ask for each
-/// service of the file in turn, and would leave volumes without a name.
+/// Shell script that removes all containers, networks and volumes with a project's label.
+/// `podman-compose down` would ask for each service of the file in turn, and would leave volumes
+/// without a name.
 const TAKE_DOWN: &str = "\
     label=label=io.podman.compose.project=$0
     podman ps --all --quiet --filter \"$label\" | xargs -r podman rm --force --volumes --time 2
     podman network ls --quiet --filter \"$label\" | xargs -r podman network rm --force
     podman volume ls --quiet --filter \"$label\" | xargs -r podman volume rm --force";
 
-/// A project of podman-compose that is up. Nothing of the project outlives this value.
+/// A project of podman-compose that is up. Dropping this value removes the project's containers,
+/// networks and volumes.
 #[derive(Debug)]
 pub struct Podman {
     project: Arc<Project>,
-    /// Service whose guard takes the project down.
+    /// Service that does nothing itself, but whose guard removes the whole project at the end.
     holder: Service,
 }
 
-/// Values that are the same for all containers of a run.
+/// A project of podman-compose: settings that are the same for all containers of a run.
 #[derive(Debug)]
 pub struct Project {
     name: String,
@@ -70,7 +72,8 @@ pub struct Project {
     compose: Compose,
     file: PathBuf,
     root: PathBuf,
-    /// Variables of compose.yaml, and the environment that podman itself needs.
+    /// Environment of podman and podman-compose: loadgen's own environment, and the variables of
+    /// compose.yaml.
     env: Vec<(String, String)>,
     info: Info,
     images: Images,
@@ -79,8 +82,11 @@ pub struct Project {
 }
 
 impl Podman {
-    /// Checks all requirements, gets what is missing, and creates a project. Starts no target and
-    /// no backend; one short-lived container lists the packages of the targets' image.
+    /// Checks the requirements of containers, installs podman-compose and builds the targets' image
+    /// if missing, and creates a project.
+    ///
+    /// Starts no target and no backend. One short-lived container lists the packages of the
+    /// targets' image.
     pub async fn prepare(
         home: &Home,
         options: &Options,
@@ -133,15 +139,16 @@ impl Podman {
         &self.project
     }
 
-    /// Takes everything down, and returns when nothing is left.
+    /// Removes all containers, networks and volumes of the project, and returns when none is left.
     pub async fn stop(self) -> Result<(), LabError> {
         self.holder.stop().await
     }
 }
 
 impl Project {
-    /// Builds the spec that runs a service of compose.yaml as a service of the lab. The service's
-    /// container is created with these variables, and its output goes to `log`.
+    /// Builds the specification that runs a service of compose.yaml in a container under a guard.
+    /// `variables` are additional variables of compose.yaml, and `log` is the file for the
+    /// container's output.
     pub fn spec(&self, service: &str, variables: &[(&str, String)], log: PathBuf) -> ServiceSpec {
         let container = self.container_name(service);
         // Runs podman-compose, then replaces the shell by `podman start`, whose output and exit
@@ -159,8 +166,8 @@ impl Project {
         spec
     }
 
-    /// Builds the spec of a service that does nothing, and whose guard takes
-    /// the project down at the end.
+    /// Builds the specification of a service that only sleeps, and whose guard removes the whole
+    /// project at the end.
     fn holder(&self, logs: &Path) -> ServiceSpec {
         let argv = ["sleep", "infinity"].map(OsString::from).to_vec();
         let mut spec = self.service_spec("containers", argv, logs.join("podman.log"));
@@ -180,8 +187,8 @@ impl Project {
         Container::find(&self.podman, &self.container_name(service)).await
     }
 
-    /// Folder of this machine that is mounted at `place` in a service's container; `None` if it
-    /// cannot be seen.
+    /// Folder of this machine that is mounted at `place` in a service's container; `None` if the
+    /// folder is not accessible.
     pub async fn volume(&self, service: &str, place: &str) -> Option<PathBuf> {
         let format = format!(
             "{{{{range .Mounts}}}}{{{{if eq .Destination \"{place}\"}}}}{{{{.Source}}}}{{{{end}}}}{{{{end}}}}"
@@ -196,7 +203,7 @@ impl Project {
         format!("{}_{service}_1", self.name)
     }
 
-    /// Builds a command line of podman.
+    /// Builds a command line that runs podman with the arguments `words`.
     pub fn podman_command(&self, words: &[&str]) -> Vec<OsString> {
         [self.podman.clone().into_os_string()]
             .into_iter()
@@ -223,16 +230,18 @@ impl Project {
     }
 }
 
-/// Description of podman and the images, for the record.
+/// Description of podman and the images, for the saved result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Containers {
     /// podman's version, its container runtime and its version of control groups.
     pub podman: String,
-    /// Images with their digests: of the targets, under the name `target`, and of each backend.
+    /// Images with their digests, by name: `target` for the targets' image, else the backend's
+    /// name.
     pub images: BTreeMap<String, String>,
 }
 
-/// Creates a name with six random hexadecimal digits, which tell the runs of a machine apart.
+/// Creates a project's name with six random hexadecimal digits, which distinguish the runs on a
+/// machine.
 fn project_name() -> Result<String, LabError> {
     let random = SysRng.try_next_u32().map_err(|error| LabError::Io {
         what: "generate a random number".to_owned(),
@@ -241,9 +250,10 @@ fn project_name() -> Result<String, LabError> {
     Ok(format!("loadgen-{:06x}", random >> 8))
 }
 
-/// Returns the environment of loadgen for podman, which needs the user's settings: podman's
-/// configuration, a proxy, the session of systemd. Extends the PATH, because netavark looks there
-/// for iptables, and the folders of iptables are not on every user's PATH.
+/// Returns loadgen's environment for podman, which needs the user's settings: podman's
+/// configuration, a proxy, the session of systemd. Adds the folders of iptables to the PATH,
+/// because podman's network program searches the PATH for iptables and not every user's PATH has
+/// these folders.
 fn inherited() -> Vec<(String, String)> {
     let own = env::vars_os();
     own.filter_map(|(key, value)| Some((key.into_string().ok()?, value.into_string().ok()?)))
@@ -277,7 +287,8 @@ async fn podman_has(podman: &Path, image: &str) -> bool {
     info::podman(podman, &["image", "exists", image]).await.is_ok()
 }
 
-/// Pulls or builds an image.
+/// Runs the command `argv`, which pulls or builds an image. `failed` is the error message if the
+/// command fails.
 async fn get(home: &Home, argv: Vec<OsString>, failed: &str) -> Result<(), LabError> {
     let log = home.cache()?.join("images.log");
     let name = "podman";

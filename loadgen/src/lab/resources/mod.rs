@@ -14,19 +14,19 @@ use crate::measure::{ContainerRecord, ResourceRecord, ResourceSamples};
 
 const SAMPLE_EVERY: Duration = Duration::from_secs(1);
 
-/// Resources that were used in a window.
+/// Resources that were used in a measurement window, such as a round.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Observed {
-    /// Usage under each name. If a process ended within the window, its CPU time after the last
-    /// sample is missing: at most one second of it. CPU time per request is not known here.
+    /// Resource usage under the name of each [`Watched`] value. If a process ends within the
+    /// window, the process's CPU time after the last sample is missing; the last sample is at most
+    /// one second before the end. CPU time per request is not known here.
     pub services: BTreeMap<String, ResourceRecord>,
-    /// Activity of the machine's CPUs, and the resources that the machine took from all programs.
+    /// Activity of the machine's CPUs, and influences that slow all programs, such as swapping.
     pub machine: Machine,
 }
 
 impl Observed {
-    /// Returns the usage of these processors by programs that are not
-    /// watched, in % of one processor.
+    /// Returns the usage of these CPUs by programs that are not in `services`, in % of one CPU.
     #[must_use]
     pub fn others_percent(&self, cpus: &BTreeSet<usize>) -> f64 {
         let busy: f64 = cpus.iter().filter_map(|cpu| self.machine.programs_percent.get(cpu)).sum();
@@ -34,15 +34,15 @@ impl Observed {
     }
 }
 
-/// Processes that count as one.
+/// Processes whose resource usage is measured together, under one name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Watched {
-    /// Name under which the result is filed.
+    /// Name of the result in [`Observed::services`].
     pub name: String,
     pid: u32,
     scope: Scope,
-    /// Control group, whose accounts of CPU time and memory are more
-    /// complete; `None` without a container.
+    /// Control group of the container; `None` without a container. A control group counts CPU time
+    /// and memory more completely than samples of the processes do.
     group: Option<Cgroup>,
 }
 
@@ -59,7 +59,8 @@ impl Watched {
         Self { name: name.into(), pid, scope: Scope::Alone, group: None }
     }
 
-    /// Watches everything below a process, but not the process itself: a service, by its guard.
+    /// Watches all descendants of a process, but not the process itself. For a service, `pid` is
+    /// the service's guard.
     pub fn below(name: impl Into<String>, pid: u32) -> Self {
         Self { name: name.into(), pid, scope: Scope::Below, group: None }
     }
@@ -86,27 +87,29 @@ impl From<&super::service::Service> for Watched {
     }
 }
 
-/// Callback with the CPU usage of each name since the previous sample, in % of one core.
+/// Callback that receives the CPU usage since the previous sample, by name of the watched
+/// processes, in % of one core.
 pub type CpuTeller = Arc<dyn Fn(BTreeMap<String, f64>) + Send + Sync>;
 
-/// An open window. A separate thread samples every second until the window is closed.
+/// A running measurement of resource usage. A separate thread takes a sample every second until the
+/// measurement ends.
 #[derive(Debug)]
 pub struct Window {
     began: Instant,
     samples: Arc<Mutex<Samples>>,
-    /// Accounts of the machine when the window was opened.
+    /// Counters of the machine at the start of the measurement.
     accounts: Accounts,
-    /// Ends the thread when it is dropped.
+    /// Sender whose drop ends the sampling thread.
     _until: mpsc::Sender<()>,
 }
 
 impl Window {
-    /// Opens a window: usage counts from now on.
+    /// Starts a measurement of the resources that `watched` uses from now on.
     pub fn open(watched: Vec<Watched>) -> Result<Self, LabError> {
         Self::telling(watched, None)
     }
 
-    /// Like [`Window::open`], but also passes each sample to `tell` at once.
+    /// Like [`Window::open`], but also passes the CPU usage to `tell` after each sample.
     pub fn telling(watched: Vec<Watched>, tell: Option<CpuTeller>) -> Result<Self, LabError> {
         let mut samples = Samples::new(watched)?;
         let began = Instant::now();
@@ -129,7 +132,8 @@ impl Window {
         Ok(Self { began, samples, accounts, _until: until })
     }
 
-    /// Closes the window. If a name was given several times, its usage is added up.
+    /// Ends the measurement and returns the result. The usage of processes that are watched under
+    /// the same name is added up.
     pub fn close(self) -> Observed {
         let mut samples = lock(&self.samples);
         samples.take();
@@ -143,7 +147,7 @@ fn lock(samples: &Mutex<Samples>) -> MutexGuard<'_, Samples> {
     samples.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A process, identified by its number and start time, because the system reuses numbers.
+/// A process, identified by its ID and start time, because the system reuses IDs.
 type Process = (Pid, u64);
 
 /// A thread, identified by its process and its number.
@@ -159,23 +163,27 @@ struct Samples {
     at: Vec<Instant>,
 }
 
-/// Observations under one name.
+/// Measured values of the processes that are watched under one name.
 #[derive(Debug, Default)]
 struct Seen {
-    /// CPU time of each process in ms: before the window, and when the process was last seen. The
-    /// first is 0 for a process that started within the window.
+    /// CPU time of each process in ms: at the start of the measurement, and when the process was
+    /// last sampled. The first value is 0 for a process that started later.
     cpu: HashMap<Process, (u64, u64)>,
-    /// Times of each thread: before the window, and when the thread was last seen.
+    /// Scheduling statistics of each thread: at the start of the measurement, and when the thread
+    /// was last sampled.
     threads: HashMap<Thread, (Scheduled, Scheduled)>,
-    /// Memory at each sample, in bytes: resident memory, or that of the container's accounts.
+    /// Memory at each sample, in bytes: the resident memory of all processes, or the memory of the
+    /// container's control group.
     rss: Vec<u64>,
-    /// CPU time in ms up to each sample, of all processes that were ever seen.
+    /// CPU time of all processes from the start of the measurement to each sample, in ms. Includes
+    /// processes that have ended.
     cpu_ms: Vec<u64>,
-    /// Number of open files at each sample; empty if the system does not tell.
+    /// Number of open files at each sample; empty if the system does not report the number.
     files: Vec<u64>,
     /// Most files that one process had open at a sample, in % of the process's limit.
     files_percent: f64,
-    /// Accounts of the container when they were first and when they were last seen.
+    /// Resource usage of the container at the first and at the latest sample; `None` without a
+    /// container.
     group: Option<(Usage, Usage)>,
 }
 
@@ -236,7 +244,8 @@ impl Samples {
         self.taken += 1;
     }
 
-    /// Returns the CPU usage of each name since the previous sample, in % of one core.
+    /// Returns the CPU usage since the previous sample, by name of the watched processes, in % of
+    /// one core.
     fn cpu_percent(&self) -> BTreeMap<String, f64> {
         let newest = self.at.len().saturating_sub(1);
         let named = |(name, seen): (&String, &Seen)| {
@@ -252,14 +261,15 @@ impl Samples {
     }
 }
 
-/// Adds a value to the sample of this number. A name that is given several
-/// times has one sample for all.
+/// Adds a value to the sample with this number. Processes that are watched under the same name
+/// share each sample.
 fn add_at(samples: &mut Vec<u64>, number: usize, value: u64) {
     samples.resize(number + 1, 0);
     samples[number] += value;
 }
 
-/// Shortest interval for a CPU usage, because CPU times come in ticks of 10 ms.
+/// Shortest interval between two samples for which a CPU usage is computed, because CPU times have
+/// a resolution of 10 ms.
 const SHORTEST: Duration = Duration::from_millis(500);
 
 fn tenths(value: f64) -> f64 {
@@ -267,13 +277,13 @@ fn tenths(value: f64) -> f64 {
 }
 
 impl Seen {
-    /// CPU time of each process, in ms.
+    /// CPU time that each process used during the measurement, in ms.
     fn used_ms(&self) -> impl Iterator<Item = u64> + Clone {
         self.cpu.values().map(|(first, last)| last.saturating_sub(*first))
     }
 
-    /// Returns the usage between samples that were taken at these times. Omits a sample that
-    /// follows the previous one too closely, as the last sample may.
+    /// Returns the CPU usage and the memory at each sample. `at` holds the times of the samples.
+    /// Omits a sample that is less than 0.5 s after the previous sample, as the last sample may be.
     fn samples(&self, at: &[Instant]) -> ResourceSamples {
         let mut samples = ResourceSamples::default();
         for i in 1..at.len().min(self.cpu_ms.len()).min(self.rss.len()) {
@@ -285,8 +295,8 @@ impl Seen {
         samples
     }
 
-    /// Returns the CPU time between a sample and the previous one, over the time between them;
-    /// `None` if the samples are too close.
+    /// Returns the CPU usage between sample `i - 1` and sample `i`, in % of one core; `None` if
+    /// less than 0.5 s lies between the samples.
     fn cpu_percent(&self, at: &[Instant], i: usize) -> Option<f64> {
         let since = *at.get(i)? - *at.get(i.checked_sub(1)?)?;
         let used_ms = self.cpu_ms.get(i)?.saturating_sub(*self.cpu_ms.get(i - 1)?);
@@ -330,8 +340,8 @@ impl Seen {
     }
 }
 
-/// Takes the CPU time from the container's own accounts, which count every process that ran in the
-/// container, even if it ended between samples.
+/// Replaces the CPU time in `record` by the CPU time of the container's control group. A control
+/// group counts every process that ran in the container, even if the process ended between samples.
 fn in_container(
     record: ResourceRecord,
     first: &Usage,

@@ -12,15 +12,15 @@ use super::state::{self, State, Urls};
 use crate::lab::logs::last_lines;
 use crate::lab::{Home, LabError};
 
-/// Time in which a lab must end. Longer than the longest grace period of a service: 40 s for the
-/// containers of a project.
+/// Time that `lab down` waits for a lab to end. Longer than the longest grace period of a service,
+/// which is 40 s for the containers of a project.
 const DOWN_LIMIT: Duration = Duration::from_secs(60);
 
-/// Starts loadgen in the background with these arguments, which must make it keep a lab up. Returns
-/// when all services of the lab are ready.
+/// Starts a loadgen process in the background that keeps a lab up, with `arguments` as its command
+/// line. Calls `is_up` and returns when all services of the lab are ready.
 ///
 /// # Errors
-/// If a lab of this project is already up, or the background process ends
+/// Returns an error if a lab of this project is already up, or if the background process ends
 /// before all services are ready.
 pub async fn detach(
     home: &Home,
@@ -62,10 +62,10 @@ pub async fn detach(
     }
 }
 
-/// Takes down the lab that is up. Returns whether a lab was up.
+/// Ends the lab of this project that is up. Returns false if no lab is up.
 ///
 /// # Errors
-/// If the lab is still up after a minute.
+/// Returns an error if the lab is still up after a minute.
 pub async fn down(home: &Home) -> Result<bool, LabError> {
     let Some(State { pid, .. }) = state::find(home)? else {
         return Ok(false);

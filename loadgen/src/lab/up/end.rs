@@ -22,8 +22,8 @@ pub(super) async fn asked_to_end() -> Result<(), LabError> {
     Ok(())
 }
 
-/// Returns when standard input is a pipe that closes; otherwise never returns. The process that
-/// holds the other end wants the lab only while it holds that end.
+/// Returns when standard input is a pipe and closes; otherwise never returns. The program at the
+/// other end of the pipe ends the lab by closing the pipe.
 async fn input_closed() {
     let is_pipe = rustix::fs::fstat(io::stdin()).is_ok_and(|stat| {
         rustix::fs::FileType::from_raw_mode(stat.st_mode) == rustix::fs::FileType::Fifo

@@ -4,10 +4,10 @@ use super::state::Urls;
 use crate::lab::ready::Probe;
 use crate::lab::{LabError, redis_client};
 
-/// Name and URL of a service, and what is wrong with the service.
+/// Name, URL and health of a service. The error describes the fault of an unhealthy service.
 pub(super) type Health<'a> = (&'a str, &'a str, Result<(), String>);
 
-/// Probes each service once.
+/// Checks once whether each service is healthy.
 pub async fn health(urls: &Urls) -> Result<Vec<Health<'_>>, LabError> {
     let of_targets = Probe::health()?;
     let mut all = Vec::new();
@@ -22,13 +22,15 @@ pub async fn health(urls: &Urls) -> Result<Vec<Health<'_>>, LabError> {
     Ok(all)
 }
 
-/// Returns the port of a URL that loadgen built: the part from the last colon up to a path.
+/// Returns the port of a URL that loadgen built: the number after the last colon; 0 without such a
+/// number.
 fn port_of(url: &str) -> u16 {
     let port = url.rsplit(':').next().and_then(|rest| rest.split('/').next());
     port.and_then(|port| port.parse().ok()).unwrap_or(0)
 }
 
-/// Returns the password of a URL that loadgen built. The password is hexadecimal.
+/// Returns the password of a URL that loadgen built. The password is hexadecimal, so the password
+/// contains no `:` or `@`.
 fn password_of(url: &str) -> &str {
     let user = url.split_once("://").and_then(|(_, rest)| rest.rsplit_once('@'));
     user.and_then(|(user, _)| user.split_once(':')).map_or("", |(_, password)| password)

@@ -31,17 +31,17 @@ pub struct Wanted {
     /// Port of the first target; each further target gets the next port. With `None`, each target
     /// gets a free port.
     pub port: Option<u16>,
-    /// Number of server workers of each target.
+    /// Number of worker processes of each target.
     pub server_workers: u32,
-    /// Runtime of targets and backends.
+    /// Runtime of targets and backends: processes or containers.
     pub runtime: Runtime,
 }
 
-/// Starts all services and keeps them up until a request to end. Calls `is_up` once, when all
-/// services answer.
+/// Starts all services and keeps the services up until a request to end. Calls `is_up` once, when
+/// all services answer.
 ///
 /// # Errors
-/// If another lab of this project is up, or a service cannot be started.
+/// Returns an error if another lab of this project is up, or if a service cannot be started.
 pub async fn up(
     home: Home,
     wanted: Wanted,
@@ -91,8 +91,8 @@ async fn start(
     lab.start_backends(&backends).await?;
     lab.fill().await?;
 
-    // Starts all targets at the same time, because most of the time
-    // goes into loading their modules.
+    // Starts all targets at the same time, because the targets need most of the time to load their
+    // modules.
     let ports = (0..).map(|nth: u16| port.map(|first| first.saturating_add(nth)));
     let mut starting = Vec::new();
     for (name, port) in names.iter().zip(ports) {

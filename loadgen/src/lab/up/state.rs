@@ -10,10 +10,11 @@ use serde::{Deserialize, Serialize};
 use crate::lab::lock::Lock;
 use crate::lab::{Home, LabError};
 
-/// Time for which another process must hold the lock before its lab counts as up.
+/// Time for which another process must hold the lock until loadgen concludes that another lab is
+/// up. Shorter holds are checks whether a lab is up.
 const PATIENCE: Duration = Duration::from_millis(300);
 
-/// URLs of all services, by name. `lab up --format json` prints them.
+/// URLs of all services by name, which `lab up --format json` prints.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Urls {
     /// URLs of the targets, in alphabetical order of names.
@@ -25,7 +26,7 @@ pub struct Urls {
 /// State that `lab up` writes for `lab status` and `lab down`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct State {
-    /// Process that keeps the lab up.
+    /// ID of the process that keeps the lab up.
     pub pid: u32,
     /// URLs of all services; `None` while the lab starts.
     pub urls: Option<Urls>,
@@ -39,7 +40,8 @@ pub(super) struct Claim {
 }
 
 impl Claim {
-    /// Takes the claim, or returns an error that names the process that holds it.
+    /// Takes the right to keep the lab up, or returns an error that names the process that already
+    /// keeps a lab up.
     pub(super) async fn take(home: &Home) -> Result<Self, LabError> {
         let cache = home.cache()?;
         let path = cache.join("lab.lock");
@@ -54,7 +56,7 @@ impl Claim {
         Ok(claim)
     }
 
-    /// Tells other processes that all services are up.
+    /// Saves the URLs of the services, by which other processes see that all services are up.
     pub(super) fn ready(&self, urls: &Urls) -> Result<(), LabError> {
         self.write(Some(urls.clone()))
     }
@@ -80,7 +82,8 @@ impl Drop for Claim {
     }
 }
 
-/// Returns the lab that is up, if any. Ignores a state that outlived its process.
+/// Returns the state of the lab that is up; `None` if no lab is up. Ignores the state of a process
+/// that has ended.
 pub fn find(home: &Home) -> Result<Option<State>, LabError> {
     let cache = home.cache()?;
     Ok(if Lock::shared(&cache.join("lab.lock"))?.is_some() { None } else { read(&cache) })

@@ -4,9 +4,10 @@ use std::fmt::Write;
 
 use crate::record::{RunRecord, TargetRecord};
 
-/// Returns a line for each target and step, over all rounds, in µs. Times are seconds from the
-/// start of the run. The tag is `TARGET/STEP`, with white space and commas, which no tag may
-/// contain, replaced.
+/// Returns an HdrHistogram log with a line for each target and step, over all rounds. Latencies are
+/// in µs. The interval of each line starts at 0 s and lasts as long as all rounds together held the
+/// load. The tag of a line is `TARGET/STEP`. Underscores replace white space and commas, which no
+/// tag may contain.
 #[must_use]
 pub fn hlog(record: &RunRecord) -> String {
     let mut out = format!(

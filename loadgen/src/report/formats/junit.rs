@@ -7,14 +7,14 @@ use crate::record::{RunRecord, TargetRecord, VerdictKind};
 use crate::report::words::proofs::{asked, by_proof};
 use crate::report::words::thresholds::judged;
 
-/// A test of a target, and the reason of its failure, if any.
+/// A JUnit test case; `failure` is the reason if the test failed.
 struct Case {
     name: String,
     failure: Option<String>,
 }
 
-/// Returns a test suite for each target, with a test for each of the target's thresholds and
-/// proofs, and one for each other reason why the run is a failure.
+/// Returns JUnit XML with a test suite for each target. The suite has a test for each threshold, a
+/// test for each proof, and a failed test for each other reason why the run is a failure.
 #[must_use]
 pub fn junit(record: &RunRecord) -> String {
     let suites: Vec<(&TargetRecord, Vec<Case>)> =
@@ -75,7 +75,8 @@ fn cases(record: &RunRecord, target: &TargetRecord) -> Vec<Case> {
     thresholds.chain(proofs).chain(verdicts).collect()
 }
 
-/// Replaces characters that XML cannot contain, even escaped.
+/// Replaces control characters, and other characters that XML cannot contain even escaped, with
+/// spaces.
 fn text(text: &str) -> String {
     text.replace(|c: char| c.is_control() || c == '\u{fffe}' || c == '\u{ffff}', " ")
 }

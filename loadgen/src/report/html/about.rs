@@ -7,7 +7,7 @@ use maud::{Markup, html};
 use crate::record::{Environment, RunRecord};
 use crate::text::{count, duration, precise};
 
-/// Lists the load of each round.
+/// Lists the settings of the load, such as users, rate and duration.
 pub(super) fn load(record: &RunRecord) -> Markup {
     let load = &record.load;
     let seconds = |s: f64| duration(Duration::try_from_secs_f64(s).unwrap_or_default());
@@ -37,7 +37,7 @@ pub(super) fn load(record: &RunRecord) -> Markup {
     ])
 }
 
-/// Lists the environment of a run or a search.
+/// Lists the machine and the software of a run or of a capacity search.
 pub(super) fn environment(environment: &Environment) -> Markup {
     let of = environment;
     let text = |text: &String| (!text.is_empty()).then(|| text.clone());
@@ -87,8 +87,8 @@ fn list(items: &[(&str, Option<String>)]) -> Markup {
     }
 }
 
-/// Returns the command line with the seed that was drawn, and without its output folder, which
-/// already holds a run.
+/// Returns the command line with an added `--seed` if the command lacks the option, and without the
+/// option for the output folder, which already holds a run.
 fn again(command: &[String], seed: u64) -> String {
     let mut words: Vec<String> = Vec::new();
     let mut all = command.iter();

@@ -15,7 +15,7 @@ use crate::report::words::capacity::{
 use crate::report::words::differences::differences;
 use crate::text::{milliseconds, precise, rate};
 
-/// Returns the page, made from the record alone.
+/// Returns the HTML page of a capacity search, made from the record alone.
 #[must_use]
 pub fn capacity(record: &CapacityRecord) -> String {
     let names = record.targets.iter().map(|target| target.name.clone()).collect();
@@ -85,7 +85,7 @@ fn row(target: &CapacityTarget) -> Markup {
     }
 }
 
-/// Returns the table of a target's curve.
+/// Returns a table of the points of a target's curve of latency over throughput.
 fn points(target: &CapacityTarget) -> Markup {
     let label = format!("Curve of {}", target.name);
     let rows = html! {
@@ -110,7 +110,8 @@ fn points(target: &CapacityTarget) -> Markup {
     }
 }
 
-/// Makes a chart of one latency of all targets over the rates that the targets answered.
+/// Makes a chart of latency over the rate of expected answers, with a line for each target. `of`
+/// returns the latency of a point, in µs.
 fn curves(record: &CapacityRecord, title: &str, of: fn(&CurvePoint) -> Option<u64>) -> Chart {
     let place = |point: &CurvePoint| (point.answered_per_s * 10.0).round() as u64;
     let places: BTreeSet<u64> =

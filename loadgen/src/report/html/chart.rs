@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-/// All charts of a page and their targets, as the page's script reads them.
+/// Charts of a page and the targets in the charts, in the form that the page's script reads.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Charts {
     /// Names of the targets, best first. A [`Line`] refers to its target by index.
@@ -16,15 +16,15 @@ pub(super) struct Charts {
 pub(super) struct Chart {
     /// Title of the chart, such as `Median latency over time`.
     pub title: String,
-    /// Explains the figures where the title leaves their meaning open; may be empty.
+    /// Explanation of the figures; empty where the title suffices.
     pub note: String,
     /// Kind of the horizontal axis.
     pub over: Over,
-    /// Unit of all values.
+    /// Unit of the values on the vertical axis, such as `ms`.
     pub unit: &'static str,
     /// Positions on the horizontal axis that have values, ascending, in the axis's unit.
     pub x: Vec<f64>,
-    /// Start and number of each round, on an axis of time; otherwise empty.
+    /// On an axis of time, the position and the number of each round's start; otherwise empty.
     pub marks: Vec<(f64, u32)>,
     /// Lines of the targets that have values.
     pub lines: Vec<Line>,
@@ -34,7 +34,8 @@ pub(super) struct Chart {
 #[derive(Debug, Clone, Copy, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Over {
-    /// Decimal logarithm of 1/(1-q), where q is the share of requests.
+    /// Percentile of latency, as the decimal logarithm of 1/(1-q), where q is the share of
+    /// requests, from 0 to 1, that were no slower.
     Percentile,
     /// Latency in ms. A value covers the interval from its position to the next.
     Latency,
@@ -44,17 +45,19 @@ pub(super) enum Over {
     Throughput,
 }
 
-/// A line with a value for each position of its chart. The line may be shorter than the axis.
+/// Line of a target in a chart. The line may end before the horizontal axis does.
 #[derive(Debug, Serialize)]
 pub(super) struct Line {
     /// Index of the line's target in [`Charts::targets`].
     pub target: usize,
-    /// Value at each position; `None` where it is unknown.
+    /// Value at each position of the chart's [`Chart::x`], in the chart's unit; `None` where
+    /// unknown.
     pub values: Vec<Option<f64>>,
 }
 
 impl Charts {
-    /// Adds a chart and returns its number; `None` if no line of the chart has a value.
+    /// Adds a chart and returns the chart's index in `charts`. Returns `None`, and adds nothing, if
+    /// no line of the chart has a value.
     pub(super) fn add(&mut self, mut chart: Chart) -> Option<usize> {
         chart.lines.retain(|line| line.values.iter().any(Option::is_some));
         if chart.lines.is_empty() {

@@ -5,8 +5,8 @@ use super::time::{Axis, highest, mean};
 use crate::measure::{Distribution, ResourceRecord, SecondRecord};
 use crate::record::{RoundRecord, RunRecord, TargetRecord};
 
-/// Most values that a page may have for each figure over time, and for each distribution. More
-/// would make the page large and slow to open.
+/// Greatest number of values on a page for one figure over time, or for one distribution, over all
+/// targets and steps. More values would make the page large and slow to open.
 const VALUES: usize = 100_000;
 
 /// Longest round that is drawn to its end, in s: 31 days. A damaged record may claim any length.
@@ -17,14 +17,15 @@ pub(super) struct Drawing<'a> {
     targets: Vec<&'a TargetRecord>,
     axis: Axis,
     ramp_up_s: f64,
-    /// Most buckets of a distribution.
+    /// Greatest number of buckets in the chart of a latency distribution.
     buckets: usize,
     /// Charts that were made so far.
     pub charts: Charts,
 }
 
 impl<'a> Drawing<'a> {
-    /// Starts a drawing of these targets of `record`.
+    /// Prepares the charts of `record`. `targets` are the record's targets in the order of the
+    /// report.
     pub(super) fn new(record: &RunRecord, targets: Vec<&'a TargetRecord>) -> Self {
         let steps = targets.first().map_or(1, |target| target.steps.len()).max(1);
         let lines = (targets.len() * (steps + usize::from(steps > 1))).max(1);
@@ -38,7 +39,8 @@ impl<'a> Drawing<'a> {
         }
     }
 
-    /// Makes the charts of one step's latency: by percentile, and its distribution.
+    /// Makes two charts of one step's latency, by percentile and as a distribution. Returns the
+    /// indices of the added charts.
     pub(super) fn latencies(&mut self, step: &str) -> Vec<usize> {
         let known = |target: &&'a TargetRecord| target.latency_histograms.get(step);
         let all: Vec<Option<&Distribution>> = self.targets.iter().map(known).collect();
@@ -64,7 +66,8 @@ impl<'a> Drawing<'a> {
         [percentiles, distribution].into_iter().filter_map(|c| self.charts.add(c)).collect()
     }
 
-    /// Makes the charts of one step second by second, or of all steps together if `step` is `None`.
+    /// Makes the charts of rate, latency and errors over time, for one step, or for all steps
+    /// together if `step` is `None`. Returns the indices of the added charts.
     pub(super) fn over_time(&mut self, step: Option<&str>) -> Vec<usize> {
         let rate = |n: fn(&SecondRecord) -> u64| {
             move |seconds: Vec<SecondRecord>, length: f64| per_second(&seconds, length, n)
@@ -87,7 +90,8 @@ impl<'a> Drawing<'a> {
             ),
             self.of_seconds(step, "Failed requests", "1/s", mean, rate(|s| s.errors)),
         ];
-        // Leave out a chart without any value above 0, such as that of errors where none occurred.
+        // Leave out a chart without any value above 0, such as the chart of errors where no error
+        // occurred.
         let tells = |chart: &Chart| {
             chart
                 .lines
@@ -112,7 +116,8 @@ impl<'a> Drawing<'a> {
         self.chart(what, unit, how, line)
     }
 
-    /// Makes the charts of the CPU and memory of `service` while the load was held.
+    /// Makes the charts of the CPU and memory of `service` while the load was held. Returns the
+    /// indices of the added charts.
     pub(super) fn resources(&mut self, service: &str) -> Vec<usize> {
         let draw = |what: &str, unit, figure: fn(&ResourceRecord) -> Vec<f64>| {
             let of = |round: &RoundRecord| {
@@ -160,14 +165,15 @@ fn named(service: &str) -> &str {
     if service == "target" { "the server" } else { service }
 }
 
-/// Makes a line for each target that has data.
+/// Makes a line for each target that has data. `all` has an element for each target, which is
+/// `None` if the target has no data.
 fn lines<T>(all: &[Option<&T>], values: impl Fn(&T) -> Vec<Option<f64>>) -> Vec<Line> {
     let known = all.iter().enumerate().filter_map(|(target, of)| Some((target, (*of)?)));
     known.map(|(target, of)| Line { target, values: values(of) }).collect()
 }
 
-/// Returns the width of a bucket: 1 ms, or 0.1 ms where the 90th percentile of each target is below
-/// 10 ms.
+/// Returns the width of a bucket of the latency distribution, in µs: 1,000, or 100 where the 90th
+/// percentile of each target is below 10 ms.
 fn width_us(all: &[Option<&Distribution>]) -> u64 {
     let p90 = all.iter().flatten().filter_map(|all| all.latencies().quantile(0.9)).max();
     if p90.is_some_and(|us| us < 10_000) { 100 } else { 1_000 }
@@ -182,8 +188,8 @@ fn shares(all: &Distribution, width_us: u64, most: usize) -> Vec<Option<f64>> {
     all.buckets(width_us, shown).into_iter().map(share).collect()
 }
 
-/// Returns the seconds of a round: of one step if the record has them, otherwise of all steps
-/// together.
+/// Returns the results of a round for each second. Counts only `step` if the record has results of
+/// single steps, otherwise all steps together.
 fn seconds(round: &RoundRecord, step: Option<&str>) -> Vec<SecondRecord> {
     let of_step = step.and_then(|step| round.steps_seconds.get(step));
     let one = |(i, all): (usize, &SecondRecord)| match of_step {
@@ -193,9 +199,10 @@ fn seconds(round: &RoundRecord, step: Option<&str>) -> Vec<SecondRecord> {
     round.seconds.iter().enumerate().map(one).collect()
 }
 
-/// Returns the rate in each second, which is 0 in seconds that the record leaves out. The load
-/// ended after `length` s, so the last second may be partial: its count is divided by its length,
-/// or dropped if it lasted less than 0.2 s.
+/// Returns the number of each second and the rate in that second, which is 0 if the record leaves
+/// the second out. `n` returns the count of a second. The load ended after `length` s, so that the
+/// last second may be partial. The count of a partial second is divided by the second's length, or
+/// dropped if the second lasted less than 0.2 s.
 fn per_second(
     seconds: &[SecondRecord],
     length: f64,

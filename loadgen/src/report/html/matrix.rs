@@ -9,8 +9,9 @@ use crate::record::{RunRecord, TargetRecord};
 use crate::report::words::interval::plus_minus;
 use crate::text::{count, rate};
 
-/// Returns the rates with their confidence intervals: a row for each target and number of server
-/// workers, a column for each number of users. Returns nothing where neither number varies.
+/// Returns a table of the rates with their confidence intervals: a row for each target and number
+/// of server workers, a column for each number of users. Returns nothing where neither number
+/// varies.
 pub(super) fn matrix(record: &RunRecord) -> Markup {
     let users: BTreeSet<u32> = record.targets.iter().map(|target| target.users).collect();
     let mut rows: Vec<(&str, u32)> = Vec::new();

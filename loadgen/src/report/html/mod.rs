@@ -29,7 +29,8 @@ const UPLOT: &str = include_str!("../assets/uplot/uPlot.iife.min.js");
 /// Content security policy: the page may load nothing, and use only inline styles and scripts.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'";
 
-/// Returns a page with this title, content, and data of the charts in the content.
+/// Returns a complete HTML page with this title and content, and the data of the charts in the
+/// content.
 fn page(title: &str, content: &Markup, charts: &Charts) -> String {
     let page = html! {
         (DOCTYPE)
@@ -54,15 +55,15 @@ fn page(title: &str, content: &Markup, charts: &Charts) -> String {
     page.into_string()
 }
 
-/// Returns the charts as JSON that cannot end its enclosing HTML element.
+/// Returns the charts as JSON in which no text can end the HTML element around the JSON.
 fn data(charts: &Charts) -> String {
     // Serialization cannot fail: charts have no maps with keys other than strings, and no numbers
     // that JSON lacks.
     serde_json::to_string(charts).unwrap_or_default().replace('<', "\\u003c")
 }
 
-/// Returns the head of a page: its kind, name, headline and start, and the button that switches the
-/// theme.
+/// Returns the top of a page: the kind of page, the scenario's name, the headline, the start time
+/// of the measurement, and the button that switches the theme.
 fn header(kind: &str, name: &str, headline: &str, started: &str) -> Markup {
     let told = headline.strip_prefix(name).and_then(|rest| rest.strip_prefix(": "));
     let headline = told.unwrap_or(headline);

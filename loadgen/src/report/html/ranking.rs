@@ -9,8 +9,8 @@ use crate::report::words::interval::plus_minus;
 use crate::report::words::ranked::{parentheses, placed, ranked};
 use crate::text::{count, megabytes, milliseconds, rate};
 
-/// Returns a row for each target, best first, with the confidence interval of its rate as a drawing
-/// and in figures.
+/// Returns the ranking as a table: a row for each target, best first, with the confidence interval
+/// of the target's rate as a drawing and in figures.
 pub(super) fn ranking(record: &RunRecord) -> Markup {
     let rows = ranked(record);
     let scale = scale(rows.iter().map(|(target, placing)| ends(target, *placing)));
@@ -64,8 +64,8 @@ fn row(
     }
 }
 
-/// Returns the lower end, the mean and the upper end of a target's rate. All three are equal where
-/// the rate has no confidence interval.
+/// Returns the lower end of the confidence interval of a target's rate, the mean rate, and the
+/// upper end. All three equal the mean where the rate has no confidence interval.
 fn ends(target: &TargetRecord, placing: Option<&Placing>) -> [f64; 3] {
     let mean = placing.map_or(target.total.rate_per_s, |placing| placing.rate_per_s);
     match placing.and_then(|placing| placing.confidence_95_per_s) {
@@ -74,15 +74,16 @@ fn ends(target: &TargetRecord, placing: Option<&Placing>) -> [f64; 3] {
     }
 }
 
-/// Returns the rate at the right end of the drawings: at most twice the highest mean. An interval
-/// may be many times wider than the rates are high, and would make the other bars invisible.
+/// Returns the rate at the right end of the drawings: the highest upper end of an interval, but at
+/// most twice the highest mean. A very wide interval would make the other bars invisible.
 fn scale(ends: impl Iterator<Item = [f64; 3]>) -> f64 {
     let (mean, high) =
         ends.fold((0.0, 0.0), |(m, h): (f64, f64), [_, mean, high]| (m.max(mean), h.max(high)));
     high.min(2.0 * mean)
 }
 
-/// Draws a bar up to the mean, with the interval on it.
+/// Draws a bar from 0 to the mean, with the confidence interval on the bar. The full width is the
+/// rate `scale`.
 fn interval([low, mean, high]: [f64; 3], scale: f64) -> Markup {
     let percent =
         |value: f64| if scale > 0.0 { (100.0 * value / scale).clamp(0.0, 100.0) } else { 0.0 };
@@ -152,8 +153,8 @@ fn latencies(name: &str, summary: &Summary) -> Markup {
     }
 }
 
-/// Returns the CPU and memory that each service uses, also per expected answer: first the server,
-/// then the others by name.
+/// Returns a table of the CPU and memory that each service uses, with the CPU also per expected
+/// answer. The server comes first, and the other services follow by name.
 pub(super) fn efficiency(record: &RunRecord) -> Markup {
     let columns = [
         "Target",

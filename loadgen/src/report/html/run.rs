@@ -21,7 +21,7 @@ use crate::report::words::rows::rows;
 use crate::report::words::thresholds::judged;
 use crate::report::words::warnings::warnings;
 
-/// Returns the page, made from the record alone.
+/// Returns the HTML page of a run, made from the record alone.
 #[must_use]
 pub fn run(record: &RunRecord) -> String {
     let targets: Vec<&TargetRecord> =
@@ -59,8 +59,8 @@ pub fn run(record: &RunRecord) -> String {
     page(&record.scenario, &content, &charts)
 }
 
-/// Returns each step's title, table and charts, preceded by those of all steps together if there
-/// are several steps.
+/// Returns the title, the table and the indices of the charts for each step. If there are several
+/// steps, the first element is for all steps together.
 fn steps(
     record: &RunRecord,
     targets: &[&TargetRecord],
@@ -87,7 +87,8 @@ fn steps(
     sections
 }
 
-/// Makes the charts of each service: the server first, the generator last.
+/// Makes charts of the CPU and memory of each service: the server's charts come first, the load
+/// generator's last. Returns the indices of the added charts.
 fn resources(record: &RunRecord, drawing: &mut Drawing<'_>) -> Vec<usize> {
     let rounds = record.targets.iter().flat_map(|target| &target.rounds);
     let services: BTreeSet<&str> =
@@ -136,7 +137,8 @@ fn warned(warnings: &[Warning]) -> Markup {
     }
 }
 
-/// Lists the counters of the answers and the proofs that compare backends with them.
+/// Lists the sums of numbers that the answers reported, and the proofs, which compare the content
+/// of the backends with the expected content.
 fn checks(record: &RunRecord) -> Markup {
     let proofs = proofs(record);
     html! {

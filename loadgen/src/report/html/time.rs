@@ -4,16 +4,16 @@ use std::collections::BTreeMap;
 
 use crate::record::{RoundRecord, RunRecord};
 
-/// Maps each second of each round to a place on the axis. A place stands for several seconds where
-/// the seconds would need too many places.
+/// Maps each second of each round to a point on a chart's axis of time. A point covers several
+/// seconds if one point for each second would be too many points.
 pub(super) struct Axis {
     width: u32,
-    /// First place and number of places of each round, by the round's number.
+    /// Index of each round's first point, and number of the round's points, by the round's number.
     rounds: BTreeMap<u32, (usize, usize)>,
 }
 
 impl Axis {
-    /// Makes the axis for all seconds of `record`, with about `most` places.
+    /// Makes the axis for all seconds of `record`, with about `most` points.
     pub(super) fn new(record: &RunRecord, most: usize) -> Self {
         let mut seconds: BTreeMap<u32, u32> = BTreeMap::new();
         for round in record.targets.iter().flat_map(|target| &target.rounds) {
@@ -24,7 +24,8 @@ impl Axis {
         Self::of_rounds(&seconds, most)
     }
 
-    /// Makes the axis for rounds with these numbers of seconds.
+    /// Makes the axis with about `most` points. `seconds` has the length of each round, in s, by
+    /// the round's number.
     fn of_rounds(seconds: &BTreeMap<u32, u32>, most: usize) -> Self {
         let all: u64 = seconds.values().map(|n| u64::from(*n)).sum();
         let width = u32::try_from(all.div_ceil(most.max(1) as u64)).unwrap_or(u32::MAX).max(1);
@@ -32,26 +33,26 @@ impl Axis {
         let place = |(round, seconds): (&u32, &u32)| {
             let places = seconds.div_ceil(width) as usize;
             let first = next;
-            // An empty place between two rounds separates their lines.
+            // An empty point between two rounds separates their lines.
             next += places + 1;
             (*round, (first, places))
         };
         Self { width, rounds: seconds.iter().map(place).collect() }
     }
 
-    /// Returns the number of seconds that a place stands for.
+    /// Returns the number of seconds that a point of the axis covers.
     pub(super) fn width(&self) -> u32 {
         self.width
     }
 
-    /// Returns the positions of the places, in s from the start of the first round, as if the
-    /// rounds followed each other.
+    /// Returns the position of each point, in s from the start of the first round, as if the rounds
+    /// followed each other with a gap of one point.
     pub(super) fn x(&self) -> Vec<f64> {
         let (first, places) = self.rounds.values().last().copied().unwrap_or_default();
         (0..first + places).map(|place| place as f64 * f64::from(self.width)).collect()
     }
 
-    /// Returns the position and the number of each round's start.
+    /// Returns the position, in s, and the number of each round's start.
     pub(super) fn marks(&self) -> Vec<(f64, u32)> {
         let start = |(round, (first, _)): (&u32, &(usize, usize))| {
             (*first as f64 * f64::from(self.width), *round)
@@ -59,8 +60,8 @@ impl Axis {
         self.rounds.iter().map(start).collect()
     }
 
-    /// Returns a line of the figures that `of` finds in each round, by second. `together` combines
-    /// the figures of one place.
+    /// Returns the values of a line, one for each point of the axis; `None` where unknown. `of`
+    /// returns the figures of a round by second, and `together` combines the figures of one point.
     pub(super) fn line(
         &self,
         rounds: &[RoundRecord],

@@ -4,11 +4,11 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
-/// Fills of a cell, from one eighth to the whole cell.
+/// Characters that fill a cell of the terminal from below, from one eighth to the whole cell.
 const EIGHTHS: [&str; 8] = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
 const SHADE: &str = "░";
 
-/// Height of the full part of a bar, and height of the whole bar.
+/// Height of the full part of a bar, which is the lower part, and height of the whole bar.
 pub(super) type Bar = (u64, u64);
 
 /// Draws the latest bars that fit, the newest at the right. The highest bar fills the height.
@@ -43,7 +43,8 @@ pub(super) fn highest(bars: &[Bar]) -> u64 {
     bars.iter().map(|(full, all)| *full.max(all)).max().unwrap_or(0)
 }
 
-/// Converts a value to eighths of a cell: at least 1 for a value above 0, so that it stays visible.
+/// Converts a value to eighths of a cell, so that `most` fills all `height` cells. Returns at least
+/// 1 for a value above 0, so that the value stays visible.
 fn eighths(value: u64, most: u64, height: u16) -> u32 {
     let all = f64::from(height) * 8.0;
     let share = value as f64 / most as f64;

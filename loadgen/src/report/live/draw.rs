@@ -9,17 +9,19 @@ use super::look::Look;
 use super::panels::{self, stack};
 use super::view::{Round, View};
 
-/// Least columns and lines of a screen that shows charts and tables.
+/// Least width, in columns, and height, in lines, of a screen that shows charts and tables. Smaller
+/// screens show the log instead.
 const LEAST: (u16, u16) = (60, 12);
 
-/// Lines of the header, and of the figures below the header.
+/// Height of the header, in lines.
 const HEADER: u16 = 2;
+/// Height of the figures below the header, in lines.
 const FIGURES: u16 = 2;
 
-/// Least lines of a chart, with its frame.
+/// Least height of a chart with its frame, in lines.
 const CHART: u16 = 5;
 
-/// Draws the view as it is at `now`.
+/// Draws the live view on `screen`, as the view is at `now`.
 pub(super) fn draw(view: &View, now: Instant, look: Look, screen: &mut Buffer) {
     let area = screen.area;
     let figures = if view.round.is_some() { FIGURES } else { 0 };
@@ -60,7 +62,8 @@ fn pictures(view: &View, round: &Round, now: Instant, area: Rect, screen: &mut B
     panels::log(view, log, screen);
 }
 
-/// Returns the width of the table of CPU, and that of the table of workers beside it.
+/// Returns the width of the table of CPU usage, and the width of the table of workers to its right.
+/// If the table of CPU usage is `alone`, the second width is 0.
 fn halves(width: u16, alone: bool) -> (u16, u16) {
     let left = if alone { width } else { (width / 3).max(30) };
     (left, width - left)

@@ -1,13 +1,13 @@
-//! Counts the rounds and estimates how long the rest of them takes.
+//! Counts the rounds and estimates how long the remaining rounds take.
 
 use std::time::{Duration, Instant};
 
-/// Progress of the rounds.
+/// Number of finished rounds, and the data for an estimate of the remaining time.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Forecast {
     rounds: u32,
     done: u32,
-    /// Start of the first round.
+    /// Start of the first round; `None` before the first round.
     began: Option<Instant>,
     /// Time from the start of the first round to the end of the latest finished round, pauses
     /// included.
@@ -17,12 +17,14 @@ pub(crate) struct Forecast {
 }
 
 impl Forecast {
-    /// Makes a forecast of `rounds` rounds in all, each of which takes `expected`, if known.
+    /// Makes a forecast for `rounds` rounds. `expected` is the expected duration of each round, if
+    /// known.
     pub(crate) fn new(rounds: u32, expected: Option<Duration>) -> Self {
         Self { rounds, expected, ..Self::default() }
     }
 
-    /// Sets the number of rounds still to come, where their number is not known from the start.
+    /// Sets the number of remaining rounds, where the number of all rounds is not known from the
+    /// start.
     pub(crate) fn expect(&mut self, rounds: u32) {
         self.rounds = self.done + rounds;
     }
@@ -43,8 +45,8 @@ impl Forecast {
         ((self.done + 1).min(self.rounds), self.rounds)
     }
 
-    /// Returns the estimated time until all rounds are over, in whole seconds. `None` without any
-    /// basis for an estimate, and after the last round.
+    /// Returns the estimated time until all rounds are over, in whole seconds, at least 1 s. `None`
+    /// after the last round, and without a finished round or an expected duration.
     pub(crate) fn left(&self, now: Instant) -> Option<Duration> {
         let todo = self.rounds.saturating_sub(self.done);
         let each = self.took.checked_div(self.done).or(self.expected)?;

@@ -18,21 +18,22 @@ pub(super) struct Look {
 }
 
 impl Look {
-    /// Reads the settings from the environment.
+    /// Reads from environment variables which colours and characters are allowed.
     pub(super) fn of_environment() -> Self {
         Self::of(|name| env::var(name).ok().filter(|value| !value.is_empty()))
     }
 
-    /// `NO_COLOR` is that of <https://no-color.org>. Of the locale's variables, the first one that
-    /// is set counts.
+    /// Allows colours unless `NO_COLOR` is set (<https://no-color.org>), and characters outside
+    /// ASCII if the locale's encoding is UTF-8. The locale is the first of `LC_ALL`, `LC_CTYPE` and
+    /// `LANG` that is set.
     fn of(variable: impl Fn(&str) -> Option<String>) -> Self {
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(&variable);
         let charset = locale.unwrap_or_default().to_lowercase().replace('-', "");
         Self { colour: variable("NO_COLOR").is_none(), unicode: charset.contains("utf8") }
     }
 
-    /// Replaces characters that the terminal would obey, and removes colours and characters that
-    /// are not allowed.
+    /// Replaces characters that would control the terminal. Where not allowed, removes colours and
+    /// replaces characters outside ASCII.
     pub(super) fn apply(self, screen: &mut Buffer) {
         for cell in &mut screen.content {
             if cell.symbol().contains(is_obeyed) {
@@ -48,7 +49,7 @@ impl Look {
     }
 }
 
-/// Replaces a character with the nearest one in ASCII.
+/// Replaces the character of a cell with the most similar ASCII character, or with `?`.
 fn in_ascii(cell: &mut Cell) {
     let nearest = match cell.symbol() {
         symbol if symbol.is_ascii() => return,

@@ -15,7 +15,7 @@ use super::workers::{Row, State};
 use crate::measure::Phase;
 use crate::text::{count, duration, milliseconds};
 
-/// Columns for a worker.
+/// Width that a worker needs in the table of workers, in columns of the terminal.
 const WORKER: u16 = 38;
 
 /// Draws the scenario, the target and the progress of the rounds, and below them the current
@@ -35,7 +35,7 @@ fn place(view: &View, now: Instant) -> String {
     match view.forecast.place() {
         (_, 0) => String::new(),
         (number, of) => {
-            // The time left is never less than that of this round.
+            // The time left is never less than the time left of this round.
             let round = view.round.as_ref().and_then(|round| round.left(now));
             let left = view.forecast.left(now).max(round).filter(|_| of > 1);
             let left = left.map(|left| format!(", about {} left", duration(left)));
@@ -57,7 +57,7 @@ fn doing(view: &View, now: Instant) -> String {
     }
 }
 
-/// Draws the figures of the newest second, and all errors.
+/// Draws the rate and the latency of the newest second, and all errors of the round.
 pub(super) fn figures(round: Option<&Round>, area: Rect, buffer: &mut Buffer) {
     let Some(round) = round else { return };
     let [figures, errors] = stack(area, [1, 1]);
@@ -66,7 +66,7 @@ pub(super) fn figures(round: Option<&Round>, area: Rect, buffer: &mut Buffer) {
     Line::styled(format!(" {}", round.errors()), style).render(errors, buffer);
 }
 
-/// Draws the requests of each second, answered and failed.
+/// Draws a chart of the answered and the failed requests in each second.
 pub(super) fn requests(round: &Round, area: Rect, buffer: &mut Buffer) {
     let bar = |second: &Second| (second.answered, second.answered.saturating_add(second.failed));
     let legend =
@@ -75,7 +75,7 @@ pub(super) fn requests(round: &Round, area: Rect, buffer: &mut Buffer) {
     chart(round, bar, legend, count, styles, area, buffer);
 }
 
-/// Draws the latency in each second.
+/// Draws a chart of the median and the 99th percentile of latency in each second.
 pub(super) fn latency(round: &Round, area: Rect, buffer: &mut Buffer) {
     let bar = |second: &Second| {
         let p50 = second.p50_us.unwrap_or(0);
@@ -124,7 +124,8 @@ pub(super) fn cpu(view: &View, area: Rect, buffer: &mut Buffer) {
     }
 }
 
-/// Draws the workers that fit, in columns. If not all workers fit, late and lost ones come first.
+/// Draws the workers that fit, in columns. If not all workers fit, late and lost workers come
+/// first, and the last cell shows the number of hidden workers.
 pub(super) fn workers(mut all: Vec<Row>, area: Rect, buffer: &mut Buffer) {
     let lost = all.iter().filter(|row| row.state == State::Lost).count();
     let lost = if lost > 0 { format!(", {lost} lost") } else { String::new() };
@@ -182,7 +183,7 @@ pub(super) fn log(view: &View, area: Rect, buffer: &mut Buffer) {
     }
 }
 
-/// Draws the keys and their effects.
+/// Draws a line that lists the keys and the effect of each key.
 pub(super) fn footer(view: &View, area: Rect, buffer: &mut Buffer) {
     let key = |key: &'static str| Span::from(format!(" {key} ")).reversed();
     let mut line = vec![Span::from(" "), key("q"), Span::from(" stop")];
@@ -194,7 +195,8 @@ pub(super) fn footer(view: &View, area: Rect, buffer: &mut Buffer) {
     Line::from(line).render(area, buffer);
 }
 
-/// Draws text at both ends of a row. The left text is cut if both do not fit.
+/// Draws `left` at the left end of a row and `right` at the right end. Cuts `left` if the row is
+/// too short for the two texts.
 fn both(left: &str, right: &str, area: Rect, buffer: &mut Buffer) {
     let end = Line::from(format!("{right} "));
     let room = area.width.saturating_sub(u16::try_from(end.width() + 1).unwrap_or(u16::MAX));

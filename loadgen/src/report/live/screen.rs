@@ -27,18 +27,19 @@ use super::draw::draw;
 use super::look::Look;
 use super::view::View;
 
-/// Time between two frames: figures change once a second for each worker.
+/// Time between two frames of the live view. The figures of each worker change once a second.
 const FRAME: Duration = Duration::from_millis(200);
-/// Age at which a frame is redrawn without any change, because times on it advance.
+/// Age at which a frame is redrawn even without new figures, because the frame shows times that
+/// advance.
 const SECOND: Duration = Duration::from_secs(1);
-/// Longest wait for a terminal that accepts no output when the process is about to end.
+/// Longest wait for a terminal that accepts no output, when the process is about to end.
 const PATIENCE: Duration = Duration::from_millis(300);
 
-/// Value that disables a key (`_POSIX_VDISABLE`).
+/// Value that disables a special key of the terminal (`_POSIX_VDISABLE`).
 const NO_KEY: u8 = if cfg!(target_os = "linux") { 0 } else { 0xff };
 
-/// State to restore, while the terminal is taken over. A static, because a process has only one
-/// terminal and the handlers of signals and panics must find its state.
+/// State of the terminal to restore; `None` while the terminal is not taken over. A static, because
+/// a process has only one terminal, and the handlers of signals and panics must find the state.
 static TAKEN: Mutex<Option<Before>> = Mutex::new(None);
 
 /// State of the terminal before it was taken over.
@@ -49,7 +50,7 @@ struct Before {
     is_leaving: bool,
 }
 
-/// The terminal while it shows a view.
+/// The live view on the terminal. Dropping the screen restores the terminal.
 #[derive(Debug)]
 pub struct Screen {
     end: Option<mpsc::Sender<()>>,
@@ -57,8 +58,9 @@ pub struct Screen {
 }
 
 impl Screen {
-    /// Shows the latest `known` view until the screen is dropped. `None` if there is no terminal,
-    /// if the terminal cannot show the view, or if this process is not in its foreground.
+    /// Shows the latest `known` view until the returned screen is dropped. Returns `None` if there
+    /// is no terminal, if the terminal cannot show the view, or if this process is not in the
+    /// terminal's foreground.
     pub fn open(known: watch::Receiver<View>) -> Option<Self> {
         if !can_show() {
             return None;
@@ -85,7 +87,7 @@ impl Drop for Screen {
     }
 }
 
-/// Returns whether the terminal is taken over at the moment.
+/// Returns whether the live view has taken over the terminal at the moment.
 pub fn is_open() -> bool {
     taken().as_ref().is_some_and(|before| !before.is_leaving)
 }
@@ -96,8 +98,8 @@ pub fn is_in_front() -> bool {
     tcgetpgrp(io::stdin()).is_ok_and(|group| group == getpgrp())
 }
 
-/// Restores the terminal from any thread before the process ends, even if Ctrl-S has stopped its
-/// output. Waits at most `PATIENCE` for the terminal.
+/// Restores the terminal from any thread before the process ends, even if Ctrl-S has stopped the
+/// terminal's output. Waits at most `PATIENCE` for the terminal.
 pub fn leave() {
     let Some(before) = taken().as_ref().map(|before| before.modes.clone()) else { return };
     // Without `IXON`, which makes Ctrl-S and Ctrl-Q stop and resume output, the terminal resumes.
@@ -127,9 +129,10 @@ fn taken() -> MutexGuard<'static, Option<Before>> {
     TAKEN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Switches the terminal to single keys, and makes a panic restore the terminal before reporting.
-/// Disables the key that suspends the process, because a suspended run would measure nothing, and
-/// the key that dumps core, because a core dump does not restore the terminal.
+/// Switches the terminal to single keys without an echo, and makes a panic restore the terminal
+/// before the panic is reported. Disables two keys: the key that suspends the process, because a
+/// suspended run would measure nothing, and the key that dumps core, because a core dump does not
+/// restore the terminal.
 fn take() -> io::Result<()> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
@@ -153,7 +156,7 @@ fn take() -> io::Result<()> {
     Ok(())
 }
 
-/// Restores the terminal, once.
+/// Restores the terminal. Does nothing if the terminal is restored already, or is being restored.
 fn give_back() {
     let modes = match &mut *taken() {
         Some(before) if !before.is_leaving => {
@@ -169,16 +172,16 @@ fn give_back() {
     *taken() = None;
 }
 
-/// Sets the modes at once, without waiting for pending output. Does nothing in the background,
-/// where the terminal would stop this process.
+/// Sets the modes of the terminal at once, without waiting for pending output. Does nothing if this
+/// process is in the background, because the terminal would stop the process.
 fn set_modes(modes: &Termios) {
     if is_in_front() {
         let _ = tcsetattr(io::stdin(), OptionalActions::Now, modes);
     }
 }
 
-/// Opens the terminal without [`io::stderr`], whose lock the drawing thread would hold while the
-/// terminal accepts no output.
+/// Returns a separate handle of the terminal. With [`io::stderr`], the drawing thread would hold
+/// the lock of standard error while the terminal accepts no output.
 fn terminal() -> io::Result<File> {
     Ok(rustix::io::dup(io::stderr())?.into())
 }
@@ -205,7 +208,7 @@ fn show(mut known: watch::Receiver<View>, ended: &mpsc::Receiver<()>) -> io::Res
     Ok(())
 }
 
-/// The terminal while it is taken over. Drops all output afterwards.
+/// Writer to the terminal. Drops all output as soon as restoring the terminal has begun.
 #[derive(Debug)]
 struct Taken(File);
 
@@ -229,7 +232,8 @@ mod tests {
 
     use super::*;
 
-    /// Needs a separate terminal, which the test below provides.
+    /// Panics while the live view is open. Needs a separate terminal, which the test below
+    /// provides.
     #[test]
     #[ignore = "it needs a terminal of its own, which the test below gives it"]
     fn a_process_that_panics() {

@@ -4,41 +4,42 @@ use std::collections::VecDeque;
 
 use crate::measure::{Counts, GrowingSeries, Latencies};
 
-/// Most seconds that a percentile covers: a percentile covers as many as it needs for enough
-/// samples.
+/// Greatest number of seconds that a percentile covers. A percentile covers only as many seconds as
+/// are needed for enough samples.
 const MOST: usize = 10;
 
-/// Seconds that must have passed since the end of a second for its results to be complete by the
-/// clock: workers report once a second, and reports take time to arrive.
+/// Time, in s, from the end of a second until the clock alone declares the results of the second
+/// complete. Workers report once a second, and reports take time to arrive.
 const SETTLED: u32 = 2;
 
-/// Figures of a second that are shown.
+/// Results of one second of a round, as the live view shows them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Second {
     /// Requests that were answered as expected.
     pub answered: u64,
     /// Requests that failed.
     pub failed: u64,
-    /// Median latency of the expected answers, in µs; `None` if too few answers support it.
+    /// Median latency of the expected answers, in µs, which may cover earlier seconds too. `None`
+    /// if the second has no expected answer, or if the samples are too few.
     pub p50_us: Option<u64>,
-    /// 99th percentile of the same latencies, in µs; `None` likewise.
+    /// 99th percentile of latency, in µs; covers earlier seconds and is `None` like `p50_us`.
     pub p99_us: Option<u64>,
 }
 
-/// Makes seconds from the measured results.
+/// Divides the results of a round into seconds, and returns each second once.
 #[derive(Debug, Default)]
 pub(crate) struct Seconds {
-    /// Number of seconds that were returned.
+    /// Number of seconds that were returned so far.
     done: u32,
     /// Latencies of the latest seconds, the newest first.
     latest: VecDeque<Latencies>,
 }
 
 impl Seconds {
-    /// Returns the seconds that are over and were not returned yet; `now` is the round's current
-    /// second. The newest second with results is withheld, as some workers may not have reported
-    /// that second yet. If results stop arriving, the clock decides that nothing happened in the
-    /// missing seconds.
+    /// Returns the complete seconds that were not returned yet. The newest second with results is
+    /// withheld, because some workers may not have reported that second yet. If results stop
+    /// arriving, a second is complete `SETTLED` s after the end of the second. `now` is the round's
+    /// current second; if `now` is `None`, only the results count.
     pub(crate) fn new_in(&mut self, results: &GrowingSeries, now: Option<u32>) -> Vec<Second> {
         let reported = results.newest();
         let passed = now.and_then(|now| now.checked_sub(SETTLED));
@@ -62,8 +63,9 @@ impl Seconds {
         }
     }
 
-    /// Returns a percentile of the latest second, together with as many seconds before it as enough
-    /// samples need.
+    /// Returns the latency, in µs, that a share `q` (0 to 1) of the expected answers did not
+    /// exceed. Covers the latest second and as many earlier seconds as enough samples need. `None`
+    /// if the latest second has no answer, or if all retained seconds have too few samples.
     fn quantile(&self, q: f64) -> Option<u64> {
         if self.latest.front().is_none_or(Latencies::is_empty) {
             return None;
@@ -82,8 +84,9 @@ mod tests {
     use crate::measure::{Interval, Phase, Snapshot};
     use std::time::Duration;
 
-    /// Returns the seconds that are shown after workers have reported these numbers of answers in
-    /// these seconds. The latency of each answer, in ms, is the second's number plus one.
+    /// Returns the seconds that are shown after workers have sent `reports`. A report is the number
+    /// of a second and the number of answers in that second. Each answer took as many ms as the
+    /// second's number plus one.
     fn shown(reports: &[(u32, usize)], now: Option<u32>) -> Vec<Second> {
         let (mut results, mut seconds) = (GrowingSeries::default(), Seconds::default());
         let mut shown = Vec::new();

@@ -28,8 +28,8 @@ fn screen(
     terminal
 }
 
-/// Returns a view of the second of five rounds, 36 s after the start of measuring, with errors
-/// after second 20, and with this number of workers.
+/// Returns the live view in the second of five rounds, 36 s after the end of the warm-up, with
+/// errors after second 20, and with this number of workers.
 fn busy(workers: u32) -> (View, Instant) {
     let start = Instant::now();
     let at = |seconds: f64| start + Duration::from_secs_f64(seconds);
@@ -61,7 +61,7 @@ fn second(number: u64) -> Second {
     Second { answered, failed: number.saturating_sub(20) * 60, p50_us, p99_us }
 }
 
-/// Reports some requests of a worker in each of two seconds.
+/// Reports to the view that a worker had some requests in each of two seconds.
 fn report(view: &mut View, worker: u32, now: Instant) {
     for second in [34, 35] {
         let mut counts = Counts::default();

@@ -1,4 +1,5 @@
-//! Holds the known state: events update it, without a clock and without a terminal.
+//! Holds the state that the live view shows. Events update the state, without a clock and without a
+//! terminal.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
@@ -9,36 +10,36 @@ use super::workers::Workers;
 use crate::measure::{ErrorKind, Phase, Snapshot, Timeline};
 use crate::text::{count, milliseconds, rate};
 
-/// Seconds that are retained: as many as a chart on a wide screen has columns.
+/// Number of the latest seconds that are retained: as many as a chart on a wide screen has columns.
 const SECONDS: usize = 200;
 
-/// Lines of the log that are retained: as many as a high screen has.
+/// Number of the latest lines of the log that are retained: as many as a high screen has lines.
 const LINES: usize = 60;
 
-/// Known state of a command.
+/// State of a command, as the live view shows it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct View {
     /// Name of the scenario.
     pub scenario: String,
-    /// Current activity while there is no load.
+    /// Current activity while there is no load, such as `starting redis`.
     pub doing: String,
-    /// Progress of the rounds.
+    /// Progress of the rounds, and an estimate of the remaining time.
     pub forecast: Forecast,
-    /// The round that began last.
+    /// The round that began last; `None` before the first round.
     pub round: Option<Round>,
     /// CPU time that each service and the generator use now: 100 is one core.
     pub cpu: BTreeMap<String, f64>,
-    /// Workers that send the load; empty if this process sends it.
+    /// Workers that send the load; empty if this process sends the load.
     pub workers: Workers,
     /// Log of events in lines, the newest last.
     pub log: VecDeque<String>,
-    /// Whether keys change the load.
+    /// Whether the user can change the load by keys.
     pub can_change: bool,
     /// Whether the rounds have begun.
     pub is_measuring: bool,
 }
 
-/// State of a round.
+/// State of the latest round, as the live view shows it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Round {
     /// Name of the target.
@@ -49,18 +50,18 @@ pub(crate) struct Round {
     pub load: String,
     /// Failed requests by kind, during the ramp-up and the hold.
     pub errors: BTreeMap<ErrorKind, u64>,
-    /// Latest seconds, the newest last.
+    /// Results of the latest seconds, the newest last.
     pub seconds: VecDeque<Second>,
 }
 
 impl View {
-    /// Adds lines to the log.
+    /// Adds the lines of `text` to the log, and drops the oldest lines if the log has too many.
     pub(crate) fn note(&mut self, text: &str) {
         self.log.extend(text.lines().map(str::to_owned));
         self.log.drain(..self.log.len().saturating_sub(LINES));
     }
 
-    /// Begins a round over `target`.
+    /// Begins a round that measures `target`.
     pub(crate) fn begin(&mut self, target: &str, now: Instant) {
         self.forecast.begin(now);
         self.round = Some(Round { target: target.to_owned(), ..Round::default() });
@@ -68,8 +69,8 @@ impl View {
         self.cpu.clear();
     }
 
-    /// Ends the round, which had `rate_per_s` expected answers per second, and returns a line about
-    /// it. The round's figures stay on the screen.
+    /// Ends the round, and returns a line about the result: the round had `rate_per_s` expected
+    /// answers per second. The round's figures stay on the screen.
     pub(crate) fn finish(&mut self, rate_per_s: f64, now: Instant) -> String {
         let (number, of) = self.forecast.place();
         self.forecast.finish(now);
@@ -82,8 +83,8 @@ impl View {
         format!("[{number}/{of}] {}: {} requests/s{errors}", round.target, rate(rate_per_s))
     }
 
-    /// Returns the current second of the round, from the end of the warm-up to the end of the
-    /// round; `None` without load.
+    /// Returns the number of the current second, counted from the end of the warm-up and only to
+    /// the end of the round; `None` without load.
     pub(crate) fn second(&self, now: Instant) -> Option<u32> {
         let timeline = self.round.as_ref()?.timeline?;
         Some(timeline.second(timeline.end.map_or(now, |end| end.min(now))))
@@ -106,7 +107,8 @@ impl Round {
         }
     }
 
-    /// Adds seconds that are over.
+    /// Adds the results of seconds that are over, and drops the oldest seconds if there are too
+    /// many.
     pub(crate) fn add(&mut self, seconds: Vec<Second>) {
         self.seconds.extend(seconds);
         self.seconds.drain(..self.seconds.len().saturating_sub(SECONDS));
@@ -127,7 +129,8 @@ impl Round {
         }
     }
 
-    /// Describes the newest second: requests/s, median and 99th percentile.
+    /// Describes the newest second: the rate in requests/s, and the median and 99th percentile of
+    /// latency in ms.
     pub(crate) fn figures(&self) -> [String; 3] {
         let newest = self.seconds.back();
         let answered = newest.map_or("–".to_owned(), |second| count(second.answered));
@@ -139,8 +142,8 @@ impl Round {
         ]
     }
 
-    /// Returns the time until the load ends, rounded up to seconds; `None` without load, and for a
-    /// load that iterations end.
+    /// Returns the time until the load ends, rounded up to seconds; `None` without load, and if a
+    /// number of iterations ends the load.
     pub(crate) fn left(&self, now: Instant) -> Option<Duration> {
         let end = self.timeline?.end?;
         let left = end.saturating_duration_since(now).as_secs_f64().ceil();

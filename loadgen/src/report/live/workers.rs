@@ -16,15 +16,16 @@ pub(crate) struct Workers(BTreeMap<u32, Worker>);
 struct Worker {
     host: Option<String>,
     is_lost: bool,
-    /// Time of the last report in this round.
+    /// Time of the worker's last report in this round; `None` before the first report.
     reported: Option<Instant>,
-    /// Newest second that the worker has reported, and the requests that ended in that second.
+    /// Newest second that the worker has reported, and the number of requests that ended in that
+    /// second.
     newest: (u32, u64),
-    /// Requests that ended in the second before the newest.
+    /// Number of requests that ended in the second before the newest.
     requests: u64,
 }
 
-/// Display data of a worker.
+/// A worker as the live view shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Row {
     /// Number of the worker, counted from 0.
@@ -38,9 +39,9 @@ pub(crate) struct Row {
 /// State of a worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum State {
-    /// Nothing to report at the moment.
+    /// No figure to show: there is no load, or the worker has not reported a whole second yet.
     Quiet,
-    /// Requests that ended in the worker's latest whole second.
+    /// Number of requests that ended in the worker's latest whole second.
     Working(u64),
     /// Time since the last report; the next report is overdue.
     Late(Duration),
@@ -49,7 +50,8 @@ pub(crate) enum State {
 }
 
 impl Workers {
-    /// Adds the workers that share the load, with the name of their host if it is another one.
+    /// Adds the workers that send the load: the number of each worker, and the name of the worker's
+    /// host if the worker runs on another host.
     pub(crate) fn joined(&mut self, roster: Vec<(u32, Option<String>)>) {
         for (number, host) in roster {
             self.0.entry(number).or_default().host = host;
@@ -63,8 +65,8 @@ impl Workers {
         }
     }
 
-    /// Takes a worker's report. Ignores numbers that have not joined: load from this process comes
-    /// from no worker.
+    /// Records a worker's report. Ignores the number of a worker that has not joined, because load
+    /// from this process comes from no worker.
     pub(crate) fn reported(&mut self, number: u32, snapshot: &Snapshot, now: Instant) {
         let Some(worker) = self.0.get_mut(&number) else { return };
         worker.reported = Some(now);
@@ -92,7 +94,8 @@ impl Workers {
         self.0.is_empty()
     }
 
-    /// Returns all workers by number. Unless load `is_on`, workers that are not lost are quiet.
+    /// Returns all workers in the order of their numbers. Without load (`is_on` is false), each
+    /// worker that is not lost is [`State::Quiet`].
     pub(crate) fn rows(&self, now: Instant, is_on: bool) -> Vec<Row> {
         let row = |(number, worker): (&u32, &Worker)| Row {
             number: *number,

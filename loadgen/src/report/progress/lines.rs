@@ -6,7 +6,7 @@ use crate::measure::Phase;
 use crate::report::live::View;
 use crate::text::{count, duration};
 
-/// Time between two lines of a round.
+/// Time between two progress lines about a round.
 const EVERY: Duration = Duration::from_secs(5);
 
 /// Decides when a line about the round is due: during the ramp-up and the hold, but not right

@@ -14,10 +14,11 @@ use super::live::{self, Forecast, Screen, Seconds, View};
 use crate::measure::{GrowingSeries, Snapshot, Timeline};
 use crate::text::{duration, say};
 
-/// Tells the user something, from any thread.
+/// Function that shows a message to the user, from any thread.
 type Teller = Arc<dyn Fn(&str) + Send + Sync>;
 
-/// Takes the CPU time that each service and the generator use at the moment: 100 is one core.
+/// Function that receives the CPU time that each service and the generator use at the moment, by
+/// name: 100 is one core.
 type CpuTeller = Arc<dyn Fn(BTreeMap<String, f64>) + Send + Sync>;
 
 /// Shows the progress of a command, in plain lines or in a live view.
@@ -28,15 +29,16 @@ pub struct Progress {
     pace: Pace,
 }
 
-/// State that is shown, and notes to print after the live view has closed.
+/// State that threads share: the state that is shown, and the notes to print after the live view
+/// has closed.
 struct Shared {
     known: watch::Sender<View>,
     kept: Mutex<Vec<String>>,
 }
 
 impl Progress {
-    /// Makes the progress of `rounds` rounds of a scenario, each of which takes `expected`, if
-    /// known. Shows plain lines until [`Self::show_live`].
+    /// Prepares to show the progress of `rounds` rounds of a scenario. `expected` is the expected
+    /// duration of each round, if known. Shows plain lines until [`Self::show_live`].
     #[must_use]
     pub fn new(scenario: &str, rounds: u32, expected: Option<Duration>) -> Self {
         let forecast = Forecast::new(rounds, expected);
@@ -46,14 +48,15 @@ impl Progress {
         Self { shared: Arc::new(shared), screen: None, seconds, pace }
     }
 
-    /// Opens the live view if there is a terminal that can show it. `can_change` adds the keys that
-    /// change the load.
+    /// Opens the live view if a terminal can show the view. `can_change` adds the keys that change
+    /// the load.
     pub fn show_live(&mut self, can_change: bool) {
         self.shared.learn(|view| view.can_change = can_change);
         self.screen = Screen::open(self.shared.known.subscribe());
     }
 
-    /// Sets the number of rounds still to come, where their number is not known from the start.
+    /// Sets the number of remaining rounds, where the number of all rounds is not known from the
+    /// start.
     pub fn expect(&mut self, rounds: u32) {
         self.shared.learn(|view| view.forecast.expect(rounds));
     }
@@ -66,8 +69,8 @@ impl Progress {
         }
     }
 
-    /// Returns a function that says from elsewhere what the command is doing. In plain lines the
-    /// function falls silent when the rounds begin, which have their own lines.
+    /// Returns a function with which any thread says what the command is doing. In plain lines the
+    /// function falls silent when the rounds begin, because rounds have separate lines.
     #[must_use]
     pub fn teller(&self) -> Teller {
         let shared = self.shared.clone();
@@ -79,7 +82,7 @@ impl Progress {
         })
     }
 
-    /// Says which part of a round has begun, such as the start of a target: in the live view only.
+    /// Says, in the live view only, which part of a round has begun, such as the start of a target.
     pub fn step(&self, what: &str) {
         self.shared.learn(|view| {
             view.is_measuring = true;
@@ -87,13 +90,13 @@ impl Progress {
         });
     }
 
-    /// Takes the numbers of the workers that share the load, with the name of their host if it is
-    /// another one.
+    /// Adds the workers that send the load: the number of each worker, and the name of the worker's
+    /// host if the worker runs on another host.
     pub fn joined(&self, roster: Vec<(u32, Option<String>)>) {
         self.shared.learn(|view| view.workers.joined(roster));
     }
 
-    /// Begins a round over `target`, which starts with its verification.
+    /// Begins a round that measures `target`. The round begins with a verification of the target.
     pub fn round_started(&mut self, target: &str) {
         let now = Instant::now();
         (self.seconds, self.pace) = (Seconds::default(), Pace::default());
@@ -101,7 +104,7 @@ impl Progress {
         self.shared.learn(|view| view.begin(target, now));
     }
 
-    /// Takes the times at which the round's load begins and is to end.
+    /// Records the times at which the warm-up, the ramp-up and the round are planned to end.
     pub fn load_started(&self, timeline: Timeline) {
         self.shared.learn(|view| {
             if let Some(round) = &mut view.round {
@@ -110,7 +113,7 @@ impl Progress {
         });
     }
 
-    /// Takes a worker's new `snapshot`, and all `results` of the round so far.
+    /// Updates the view with a worker's new `snapshot` and with all `results` of the round so far.
     pub fn snapshot(&mut self, worker: u32, snapshot: &Snapshot, results: &GrowingSeries) {
         let now = Instant::now();
         let seconds = self.seconds.new_in(results, None);
@@ -145,8 +148,8 @@ impl Progress {
         self.shared.learn(|view| view.workers.lost(worker));
     }
 
-    /// Returns a function that takes the CPU time of each service and the generator; `None` unless
-    /// the live view is open.
+    /// Returns a function that shows the CPU time that each service and the generator use: 100 is
+    /// one core. Returns `None` unless the live view is open.
     #[must_use]
     pub fn cpu_teller(&self) -> Option<CpuTeller> {
         let shared = self.shared.clone();
@@ -154,7 +157,7 @@ impl Progress {
             .then(|| -> CpuTeller { Arc::new(move |cpu| shared.learn(|view| view.cpu = cpu)) })
     }
 
-    /// Ends the round, which had `rate_per_s` expected answers per second.
+    /// Ends the round, and shows the result: `rate_per_s` expected answers per second.
     pub fn round_finished(&mut self, rate_per_s: f64) {
         let now = Instant::now();
         let mut told = String::new();
@@ -171,19 +174,19 @@ impl Progress {
         }
     }
 
-    /// Adds a note that stays on the screen.
+    /// Shows a note, which stays on the screen after the live view has closed.
     pub fn note(&self, text: &str) {
         self.shared.note(text);
     }
 
-    /// Returns a function that adds such notes from elsewhere.
+    /// Returns a function with which any thread shows notes, as [`Self::note`] does.
     #[must_use]
     pub fn noter(&self) -> Teller {
         let shared = self.shared.clone();
         Arc::new(move |text| shared.note(text))
     }
 
-    /// Closes the live view, and prints the notes that were added while it was open.
+    /// Closes the live view, and prints the notes that were added while the view was open.
     pub fn finish(&mut self) {
         drop(self.screen.take());
         let mut kept = self.shared.kept.lock().unwrap_or_else(PoisonError::into_inner);

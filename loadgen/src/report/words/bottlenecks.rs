@@ -42,7 +42,8 @@ fn who(bottleneck: &Bottleneck) -> &str {
     }
 }
 
-/// Compares the highest rate with the rate that the generator can send, in %.
+/// Compares the highest rate with the rate that the generator can send, in %. `None` if the latter
+/// is unknown for the scenario's requests.
 fn headroom(record: &RunRecord) -> Option<String> {
     // A calibration with other requests says nothing about the scenario's requests.
     let calibration = record.calibration.filter(|calibration| calibration.own_steps)?;

@@ -37,7 +37,7 @@ pub(crate) fn headline(record: &CapacityRecord) -> String {
     text
 }
 
-/// Names the conditions for a rate to pass.
+/// Names the conditions under which a rate passes.
 pub(crate) fn what_passes(record: &CapacityRecord) -> String {
     format!(
         "a rate passes if the target carries the rate and these thresholds hold: {}",
@@ -45,7 +45,8 @@ pub(crate) fn what_passes(record: &CapacityRecord) -> String {
     )
 }
 
-/// Returns `1,210 ±3 %`, or the known bound of a capacity.
+/// Formats a capacity in requests/s: `1,210 ± 3 %`, or a bound such as `≥ 1,210`, or `–` if
+/// unknown.
 pub(crate) fn figure(capacity: &Capacity) -> String {
     let Some(per_s) = capacity.rate_per_s else { return "–".to_owned() };
     match capacity.bound {
@@ -55,7 +56,7 @@ pub(crate) fn figure(capacity: &Capacity) -> String {
     }
 }
 
-/// Describes the result of each target, and of each pair of neighbours in the ranking.
+/// Describes the capacity of each target, and compares each pair of neighbours in the ranking.
 pub(crate) fn conclusion(record: &CapacityRecord) -> Vec<String> {
     let found = record.targets.iter();
     let found =
@@ -69,8 +70,9 @@ pub(crate) fn conclusion(record: &CapacityRecord) -> Vec<String> {
     out
 }
 
-/// Describes the result of one target. Where targets are compared, only bounds are described: the
-/// table shows the other results.
+/// Describes the capacity of one target; `None` if the capacity is unknown. Where targets are
+/// compared, also `None` unless the capacity is only a bound, because the table shows other
+/// capacities.
 fn bound(record: &CapacityRecord, target: &CapacityTarget) -> Option<String> {
     let per_s = rate(target.capacity.rate_per_s?);
     let interval = target
@@ -117,8 +119,8 @@ pub(crate) fn warnings(record: &CapacityRecord) -> Vec<String> {
     out
 }
 
-/// Names the bottlenecks, other than the target, that may have limited the failed trials, and a
-/// remedy.
+/// Names the backends or the network that may have limited the failed trials, or loadgen itself.
+/// Also returns a remedy, which is empty unless loadgen itself may have been the limit.
 fn limits(target: &CapacityTarget) -> (String, &'static str) {
     let failed = target.trials.iter().filter(|trial| !trial.passed);
     let who: BTreeSet<&str> = failed
@@ -141,8 +143,8 @@ pub(crate) fn endings(record: &CapacityRecord) -> Vec<String> {
     record.targets.iter().flat_map(each).collect()
 }
 
-/// Describes a server that answered no more requests at a higher rate, though no CPU or link was at
-/// its limit; `None` for any other.
+/// Describes a server that answered no more requests at a higher rate, although no CPU or link was
+/// at its limit. `None` if the trials do not show this behaviour.
 fn queue(record: &CapacityRecord, target: &CapacityTarget) -> Option<String> {
     let clear = target
         .trials
@@ -173,7 +175,7 @@ fn queue(record: &CapacityRecord, target: &CapacityTarget) -> Option<String> {
     ))
 }
 
-/// Says why the lowest rate that failed did so.
+/// Says why the lowest of the failed rates failed; `None` if no rate failed.
 fn ending(target: &CapacityTarget) -> Option<String> {
     let failed = target.trials.iter().filter(|trial| !trial.passed);
     let lowest = failed.min_by(|a, b| a.rate_per_s.total_cmp(&b.rate_per_s))?;

@@ -6,7 +6,7 @@ use super::ratio::{times, what_it_takes};
 use crate::record::{ComparedTarget, Pair, Placing, RankedBy, RunsRecord, Unlike};
 use crate::text::{count, milliseconds, precise, rate};
 
-/// Caveat of every such comparison.
+/// Warning that belongs to every comparison of saved runs.
 const INTERLEAVED: &str = "the runs were not interleaved: the differences include all else that changed \
                            between the runs, such as other load on the machine";
 
@@ -46,7 +46,8 @@ pub(crate) fn placing<'a>(record: &'a RunsRecord, one: &ComparedTarget) -> Optio
     record.comparison.ranking.iter().find(|placing| placing.target == one.name)
 }
 
-/// Returns the ratio of the later run to the first, and the ends of its confidence interval.
+/// Returns the ratio of the later run to the first, and the lower and upper end of the ratio's 95 %
+/// confidence interval. A ratio above 1 means that the later run is better. `None` where unknown.
 pub(crate) fn to_first(pair: &Pair, later: &ComparedTarget) -> [Option<f64>; 3] {
     let [low, high] = pair.confidence_95.map_or([None; 2], |ends| ends.map(Some));
     match pair.better == later.name {
@@ -55,7 +56,8 @@ pub(crate) fn to_first(pair: &Pair, later: &ComparedTarget) -> [Option<f64>; 3] 
     }
 }
 
-/// Returns a sentence for each target and later run.
+/// Compares each target in each later run with the same target in the first run, in a sentence
+/// each.
 pub(crate) fn conclusion(record: &RunsRecord) -> Vec<String> {
     let later = record.targets.iter().filter(|one| record.is_later(one));
     later.map(|one| format!("{}: {}", one.target, found(record, one))).collect()
@@ -90,7 +92,8 @@ fn found(record: &RunsRecord, later: &ComparedTarget) -> String {
     }
 }
 
-/// Lists regressions beyond the limit and targets that could not be judged; empty without a limit.
+/// Lists regressions beyond the user's limit and targets that could not be judged, or says that no
+/// regression was shown. Empty without a limit.
 pub(crate) fn judgement(record: &RunsRecord) -> Vec<String> {
     let Some(limit) = record.limit_percent else { return Vec::new() };
     let (does, lost) = match record.comparison.ranked_by {

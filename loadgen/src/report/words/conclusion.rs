@@ -7,8 +7,8 @@ use crate::record::{
     Comparison, FEWEST_ROUNDS, Lack, NoiseFloor, Pair, RankedBy, RunRecord, TargetRecord,
 };
 
-/// Describes each pair of neighbours in the ranking by rate and by CPU, then scaling, targets
-/// without a whole round, and the noise floor.
+/// Compares each pair of neighbours in the ranking, also by CPU. Then describes how targets scale,
+/// targets without a round of full length and load, and the noise floor.
 pub(crate) fn conclusion(record: &RunRecord) -> Vec<String> {
     let Some(comparison) = &record.comparison else { return nothing_whole(record) };
     let pairs = neighbours(record, comparison);
@@ -33,7 +33,8 @@ pub(crate) fn conclusion(record: &RunRecord) -> Vec<String> {
     out
 }
 
-/// Says that several targets are not compared because none has a whole round.
+/// Says that no targets are compared if none of several targets has a round of full length and
+/// load; otherwise empty.
 fn nothing_whole(record: &RunRecord) -> Vec<String> {
     let has_whole = |target: &TargetRecord| target.rounds.iter().any(|round| round.whole);
     let none = record.targets.len() > 1 && !record.targets.iter().any(has_whole);
@@ -41,8 +42,9 @@ fn nothing_whole(record: &RunRecord) -> Vec<String> {
     none.then(|| said.to_owned()).into_iter().collect()
 }
 
-/// Returns a sentence for each of `pairs`. If all `pairs`, and all `others`, which are described
-/// elsewhere, have the same number of rounds and that is too small, one sentence stands for all.
+/// Returns a sentence for each of `pairs`. If all `pairs` and all `others` have the same number of
+/// rounds, and the number is too small, one sentence stands for all. Other functions describe
+/// `others`.
 pub(crate) fn conclude(pairs: &[&Pair], others: &[Pair], comparison: &Comparison) -> Vec<String> {
     let mut all = pairs.iter().copied().chain(others).peekable();
     match all.peek().copied() {
@@ -53,8 +55,8 @@ pub(crate) fn conclude(pairs: &[&Pair], others: &[Pair], comparison: &Comparison
     }
 }
 
-/// Compares the CPU time that both targets need for a request; `None` if their rounds do not allow
-/// a comparison.
+/// Compares the CPU time that the two targets of a pair need for a request; `None` if their rounds
+/// do not allow a comparison.
 fn of_cpu(pair: &Pair) -> Option<String> {
     let Pair { better, worse, .. } = pair;
     let (ratio, [low, high]) = (pair.ratio?, pair.confidence_95?);
@@ -80,9 +82,10 @@ fn noise_floor(percent: f64, shown: bool) -> String {
     }
 }
 
-/// Returns the number of rounds that settles a difference of 5 % for all compared pairs, and at
-/// least [`FEWEST_ROUNDS`] for pairs with fewer. `None` if the run already has as many, or if no
-/// number of rounds is enough.
+/// Returns the number of rounds that finds a difference of 5 % in all compared pairs that show no
+/// difference yet, and at least [`FEWEST_ROUNDS`] for pairs with fewer rounds. Ignores pairs that
+/// need more than 1,000 rounds. `None` if the run already has as many rounds, or if no pair
+/// remains.
 pub(crate) fn rounds_to_ask_for(record: &RunRecord) -> Option<u32> {
     let unsettled = |pair: &&Pair| !pair.shown && pair.ratio.is_some();
     let rounds = |pair: &Pair| match pair.more_rounds_for_5_percent {
@@ -97,13 +100,14 @@ pub(crate) fn rounds_to_ask_for(record: &RunRecord) -> Option<u32> {
     (most > record.load.rounds).then_some(most)
 }
 
-/// Returns the pairs of neighbours, best first.
+/// Returns the comparison of each pair of neighbours in the ranking, best first.
 fn neighbours<'a>(record: &RunRecord, comparison: &'a Comparison) -> Vec<&'a Pair> {
     let two = neighbouring(record, comparison);
     two.into_iter().filter_map(|(one, other)| comparison.pair(one, other)).collect()
 }
 
-/// Returns the same pairs compared by CPU, where figures are available.
+/// Returns the comparison by CPU of each pair of neighbours in the ranking, where figures are
+/// available.
 fn cpu_neighbours<'a>(record: &RunRecord, comparison: &'a Comparison) -> Vec<&'a Pair> {
     let two = neighbouring(record, comparison);
     two.into_iter().filter_map(|(one, other)| comparison.cpu_pair(one, other)).collect()
@@ -126,7 +130,7 @@ fn neighbouring<'a>(record: &RunRecord, comparison: &'a Comparison) -> Vec<(&'a 
     groups.iter().flat_map(|(_, names)| two(names)).collect()
 }
 
-/// Whether a pair has too few rounds for any claim.
+/// Whether a pair has too few rounds to claim a difference.
 fn is_short(pair: &Pair) -> bool {
     pair.rounds < FEWEST_ROUNDS
 }
@@ -138,7 +142,7 @@ fn too_few(pair: &Pair) -> String {
     }
 }
 
-/// Describes the result of a pair.
+/// Describes the difference between the two targets of a pair, or says why none is shown.
 fn sentence(pair: &Pair, comparison: &Comparison) -> String {
     let Pair { better, worse, .. } = pair;
     if let Some((who, lack)) = comparison.lack([worse, better]) {

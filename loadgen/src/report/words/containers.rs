@@ -2,10 +2,11 @@
 
 use crate::record::{Environment, LimitsRecord};
 
-/// Digits of a digest that are enough to distinguish images.
+/// Number of digits of a digest that are enough to distinguish images.
 const DIGITS: usize = 12;
 
-/// Names podman, limits and images; empty without containers.
+/// Names the software that runs the containers, the containers' limits, and the images; empty
+/// without containers.
 pub(crate) fn containers(environment: &Environment) -> Vec<String> {
     let Some(podman) = &environment.podman else { return Vec::new() };
     let mut groups: Vec<(LimitsRecord, Vec<&str>)> = Vec::new();

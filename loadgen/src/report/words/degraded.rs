@@ -6,14 +6,15 @@ use super::Warning;
 use crate::record::RunRecord;
 use crate::text::count;
 
-/// Says what was lost and how many users remained; `None` if all went as planned.
+/// Warns that the run did not go as planned, with the reason and the number of users that remained.
+/// `None` if all went as planned.
 pub(crate) fn degraded(record: &RunRecord) -> Option<Warning> {
     let what = format!("degraded: {}", record.degraded.as_ref()?.reason);
     Some(Warning { kind: None, what, more: users_left(record) })
 }
 
-/// Says how many of the planned users remained to the end of the rounds that had fewer, the most
-/// first.
+/// Says how many of the planned users remained at the end of the rounds that lost users, the most
+/// users first. `None` if no round lost users.
 fn users_left(record: &RunRecord) -> Option<String> {
     let mut rounds: BTreeMap<(u32, u32), u32> = BTreeMap::new();
     for round in record.targets.iter().flat_map(|target| &target.rounds) {

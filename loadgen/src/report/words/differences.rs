@@ -1,11 +1,11 @@
-//! Describes differences between targets besides the measured ones.
+//! Describes differences between targets other than in the measured results.
 
 use std::collections::BTreeMap;
 
 use crate::record::ServerRecord;
 
-/// Describes the targets and their differences. Traits that several targets share are mentioned
-/// once. `workers` adds the numbers of their worker processes.
+/// Describes the servers of the targets and their differences. Traits that several targets share
+/// are mentioned once. If `workers` is true, the traits include the number of worker processes.
 pub(crate) fn differences(servers: &[(&str, &ServerRecord)], workers: bool) -> Vec<String> {
     let mut owners: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     let mut traits = Vec::new();
@@ -38,7 +38,8 @@ pub(crate) fn differences(servers: &[(&str, &ServerRecord)], workers: bool) -> V
         .collect()
 }
 
-/// Returns the traits of a server; empty for a server that the lab did not launch.
+/// Returns the traits of a server, such as the framework; empty for a server that loadgen did not
+/// launch.
 fn traits_of(server: &ServerRecord, workers: bool) -> Vec<String> {
     let mut traits = Vec::new();
     if !server.framework.is_empty() {

@@ -7,8 +7,8 @@ use crate::text::{count, lay_out, megabytes, precise, rate, wrap};
 
 const HEADER: [&str; 5] = ["", "CPU-µs/request", "requests/CPU-s", "memory", "at most"];
 
-/// Returns a row for each target and each of its backends; nothing for a server that the lab did
-/// not launch.
+/// Returns a table of CPU and memory, with a row for each target and for each backend that the
+/// target uses. Leaves out servers that loadgen did not launch.
 pub(crate) fn efficiency(record: &RunRecord) -> String {
     let rows: Vec<Vec<String>> =
         ranked(record).into_iter().flat_map(|(target, _)| rows(target)).collect();
@@ -46,7 +46,7 @@ fn row(target: &TargetRecord, service: &str, label: String) -> Option<Vec<String
     Some([vec![label, each, per_cpu_s], memory.to_vec()].concat())
 }
 
-/// Formats µs with about three digits.
+/// Formats a time in µs: with up to one decimal below 100 µs, and without decimals from 100 µs on.
 fn micros(us: f64) -> String {
     if us >= 100.0 { count(us.round() as u64) } else { precise((us * 10.0).round() / 10.0) }
 }

@@ -1,6 +1,6 @@
 //! Formats 95 % confidence intervals.
 
-/// Explains, in a legend, the interval behind a mean.
+/// Text for a legend that explains the interval behind a mean.
 pub(crate) const LEGEND: &str = ", ± its 95 % confidence interval";
 
 /// Returns the distance from the mean to the upper end of the interval, as a share of the mean,

@@ -10,7 +10,8 @@ use crate::text::{count, lay_out, megabytes, milliseconds, rate, wrap};
 const HEADER: [&str; 8] =
     ["", "requests/s", "errors", "p50", "p99", "CPU", "CPU-µs/request", "memory"];
 
-/// Returns a block for each target, with a row for each combination of server workers and users.
+/// Returns a table with a block for each target. The block has a row for each combination of server
+/// workers and users.
 pub(crate) fn table(record: &RunRecord) -> String {
     let mut rows: Vec<Vec<String>> = Vec::new();
     let mut before = None;
@@ -61,14 +62,15 @@ fn way(target: &TargetRecord) -> &str {
     behind.trim_start_matches([' ', ','])
 }
 
-/// Compares the fewest with the most server workers or users, in a sentence for each such pair.
+/// Compares each target's results under the fewest and the most server workers, and under the
+/// fewest and the most users, in a sentence each.
 pub(crate) fn scaling(record: &RunRecord) -> Vec<String> {
     let pairs = record.comparison.iter().flat_map(|comparison| &comparison.scaling);
     pairs.filter_map(|pair| sentence(record, pair)).collect()
 }
 
-/// Compares the two targets of a pair. Without a confidence interval, says which target lacks a
-/// figure, or returns `None` for too few rounds.
+/// Compares the results of one target under two numbers of server workers or users. Without a
+/// confidence interval, says which result lacks a figure, or returns `None` for too few rounds.
 fn sentence(record: &RunRecord, pair: &Pair) -> Option<String> {
     let named = |name: &String| record.targets.iter().find(|target| target.name == *name);
     let (better, worse) = (named(&pair.better)?, named(&pair.worse)?);
@@ -109,8 +111,9 @@ fn sentence(record: &RunRecord, pair: &Pair) -> Option<String> {
     })
 }
 
-/// Returns the target's name, and the number of users or server workers that the pair shares, if
-/// the target was measured with several.
+/// Returns the target's name for a comparison of server workers (`by_workers`) or of users. A
+/// comparison of server workers adds the number of users, and a comparison of users adds the number
+/// of server workers, if the target was measured with several such numbers.
 fn who(record: &RunRecord, target: &TargetRecord, by_workers: bool) -> String {
     let others = || record.targets.iter().filter(|other| other.target == target.target);
     let name = &target.target;

@@ -26,14 +26,15 @@ use crate::record::VerdictKind;
 pub(super) struct Warning {
     /// Kind of the verdict; `None` if the warning is not a verdict.
     pub kind: Option<VerdictKind>,
-    /// The observation.
+    /// Observation to warn of, as a sentence.
     pub what: String,
     /// Advice, or further details.
     pub more: Option<String>,
 }
 
 impl Warning {
-    /// Returns the observation, with the code of the kind if the warning is a verdict.
+    /// Returns the observation, followed by the code of the verdict's kind if the warning is a
+    /// verdict.
     pub(super) fn coded(&self) -> String {
         self.kind.map_or_else(|| self.what.clone(), |kind| kind.coded(&self.what))
     }

@@ -4,8 +4,8 @@ use super::ranked::ranked;
 use crate::record::{Claimed, ProofRecord, RunRecord, TargetRecord};
 use crate::text::count;
 
-/// Returns the counters of each target with the proofs that compare them with a backend, and then
-/// the proofs of values that do not depend on the answers.
+/// Returns a line for each counter of each target, which says whether a backend holds as much as
+/// the answers reported. Then come the proofs of values that do not depend on the answers.
 pub(crate) fn proofs(record: &RunRecord) -> Vec<String> {
     let targets: Vec<&TargetRecord> =
         ranked(record).into_iter().map(|(target, _)| target).collect();
@@ -31,7 +31,8 @@ fn counters(target: &TargetRecord) -> Vec<String> {
     out
 }
 
-/// Adds up all rounds of one proof, and compares the sum with that of the values that `whom` holds.
+/// Adds up the expected values of all rounds of one proof, and compares the sum with the sum of the
+/// values that the backend held. `whom` names the backend.
 fn sum(rounds: &[&ProofRecord], whom: &str) -> String {
     let (mut counted, mut claimed, mut held) = (0_u64, 0_u64, 0_i64);
     for proof in rounds {
@@ -51,8 +52,8 @@ fn sum(rounds: &[&ProofRecord], whom: &str) -> String {
     )
 }
 
-/// Returns a line for each proof of a value, over all targets: the only result for each target is
-/// whether the proof holds.
+/// Returns a line for each proof of a value that the scenario states, over all targets. The line
+/// names the targets for which the proof failed.
 fn values(targets: &[&TargetRecord]) -> Vec<String> {
     let all = targets.iter().flat_map(|target| &target.proofs);
     let mut out = Vec::new();
@@ -72,7 +73,7 @@ fn values(targets: &[&TargetRecord]) -> Vec<String> {
     out
 }
 
-/// Groups the records by the scenario's proofs, in the scenario's order.
+/// Groups the records that belong to the same proof of the scenario, in the order of the records.
 pub(crate) fn by_proof<'a>(
     records: impl Iterator<Item = &'a ProofRecord>,
 ) -> Vec<Vec<&'a ProofRecord>> {
@@ -86,7 +87,7 @@ pub(crate) fn by_proof<'a>(
     proofs
 }
 
-/// Returns the backend's name and the question to the backend, shortened.
+/// Returns the name of the backend and the query that the proof sends to the backend, shortened.
 pub(crate) fn asked(rounds: &[&ProofRecord]) -> String {
     format!("{}, `{}`", rounds[0].backend, rounds[0].in_short())
 }

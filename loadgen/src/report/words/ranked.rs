@@ -2,8 +2,8 @@
 
 use crate::record::{Comparison, Placing, RunRecord, ServerRecord, TargetRecord};
 
-/// Returns the targets in the order of the ranking, and then the unranked targets in the order of
-/// the record.
+/// Returns the targets in the order of the ranking, each with the target's place. Unranked targets
+/// follow in the order of the record, each with `None`.
 pub(crate) fn ranked(record: &RunRecord) -> Vec<(&TargetRecord, Option<&Placing>)> {
     match &record.comparison {
         None => record.targets.iter().map(|target| (target, None)).collect(),
@@ -25,7 +25,8 @@ pub(crate) fn placed(name: &str, record: &RunRecord, target: &TargetRecord) -> S
     if is_placed(record, target) { name.to_owned() } else { format!("({name})") }
 }
 
-/// Explains these parentheses in a legend; empty if there are none.
+/// Text for a legend that explains the parentheses around unranked targets; empty if no target is
+/// in parentheses.
 pub(crate) fn parentheses(record: &RunRecord) -> &'static str {
     match record.targets.iter().all(|target| is_placed(record, target)) {
         true => "",

@@ -3,7 +3,8 @@
 use crate::record::Pair;
 use crate::text::count;
 
-/// Says how many more rounds would settle a difference of 5 % that these rounds do not show.
+/// Says how many more rounds would find a difference of 5 % in a pair that shows no difference so
+/// far.
 pub(crate) fn what_it_takes(pair: &Pair) -> String {
     match pair.more_rounds_for_5_percent {
         Some(0) => "; a difference of 5 % would most likely have been shown".to_owned(),
@@ -13,9 +14,9 @@ pub(crate) fn what_it_takes(pair: &Pair) -> String {
     }
 }
 
-/// Formats a ratio and the ends of its interval, which lie on the same side of 1. Two decimals are
-/// usual: more, up to four, if an end is so close to 1 that it would look like 1; fewer if the
-/// ratio is large.
+/// Formats a ratio, and the lower and upper end of the ratio's interval, which lie on the same side
+/// of 1. Uses two decimals; more, up to four, if an end is so close to 1 that the end would look
+/// like 1; and fewer if the upper end is at least 10.
 pub(crate) fn times([ratio, low, high]: [f64; 3]) -> [String; 3] {
     let distance = if high < 1.0 { 1.0 - high } else { low - 1.0 };
     let decimals = match high {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::record::{RowsRecord, RunRecord, TargetRecord};
 use crate::text::count;
 
-/// Returns a sentence for each file.
+/// Returns a sentence for each file of rows in the scenario: how many of the rows were used.
 pub(crate) fn rows(record: &RunRecord) -> Vec<String> {
     let mut files: BTreeMap<&str, Vec<(&str, Vec<RowsRecord>)>> = BTreeMap::new();
     for target in &record.targets {
@@ -16,7 +16,7 @@ pub(crate) fn rows(record: &RunRecord) -> Vec<String> {
     files.into_iter().map(|(name, targets)| sentence(name, &targets)).collect()
 }
 
-/// Returns the rows of each file that each round of a target used.
+/// Returns how many rows of each file each round of a target used, by the file's name.
 fn by_file(target: &TargetRecord) -> BTreeMap<&str, Vec<RowsRecord>> {
     let mut files: BTreeMap<&str, Vec<RowsRecord>> = BTreeMap::new();
     for (name, used) in target.rounds.iter().flat_map(|round| &round.rows_used) {
@@ -44,8 +44,8 @@ fn sentence(name: &str, targets: &[(&str, Vec<RowsRecord>)]) -> String {
     format!("rows of {name} used{when}: {what} (of {})", count(of))
 }
 
-/// Returns the least and the greatest number of rows in a round, or a single number if all rounds
-/// used as many.
+/// Formats the least and the greatest number of rows used in a round, or a single number if all
+/// rounds used as many.
 fn range(rounds: &[RowsRecord]) -> String {
     let used = rounds.iter().map(|round| round.used);
     match (used.clone().min().unwrap_or(0), used.max().unwrap_or(0)) {

@@ -2,7 +2,7 @@
 
 use crate::record::ThresholdRecord;
 
-/// Returns the target, its threshold and the measured value.
+/// Describes a threshold by the target's name, the threshold and the measured value.
 pub(crate) fn judged(threshold: &ThresholdRecord) -> String {
     format!("{}: {} ({})", threshold.target, threshold.threshold, threshold.found())
 }

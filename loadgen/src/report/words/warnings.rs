@@ -18,7 +18,8 @@ pub(crate) fn warnings(record: &RunRecord) -> Vec<Warning> {
     warnings.chain(others.into_iter().flatten()).collect()
 }
 
-/// Whether a verdict is about missing percentiles, none of which the table shows.
+/// Whether a verdict is only about missing percentiles that the table does not show. The table
+/// shows the 50th, 95th and 99th percentile.
 fn is_of_the_table(verdict: &Verdict, record: &RunRecord) -> bool {
     let shown = |target: &TargetRecord| {
         let latency = &target.total.latency_us;

@@ -7,8 +7,8 @@ use crate::text::{count, lay_out, wrap};
 
 const HEADER: [&str; 7] = ["worker", "CPUs", "users", "requests", "CPU", "late by", "RTT"];
 
-/// Returns a row for each worker, over all rounds and targets, and how far apart they started;
-/// empty if all load came from this host.
+/// Returns a table with a row for each worker on another host, over all rounds and targets. A
+/// legend says how far apart in time the workers started. Empty if all load came from this host.
 pub(crate) fn workers(record: &RunRecord) -> String {
     let mut all: BTreeMap<u32, Vec<&WorkerRecord>> = BTreeMap::new();
     for worker in record.targets.iter().flat_map(|target| &target.workers) {

@@ -15,24 +15,26 @@ use super::round_end::RoundEnd;
 pub(super) enum Rang {
     /// The request's deadline has passed.
     Deadline,
-    /// The round was halted.
+    /// The round was ended early.
     Halted,
-    /// The drain after the round's end, or the granted grace period, is over.
+    /// The time in which requests may finish after the round's end is
+    /// over: the drain, or the granted grace period.
     Drained,
 }
 
-/// A user's alarm clock.
+/// Ends a user's waits early: at a request's timeout, or at the end of the round.
 ///
-/// The alarm costs a request almost nothing, because no request sets its own timer. One timer keeps
-/// running. The alarm resets the timer only when the timer fires, or when it would fire too late.
+/// No request sets its own timer. One timer keeps running, and is reset only when the timer fires
+/// or would fire too late. The alarm therefore costs a request almost nothing.
 pub(super) struct Alarm<'a> {
     end: &'a RoundEnd,
     timer: Pin<Box<Sleep>>,
     /// Moment at which the timer fires; `None` before the first wait.
     set_for: Option<Instant>,
-    /// Waker that the end of the round calls: always that of the user's task.
+    /// Waker of the user's task that is registered with `end`; `None` before the first wait.
     registered: Option<Waker>,
-    /// Moment until which requests may live although the round has ended or was halted.
+    /// Moment at which in-flight requests are cut, even if the round was
+    /// ended early; `None` without a grace period.
     grace: Option<Instant>,
 }
 
@@ -42,18 +44,18 @@ impl<'a> Alarm<'a> {
         Self { end, timer, set_for: None, registered: None, grace: None }
     }
 
-    /// Lets requests live until `grace` from now on, instead of until the end of the round.
+    /// Allows requests until `grace`, regardless of the end of the round.
     pub(super) fn grant(&mut self, grace: Instant) {
         self.grace = Some(grace);
     }
 
-    /// Whether requests are sent after the round.
+    /// Whether a grace period was granted, in which requests are sent after the end of the round.
     pub(super) fn has_grace(&self) -> bool {
         self.grace.is_some()
     }
 
-    /// Awaits `work` for at most `timeout` from `now`, and no longer than the
-    /// round lets its requests live.
+    /// Awaits `work` for at most `timeout` from `now`. Returns the reason if the timeout or the end
+    /// of the round cuts the wait short.
     pub(super) async fn guard<T>(
         &mut self,
         now: Instant,
@@ -100,8 +102,8 @@ impl<'a> Alarm<'a> {
         self.wait(then, || false, |_| false).await
     }
 
-    /// Waits until `then`, or until the load has `changed`, and returns `true`. Returns `false` if
-    /// the round is halted or its iterations are spent first.
+    /// Waits until `then`, or until `changed` returns `true`, and returns `true`. Returns `false`
+    /// if the round is halted first, or if no iteration is left.
     pub(super) async fn wait_for_turn(
         &mut self,
         then: Instant,
@@ -128,8 +130,8 @@ impl<'a> Alarm<'a> {
         .await
     }
 
-    /// Returns whether the round was halted and no grace was granted. Registers the user to be
-    /// woken by the halt. The lock is taken once per user, rather than once per request.
+    /// Whether the round was halted and no grace period was granted. Also registers the user to be
+    /// woken by a halt, only once, because the registration takes a lock.
     fn is_halted(&mut self, context: &mut Context<'_>) -> bool {
         if !self.is_registered(context) {
             self.end.register(context.waker().clone());

@@ -9,10 +9,11 @@ use crate::scenario;
 
 const MS: Duration = Duration::from_millis(1);
 
-/// Every timer here fires before this limit, unless it never does.
+/// Upper limit for the time after which a timer of these tests fires, even on a busy machine.
 const LATE: Duration = Duration::from_secs(10);
 
-/// Returns a gate whose round begins now and is over after `load`, unless iterations end it.
+/// Returns the gate of a round that begins now. `load` holds
+/// the scenario's keys that end the round.
 fn gate(load: &str) -> Gate {
     let text = format!("load = {{ users = 1, {load} }}\n[[step]]\nget = \"/\"");
     let plan = Plan {
@@ -29,7 +30,7 @@ fn endless() -> Gate {
     gate("iterations = 1")
 }
 
-/// Returns the result of `work` under `timeout`, and the time until that result.
+/// Returns the result of `work` with this `timeout`, and the time until the result.
 async fn rang(
     alarm: &mut Alarm<'_>,
     timeout: Duration,
@@ -59,7 +60,7 @@ async fn a_deadline_is_kept() {
     }
 }
 
-/// A request's timer keeps running after the request: it must not interrupt later requests.
+/// A request's timer keeps running after the request, and must not interrupt later requests.
 #[tokio::test]
 async fn the_timer_of_an_earlier_request_interrupts_no_later_one() {
     let gate = endless();
@@ -85,7 +86,7 @@ async fn a_deadline_earlier_than_the_previous_one_is_kept() {
     assert!((50 * MS..LATE).contains(&after), "{after:?}");
 }
 
-/// Many requests that are woken again and again; the last one gets no answer.
+/// Many requests are woken repeatedly and end; only the last request reaches its deadline.
 #[tokio::test]
 async fn a_deadline_is_kept_after_many_requests() {
     let gate = endless();

@@ -11,12 +11,13 @@ use crate::engine::transport::Answer;
 use crate::measure::ErrorKind;
 use crate::scenario::{Capture, Data, Source, Step};
 
-/// Captures of a step, prepared once for all users of the process.
+/// Values to capture from a step's answers. Regular expressions are
+/// compiled once for all users of the process.
 #[derive(Debug)]
 pub(super) struct Captures(Vec<(Capture, Option<Regex>)>);
 
 impl Captures {
-    /// Prepares the captures of `step`.
+    /// Prepares the captures of `step`: compiles their regular expressions.
     pub(super) fn new(step: &Step) -> Self {
         let ready = step.captures.iter().map(|capture| {
             let regex = match &capture.source {
@@ -29,7 +30,8 @@ impl Captures {
         Self(ready.collect())
     }
 
-    /// Takes all values from an answer, or none if one is missing.
+    /// Captures all values from `answer` into `data`. If one value is
+    /// missing, captures none and returns the error.
     pub(super) fn take(&self, answer: &Answer<'_>, data: &mut Data) -> Result<(), Wrong> {
         if self.0.is_empty() {
             return Ok(());
@@ -67,7 +69,7 @@ fn value(capture: &Capture, regex: Option<&Regex>, answer: &Answer<'_>) -> Resul
     }
 }
 
-/// Returns the first match: its first group, or the whole match if the expression has no group.
+/// Returns the first match of `regex`: the first group, or the whole match if `regex` has no group.
 fn found<'a>(regex: &Regex, text: &'a str) -> Option<&'a str> {
     match regex.captures_len() {
         1 => regex.find(text).map(|found| found.as_str()),
@@ -75,9 +77,9 @@ fn found<'a>(regex: &Regex, text: &'a str) -> Option<&'a str> {
     }
 }
 
-/// Returns the value at a JSON pointer: the content of a string, or the unchanged JSON text of any
-/// other value, so that a long number keeps its digits. If there is no value, or `null`, the error
-/// says what is there instead.
+/// Returns the value at the JSON pointer `pointer`. For a string, returns the content; for any
+/// other value, the unchanged JSON text, so that a long number keeps its digits. If the value is
+/// missing or `null`, the error says what `body` contains instead.
 fn at(body: &[u8], pointer: &str) -> Result<String, String> {
     let json: &RawValue = serde_json::from_slice(body)
         .map_err(|_| format!("a body that is not JSON: {}", shown(body)))?;
@@ -122,7 +124,8 @@ mod tests {
         scenario::parse("test", "test.toml", &text).unwrap()
     }
 
-    /// Returns a step's captured value `v`, as a later step sends the value in JSON, or the error.
+    /// Captures `v` from `body` as `source` says. Returns the value that
+    /// a later step sends for `v`, or the error.
     fn captured(source: &str, body: &str) -> Result<String, String> {
         let scenario = scenario(&format!("capture = {{ v = {source} }}"));
         let answer = Answer {

@@ -1,5 +1,5 @@
-//! Remembers the last right body: many servers answer a step identically each time, and bytes that
-//! were right once need no second check.
+//! Remembers the last body that passed its check. Many servers answer a step identically each time,
+//! and a body that passed once needs no second check.
 
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,26 +11,26 @@ thread_local!(static LAST: RefCell<Last> = const {
     RefCell::new(Last { check: 0, body: Vec::new(), counters: Vec::new() })
 });
 
-/// The last right body on this thread, and the values of its counters.
+/// The last body that passed its check on this thread, and the values of the body's counters.
 struct Last {
     check: u64,
     body: Vec<u8>,
     counters: Vec<u64>,
 }
 
-/// Identity of a check, to tell whose body is kept.
+/// Identity of a check, to tell whether the kept body passed this check or another one.
 #[derive(Debug)]
 pub(super) struct Known(u64);
 
 impl Known {
-    /// Creates the identity of a check that knows no body yet.
+    /// Creates a new identity, for a check that has kept no body yet.
     pub(super) fn new() -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         Self(NEXT.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// Whether the last right body on this thread belongs to this check and equals `body`. If so,
-    /// appends the values of its counters to `counters`.
+    /// Whether the last body that passed on this thread passed this check and equals `body`. If so,
+    /// appends the values of the body's counters to `counters`.
     pub(super) fn has(&self, body: &[u8], counters: &mut Vec<u64>) -> bool {
         LAST.with_borrow(|last| {
             let same = last.check == self.0 && last.body == body;
@@ -41,7 +41,8 @@ impl Known {
         })
     }
 
-    /// Keeps a right body, unless the body is longer than 4 KiB.
+    /// Keeps a body that passed this check, with the values of its
+    /// counters, unless the body is longer than 4 KiB.
     pub(super) fn keep(&self, body: &[u8], counters: &[u64]) {
         if body.len() > LONGEST {
             return;

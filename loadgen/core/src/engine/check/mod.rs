@@ -35,7 +35,7 @@ impl Wrong {
     }
 }
 
-/// Check of the answers to one step, prepared once.
+/// Checks the answers to one step against the step's expectations. Prepared once for all users.
 #[derive(Debug)]
 pub struct Check {
     step: Step,
@@ -54,7 +54,8 @@ impl Check {
         Self { step: step.clone(), text, lookup, known: Known::new(), captures }
     }
 
-    /// Compares an answer with the step's expectation, and reads its counters into `counters`.
+    /// Compares an answer with the step's expectation, and reads the answer's counters into
+    /// `counters`. Returns the first difference.
     pub fn hold(&self, answer: &Answer<'_>, counters: &mut Vec<u64>) -> Result<(), Wrong> {
         counters.clear();
         self.status(answer)?;
@@ -67,8 +68,9 @@ impl Check {
         Ok(())
     }
 
-    /// Compares an answer with the step's expectation, reads its counters into `counters` and
-    /// captures its values into `data`. Takes nothing if anything is wrong.
+    /// Compares an answer with the step's expectation, reads the answer's counters
+    /// into `counters` and captures the answer's values into `data`. After an
+    /// error, `counters` is empty and `data` is unchanged.
     pub fn take(
         &self,
         answer: &Answer<'_>,
@@ -114,8 +116,8 @@ impl Check {
         self.json_in_memory(answer, counters)
     }
 
-    /// Checks a body that did not pass the lookup, with the whole document in memory, so that an
-    /// error can show what is wrong.
+    /// Checks a body that the lookup did not confirm. Parses the whole
+    /// document, so that an error can show what is wrong.
     fn json_in_memory(&self, answer: &Answer<'_>, counters: &mut Vec<u64>) -> Result<(), Wrong> {
         let wrong = |expected: String, got: String| {
             Err(Wrong { kind: ErrorKind::Expectation, expected, got })
@@ -146,8 +148,8 @@ impl Check {
     }
 }
 
-/// Whether two values are equal in JSON, where 1 and 1.0 are one number. Whole numbers are compared
-/// exactly, since several of those beyond 2^53 share one floating-point number.
+/// Whether two JSON values are equal; 1 and 1.0 are the same number. Whole numbers are compared
+/// exactly, because beyond 2^53 several whole numbers share one floating-point number.
 fn same(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(a), Value::Number(b)) => {
@@ -163,7 +165,7 @@ fn same(a: &Value, b: &Value) -> bool {
     }
 }
 
-/// Returns the beginning of a body, in one line.
+/// Returns the first 120 characters of a body on one line, for an error message.
 fn shown(body: &[u8]) -> String {
     const LONGEST: usize = 120;
     if body.is_empty() {

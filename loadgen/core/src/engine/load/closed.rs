@@ -25,22 +25,22 @@ pub enum Turn {
 }
 
 impl Closed {
-    /// Creates the model of `load` after a warm-up in which all users of the first stage send.
+    /// Creates the model of `load`, after a warm-up of this length in
+    /// which all users of the first stage send.
     #[must_use]
     pub fn new(load: &Load, warmup: Duration) -> Self {
         let end = load.held().map(|held| warmup + load.ramp_up + held);
         Self { users: LoadProfile::new(warmup, &load.stages(), 1.0), end }
     }
 
-    /// Returns a model that is the same until `at`, with `users` users from then on, in
-    /// place of what was planned.
+    /// Returns a copy of this model in which the number of users is `users` from `at` on.
     #[must_use]
     pub fn changed(&self, at: Duration, users: u32) -> Self {
         Self { users: self.users.changed(at, users.into()), ..*self }
     }
 
-    /// Returns what `user`, numbered over the whole test, does at `elapsed`. While there are *n*
-    /// users, those with numbers below *n* send.
+    /// Returns what the user with the number `user` in the whole test does at `elapsed`. While the
+    /// load is *n* users, the users with numbers below *n* send.
     #[must_use]
     pub fn turn(&self, user: u32, elapsed: Duration) -> Turn {
         if self.end.is_some_and(|end| elapsed >= end) {

@@ -9,10 +9,10 @@ use super::profile::LoadProfile;
 use crate::engine::plan::Plan;
 use crate::scenario::{Arrivals, Model, Until};
 
-/// Due times of the iterations of one process, in order.
+/// Due times of the iterations of one process in the open model, in order: the arrivals.
 ///
-/// Every process goes through the arrivals of the whole test, and takes its share of them in turn.
-/// The load is therefore the same on any number of workers.
+/// Every process computes the arrivals of the whole test, and takes its share of the arrivals in
+/// turn. The load is therefore the same on any number of workers.
 #[derive(Debug, Clone)]
 pub struct Open {
     /// Arrivals per second. The area under the profile is the number of arrivals.
@@ -21,11 +21,11 @@ pub struct Open {
     requests: f64,
     warmup: Duration,
     end: Option<Duration>,
-    /// Index of the arrival that this process takes of every `of` arrivals.
+    /// Index, from 0, of the one arrival among every `of` arrivals that this process takes.
     index: u64,
     of: u64,
     next: Cursor,
-    /// Position before the latest arrival was taken.
+    /// State of `next` before the latest arrival was taken, to take the arrival back.
     before: Cursor,
 }
 
@@ -35,11 +35,11 @@ pub struct Open {
 struct Cursor {
     /// Number of counted arrivals still to come; `None` unless their number ends the test.
     left: Option<u64>,
-    /// Number of arrivals that lie behind this position.
+    /// Number of arrivals before this position.
     gone: u64,
-    /// Area under the rate at which the next arrival is due.
+    /// Area under the `rate` profile at which the next arrival is due.
     area: f64,
-    /// Source of random distances; `None` if arrivals are even.
+    /// Generator of random distances between arrivals; `None` if arrivals are evenly spaced.
     chance: Option<ChaCha8Rng>,
 }
 
@@ -54,14 +54,14 @@ pub struct Arrival {
     pub number: u64,
 }
 
-/// Random stream of the arrivals. Users draw from the streams of their numbers.
+/// Number of the random stream for arrivals, which is higher than the stream numbers of all users.
 const STREAM: u64 = u64::MAX;
 
 impl Open {
-    /// Returns the arrivals of the plan's share; `None` if the plan's model is closed.
+    /// Creates the arrivals of the process that runs `plan`; `None` if the plan's model is closed.
     ///
-    /// The rate of a plan is in requests: an iteration of *n* requests
-    /// arrives at 1/*n* of that rate.
+    /// The rate of a plan counts requests: iterations of *n*
+    /// requests each arrive at 1/*n* of that rate.
     #[must_use]
     pub fn new(plan: &Plan) -> Option<Self> {
         let load = &plan.scenario.load;
@@ -91,18 +91,18 @@ impl Open {
         })
     }
 
-    /// Lets requests arrive at `rate` per second from `at` on, in place of what was planned.
+    /// Replaces the planned rate by `rate` requests per second from `at` on.
     pub fn change(&mut self, at: Duration, rate: f64) {
         self.rate = self.rate.changed(at, rate / self.requests);
     }
 
-    /// Takes back the latest arrival, so that it comes again: at another time, if the
-    /// rate was changed in between.
+    /// Takes back the latest arrival, so that the iterator returns this arrival again, at another
+    /// time if the rate was changed in between.
     pub fn take_back(&mut self) {
         self.next.clone_from(&self.before);
     }
 
-    /// Returns the next arrival of the whole test.
+    /// Returns the next arrival of the whole test, whichever process takes the arrival.
     fn next_of_all(&mut self) -> Option<Arrival> {
         let due = Duration::try_from_secs_f64(self.rate.when_area_reaches(self.next.area)?).ok()?;
         if self.end.is_some_and(|end| due >= end) {
@@ -119,8 +119,9 @@ impl Open {
     }
 }
 
-/// Draws the area from one arrival of a Poisson process to the next. The mean is one, also where
-/// the rate changes (Çinlar 1975, "Introduction to Stochastic Processes", chapter 4.7).
+/// Draws the area under the rate from one arrival of a Poisson process to the next.
+/// The mean of this area is 1, even where the rate changes (Çinlar 1975,
+/// "Introduction to Stochastic Processes", chapter 4.7).
 fn exponential(chance: &mut ChaCha8Rng) -> f64 {
     -(1.0 - chance.random::<f64>()).ln()
 }
@@ -227,8 +228,8 @@ mod tests {
         assert!(Open::new(&plan).is_none());
     }
 
-    /// Returns what a process sends if it is told at `told` of a change at `at`, while it
-    /// waits for its next arrival.
+    /// Returns the arrivals that a process sends if the process learns at
+    /// `told` that the rate changes to `rate` at `at`.
     fn changed(mut open: Open, told: Duration, at: Duration, rate: f64) -> Vec<Arrival> {
         let mut sent = Vec::new();
         loop {

@@ -6,7 +6,7 @@ use super::profile::LoadProfile;
 use crate::engine::Plan;
 use crate::scenario::{LoadLevel, Model};
 
-/// Load of a plan over time, over all processes.
+/// Planned load of all processes together, as a function of time.
 #[derive(Debug, Clone)]
 pub struct Planned {
     profile: LoadProfile,
@@ -21,7 +21,7 @@ impl Planned {
         Self { profile: LoadProfile::new(plan.warmup, &load.stages(), 1.0), model: load.model }
     }
 
-    /// Returns the load level at `elapsed` from the common start.
+    /// Returns the load level at the time `elapsed` after the common start of all processes.
     #[must_use]
     pub fn at(&self, elapsed: Duration) -> LoadLevel {
         let level = self.profile.at(elapsed.as_secs_f64());

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use crate::scenario::Stage;
 
-/// Straight lines, one after another, from time zero on.
+/// Load over time: consecutive straight lines, from time zero on.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct LoadProfile(Vec<Line>);
 
-/// A line from one moment to another, in seconds; `end` may be infinite.
+/// A line from the time `begin` to the time `end`, in seconds; `end` may be infinite.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Line {
     begin: f64,
@@ -22,8 +22,9 @@ struct Line {
 }
 
 impl LoadProfile {
-    /// Creates the profile of a warm-up at the level to which the first stage leads, and of the
-    /// stages after the warm-up, which start from zero. All values are multiplied by `scale`.
+    /// Creates a profile from the length of the warm-up and the `stages` after the
+    /// warm-up. The warm-up has the level at the end of the first stage. The stages
+    /// start from zero. All levels are multiplied by `scale`.
     #[must_use]
     pub(super) fn new(warmup: Duration, stages: &[Stage], scale: f64) -> Self {
         let mut lines = Vec::new();
@@ -50,8 +51,7 @@ impl LoadProfile {
         Self(lines)
     }
 
-    /// Returns a profile that is the same until `at`, and has the value `to` from then on
-    /// until the end of this profile.
+    /// Returns a copy of this profile with the value `to` from `at` until the end of the profile.
     #[must_use]
     pub(super) fn changed(&self, at: Duration, to: f64) -> Self {
         let at = at.as_secs_f64();
@@ -66,22 +66,23 @@ impl LoadProfile {
         Self(lines)
     }
 
-    /// Returns the value at `time`, in seconds; after the end, the value at the end.
+    /// Returns the value at `time`, which is in seconds. After the end of
+    /// the profile, returns the value at the end.
     #[must_use]
     pub(super) fn at(&self, time: f64) -> f64 {
         let line = self.0.iter().find(|line| time < line.end).or(self.0.last());
         line.map_or(0.0, |line| line.at(time.min(line.end)))
     }
 
-    /// Returns the first moment, in seconds, at which the area reaches `area`; `None`
-    /// if the area stays smaller.
+    /// Returns the first time, in seconds, at which the area under the profile reaches `area`;
+    /// `None` if the area stays smaller.
     #[must_use]
     pub(super) fn when_area_reaches(&self, area: f64) -> Option<f64> {
         self.0.iter().find_map(|line| line.when_area_reaches(area - line.before))
     }
 
-    /// Returns the first moment from `time` on, in seconds, at which the value is above `threshold`
-    /// or reaches `threshold` from below; `None` if no such moment exists.
+    /// Returns the first time from `time` on, in seconds, at which the value is above `threshold`
+    /// or reaches `threshold` from below; `None` if no such time exists.
     #[must_use]
     pub(super) fn when_above(&self, threshold: f64, time: f64) -> Option<f64> {
         self.0.iter().filter(|line| time < line.end).find_map(|line| {
@@ -91,7 +92,8 @@ impl LoadProfile {
     }
 }
 
-/// Tolerance for rounding, which must not keep the last user of a ramp from starting.
+/// Tolerance for rounding errors, so that a rounding error does not
+/// prevent the start of a ramp-up's last user.
 const NEARLY: f64 = 1e-6;
 
 impl Line {

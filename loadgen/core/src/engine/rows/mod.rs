@@ -1,4 +1,4 @@
-//! Assigns the rows of a file to users.
+//! Assigns the rows of data files to users.
 
 mod starts;
 
@@ -8,42 +8,42 @@ use self::starts::Starts;
 use crate::measure::{RowsUsed, Used};
 use crate::scenario::{Data, Order, Rows};
 
-/// Rows of this process, with a record of the used ones.
+/// Data rows of this process, with a record of the used rows.
 pub(super) struct Supply {
     stocks: Vec<Stock>,
     starts: Starts,
 }
 
-/// Rows of one file.
+/// Data rows of one file.
 struct Stock {
     rows: Rows,
-    /// Index of the next row, in the order `Once`.
+    /// Index of the next row, if each row is used at most once ([`Order::Once`]).
     next: AtomicUsize,
     ran_out: AtomicBool,
     used: Marks,
 }
 
-/// Record of the rows that counted iterations and users' starts have used.
+/// Record of the rows that were used by users' starts and by iterations after the warm-up.
 enum Marks {
-    /// Number of used rows, in the order `Once`.
+    /// Number of used rows, if each row is used at most once ([`Order::Once`]).
     Number(AtomicU64),
-    /// One bit for each row.
+    /// One bit for each row, set if the row was used, in the other orders.
     Bits(Box<[AtomicU64]>),
 }
 
-/// Iteration that a user begins.
+/// Number of the iteration for which a user takes rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Turn {
-    /// Number of the user's iteration, in the closed model. The warm-up and the time
-    /// after it each count from 0.
+    /// In the closed model, the number of the user's iteration: from 0 in the
+    /// warm-up, and again from 0 after the warm-up.
     Iteration(u64),
-    /// Number of the arrival in the whole test, in the open model.
+    /// In the open model, the number of the arrival in the whole test.
     Arrival(u64),
 }
 
 impl Supply {
-    /// Creates the supply of these files, with no row taken yet, for
-    /// `users` users of the whole test.
+    /// Creates the supply from the rows of `files`, of which none is
+    /// used yet. The whole test has `users` users.
     #[must_use]
     pub(super) fn new(files: Vec<Rows>, users: u32) -> Self {
         // Computed only if a file needs the starts, because they take memory for each user.
@@ -52,7 +52,8 @@ impl Supply {
         Self { stocks: files.into_iter().map(Stock::new).collect(), starts }
     }
 
-    /// Takes the rows that a user keeps from its start on. Returns `false` if no row is left.
+    /// Takes the rows that a user keeps from its start on, and adds these rows
+    /// to `data`. Returns `false` if no row is left.
     pub(super) fn take_at_start(&self, data: &mut Data) -> bool {
         self.stocks.iter().filter(|stock| stock.rows.at_start).all(|stock| {
             let cycled = u64::from(data.user());
@@ -60,8 +61,8 @@ impl Supply {
         })
     }
 
-    /// Takes the rows of an iteration, to which `data` is already set. `counted` is false in the
-    /// warm-up. Returns `false` if no row is left.
+    /// Takes the rows of an iteration, and adds these rows to `data`, which is already set to the
+    /// iteration. `counted` is false in the warm-up. Returns `false` if no row is left.
     pub(super) fn take(&self, turn: Turn, counted: bool, data: &mut Data) -> bool {
         let user = data.user();
         let cycled = |rows| match turn {
@@ -72,7 +73,7 @@ impl Supply {
         stocks.all(|stock| stock.take(cycled, counted, data))
     }
 
-    /// Takes the rows of the verification.
+    /// Takes the rows for a verification, which sends each step once before the measurement.
     pub(super) fn take_for_verification(&self, data: &mut Data) {
         for Stock { rows, .. } in &self.stocks {
             let index = match rows.order {
@@ -84,14 +85,14 @@ impl Supply {
         }
     }
 
-    /// Returns the names of the files that had too few rows.
+    /// Returns the names of the data files that had too few rows.
     #[must_use]
     pub(super) fn ran_out(&self) -> Vec<String> {
         let out = self.stocks.iter().filter(|stock| stock.ran_out.load(Ordering::Relaxed));
         out.map(|stock| stock.rows.name.clone()).collect()
     }
 
-    /// Returns the rows that counted iterations and users' starts have used.
+    /// Returns the rows that were used by users' starts and by iterations after the warm-up.
     #[must_use]
     pub(super) fn used(&self) -> RowsUsed {
         self.stocks.iter().map(|stock| (stock.rows.name.clone(), stock.used.told())).collect()
@@ -109,7 +110,8 @@ impl Stock {
         Self { rows, next: AtomicUsize::new(0), ran_out: AtomicBool::new(false), used }
     }
 
-    /// Takes a row. In the order `Cycle`, `cycled` gives its index, from the number of rows.
+    /// Takes a row, and adds it to `data`. In the order [`Order::Cycle`], `cycled` computes the
+    /// row's index from the number of rows. Returns `false` if no row is left.
     fn take(&self, cycled: impl Fn(u64) -> usize, counted: bool, data: &mut Data) -> bool {
         let Self { rows, next, ran_out, used } = self;
         let index = match rows.order {

@@ -1,25 +1,25 @@
-//! Chooses the rows at which users begin, in a file that they go through in a cycle.
+//! Chooses the row at which each user begins, in a file whose rows are used in a cycle.
 //!
-//! Each user goes through the whole file, row by row, from a separate place. The places of
-//! the planned users are as far apart as possible. Equally fast users therefore together use
-//! each row once before any row comes again. The golden ratio decides which user has which
-//! place. The first *n* users, for every *n*, are thus spread over the whole file as well,
-//! when a load rises in stages.
+//! Each user goes through the whole file, row by row, from a separate start position. The start
+//! positions of the planned users are as far apart as possible. Equally fast users therefore
+//! together use each row once before any row comes again. The golden ratio decides which user has
+//! which start position. The first *n* users, for every *n*, are thus spread over the whole file as
+//! well, when a load rises in stages.
 
 /// Fractional part of the golden ratio. Its multiples are spread over the unit interval more evenly
 /// than those of any other number, for any number of multiples (Knuth, "The Art of Computer
 /// Programming", volume 3, chapter 6.4).
 const GOLDEN: f64 = 0.618_033_988_749_894_9;
 
-/// Places of the users of a test.
+/// Start positions of a test's users in a file.
 #[derive(Debug, Clone)]
 pub(super) struct Starts {
-    /// Rank of each user's place, in the order of the file.
+    /// Rank of each user's start position in the order of the file, by the user's number.
     ranks: Box<[u32]>,
 }
 
 impl Starts {
-    /// Computes the places of `users` users of the whole test.
+    /// Computes the start positions of the `users` users of the whole test.
     #[must_use]
     pub(super) fn new(users: u32) -> Self {
         let mut by_place: Vec<u32> = (0..users).collect();
@@ -31,9 +31,9 @@ impl Starts {
         Self { ranks }
     }
 
-    /// Returns the row, in a file of `rows` rows, that `user` has in its iteration `number`. The
-    /// warm-up and the time after it each count iterations from 0. The warm-up goes backwards, so
-    /// that it uses the rows that otherwise come last.
+    /// Returns the index of the row that `user` takes in its iteration `number`, in a file of
+    /// `rows` rows. Iterations count from 0 in the warm-up, and again from 0 after the warm-up. The
+    /// warm-up goes backwards, so that it uses the rows that otherwise come last.
     #[must_use]
     pub(super) fn row(&self, user: u32, number: u64, counted: bool, rows: u64) -> u64 {
         let rows = rows.max(1);
@@ -47,7 +47,7 @@ impl Starts {
     }
 }
 
-/// Returns a user's place in a file of length 1.
+/// Returns a user's start position as a fraction of the file, from 0 to below 1.
 fn place(user: u32) -> f64 {
     (f64::from(user) * GOLDEN).fract()
 }
@@ -58,8 +58,8 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::BTreeSet;
 
-    /// Counts how often the first `active` of `users` users use each row, in
-    /// `iterations` iterations each.
+    /// Counts how often each of `rows` rows is used. Of `users` planned users, the first `active`
+    /// run `iterations` iterations each.
     fn uses(users: u32, active: u32, iterations: u64, rows: u64) -> Vec<u32> {
         let starts = Starts::new(users);
         let mut uses = vec![0; rows as usize];

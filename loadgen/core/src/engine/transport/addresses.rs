@@ -18,11 +18,12 @@ use crate::measure::AddressRecord;
 /// Timeout of the reachability check if no address accepts a connection.
 const CHECK_LIMIT: Duration = Duration::from_secs(3);
 
-/// The addresses of the server's name, in this process and round.
+/// Addresses of the server's name, with counts of the connections to each address in a round.
 pub(super) struct Addresses {
     host: String,
     port: u16,
-    /// Looked up once, at the first connection: a lookup for each would measure the resolver.
+    /// Result of the lookup, which happens only once: a lookup for
+    /// each connection would measure the resolver.
     places: OnceCell<Vec<Endpoint>>,
 }
 
@@ -31,7 +32,8 @@ struct Endpoint {
     connections: AtomicU64,
     failed: AtomicU64,
     error: OnceLock<String>,
-    /// Whether this address was unreachable while others were not: users prefer those others.
+    /// Whether this address was unreachable while another address was
+    /// reachable. Users prefer the reachable addresses.
     is_out: AtomicBool,
 }
 
@@ -48,7 +50,8 @@ impl Addresses {
         &self.host
     }
 
-    /// Looks up the name and, if it has several addresses, checks each. Does so only once.
+    /// Looks up the server's name and, if the name has several addresses, checks each address. Does
+    /// nothing after a successful lookup.
     pub(super) async fn find(&self) -> io::Result<()> {
         self.places().await.map(drop)
     }
@@ -59,8 +62,8 @@ impl Addresses {
         Ok(order(self.places().await?, user).into_iter().map(|place| place.address).collect())
     }
 
-    /// Connects a user to its address or, if the attempt fails or takes long, also to the
-    /// next address (RFC 8305).
+    /// Connects a user to its address. If the attempt fails or takes longer than
+    /// 250 ms, also tries the next address (RFC 8305).
     pub(super) async fn connect(&self, user: u32) -> io::Result<TcpStream> {
         let places = self.places().await?;
         let (stream, address) = match places.as_slice() {
@@ -130,7 +133,8 @@ impl Endpoint {
     }
 }
 
-/// Alternates IPv6 and IPv4, starting with the resolver's first, each once (RFC 8305, section 4).
+/// Orders addresses so that IPv6 and IPv4 alternate, starting with the family of the first address,
+/// and removes duplicates (RFC 8305, section 4).
 fn by_turns(found: Vec<SocketAddr>) -> Vec<SocketAddr> {
     let first_is_ipv6 = found.first().is_some_and(SocketAddr::is_ipv6);
     let (mut one, mut other): (Vec<_>, Vec<_>) =
@@ -145,7 +149,8 @@ fn by_turns(found: Vec<SocketAddr>) -> Vec<SocketAddr> {
     all
 }
 
-/// Orders the reachable addresses, starting with the user's, followed by the unreachable ones.
+/// Returns the addresses in the order in which the user tries them: the reachable addresses,
+/// starting with the user's own, and then the unreachable addresses.
 fn order(places: &[Endpoint], user: u32) -> Vec<&Endpoint> {
     let (out, mut usable): (Vec<&Endpoint>, Vec<&Endpoint>) =
         places.iter().partition(|place| place.is_out.load(Ordering::Relaxed));
@@ -157,8 +162,9 @@ fn order(places: &[Endpoint], user: u32) -> Vec<&Endpoint> {
     usable
 }
 
-/// Connects once to each address if there are several, so that users are spread over the reachable
-/// addresses. If none is reachable, users keep all addresses and find out for themselves.
+/// Marks the unreachable addresses, so that users are spread over the reachable
+/// addresses: connects once to each address, if there are several. If no address is
+/// reachable, marks none, and users try all addresses.
 async fn check(places: &[Endpoint]) {
     if places.len() < 2 {
         return;
@@ -246,7 +252,7 @@ mod tests {
         assert_eq!((open.connections, open.failed, &open.error), (3, 0, &None));
     }
 
-    /// Linux drops further handshakes with a listener whose backlog is full.
+    /// The silent address is a listener whose backlog is full: Linux drops further handshakes.
     #[cfg(target_os = "linux")]
     #[tokio::test]
     async fn a_silent_address_delays_users_only_briefly() {

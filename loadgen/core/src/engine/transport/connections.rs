@@ -7,7 +7,8 @@ use std::sync::{Mutex, PoisonError};
 use super::addresses::Addresses;
 use crate::measure::Connections;
 
-/// Counts connections. A request on an open connection costs nothing here.
+/// Counts the connections of all users of a process. A request on an open connection changes no
+/// count, and costs nothing here.
 #[derive(Default)]
 pub(super) struct Tally {
     opened: AtomicU64,
@@ -31,7 +32,7 @@ impl Tally {
             .or_default() += 1;
     }
 
-    /// Returns all counts so far. `addresses` is `None` if a proxy looks up the name.
+    /// Returns all counts so far. `addresses` is `None` if a proxy looks up the server's name.
     pub(super) fn connections(&self, addresses: Option<&Addresses>) -> Connections {
         let versions = self.versions.lock().unwrap_or_else(PoisonError::into_inner);
         Connections {

@@ -31,7 +31,7 @@ const LONGEST_KEPT: usize = 16 << 20;
 /// Number of bytes kept of an unexpected answer's body, so that the error can show its beginning.
 const BEGINNING: usize = 1 << 10;
 
-/// Number of bytes kept of a body, to send the same answer again.
+/// Maximum number of bytes kept of a body, so that a null server can send the same answer again.
 const SAMPLE: usize = 1 << 20;
 
 /// State shared by a process's users: the server's address, and requests' constant parts.
@@ -42,16 +42,17 @@ pub enum Transport {
     Reqwest(Box<reqwest::Reqwest>),
 }
 
-/// The link through which one user sends.
+/// Sends the requests of one user.
 pub enum Link<'a> {
-    /// A user's own connection.
+    /// The user's own connection.
     Http1(http1::Link<'a>),
-    /// A user's own client.
+    /// The user's own `reqwest` client.
     Reqwest(Box<reqwest::Link<'a>>),
 }
 
 impl Transport {
-    /// Creates the plan's transport, without a connection. The error says why that is impossible.
+    /// Creates the plan's transport, without opening a connection. Returns
+    /// the reason if the transport cannot be created.
     pub fn new(plan: &Plan) -> Result<Self, String> {
         match plan.scenario.http.transport(&plan.base_url) {
             TransportKind::Http1 => http1::Http1::new(plan).map(Self::Http1),
@@ -70,7 +71,7 @@ impl Transport {
         }
     }
 
-    /// Creates a user's link.
+    /// Creates the link through which `user` sends.
     pub fn link(&self, user: Number) -> Link<'_> {
         match self {
             Self::Http1(shared) => Link::Http1(http1::Link::new(shared, user.local)),
@@ -78,7 +79,7 @@ impl Transport {
         }
     }
 
-    /// Returns the connections so far.
+    /// Returns the counts of the connections opened so far.
     pub fn connections(&self) -> Connections {
         match self {
             Self::Http1(shared) => shared.connections(),
@@ -89,7 +90,7 @@ impl Transport {
 
 impl Link<'_> {
     /// Renders the next request: the scenario's step at `index`, with its generated values. After
-    /// an error there is no request to exchange.
+    /// an error, no request is ready for [`Self::exchange`].
     pub fn render(&mut self, index: usize, data: &mut Data) -> Result<(), Failure> {
         let rendered = match self {
             Self::Http1(link) => link.render(index, data),
@@ -116,8 +117,8 @@ impl Link<'_> {
         }
     }
 
-    /// Lets a used connection become free for the next request. Call between
-    /// requests, while none is timed.
+    /// Gives a used connection time to become free for the next request. Call
+    /// between requests, while no request is timed.
     pub async fn settle(&self) {
         match self {
             Self::Http1(_) => {}
@@ -139,7 +140,7 @@ impl Link<'_> {
 pub struct Answer<'a> {
     /// The status code.
     pub status: u16,
-    /// The headers, if the step captures one.
+    /// The headers, kept only if the step captures a header.
     pub headers: Headers<'a>,
     /// The part of the body that was kept: see [`Keep`].
     pub body: Body<'a>,
@@ -173,14 +174,14 @@ pub enum Keep {
     Nothing,
     /// The beginning, up to 1 KiB, for an error message.
     Beginning,
-    /// The first 1 MiB, to send the same answer again.
+    /// The first 1 MiB, so that a null server can send the same answer again.
     Sample,
     /// All, for an expectation, a counter or a capture. A body longer than 16 MiB is an error.
     All,
 }
 
 impl Keep {
-    /// Returns how much of the body is read in an answer to `step` with this status.
+    /// Returns how much to keep of the body of an answer to `step` with this status code.
     pub fn of(step: &Step, status: u16) -> Self {
         if !is_expected(step, status) {
             Self::Beginning

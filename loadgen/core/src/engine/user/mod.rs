@@ -19,8 +19,8 @@ use super::transport::{Failure, Link, Transport};
 use crate::measure::{Ending, ErrorKind, Outcome, Recorder};
 use crate::scenario::{Data, OnError, Secrets, Step};
 
-/// Number of a user's first iteration in the warm-up. The number is far from those of counted
-/// iterations, so that their data does not depend on how far the warm-up came.
+/// Number of a user's first iteration in the warm-up. The number is far from the numbers of counted
+/// iterations, so that the data of counted iterations does not depend on how far the warm-up came.
 const WARMUP: u64 = 1 << 39;
 
 /// State that all users of a process share.
@@ -28,7 +28,7 @@ pub(super) struct Shared {
     pub plan: Plan,
     pub checks: Vec<Check>,
     pub gate: Gate,
-    /// Users that still have iterations before them.
+    /// Number of users that have not finished their iterations.
     pub iterating: Countdown,
     pub supply: Supply,
     pub recorder: Recorder,
@@ -53,7 +53,7 @@ struct User<'a> {
 }
 
 impl Shared {
-    /// Runs the user with the number `local` in this process until the gate admits it no more.
+    /// Runs the user with the number `local` in this process, from its first request to its last.
     pub(super) async fn run_user(&self, local: u32) {
         let now = Instant::now();
         let number = self.plan.share.number(local);
@@ -92,7 +92,7 @@ impl<'a> User<'a> {
         }
     }
 
-    /// Runs one iteration after another, until the gate admits no more.
+    /// Runs one iteration after another, until the gate allows no more iterations.
     async fn iterations(&mut self) {
         let gate: &'a Gate = &self.shared.gate;
         let (mut begun, mut warmed) = (0, WARMUP);
@@ -117,7 +117,8 @@ impl<'a> User<'a> {
         }
     }
 
-    /// Passes once over the steps. Returns `false` if the end of the round cut the iteration short.
+    /// Runs one iteration: sends the steps in order. Returns `false` if the
+    /// end of the round cut the iteration short.
     async fn iterate(&mut self, counted: bool, planned: Option<Instant>) -> bool {
         let Shared { plan, gate, .. } = self.shared;
         let steps = &plan.scenario.steps;
@@ -164,7 +165,7 @@ impl<'a> User<'a> {
         went_on && !gate.is_closed(self.now)
     }
 
-    /// Sends one step, waits for the answer, and counts the request in exactly one place. Without a
+    /// Sends one step, waits for the answer, and counts the request exactly once. Without a
     /// `planned` time, the request is planned for the moment at which it is sent.
     async fn attempt(
         &mut self,
@@ -216,7 +217,7 @@ impl<'a> User<'a> {
         went
     }
 
-    /// Counts a request that could not be made from the values that the user has captured.
+    /// Counts a failed request that could not be made from the user's captured values.
     async fn give_up(
         &mut self,
         index: usize,
@@ -258,7 +259,7 @@ impl<'a> User<'a> {
     }
 }
 
-/// Result of a request, as its user sees it.
+/// Result of a request, which decides how the user continues.
 enum Went {
     Well,
     Wrong,

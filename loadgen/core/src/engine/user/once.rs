@@ -6,23 +6,24 @@ use std::time::{Duration, Instant};
 use super::{User, WARMUP, Went};
 use crate::measure::Ending;
 
-/// Iteration numbers under which the data of these steps is drawn: no iteration has them.
+/// Iteration numbers under which the data of start steps and stop steps is
+/// generated. No real iteration has these numbers.
 const START: u64 = WARMUP + (1 << 38);
 const STOP: u64 = START + (1 << 37);
 
-/// Delay from a failed start to the next attempt.
+/// Delay from a failure of the start steps to the next attempt.
 const AGAIN: Duration = Duration::from_secs(1);
 
-/// Number of failed starts after which a user gives up, if iterations end the round. Without this
-/// limit the round would not end if every start failed.
+/// Number of failed attempts at the start steps after which a user gives up, if iterations end the
+/// round. Without this limit, the round would not end if every attempt failed.
 const MOST_ATTEMPTS: u64 = 10;
 
-/// Time for the stop steps, from the end of the last iteration of all users of the process.
+/// Time limit for the stop steps, from the end of the last iteration of all users of the process.
 const GRACE: Duration = Duration::from_secs(3);
 
 impl User<'_> {
-    /// Sends the start steps at the user's turn, and again a little later if one of them fails.
-    /// Returns `false` if the user must not begin its iterations.
+    /// Sends the start steps when the gate allows the user to start, and again a second later if
+    /// one of them fails. Returns `false` if the user must not begin its iterations.
     pub(super) async fn start(&mut self, steps: Range<usize>) -> bool {
         let shared = self.shared;
         let gate = &shared.gate;
@@ -52,7 +53,8 @@ impl User<'_> {
         false
     }
 
-    /// Sends the steps one after another, until one does not go well.
+    /// Sends the steps in order, until one fails or is cut off by the end of
+    /// the round. Returns the result of the last step.
     async fn attempt_all(&mut self, steps: Range<usize>, counted: bool) -> Went {
         let shared = self.shared;
         for index in steps {
@@ -68,8 +70,8 @@ impl User<'_> {
         Went::Well
     }
 
-    /// Sends the stop steps, once no user of the process is within an iteration any more: all of
-    /// them, even if one fails. Cuts requests that do not end in time.
+    /// Sends the stop steps, even if one fails, after the last iteration of all users of the
+    /// process. Cuts off a request at the time limit; the remaining steps then count as cancelled.
     pub(super) async fn stop(&mut self, steps: Range<usize>) {
         let shared = self.shared;
         shared.iterating.wait().await;

@@ -1,17 +1,20 @@
-//! Encodes latencies for documents.
+//! Encodes latencies as text for saved documents.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser};
 
 use super::Latencies;
 
-/// All latencies of a step, in µs, for the run record: an HdrHistogram in its own encoding (V2,
-/// DEFLATE, base64), which HdrHistogram's libraries for other languages read. Merges without loss.
+/// All latencies of a step, in µs, for the record of a run. Encodes the latencies as an
+/// HdrHistogram (V2 encoding, DEFLATE, base64), which HdrHistogram's libraries for other languages
+/// can read and merge without loss.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Distribution(Latencies);
 
-/// Steps of the latency-by-percentile curve for each tenfold of requests.
+/// Number of points of the latency curve for each factor of ten in 1/(1-q), where q is the
+/// quantile: such as from the 90th to the 99th percentile.
 const STEPS: u32 = 20;
-/// Maximum number of tenfolds of the curve: up to the 99.9999th percentile.
+/// Number of factors of ten in 1/(1-q), where q is the quantile, that the latency curve covers: up
+/// to the 99.9999th percentile.
 const TENFOLDS: u32 = 6;
 
 impl From<Latencies> for Distribution {
@@ -21,13 +24,14 @@ impl From<Latencies> for Distribution {
 }
 
 impl Distribution {
-    /// Returns the latencies in mergeable form.
+    /// Returns the latencies as a distribution that can be merged with other distributions.
     #[must_use]
     pub fn latencies(&self) -> &Latencies {
         &self.0
     }
 
-    /// Returns HdrHistogram's text: V2 encoding, compressed, in base64. Empty without latencies.
+    /// Encodes the latencies as HdrHistogram's text: V2 encoding, compressed, in base64. Returns an
+    /// empty text without latencies.
     ///
     /// # Errors
     ///
@@ -36,21 +40,21 @@ impl Distribution {
         self.0.to_text()
     }
 
-    /// The shares of requests (0 to 1) at which [`Self::curve`] has its points: evenly spaced in
-    /// the logarithm of 1/(1-q), as in HdrHistogram's own plots.
+    /// Returns the quantiles (0 to 1) at which [`Self::curve`] has its points. The points are
+    /// evenly spaced in the logarithm of 1/(1-q), as in HdrHistogram's own plots.
     pub fn shares() -> impl Iterator<Item = f64> {
         (0..=STEPS * TENFOLDS).map(|i| 1.0 - 0.1_f64.powf(f64::from(i) / f64::from(STEPS)))
     }
 
-    /// Returns the latency, in µs, that each of [`Self::shares`] did not exceed. Ends before the
-    /// first share with fewer than ten samples beyond it.
+    /// Returns the latency, in µs, at each quantile of [`Self::shares`]. The list ends before the
+    /// first quantile with fewer than ten samples beyond it.
     #[must_use]
     pub fn curve(&self) -> Vec<u64> {
         Self::shares().map_while(|q| self.0.quantile(q)).collect()
     }
 
-    /// Counts the latencies in each bucket of `width_us`, from 0 on. Returns at most `most`
-    /// buckets; latencies beyond those are not counted.
+    /// Counts the latencies in consecutive buckets of `width_us` µs, of which the first begins at
+    /// 0. Returns at most `most` buckets; latencies beyond the last bucket are not counted.
     #[must_use]
     pub fn buckets(&self, width_us: u64, most: usize) -> Vec<u64> {
         let mut buckets = Vec::new();

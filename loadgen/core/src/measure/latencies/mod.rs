@@ -18,17 +18,19 @@ pub use self::document::Distribution;
 const LONGEST_US: u64 = 600_000_000;
 /// Number of significant decimal digits of every value.
 const DIGITS: u8 = 3;
-/// First word of the V2 encoding.
+/// Number with which the V2 encoding of HdrHistogram begins.
 const V2: u32 = 0x1c84_9313;
-/// Number of bytes before the counts in the V2 encoding.
+/// Length of the header of HdrHistogram's V2 encoding, in bytes. The counts follow the header.
 const HEADER: usize = 40;
-/// Number of bytes before the compressed V2 encoding: another first word, and the length.
+/// Length of the header of HdrHistogram's compressed encoding, in bytes. The header holds a magic
+/// number and the length of the compressed V2 encoding, which follows.
 const DEFLATE_HEADER: usize = 8;
-/// Exceeds the size of every histogram of our shape: 22,000 counters of up to 9 bytes.
+/// Limit for a decompressed histogram, in bytes. No histogram with our bounds and digits reaches
+/// the limit: each has 22,000 counters of up to 9 bytes.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// Number of samples from which sums of counts may overflow. Only foreign data reaches this number:
-/// at 10 million requests per second, a run would take 29,000 years.
+/// Number of samples from which sums of counts may overflow. Only data from the network or from
+/// files reaches this number: at 10 million requests per second, a run would take 29,000 years.
 const TOO_MANY: u64 = 1 << 63;
 
 /// A distribution of latencies in µs: an HDR histogram (G. Tene, <https://hdrhistogram.org>) with
@@ -68,26 +70,27 @@ impl Latencies {
         self.len() == 0
     }
 
-    /// The shortest latency, in µs; `None` if empty.
+    /// The shortest latency, in µs; `None` without latencies.
     #[must_use]
     pub fn min(&self) -> Option<u64> {
         self.filled().map(Histogram::min)
     }
 
-    /// The arithmetic mean, in µs; `None` if empty.
+    /// The arithmetic mean of the latencies, in µs. `None` without latencies, or with too many to
+    /// be summed.
     #[must_use]
     pub fn mean(&self) -> Option<f64> {
         self.summable().map(Histogram::mean)
     }
 
-    /// The longest latency, in µs, to three digits; `None` if empty.
+    /// The longest latency, in µs, to three significant digits; `None` without latencies.
     #[must_use]
     pub fn max(&self) -> Option<u64> {
         self.filled().map(Histogram::max)
     }
 
-    /// Returns the latency, in µs, that a share `q` (0 to 1) of all requests did not exceed, or
-    /// `None` if fewer than ten samples lie beyond it: too few for an estimate.
+    /// Returns the latency, in µs, at the quantile `q` (0 to 1). Returns `None` if fewer than ten
+    /// samples lie beyond the quantile, because they are too few for an estimate.
     #[must_use]
     pub fn quantile(&self, q: f64) -> Option<u64> {
         let histogram = self.summable()?;
@@ -99,16 +102,17 @@ impl Latencies {
     }
 
     /// Estimates the latencies as if a request had been sent every `interval`, rather than after
-    /// the answer to the previous request. While an answer takes longer than `interval`, adds the
-    /// requests that were not sent: each would have waited for the rest of that time. The estimate
-    /// is the correction for *coordinated omission* in G. Tene's HdrHistogram.
+    /// the response to the previous request. For a latency longer than `interval`, adds the
+    /// requests that were not sent during the wait, each with the rest of the wait as its latency.
+    /// The method is the correction for *coordinated omission* in G. Tene's HdrHistogram.
     #[must_use]
     pub fn without_coordination(&self, interval: Duration) -> Self {
         let us = u64::try_from(interval.as_micros()).unwrap_or(LONGEST_US);
         Self(self.summable().map(|histogram| histogram.clone_correct(us.max(1))))
     }
 
-    /// Returns each recorded value, in µs to three digits, in ascending order, with its count.
+    /// Returns each recorded latency (in µs, to three significant digits) with its number of
+    /// samples, in ascending order.
     pub(in crate::measure) fn recorded(&self) -> impl Iterator<Item = (u64, u64)> {
         let each = self.summable().into_iter().flat_map(Histogram::iter_recorded);
         each.map(|value| (value.value_iterated_to(), value.count_at_value()))
@@ -118,8 +122,8 @@ impl Latencies {
         self.0.as_ref().filter(|histogram| !histogram.is_empty())
     }
 
-    /// Returns the histogram if sums of its counts cannot overflow. Foreign histograms, each of
-    /// fewer than [`TOO_MANY`] samples, may together have more.
+    /// Returns the histogram if sums of its counts cannot overflow. Histograms from the network,
+    /// each of fewer than [`TOO_MANY`] samples, may together have more samples.
     fn summable(&self) -> Option<&Histogram<u64>> {
         self.filled().filter(|histogram| histogram.len() < TOO_MANY)
     }
@@ -135,7 +139,8 @@ impl Latencies {
     }
 }
 
-/// Serializes as bytes of the HdrHistogram V2 encoding; no bytes for an empty distribution.
+/// Serializes the latencies as bytes of the HdrHistogram V2 encoding; an empty distribution takes
+/// no bytes.
 impl Serialize for Latencies {
     fn serialize<S: ser::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut bytes = Vec::new();
@@ -163,7 +168,8 @@ impl<'de> Deserialize<'de> for Latencies {
 }
 
 impl Latencies {
-    /// Decodes foreign bytes. Refuses a histogram of another shape, so that merging can't fail.
+    /// Decodes bytes from the network or from a file. Refuses a histogram with other bounds or
+    /// digits than ours, so that merging cannot fail.
     fn decode(mut bytes: &[u8]) -> Result<Self, String> {
         if bytes.is_empty() {
             return Ok(Self::default());
@@ -183,7 +189,7 @@ impl Latencies {
     }
 }
 
-/// Encodes as text, for documents; empty text for an empty distribution.
+/// Encodes latencies as text, for saved documents; the text is empty for an empty distribution.
 impl Latencies {
     pub(in crate::measure) fn to_text(&self) -> Result<String, String> {
         self.filled().map_or(Ok(String::new()), encoded)
@@ -205,15 +211,16 @@ impl Latencies {
     }
 }
 
-/// Returns HdrHistogram's text: its V2 encoding, compressed, in base64.
+/// Encodes a histogram as HdrHistogram's text: V2 encoding, compressed, in base64.
 pub(in crate::measure) fn encoded(histogram: &Histogram<u64>) -> Result<String, String> {
     let mut bytes = Vec::new();
     let written = V2DeflateSerializer::new().serialize(histogram, &mut bytes);
     written.map(|_| STANDARD.encode(bytes)).map_err(|e| e.to_string())
 }
 
-/// Whether the bytes have our shape and the length that they declare. Must be checked before
-/// decoding: foreign bytes may declare up to 4 GB, or bounds that take hundreds of MB.
+/// Whether the bytes have a header with our bounds and digits, and the length that the header
+/// declares. Must be checked before decoding, because bytes from the network may declare up to 4
+/// GB, or bounds that take hundreds of MB.
 fn has_our_header(bytes: &[u8]) -> bool {
     let Some((header, counts)) = bytes.split_at_checked(HEADER) else { return false };
     let words =
@@ -229,9 +236,9 @@ fn has_our_header(bytes: &[u8]) -> bool {
     header == ours.concat()
 }
 
-/// Whether one of the counts is `i64::MIN`. hdrhistogram 7.6 negates that count, which panics if
-/// overflow is checked. Each count is a varint: bytes with the highest bit set, up to a byte
-/// without that bit or to the ninth byte.
+/// Whether one of the encoded counts is `i64::MIN`. hdrhistogram 7.6 negates this value, which
+/// panics if overflow is checked. Each count is a varint: bytes with the highest bit set, up to a
+/// byte without that bit or to the ninth byte.
 fn has_least_count(mut counts: &[u8]) -> bool {
     const LONGEST: usize = 9;
     while !counts.is_empty() {

@@ -1,4 +1,4 @@
-//! Collects a series while it grows.
+//! Collects the results of a round, second by second, while the round runs.
 
 use std::collections::BTreeMap;
 
@@ -6,20 +6,23 @@ use super::{Interval, Series, Snapshot, merge_steps};
 use crate::measure::counts::Counts;
 use crate::measure::timeline::Phase;
 
-/// A series to which many processes add. The latest seconds are not packed yet: each process's
-/// snapshot would pack them anew. The oldest seconds are closed.
+/// Results of a running round, to which many processes add snapshots. The latest seconds stay
+/// unpacked, because each process's snapshot would require packing them again. The oldest seconds
+/// are closed: only their records and sums remain.
 #[derive(Debug, Default)]
 pub struct GrowingSeries {
     packed: Series,
     latest: BTreeMap<(Phase, u32), Vec<Counts>>,
-    /// The latest second in any snapshot so far.
+    /// Number of the latest second in any snapshot so far.
     newest: u32,
 }
 
-/// Seconds for which counts may still arrive: longer than any silent worker is waited for.
+/// Number of latest seconds that stay open, because counts may still arrive. Longer than the wait
+/// for any silent worker.
 const SETTLES: u32 = 64;
 
-/// Number of settled seconds that are closed together, because each closing packs the sums anew.
+/// Number of old seconds that are closed together. Closing seconds one by one would pack the sums
+/// again for each second.
 const TOGETHER: u32 = 32;
 
 impl GrowingSeries {
@@ -38,13 +41,13 @@ impl GrowingSeries {
         }
     }
 
-    /// Packs everything, and returns the series so far.
+    /// Packs the counts of all seconds, and returns the series so far.
     pub fn packed(&mut self) -> &mut Series {
         self.pack(|_| true);
         &mut self.packed
     }
 
-    /// Returns the latest second in which anything was measured.
+    /// Returns the latest second with measured requests; `None` without measured requests.
     #[must_use]
     pub fn newest(&self) -> Option<u32> {
         let (latest, packed) = (self.latest.keys(), self.packed.open.keys());
@@ -52,7 +55,8 @@ impl GrowingSeries {
         measured.map(|(_, second)| *second).max()
     }
 
-    /// Returns all counts that were measured in one of the latest seconds, by step.
+    /// Returns the measured counts of one second, by step. The second must be one of the latest,
+    /// whose counts are still kept.
     #[must_use]
     pub fn second(&self, second: u32) -> Vec<Counts> {
         let mut total = self.packed.second(second);

@@ -1,4 +1,4 @@
-//! Holds a round second by second, in a form that merges.
+//! Holds the results of a round, second by second, in a form that merges.
 
 mod growing;
 mod packed;
@@ -15,40 +15,40 @@ use super::counts::Counts;
 use super::seconds::Told;
 use super::timeline::Phase;
 
-/// One second of results, or the part of a second that lies in one phase.
+/// Results of one second, or of the part of a second that lies in one phase of the round.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
     /// The phase in which the interval lies.
     pub phase: Phase,
-    /// Seconds from the end of the warm-up; zero for all of the warm-up.
+    /// Number of the second, counted from 0 at the end of the warm-up; 0 for the whole warm-up.
     pub second: u32,
     /// Counts by step, in the order of the scenario.
     pub steps: Vec<Counts>,
 }
 
-/// The intervals drained from one process's recorder at one time. Snapshots are numbered from zero
+/// Intervals that one process's recorder returned at one time. Snapshots are numbered from zero
 /// without a gap, so that a lost snapshot is noticed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Snapshot {
     /// Number of the snapshot within its process and round.
     pub number: u32,
-    /// The intervals with something to report.
+    /// Results of each second and phase in which anything was counted.
     pub intervals: Vec<Interval>,
 }
 
-/// Merged snapshots: a round, second by second.
+/// Results of a round, second by second, merged from snapshots.
 ///
 /// A histogram in use takes 172 KB, so an hour of histograms for each step exceeds most machines'
-/// memory. Therefore each interval is kept packed, in a few KB, and unpacked when needed. A long
-/// round closes its old seconds: a closed second's record is computed and kept, in a hundred bytes
-/// per step, and its histograms remain only as part of their phase's sum.
+/// memory. Therefore each interval is kept packed, in a few KB, and unpacked when needed. In a long
+/// round, old seconds are closed. Of a closed second, only the computed record remains (a hundred
+/// bytes per step), and the histograms become part of the phase's sum.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Series {
-    /// Intervals to which more counts may be added.
+    /// Packed counts of each interval to which more counts may be added.
     open: BTreeMap<(Phase, u32), Packed>,
-    /// Sums of all other intervals, by phase.
+    /// Sums of the counts of all closed intervals, by phase.
     closed: BTreeMap<Phase, Packed>,
-    /// Records of the closed seconds.
+    /// Results of each closed second, by the number of the second.
     told: BTreeMap<u32, Told>,
 }
 
@@ -60,13 +60,13 @@ impl Series {
         }
     }
 
-    /// Returns all counts of one phase, by step.
+    /// Returns the summed counts of one phase, by step.
     #[must_use]
     pub fn phase(&self, phase: Phase) -> Vec<Counts> {
         Self::phase_of([self], phase)
     }
 
-    /// Returns all counts of one phase over several rounds, by step.
+    /// Returns the summed counts of one phase over several rounds, by step.
     #[must_use]
     pub fn phase_of<'a>(rounds: impl IntoIterator<Item = &'a Self>, phase: Phase) -> Vec<Counts> {
         let mut total = Vec::new();
@@ -79,7 +79,7 @@ impl Series {
         total
     }
 
-    /// Returns the records of each second in which anything was measured, in order.
+    /// Returns the results of each second in which anything was measured, in ascending order.
     pub fn seconds(&self) -> impl Iterator<Item = Told> {
         let numbers: BTreeSet<u32> = self.measured().chain(self.told.keys().copied()).collect();
         numbers.into_iter().map(|number| {
@@ -90,8 +90,9 @@ impl Series {
         })
     }
 
-    /// Closes the seconds before `before`. Later counts for these seconds are still added, but
-    /// don't change percentiles that are known.
+    /// Closes the seconds before `before`: keeps their results and sums, but not their histograms.
+    /// Later counts for closed seconds are still added, but don't change percentiles that are
+    /// known.
     fn close(&mut self, before: u32) {
         let due = self.measured().filter(|number| *number < before);
         for number in due.collect::<BTreeSet<u32>>() {
@@ -110,18 +111,18 @@ impl Series {
         }
     }
 
-    /// Returns the open seconds in which anything was measured.
+    /// Returns the seconds with measured requests that are not closed.
     fn measured(&self) -> impl Iterator<Item = u32> {
         let keys = self.open.keys().filter(|(phase, _)| Phase::MEASURED.contains(phase));
         keys.map(|(_, number)| *number)
     }
 
-    /// Returns the first open second.
+    /// Returns the first second that is not closed.
     fn oldest(&self) -> Option<u32> {
         self.open.keys().map(|(_, second)| *second).min()
     }
 
-    /// Returns the open counts that were measured in one second, by step.
+    /// Returns the measured counts of one second, by step; empty if the second is closed.
     fn second(&self, second: u32) -> Vec<Counts> {
         let mut total = Vec::new();
         for packed in Phase::MEASURED.iter().filter_map(|phase| self.open.get(&(*phase, second))) {
@@ -142,7 +143,7 @@ fn add_to<K: Ord>(map: &mut BTreeMap<K, Packed>, at: K, steps: &[Counts]) {
     }
 }
 
-/// Adds `more` to `steps`, step by step.
+/// Adds the counts in `more` to the counts in `steps`, step by step.
 pub(super) fn merge_steps(steps: &mut Vec<Counts>, more: &[Counts]) {
     if steps.len() < more.len() {
         steps.resize_with(more.len(), Counts::default);

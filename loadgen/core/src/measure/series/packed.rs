@@ -1,20 +1,22 @@
-//! Holds counts in little memory.
+//! Stores counts serialized, to save memory.
 
 use super::merge_steps;
 use crate::measure::counts::Counts;
 
-/// The counts of an interval, by step, in little memory. Equal counts have equal packed forms.
+/// Counts of an interval, by step, serialized to save memory. Equal counts have equal packed forms.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Packed {
-    /// MessagePack, with histograms in the V2 encoding, which skips runs of zero counts.
+    /// Counts in MessagePack. Histograms use HdrHistogram's V2 encoding, which skips runs of zero
+    /// counts.
     Bytes(Box<[u8]>),
-    /// Counts that can't be encoded. A histogram's bucket holds up to 2^64 - 1 requests, the
-    /// encoding up to 2^63 - 1: no server answers as many, but a worker's snapshots may claim so.
+    /// Counts that cannot be encoded. A histogram's bucket can count up to 2^64 - 1 requests, but
+    /// the encoding only up to 2^63 - 1. No server answers that many requests, but a worker's
+    /// snapshot may claim so.
     Steps(Vec<Counts>),
 }
 
 impl Packed {
-    /// Packs the counts of an interval.
+    /// Serializes the counts of an interval.
     pub(super) fn new(steps: &[Counts]) -> Self {
         match rmp_serde::to_vec(steps) {
             Ok(bytes) => Self::Bytes(bytes.into_boxed_slice()),
@@ -31,7 +33,7 @@ impl Packed {
         }
     }
 
-    /// Adds `more`, step by step.
+    /// Adds the counts in `more`, step by step.
     pub(super) fn merge(&mut self, more: &[Counts]) {
         let mut steps = self.unpack();
         merge_steps(&mut steps, more);

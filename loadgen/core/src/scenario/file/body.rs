@@ -6,7 +6,8 @@ use crate::scenario::error::Fault;
 use crate::scenario::model::Body;
 use crate::scenario::template::{Piece, Template};
 
-/// Limits memory use after a typing error.
+/// Largest number of repetitions of a JSON value in a body, which limits memory use after a typing
+/// error.
 pub(super) const MOST_REPETITIONS: u64 = 100_000;
 
 pub(super) fn read(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<Body> {

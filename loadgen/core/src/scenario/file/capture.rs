@@ -23,8 +23,8 @@ pub(super) fn read(
     captures.into_iter().collect()
 }
 
-/// Returns the names that a step captures, including names of faulty captures, so that the use of
-/// such a name is no second fault.
+/// Returns the names of the values that a step captures. Includes the names of faulty captures, so
+/// that a later use of such a name does not count as a second fault.
 pub(super) fn names(step: &Value<'_>) -> Vec<String> {
     let table = step.node.get_ref().as_table();
     let capture = table.and_then(|table| {

@@ -7,16 +7,18 @@ use csv::{ReaderBuilder, StringRecord};
 
 use crate::scenario::rows::{Order, Rows};
 
-/// Size of the largest file, in MiB: each worker holds its rows in memory.
+/// Largest size of a CSV file, in MiB. The size is limited because each worker holds rows in
+/// memory.
 const LARGEST: u64 = 64;
 
-/// Reason why a file cannot be used, with the line if known, and help.
+/// Reason why a CSV file cannot be used: a message (with the line if known), and help.
 pub(super) struct Unusable {
     pub(super) message: String,
     pub(super) help: &'static str,
 }
 
-/// Reads the rows called `name` from `file`, a path as written in a scenario file in `folder`.
+/// Reads a CSV file as the rows called `name`. `file` is the path as written in a scenario file,
+/// relative to the scenario file's `folder`.
 pub(super) fn read(name: &str, folder: &Path, file: &str, order: Order) -> Result<Rows, Unusable> {
     let text = text(&folder.join(file), file)?;
     parse(name, file, text.trim_start_matches('\u{feff}'), order)
@@ -110,8 +112,8 @@ fn fields(count: usize) -> String {
     if count == 1 { "one field".to_owned() } else { format!("{count} fields") }
 }
 
-/// Returns the line number of the record read from byte
-/// offset `from`; skips empty lines before the record.
+/// Returns the line number, counted from 1, of the record that was read from byte offset `from`.
+/// Skips empty lines before the record.
 fn line(text: &str, from: usize) -> usize {
     let rest = text.get(from..).unwrap_or_default();
     let blank = rest.len() - rest.trim_start_matches(['\r', '\n']).len();

@@ -98,7 +98,8 @@ fn read_counters(value: &Value<'_>, faults: &mut Faults<'_>) -> Vec<Counter> {
     counters.collect()
 }
 
-/// Returns the message and help for an unknown counter, where the steps read only `known`.
+/// Returns the message and the help of a fault for a counter called `name` that no step reads.
+/// `known` holds the names of the counters that steps read.
 pub(super) fn unknown_counter(name: &str, known: &[&str]) -> (String, String) {
     let help = match known {
         [] => format!("add the counter to a step: counters = {{ {name} = \"/…\" }}"),

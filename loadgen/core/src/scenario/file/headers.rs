@@ -5,7 +5,8 @@ use crate::scenario::error::Fault;
 use crate::scenario::escape::{Position, may_be_in_header};
 use crate::scenario::template::Template;
 
-/// Headers that would contradict the actual framing of the body.
+/// Headers that a scenario cannot set, because they could contradict the actual framing of the
+/// body.
 const FRAMING: [&str; 2] = ["content-length", "transfer-encoding"];
 
 pub(super) fn read(
@@ -47,7 +48,9 @@ fn read_header(
     Some((name, template))
 }
 
-/// Returns the reason why a header of this name cannot be set, and help.
+/// Returns the reason why a scenario cannot set a header, and help; `None` if the header is
+/// allowed. `written` is the header's name as written in the file, `name` the same name in lower
+/// case.
 fn refusal(written: &str, name: &str, has_body: bool) -> Option<(String, &'static str)> {
     if name.is_empty() || !name.chars().all(is_token) {
         let message = format!("`{written}` is not a valid header name");
@@ -64,7 +67,7 @@ fn refusal(written: &str, name: &str, has_body: bool) -> Option<(String, &'stati
     None
 }
 
-/// Returns whether a character may be in a token (RFC 9110, section 5.6.2).
+/// Returns whether a character may be in an HTTP token (RFC 9110, section 5.6.2).
 pub(super) fn is_token(c: char) -> bool {
     c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c)
 }

@@ -34,7 +34,7 @@ pub(super) fn read(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<Http> {
     Some(http)
 }
 
-/// Reads one key; a key with a fault keeps its default.
+/// Reads one key of `[http]` into `http`; a key with a fault keeps its default value.
 fn read_key(value: &Value<'_>, http: &mut Http, faults: &mut Faults<'_>) {
     match value.key {
         "version" => http.version = value.choice(&VERSIONS, faults).unwrap_or_default(),
@@ -48,7 +48,8 @@ fn read_key(value: &Value<'_>, http: &mut Http, faults: &mut Faults<'_>) {
     }
 }
 
-/// Parses the URL with the transport's parser, so that the transport reads the URL in the same way.
+/// Reads the URL of the proxy. Uses the transport's URL parser, so that the transport reads the URL
+/// in the same way.
 fn read_proxy(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<String> {
     let text = value.text(faults)?;
     let label = match Url::parse(text) {
@@ -65,8 +66,8 @@ fn read_proxy(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<String> {
     value.fault(message, label, "write a URL such as \"http://10.0.0.1:3128\"", faults)
 }
 
-/// Returns whether a host can be connected to. A URL can have host names with quotes or braces, but
-/// the transport silently ignores a proxy with such a name.
+/// Returns whether the transport can connect to a proxy's host. A URL can have host names with
+/// quotes or braces, but the transport silently ignores a proxy with such a name.
 fn is_host(host: Host<&str>) -> bool {
     match host {
         Host::Domain(name) => name.chars().all(|c| c.is_ascii_alphanumeric() || "-._".contains(c)),

@@ -8,7 +8,8 @@ use super::reader::{Faults, Value, parse_integer};
 use crate::scenario::escape::Position;
 use crate::scenario::template::{Piece, Template};
 
-/// Reads a value to compare answers with. Placeholders stay literal text.
+/// Converts a TOML value to JSON, to compare with values in responses. Placeholders stay literal
+/// text.
 pub(super) fn read(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<Json> {
     match value.node.get_ref() {
         DeValue::String(text) => Some(Json::String(text.to_string())),
@@ -32,8 +33,9 @@ pub(super) fn read(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<Json> {
     }
 }
 
-/// Reads a template that always renders as JSON. Literal parts of strings are escaped here,
-/// captured values and variables when they are rendered; other generated parts need no escaping.
+/// Converts a TOML value to a template that always renders as JSON. Literal parts of strings are
+/// escaped here. Captured values and environment variables are escaped when they are rendered.
+/// Other generated parts need no escaping.
 pub(super) fn read_template(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<Template> {
     match value.node.get_ref() {
         DeValue::String(_) => value.template(faults).map(string_template),
@@ -57,7 +59,8 @@ fn read_field(field: &Value<'_>, faults: &mut Faults<'_>) -> Option<Template> {
     Some(template)
 }
 
-/// Returns a JSON string, or a JSON number if a numeric placeholder is the whole text.
+/// Returns a template of a JSON string, or of a JSON number if a numeric placeholder is the whole
+/// text.
 fn string_template(template: Template) -> Template {
     if let [piece] = template.pieces.as_slice()
         && piece.is_numeric()
@@ -75,13 +78,13 @@ fn string_template(template: Template) -> Template {
     string
 }
 
-/// Returns the inside of a JSON string.
+/// Escapes text for the inside of a JSON string, without the quotation marks.
 fn escaped(text: &str) -> String {
     let quoted = Json::from(text).to_string();
     quoted[1..quoted.len() - 1].to_owned()
 }
 
-/// Joins items with commas between `open` and `close`.
+/// Joins templates with commas, between the characters `open` and `close`.
 fn enclosed(open: char, items: Vec<Template>, close: char) -> Template {
     let mut all = Template::literal(open);
     for (index, item) in items.into_iter().enumerate() {

@@ -11,10 +11,10 @@ use crate::scenario::overrides::{
     LEAST_RATE, LONGEST_DRAIN, MOST_ITERATIONS, MOST_RATE, MOST_USERS, SENDERS,
 };
 
-/// Duration of a test if its file sets none.
+/// Duration of a test if the scenario file sets no end of the test.
 const DEFAULT_DURATION: Duration = Duration::from_secs(10);
 
-/// Default load; one user, as in k6.
+/// Load of a scenario file without a `[load]` table: one user, as in k6.
 const DEFAULT: Load = Load {
     model: Model::Closed,
     users: 1,
@@ -37,7 +37,7 @@ pub(super) const ARRIVALS: [(&str, Arrivals); 2] =
     [("even", Arrivals::Even), ("poisson", Arrivals::Poisson)];
 
 impl Kind {
-    /// Returns the key for the level of a stage in this model.
+    /// Returns the key that sets the load at the end of a stage in this model.
     fn level(self) -> &'static str {
         match self {
             Self::Closed => "users",
@@ -122,7 +122,7 @@ fn read_drain(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<Duration> {
     Some(drain)
 }
 
-/// Reads `"1s"`, `{ min = "1s", max = "3s" }` or `{ mean = "2s" }`.
+/// Reads a think time: `"1s"`, `{ min = "1s", max = "3s" }` or `{ mean = "2s" }`.
 fn read_think_time(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<ThinkTime> {
     if let DeValue::String(_) = value.node.get_ref() {
         return value.duration(faults).map(ThinkTime::Fixed);
@@ -176,7 +176,8 @@ fn read_open(
     Some(Open { rate: rate?, arrivals: arrivals? })
 }
 
-/// Adds a fault for each key of the open model in the closed model.
+/// Adds a fault for each key that only the open model allows. Called for a load in the closed
+/// model.
 fn refuse_rate(table: &mut Table<'_>, faults: &mut Faults<'_>) {
     for value in table.take_any(["rate", "arrivals"]) {
         let message = format!("`{}` belongs to the open model", value.key);
@@ -185,7 +186,8 @@ fn refuse_rate(table: &mut Table<'_>, faults: &mut Faults<'_>) {
     }
 }
 
-/// Adds a fault for each key that sets the same as stages do.
+/// Adds a fault for each key that conflicts with `stages`, because stages already set the amount
+/// and the duration of the load.
 fn refuse_beside_stages(
     kind: Kind,
     stages: &Value<'_>,
@@ -206,7 +208,8 @@ fn refuse_beside_stages(
     }
 }
 
-/// Reads the key that ends the test. More than one such key is a fault.
+/// Reads the key that ends the test: `duration`, `iterations` or `iterations_per_user`. More than
+/// one of these keys is a fault.
 fn read_end<'a>(
     kind: Kind,
     table: &mut Table<'a>,
@@ -243,7 +246,8 @@ fn read_until(kind: Kind, end: &Value<'_>, faults: &mut Faults<'_>) -> Option<Un
     }
 }
 
-/// Reads `stages = [{ users = 100, over = "1m" }, …]`, or with `rate` in the open model.
+/// Reads `stages = [{ users = 100, over = "1m" }, …]`. In the open model, `rate` takes the place of
+/// `users`.
 fn read_stages(kind: Kind, value: &Value<'_>, faults: &mut Faults<'_>) -> Option<Until> {
     let items = value.array("an array of tables", faults)?;
     let stages: Vec<Option<Stage>> =

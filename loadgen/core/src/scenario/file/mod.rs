@@ -1,7 +1,7 @@
 //! Reads a scenario file, with one module for each part of the file.
 //!
-//! A function returns `None` only after adding a fault. A default replaces a value with a fault
-//! where this helps to find more faults.
+//! A function of these modules returns `None` only after adding a fault. A default value replaces a
+//! value with a fault where the default helps to find more faults.
 
 mod body;
 mod capture;
@@ -30,8 +30,8 @@ use super::error::Fault;
 use super::model::{OnError, Scenario, Step};
 use crate::scenario::backend::Backend;
 
-/// Reads a scenario, or returns all faults of the file in the order of its lines. Relative paths in
-/// the file start at `folder`. Variables are read only if `environment` is given.
+/// Reads a scenario, or returns all faults of the file, in the order of their lines. Relative paths
+/// in the file start at `folder`. Environment variables are read only if `environment` is given.
 pub(super) fn read(
     name: &str,
     text: &str,
@@ -98,7 +98,7 @@ fn read_scenario(
     })
 }
 
-/// Returns the names of all counters, sorted and without duplicates.
+/// Returns the names of the counters of all steps, sorted and without duplicates.
 fn counters(steps: &[Step]) -> Vec<&str> {
     let mut names: Vec<&str> =
         steps.iter().flat_map(|step| &step.counters).map(|counter| counter.name.as_str()).collect();

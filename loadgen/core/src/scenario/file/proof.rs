@@ -6,18 +6,18 @@ use crate::scenario::backend::Backend;
 use crate::scenario::error::Fault;
 use crate::scenario::proof::{Claim, Proof};
 
-/// Keys of a question, each the name of the backend that answers.
+/// Keys under which a proof can hold a question, each with the backend that answers the question.
 pub(super) const QUESTIONS: [(&str, Backend); 2] =
     [("postgres", Backend::Postgres), ("redis", Backend::Redis)];
 
-/// Largest expected answer: answers are signed, in PostgreSQL and in Redis.
+/// Largest answer that a proof can expect: PostgreSQL and Redis answer with signed integers.
 pub(super) const MOST: u64 = i64::MAX as u64;
 
-/// Names that proofs can use.
+/// Names to which a scenario's proofs can refer.
 pub(super) struct Known<'a> {
     /// Backends of the scenario.
     pub backends: &'a [Backend],
-    /// Names of all counters; `None` if a step has a fault.
+    /// Names of the counters of all steps; `None` if a step has a fault.
     pub counters: Option<&'a [&'a str]>,
 }
 
@@ -73,7 +73,8 @@ fn read_claim(table: &mut Table<'_>, known: &Known<'_>, faults: &mut Faults<'_>)
     Some(Claim::Counter(name.to_owned()))
 }
 
-/// Takes the one of these keys that the proof has. Neither or both is a fault.
+/// Takes the one key of `keys` that the proof has. A proof with neither key, or with both keys, is
+/// a fault.
 fn take_one<'a>(
     table: &mut Table<'a>,
     keys: [&'static str; 2],

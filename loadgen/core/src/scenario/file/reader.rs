@@ -1,4 +1,4 @@
-//! Walks a TOML tree and records every fault.
+//! Walks the TOML tree of a scenario file and records every fault.
 
 use std::ops::{Range, RangeInclusive};
 use std::time::Duration;
@@ -33,14 +33,15 @@ impl<'a> Faults<'a> {
         self.list.is_empty()
     }
 
-    /// Returns the faults in the order of the file.
+    /// Returns the faults in the order of their positions in the file.
     pub(super) fn in_order(mut self) -> Vec<Fault> {
         self.list.sort_by_key(Fault::offset);
         self.list
     }
 
-    /// Returns the position in the file of a part of a string's content. Returns the whole string's
-    /// position if escapes make the part's position unclear.
+    /// Returns the position in the file of `part`, a range within the `content` of a string.
+    /// Returns the position of the whole string (`literal`) if escape sequences make the part's
+    /// position unclear.
     fn place_within(
         &self,
         literal: Range<usize>,
@@ -58,9 +59,10 @@ impl<'a> Faults<'a> {
     }
 }
 
-/// A table that is read by taking its keys. Keys left at the end are unknown.
+/// A TOML table from which a reader takes the known keys, one after another. Keys left at the end
+/// are unknown.
 pub(super) struct Table<'a> {
-    /// Name of the table in a sentence: `[load]`.
+    /// Name of the table in messages, such as `[load]`.
     name: &'static str,
     pub(super) place: Range<usize>,
     left: Vec<Value<'a>>,
@@ -86,7 +88,7 @@ impl<'a> Table<'a> {
         Some(self.left.remove(index))
     }
 
-    /// Takes each of these keys that exists.
+    /// Takes each of `keys` that the table contains.
     pub(super) fn take_any(
         &mut self,
         keys: impl IntoIterator<Item = &'static str>,
@@ -94,12 +96,13 @@ impl<'a> Table<'a> {
         keys.into_iter().filter_map(|key| self.take(key)).collect()
     }
 
-    /// Returns all remaining values of a table whose keys are names of the author's choice.
+    /// Returns all remaining values. Used for a table in which the author of the file chooses the
+    /// names of the keys.
     pub(super) fn rest(self) -> Vec<Value<'a>> {
         self.left
     }
 
-    /// Adds a fault for each key that was not taken.
+    /// Adds a fault for each key of the table that was not taken, because such a key is unknown.
     pub(super) fn finish(self, faults: &mut Faults<'_>) {
         for value in self.left {
             let message = format!("`{}` is not a key of {}", value.key, self.name);
@@ -109,7 +112,7 @@ impl<'a> Table<'a> {
     }
 }
 
-/// A value and its key.
+/// A value in a TOML table, with its key and the positions of both in the file.
 #[derive(Clone)]
 pub(super) struct Value<'a> {
     pub(super) key: &'a str,
@@ -166,7 +169,7 @@ impl<'a> Value<'a> {
         self.fault(message, "out of range", format!("write {range}"), faults)
     }
 
-    /// Reads an integer or a float.
+    /// Reads an integer or a float that must be in `range`.
     pub(super) fn number(
         &self,
         range: RangeInclusive<f64>,
@@ -196,7 +199,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// Reads a duration longer than zero.
+    /// Reads a duration that must be longer than zero.
     pub(super) fn positive_duration(&self, faults: &mut Faults<'_>) -> Option<Duration> {
         let duration = self.duration(faults)?;
         if duration.is_zero() {
@@ -224,7 +227,8 @@ impl<'a> Value<'a> {
         self.parsed(text, Template::parse_in(text, &faults.scope), faults)
     }
 
-    /// Returns the parsed template, or adds its fault at the fault's position in the file.
+    /// Returns the parsed template. If parsing failed, adds a fault at the position of the error in
+    /// the file and returns `None`.
     pub(super) fn parsed(
         &self,
         text: &str,
@@ -241,7 +245,8 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// Reads one of the words in `choices`.
+    /// Reads a string that must be one of the words in `choices`, and returns the value of the
+    /// word.
     pub(super) fn choice<T: Copy>(
         &self,
         choices: &[(&'static str, T)],
@@ -286,7 +291,8 @@ impl<'a> Value<'a> {
         self.fault(message, format!("this is {found}"), "", faults)
     }
 
-    /// Adds a fault of this value; an empty `help` means no help.
+    /// Adds a fault at the position of this value and returns `None`. An empty `help` means no
+    /// help.
     pub(super) fn fault<T>(
         &self,
         message: impl Into<String>,
@@ -301,7 +307,7 @@ impl<'a> Value<'a> {
     }
 }
 
-/// Parses an integer; `None` if 128 bits are not enough.
+/// Parses an integer; returns `None` if the integer does not fit into 128 bits.
 pub(super) fn parse_integer(integer: &DeInteger<'_>) -> Option<i128> {
     i128::from_str_radix(integer.as_str(), integer.radix()).ok()
 }

@@ -13,10 +13,10 @@ use crate::scenario::template::Template;
 pub(super) const ORDERS: [(&str, Order); 3] =
     [("once", Order::Once), ("cycle", Order::Cycle), ("random", Order::Random)];
 
-/// Rows of a file with their key in the scenario; `None` after a fault.
+/// A key of the `[rows]` table and the rows of the key's CSV file; `None` if reading added a fault.
 pub(super) type Named<'a> = (Value<'a>, Option<Rows>);
 
-/// Reads all files, and adds their columns to the scope of templates.
+/// Reads all CSV files of the `[rows]` table, and allows templates to use the files' columns.
 pub(super) fn read_all<'a>(
     value: Option<Value<'a>>,
     folder: &Path,
@@ -69,7 +69,8 @@ fn check_name(value: &Value<'_>, faults: &mut Faults<'_>) -> bool {
     right
 }
 
-/// Returns the rows with the columns that these steps name, and sets when users take a row.
+/// Returns each file's rows, reduced to the columns that `steps` name. Also sets when users take a
+/// row, and adds a fault for each file that no step uses.
 pub(super) fn used(files: Vec<Named<'_>>, steps: &[Step], faults: &mut Faults<'_>) -> Vec<Rows> {
     let names = |when: When| -> BTreeSet<&str> {
         let steps = steps.iter().filter(|step| step.when == when);

@@ -12,7 +12,7 @@ use crate::scenario::template::Template;
 
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Longest timeout: the longest latency that is measured.
+/// Longest timeout of a step; equals the longest latency that is measured.
 const LONGEST_TIMEOUT: Duration = Duration::from_secs(600);
 
 pub(super) const MOST_WEIGHT: u64 = 1_000_000;
@@ -28,8 +28,8 @@ pub(super) const METHODS: [(&str, Method); 6] = [
 
 pub(super) const WHEN: [(&str, When); 2] = [("start", When::Start), ("stop", When::Stop)];
 
-/// Reads all steps. The names are `None` if a step has no valid
-/// name, the steps are `None` if a step has a fault.
+/// Reads all steps, and returns the steps' names and the steps. The names are `None` if a step has
+/// no valid name. The steps are `None` if a step has a fault.
 pub(super) fn read_all(
     value: Option<Value<'_>>,
     faults: &mut Faults<'_>,
@@ -61,7 +61,7 @@ pub(super) fn read_all(
     (names.collect(), steps.into_iter().collect())
 }
 
-/// A step's name and its origin in the file.
+/// The name of a step, and the position in the file of the text that the name comes from.
 struct Name {
     place: Range<usize>,
     text: String,
@@ -89,7 +89,8 @@ fn read(
     (name, step, moment)
 }
 
-/// Time at which a step is sent, and the position in the file that sets the time.
+/// Time at which a step is sent (start, iteration or stop), and the position in the file that sets
+/// the time.
 struct Moment {
     when: When,
     place: Range<usize>,
@@ -171,7 +172,7 @@ struct Request<'a> {
 }
 
 impl Request<'_> {
-    /// Returns the step's default name.
+    /// Returns the step's default name: the method and the path, such as `GET /items`.
     fn name(&self) -> Name {
         let text = format!("{} {}", self.key.to_uppercase(), self.path);
         Name { place: self.place.clone(), text }
@@ -234,7 +235,8 @@ fn read_timeout(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<Duration> 
     Some(timeout)
 }
 
-/// Checks that each name is unique, because results are filed under names.
+/// Adds a fault for each name that an earlier step already has, because results are stored by the
+/// steps' names.
 fn check_names(names: &[Option<Name>], faults: &mut Faults<'_>) {
     let names: Vec<&Name> = names.iter().flatten().collect();
     for (index, name) in names.iter().enumerate() {
@@ -248,8 +250,9 @@ fn check_names(names: &[Option<Name>], faults: &mut Faults<'_>) {
     }
 }
 
-/// Checks that steps are in the order of sending: steps of the start, of each iteration, of the
-/// stop. Without a step for iterations, the scenario has no load.
+/// Checks that the steps are in the order of sending: the start steps, then the steps of each
+/// iteration, then the stop steps. A scenario without a step for iterations is a fault, because
+/// such a scenario has no load.
 fn check_order(moments: &[Option<Moment>], faults: &mut Faults<'_>) {
     let known: Vec<&Moment> = moments.iter().flatten().collect();
     for pair in known.windows(2) {

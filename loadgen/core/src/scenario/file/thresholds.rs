@@ -8,8 +8,8 @@ use crate::scenario::error::Fault;
 use crate::scenario::nearest::suggestion;
 use crate::scenario::threshold::{METRICS, Metric, Threshold, parse_condition};
 
-/// Names that thresholds can use. `None` skips the
-/// check, where other faults make the names unknown.
+/// Names to which thresholds can refer. A list is `None`, and the check of its names is skipped, if
+/// other faults make the names unknown.
 pub(super) struct Known<'a> {
     /// Names of all steps.
     pub steps: Option<&'a [String]>,
@@ -67,9 +67,9 @@ fn read_threshold(
     read_condition(value, step, metric, faults)
 }
 
-/// Returns the counter of a key `counter.NAME`. Returns `None` for any other
-/// key, and where NAME is no known counter but the key is a metric of a
-/// step, as `counter.p99` is of a step called `counter`.
+/// Returns the counter metric of a key `counter.NAME`; `None` for any other key. Also returns
+/// `None` if NAME is no known counter, but the key is a metric of a step: `counter.p99` can be a
+/// metric of a step called `counter`.
 fn counter(value: &Value<'_>, known: &Known<'_>, faults: &mut Faults<'_>) -> Option<Metric> {
     let name = value.key.strip_prefix("counter.")?;
     let is_known = known.counters.is_some_and(|counters| counters.contains(&name));
@@ -110,8 +110,8 @@ fn read_condition(
     }
 }
 
-/// Returns the fault of a key that does not end in a metric. Either the
-/// metric is misspelt, or the key is only a step's name.
+/// Returns the fault of a threshold's key that does not end in a metric. Either the metric is
+/// misspelt, or the key is only a step's name.
 fn unknown_metric(value: &Value<'_>, steps: &[String]) -> Fault {
     let last = value.key.rsplit('.').next().unwrap_or(value.key);
     let help = if steps.iter().any(|name| name == value.key) {

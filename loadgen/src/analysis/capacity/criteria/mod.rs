@@ -1,4 +1,5 @@
-//! Defines the criteria for a carried rate and the length of a trial, and judges trials.
+//! Defines when a target carries a rate and how long a trial of a capacity search lasts, and judges
+//! trials.
 
 use std::time::Duration;
 
@@ -9,34 +10,35 @@ use crate::record::{ThresholdRecord, VerdictKind};
 use crate::scenario::{Comparison, Metric, Scenario, Threshold};
 use crate::text::count;
 
-/// Share of failed requests that is allowed where the scenario has no threshold on the errors of
-/// all steps: a server that fails fast must never win.
+/// Upper bound of the share of failed requests (0 to 1) if the scenario has no threshold on the
+/// errors of all steps: a server that fails fast must never win.
 const ERROR_RATE: f64 = 0.01;
 
-/// Number of requests needed to tell whether one in a hundred is missing.
+/// Least number of requests in a trial: enough to notice that one request in a hundred is missing.
 const FEWEST: f64 = 100.0;
 
-/// Greatest length of a trial, as a multiple of the requested length, to collect its samples.
+/// Greatest length of a trial, as a multiple of the requested length. Trials at low rates last
+/// longer, to collect enough samples.
 const LONGEST: f64 = 12.0;
 
-/// Highest rate to try, in requests/s, which no generator reaches.
+/// Highest rate that a search tries, in requests/s. No generator reaches this rate.
 const HIGHEST_PER_S: f64 = 1e7;
 
-/// Criteria of a search.
+/// Criteria by which a capacity search judges its trials.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Criteria {
-    /// Thresholds of the scenario on the rate, which are left out because the search looks for the
-    /// rate.
+    /// Thresholds of the scenario that are left out because they limit the rate, which the search
+    /// itself looks for.
     pub left_out: Vec<String>,
-    /// Number of requests that a trial needs, all steps together.
+    /// Least number of requests that a trial needs, all steps together.
     samples: f64,
     duration: Duration,
 }
 
 impl Criteria {
-    /// Returns the criteria of `scenario`, in trials of at least `duration`. The scenario keeps the
-    /// thresholds by which a trial is judged: without those on the rate, and with one on the
-    /// errors of all steps if the scenario has none.
+    /// Returns the criteria of `scenario` for trials of at least `duration`. The function edits the
+    /// thresholds of `scenario` so that they can judge a trial: thresholds on the rate are removed,
+    /// and a threshold on the errors of all steps is added if the scenario has none.
     pub fn of(scenario: &mut Scenario, duration: Duration) -> Self {
         let is_rate = |threshold: &Threshold| threshold.metric == Metric::Rate;
         let (rates, mut kept): (Vec<_>, Vec<_>) = scenario.thresholds.drain(..).partition(is_rate);
@@ -58,27 +60,29 @@ impl Criteria {
         }
     }
 
-    /// Returns the rate to start with, in requests/s: the lowest rate that gives enough samples in
-    /// a trial of the usual length.
+    /// Returns the rate of the first trial, in requests/s: the lowest rate that gives enough
+    /// samples in a trial of the requested length.
     pub fn start_per_s(&self) -> f64 {
         self.samples / self.duration.as_secs_f64()
     }
 
-    /// Returns the limits of the search.
+    /// Returns the range of rates that a search tries, and the precision at which the search ends.
     pub fn limits(&self, precision: f64) -> Limits {
         let lowest_per_s = self.start_per_s() / LONGEST;
         Limits { lowest_per_s, highest_per_s: HIGHEST_PER_S.max(lowest_per_s), precision }
     }
 
-    /// Returns the duration for which a trial holds this rate.
+    /// Returns the duration of a trial at this rate: longer than requested if the rate is too low
+    /// for enough samples.
     pub fn length(&self, rate_per_s: f64) -> Duration {
         let longer = (self.start_per_s() / rate_per_s).clamp(1.0, LONGEST);
         self.duration.mul_f64(longer)
     }
 }
 
-/// Returns the number of requests, all steps together, that gives the threshold enough samples of
-/// its own. The number includes a margin of four standard deviations, as arrivals may be random.
+/// Returns the number of requests, all steps together, that gives enough samples for the step of
+/// this threshold. The number includes a margin of four standard deviations, as arrivals may be
+/// random.
 fn samples(scenario: &Scenario, threshold: &Threshold) -> f64 {
     let own = match threshold.metric {
         // Ten samples must lie beyond a percentile.
@@ -88,7 +92,7 @@ fn samples(scenario: &Scenario, threshold: &Threshold) -> f64 {
     (own + 4.0 * own.sqrt()) / share(scenario, threshold.step.as_deref())
 }
 
-/// Returns the share of all requests that belongs to a step.
+/// Returns the share of all requests (0 to 1) that belongs to this step; 1 without a step.
 fn share(scenario: &Scenario, step: Option<&str>) -> f64 {
     let index = step.and_then(|name| scenario.steps.iter().position(|s| s.name == name));
     let Some(index) = index else { return 1.0 };
@@ -105,9 +109,9 @@ fn share(scenario: &Scenario, step: Option<&str>) -> f64 {
     weight(index) / of_group / groups.len() as f64
 }
 
-/// Judges a trial that requested the load `asked`, by the measurements of its target, and returns
-/// the judgement with the reasons for a failure. `limit` is the verdict on another party that
-/// limited the trial, if any.
+/// Judges a trial, and returns the judgement with the reasons for a failure. `total` holds the
+/// results of the trial, and `asked` the requested load. `limit` is the verdict on another party,
+/// such as the generator, that limited the trial, if any.
 pub fn judge(
     total: &Summary,
     asked: OfferedRate,
@@ -130,7 +134,7 @@ pub fn judge(
     (judgement, reasons)
 }
 
-/// Returns the reason why the rate was not kept; `None` if the rate was kept.
+/// Returns a message if the target did not carry the requested rate; otherwise `None`.
 fn not_kept(total: &Summary, asked: OfferedRate) -> Option<String> {
     let left = total.cancelled + total.unsent;
     (!asked.is_kept_by(total)).then(|| {

@@ -1,10 +1,10 @@
-//! Searches for the highest rate that passes. The search is pure, so that tests can run the search
-//! on any function.
+//! Searches for the highest rate that passes its trial. The search is pure: the caller runs the
+//! trials, and tests can replace trials by any function.
 //!
 //! While trials pass, the search steps up from its start; while trials fail, down. Once the search
-//! has a rate that passed and one that failed, the search halves the interval between them. All of
-//! the computation is on the scale of logarithms, so that steps are factors and the precision is
-//! relative.
+//! has a rate that passed and a rate that failed, the search halves the interval between the two
+//! rates. All of the computation is on the scale of logarithms, so that steps are factors and the
+//! precision is relative.
 
 use crate::record::{Bound, Capacity, CapacityRound};
 
@@ -26,50 +26,56 @@ pub struct Limits {
     pub lowest_per_s: f64,
     /// Highest rate to try, in requests/s.
     pub highest_per_s: f64,
-    /// Greatest distance at the end between the highest rate that passed and the lowest that did
-    /// not, as a share of the former, such as 0.05; greater than 0.
+    /// Precision at which the search ends, as a share of the rate, such as 0.05; greater than 0.
+    /// The lowest rate that failed then exceeds the highest rate that passed by at most this share.
     pub precision: f64,
 }
 
-/// Greatest factor by which the rate grows from one trial to the next. Overload of more than twice
-/// the load that a target carries tells nothing, and leaves the target with work for a long time.
+/// Greatest factor between the rates of two successive trials. A load of more than twice the load
+/// that a target carries gives no further information, and leaves the target with a long backlog.
 const WIDEST: f64 = 2.0;
 
-/// A search in progress. Rates are natural logarithms.
+/// A search in progress. Fields hold natural logarithms of rates in requests/s.
 #[derive(Debug, Clone)]
 pub struct Search {
     limits: [f64; 2],
     precision: f64,
-    /// Logarithm of the next factor.
+    /// Natural logarithm of the factor by which the search next steps up or down.
     step: f64,
     next: f64,
-    /// Highest rate that passed.
+    /// Logarithm of the highest rate that passed; `None` if no rate has passed.
     passed: Option<f64>,
-    /// Lowest rate that did not pass, and its judgement.
+    /// Logarithm of the lowest rate that did not pass, and its judgement; `None` if no rate has
+    /// failed.
     failed: Option<(f64, Judgement)>,
-    /// Judgement of a failed rate that the search tries again before accepting the failure.
+    /// Judgement of a rate that failed once and that the search tries again before accepting the
+    /// failure; otherwise `None`.
     doubted: Option<Judgement>,
     trials: u32,
 }
 
 impl Search {
-    /// Returns a search without prior knowledge, which steps by factors of two. Such a step fails
-    /// only when two trials fail, because one disturbance would leave all rates above untried.
+    /// Returns a search without an earlier result, which starts at `start_per_s` requests/s and
+    /// steps by factors of two. The first failure counts only if a second trial at the same rate
+    /// fails too: otherwise, a single disturbance would exclude all higher rates.
     #[must_use]
     pub fn wide(start_per_s: f64, limits: Limits) -> Self {
         Self::new(start_per_s, limits, WIDEST.ln())
     }
 
-    /// Returns a search that begins near an earlier result, with a small step that grows.
+    /// Returns a search that starts at `estimate_per_s` requests/s, an earlier result. The step
+    /// from one rate to the next is small at first and doubles after each trial, up to a factor of
+    /// two.
     #[must_use]
     pub fn near(estimate_per_s: f64, limits: Limits) -> Self {
         Self::new(estimate_per_s, limits, 2.0 * limits.precision.ln_1p())
     }
 
-    /// Returns the search of the round after these rounds: near the rate that these rounds found,
-    /// or from `start_per_s`. The first rate is shifted by the precision times `chance`, a number
-    /// from -0.5 to 0.5. Without the shift, all rounds would try the same rates, and agree more
-    /// closely than their knowledge allows.
+    /// Returns the search of the next round. The search starts near the capacity, or its lower
+    /// bound, that `rounds` found; otherwise, the search starts at `start_per_s` requests/s. The
+    /// start is shifted by the precision times `chance`, a random number from -0.5 to 0.5. Without
+    /// the shift, all rounds would try the same rates, and agree more closely than their knowledge
+    /// allows.
     #[must_use]
     pub fn after(rounds: &[CapacityRound], start_per_s: f64, limits: Limits, chance: f64) -> Self {
         let shift = (1.0 + limits.precision).powf(chance);
@@ -128,9 +134,9 @@ impl Search {
         self.step = (2.0 * self.step).min(WIDEST.ln());
     }
 
-    /// Returns the current knowledge as the result of round `number`. The capacity is the middle,
-    /// on the scale of logarithms, between the highest rate that passed and the lowest that did
-    /// not.
+    /// Returns the result of the search as round `number`; [`Bound::Unknown`] if the search has not
+    /// ended. The capacity is the geometric mean of the highest rate that passed and the lowest
+    /// rate that did not.
     #[must_use]
     pub fn found(&self, number: u32) -> CapacityRound {
         let bound = match (self.next_per_s(), self.passed, self.failed) {

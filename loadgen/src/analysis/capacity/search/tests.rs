@@ -89,9 +89,9 @@ fn no_capacity_is_known_before_the_end() {
     assert_eq!(found.passed_per_s.unwrap().round(), 100.0);
 }
 
-/// Simulates five rounds over a server whose capacity differs by 3 % from round to round, with
-/// chance in trials near the capacity. The interval holds the truth as often as it claims, although
-/// rounds begin where others ended.
+/// Simulates many runs of five rounds over a server whose capacity differs by 3 % from round to
+/// round, and whose trials near the capacity pass or fail at random. About 95 % of the runs' 95 %
+/// confidence intervals must contain the true capacity, although rounds begin where others ended.
 #[test]
 fn intervals_contain_the_true_capacity() {
     let mut random = ChaCha8Rng::seed_from_u64(4);

@@ -10,11 +10,11 @@ use crate::cluster::messages::{Admission, Answer, Command, Hello, decode_report}
 use crate::engine::Results;
 use crate::measure::{Phase, Summary};
 
-/// Number of workers.
+/// Number of workers in the round.
 const WORKERS: u32 = 3;
 
-/// Takes messages, one after another with a pause in between, as a manager would, and
-/// computes what the manager would show.
+/// Passes arbitrary bytes as messages to the manager's side of a round, with a pause after each
+/// message, and computes the figures that a manager would show.
 ///
 /// # Panics
 /// Must never panic.
@@ -53,7 +53,7 @@ pub fn split_foreign(mut data: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// Computes the figures of which a report of the run would consist.
+/// Computes the figures that a report of the run would contain.
 fn show(results: &Results) {
     let _ = results.missing();
     let _ = (results.rows(), results.connections(), results.ran_out());

@@ -12,7 +12,7 @@ use crate::engine::Finished;
 use crate::engine::Results;
 use crate::measure::{BodySizes, Counts, ErrorKind, Interval, Latencies, Snapshot, StrainSample};
 
-/// Any number, usually an extreme one.
+/// Generates any number, usually an extreme number.
 fn number() -> impl Strategy<Value = u64> {
     prop_oneof![Just(0), Just(u64::MAX), Just(u64::MAX / 2 + 1), 0_u64..9, any::<u64>()]
 }
@@ -75,7 +75,8 @@ fn report() -> impl Strategy<Value = Report> {
     (epoch, small(), news()).prop_map(|(epoch, worker, news)| Report { epoch, worker, news })
 }
 
-/// A worker that came after the shares were given out, and reports requests.
+/// Checks the reports of a worker that joined only after the load
+/// was divided among the other workers.
 #[test]
 fn reports_of_a_worker_without_a_share_are_refused() {
     let schedule = Schedule { measured: ms(100), end: None, drain: ms(3_000) };

@@ -15,26 +15,30 @@ use crate::measure::Series;
 
 const HISTORIES: u64 = 4_000;
 
-/// Record of the manager's actions and events in a history, independent
-/// of the manager's code and state.
+/// Log of a simulated round: the events that reached the manager, and the manager's actions. Does
+/// not depend on the manager's code and state.
 struct Told {
     world: World,
-    /// Snapshots that reached the manager, by worker and number; the first of each.
+    /// Snapshots that reached the manager, by worker and snapshot number. Of several
+    /// snapshots with the same number, the first.
     delivered: Vec<BTreeMap<u32, Snapshot>>,
-    /// Number of snapshots that each worker announced, if the announcement arrived.
+    /// Number of snapshots that each worker announced; `None` if the announcement did not arrive.
     announced: Vec<Option<u32>>,
-    /// Time at which each worker was given up, in ms.
+    /// Time, in ms, at which the manager gave each worker up as lost;
+    /// `None` if the worker was not lost.
     given_up: Vec<Option<u64>>,
-    /// Times at which each worker was fenced, in ms.
+    /// Times, in ms, at which the manager acted to keep each lost
+    /// worker from putting load on the target.
     fenced: Vec<Vec<u64>>,
-    /// Times at which all workers were told to stop, in ms.
+    /// Times, in ms, at which the manager commanded all workers to stop.
     stops: Vec<u64>,
-    /// Worker and number of each snapshot that was shown.
+    /// Worker number and snapshot number of each snapshot that the manager showed.
     shown: BTreeSet<(u32, u32)>,
     ended: u64,
 }
 
-/// Runs one history.
+/// Simulates one round, which the seed determines. Returns the log of the
+/// round, and the manager's final state.
 fn tell(seed: u64) -> (Told, RoundState) {
     let world = World::new(seed);
     let workers = world.fates.len();
@@ -180,7 +184,8 @@ fn check_losses(seed: u64, told: &Told, rounds: &[WorkerResults], lost: &[LostWo
     }
 }
 
-/// Checks that a loss stops all workers at once with `fail`, and none with `continue`.
+/// Checks that the loss of a worker stops all workers at once with `OnLoss::Fail`, and stops
+/// no worker with `OnLoss::Continue`.
 fn check_stops(seed: u64, told: &Told, lost: &[LostWorker]) {
     let World { on_loss, user_stops, end, .. } = &told.world;
     assert!(told.stops.len() <= 1, "seed {seed}: {:?}", told.stops);
@@ -199,7 +204,8 @@ fn check_stops(seed: u64, told: &Told, lost: &[LostWorker]) {
     assert!(by_loss || by_user || overdue.is_some_and(|at| *stop > at), "seed {seed}: {stop}");
 }
 
-/// Checks that a worker that was given up is fenced at once, and again when it comes back.
+/// Checks that a lost worker is fenced (kept from putting load on the target) at once,
+/// and again when the worker comes back.
 fn check_fences(seed: u64, told: &Told) {
     for (worker, fate) in told.world.fates.iter().enumerate() {
         let (given_up, fenced) = (told.given_up[worker], &told.fenced[worker]);
@@ -215,7 +221,8 @@ fn check_fences(seed: u64, told: &Told) {
     }
 }
 
-/// Workers that are lost before a round are not awaited, and are fenced when they come.
+/// Checks that no reports are expected from a worker that was lost before the round, and that the
+/// manager fences the worker (keeps it from putting load on the target) when the worker comes back.
 #[test]
 fn a_worker_lost_before_the_round_takes_no_part() {
     let before = LostWorker { worker: 1, second: None, why: "it was lost".to_owned() };

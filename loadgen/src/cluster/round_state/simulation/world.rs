@@ -15,20 +15,20 @@ pub fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 
-/// Fate of a worker; times are in ms.
+/// Behavior of a simulated worker; times are in ms.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Fate {
     Works,
     Dies {
         at: u64,
     },
-    /// The worker's link is gone after the lease; then the worker
-    /// continues as if nothing had happened.
+    /// The worker is paused from `at` to `until`, and then continues as if nothing had happened.
+    /// The worker's connection is lost if the pause is longer than the lease.
     Sleeps {
         at: u64,
         until: u64,
     },
-    /// The worker sends nothing more, though its link exists.
+    /// From `at` on, the worker sends nothing more, though its connection exists.
     FallsSilent {
         at: u64,
     },
@@ -49,24 +49,24 @@ pub enum Happening {
     Tick,
 }
 
-/// Silence in ms after which a link is given up.
+/// Time without a message, in ms, after which a connection counts as lost.
 const LEASE: u64 = 3_000;
 
 pub struct World {
     random: ChaCha8Rng,
     queue: BTreeMap<(u64, u64), Happening>,
-    /// Orders events at the same time.
+    /// Number of events so far, which orders events at the same time.
     count: u64,
     pub epoch: u32,
     pub on_loss: OnLoss,
     pub measured: u64,
-    /// Planned end of the load in ms, if time ends the load.
+    /// Planned end of the load, in ms; `None` if the load ends by another condition than time.
     pub end: Option<u64>,
     pub user_stops: Option<u64>,
     pub fates: Vec<Fate>,
     /// Longest time from the send of a message to its arrival, in ms.
     delay: u64,
-    /// Share of messages that arrive twice; `never` is the share that never arrives.
+    /// Share of messages that arrive twice, from 0 to 1; `never` is the share that never arrives.
     twice: f64,
     never: f64,
     /// Remaining reports of each worker, by the time in ms at which the worker sends them.
@@ -117,7 +117,8 @@ impl World {
         world
     }
 
-    /// Returns whether every message arrives, before its worker is given up for silence.
+    /// Returns whether every message arrives, and arrives before the manager
+    /// gives the worker up for its silence.
     pub fn is_lossless(&self) -> bool {
         self.never == 0.0
     }
@@ -138,7 +139,7 @@ impl World {
         }
     }
 
-    /// Tells a worker to end, which has no effect if the worker is gone, asleep or deaf.
+    /// Commands a worker to end. The command has no effect if the worker is gone, asleep or deaf.
     pub fn tell_to_stop(&mut self, worker: u32, now: u64) {
         let heard = now + self.random.random_range(0..50);
         let index = worker as usize;
@@ -167,8 +168,9 @@ impl World {
         self.script[index].insert(last + 1, finished(number + 1));
     }
 
-    /// Returns the reports of a worker that nothing stops: a snapshot each second, one more at the
-    /// end, and the number of snapshots.
+    /// Returns the reports of a worker that runs until `end` (in ms) without a stop, by
+    /// the time of sending in ms: a snapshot each second, a last snapshot, and a final
+    /// report with the number of snapshots.
     fn lines(&mut self, worker: u32, end: u64) -> BTreeMap<u64, News> {
         let mut lines = BTreeMap::new();
         let end = if self.fates[worker as usize] == Fate::IsDeaf { 70_000 } else { end };
@@ -184,7 +186,8 @@ impl World {
         lines
     }
 
-    /// Schedules what the manager's network layer notices by itself.
+    /// Schedules the events that result from the worker's fate, such as
+    /// the loss of the worker's connection.
     fn announce_fate(&mut self, worker: u32) {
         let soon = self.random.random_range(0..50);
         match self.fates[worker as usize] {
@@ -202,7 +205,8 @@ impl World {
         }
     }
 
-    /// Schedules messages that do not concern this round.
+    /// Schedules messages that do not concern this round: reports of another round or of an
+    /// unknown worker, and invalid bytes.
     fn strangers(&mut self) {
         for _ in 0..self.random.random_range(0..4) {
             let at = self.random.random_range(0..5_000);
@@ -222,7 +226,8 @@ impl World {
         self.queue.insert((at, self.count), happening);
     }
 
-    /// Returns the worker that sends next, if it sends at or before `limit`.
+    /// Returns the worker that sends the next report, if the worker
+    /// sends at or before `limit` (in ms).
     fn speaks_before(&self, limit: u64) -> Option<usize> {
         let next = self
             .script
@@ -265,7 +270,8 @@ fn fate(random: &mut ChaCha8Rng, length: u64, is_timed: bool) -> Fate {
     }
 }
 
-/// Returns a snapshot that is distinguished by its content.
+/// Returns a snapshot in which `content` is one of the counts, so that tests can
+/// distinguish snapshots with the same number.
 fn snapshot(number: u32, content: u32) -> News {
     let counts = Counts { cancelled: u64::from(content), ..Counts::default() };
     let interval = Interval { phase: Phase::Hold, second: number, steps: vec![counts] };
@@ -276,7 +282,8 @@ fn finished(snapshots: u32) -> News {
     News::Finished(Finished { snapshots, held: ms(1_000), ..Finished::default() }, String::new())
 }
 
-/// Returns the same report, but a snapshot gets other content: the first snapshot must win.
+/// Returns a copy of the report, in which a snapshot gets other content: only the
+/// first of the two snapshots must count.
 fn forged(report: &Report, content: u32) -> Report {
     let news = match &report.news {
         News::Snapshot(first, _) => snapshot(first.number, content),

@@ -3,7 +3,7 @@
 use super::{LATENCIES, known, latencies, table};
 use crate::record::CapacityRecord;
 
-/// Returns a row for each point of each target's curve.
+/// Returns CSV with a row for each point of each target's curve of latency over throughput.
 #[must_use]
 pub(crate) fn capacity(record: &CapacityRecord) -> String {
     let before = [

@@ -4,7 +4,8 @@ use super::{known, table};
 use crate::record::{Bound, Capacity, RunsRecord};
 use crate::report::words::comparison::{placing, to_first};
 
-/// Returns a row for each target in each run, with its ratio to the same target in the first run.
+/// Returns CSV with a row for each target in each run. The rows of later runs compare the target
+/// with the same target in the first run.
 #[must_use]
 pub(crate) fn comparison(record: &RunsRecord) -> String {
     table(|writer| {
@@ -58,7 +59,7 @@ pub(crate) fn comparison(record: &RunsRecord) -> String {
     })
 }
 
-/// Returns the bound's name in the record.
+/// Returns the kind of a capacity's result, spelled as in the JSON record.
 fn bound(capacity: &Capacity) -> &'static str {
     match capacity.bound {
         Bound::Found => "found",

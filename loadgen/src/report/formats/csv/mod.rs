@@ -35,7 +35,8 @@ fn known(value: Option<impl ToString>) -> String {
     value.map_or(String::new(), |value| value.to_string())
 }
 
-/// Returns the text that `write` writes. Writing rows of equal length to memory cannot fail.
+/// Returns the CSV text of the rows that `write` writes. Ignores errors, because writing rows of
+/// equal length to memory cannot fail.
 fn table(write: impl FnOnce(&mut Writer<Vec<u8>>) -> csv::Result<()>) -> String {
     let mut writer = WriterBuilder::new().from_writer(Vec::new());
     let written = write(&mut writer).map_err(io::Error::other);

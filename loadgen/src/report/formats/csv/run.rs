@@ -5,9 +5,9 @@ use crate::measure::Summary;
 use crate::record::{RunRecord, TargetRecord};
 use crate::report::words::ranked::ranked;
 
-/// Returns a row for each target and step, and for each target a row for all steps together, whose
-/// step is `all`. Targets come in the order of the ranking. Unknown values are empty. Figures of a
-/// target as a whole are in its row for all steps.
+/// Returns CSV with a row for each target and step. Targets come in the order of the ranking. Each
+/// target also has a row for all steps together, whose step is `all`. Only this row has the figures
+/// of the target as a whole, such as the rank. Unknown values are empty.
 #[must_use]
 pub(crate) fn run(record: &RunRecord) -> String {
     let before = [
@@ -68,8 +68,8 @@ fn row(
     row
 }
 
-/// Returns the target's rank, its rate with the confidence interval, and the CPU and memory that
-/// its server used.
+/// Returns the cells that describe a target as a whole: the rank, the rate with the confidence
+/// interval, and the CPU and memory that the target's server used.
 fn of_target(record: &RunRecord, target: &TargetRecord) -> Vec<String> {
     let mut ranking = record.comparison.iter().flat_map(|c| &c.ranking).zip(1..);
     let placing = ranking.find(|(placing, _)| placing.target == target.name);

@@ -5,7 +5,8 @@ use crate::record::{CapacityRecord, CapacityTarget};
 use crate::report::words::capacity as words;
 use crate::text::{milliseconds, rate};
 
-/// Returns the search, its results, and warnings to read before believing them.
+/// Returns a Markdown document: the settings of the search, a table of the capacities, the
+/// conclusions, and warnings to read before believing the results.
 #[must_use]
 pub(crate) fn capacity(record: &CapacityRecord) -> String {
     let row = |target: &CapacityTarget| {

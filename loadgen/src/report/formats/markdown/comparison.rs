@@ -4,7 +4,8 @@ use super::{escaped, list, sections, table, titled};
 use crate::record::{RankedBy, RunsRecord};
 use crate::report::words::comparison::{conclusion, headline, judgement, row, warnings};
 
-/// Returns the table, its meaning, and other differences between the runs.
+/// Returns a Markdown document: a table of the targets in each run, the conclusions, and warnings,
+/// such as other differences between the runs.
 #[must_use]
 pub(crate) fn comparison(record: &RunsRecord) -> String {
     let each = record.targets.iter();

@@ -18,7 +18,7 @@ fn sections(all: &[String]) -> String {
     filled.join("\n\n") + "\n"
 }
 
-/// Puts a title above a text that is not empty.
+/// Puts a title above a text, unless the text is empty.
 fn titled(title: &str, text: String) -> String {
     if text.is_empty() { text } else { format!("{title}\n\n{text}") }
 }
@@ -28,7 +28,7 @@ fn list(sentences: impl IntoIterator<Item = String>) -> String {
     sentences.into_iter().map(|sentence| format!("- {}\n", escaped(&sentence))).collect()
 }
 
-/// Returns a table with its first column aligned left and the others right.
+/// Returns a Markdown table, with the first column aligned left and all others aligned right.
 fn table(header: &[&str], rows: &[Vec<String>]) -> String {
     let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
     let rule = (0..header.len()).map(|i| if i == 0 { "---" } else { "---:" }.to_owned());

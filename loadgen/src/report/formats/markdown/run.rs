@@ -13,8 +13,8 @@ use crate::report::words::thresholds::judged;
 use crate::report::words::warnings::warnings;
 use crate::text::{count, milliseconds, rate};
 
-/// Returns the measurement, the ranking, its meaning, and warnings to read before believing the
-/// figures.
+/// Returns a Markdown document: the measurement, a table in the order of the ranking, the
+/// conclusions, the thresholds, and warnings to read before believing the figures.
 #[must_use]
 pub(crate) fn run(record: &RunRecord) -> String {
     let rows: Vec<Vec<String>> =

@@ -11,8 +11,9 @@ use crate::report::words::differences::differences;
 use crate::report::words::interval::LEGEND;
 use crate::text::{count, lay_out, milliseconds, paragraphs, precise, rate, wrap};
 
-/// Returns the capacities, the curves, their meaning, and the `folder` that holds the record, if
-/// saving succeeded.
+/// Returns the text for a terminal: the capacities, the curves of latency over throughput, the
+/// conclusions, the warnings, and `folder`, which holds the saved record. `folder` is `None` if
+/// saving failed.
 #[must_use]
 pub(crate) fn capacity<'a>(record: &CapacityRecord, folder: impl Into<Option<&'a Path>>) -> String {
     let headlines = wrap("", &headline(record)) + &wrap(" ", &what_passes(record));
@@ -38,7 +39,7 @@ fn capacities(record: &CapacityRecord) -> String {
     lay_out(&HEADER[..columns], &rows)
 }
 
-/// Whether the lab launched the targets: only then is the targets' CPU usage known.
+/// Whether loadgen itself launched the targets: only then is the targets' CPU usage known.
 fn is_lab(record: &CapacityRecord) -> bool {
     record.environment.runtime != "url"
 }
@@ -64,7 +65,7 @@ fn whole(value: Option<f64>) -> String {
     value.map_or("–".to_owned(), |value| count(value.round() as u64))
 }
 
-/// Returns a target's curve of latency over throughput.
+/// Returns a table of a target's curve of latency over throughput, under the target's name.
 fn curve(target: &CapacityTarget) -> String {
     let rows: Vec<_> = target.curve.iter().map(|point| point_row(target, point)).collect();
     let shows_cpu = target.curve.iter().any(|point| point.target_cpu_percent.is_some());

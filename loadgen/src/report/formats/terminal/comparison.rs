@@ -10,7 +10,8 @@ const HEADER: [&str; 8] =
 
 const CAPACITIES: [&str; 6] = ["", "capacity/s", "knee/s", "p50", "p99", "CPU-µs/request"];
 
-/// Returns the table, its meaning, and other differences between the runs.
+/// Returns the text for a terminal: a table of the targets in each run, the conclusions, and
+/// warnings, such as other differences between the runs.
 #[must_use]
 pub(crate) fn comparison(record: &RunsRecord) -> String {
     let mut rows: Vec<Vec<String>> = Vec::new();

@@ -21,8 +21,8 @@ use crate::report::words::warnings::warnings;
 use crate::report::words::workers::workers;
 use crate::text::{count, lay_out, milliseconds, paragraphs, rate, wrap};
 
-/// Returns the table, its meaning, the `folder` that holds the run, if saving succeeded, and
-/// options to try next.
+/// Returns the text for a terminal: the table of results, the conclusions, the warnings, `folder`,
+/// which holds the saved run, and options to try next. `folder` is `None` if saving failed.
 #[must_use]
 pub(crate) fn run<'a>(record: &RunRecord, folder: impl Into<Option<&'a Path>>) -> String {
     let figures = match record.is_matrix() {
@@ -47,7 +47,8 @@ pub(crate) fn run<'a>(record: &RunRecord, folder: impl Into<Option<&'a Path>>) -
     sections.join("\n")
 }
 
-/// Returns a row for each target, best first, and for each of its steps if there are several.
+/// Returns the table of results: a row for each target, best first, followed by a row for each step
+/// if the target has several steps.
 fn table(record: &RunRecord) -> String {
     let mut rows = Vec::new();
     for (target, placing) in ranked(record) {

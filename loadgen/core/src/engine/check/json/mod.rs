@@ -6,13 +6,13 @@ use serde_json::{Deserializer, Value};
 use super::same;
 use crate::scenario::Step;
 
-/// Maximum number of places in a [`Lookup`].
+/// Maximum number of nodes in the tree of a [`Lookup`]: each node has one bit of a `u64`.
 const MOST_PLACES: u32 = u64::BITS;
 
-/// Places of a step's expectations and counters in a JSON body, as a tree of their pointers.
+/// Tree of the JSON pointers at which a step expects values or reads counters.
 ///
-/// A lookup only confirms: a body that passes is what the step expects. A body that does not pass
-/// must be checked again, in memory, to find out what is wrong with it.
+/// Only a positive result is final. A body that does not pass must be parsed as a whole, to decide
+/// whether anything is wrong, and what.
 #[derive(Debug)]
 pub(super) struct Lookup {
     root: Place,
@@ -28,18 +28,18 @@ struct Place {
 
 #[derive(Debug)]
 enum What {
-    /// Members by key or, in an array, by index.
+    /// An array or object: its members that the pointers name, by key or, in an array, by index.
     Inside(Vec<(String, Place)>),
-    /// An expected value, neither array nor object.
+    /// An expected value, which is neither an array nor an object.
     Equal(Value),
-    /// Index of a counter in the step's list.
+    /// A counter, by its index in the step's list of counters.
     Counter(usize),
 }
 
 impl Lookup {
-    /// Builds the tree for a step. Returns `None` if the pointers have too many places, if a
-    /// pointer is empty, repeats another or leads through another's value, or if an expected value
-    /// is an array or an object.
+    /// Builds the tree for `step`. Returns `None` if the tree would have more than 64 nodes, if an
+    /// expected value is an array or an object, or if a pointer is empty, occurs twice, or leads
+    /// through the value of another pointer.
     pub(super) fn new(step: &Step) -> Option<Self> {
         let root = Place { number: 0, what: What::Inside(Vec::new()) };
         let mut lookup = Self { root, places: 1, leaves: 0 };
@@ -77,7 +77,8 @@ impl Lookup {
         Some(())
     }
 
-    /// Whether `body` is what the step expects. Only then are the values in `counters` valid.
+    /// Whether `body` is what the step expects. The values written to
+    /// `counters` are valid only if the result is `true`.
     pub(super) fn passes(&self, body: &[u8], counters: &mut [u64]) -> bool {
         let mut search = Search { seen: 0, found: 0, counters };
         let mut json = Deserializer::from_slice(body);
@@ -88,13 +89,13 @@ impl Lookup {
 
 /// State of one pass over a body.
 struct Search<'a> {
-    /// One bit for each place that the pass has met.
+    /// One bit for each node of the tree, set once the pass has found a value at this node.
     seen: u64,
     found: u32,
     counters: &'a mut [u64],
 }
 
-/// Compares one value of the body with its place in the tree.
+/// Compares one value of the body with the node of the tree at the value's pointer.
 struct Look<'a, 'b> {
     place: &'a Place,
     search: &'a mut Search<'b>,
@@ -207,7 +208,7 @@ impl<'de> Visitor<'de> for Look<'_, '_> {
     }
 }
 
-/// Finds a key among members.
+/// Reads a key of the body, and finds the node's member with this key.
 struct Member<'a>(&'a [(String, Place)]);
 
 impl<'a, 'de> DeserializeSeed<'de> for Member<'a> {
@@ -230,8 +231,8 @@ impl<'a> Visitor<'_> for Member<'a> {
     }
 }
 
-/// Whether a pointer's `token` is this `index`: digits without a leading
-/// zero (RFC 6901, section 4).
+/// Whether `token`, one part of a JSON pointer, is the array index `index`. An index consists of
+/// digits without a leading zero (RFC 6901, section 4).
 pub(super) fn is_index(token: &str, index: usize) -> bool {
     let digits =
         token.bytes().all(|b| b.is_ascii_digit()) && (token == "0" || !token.starts_with('0'));

@@ -16,7 +16,8 @@ fn step(json: Vec<(String, Value)>, pointers: &[String]) -> Step {
     step
 }
 
-/// Returns the result of the check in memory, which parses the whole body.
+/// Checks `body` without the lookup, by parsing the whole document. Returns the values of the
+/// counters, or `None` if the check fails.
 fn in_memory(step: &Step, body: &str) -> Option<Vec<u64>> {
     let body = Body::Kept(body.as_bytes());
     let answer = Answer { status: 200, headers: Headers::Unkept, body };
@@ -25,14 +26,15 @@ fn in_memory(step: &Step, body: &str) -> Option<Vec<u64>> {
     check.hold(&answer, &mut counters).ok().map(|()| counters)
 }
 
-/// Returns the result of the lookup, or `None` if the step has no lookup.
+/// Checks `body` with the lookup. Returns `None` if the step has no
+/// lookup, and `Some(None)` if the body does not pass.
 fn looked_up(step: &Step, body: &str) -> Option<Option<Vec<u64>>> {
     let mut counters = vec![0; step.counters.len()];
     let passes = Lookup::new(step)?.passes(body.as_bytes(), &mut counters);
     Some(passes.then_some(counters))
 }
 
-/// Generates few different keys, so that pointers match keys and keys repeat.
+/// Generates one of a few keys, so that pointers often match and keys repeat.
 fn key() -> impl Strategy<Value = &'static str> {
     prop::sample::select(vec!["a", "b", "0", "1", "01", "a/b", "m~n", "", "~1", "\u{e9}"])
 }
@@ -77,7 +79,8 @@ fn pointer() -> impl Strategy<Value = String> {
     vec(token, 0..4).prop_map(|tokens| tokens.iter().map(|token| format!("/{token}")).collect())
 }
 
-/// Collects pointers that lead somewhere in the document, and the values there.
+/// Adds the pointers and values of `value` and of everything within
+/// `value` to `found`. `at` is the pointer to `value`.
 fn places(value: &Value, at: &str, found: &mut Vec<(String, Value)>) {
     found.push((at.to_owned(), value.clone()));
     match value {
@@ -112,7 +115,7 @@ proptest! {
         }
     }
 
-    /// Takes the pointers from the document, so that most of them match.
+    /// The step's pointers come from the document, so that most of them match.
     #[test]
     fn existing_values_are_found(body in document(), picks in vec(any::<prop::sample::Index>(), 1..4)) {
         let mut found = Vec::new();

@@ -37,9 +37,10 @@ const AT_ONCE: usize = 100;
 pub struct Http1 {
     addresses: Arc<Addresses>,
     tally: Tally,
-    /// This process's share, which maps a user's local number to its global one.
+    /// This process's share of the users, which maps a user's local number to its global number.
     share: Share,
-    /// Unused connections, by their user's number within the process.
+    /// Connections opened before the start and still unused, by
+    /// their user's number within the process.
     opened: Mutex<HashMap<u32, TcpStream>>,
     messages: Vec<Message>,
 }
@@ -79,7 +80,8 @@ impl Http1 {
         while self.keep(opening.join_next().await) {}
     }
 
-    /// Stores a connection for its user. Returns `false` if there is none.
+    /// Stores an opened connection for its user. Returns `false`
+    /// if `opened` contains no connection.
     fn keep(&self, opened: Option<Result<(u32, io::Result<TcpStream>), JoinError>>) -> bool {
         let Some(Ok((user, Ok(stream)))) = opened else { return false };
         self.tally.opened();
@@ -99,7 +101,7 @@ impl Http1 {
         Ok(stream)
     }
 
-    /// Returns the connections so far.
+    /// Returns the counts of the connections opened so far.
     pub fn connections(&self) -> Connections {
         self.tally.connections(Some(&self.addresses))
     }
@@ -110,11 +112,11 @@ pub struct Link<'a> {
     shared: &'a Http1,
     /// The user's number within the process.
     user: u32,
-    /// The connection between two requests, unless it can't be reused. An abandoned
-    /// exchange drops its stream.
+    /// The open connection between two requests; `None` during a request, or if the connection
+    /// cannot be reused. An abandoned request closes its connection.
     idle: Option<TcpStream>,
     buffers: Buffers,
-    /// The step whose request was rendered last.
+    /// Index of the step whose request was rendered last.
     index: u32,
     reader: Reader,
 }
@@ -186,7 +188,7 @@ struct Exchange<'a> {
     stream: TcpStream,
     /// The part of the request that is still to be sent.
     request: &'a [u8],
-    /// Whether the server accepts no more of the request. An answer may come all the same.
+    /// Whether the server accepts no more of the request. An answer may nevertheless arrive.
     broken: bool,
     reader: &'a mut Reader,
     step: &'a Step,

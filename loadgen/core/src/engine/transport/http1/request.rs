@@ -12,8 +12,8 @@ use crate::scenario::{Data, Method, RenderError, Step, Template};
 pub(super) enum Message {
     /// The whole request, the same each time.
     Constant(String),
-    /// A request with generated parts. If `body` is `None`, the head ends with the empty line and
-    /// the constant body, if any.
+    /// A request with generated parts. If `body` is `None`, `head` also contains
+    /// the empty line and the constant body, if any.
     Generated { head: Template, body: Option<Template> },
 }
 
@@ -97,8 +97,9 @@ fn head(step: &Step, url: &Url) -> Template {
     head
 }
 
-/// Percent-encodes a part of a path or query as the URL standard does, and so as the other
-/// transport does: characters that no URI may have are encoded. In a path, `\` becomes `/`.
+/// Percent-encodes the characters of a path or query that no URI may contain,
+/// as the URL standard and therefore the `reqwest` transport do. In a path,
+/// `\` becomes `/`. The first `?` sets `in_query`.
 fn encoded(text: &str, in_query: &mut bool) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -140,7 +141,8 @@ mod tests {
         Message::new(&step, &Url::parse(url).unwrap())
     }
 
-    /// Returns the request to `http://host:81/`, and whether it is constant.
+    /// Returns the request that a step with these `keys` sends to
+    /// `http://host:81/`, and whether the request is constant.
     fn sent(keys: &str) -> (String, bool) {
         let (message, mut buffers) = (message(keys, "http://host:81/"), Buffers::default());
         // Rendered twice: nothing of the first request may be left in the second.

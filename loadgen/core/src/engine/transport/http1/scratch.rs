@@ -10,8 +10,8 @@ pub(super) const SIZE: usize = 64 << 10;
 
 thread_local!(static SPARE: Cell<Vec<u8>> = const { Cell::new(Vec::new()) });
 
-/// The thread's buffer, lent until dropped. If a task holds the buffer across an `.await`, another
-/// user of the thread allocates a second one.
+/// The thread's read buffer, borrowed until this value is dropped. If a task holds the buffer
+/// across an `.await`, another user of the thread allocates a second buffer.
 #[derive(Debug)]
 pub struct Scratch(Vec<u8>);
 

@@ -17,13 +17,14 @@ use crate::engine::transport::USER_AGENT;
 use crate::engine::transport::addresses::Addresses;
 use crate::scenario::{Http, HttpVersion};
 
-/// Builds a client for each user. Clients that share a pool would open more connections than there
-/// are users: a request that waits for a new connection takes whichever becomes free first, and the
-/// new connection is opened all the same.
+/// Builds a client for each user. Users with a common connection pool would open more connections
+/// than there are users: a request takes whichever connection becomes free first, but the new
+/// connection that was begun for this request is opened all the same.
 pub(super) struct Clients {
     http: Http,
     is_tls: bool,
-    /// Made once: reading the system's certificates would take 4 ms and 100 KB per user.
+    /// TLS configuration, created once: reading the system's
+    /// certificates would take 4 ms and 100 KB per user.
     tls: ClientConfig,
     addresses: Option<Arc<Addresses>>,
 }
@@ -93,8 +94,8 @@ fn tls(version: HttpVersion) -> Result<ClientConfig, rustls::Error> {
     Ok(config)
 }
 
-/// A resolver that returns the server's addresses, the user's own first. For another host, after a
-/// redirect, the resolver asks the system.
+/// Resolves the server's name to its addresses, the user's own address first. Asks the system for
+/// the name of any other host, to which a redirect leads.
 struct OfUser {
     addresses: Arc<Addresses>,
     user: u32,
@@ -135,7 +136,7 @@ mod tests {
 
     /// Starts a server that speaks HTTP/1.1 and HTTP/2. `/redirect/3` redirects to `/redirect/2`
     /// and so on, `/give/NAME` sets a cookie, `/cookies` returns the cookies of the request,
-    /// `/version` its HTTP version, and `/caller` the client's address.
+    /// `/version` the HTTP version of the request, and `/caller` the client's address.
     async fn server() -> String {
         let app = Router::new()
             .route("/redirect/0", get(|| async { "arrived" }))
@@ -244,7 +245,7 @@ mod tests {
         assert_eq!(connections.len(), 1, "{connections:?}");
     }
 
-    /// Returns the first message of a client of this version to a TLS server.
+    /// Returns the first TLS message that a client of this HTTP version sends to a server.
     async fn tls_hello(version: HttpVersion) -> Vec<u8> {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("https://{}", listener.local_addr().unwrap());

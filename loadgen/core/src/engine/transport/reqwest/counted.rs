@@ -15,12 +15,13 @@ use crate::engine::transport::connections::Tally;
 #[derive(Clone, Default)]
 pub(super) struct Opened {
     count: Arc<AtomicU64>,
-    /// The tally of all clients.
+    /// Counts of the connections of all clients.
     tally: Arc<Tally>,
 }
 
 impl Opened {
-    /// Starts at zero. Each new connection also counts in `tally`.
+    /// Creates a count of zero. Each new connection also counts
+    /// in `tally`, the count of all clients.
     pub(super) fn new(tally: Arc<Tally>) -> Self {
         Self { count: Arc::default(), tally }
     }
@@ -36,7 +37,7 @@ impl Opened {
     }
 }
 
-/// The layer around a client's connector.
+/// Wraps a client's connector, to count the connections.
 #[derive(Clone)]
 pub(super) struct Counted(pub Opened);
 

@@ -22,10 +22,10 @@ use crate::engine::plan::{Number, Plan};
 use crate::measure::{Connections, ErrorKind};
 use crate::scenario::{Data, Method, RenderError, Step};
 
-/// State shared by all users.
+/// State shared by all users of this transport.
 pub struct Reqwest {
     clients: Clients,
-    /// `None` if a proxy looks the addresses up.
+    /// The server's addresses; `None` if a proxy looks up the addresses.
     addresses: Option<Arc<Addresses>>,
     tally: Arc<Tally>,
     base_url: String,
@@ -33,7 +33,7 @@ pub struct Reqwest {
 }
 
 impl Reqwest {
-    /// Creates the transport, without a connection.
+    /// Creates the transport, without opening a connection.
     pub fn new(plan: &Plan) -> Result<Self, String> {
         let http = plan.scenario.http.clone();
         let url = Url::parse(&plan.base_url).map_err(|e| format!("{}: {e}", plan.base_url))?;
@@ -45,14 +45,15 @@ impl Reqwest {
         Ok(Self { clients, addresses, tally: Arc::default(), base_url, steps })
     }
 
-    /// Looks up the server's addresses. Ignores an error: the first request reports it.
+    /// Looks up the server's addresses. Ignores an error, because
+    /// the first request reports the error.
     pub async fn find_addresses(&self) {
         if let Some(addresses) = &self.addresses {
             let _ = addresses.find().await;
         }
     }
 
-    /// Returns the connections so far.
+    /// Returns the counts of the connections opened so far.
     pub fn connections(&self) -> Connections {
         self.tally.connections(self.addresses.as_deref())
     }
@@ -77,7 +78,7 @@ pub struct Link<'a> {
     kept: Vec<u8>,
     /// Headers of the last answer, if its step captures one.
     headers: HeaderMap,
-    /// Minimum to keep of each body.
+    /// Minimum part of each body to keep, even if nothing reads the body.
     least: Keep,
 }
 
@@ -105,8 +106,8 @@ impl<'a> Link<'a> {
         }
     }
 
-    /// Renders the next request. Also makes the user's client, outside the time that is measured:
-    /// that work is not the server's.
+    /// Renders the next request. Also creates the user's client at the first call, so that the time
+    /// measured for the server does not include this work.
     pub fn render(&mut self, index: usize, data: &mut Data) -> Result<(), RenderError> {
         if self.client.is_none() {
             // On an error, the exchange tries again and reports why.
@@ -241,7 +242,7 @@ fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn
     std::iter::successors(Some(error), |e: &&'a (dyn Error + 'static)| (*e).source())
 }
 
-/// The message of the innermost cause: the outer ones only repeat the URL.
+/// Returns the message of the innermost cause, because the outer causes only repeat the URL.
 fn root(error: &(dyn Error + 'static)) -> String {
     causes(error).last().map(ToString::to_string).unwrap_or_default()
 }

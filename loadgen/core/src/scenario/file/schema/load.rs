@@ -1,4 +1,4 @@
-//! `[load]`.
+//! Schema of `[load]`.
 
 use serde_json::{Value, json};
 
@@ -45,7 +45,7 @@ pub(super) fn load() -> Schema {
         .with("else", closed())
 }
 
-/// Returns the additional rules of the open model.
+/// Returns the rules that `[load]` must also meet in the open model.
 fn open() -> Value {
     let mut open = without(&["iterations_per_user"]);
     open["properties"]["stages"] = json!({ "items": without(&["users"]) });
@@ -54,7 +54,7 @@ fn open() -> Value {
     open
 }
 
-/// Returns the additional rules of the closed model.
+/// Returns the rules that `[load]` must also meet in the closed model.
 fn closed() -> Value {
     let mut closed = without(&["rate", "arrivals"]);
     closed["properties"]["stages"] = json!({ "items": without(&["rate"]) });

@@ -25,7 +25,7 @@ use serde_json::{Value, json};
 
 use super::{BACKENDS, ON_ERROR, http, proof, rows};
 
-/// Returns the schema of a whole file.
+/// Returns the JSON Schema of a whole scenario file.
 pub(in crate::scenario) fn schema() -> Value {
     let about = "The requests, the load, and the expected responses of a test.";
     let targets = name("Name of a target.");

@@ -10,7 +10,7 @@ use crate::scenario::file::body::MOST_REPETITIONS;
 use crate::scenario::file::capture::SOURCES;
 use crate::scenario::file::step::{METHODS, MOST_WEIGHT, WHEN};
 
-/// Returns the schema of all steps.
+/// Returns the schema of the array of all `[[step]]` tables.
 pub(super) fn steps() -> Schema {
     let about = "Steps of each user, in this order: in each iteration, or once.";
     array(about, step()).with("minItems", 1)
@@ -59,7 +59,8 @@ fn path(method: &str) -> Schema {
     matching("^/", &about)
 }
 
-/// Forbids keys that read a body, because the response to HEAD has none.
+/// Returns a schema that forbids all keys that read a response's body. Used for HEAD requests,
+/// whose responses have no body.
 fn without_a_body() -> Value {
     let mut table = without(&["counters"]);
     table["properties"]["expect"] = without(&["json", "body"]);

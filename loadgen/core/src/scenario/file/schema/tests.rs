@@ -14,8 +14,9 @@ use crate::scenario::{Scenario, parse, parse_duration};
 
 const STRANGER: &str = "zzzzzzzzzzzzzzzz";
 
-/// Tables with a fixed set of keys: the table's places in the schema, and files with an unknown key
-/// in the table. A table of two forms has two places, or two files.
+/// Tables that allow a fixed set of keys. Each entry holds the table's JSON pointers in the schema,
+/// and scenario files in which `?` stands for an unknown key of the table. A table of two forms has
+/// two pointers, or two files.
 const TABLES: [(&[&str], &[&str]); 11] = [
     (&[""], &["? = 1\n[[step]]\nget = '/'"]),
     (&["/properties/http"], &["[http]\n? = 1\n[[step]]\nget = '/'"]),
@@ -54,7 +55,7 @@ const TABLES: [(&[&str], &[&str]); 11] = [
     ),
 ];
 
-/// Returns the keys that the readers suggest in place of the unknown key.
+/// Returns the keys that the readers suggest in place of the unknown key `?` in `file`.
 fn known_to_the_readers(file: &str) -> BTreeSet<String> {
     let text = file.replace('?', STRANGER);
     let faults = super::super::read("test", &text, Path::new(""), None).unwrap_err();
@@ -70,7 +71,8 @@ fn keys(schema: &Value, place: &str) -> BTreeSet<String> {
     schema.pointer(place).unwrap()["properties"].as_object().unwrap().keys().cloned().collect()
 }
 
-/// Collects the places of all tables with a fixed set of keys.
+/// Collects in `found` the JSON pointers of all tables in `schema` that allow a fixed set of keys.
+/// `place` is the JSON pointer of `schema` itself.
 fn closed_tables(schema: &Value, place: &str, found: &mut BTreeSet<String>) {
     let parts: Vec<(String, &Value)> = match schema {
         Value::Object(map) => {
@@ -110,7 +112,8 @@ fn the_schema_covers_every_table() {
     assert_eq!(found, held.collect());
 }
 
-/// Returns the defaults of a table's keys, as lines of TOML.
+/// Returns the default of each key of a table as a line of TOML, by key. `place` is the JSON
+/// pointer of the table in the schema.
 fn defaults(schema: &Value, place: &str) -> BTreeMap<String, String> {
     let keys = schema.pointer(place).unwrap()["properties"].as_object().unwrap().clone();
     let with = keys.into_iter().filter_map(|(key, schema)| {

@@ -5,10 +5,11 @@ use serde_json::{Map, Value};
 use super::kinds::{DURATION, Schema, matching, table};
 use crate::scenario::threshold::{METRICS, Metric};
 
-/// Regular expression for a number as Rust reads it, with `_` allowed anywhere.
+/// Regular expression for a number as Rust's parser reads numbers, with `_` allowed anywhere.
 const NUMBER: &str = r"\+?[0-9._][0-9._eE+-]*";
 
-/// Key pattern of each metric, with an optional step name in front.
+/// Regular expression for the threshold keys of each kind of metric. Except for a counter, the name
+/// of a step may precede the metric.
 const KEYS: [(&str, Metric); 5] = [
     (r"^(.*\.)?(p[0-9].*|mean|max)$", Metric::Max),
     (r"^(.*\.)?error_rate$", Metric::ErrorRate),
@@ -29,7 +30,7 @@ pub(super) fn thresholds() -> Schema {
         .with("patternProperties", by_pattern.into_iter().collect::<Map<_, Value>>())
 }
 
-/// Returns the schema of a comparison with a bound for this metric.
+/// Returns the schema of a condition on this metric: a comparison operator and a bound.
 fn condition(metric: &Metric) -> Schema {
     let (bound, what) = match metric {
         Metric::Percentile(_) | Metric::Mean | Metric::Max => {

@@ -3,14 +3,14 @@
 use super::{Progress, Reader};
 use crate::engine::transport::{Failure, Keep};
 
-/// A response, up to the end of the pieces.
+/// A response as read from pieces, possibly incomplete.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Response {
     /// Whether the response is complete.
     pub whole: bool,
     /// The status code; 0 before the head is read.
     pub status: u16,
-    /// Number of body bytes counted.
+    /// Number of body bytes that were read, whether kept or not.
     pub bytes: u64,
     /// The body bytes that were kept.
     pub body: Vec<u8>,
@@ -60,7 +60,7 @@ const SAYS: usize = 4;
 /// Reads a fuzzer's input as a response, whole and in pieces.
 ///
 /// # Panics
-/// If a complete response differs with the pieces in which it arrives, if more body bytes are
+/// Panics if the result for a complete response depends on the pieces, if more body bytes are
 /// counted than arrived, or if the kept bytes don't match the count.
 pub fn read_foreign(data: &[u8]) {
     let Some((says, response)) = data.split_at_checked(SAYS) else { return };

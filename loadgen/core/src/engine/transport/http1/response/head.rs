@@ -38,7 +38,7 @@ pub enum Framing {
 
 thread_local!(static LAST: RefCell<Option<Known>> = const { RefCell::new(None) });
 
-/// The bytes of a parsed head, with the result.
+/// The head that a thread parsed last: its bytes and the result.
 struct Known {
     bytes: Vec<u8>,
     no_body: bool,
@@ -48,8 +48,9 @@ struct Known {
 /// Parses a head with the empty line after it, and returns the length of both. Returns `None` if
 /// the head is incomplete. `no_body` marks the response to a HEAD request, which has no body.
 ///
-/// A server's answers to one step mostly differ only in their `date`, once a second. So the
-/// thread's last head is compared first: bytes that begin alike mean the same.
+/// A server's answers to one step mostly differ only in their `date`, which changes
+/// once a second. The thread's last head is therefore compared first: if `bytes`
+/// begins with the same bytes, the result is the same.
 pub fn parse(bytes: &[u8], no_body: bool) -> Result<Option<(usize, Head)>, &'static str> {
     LAST.with_borrow_mut(|last| {
         if let Some(known) = last
@@ -106,7 +107,8 @@ fn fault(error: httparse::Error) -> &'static str {
 struct Fields {
     closes: bool,
     keeps_alive: bool,
-    /// `Some(None)` if the length is malformed or contradictory.
+    /// Value of `content-length`; `None` without this header, and `Some(None)`
+    /// if the value is malformed or contradictory.
     length: Option<Option<u64>>,
     /// Whether `chunked` is the last transfer coding; `None` without a `transfer-encoding` header.
     chunked: Option<bool>,
@@ -145,7 +147,8 @@ impl Fields {
         }
     }
 
-    /// Connections persist by default from HTTP/1.1 on (RFC 9112, section 9.3).
+    /// Whether the connection may be reused. Connections persist by default
+    /// from HTTP/1.1 on (RFC 9112, section 9.3).
     fn keep_alive(&self, minor: u8) -> bool {
         !self.closes && (minor == 1 || self.keeps_alive)
     }
@@ -159,7 +162,8 @@ fn list(value: &[u8]) -> impl Iterator<Item = &[u8]> {
     value.split(|b| *b == b',').map(<[u8]>::trim_ascii)
 }
 
-/// Parses digits alone, without sign or space (RFC 9110, section 8.6).
+/// Parses a number that consists of digits alone, without sign or space (RFC 9110, section 8.6).
+/// Returns `None` for any other text, and for a number beyond `u64`.
 fn decimal(digits: &[u8]) -> Option<u64> {
     if digits.is_empty() {
         return None;

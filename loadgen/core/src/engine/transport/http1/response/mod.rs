@@ -17,16 +17,17 @@ use self::piece::Piece;
 use crate::engine::transport::{Failure, Keep};
 use crate::measure::ErrorKind;
 
-/// Longest head, in bytes: as long as hyper accepts in any case.
+/// Maximum length of a head, in bytes; hyper accepts a head of this length in any case.
 const LONGEST_HEAD: usize = (8 << 10) + 100 * (4 << 10);
 
-/// Longest chunk size line, and longest trailers, in bytes; hyper has the same limits.
+/// Maximum length of a chunk size line, and of all trailers
+/// together, in bytes; hyper has the same limits.
 const LONGEST_LINE: usize = 16 << 10;
 
 /// Maximum number of trailers in a response.
 const MOST_TRAILERS: usize = 100;
 
-/// Reads one response after another.
+/// Reads the responses on one connection, one after another.
 #[derive(Debug, Default)]
 pub struct Reader {
     state: State,
@@ -38,7 +39,7 @@ pub struct Reader {
     keep_alive: bool,
     bytes: u64,
     keep: Keep,
-    /// Minimum to keep of each body.
+    /// Minimum part of each body to keep, even if nothing reads the body.
     least: Keep,
     /// The body so far, if it arrived in more than one piece.
     kept: Vec<u8>,
@@ -125,14 +126,16 @@ impl Reader {
         &self.kept
     }
 
-    /// Reads the next input. Calls `keep` with the status for how much of the body to keep.
+    /// Reads the next bytes of the response. Calls `keep` with the status
+    /// code, to find out how much of the body to keep.
     pub fn feed(&mut self, input: &[u8], keep: impl Fn(u16) -> Keep) -> Result<Progress, Failure> {
         if self.pending.is_empty() {
             return self.advance(input, &keep);
         }
         let mut joined = mem::take(&mut self.pending);
         joined.extend_from_slice(input);
-        // Everything pending ends with a line feed: a long part is not parsed again for every byte.
+        // A pending part ends only with a line feed. A long part is therefore
+        // not parsed again before a line feed arrives.
         let progress = if joined.len() < 1024 || input.contains(&b'\n') {
             self.advance(&joined, &keep)?
         } else {
@@ -147,7 +150,8 @@ impl Reader {
         })
     }
 
-    /// Handles the end of the connection.
+    /// Handles the end of the connection. The response is complete only if its body lasts until
+    /// this end; otherwise returns an error.
     pub fn end(&mut self) -> Result<Progress, Failure> {
         if self.state == State::UntilClose {
             self.state = State::Done;
@@ -201,7 +205,8 @@ impl Reader {
         }
     }
 
-    /// Maximum number of bytes up to the end of the state's line or lines.
+    /// Maximum length, in bytes, of the part that is being read: the
+    /// head, a chunk size line, or the trailers.
     fn longest(&self) -> usize {
         if self.state == State::Head { LONGEST_HEAD } else { LONGEST_LINE }
     }
@@ -214,7 +219,8 @@ impl Reader {
         Ok(Progress::Partial)
     }
 
-    /// Reads a head, chunk line or trailers, and returns the length; `None` if incomplete.
+    /// Reads the head, a chunk size line, a chunk end or the trailers. Returns the length of the
+    /// part in bytes, or `None` if the part is incomplete.
     fn read_line(
         &mut self,
         rest: &[u8],
@@ -277,7 +283,7 @@ impl Reader {
         }
     }
 
-    /// Returns the state in which `left` bytes of a sized body or of a chunk are still to come.
+    /// Returns the next state, if `left` bytes of a sized body or of a chunk are still to come.
     fn after(&self, left: u64) -> State {
         match (self.state, left) {
             (State::Chunk(_), 0) => State::ChunkEnd,
@@ -287,7 +293,7 @@ impl Reader {
         }
     }
 
-    /// Counts a piece of the body, and keeps as much as [`Keep`] says.
+    /// Counts the body bytes at `range` of `input`, and keeps as many as [`Keep`] says.
     fn take(&mut self, range: Range<usize>, input: &[u8], body: &mut Piece) -> Result<(), Failure> {
         self.bytes += range.len() as u64;
         let held = self.kept.len() + body.0.as_ref().map_or(0, Range::len);

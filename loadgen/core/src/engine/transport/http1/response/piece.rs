@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-/// Position in the current input of the only piece of the body so far. Most bodies arrive in one
-/// piece, and can be read without a copy.
+/// Position of the body in the current input, if only one piece of the body has arrived so far.
+/// Most bodies arrive in one piece, and can be read without a copy.
 #[derive(Default)]
 pub(super) struct Piece(pub Option<Range<usize>>);
 

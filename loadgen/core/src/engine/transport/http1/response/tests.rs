@@ -24,7 +24,7 @@ fn body() -> impl Strategy<Value = Vec<u8>> {
     ]
 }
 
-/// Returns the end of a head, and a body in chunks that are cut at these positions.
+/// Returns the last header of a chunked response, and `body` in chunks that are cut at `cuts`.
 fn chunked(body: &[u8], cuts: &[Index], extension: &str, trailers: &str) -> Vec<u8> {
     let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut.index(body.len() + 1)).collect();
     cuts.extend([0, body.len()]);
@@ -68,7 +68,7 @@ prop_compose! {
     }
 }
 
-/// Cuts `bytes` at these positions.
+/// Cuts `bytes` into pieces at `cuts`.
 fn split<'a>(bytes: &'a [u8], cuts: &[Index]) -> Vec<&'a [u8]> {
     let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut.index(bytes.len() + 1)).collect();
     cuts.extend([0, bytes.len()]);
@@ -225,7 +225,7 @@ fn a_reader_can_begin_again() {
     assert_eq!((reader.status(), reader.bytes()), (201, 2));
 }
 
-/// The inputs from which the fuzzer starts.
+/// Folder of the inputs from which the fuzzer starts.
 const SEEDS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../fuzz/seeds/response");
 
 #[test]
