@@ -39,7 +39,7 @@ pub(super) enum Over {
     Percentile,
     /// Latency in ms. A value covers the interval from its position to the next.
     Latency,
-    /// Seconds, with the rounds one after the other and a gap between them.
+    /// Time in s. The x axis shows the rounds one after the other, with a gap between two rounds.
     Time,
     /// Expected answers per second.
     Throughput,

@@ -84,7 +84,7 @@ fn check_http1(http: &Http, values: &[Value<'_>], faults: &mut Faults<'_>) {
     let value = |key| values.iter().find(|value| value.key == key);
     let fault = Fault::new("the transport `http1` does not support all options in [http]")
         .help("leave out `transport`: loadgen then uses reqwest where an option needs reqwest");
-    let forced = value("transport").map(|value| (value, "requires http1"));
+    let forced = value("transport").map(|value| (value, "chosen here"));
     let asking = features.iter().filter_map(|feature| value(feature.key()));
     let places = forced.into_iter().chain(asking.map(|value| (value, "needs reqwest")));
     faults.add(places.fold(fault, |fault, (value, label)| fault.at(value.place(), label)));
