@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::sources::sources;
+use crate::sources::{code, sources};
 
 /// Path of a module in the crate, such as `["engine", "gate"]`.
 type Place = Vec<String>;
@@ -20,7 +20,8 @@ impl Modules {
         let mut modules = Self { code: BTreeMap::new(), exports: BTreeMap::new() };
         for (file, text) in sources() {
             if let Some(place) = module(&file) {
-                modules.code.entry(place).or_default().push_str(&code(&text));
+                let lines = code(&text).flat_map(|(_, line)| [line, "\n"]);
+                modules.code.entry(place).or_default().extend(lines);
             }
         }
         for (place, text) in &modules.code {
@@ -64,17 +65,10 @@ fn module(file: &str) -> Option<Place> {
     let mut place: Place = file.trim_end_matches(".rs").split('/').map(str::to_owned).collect();
     match place.last()?.as_str() {
         "tests" => return None,
-        "mod" | "lib" => drop(place.pop()),
+        "mod" | "lib" => _ = place.pop(),
         _ => {}
     }
     Some(place)
-}
-
-/// Returns the code of a file without its comments and tests.
-fn code(text: &str) -> String {
-    let before_tests = text.split("\n#[cfg(test)]\nmod tests {").next().unwrap();
-    let lines = before_tests.lines().map(|line| line.split("//").next().unwrap());
-    lines.flat_map(|line| [line, "\n"]).collect()
 }
 
 /// Returns the text between each `use` and its `;`, and whether the import is public.

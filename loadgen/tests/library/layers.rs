@@ -1,7 +1,7 @@
 //! Checks that imports between the layers flow one way, that each foreign
 //! name has one home, and that all text for a terminal passes one place.
 
-use crate::sources::sources;
+use crate::sources::{code, sources};
 
 /// Layers of these crates that each layer may import, in addition to itself.
 const MAY_IMPORT: [(&str, &[&str]); 14] = [
@@ -47,15 +47,6 @@ const MAY_IMPORT: [(&str, &[&str]); 14] = [
 /// Foreign crates that only one place may name, and that place.
 const HOMES: [(&str, &str); 3] =
     [("goose", "engine/"), ("zenoh", "cluster/bus/"), ("ratatui", "report/live/")];
-
-/// Returns the numbered lines of a file without comments.
-/// Stops at the file's tests, which may use any layer.
-fn code(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    text.lines()
-        .take_while(|line| line.trim() != "#[cfg(test)]")
-        .map(|line| line.split("//").next().unwrap_or(""))
-        .enumerate()
-}
 
 #[test]
 fn imports_flow_one_way() {

@@ -37,3 +37,10 @@ pub fn sources() -> Vec<(String, String)> {
     assert!(all.len() > 100, "the sources are where this test looks for them");
     all
 }
+
+/// Returns the lines of a source file without its comments and its tests, each with its number,
+/// counted from 0.
+pub fn code(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let before_tests = text.split("\n#[cfg(test)]\nmod tests").next().unwrap_or(text);
+    before_tests.lines().map(|line| line.split("//").next().unwrap_or(line)).enumerate()
+}

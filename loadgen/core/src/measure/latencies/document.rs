@@ -92,7 +92,7 @@ mod tests {
     use hdrhistogram::Histogram;
     use proptest::prelude::*;
 
-    use super::super::encoded;
+    use super::super::encoding::encoded;
     use super::*;
 
     fn of(values: &[u64]) -> Distribution {

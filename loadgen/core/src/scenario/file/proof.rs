@@ -1,7 +1,5 @@
 //! `[[proof]]`: checks of a backend's contents after each round.
 
-use toml::de::DeValue;
-
 use super::expect;
 use super::reader::{Faults, Table, Value};
 use crate::scenario::backend::Backend;
@@ -51,13 +49,11 @@ fn read_question(
     let help = "add a question to a backend: postgres = \"SELECT count(*) FROM items\", redis = \"LLEN queue\"";
     let value = take_one(table, QUESTIONS.map(|(key, _)| key), help, faults)?;
     let (_, backend) = QUESTIONS.into_iter().find(|(key, _)| *key == value.key)?;
-    let DeValue::String(_) = value.node.get_ref() else {
-        let example = match backend {
-            Backend::Postgres => "a query in one string, such as \"SELECT count(*) FROM items\"",
-            Backend::Redis => "a command in one string, such as \"LLEN queue\"",
-        };
-        return value.wrong_type(example, faults);
+    let expected = match backend {
+        Backend::Postgres => "a query in one string, such as \"SELECT count(*) FROM items\"",
+        Backend::Redis => "a command in one string, such as \"LLEN queue\"",
     };
+    value.text_of(expected, faults)?;
     let question = value.name(faults)?;
     if !known.backends.contains(&backend) {
         let fault = Fault::new(format!("`{backend}` is not among the scenario's backends"));

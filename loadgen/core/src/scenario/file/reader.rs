@@ -126,9 +126,14 @@ impl<'a> Value<'a> {
     }
 
     pub(super) fn text(&self, faults: &mut Faults<'_>) -> Option<&'a str> {
+        self.text_of("a string", faults)
+    }
+
+    /// Reads a string whose fault names what is `expected`, such as a duration.
+    pub(super) fn text_of(&self, expected: &str, faults: &mut Faults<'_>) -> Option<&'a str> {
         match self.node.get_ref() {
             DeValue::String(text) => Some(text),
-            _ => self.wrong_type("a string", faults),
+            _ => self.wrong_type(expected, faults),
         }
     }
 
@@ -210,9 +215,7 @@ impl<'a> Value<'a> {
     }
 
     pub(super) fn duration(&self, faults: &mut Faults<'_>) -> Option<Duration> {
-        let DeValue::String(text) = self.node.get_ref() else {
-            return self.wrong_type("a duration such as \"10s\"", faults);
-        };
+        let text = self.text_of("a duration such as \"10s\"", faults)?;
         match parse_duration(text) {
             Ok(duration) => Some(duration),
             Err(message) => {

@@ -90,9 +90,7 @@ fn read_condition(
     metric: Metric,
     faults: &mut Faults<'_>,
 ) -> Option<Threshold> {
-    let DeValue::String(text) = value.node.get_ref() else {
-        return value.wrong_type(&format!("a condition such as {}", metric.example()), faults);
-    };
+    let text = value.text_of(&format!("a condition such as {}", metric.example()), faults)?;
     let metric = metric.in_unit_of(text);
     match parse_condition(&metric, text) {
         Ok((comparison, bound)) => Some(Threshold {
