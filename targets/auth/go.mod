@@ -1,0 +1,3 @@
+module loadgen/targets/auth
+
+go 1.26.0
