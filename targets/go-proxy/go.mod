@@ -1,0 +1,3 @@
+module loadgen/targets/go-proxy
+
+go 1.26.0
