@@ -24,6 +24,8 @@ pub struct Data {
     /// Values captured from responses and cells of rows, by name; so few that a linear search is
     /// cheapest.
     captured: Vec<(String, String)>,
+    /// Texts that are rendered once for each user, by their keys; as few as the steps of a scenario.
+    rendered: Vec<(usize, String)>,
 }
 
 /// Binary logarithm of the number of 32-bit words between the starts of two iterations in a user's
@@ -39,7 +41,25 @@ impl Data {
     // visible (rust-lang/rust#158830; fixed in 1.97).
     #[inline(never)]
     pub fn new(seed: u64, user: u32) -> Self {
-        Self { seed, user, iteration: 0, stream: None, moved: false, captured: Vec::new() }
+        Self {
+            seed,
+            user,
+            iteration: 0,
+            stream: None,
+            moved: false,
+            captured: Vec::new(),
+            rendered: Vec::new(),
+        }
+    }
+
+    /// Returns the text that was kept under this key, if any.
+    pub(super) fn rendered(&self, key: usize) -> Option<&str> {
+        self.rendered.iter().find(|(of, _)| *of == key).map(|(_, text)| text.as_str())
+    }
+
+    /// Keeps a text for all later requests of the user.
+    pub(super) fn keep_rendered(&mut self, key: usize, text: String) {
+        self.rendered.push((key, text));
     }
 
     /// Returns the user's number, counted from 0.

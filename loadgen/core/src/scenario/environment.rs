@@ -36,7 +36,7 @@ impl Template {
     fn variables(&self) -> Vec<(&str, Option<&Secret>)> {
         let pieces = self.pieces.iter().flat_map(|piece| match piece {
             Piece::Variable { name, value, .. } => vec![(name.as_str(), value.as_ref())],
-            Piece::Repeat { inner, .. } => inner.variables(),
+            Piece::Repeat { inner, .. } | Piece::Once { inner, .. } => inner.variables(),
             _ => Vec::new(),
         });
         pieces.collect()
@@ -86,6 +86,7 @@ impl Template {
                 Piece::Repeat { count, separator, inner } => {
                     Piece::Repeat { count, separator, inner: inner.revealed() }
                 }
+                Piece::Once { key, inner } => Piece::Once { key, inner: inner.revealed() },
                 piece => piece,
             });
         }

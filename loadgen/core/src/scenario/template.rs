@@ -48,6 +48,9 @@ pub(super) enum Piece {
     Variable { name: String, value: Option<Secret>, place: Position },
     /// The template `inner`, rendered `count` times anew, with `separator` between the results.
     Repeat { count: u32, separator: String, inner: Template },
+    /// The template `inner`, rendered once for each user. `key` differs from that of any other such
+    /// piece of the scenario.
+    Once { key: usize, inner: Template },
 }
 
 impl Template {
@@ -129,7 +132,7 @@ impl Template {
     pub(super) fn taken(&self) -> Vec<&str> {
         let pieces = self.pieces.iter().flat_map(|piece| match piece {
             Piece::Captured { name, .. } => vec![name.as_str()],
-            Piece::Repeat { inner, .. } => inner.taken(),
+            Piece::Repeat { inner, .. } | Piece::Once { inner, .. } => inner.taken(),
             _ => Vec::new(),
         });
         pieces.collect()
@@ -144,6 +147,15 @@ impl Template {
         }
         let separator = separator.to_owned();
         Self { pieces: vec![Piece::Repeat { count, separator, inner: self }] }
+    }
+
+    /// Returns a template that renders this template once for each user. `key` must differ from that
+    /// of any other such template of the scenario. A constant template stays as it is.
+    pub(super) fn once(self, key: usize) -> Self {
+        match self.as_constant() {
+            Some(_) => self,
+            None => Self { pieces: vec![Piece::Once { key, inner: self }] },
+        }
     }
 }
 
@@ -170,6 +182,14 @@ impl Piece {
                     }
                     inner.render(data, out)?;
                 }
+            }
+            Self::Once { key, inner } => {
+                if data.rendered(*key).is_none() {
+                    let mut text = String::new();
+                    inner.render(data, &mut text)?;
+                    data.keep_rendered(*key, text);
+                }
+                out.push_str(data.rendered(*key).unwrap_or_default());
             }
         }
         Ok(())
@@ -213,6 +233,7 @@ impl fmt::Display for Piece {
             Self::Repeat { count, separator, inner } => {
                 write!(f, "{inner}{separator} … ({count} in all)")
             }
+            Self::Once { inner, .. } => write!(f, "{inner} (once for each user)"),
         }
     }
 }

@@ -213,6 +213,25 @@ fn json_bodies_are_sent_as_written() {
 }
 
 #[test]
+fn a_body_can_be_rendered_once_for_each_user() {
+    let scenario = read(
+        "[[step]]\npost = \"/a\"\nbody.once = true\nbody.json = { id = \"{{ uuid }}\" }\n\
+         [[step]]\npost = \"/b\"\nbody.once = true\nbody.json = { id = \"{{ uuid }}\" }\n",
+    );
+    let sent = |step: usize, data: &mut Data| {
+        let mut text = String::new();
+        scenario.steps[step].body.as_ref().unwrap().text.render(data, &mut text).unwrap();
+        text
+    };
+    let (mut one, mut other) = (Data::new(1, 0), Data::new(1, 1));
+    let first = sent(0, &mut one);
+    one.set_iteration(5);
+    assert_eq!(sent(0, &mut one), first);
+    assert_ne!(sent(1, &mut one), first, "each step has its body");
+    assert_ne!(sent(0, &mut other), first, "each user has its body");
+}
+
+#[test]
 fn a_scenario_survives_serialization() {
     let shipped = ["direct", "redis3", "insert_one", "insert_batch"].map(shipped);
     for scenario in shipped.into_iter().chain([with_http()]) {

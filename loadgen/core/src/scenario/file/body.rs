@@ -16,6 +16,7 @@ pub(super) fn read(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<Body> {
     let text = table.take("text");
     let content_type = table.take("content_type").map(|value| read_content_type(&value, faults));
     let repeat = table.take("repeat");
+    let once = table.take("once").map_or(Some(false), |value| value.boolean(faults));
     let (default_type, template) = match (json, text) {
         (Some(json), None) => ("application/json", read_json(&json, repeat, faults)),
         (None, Some(text)) => {
@@ -42,7 +43,9 @@ pub(super) fn read(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<Body> {
     };
     table.finish(faults);
     let content_type = content_type.unwrap_or_else(|| Some(default_type.to_owned()));
-    Some(Body { content_type: content_type?, text: template? })
+    // The place in the file is a key that no other body has.
+    let text = if once? { template?.once(value.place().start) } else { template? };
+    Some(Body { content_type: content_type?, text })
 }
 
 fn read_json(

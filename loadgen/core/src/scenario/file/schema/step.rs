@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::kinds::{
-    POINTER, Schema, any, array, choice, duration, integer, matching, name, named, pointer, table,
-    text, without,
+    POINTER, Schema, any, array, boolean, choice, duration, integer, matching, name, named,
+    pointer, table, text, without,
 };
 use crate::scenario::file::body::MOST_REPETITIONS;
 use crate::scenario::file::capture::SOURCES;
@@ -76,6 +76,7 @@ fn headers() -> Schema {
 }
 
 fn body() -> Schema {
+    let once = "Whether the body is rendered once for each user, instead of for each request.";
     let repeat = "Number of times that `json` is rendered: the body is an array of the results.";
     let content_type = "Media type of the body. Default: application/json for `json`, \
                         text/plain; charset=utf-8 for `text`.";
@@ -88,6 +89,7 @@ fn body() -> Schema {
         ("text", text("Text to send as it is, a template.")),
         ("content_type", matching("^[ -~]*[!-~][ -~]*$", content_type)),
         ("repeat", integer(1..=MOST_REPETITIONS, repeat)),
+        ("once", boolean(once)),
     ];
     table("Body of the request.", keys)
         .requires_one_of(&["json", "text"])
