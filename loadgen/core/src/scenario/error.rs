@@ -35,7 +35,7 @@ pub enum ScenarioError {
     },
 }
 
-fn count(faults: &[Fault]) -> String {
+pub(super) fn count(faults: &[Fault]) -> String {
     match faults.len() {
         1 => "one fault".to_owned(),
         n => format!("{n} faults"),

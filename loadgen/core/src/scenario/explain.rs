@@ -63,7 +63,8 @@ pub fn explain(scenario: &Scenario) -> String {
     out
 }
 
-fn explain_load(load: &Load) -> String {
+/// Returns a load in words, without its think time.
+pub(super) fn explain_load(load: &Load) -> String {
     let until = match &load.until {
         Until::Duration(d) => format!("for {}", duration(*d)),
         Until::Iterations(n) => format!("{} iterations in total", count(*n)),

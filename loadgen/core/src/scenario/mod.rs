@@ -19,6 +19,7 @@ mod duration;
 mod environment;
 mod error;
 mod escape;
+pub mod experiment;
 pub mod explain;
 mod file;
 mod http;

@@ -156,7 +156,7 @@ impl Metric {
     }
 
     /// Parses the bound of a condition, and returns the bound in the metric's unit.
-    fn bound(&self, text: &str) -> Result<f64, String> {
+    pub(super) fn bound(&self, text: &str) -> Result<f64, String> {
         match self {
             Self::Percentile(_) | Self::Mean | Self::Max => {
                 parse_duration(text).map(|bound| bound.as_secs_f64() * 1e6)
@@ -205,7 +205,7 @@ pub(super) fn parse_condition(metric: &Metric, text: &str) -> Result<(Comparison
     Ok((comparison, metric.bound(bound.trim())?))
 }
 
-fn parse_percentage(text: &str) -> Result<f64, String> {
+pub(super) fn parse_percentage(text: &str) -> Result<f64, String> {
     let number = text.strip_suffix('%').ok_or_else(|| format!("`{text}` is not a percentage"))?;
     match number.trim().parse::<f64>() {
         Ok(percent) if percent < 0.0 => Err("a percentage cannot be negative".to_owned()),

@@ -7,6 +7,7 @@ mod body;
 mod capture;
 mod csv;
 mod expect;
+pub(super) mod experiment;
 mod headers;
 mod http;
 mod json;

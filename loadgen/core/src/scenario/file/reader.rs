@@ -102,6 +102,11 @@ impl<'a> Table<'a> {
         self.left
     }
 
+    /// Returns the name of the table in messages.
+    pub(super) fn name(&self) -> &'static str {
+        self.name
+    }
+
     /// Adds a fault for each key of the table that was not taken, because such a key is unknown.
     pub(super) fn finish(self, faults: &mut Faults<'_>) {
         for value in self.left {

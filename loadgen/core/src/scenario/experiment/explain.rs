@@ -1,0 +1,116 @@
+//! Explains an experiment in words: its groups, arms and claims.
+
+use std::fmt::Write;
+
+use super::{Arm, Claim, ExperimentFile, Group, Statement};
+use crate::scenario::explain::explain_load;
+use crate::scenario::load::Load;
+use crate::text::count;
+
+/// Returns the explanation of the whole experiment.
+#[must_use]
+pub fn explain(experiment: &ExperimentFile) -> String {
+    let mut out = format!("{}: ok\n  {}\n", experiment.name, experiment.title);
+    if let Some(description) = &experiment.description {
+        let _ = writeln!(out, "  {description}");
+    }
+    if let Some(source) = &experiment.source {
+        let _ = writeln!(out, "  after       {source}");
+    }
+    for (index, group) in experiment.groups.iter().enumerate() {
+        out += &explain_group(group);
+        let of = experiment.published.iter().filter(|published| published.group == index);
+        for published in of {
+            let machine = published.machine.as_deref().unwrap_or("a machine without a name");
+            let number = match published.figures.len() {
+                1 => "1 figure".to_owned(),
+                n => format!("{n} figures"),
+            };
+            let best = if published.best_of_rounds { ", best of several runs" } else { "" };
+            let _ =
+                writeln!(out, "    published   {} on {machine}: {number}{best}", published.metric);
+        }
+        for claim in experiment.claims.iter().filter(|claim| claim.group == index) {
+            let _ = writeln!(out, "    claim       {}", claim.sentence(group));
+        }
+    }
+    out
+}
+
+fn explain_group(group: &Group) -> String {
+    let mut out = format!("  group       {}", group.name);
+    if let Some(description) = &group.description {
+        let _ = write!(out, ": {description}");
+    }
+    out += "\n";
+    let rounds = |rounds: u32| match rounds {
+        1 => "1 round".to_owned(),
+        n => format!("{} rounds", count(n.into())),
+    };
+    let _ = write!(out, "    rounds      {}", rounds(group.rounds));
+    let _ = match group.quick_rounds {
+        same if same == group.rounds => writeln!(out),
+        quick => writeln!(out, " (quick: {})", rounds(quick)),
+    };
+    for load in loads(group) {
+        let _ = writeln!(out, "    load        {load}");
+    }
+    for Arm { name, target, server_workers, scenario, .. } in &group.arms {
+        let workers = match server_workers {
+            1 => String::new(),
+            n => format!(" ×{n}"),
+        };
+        let _ = writeln!(out, "    arm         {name}: {target}{workers}, {}", scenario.name);
+    }
+    out
+}
+
+/// Returns the different loads of a group's arms, in words, each with its quick form.
+fn loads(group: &Group) -> Vec<String> {
+    let mut all = Vec::new();
+    for Arm { scenario, quick, .. } in &group.arms {
+        let quick = quick.as_ref().filter(|quick| **quick != scenario.load);
+        let quick = quick.map(|quick| format!(" (quick: {})", describe_load(quick)));
+        let load = describe_load(&scenario.load) + &quick.unwrap_or_default();
+        if !all.contains(&load) {
+            all.push(load);
+        }
+    }
+    all
+}
+
+/// Returns a load in words, with its think time.
+#[must_use]
+pub fn describe_load(load: &Load) -> String {
+    let think_time = load.think_time.as_ref().map(|time| format!(", think time {time}"));
+    explain_load(load) + &think_time.unwrap_or_default()
+}
+
+impl Claim {
+    /// Returns the sentence of the file, or the statement as a sentence. `group` is the group that
+    /// the claim is about.
+    #[must_use]
+    pub fn sentence(&self, group: &Group) -> String {
+        if let Some(says) = &self.says {
+            return says.clone();
+        }
+        let (metric, name) = (&self.metric, |arm: usize| group.arms[arm].name.as_str());
+        match &self.statement {
+            Statement::Order(arms) => {
+                let names: Vec<&str> = arms.iter().map(|arm| name(*arm)).collect();
+                format!("by {metric}, best first: {}", names.join(", "))
+            }
+            Statement::Ratio { arms: [one, other], between: [low, high], .. } => {
+                let (one, other) = (name(*one), name(*other));
+                format!("{metric} of {one} / {metric} of {other} is between {low} and {high}")
+            }
+            Statement::Equal { arms: [one, other], within } => {
+                let (one, other, percent) = (name(*one), name(*other), within * 100.0);
+                format!("{metric} of {one} equals {metric} of {other} within {percent} %")
+            }
+            Statement::Condition { arm, text, .. } => {
+                format!("{metric} of {} is {text}", name(*arm))
+            }
+        }
+    }
+}

@@ -1,0 +1,234 @@
+//! Experiment files: arms that are measured side by side, figures that somebody published about
+//! such arms, and claims that the measurement confirms or refutes.
+
+mod explain;
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use miette::{Diagnostic, NamedSource};
+use thiserror::Error;
+
+pub use self::explain::{describe_load, explain};
+use super::error::{Fault, count};
+use super::file;
+use super::load::Load;
+use super::model::Scenario;
+use super::threshold::{Comparison, Metric};
+
+/// Arms, published figures and claims of an experiment file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ExperimentFile {
+    /// Name of the experiment: the file's stem.
+    pub name: String,
+    /// Title for people.
+    pub title: String,
+    /// Description for people; `None` without one.
+    pub description: Option<String>,
+    /// Publication that the experiment repeats; `None` for an experiment that nobody published.
+    pub source: Option<Source>,
+    /// Groups of arms, in the order of the file. Not empty.
+    pub groups: Vec<Group>,
+    /// Published figures, in the order of the file.
+    pub published: Vec<Published>,
+    /// Claims, in the order of the file.
+    pub claims: Vec<Claim>,
+}
+
+/// Publication that an experiment repeats.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Source {
+    /// Title of the publication.
+    pub title: String,
+    /// Year of the publication; `None` if unknown.
+    pub year: Option<u16>,
+    /// Address of the publication; `None` if unknown.
+    pub url: Option<String>,
+}
+
+/// Arms that are measured in interleaved rounds.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Group {
+    /// Name of the group, unique in the file.
+    pub name: String,
+    /// Description for people; `None` without one.
+    pub description: Option<String>,
+    /// Number of rounds over each arm in the full form; at least 1.
+    pub rounds: u32,
+    /// Number of rounds over each arm in the quick form; at least 1.
+    pub quick_rounds: u32,
+    /// Arms, in the order of the file. Not empty.
+    pub arms: Vec<Arm>,
+}
+
+/// A target under one load.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Arm {
+    /// Name of the arm, unique in its group.
+    pub name: String,
+    /// Name of the target, or of the server at `--url`.
+    pub target: String,
+    /// Number of worker processes of the target; at least 1.
+    pub server_workers: u32,
+    /// Scenario, with the load of the full form.
+    pub scenario: Scenario,
+    /// Load of the quick form; `None` if the quick form has the load of the full form.
+    pub quick: Option<Load>,
+}
+
+/// Figures of one metric that were published about arms of one group.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Published {
+    /// Index of the group.
+    pub group: usize,
+    /// Machine on which the figures were measured; `None` if unknown.
+    pub machine: Option<String>,
+    /// Metric of the figures.
+    pub metric: Metric,
+    /// Whether the publication shows the best of several runs.
+    pub best_of_rounds: bool,
+    /// Index of each arm, and its figure in the metric's unit.
+    pub figures: Vec<(usize, f64)>,
+}
+
+/// A statement about arms of one group that a measurement can confirm or refute.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Claim {
+    /// Sentence for people; `None` if the file has none.
+    pub says: Option<String>,
+    /// Index of the group.
+    pub group: usize,
+    /// Metric that the claim is about.
+    pub metric: Metric,
+    /// Statement about the metric.
+    pub statement: Statement,
+}
+
+/// Statement of a claim. Arms are indices into the claim's group.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Statement {
+    /// Each arm is better than the next arm of the list: it has the higher rate, or the lower
+    /// latency or error rate. At least two arms.
+    Order(Vec<usize>),
+    /// The first arm's figure divided by the second arm's figure is in a range.
+    Ratio {
+        /// The two arms.
+        arms: [usize; 2],
+        /// Lowest and highest ratio that confirm the claim; both positive.
+        between: [f64; 2],
+        /// Published ratio; `None` if only the range is known.
+        published: Option<f64>,
+    },
+    /// The figures of two arms differ by at most a share of the smaller figure.
+    Equal {
+        /// The two arms.
+        arms: [usize; 2],
+        /// Largest difference, as a share of the smaller figure: 0.1 for 10 %. Positive.
+        within: f64,
+    },
+    /// The figure of one arm fulfils a condition.
+    Condition {
+        /// The arm.
+        arm: usize,
+        /// Comparison of the figure with the bound.
+        comparison: Comparison,
+        /// Bound in the metric's unit.
+        bound: f64,
+        /// Condition as written in the file, such as `> 10%`.
+        text: String,
+    },
+}
+
+/// Names that an experiment file can use.
+pub struct Known<'a> {
+    /// Loads the scenario of a name or a path, as written in the file.
+    pub scenario: &'a dyn Fn(&str) -> Result<Scenario, Unusable>,
+    /// Names of all targets, or of all servers at `--url`; `None` if each name is possible.
+    pub targets: Option<&'a [String]>,
+}
+
+/// Reason why a name cannot be used.
+pub struct Unusable {
+    /// Message for people.
+    pub message: String,
+    /// Remedy; empty without one.
+    pub help: String,
+}
+
+/// Reason why an experiment file cannot be used.
+#[derive(Debug, Error, Diagnostic)]
+pub enum ExperimentError {
+    /// The file could not be read.
+    #[error("cannot read the experiment {}", path.display())]
+    #[diagnostic(code(unreadable_experiment))]
+    Unreadable {
+        /// Path of the file, as given by the caller.
+        path: PathBuf,
+        /// Error of the operating system.
+        #[source]
+        reason: std::io::Error,
+    },
+    /// The file was read, but contains at least one fault.
+    #[error("{file} has {}", count(faults))]
+    #[diagnostic(code(bad_experiment))]
+    Invalid {
+        /// Name of the file for display.
+        file: String,
+        /// Text of the file, into which the faults point.
+        #[source_code]
+        text: NamedSource<String>,
+        /// All faults, ordered by their position in the file.
+        #[related]
+        faults: Vec<Fault>,
+    },
+}
+
+impl Group {
+    /// Returns whether the quick form differs from the full form.
+    #[must_use]
+    pub fn has_quick_form(&self) -> bool {
+        let differs = |arm: &Arm| arm.quick.as_ref().is_some_and(|load| *load != arm.scenario.load);
+        self.quick_rounds != self.rounds || self.arms.iter().any(differs)
+    }
+}
+
+/// Returns whether the text is that of an experiment rather than of a scenario: whether the text has
+/// groups.
+#[must_use]
+pub fn has_groups(text: &str) -> bool {
+    file::experiment::has_groups(text)
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "\"{}\"", self.title)?;
+        self.year.map_or(Ok(()), |year| write!(f, ", {year}"))?;
+        self.url.as_ref().map_or(Ok(()), |url| write!(f, ", {url}"))
+    }
+}
+
+impl ExperimentFile {
+    /// Reads and checks an experiment file. The experiment's name is the file's stem.
+    pub fn load(path: &Path, known: &Known<'_>) -> Result<Self, ExperimentError> {
+        let text = std::fs::read_to_string(path).map_err(|reason| {
+            let path = path.to_owned();
+            ExperimentError::Unreadable { path, reason }
+        })?;
+        let name = path.file_stem().unwrap_or(path.as_os_str());
+        Self::parse(&name.to_string_lossy(), &path.to_string_lossy(), &text, known)
+    }
+
+    /// Reads and checks the text of the experiment called `name`. Faults name `file` as the file.
+    pub fn parse(
+        name: &str,
+        file: &str,
+        text: &str,
+        known: &Known<'_>,
+    ) -> Result<Self, ExperimentError> {
+        file::experiment::read(name, text, known).map_err(|faults| ExperimentError::Invalid {
+            file: file.to_owned(),
+            text: NamedSource::new(file, text.to_owned()),
+            faults,
+        })
+    }
+}

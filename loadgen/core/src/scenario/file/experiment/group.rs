@@ -1,0 +1,240 @@
+//! `[[group]]`: arms that are measured in interleaved rounds.
+
+use super::take_required;
+use crate::scenario::error::Fault;
+use crate::scenario::experiment::{Arm, Group, Known};
+use crate::scenario::file::load;
+use crate::scenario::file::reader::{Faults, Table, Value};
+use crate::scenario::load::Load;
+use crate::scenario::model::Scenario;
+use crate::scenario::nearest::suggestion;
+
+/// Number of rounds over each arm if the file sets none: as many as a run has.
+const ROUNDS: u32 = 5;
+/// Largest number of rounds, as of a run.
+const MOST_ROUNDS: u64 = 10_000;
+/// Largest number of worker processes of a target, as of a run.
+const MOST_SERVER_WORKERS: u64 = 256;
+
+/// What the arms of a group have unless they say otherwise.
+#[derive(Clone, Default)]
+struct Defaults {
+    target: Option<String>,
+    server_workers: Option<u32>,
+    scenario: Option<Scenario>,
+    load: Option<Load>,
+    quick: Option<Load>,
+}
+
+/// Reads all groups; `None` if a group has a fault.
+pub(super) fn read_all(
+    value: Option<Value<'_>>,
+    known: &Known<'_>,
+    faults: &mut Faults<'_>,
+) -> Option<Vec<Group>> {
+    let Some(value) = value else {
+        let help = "add a [[group]] with at least one [[group.arm]]";
+        faults.add(Fault::new("the experiment has no group").help(help));
+        return None;
+    };
+    let values = value.array("an array of tables, each headed [[group]]", faults)?;
+    let groups: Vec<Option<Group>> =
+        values.iter().map(|value| read(value, known, faults)).collect();
+    let groups: Vec<Group> = groups.into_iter().collect::<Option<_>>()?;
+    unique(groups.iter().map(|group| group.name.as_str()), &values, "groups", faults)?;
+    Some(groups)
+}
+
+fn read(value: &Value<'_>, known: &Known<'_>, faults: &mut Faults<'_>) -> Option<Group> {
+    let mut table = value.table("a [[group]]", faults)?;
+    let help = "add a name, such as name = \"direct\"";
+    let name = take_required(&mut table, "name", help, faults);
+    let name = name.and_then(|value| value.name(faults));
+    let description = table.take("description").and_then(|value| value.text(faults));
+    let rounds = table.take("rounds").map_or(Some(ROUNDS), |value| read_rounds(&value, faults));
+    let defaults = read_defaults(&mut table, &Defaults::default(), known, faults);
+    let (quick, quick_rounds) = read_quick(&mut table, faults)?;
+    let defaults = defaults.map(|defaults| Defaults { quick, ..defaults });
+    let arms = table.take("arm");
+    if arms.is_none() {
+        let fault = Fault::new("a group has no arm").at(table.place.clone(), "here");
+        faults.add(fault.help("add a [[group.arm]] with a name and a target"));
+    }
+    table.finish(faults);
+    let arms = arms?;
+    let values = arms.array("an array of tables, each headed [[group.arm]]", faults)?;
+    let defaults = defaults?;
+    let read: Vec<Option<Arm>> =
+        values.iter().map(|value| read_arm(value, &defaults, known, faults)).collect();
+    let arms: Vec<Arm> = read.into_iter().collect::<Option<_>>()?;
+    unique(arms.iter().map(|arm| arm.name.as_str()), &values, "arms", faults)?;
+    let rounds = rounds?;
+    Some(Group {
+        name: name?.to_owned(),
+        description: description.map(str::to_owned),
+        rounds,
+        quick_rounds: quick_rounds.unwrap_or(rounds),
+        arms,
+    })
+}
+
+fn read_arm(
+    value: &Value<'_>,
+    defaults: &Defaults,
+    known: &Known<'_>,
+    faults: &mut Faults<'_>,
+) -> Option<Arm> {
+    let mut table = value.table("a [[group.arm]]", faults)?;
+    let name = table.take("name");
+    let own = read_defaults(&mut table, defaults, known, faults);
+    let (quick, _) = match table.take("quick") {
+        None => (None, None),
+        Some(value) => read_quick_table(&value, false, faults)?,
+    };
+    let place = table.place.clone();
+    table.finish(faults);
+    let own = own?;
+    let missing = |what: &str, help: &str| {
+        Fault::new(format!("an arm has no {what}")).help(help.to_owned()).at(place.clone(), "here")
+    };
+    let target = match (own.target, known.targets) {
+        (Some(target), _) => target,
+        // The only server at --url is the target of each arm.
+        (None, Some([one])) => one.clone(),
+        (None, None) => "server at --url".to_owned(),
+        (None, Some(_)) => {
+            faults.add(missing("target", "add the name of a target to the arm or to its group"));
+            return None;
+        }
+    };
+    let Some(scenario) = own.scenario else {
+        faults.add(missing("scenario", "add a scenario to the arm or to its group"));
+        return None;
+    };
+    let name = match name {
+        Some(name) => name.name(faults)?.to_owned(),
+        None => target.clone(),
+    };
+    let load = own.load.unwrap_or_else(|| scenario.load.clone());
+    Some(Arm {
+        name,
+        target,
+        server_workers: own.server_workers.unwrap_or(1),
+        scenario: Scenario { load, ..scenario },
+        quick: quick.or(own.quick),
+    })
+}
+
+/// Reads the keys that a group and its arms have in common. Absent keys have the value of
+/// `defaults`.
+fn read_defaults(
+    table: &mut Table<'_>,
+    defaults: &Defaults,
+    known: &Known<'_>,
+    faults: &mut Faults<'_>,
+) -> Option<Defaults> {
+    let mut own = defaults.clone();
+    let mut is_whole = true;
+    if let Some(value) = table.take("target") {
+        own.target = read_target(&value, known, faults);
+        is_whole &= own.target.is_some();
+    }
+    if let Some(value) = table.take("server_workers") {
+        let number = value.integer(1..=MOST_SERVER_WORKERS, faults);
+        own.server_workers = number.and_then(|number| u32::try_from(number).ok());
+        is_whole &= own.server_workers.is_some();
+    }
+    if let Some(value) = table.take("scenario") {
+        own.scenario = read_scenario(&value, known, faults);
+        is_whole &= own.scenario.is_some();
+    }
+    if let Some(value) = table.take("load") {
+        own.load = load::read(Some(value), faults);
+        is_whole &= own.load.is_some();
+    }
+    is_whole.then_some(own)
+}
+
+fn read_target(value: &Value<'_>, known: &Known<'_>, faults: &mut Faults<'_>) -> Option<String> {
+    let name = value.name(faults)?;
+    let targets = match known.targets {
+        Some(targets) if !targets.iter().any(|target| target == name) => targets,
+        _ => return Some(name.to_owned()),
+    };
+    let help = suggestion(name, targets.iter().map(String::as_str));
+    value.fault(format!("there is no target `{name}`"), "unknown target", help, faults)
+}
+
+fn read_scenario(
+    value: &Value<'_>,
+    known: &Known<'_>,
+    faults: &mut Faults<'_>,
+) -> Option<Scenario> {
+    match (known.scenario)(value.name(faults)?) {
+        Ok(scenario) => Some(scenario),
+        Err(unusable) => value.fault(unusable.message, "this scenario", unusable.help, faults),
+    }
+}
+
+fn read_rounds(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<u32> {
+    value.integer(1..=MOST_ROUNDS, faults).and_then(|rounds| u32::try_from(rounds).ok())
+}
+
+/// Reads `quick` of a group: the load and the number of rounds of the quick form.
+fn read_quick(
+    table: &mut Table<'_>,
+    faults: &mut Faults<'_>,
+) -> Option<(Option<Load>, Option<u32>)> {
+    match table.take("quick") {
+        None => Some((None, None)),
+        Some(value) => read_quick_table(&value, true, faults),
+    }
+}
+
+/// Reads a `quick` table. Only that of a group has a number of rounds, which its arms share.
+fn read_quick_table(
+    value: &Value<'_>,
+    of_group: bool,
+    faults: &mut Faults<'_>,
+) -> Option<(Option<Load>, Option<u32>)> {
+    let mut table = value.table("`quick`", faults)?;
+    let load = match table.take("load") {
+        None => Some(None),
+        Some(value) => load::read(Some(value), faults).map(Some),
+    };
+    let rounds = match of_group.then(|| table.take("rounds")).flatten() {
+        None => Some(None),
+        Some(value) => read_rounds(&value, faults).map(Some),
+    };
+    table.finish(faults);
+    Some((load?, rounds?))
+}
+
+/// Adds a fault for each name that comes twice, and returns `None` if there is one.
+fn unique<'a>(
+    names: impl Iterator<Item = &'a str>,
+    values: &[Value<'_>],
+    what: &str,
+    faults: &mut Faults<'_>,
+) -> Option<()> {
+    let names: Vec<&str> = names.collect();
+    let mut is_unique = true;
+    for (index, name) in names.iter().enumerate() {
+        if let Some(first) = names[..index].iter().position(|other| other == name) {
+            let fault = Fault::new(format!("two {what} are called `{name}`"))
+                .at(values[first].place(), "the first")
+                .at(values[index].place(), "the second");
+            faults.add(fault.help("give each a different name"));
+            is_unique = false;
+        }
+    }
+    is_unique.then_some(())
+}
+
+impl Arm {
+    /// Returns whether a step of the arm's scenario reads the counter of this name.
+    pub(super) fn has_counter(&self, name: &str) -> bool {
+        let steps = self.scenario.steps.iter();
+        steps.flat_map(|step| &step.counters).any(|counter| counter.name == name)
+    }
+}
