@@ -10,8 +10,11 @@ import httpx
 import psycopg
 import pytest
 
-from targets.manifest import MANIFEST
+from targets.manifest import MANIFEST, missing
 from targets.tests.process import ROOT
+
+# Targets that implement the contract.
+CONTRACT = [name for name, entry in MANIFEST.items() if entry.get("contract", True)]
 
 LOADGEN = os.environ.get("LOADGEN", str(ROOT / "target" / "release" / "loadgen"))
 
@@ -26,7 +29,8 @@ class Lab:
 
 @pytest.fixture(scope="session")
 def lab() -> Iterator[Lab]:
-    options = ["--target", ",".join(MANIFEST), "--backend", "redis,postgres", "--format", "json"]
+    there = [name for name in CONTRACT if missing(name) is None]
+    options = ["--target", ",".join(there), "--backend", "redis,postgres", "--format", "json"]
     pipe = subprocess.PIPE
     with subprocess.Popen([LOADGEN, "lab", "up", *options], cwd=ROOT, stdin=pipe, stdout=pipe) as process:
         assert process.stdout
@@ -38,9 +42,23 @@ def lab() -> Iterator[Lab]:
             process.terminate()
 
 
-@pytest.fixture(scope="session", params=MANIFEST)
+def available(name: str) -> str:
+    """Return the name of a target, or skip the test if this machine cannot run the target."""
+    if (tool := missing(name)) is not None:
+        pytest.skip(f"{tool}, which {name} requires, is not on the PATH")
+    return name
+
+
+@pytest.fixture(scope="session", params=CONTRACT)
 def target(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
+    return available(str(request.param))
+
+
+@pytest.fixture(params=[name for name in CONTRACT if "upstreams" not in MANIFEST[name]])
+def alone(lab: Lab, request: pytest.FixtureRequest) -> str:
+    """Name a target that a test starts without the lab, once the lab has built all targets."""
+    assert lab.targets
+    return available(str(request.param))
 
 
 @pytest.fixture(scope="session")

@@ -75,6 +75,18 @@ pub enum LabError {
         help: String,
     },
 
+    /// The build of a target failed.
+    #[error("cannot build {target}{}", quoted(output))]
+    #[diagnostic(code(build_failed), help("see the whole output in {}", log.display()))]
+    Build {
+        /// Name of the target.
+        target: String,
+        /// Last lines that the build wrote.
+        output: Vec<String>,
+        /// Log file of the build.
+        log: PathBuf,
+    },
+
     /// A service cannot start because a program or a user account that the service needs is
     /// missing.
     #[error("cannot start {service}: {what}")]

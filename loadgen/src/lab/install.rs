@@ -23,9 +23,20 @@ pub(super) async fn run<A: Into<std::ffi::OsString>>(
     argv: impl IntoIterator<Item = A>,
     log: &Path,
 ) -> Result<Result<(), Vec<String>>, LabError> {
-    let mut spec = ServiceSpec::new(name, argv, home.root(), log.to_owned());
+    run_in(home.root(), home, name, argv, log).await
+}
+
+/// Like [`run`], but in the folder `folder`.
+pub(super) async fn run_in<A: Into<std::ffi::OsString>>(
+    folder: &Path,
+    home: &Home,
+    name: &str,
+    argv: impl IntoIterator<Item = A>,
+    log: &Path,
+) -> Result<Result<(), Vec<String>>, LabError> {
+    let mut spec = ServiceSpec::new(name, argv, folder, log.to_owned());
     spec.options.grace = Duration::from_secs(2);
-    // The program needs all of the user's settings for access to PyPI.
+    // The program needs all of the user's settings for access to package registries.
     let ours = env::vars_os()
         .filter_map(|(key, value)| Some((key.into_string().ok()?, value.into_string().ok()?)));
     spec.env = ours.filter(|(key, _)| !MISLEADING.contains(&key.as_str())).collect();

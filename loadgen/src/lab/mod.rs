@@ -11,10 +11,12 @@
 //! interface of both runtimes. [`cpus`] says where services run, and [`resources`] measures the
 //! resources that services use.
 
+mod build;
 pub mod cpus;
 pub mod error;
 pub mod guard;
 pub mod home;
+mod inputs;
 mod install;
 mod listener;
 pub mod lock;
@@ -26,6 +28,7 @@ mod packages;
 mod password;
 pub mod podman;
 pub mod postgres;
+mod postgres_activity;
 mod postgres_client;
 mod postgres_programs;
 mod programs;
@@ -39,6 +42,7 @@ mod schedstat;
 pub mod service;
 pub mod storage;
 mod target;
+mod tools;
 pub mod up;
 mod uv;
 
@@ -47,6 +51,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use build::Built;
 pub use cpus::Layout;
 pub use error::LabError;
 pub use home::Home;
@@ -63,6 +68,7 @@ use service::Service;
 pub use storage::Filesystem;
 pub use target::{StartingTarget, Target};
 
+use crate::measure::PostgresActivity;
 use crate::scenario::{Backend, Proof};
 
 /// Callback that reports each slow step, as a phrase such as "starting redis".
@@ -92,6 +98,8 @@ pub struct Lab {
     redis: Option<Redis>,
     postgres: Option<Postgres>,
     containers: Option<Containers>,
+    /// Targets that were built, by name.
+    built: BTreeMap<String, Built>,
 }
 
 impl Lab {
@@ -107,8 +115,60 @@ impl Lab {
         fs::create_dir_all(logs).map_err(LabError::file("create the folder", logs))?;
         let runner = Runner::prepare(&home, &options, &progress).await?;
         let health = ready::health_client()?;
-        let (redis, postgres, containers) = (None, None, None);
-        Ok(Self { home, options, progress, runner, manifest, health, redis, postgres, containers })
+        Ok(Self {
+            home,
+            options,
+            progress,
+            runner,
+            manifest,
+            health,
+            redis: None,
+            postgres: None,
+            containers: None,
+            built: BTreeMap::new(),
+        })
+    }
+
+    /// Checks the requirements of these targets, and builds those that need a build and were not
+    /// built before.
+    pub async fn build(&mut self, targets: &[String]) -> Result<(), LabError> {
+        let mut all = Vec::new();
+        for name in targets {
+            for target in self.manifest.with_upstreams(name)? {
+                if !all.contains(target) {
+                    all.push(target.clone());
+                }
+            }
+        }
+        for target in all {
+            let name = &target.name;
+            let missing = |what| LabError::Missing {
+                service: name.clone(),
+                what,
+                help: "install the program, or leave out the target".to_owned(),
+            };
+            let tools = target.tools().map_err(missing)?;
+            let in_containers = self.runner.project().is_some();
+            if in_containers && (target.entry.build.is_some() || !target.entry.upstreams.is_empty())
+            {
+                let what = "no container image has this target".to_owned();
+                let help = "leave out --runtime podman".to_owned();
+                return Err(LabError::Missing { service: name.clone(), what, help });
+            }
+            let Some(build) = &target.entry.build else { continue };
+            let log = self.options.logs.join(format!("{name}-build.log"));
+            let built = build::build(&self.home, name, build, tools, &log, &*self.progress).await?;
+            self.built.insert(name.clone(), built);
+        }
+        Ok(())
+    }
+
+    /// Returns the versions of the programs that the target required, by name; empty if loadgen did
+    /// not build the target.
+    pub fn tools(&self, target: &str) -> BTreeMap<String, String> {
+        let built = self.built.get(target).into_iter();
+        let tools = built.flat_map(|built| &built.tools);
+        tools.map(|(tool, version)| (tool.clone(), version.to_string())).collect()
     }
 
     /// Manifest that lists all targets.
@@ -244,6 +304,11 @@ impl Lab {
             versions.extend(version.map(|version| ("postgres".to_owned(), version)));
         }
         versions
+    }
+
+    /// Reads PostgreSQL's statistics; `None` if PostgreSQL does not run or does not answer.
+    pub async fn postgres_activity(&self) -> Option<PostgresActivity> {
+        self.postgres.as_ref()?.activity().await.ok()
     }
 
     /// File system of PostgreSQL's data; `None` if PostgreSQL does not run

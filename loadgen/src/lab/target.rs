@@ -1,6 +1,6 @@
 //! Starts a target, from its command line or in its container, and waits until it answers.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,6 +11,7 @@ use super::python::Python;
 use super::ready::{Probe, Starting};
 use super::runner::{Runner, Runtime, place};
 use super::service::{Service, ServiceSpec};
+use super::tools::on_path;
 use super::{Lab, postgres};
 use crate::scenario::{Backend, Limits};
 
@@ -41,6 +42,8 @@ pub struct Target {
     /// Base URL of the target, without a slash at the end.
     pub url: String,
     service: Service,
+    /// Targets that this target sends requests to.
+    upstreams: Vec<Target>,
 }
 
 impl Target {
@@ -49,14 +52,24 @@ impl Target {
         &self.service
     }
 
-    /// Returns an error that shows the log, if the target has ended by itself.
-    pub fn lost(&mut self) -> Option<LabError> {
-        self.service.lost()
+    /// Targets that this target sends requests to.
+    pub fn upstreams(&self) -> &[Self] {
+        &self.upstreams
     }
 
-    /// Ends the target, and returns when no process of it is left.
+    /// Returns an error that shows the log, if the target or an upstream has ended by itself.
+    pub fn lost(&mut self) -> Option<LabError> {
+        let upstreams = || self.upstreams.iter_mut().find_map(Self::lost);
+        self.service.lost().or_else(upstreams)
+    }
+
+    /// Ends the target and then its upstreams, and returns when no process of them is left.
     pub async fn stop(self) -> Result<(), LabError> {
-        self.service.stop().await
+        let mut stopped = self.service.stop().await;
+        for upstream in self.upstreams {
+            stopped = stopped.and(upstream.service.stop().await);
+        }
+        stopped
     }
 }
 
@@ -68,6 +81,7 @@ pub struct StartingTarget {
     name: String,
     project: Option<Arc<Project>>,
     starting: Starting<Spec>,
+    upstreams: Vec<Target>,
 }
 
 impl StartingTarget {
@@ -75,7 +89,8 @@ impl StartingTarget {
     pub async fn ready(self) -> Result<Target, LabError> {
         let (port, service) = self.starting.ready().await?;
         let service = place(self.project.as_ref(), service).await?;
-        Ok(Target { name: self.name, url: format!("http://127.0.0.1:{port}"), service })
+        let url = format!("http://127.0.0.1:{port}");
+        Ok(Target { name: self.name, url, service, upstreams: self.upstreams })
     }
 }
 
@@ -89,19 +104,43 @@ impl Lab {
         workers: u32,
     ) -> Result<Target, LabError> {
         (self.progress)(&format!("starting {name}"));
-        self.launch_target(name, log, None, workers)?.ready().await
+        self.launch_target(name, log, None, workers).await?.ready().await
     }
 
-    /// Starts a target's processes, on this port or a free one, without
-    /// waiting until the target answers.
-    pub fn launch_target(
+    /// Starts the upstreams of a target, and waits until they answer. Then starts the target's
+    /// processes, on this port or a free one, without waiting until the target answers. Each
+    /// upstream has as many worker processes as the target.
+    pub async fn launch_target(
         &self,
         name: &str,
         log: &str,
         port: Option<u16>,
         workers: u32,
     ) -> Result<StartingTarget, LabError> {
-        let target = self.manifest.target(name)?;
+        let mut target = self.manifest.target(name)?.clone();
+        let mut upstreams = Vec::new();
+        for (variable, upstream) in &target.entry.upstreams {
+            let log = log.replace(".log", &format!("-{upstream}.log"));
+            let started =
+                self.launch_alone(self.manifest.target(upstream)?, &log, None, workers)?;
+            upstreams.push((variable.clone(), started.ready().await?));
+        }
+        for (variable, upstream) in &upstreams {
+            target.entry.env.insert(variable.clone(), upstream.url.clone());
+        }
+        let started = self.launch_alone(&target, log, port, workers)?;
+        let upstreams = upstreams.into_iter().map(|(_, upstream)| upstream).collect();
+        Ok(StartingTarget { upstreams, ..started })
+    }
+
+    /// Starts a target's processes, on this port or a free one, without its upstreams.
+    fn launch_alone(
+        &self,
+        target: &TargetSpec,
+        log: &str,
+        port: Option<u16>,
+        workers: u32,
+    ) -> Result<StartingTarget, LabError> {
         let spec = match &self.runner {
             Runner::Process(python) => self.process(python, target.clone(), log, workers)?,
             Runner::Podman { podman, .. } => {
@@ -111,7 +150,7 @@ impl Lab {
         let project = self.runner.project().cloned();
         let starting = Starting::on(port, spec, Probe::Health(self.health.clone()), LIMIT)?;
         let starting = starting.within(project.clone());
-        Ok(StartingTarget { name: name.to_owned(), project, starting })
+        Ok(StartingTarget { name: target.name.clone(), project, starting, upstreams: Vec::new() })
     }
 
     fn process(
@@ -121,49 +160,33 @@ impl Lab {
         log: &str,
         workers: u32,
     ) -> Result<Spec, LabError> {
-        let program = python.bin().join(&target.entry.command[0]);
-        if !program.is_file() {
-            return Err(LabError::Missing {
-                service: target.name,
-                what: format!(
-                    "the command {} is not in the Python environment",
-                    target.entry.command[0]
-                ),
-                help: python.fix().to_owned(),
-            });
-        }
+        let target = match self.built.get(&target.name) {
+            Some(built) => target.built_in(&built.folder.to_string_lossy()),
+            None => target,
+        };
+        let program = program(python, &target)?;
         let (root, log) = (self.home.root().to_owned(), self.options.logs.join(log));
-        let env = self.process_env(python, &target, workers);
+        let env = self.process_env(python, workers);
         let cpus = self.options.cpus.target.clone();
         Ok(Box::new(move |port| {
-            let mut argv = target.argv("127.0.0.1", port, workers, pool_size(workers));
+            let (mut argv, own) = target.filled("127.0.0.1", port, workers, pool_size(workers));
             argv[0] = program.to_string_lossy().into_owned();
             let mut spec = ServiceSpec::new(&target.name, argv, Path::new(&root), log.clone());
-            spec.env.clone_from(&env);
+            spec.env = env.iter().cloned().chain(own).collect();
             spec.options.cpus.clone_from(&cpus);
             spec.options.grace = GRACE;
             spec
         }))
     }
 
-    fn process_env(
-        &self,
-        python: &Python,
-        target: &TargetSpec,
-        workers: u32,
-    ) -> Vec<(String, String)> {
-        let own = target.entry.env.iter().map(|(name, value)| (name.clone(), value.clone()));
+    /// Returns the variables that all targets have.
+    fn process_env(&self, python: &Python, workers: u32) -> Vec<(String, String)> {
         let backends = self.backends().into_iter().map(|(backend, url)| match backend {
             Backend::Redis => ("REDIS_URL".to_owned(), url),
             Backend::Postgres => ("DATABASE_URL".to_owned(), url),
         });
         let always = [("PATH", python.path()), ("POOL_SIZE", pool_size(workers).to_string())];
-        always
-            .into_iter()
-            .map(|(name, value)| (name.to_owned(), value))
-            .chain(backends)
-            .chain(own)
-            .collect()
+        always.into_iter().map(|(name, value)| (name.to_owned(), value)).chain(backends).collect()
     }
 
     /// Builds a function that returns the specification of a target in a container, for a port. The
@@ -210,6 +233,27 @@ impl Lab {
     }
 }
 
+/// Returns the path of the program that starts the target: a path, a required program on the PATH,
+/// or a program of the Python environment.
+fn program(python: &Python, target: &TargetSpec) -> Result<PathBuf, LabError> {
+    let word = &target.entry.command[0];
+    let required = target.entry.requires.iter().any(|required| required.tool == *word);
+    if let Some(program) = required.then(|| on_path(word)).flatten() {
+        return Ok(program);
+    }
+    // Joining an absolute path gives that path.
+    let program = python.bin().join(word);
+    if program.is_file() {
+        return Ok(program);
+    }
+    let (what, help) = match target.entry.build {
+        None => ("is not in the Python environment", python.fix()),
+        Some(_) => ("is missing after the build", "check `build` in targets/targets.toml"),
+    };
+    let what = format!("the command {word} {what}");
+    Err(LabError::Missing { service: target.name.clone(), what, help: help.to_owned() })
+}
+
 /// Name of the variable in compose.yaml that sets the port of a target on this machine.
 fn port_variable(name: &str) -> String {
     format!("{}_PORT", name.to_uppercase().replace('-', "_"))
@@ -234,7 +278,9 @@ mod tests {
     fn compose_yaml_has_a_service_for_each_target() {
         let home = Home::find().unwrap();
         let yaml = std::fs::read_to_string(home.compose()).unwrap();
-        for TargetSpec { name, .. } in Manifest::load(&home.manifest()).unwrap().targets() {
+        let manifest = Manifest::load(&home.manifest()).unwrap();
+        let without_build = manifest.targets().iter().filter(|it| it.entry.build.is_none());
+        for TargetSpec { name, .. } in without_build {
             let words = [format!("\n  {name}:\n"), format!("command: [{name}, --host=0.0.0.0")];
             let port = format!("127.0.0.1:${{{}:-", port_variable(name));
             assert!(words.iter().chain([&port]).all(|word| yaml.contains(word)), "{name}");

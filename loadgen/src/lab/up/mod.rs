@@ -88,6 +88,7 @@ async fn start(
     for name in &names {
         lab.manifest().target(name)?;
     }
+    lab.build(&names).await?;
     lab.start_backends(&backends).await?;
     lab.fill().await?;
 
@@ -97,7 +98,8 @@ async fn start(
     let mut starting = Vec::new();
     for (name, port) in names.iter().zip(ports) {
         doing(&format!("starting {name}"));
-        starting.push(lab.launch_target(name, &format!("{name}.log"), port, server_workers)?);
+        let log = format!("{name}.log");
+        starting.push(lab.launch_target(name, &log, port, server_workers).await?);
     }
     for target in starting {
         targets.push(target.ready().await?);

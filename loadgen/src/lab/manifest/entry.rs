@@ -1,0 +1,127 @@
+//! A target of the manifest: what starts it, what it requires, and what it differs in.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::lab::build::Build;
+use crate::lab::tools::{Requirement, Version};
+use crate::scenario::{Cpus, Limits, Memory};
+
+/// Word in a command that stands for the folder in which the target was built.
+pub(super) const BUILD: &str = "{build}";
+
+/// A server under test.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct TargetSpec {
+    /// Name of the target, as `--target` expects it.
+    pub name: String,
+    /// Table of the target in `targets/targets.toml`.
+    #[serde(flatten)]
+    pub entry: Entry,
+}
+
+/// Table of one target in `targets/targets.toml`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Entry {
+    /// Name of the web framework in its usual spelling, such as "Sanic".
+    pub framework: String,
+    /// Name of the HTTP server that runs the framework, such as "hypercorn".
+    pub server: String,
+    /// Programming language of the target.
+    #[serde(default = "python")]
+    pub language: String,
+    /// Python packages whose installed versions belong in a report.
+    #[serde(default)]
+    pub packages: Vec<String>,
+    /// Programs on the PATH that the target requires.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub requires: Vec<Requirement>,
+    /// How to build the target; `None` for a target that needs no build.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub build: Option<Build>,
+    /// Command line that starts the target. loadgen replaces `{host}`, `{port}`, `{workers}`,
+    /// `{pool_size}` and, for a target with a build, `{build}` by values.
+    pub command: Vec<String>,
+    /// Differences from the other targets besides the framework, such as the event loop "uvloop".
+    #[serde(default)]
+    pub differs: Vec<String>,
+    /// Variables that are added to the target's environment.
+    #[serde(default)]
+    pub env: BTreeMap<String, String>,
+    /// Whether the target implements `targets/openapi.yaml`, the contract of the targets.
+    #[serde(default = "yes")]
+    pub contract: bool,
+    /// Other targets that this target sends requests to. Each runs beside this target, and the
+    /// variable of this name has the URL of the other target.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub upstreams: BTreeMap<String, String>,
+    /// Whether the target is used when the command line names no target.
+    #[serde(default = "yes")]
+    pub default: bool,
+    /// Default limit on the CPU time of the target's container, in CPUs, which the command line may
+    /// override. `None` sets no limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpus: Option<Cpus>,
+    /// Default limit on the memory of the target's container, which the command line may override.
+    /// `None` sets no limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<Memory>,
+}
+
+impl Entry {
+    /// Default CPU and memory limits of the target's container.
+    pub fn limits(&self) -> Limits {
+        Limits { cpus: self.cpus, memory: self.memory }
+    }
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn python() -> String {
+    "Python".to_owned()
+}
+
+impl TargetSpec {
+    /// Checks that this machine has all programs that the target requires. Returns their versions.
+    ///
+    /// # Errors
+    /// The first requirement that is not met, as a sentence for people.
+    pub fn tools(&self) -> Result<BTreeMap<String, Version>, String> {
+        let found = |of: &Requirement| Ok((of.tool.clone(), of.check()?));
+        self.entry.requires.iter().map(found).collect()
+    }
+
+    /// Returns the target with the folder of its build in its command and its environment.
+    #[must_use]
+    pub fn built_in(mut self, folder: &str) -> Self {
+        let words = self.entry.command.iter_mut().chain(self.entry.env.values_mut());
+        words.for_each(|word| *word = word.replace(BUILD, folder));
+        self
+    }
+
+    /// Returns the target's command line and environment with these values filled in. `workers` is
+    /// the number of worker processes, and `pool_size` is the number of connections of each worker
+    /// process to each backend.
+    pub fn filled(
+        &self,
+        host: &str,
+        port: u16,
+        workers: u32,
+        pool_size: u32,
+    ) -> (Vec<String>, BTreeMap<String, String>) {
+        let numbers = [
+            ("{port}", port.to_string()),
+            ("{workers}", workers.to_string()),
+            ("{pool_size}", pool_size.to_string()),
+        ];
+        let filled = |word: &String| {
+            let word = word.replace("{host}", host);
+            numbers.iter().fold(word, |word, (name, number)| word.replace(name, number))
+        };
+        let env = self.entry.env.iter().map(|(name, value)| (name.clone(), filled(value)));
+        (self.entry.command.iter().map(filled).collect(), env.collect())
+    }
+}

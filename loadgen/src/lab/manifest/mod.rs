@@ -1,0 +1,194 @@
+//! Reads the manifest, `targets/targets.toml`: the servers under test, the command that starts each
+//! server, and the differences between the servers.
+
+mod entry;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use miette::NamedSource;
+use toml::Spanned;
+use toml::de::DeTable;
+
+use self::entry::BUILD;
+pub use self::entry::{Entry, TargetSpec};
+use super::error::{LabError, ManifestFault};
+use crate::scenario::nearest;
+
+const KEYS: [&str; 14] = [
+    "framework",
+    "server",
+    "language",
+    "packages",
+    "requires",
+    "build",
+    "command",
+    "differs",
+    "upstreams",
+    "contract",
+    "env",
+    "default",
+    "cpus",
+    "memory",
+];
+
+/// Contents of `targets/targets.toml`: all targets, in the order of the file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Manifest {
+    targets: Vec<TargetSpec>,
+}
+
+impl Manifest {
+    /// Reads and checks the whole manifest, `targets/targets.toml`, at `path`.
+    pub fn load(path: &Path) -> Result<Self, LabError> {
+        let text = fs::read_to_string(path).map_err(LabError::file("read", path))?;
+        Self::parse(&text).map_err(|fault| {
+            LabError::Manifest(Box::new(ManifestFault {
+                message: fault.message,
+                text: NamedSource::new("targets/targets.toml", text).with_language("TOML"),
+                span: fault.span.map(Into::into),
+                help: fault.help,
+            }))
+        })
+    }
+
+    fn parse(text: &str) -> Result<Self, Fault> {
+        let table = DeTable::parse(text).map_err(Fault::toml)?;
+        unknown_key(table.get_ref())?;
+        let entries: BTreeMap<String, Spanned<Entry>> =
+            toml::from_str(text).map_err(Fault::toml)?;
+        let mut entries: Vec<_> = entries.into_iter().collect();
+        entries.sort_by_key(|(_, entry)| entry.span().start);
+        let targets = entries.into_iter().map(|(name, entry)| {
+            let (span, entry) = (entry.span(), entry.into_inner());
+            if entry.command.is_empty() {
+                return Err(Fault::at(span, format!("target \"{name}\": the command is empty")));
+            }
+            match &entry.build {
+                Some(build) if build.command.is_empty() || build.inputs.is_empty() => {
+                    let message = format!("target \"{name}\": `build` needs a command and inputs");
+                    return Err(Fault::at(span, message));
+                }
+                None if entry.command.iter().any(|word| word.contains(BUILD)) => {
+                    let message = format!("target \"{name}\": {BUILD} without a `build`");
+                    let help = Some("add a `build` with a folder, inputs and a command".to_owned());
+                    return Err(Fault { help, ..Fault::at(span, message) });
+                }
+                _ => {}
+            }
+            Ok(TargetSpec { name, entry })
+        });
+        let manifest = Self { targets: targets.collect::<Result<_, _>>()? };
+        manifest.check_upstreams(table.get_ref())?;
+        Ok(manifest)
+    }
+
+    /// Checks that each upstream is a target that has no upstreams.
+    fn check_upstreams(&self, table: &DeTable<'_>) -> Result<(), Fault> {
+        for TargetSpec { name, entry } in &self.targets {
+            for upstream in entry.upstreams.values() {
+                let found = self.targets.iter().find(|target| target.name == *upstream);
+                let message = match found.map(|target| target.entry.upstreams.is_empty()) {
+                    Some(true) => continue,
+                    Some(false) => {
+                        format!("target \"{name}\": the upstream \"{upstream}\" has upstreams")
+                    }
+                    None => format!("target \"{name}\": there is no target \"{upstream}\""),
+                };
+                let place = table.get(name.as_str()).map_or(0..0, Spanned::span);
+                return Err(Fault::at(place, message));
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the target of this name with its upstreams, or an error that suggests the nearest
+    /// name. The target itself comes first.
+    pub fn with_upstreams(&self, name: &str) -> Result<Vec<&TargetSpec>, LabError> {
+        let target = self.target(name)?;
+        let upstreams = target.entry.upstreams.values().map(|upstream| self.target(upstream));
+        std::iter::once(Ok(target)).chain(upstreams).collect()
+    }
+
+    /// Checks that this machine has all programs that the target and its upstreams require.
+    ///
+    /// # Errors
+    /// The first requirement that is not met, as a sentence for people.
+    pub fn requirements_of(&self, name: &str) -> Result<(), String> {
+        let targets = self.with_upstreams(name).map_err(|error| error.to_string())?;
+        targets.iter().try_for_each(|target| target.tools().map(drop))
+    }
+
+    /// All targets, in the order of the file.
+    pub fn targets(&self) -> &[TargetSpec] {
+        &self.targets
+    }
+
+    /// Names of all targets, in the order of the file.
+    pub fn names(&self) -> Vec<String> {
+        self.targets.iter().map(|target| target.name.clone()).collect()
+    }
+
+    /// Names of the targets that are used when the command line names no target.
+    pub fn default_targets(&self) -> Vec<String> {
+        self.targets.iter().filter(|target| target.entry.default).map(|t| t.name.clone()).collect()
+    }
+
+    /// Returns the target of this name, or an error that suggests the nearest name.
+    pub fn target(&self, name: &str) -> Result<&TargetSpec, LabError> {
+        let names = || self.targets.iter().map(|target| target.name.as_str());
+        self.targets.iter().find(|target| target.name == name).ok_or_else(|| {
+            LabError::UnknownTarget {
+                name: name.to_owned(),
+                help: match nearest(name, names()) {
+                    Some(near) => format!("did you mean \"{near}\"?"),
+                    None => format!("the targets are {}", names().collect::<Vec<_>>().join(", ")),
+                },
+            }
+        })
+    }
+}
+
+/// A fault in the manifest's text, later combined with the text itself into a [`ManifestFault`].
+#[derive(Debug)]
+struct Fault {
+    message: String,
+    span: Option<std::ops::Range<usize>>,
+    help: Option<String>,
+}
+
+impl Fault {
+    fn at(span: std::ops::Range<usize>, message: String) -> Self {
+        Self { message, span: Some(span), help: None }
+    }
+
+    #[expect(clippy::needless_pass_by_value, reason = "for map_err")]
+    fn toml(error: toml::de::Error) -> Self {
+        Self { message: error.message().to_owned(), span: error.span(), help: None }
+    }
+}
+
+fn unknown_key(table: &DeTable<'_>) -> Result<(), Fault> {
+    for (name, target) in table {
+        let Some(target) = target.get_ref().as_table() else {
+            let message = format!("\"{}\" is outside the table of a target", name.get_ref());
+            return Err(Fault::at(name.span(), message));
+        };
+        for key in target.keys() {
+            let word: &str = key.get_ref();
+            if !KEYS.contains(&word) {
+                let help = match nearest(word, KEYS) {
+                    Some(near) => format!("did you mean \"{near}\"?"),
+                    None => format!("the keys of a target are {}", KEYS.join(", ")),
+                };
+                let message = format!("unknown key \"{word}\" in target \"{}\"", name.get_ref());
+                return Err(Fault { help: Some(help), ..Fault::at(key.span(), message) });
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;
