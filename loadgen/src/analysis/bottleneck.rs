@@ -87,7 +87,12 @@ struct Party<'a> {
 impl<'a> Party<'a> {
     fn find(service: &str, round: &'a RoundRecord, environment: &Environment) -> Option<Self> {
         let used = round.resources.get(service)?;
-        let part = if ["generator", "target"].contains(&service) { service } else { "backends" };
+        let part = match service {
+            "generator" => "generator",
+            "redis" | "postgres" => "backends",
+            // A target that the target sends requests to runs on the same CPUs.
+            _ => "target",
+        };
         let own = environment.cpus.get(part).filter(|cpus| !cpus.is_empty());
         let busy: Vec<f64> = match own {
             Some(own) => {

@@ -4,11 +4,15 @@
 //!   a run and between runs, by [`statistics`].
 //! - [`verdicts`], [`thresholds`]: the facts that a reader must know, and the bounds that had to
 //!   hold.
+//! - [`claims`]: whether published claims hold; [`unlike`]: what makes a comparison unfair.
 //! - [`capacity`](Search): chooses the next rate that a search tries, and combines the results.
 
 mod bottleneck;
 mod capacity;
+pub mod claims;
 mod compare;
+mod differences;
+mod fairness;
 mod figures;
 mod offered_rate;
 mod over_rounds;
@@ -24,6 +28,8 @@ pub use capacity::{
     Criteria, Judgement, Limits, Search, Tried, compare_capacities, curve, judge, knee,
 };
 pub use compare::{ByRound, Cell, compare};
+pub use differences::differences;
+pub use fairness::{Compared, confounded, unlike};
 pub use figures::{rates, requests_per_cpu_s, speeds};
 pub use offered_rate::OfferedRate;
 pub use plateau::{Loaded, Plateau};

@@ -13,8 +13,8 @@ mod sample;
 mod simulations;
 
 pub use holm::holm;
-pub use power::rounds_needed;
-pub use sample::Sample;
+pub use power::{rounds_needed, rounds_to_exclude};
+pub use sample::{Sample, mean_95};
 
 /// Significance level: the accepted probability of claiming a difference that does not exist, 5 %.
 /// Confidence intervals exclude the same share.

@@ -3,6 +3,7 @@
 use statrs::distribution::{ChiSquared, Continuous, ContinuousCDF};
 use statrs::function::erf::erfc;
 
+use super::LEVEL;
 use super::sample::{Sample, t_quantile};
 use crate::record::FEWEST_ROUNDS;
 
@@ -33,7 +34,11 @@ pub fn rounds_needed(sample: &Sample, level: f64) -> Option<u32> {
     let each = (sample.freedom / (f64::from(sample.rounds) - 1.0)).min(2.0);
     let freedom = |rounds: u32| each * f64::from(rounds - 1);
     let effect = DIFFERENCE.ln() / noise;
-    let enough = |rounds: u32| power(effect, rounds, freedom(rounds), level) >= Some(POWER);
+    least_rounds(|rounds| power(effect, rounds, freedom(rounds), level) >= Some(POWER))
+}
+
+/// Returns the least number of rounds that are enough; `None` if more than 1,000 rounds are needed.
+fn least_rounds(enough: impl Fn(u32) -> bool) -> Option<u32> {
     // The least sufficient number lies in (short, long]: more rounds never find less.
     let (mut short, mut long) = (FEWEST_ROUNDS - 1, MOST_ROUNDS);
     if !enough(long) {
@@ -44,6 +49,20 @@ pub fn rounds_needed(sample: &Sample, level: f64) -> Option<u32> {
         *(if enough(middle) { &mut long } else { &mut short }) = middle;
     }
     Some(long)
+}
+
+/// Returns the number of further rounds after which the confidence interval of the sample's mean
+/// excludes `bound` with a probability of 90 %, if the mean stays as measured; at least 1. `None` if
+/// more than 1,000 rounds are needed in all, or for a sample of one round. The function assumes the
+/// same noise as [`rounds_needed`].
+#[must_use]
+pub fn rounds_to_exclude(sample: &Sample, bound: f64) -> Option<u32> {
+    let noise = upper_deviation(sample)?;
+    let effect = (sample.mean - bound).abs() / noise;
+    let freedom = |rounds: u32| f64::from(rounds - 1);
+    let needed =
+        least_rounds(|rounds| power(effect, rounds, freedom(rounds), LEVEL) >= Some(POWER))?;
+    Some(needed.saturating_sub(sample.rounds).max(1))
 }
 
 /// Returns the upper bound of the true standard deviation, at the confidence level [`CONFIDENCE`];
@@ -166,6 +185,22 @@ mod tests {
         ] {
             assert_asked(paired, noise, for_one_pair, for_six);
         }
+    }
+
+    // effect = |mean - bound| / upper bound of the noise, and the first of 5, 6, … rounds at which the
+    // power above, with scipy's nct, is at least 0.9
+    #[test]
+    fn rounds_that_exclude_a_bound_equal_those_of_scipy() {
+        for (values, bound, more) in [
+            ([0.05, 0.01, 0.08, 0.02, 0.06], 0.0, Some(14 - 5)),
+            ([0.5, 0.6, 0.4, 0.7, 0.3], 0.4, Some(66 - 5)),
+            ([0.5, 0.52, 0.49, 0.51, 0.5], 0.2, Some(1)),
+            ([0.5, 0.6, 0.4, 0.7, 0.3], 0.49, None),
+        ] {
+            let sample = Sample::of(&values).unwrap();
+            assert_eq!(rounds_to_exclude(&sample, bound), more, "{values:?} {bound}");
+        }
+        assert_eq!(rounds_to_exclude(&Sample::of(&[0.5]).unwrap(), 0.0), None);
     }
 
     // TTestIndPower().solve_power(effect_size=math.log(1.05) / noise * math.sqrt(2), alpha=level,

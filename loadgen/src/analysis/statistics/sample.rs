@@ -109,6 +109,14 @@ impl Sample {
     }
 }
 
+/// Returns Student's 95 % confidence interval of the arithmetic mean of these values, which may be
+/// zero; `None` for fewer than two values.
+#[must_use]
+pub fn mean_95(values: &[f64]) -> Option<[f64; 2]> {
+    // A sample does not care whether its numbers are logarithms.
+    Sample::of(values)?.confidence_95()
+}
+
 /// Returns the quantile of Student's t with these degrees of freedom; `None` where `freedom` is not
 /// greater than 0.
 pub(super) fn t_quantile(probability: f64, freedom: f64) -> Option<f64> {
@@ -230,6 +238,15 @@ mod tests {
             assert_close(low, ends[0]);
             assert_close(high, ends[1]);
         }
+    }
+
+    // scipy.stats.t.interval(0.95, 5, loc=numpy.mean(values), scale=scipy.stats.sem(values))
+    #[test]
+    fn the_interval_of_a_mean_equals_that_of_scipy() {
+        let [low, high] = mean_95(&[0.0, 0.12, 0.08, 0.15, 0.05, 0.11]).unwrap();
+        assert_close(low, 0.028388807447235903);
+        assert_close(high, 0.1416111925527641);
+        assert_eq!(mean_95(&[0.5]), None);
     }
 
     #[test]

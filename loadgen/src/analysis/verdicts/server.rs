@@ -94,6 +94,7 @@ mod tests {
             uncoordinated_us: None,
             latency_over_rounds_us: LatencyOverRounds::default(),
             counters: BTreeMap::new(),
+            json_keys: BTreeMap::new(),
             proofs: Vec::new(),
             rounds: rounds.iter().map(round).collect(),
             resources: BTreeMap::new(),

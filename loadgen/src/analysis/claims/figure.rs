@@ -1,0 +1,59 @@
+//! Extracts the figures that claims and published figures are about.
+
+use crate::analysis::compare::ByRound;
+use crate::record::RoundRecord;
+use crate::scenario::Metric;
+
+/// Returns the figure of each whole round (a round that ran as planned), in the metric's unit. Empty
+/// if a whole round lacks the figure, as a round without an expected response lacks a latency.
+#[must_use]
+pub fn figures(rounds: &[RoundRecord], metric: &Metric) -> ByRound {
+    let whole = rounds.iter().filter(|round| round.whole);
+    let each = whole.map(|round| Some((round.round, figure(round, metric)?)));
+    each.collect::<Option<_>>().unwrap_or_default()
+}
+
+fn figure(round: &RoundRecord, metric: &Metric) -> Option<f64> {
+    let (total, latency) = (&round.total, &round.total.latency_us);
+    let us = |us: Option<u64>| us.map(|us| us as f64);
+    match metric {
+        Metric::Mean => latency.mean,
+        Metric::Max => us(latency.max),
+        Metric::Percentile(percent) => us(match percent.to_string().as_str() {
+            "50" => latency.p50,
+            "90" => latency.p90,
+            "95" => latency.p95,
+            "99" => latency.p99,
+            "99.9" => latency.p99_9,
+            "99.99" => latency.p99_99,
+            _ => None,
+        }),
+        Metric::Rate => Some(total.rate_per_s),
+        Metric::ErrorRate => {
+            (total.requests > 0).then(|| total.errors as f64 / total.requests as f64)
+        }
+        Metric::CounterRate(name) => {
+            let sum = *round.counters.get(name)? as f64;
+            (round.held_s > 0.0).then(|| sum / round.held_s)
+        }
+        Metric::Unsent | Metric::Counter(_) => None,
+    }
+}
+
+/// Returns whether a higher figure of this metric is better.
+#[must_use]
+pub fn is_better_higher(metric: &Metric) -> bool {
+    matches!(metric, Metric::Rate | Metric::CounterRate(_) | Metric::Counter(_))
+}
+
+/// Returns the unit in which people read figures of this metric, and the factor from the metric's
+/// own unit.
+#[must_use]
+pub fn unit(metric: &Metric) -> (&'static str, f64) {
+    match metric {
+        Metric::Percentile(_) | Metric::Mean | Metric::Max => ("ms", 1e-3),
+        Metric::ErrorRate => ("%", 100.0),
+        Metric::Rate | Metric::CounterRate(_) => ("/s", 1.0),
+        Metric::Unsent | Metric::Counter(_) => ("", 1.0),
+    }
+}
