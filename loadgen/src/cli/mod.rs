@@ -73,7 +73,9 @@ pub enum Command {
     Run(RunArgs),
     /// Find the highest rate that each target carries, by a search in the open model.
     Capacity(CapacityArgs),
-    /// Validate and explain scenarios; sends requests only with --try.
+    /// Repeat a published experiment, and judge what was claimed about it.
+    Experiment(ExperimentArgs),
+    /// Validate and explain scenarios and experiments; sends requests only with --try.
     Check(CheckArgs),
     /// Stop a run in progress, or change its number of users or its rate.
     Ctl(CtlArgs),
@@ -81,7 +83,7 @@ pub enum Command {
     Compare(CompareArgs),
     /// Print saved runs again, and rewrite their report.html.
     Report(ReportArgs),
-    /// List all scenarios and targets.
+    /// List all scenarios, experiments and targets.
     List,
     /// Write a first scenario, with comments, and the schema with which editors complete scenarios.
     Init(InitArgs),
@@ -161,6 +163,19 @@ pub struct CommonArgs {
     /// Targets to compare [default: the targets of the scenario].
     #[arg(short, long, value_name = "NAME,…", value_delimiter = ',', conflicts_with = "url")]
     pub target: Vec<String>,
+    /// Longest wait for the responses to in-flight requests at the end of each round or trial, at
+    /// most 10m. Responses during this wait count in no rate and no latency; requests without a
+    /// response count against thresholds [default: from the scenario, or 3s].
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, allow_hyphen_values = true)]
+    pub drain: Option<Duration>,
+    /// Options shared by everything that measures.
+    #[command(flatten)]
+    pub measuring: MeasuringArgs,
+}
+
+/// Options shared by `run`, `capacity` and `experiment`.
+#[derive(Debug, Args)]
+pub struct MeasuringArgs {
     /// URLs of running servers, instead of targets of the lab: one server to load, or several
     /// servers to compare. NAME= sets the name of a server in the results.
     #[arg(long, value_name = "[NAME=]URL,…", value_delimiter = ',')]
@@ -175,11 +190,6 @@ pub struct CommonArgs {
     /// Time that each round or trial runs before its measurements count.
     #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "1s", allow_hyphen_values = true)]
     pub warmup: Duration,
-    /// Longest wait for the responses to in-flight requests at the end of each round or trial, at
-    /// most 10m. Responses during this wait count in no rate and no latency; requests without a
-    /// response count against thresholds [default: from the scenario, or 3s].
-    #[arg(long, value_name = "TIME", value_parser = parse_duration, allow_hyphen_values = true)]
-    pub drain: Option<Duration>,
     /// Seed for generated data, the order of targets, and the rates of trials [default: chosen at
     /// random, and reported].
     #[arg(long, value_name = "N")]
@@ -191,12 +201,29 @@ pub struct CommonArgs {
     /// Report progress in plain lines, also on a terminal, instead of in the live view.
     #[arg(long)]
     pub no_progress: bool,
-    /// Folder for the result [default: runs/TIME-SCENARIO].
+    /// Folder for the result [default: runs/TIME-NAME].
     #[arg(short, long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Format of the document on standard output. All other output goes to standard error.
     #[arg(short, long, value_enum, default_value_t = Format::Table)]
     pub format: Format,
+}
+
+/// Options of `experiment`.
+#[derive(Debug, Args)]
+pub struct ExperimentArgs {
+    /// Name of an experiment (see `loadgen list`), or path of its TOML file.
+    #[arg(value_name = "NAME|PATH")]
+    pub experiment: String,
+    /// Measure the quick form, which has the loads and rounds of the file's `quick` tables.
+    #[arg(long)]
+    pub quick: bool,
+    /// Number of rounds for each arm, from 1 to 1000 [default: from the experiment].
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub rounds: Option<u32>,
+    /// Options shared by everything that measures.
+    #[command(flatten)]
+    pub measuring: MeasuringArgs,
 }
 
 /// Options of `capacity`.
@@ -261,7 +288,7 @@ pub enum OnWorkerLoss {
 /// Options of `check`.
 #[derive(Debug, Args)]
 pub struct CheckArgs {
-    /// Names or paths of scenarios [default: all scenarios in scenarios/].
+    /// Names or paths of scenarios and experiments [default: all of the project].
     pub scenarios: Vec<String>,
     /// Send each step once to the server at this URL, as one user would, and print each request and
     /// its response.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::servers::servers;
 use super::{runtime, unused};
-use crate::cli::CommonArgs;
+use crate::cli::{CommonArgs, MeasuringArgs};
 use crate::cluster::{OnLoss, RemoteWorkers};
 use crate::experiment::contender::product;
 use crate::experiment::job::{Job, random_seed};
@@ -38,9 +38,9 @@ pub(super) struct Output {
     pub format: Format,
 }
 
-impl From<&CommonArgs> for Output {
-    fn from(common: &CommonArgs) -> Self {
-        let CommonArgs { no_progress, out, format, .. } = common;
+impl From<&MeasuringArgs> for Output {
+    fn from(measuring: &MeasuringArgs) -> Self {
+        let MeasuringArgs { no_progress, out, format, .. } = measuring;
         Self { live: !no_progress, folder: out.clone(), format: *format }
     }
 }
@@ -55,9 +55,10 @@ pub(super) fn job(
 ) -> Result<Job, Failure> {
     let Contest { users, server_workers, aa, rounds } = contest;
     check_numbers(&users, &server_workers, aa, &scenario)?;
-    unused::refuse(common, !server_workers.is_empty(), &scenario)?;
-    let runtime = runtime::runtime(common.runtime)?;
-    let subject = match common.url.as_slice() {
+    let has_backends = !scenario.backends.is_empty();
+    unused::refuse(&common.measuring, !server_workers.is_empty(), has_backends)?;
+    let runtime = runtime::runtime(common.measuring.runtime)?;
+    let subject = match common.measuring.url.as_slice() {
         [] => Subject::of_lab(&common.target, &scenario)?,
         words => Subject::Running(servers("--url", words)?),
     };
@@ -72,16 +73,16 @@ pub(super) fn job(
     Ok(Job {
         scenario,
         subject,
-        workers: remote.as_ref().map(|remote| remote.count).or(common.workers),
+        workers: remote.as_ref().map(|remote| remote.count).or(common.measuring.workers),
         on_loss: OnLoss::Fail,
         aa,
         rounds,
-        warmup: common.warmup,
-        seed: common.seed.map_or_else(random_seed, Ok)?,
+        warmup: common.measuring.warmup,
+        seed: common.measuring.seed.map_or_else(random_seed, Ok)?,
         contenders,
         runtime,
         // The maximum rate of workers on other hosts cannot be measured here.
-        calibrate: remote.is_none() && !common.no_calibrate,
+        calibrate: remote.is_none() && !common.measuring.no_calibrate,
         remote,
     })
 }

@@ -20,7 +20,7 @@ use crate::scenario::{OverrideError, Overrides};
 
 /// Searches for the highest rate that each target carries, saves the record, and prints the record.
 pub(super) fn run(args: CapacityArgs) -> Result<Exit, Failure> {
-    let output = Output::from(&args.common);
+    let output = Output::from(&args.common.measuring);
     let CapacityArgs { scenario, common, users, duration, precision, rounds, server_workers } =
         args;
     let mut scenario = scenarios::find_to_run(&scenario)?;

@@ -45,10 +45,15 @@ fn exit(record: &RunsRecord) -> Result<Exit, Failure> {
 }
 
 fn read(name: &str, path: &Path) -> Result<Comparable, Failure> {
-    Ok(match Saved::read(path)?.record {
-        Record::Run(record) => Comparable::run(name, &record),
-        Record::Capacity(record) => Comparable::search(name, &record),
-    })
+    match Saved::read(path)?.record {
+        Record::Run(record) => Ok(Comparable::run(name, &record)),
+        Record::Capacity(record) => Ok(Comparable::search(name, &record)),
+        Record::Experiment(_) => {
+            let message = format!("{}: cannot compare an experiment", path.display());
+            let help = "name runs or searches; `loadgen report` shows an experiment";
+            Err(Failure::message(Exit::Usage, "not_comparable", message, help))
+        }
+    }
 }
 
 /// Returns the names of the runs' folders or, if two folders have the

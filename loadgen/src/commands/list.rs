@@ -1,14 +1,14 @@
-//! `loadgen list`: prints all scenarios and targets.
+//! `loadgen list`: prints all scenarios, experiments and targets.
 
 use std::fmt::Write;
 
-use crate::experiment::scenarios;
+use crate::experiment::{experiments, scenarios};
 use crate::failure::{Exit, Failure};
 use crate::lab::{Home, Manifest};
 use crate::process::print;
 use crate::scenario;
 
-/// Prints all scenarios and all targets of the project.
+/// Prints all scenarios, experiments and targets of the project.
 pub(super) fn run() -> Result<Exit, Failure> {
     let home = Home::find()?;
     let manifest = Manifest::load(&home.manifest())?;
@@ -20,10 +20,32 @@ pub(super) fn run() -> Result<Exit, Failure> {
         };
         let _ = writeln!(out, "  {:<18} {about}", scenarios::name(&path));
     }
+    out.push_str("\nexperiments\n");
+    for path in experiments::all()? {
+        let name = scenarios::name(&path);
+        let about = match experiments::find(&name, Some(&manifest.names())) {
+            Ok(experiment) => experiment.title,
+            Err(_) => format!("has faults: run `loadgen check {name}`"),
+        };
+        let _ = writeln!(out, "  {name:<18} {about}");
+    }
     out.push_str("\ntargets\n");
     for target in manifest.targets() {
         let entry = &target.entry;
-        let _ = writeln!(out, "  {:<18} {} on {}", target.name, entry.framework, entry.server);
+        let language = match entry.language.as_str() {
+            "Python" => String::new(),
+            other => format!(", {other}"),
+        };
+        let missing =
+            manifest.requirements_of(&target.name).err().map(|why| format!(" (missing: {why})"));
+        let _ = writeln!(
+            out,
+            "  {:<18} {} on {}{language}{}",
+            target.name,
+            entry.framework,
+            entry.server,
+            missing.unwrap_or_default()
+        );
     }
     print(&out)?;
     Ok(Exit::Done)

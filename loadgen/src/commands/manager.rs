@@ -11,16 +11,16 @@ pub(super) fn run(args: ManagerArgs) -> Result<Exit, Failure> {
     let unused = |message: &str, help: &str| {
         Err(Failure::message(Exit::Usage, "unused_option", message.to_owned(), help))
     };
-    if common.workers.is_some() {
+    if common.measuring.workers.is_some() {
         let message =
             "--workers starts workers on this host, but a manager waits for workers of other hosts";
         return unused(message, "set the number of workers: --expect-workers N");
     }
-    if common.no_calibrate {
+    if common.measuring.no_calibrate {
         let message = "--no-calibrate has no effect: a manager never measures the maximum rate of its workers";
         return unused(message, "leave out --no-calibrate");
     }
-    if common.url.is_empty() {
+    if common.measuring.url.is_empty() {
         let message = "the targets of the lab listen only on this host, where workers cannot reach the targets";
         let help = "name the server: --url http://HOST:PORT";
         return Err(Failure::message(Exit::Usage, "manager_needs_url", message.to_owned(), help));

@@ -35,9 +35,8 @@ pub(super) fn carry_out<E: Experiment>(
 where
     for<'r> Document<'r>: From<&'r E::Record>,
 {
-    let job = experiment.job();
-    let (folder, layout, stdout) = prepare(job, output)?;
-    for_load(job.workers.is_some())?.block_on(async {
+    let (folder, layout, stdout) = prepare(experiment, output)?;
+    for_load(experiment.jobs().iter().any(|job| job.workers.is_some()))?.block_on(async {
         let done = execute(experiment, output, &folder, &layout, stdout, save).await;
         dropped_have_ended().await;
         done
@@ -47,16 +46,24 @@ where
 /// Prepares the measurement: checks the number of users, creates a folder
 /// for the results, assigns CPUs to target, backends and generator, and
 /// reserves standard output. Pins this process to the generator's CPUs.
-fn prepare(job: &Job, output: &Output) -> Result<(RunFolder, Layout, Stdout), Failure> {
-    let allowed = Processes::of(job).allow(job.scenario.load.users);
-    allowed.map_err(Failure::with(Exit::Usage))?;
-    if job.workers.is_none() && job.scenario.load.users >= MANY_USERS {
+fn prepare(
+    experiment: &impl Experiment,
+    output: &Output,
+) -> Result<(RunFolder, Layout, Stdout), Failure> {
+    let jobs = experiment.jobs();
+    for job in jobs {
+        let allowed = Processes::of(job).allow(job.scenario.load.users);
+        allowed.map_err(Failure::with(Exit::Usage))?;
+    }
+    let has_many = |job: &Job| job.workers.is_none() && job.scenario.load.users >= MANY_USERS;
+    if jobs.iter().any(has_many) {
         use_huge_pages();
     }
-    let folder = RunFolder::create(output.folder.as_deref(), &job.scenario.name)?;
-    let layout = match job.subject {
-        Subject::Lab { .. } => Layout::here(job.most_server_workers()),
-        Subject::Running(_) => Layout::unpinned(),
+    let folder = RunFolder::create(output.folder.as_deref(), experiment.name())?;
+    let in_lab = jobs.iter().filter(|job| matches!(job.subject, Subject::Lab { .. }));
+    let layout = match in_lab.map(Job::most_server_workers).max() {
+        Some(most) => Layout::here(most),
+        None => Layout::unpinned(),
     };
     let stdout = Stdout::reserve().map_err(|e| {
         let message = format!("cannot use standard output: {e}");
@@ -83,10 +90,12 @@ async fn execute<E: Experiment>(
 where
     for<'r> Document<'r>: From<&'r E::Record>,
 {
-    let job = experiment.job();
+    let jobs = experiment.jobs();
+    // Jobs of one experiment differ only in scenario and contenders.
+    let job = &jobs[0];
     let interrupt = on_signal(leave_terminal)?;
     let (rounds, length) = experiment.forecast();
-    let mut progress = Progress::new(&job.scenario.name, rounds, length);
+    let mut progress = Progress::new(experiment.name(), rounds, length);
     let control = Control::new(interrupt.clone(), Processes::of(job), progress.noter());
     let control = if E::CAN_CHANGE { control } else { control.with_fixed_load() };
     terminal::listen(&control, Screen { is_in_front, is_live });
@@ -97,15 +106,15 @@ where
     let lab = tokio::select! {
         biased;
         () = interrupt.cancelled() => return Ok(nothing_measured(&mut progress)),
-        lab = prepare_lab(job, folder, layout, &progress) => lab?,
+        lab = prepare_lab(jobs, folder, layout, &progress) => lab?,
     };
     let _socket = E::CAN_CHANGE.then(|| open_socket(folder.path(), &control, &progress));
-    let site = Site::new(job, layout);
+    let site = Site::new(layout);
     let shown = TerminalProgress::new(&mut progress, job.on_loss)
         .changed_by(&control)
         .live_with_workers(output.live && job.remote.is_some());
     let observers = Observers::from(experiment.observers(&site, folder)).with(shown);
-    let mut session = Session::new(job, lab, observers, layout, folder.path(), interrupt.clone());
+    let mut session = Session::new(jobs, lab, observers, layout, folder.path(), interrupt.clone());
     if E::CAN_CHANGE {
         session = session.with_control(control);
     }
@@ -139,16 +148,23 @@ fn open_socket(folder: &Path, control: &Control, progress: &Progress) -> Option<
     socket.ok()
 }
 
+/// Prepares the lab with the targets of all jobs, and builds the targets. Returns `None` for servers
+/// that run already.
 async fn prepare_lab(
-    job: &Job,
+    jobs: &[Job],
     folder: &RunFolder,
     layout: &Layout,
     progress: &Progress,
 ) -> Result<Option<Lab>, Failure> {
-    let Subject::Lab { home, .. } = &job.subject else { return Ok(None) };
-    let options =
-        Options { logs: folder.path().to_owned(), cpus: layout.clone(), runtime: job.runtime };
-    Ok(Some(Lab::prepare(home.clone(), options, progress.teller()).await?))
+    let Subject::Lab { home, .. } = &jobs[0].subject else { return Ok(None) };
+    let runtime = jobs[0].runtime;
+    let options = Options { logs: folder.path().to_owned(), cpus: layout.clone(), runtime };
+    let mut lab = Lab::prepare(home.clone(), options, progress.teller()).await?;
+    let mut names: Vec<String> = jobs.iter().flat_map(|job| job.subject.names(false)).collect();
+    names.sort();
+    names.dedup();
+    lab.build(&names).await?;
+    Ok(Some(lab))
 }
 
 fn nothing_measured(progress: &mut Progress) -> Exit {

@@ -6,6 +6,7 @@ mod check;
 mod compare;
 mod completions;
 mod ctl;
+mod experiment;
 mod guard;
 mod init;
 mod junit;
@@ -34,6 +35,7 @@ pub fn run(cli: Cli) -> ExitCode {
         None => run::run(cli.run),
         Some(Command::Run(args)) => run::run(args),
         Some(Command::Capacity(args)) => capacity::run(args),
+        Some(Command::Experiment(args)) => experiment::run(&args),
         Some(Command::Check(args)) => check::run(&args),
         Some(Command::Ctl(args)) => ctl::run(&args),
         Some(Command::Compare(args)) => compare::run(&args),

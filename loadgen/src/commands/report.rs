@@ -15,6 +15,7 @@ pub(super) fn run(args: &ReportArgs) -> Result<Exit, Failure> {
         let (page, document) = match &record {
             Record::Run(record) => (html::run(record), Document::Run(record)),
             Record::Capacity(record) => (html::capacity(record), Document::Capacity(record)),
+            Record::Experiment(record) => (html::experiment(record), Document::Experiment(record)),
         };
         let text = document.render(args.format, Some(&folder));
         // The result is shown even if saving failed.

@@ -20,7 +20,7 @@ pub(super) fn run(args: RunArgs) -> Result<Exit, Failure> {
 
 /// Like `run`, but with workers from other hosts if `remote` is set.
 pub(super) fn run_with(args: RunArgs, remote: Option<RemoteWorkers>) -> Result<Exit, Failure> {
-    let output = Output::from(&args.common);
+    let output = Output::from(&args.common.measuring);
     let scenario = scenario(&args)?;
     let RunArgs { common, users, server_workers, aa, rounds, fail_fast, junit, .. } = args;
     let contest = Contest { users, server_workers, aa, rounds };

@@ -1,21 +1,22 @@
 //! Refuses options that have no effect in combination with other options: a user who
 //! gives an option expects an effect.
 
-use crate::cli::{CommonArgs, OnWorkerLoss, RuntimeName};
+use crate::cli::{MeasuringArgs, OnWorkerLoss, RuntimeName};
 use crate::failure::{Exit, Failure};
-use crate::scenario::Scenario;
 
 /// An option that was given, the reason why it has no effect, and advice.
 type Unused = (&'static str, &'static str, &'static str);
 
-/// Returns an error for the first option that has no effect in an experiment with `scenario`.
-/// `has_server_workers` tells whether `--server-workers` was given, which is not in `common`.
+/// Returns an error for the first option that has no effect. `has_server_workers` tells whether
+/// `--server-workers` was given, which is not in `measuring`; `has_backends` tells whether a scenario
+/// needs backends.
 pub(super) fn refuse(
-    common: &CommonArgs,
+    measuring: &MeasuringArgs,
     has_server_workers: bool,
-    scenario: &Scenario,
+    has_backends: bool,
 ) -> Result<(), Failure> {
-    refused(beside_url(common, has_server_workers).or_else(|| limits(common, scenario)))
+    let unused = beside_url(measuring, has_server_workers);
+    refused(unused.or_else(|| limits(measuring, has_backends)))
 }
 
 /// Returns an error if `--on-worker-loss` has no effect:
@@ -37,9 +38,9 @@ fn refused(unused: Option<Unused>) -> Result<(), Failure> {
     }
 }
 
-fn beside_url(common: &CommonArgs, has_server_workers: bool) -> Option<Unused> {
+fn beside_url(measuring: &MeasuringArgs, has_server_workers: bool) -> Option<Unused> {
     let lab = "applies to targets of the lab, but the server at --url runs already";
-    let runtime = &common.runtime;
+    let runtime = &measuring.runtime;
     let given = [
         ("--runtime", runtime.runtime.is_some()),
         ("--cpus", runtime.cpus.is_some()),
@@ -48,18 +49,18 @@ fn beside_url(common: &CommonArgs, has_server_workers: bool) -> Option<Unused> {
         ("--backend-memory", runtime.backend_memory.is_some()),
         ("--server-workers", has_server_workers),
     ];
-    let (option, _) = given.into_iter().find(|(_, given)| *given && !common.url.is_empty())?;
+    let (option, _) = given.into_iter().find(|(_, given)| *given && !measuring.url.is_empty())?;
     Some((option, lab, "leave out one of the two options"))
 }
 
-fn limits(common: &CommonArgs, scenario: &Scenario) -> Option<Unused> {
-    let runtime = &common.runtime;
+fn limits(measuring: &MeasuringArgs, has_backends: bool) -> Option<Unused> {
+    let runtime = &measuring.runtime;
     let given = [
         ("--backend-cpus", runtime.backend_cpus.is_some()),
         ("--backend-memory", runtime.backend_memory.is_some()),
     ];
     // Without containers there is nothing to limit: `runtime` refuses these options.
-    let is_idle = runtime.runtime == Some(RuntimeName::Podman) && scenario.backends.is_empty();
+    let is_idle = runtime.runtime == Some(RuntimeName::Podman) && !has_backends;
     let (option, _) = given.into_iter().find(|(_, given)| *given && is_idle)?;
     Some((option, "limits backends, but the scenario has none", "leave out the option"))
 }

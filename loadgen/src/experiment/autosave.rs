@@ -6,6 +6,7 @@ use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use super::folder::RunFolder;
+use super::job::Job;
 use super::measured::{Measured, MeasuredRound};
 use super::observe::{Begun, Event, Observe, SoFar};
 use super::site::Site;
@@ -27,6 +28,7 @@ const REST: u32 = 50;
 /// hosts generate the load, also during rounds. If this machine generates
 /// the load, saving during a round would disturb the measurement.
 pub struct Autosave<'a> {
+    job: &'a Job,
     site: &'a Site<'a>,
     folder: &'a RunFolder,
     under_way: Option<UnderWay>,
@@ -55,14 +57,14 @@ struct UnderWay {
 
 impl<'a> Autosave<'a> {
     /// Creates an observer that saves into `folder`.
-    pub fn new(site: &'a Site<'a>, folder: &'a RunFolder) -> Self {
-        Self { site, folder, under_way: None }
+    pub fn new(job: &'a Job, site: &'a Site<'a>, folder: &'a RunFolder) -> Self {
+        Self { job, site, folder, under_way: None }
     }
 
     /// Saves the results so far in a record that is marked as interrupted.
     fn save(&self, measured: &Measured, under_way: Option<&MeasuredRound>, lab: Option<&Lab>) {
-        let context = Context::of(self.site, &measured.backends, lab, true);
-        let record = to_record::build(self.site.job, measured, under_way, context);
+        let context = Context::of(self.job, self.site, &measured.backends, lab, true);
+        let record = to_record::build(self.job, measured, under_way, context);
         // If saving fails, the save at the end of the run reports the reason.
         let _ = self.folder.save(&record);
     }
@@ -126,7 +128,7 @@ impl Observe for Autosave<'_> {
     fn observe(&mut self, event: &mut Event<'_>) -> ControlFlow<StoppedEarly> {
         match event {
             Event::RoundBegan(begun) => {
-                let others_load = self.site.job.remote.is_some();
+                let others_load = self.job.remote.is_some();
                 self.under_way = others_load.then(|| UnderWay::new(*begun));
             }
             Event::Snapshot(_, snapshot, _) => {
@@ -135,7 +137,7 @@ impl Observe for Autosave<'_> {
                 }
             }
             Event::Tick(results, Some(measured)) => self.save_when_due(results, measured),
-            Event::RoundOver(SoFar::Run(measured), lab) => self.save(measured, None, *lab),
+            Event::RoundOver(SoFar::Run(_, measured), lab) => self.save(measured, None, *lab),
             _ => {}
         }
         ControlFlow::Continue(())

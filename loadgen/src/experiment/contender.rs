@@ -15,6 +15,8 @@ pub struct Contender {
     /// Name of the target, with the suffix [`AGAIN`] in the second
     /// measurement of a target that is compared with itself.
     pub target: String,
+    /// Name of the target in the names of log files; `None` if that is `target`.
+    pub log_name: Option<String>,
     /// Index of the target in the job; a target that is compared with itself counts as two targets.
     pub index: usize,
     /// Number of worker processes of the target.
@@ -28,7 +30,7 @@ impl Contender {
     /// Returns the file name of the target's log in a round. If `several` is true, the name
     /// includes the numbers of server workers and users.
     pub fn log(&self, round: u32, several: bool) -> String {
-        let target = self.target.replace(AGAIN, "-again");
+        let target = self.log_name.as_ref().unwrap_or(&self.target).replace(AGAIN, "-again");
         match several {
             true => format!("{target}-{}w-{}u-{round}.log", self.server_workers, self.users),
             false => format!("{target}-{round}.log"),
@@ -49,6 +51,7 @@ pub fn product(targets: &[String], server_workers: &[u32], users: &[u32]) -> Vec
                 contenders.push(Contender {
                     name: std::iter::once(target.clone()).chain(name).collect(),
                     target: target.clone(),
+                    log_name: None,
                     index,
                     server_workers,
                     users,

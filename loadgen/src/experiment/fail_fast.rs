@@ -119,7 +119,7 @@ impl Observe for FailFast<'_> {
                 self.round = (*contender, (*name).to_owned(), *number);
             }
             Event::Snapshot(_, snapshot, _) => self.snapshot(self.round.0, snapshot),
-            Event::RoundOver(observe::SoFar::Run(measured), _) => {
+            Event::RoundOver(observe::SoFar::Run(_, measured), _) => {
                 if let Some(round) = measured.rounds.last() {
                     self.round_over(round.contender, round.held);
                 }

@@ -8,10 +8,10 @@ use std::time::SystemTime;
 use serde::Serialize;
 
 use crate::failure::{Exit, Failure};
-use crate::record::{CapacityRecord, RunRecord, json};
+use crate::record::{CapacityRecord, ExperimentRecord, RunRecord, json};
 
-/// File names of the saved records: of a run, and of a search for capacities.
-pub const RECORDS: [&str; 2] = ["run.json", "capacity.json"];
+/// File names of the saved records: of a run, of a search for capacities, and of an experiment.
+pub const RECORDS: [&str; 3] = ["run.json", "capacity.json", "experiment.json"];
 
 /// Folder in which the results of a run or a search are saved.
 #[derive(Debug)]
@@ -59,6 +59,11 @@ impl RunFolder {
     /// Saves the record of a search for capacities.
     pub fn save_capacity(&self, record: &CapacityRecord) -> Result<(), Failure> {
         self.save_record(RECORDS[1], record)
+    }
+
+    /// Saves the record of an experiment.
+    pub fn save_experiment(&self, record: &ExperimentRecord) -> Result<(), Failure> {
+        self.save_record(RECORDS[2], record)
     }
 
     /// Saves the latencies of a run as an HdrHistogram log.

@@ -20,8 +20,11 @@ pub trait Experiment {
     /// Whether a user may change the load during the experiment.
     const CAN_CHANGE: bool;
 
-    /// Returns the job of the experiment.
-    fn job(&self) -> &Job;
+    /// Returns the name of the experiment: that of its scenario or of its file.
+    fn name(&self) -> &str;
+
+    /// Returns the jobs of the experiment, which differ only in scenario and contenders. Not empty.
+    fn jobs(&self) -> &[Job];
 
     /// Returns the number of rounds, and the duration of one round if known.
     fn forecast(&self) -> (u32, Option<Duration>);

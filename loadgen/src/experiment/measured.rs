@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::engine::Results;
 use crate::failure::Failure;
 use crate::lab::{LabError, Observed};
-use crate::measure::{Counts, Phase, Series};
+use crate::measure::{Counts, Phase, PostgresActivity, Series};
 use crate::record::{Calibration, StoppedEarly};
 
 /// Results of one round over one contender.
@@ -28,9 +28,15 @@ pub struct MeasuredRound {
     pub observed: Observed,
     /// Counter values in the answers to the verification, for each step and each of its counters.
     pub verified: Vec<Vec<u64>>,
+    /// Keys of the JSON objects in the answers to the verification, for each step, sorted; `None`
+    /// for an answer that is no JSON object.
+    pub json_keys: Vec<Option<Vec<String>>>,
     /// Backends' answers to the scenario's proof questions after the round, in the order of the
     /// questions. Empty if the round is not `whole`, or if loadgen started no backends.
     pub answers: Vec<i64>,
+    /// What PostgreSQL did in the round, from the filled table to the end of the target; `None` if
+    /// loadgen did not start PostgreSQL or could not read its statistics.
+    pub postgres: Option<PostgresActivity>,
     /// Whether the round reached its planned end with exactly the planned load.
     pub whole: bool,
     /// Error of a target or a backend that ended by itself during the round, if any.
@@ -49,6 +55,9 @@ impl MeasuredRound {
 pub struct Loaded {
     /// Counter values in the answers to the verification, for each step and each of its counters.
     pub verified: Vec<Vec<u64>>,
+    /// Keys of the JSON objects in the answers to the verification, for each step, sorted; `None`
+    /// for an answer that is no JSON object.
+    pub json_keys: Vec<Option<Vec<String>>>,
     /// Results that the load generator measured.
     pub results: Results,
     /// Resources that each service used while the full load was held.

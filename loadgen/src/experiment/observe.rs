@@ -60,8 +60,8 @@ pub struct Begun<'a> {
 /// Results so far of an experiment.
 #[derive(Clone, Copy)]
 pub enum SoFar<'a> {
-    /// Results of a run.
-    Run(&'a Measured),
+    /// Index of the job in progress, and the results of this job.
+    Run(usize, &'a Measured),
     /// Results of a search.
     Search(&'a Searched),
 }

@@ -31,8 +31,12 @@ impl Experiment for Run {
 
     const CAN_CHANGE: bool = true;
 
-    fn job(&self) -> &Job {
-        &self.job
+    fn name(&self) -> &str {
+        &self.job.scenario.name
+    }
+
+    fn jobs(&self) -> &[Job] {
+        std::slice::from_ref(&self.job)
     }
 
     fn forecast(&self) -> (u32, Option<Duration>) {
@@ -46,7 +50,8 @@ impl Experiment for Run {
         site: &'a Site<'a>,
         folder: &'a RunFolder,
     ) -> Vec<Box<dyn Observe + 'a>> {
-        let mut observers: Vec<Box<dyn Observe>> = vec![Box::new(Autosave::new(site, folder))];
+        let mut observers: Vec<Box<dyn Observe>> =
+            vec![Box::new(Autosave::new(&self.job, site, folder))];
         if self.fail_fast {
             observers.push(Box::new(FailFast::new(&self.job.scenario)));
         }
@@ -54,7 +59,9 @@ impl Experiment for Run {
     }
 
     async fn measure(&self, session: &mut Session<'_>, _: &Site<'_>) -> Measured {
-        session.measure().await
+        let mut measured = Measured::default();
+        session.measure(0..1, std::slice::from_mut(&mut measured)).await;
+        measured
     }
 
     fn is_empty(measured: &Measured) -> bool {
@@ -72,7 +79,7 @@ impl Experiment for Run {
         lab: Option<&Lab>,
         interrupted: bool,
     ) -> RunRecord {
-        let context = Context::of(site, &measured.backends, lab, interrupted);
+        let context = Context::of(&self.job, site, &measured.backends, lab, interrupted);
         let record = to_record::build(&self.job, measured, None, context);
         // A run that measures the noise floor has its own result.
         let noise_floor = noise_floor::known(self.job.runtime).filter(|_| !self.job.aa);

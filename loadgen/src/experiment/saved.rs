@@ -8,13 +8,15 @@ use serde::de::DeserializeOwned;
 
 use crate::experiment::folder::RECORDS;
 use crate::failure::{Exit, Failure};
-use crate::record::{CAPACITY_SCHEMA, CapacityRecord, RunRecord, SCHEMA};
+use crate::record::{
+    CAPACITY_SCHEMA, CapacityRecord, EXPERIMENT_SCHEMA, ExperimentRecord, RunRecord, SCHEMA,
+};
 
 /// A saved record, and the folder that contains the record.
 pub struct Saved {
     /// Folder of the record.
     pub folder: PathBuf,
-    /// Record of a run or of a search.
+    /// The record.
     pub record: Record,
 }
 
@@ -24,6 +26,8 @@ pub enum Record {
     Run(Box<RunRecord>),
     /// Record of a search for capacities.
     Capacity(Box<CapacityRecord>),
+    /// Record of an experiment.
+    Experiment(Box<ExperimentRecord>),
 }
 
 /// Fields that all kinds of record share, and that identify the kind of record.
@@ -42,13 +46,16 @@ impl Saved {
                 .map(|name| path.join(name))
                 .into_iter()
                 .find(|file| file.exists())
-                .ok_or_else(|| wrong(path, "contains neither run.json nor capacity.json"))?,
+                .ok_or_else(|| {
+                    wrong(path, "contains none of run.json, capacity.json and experiment.json")
+                })?,
         };
         let text = fs::read_to_string(&file).map_err(|e| wrong(&file, &e.to_string()))?;
         let Head { schema } = parse(&file, &text)?;
         let record = match schema.as_str() {
             SCHEMA => Record::Run(parse(&file, &text)?),
             CAPACITY_SCHEMA => Record::Capacity(parse(&file, &text)?),
+            EXPERIMENT_SCHEMA => Record::Experiment(parse(&file, &text)?),
             other => {
                 let what = format!("has the schema {other}, unknown to this version");
                 return Err(wrong(&file, &what));

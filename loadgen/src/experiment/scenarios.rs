@@ -18,11 +18,15 @@ pub fn find_to_run(named: &str) -> Result<Scenario, Failure> {
     scenario::load_to_run(&path, &process_environment).map_err(Failure::with(Exit::Usage))
 }
 
-fn path(named: &str) -> Result<PathBuf, Failure> {
+/// Returns the path of the scenario that `named` means: see [`find`].
+pub(super) fn path(named: &str) -> Result<PathBuf, Failure> {
     if named.ends_with(".toml") || named.contains('/') {
         Ok(PathBuf::from(named))
     } else {
-        by_name(named)
+        by_name(&all()?, named).map_err(|help| {
+            let message = format!("unknown scenario \"{named}\"");
+            Failure::message(Exit::Usage, "unknown_scenario", message, &help)
+        })
     }
 }
 
@@ -37,21 +41,21 @@ pub fn name(path: &Path) -> String {
     path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-fn by_name(named: &str) -> Result<PathBuf, Failure> {
-    let paths = all()?;
+/// Returns the path of the file called `named` among these files. The error is advice for a user who
+/// gave a name that no file has.
+pub(super) fn by_name(paths: &[PathBuf], named: &str) -> Result<PathBuf, String> {
     if let Some(path) = paths.iter().find(|path| name(path) == named) {
         return Ok(path.clone());
     }
     let names: Vec<String> = paths.iter().map(|path| name(path)).collect();
-    let help = match scenario::nearest(named, names.iter().map(String::as_str)) {
+    Err(match scenario::nearest(named, names.iter().map(String::as_str)) {
         Some(meant) => format!("did you mean \"{meant}\"?"),
         None => format!("name one of {}, or the path of a TOML file", names.join(", ")),
-    };
-    let message = format!("unknown scenario \"{named}\"");
-    Err(Failure::message(Exit::Usage, "unknown_scenario", message, &help))
+    })
 }
 
-fn paths(folder: &Path) -> Vec<PathBuf> {
+/// Returns the paths of the TOML files in a folder, sorted; none if there is no such folder.
+pub(super) fn paths(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut paths: Vec<PathBuf> = entries
         .map(|entry| entry.path())

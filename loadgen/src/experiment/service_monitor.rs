@@ -29,7 +29,9 @@ impl Services<'_> {
         let mut watched = vec![Watched::process("generator", std::process::id())];
         watched.extend(generator.pids().iter().map(|pid| Watched::process("generator", *pid)));
         let target = self.target.iter();
-        watched.extend(target.map(|t| Watched::from(t.service()).named("target")));
+        watched.extend(target.clone().map(|t| Watched::from(t.service()).named("target")));
+        let upstreams = target.flat_map(|target| target.upstreams());
+        watched.extend(upstreams.map(|upstream| Watched::from(upstream.service())));
         let backends = self.lab.iter().flat_map(|lab| lab.backend_services());
         watched.extend(backends.map(Watched::from));
         watched

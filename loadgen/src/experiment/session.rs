@@ -1,9 +1,12 @@
 //! Measures rounds over targets, with only one target running at a time.
 
+use std::collections::BTreeMap;
 use std::future::Future;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use serde::de::IgnoredAny;
 use tokio_util::sync::CancellationToken;
 
 use super::calibration::{calibration, can_be_told};
@@ -18,8 +21,9 @@ use super::{proof, worker_losses, workers};
 use crate::engine::{self, Plan, RoundControl, Seen, TrialAnswer, Verified};
 use crate::failure::{Exit, Failure};
 use crate::lab::{Lab, Layout, Observed, Target};
-use crate::measure::GrowingSeries;
+use crate::measure::{GrowingSeries, PostgresActivity};
 use crate::record::Calibration;
+use crate::scenario::Backend;
 use crate::text::with_code;
 
 /// Estimated duration of a round besides warm-up and load: the
@@ -31,7 +35,10 @@ const NO_BACKENDS: &str = "proofs are skipped: loadgen runs no backends for a se
 
 /// An experiment in progress.
 pub struct Session<'a> {
-    job: &'a Job,
+    /// Jobs whose rounds are interleaved. Not empty.
+    jobs: &'a [Job],
+    /// Index of the job in progress.
+    current: usize,
     lab: Option<Lab>,
     generator: Generator,
     observers: Observers<'a>,
@@ -41,9 +48,9 @@ pub struct Session<'a> {
     interrupt: CancellationToken,
     /// Control through which a user may change the load of a round, if any.
     control: Option<Control>,
-    /// Maximum rate of the generator. The outer option is `None` before the calibration; the inner
-    /// option is `None` if the calibration gave no rate.
-    calibration: Option<Option<Calibration>>,
+    /// Maximum rate of the generator for each job. The outer option is `None` before the
+    /// calibration; the inner option is `None` if the calibration gave no rate.
+    calibrations: Vec<Option<Option<Calibration>>>,
 }
 
 /// Reason why an experiment ended early.
@@ -61,10 +68,10 @@ impl From<Failure> for Stopped {
 }
 
 impl<'a> Session<'a> {
-    /// Creates a session whose services are started when needed. `lab` is `None`
-    /// for a server that runs already.
+    /// Creates a session over jobs that differ only in scenario and contenders; `jobs` is not
+    /// empty. Services are started when needed. `lab` is `None` for a server that runs already.
     pub fn new(
-        job: &'a Job,
+        jobs: &'a [Job],
         lab: Option<Lab>,
         observers: Observers<'a>,
         layout: &'a Layout,
@@ -72,7 +79,8 @@ impl<'a> Session<'a> {
         interrupt: CancellationToken,
     ) -> Self {
         Self {
-            job,
+            jobs,
+            current: 0,
             lab,
             generator: Generator::Process,
             observers,
@@ -80,7 +88,7 @@ impl<'a> Session<'a> {
             logs: logs.to_owned(),
             interrupt,
             control: None,
-            calibration: None,
+            calibrations: vec![None; jobs.len()],
         }
     }
 
@@ -90,15 +98,20 @@ impl<'a> Session<'a> {
         Self { control: Some(control), ..self }
     }
 
-    /// Measures all rounds, or as many as an interrupt or an error allows.
-    pub async fn measure(&mut self) -> Measured {
-        let mut measured = Measured::default();
-        if let Err(Stopped::Failed(failure)) = self.rounds(&mut measured).await {
-            measured.failure = Some(failure);
+    /// Measures all rounds of the jobs of these indices, or as many as an interrupt or an error
+    /// allows. `measured` receives the results of each of these jobs, in their order.
+    pub async fn measure(&mut self, jobs: Range<usize>, measured: &mut [Measured]) {
+        self.current = jobs.start;
+        if let Err(Stopped::Failed(failure)) = self.rounds(jobs.clone(), measured).await {
+            measured[self.current - jobs.start].failure = Some(failure);
         }
         // A round that was interrupted before the hold has no results.
-        measured.rounds.retain(|round| !round.held.is_zero());
-        measured
+        measured.iter_mut().for_each(|job| job.rounds.retain(|round| !round.held.is_zero()));
+    }
+
+    /// Returns the job in progress.
+    fn job(&self) -> &'a Job {
+        &self.jobs[self.current]
     }
 
     /// Returns whether a signal or a user's request has interrupted the experiment.
@@ -132,28 +145,40 @@ impl<'a> Session<'a> {
         }
     }
 
-    async fn rounds(&mut self, measured: &mut Measured) -> Result<(), Stopped> {
-        self.start().await?;
-        measured.workers = self.generator.workers();
-        if let Some(lab) = &self.lab {
-            measured.backends = lab.backend_versions().await;
+    async fn rounds(
+        &mut self,
+        jobs: Range<usize>,
+        measured: &mut [Measured],
+    ) -> Result<(), Stopped> {
+        self.start(&self.jobs[jobs.clone()]).await?;
+        let workers = self.generator.workers();
+        let backends = match &self.lab {
+            Some(lab) => lab.backend_versions().await,
+            None => BTreeMap::new(),
+        };
+        for of in measured.iter_mut() {
+            (of.workers, of.backends) = (workers, backends.clone());
         }
-        self.try_proofs().await?;
-        for number in 1..=self.job.rounds {
-            for contender in order(self.job.contenders.len(), self.job.seed, number) {
+        self.try_proofs(&self.jobs[jobs.clone()]).await?;
+        let turns: Vec<(usize, usize)> = jobs
+            .clone()
+            .flat_map(|job| (0..self.jobs[job].contenders.len()).map(move |of| (job, of)))
+            .collect();
+        let Job { rounds, seed, on_loss, .. } = *self.job();
+        for number in 1..=rounds {
+            for turn in order(turns.len(), seed, number) {
+                let (job, contender) = turns[turn];
+                self.current = job;
+                let measured = &mut measured[job - jobs.start];
                 let result = self.round(contender, number, measured).await;
                 measured.calibration = self.calibration();
                 result?;
-                self.round_over(SoFar::Run(measured));
+                self.round_over(SoFar::Run(job, measured));
                 if self.interrupt.is_cancelled() {
                     return Err(Stopped::Interrupted);
                 }
                 if let Some(round) = measured.rounds.last()
-                    && worker_losses::are_too_many(
-                        &round.results,
-                        self.job.on_loss,
-                        &self.generator,
-                    )
+                    && worker_losses::are_too_many(&round.results, on_loss, &self.generator)
                 {
                     return Ok(worker_losses::end(round)?);
                 }
@@ -166,61 +191,68 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Starts the processes that run during all rounds: backends and workers.
-    pub async fn start(&mut self) -> Result<(), Stopped> {
+    /// Starts the processes that run during all rounds of these jobs, unless they run already:
+    /// backends and workers.
+    pub async fn start(&mut self, jobs: &[Job]) -> Result<(), Stopped> {
         let interrupt = self.interrupt.clone();
         if let Some(lab) = &mut self.lab {
-            unless(&interrupt, lab.start_backends(&self.job.scenario.backends))
+            unless(&interrupt, lab.start_backends(&backends(jobs)))
                 .await?
                 .map_err(Failure::from)?;
         }
-        let gathered = workers::gather(self.job, &self.logs, &mut self.observers);
+        if let Generator::Workers(_) = self.generator {
+            return Ok(());
+        }
+        let gathered = workers::gather(self.job(), &self.logs, &mut self.observers);
         if let Some(cluster) =
             unless(&interrupt, gathered).await?.map_err(Failure::with(Exit::Failed))?
         {
             self.observers.tell(Event::Joined(cluster.roster()));
-            let cluster = cluster.on_loss(self.job.on_loss);
+            let cluster = cluster.on_loss(self.job().on_loss);
             self.generator = Generator::Workers(Box::new(cluster));
         }
         Ok(())
     }
 
-    /// Asks all proof questions of the scenario once before the first round, so that a question
+    /// Asks all proof questions of the scenarios once before the first round, so that a question
     /// that fails is found before the measurement.
-    async fn try_proofs(&mut self) -> Result<(), Stopped> {
-        let scenario = &self.job.scenario;
+    async fn try_proofs(&mut self, jobs: &[Job]) -> Result<(), Stopped> {
+        let with_proofs = || jobs.iter().filter(|job| !job.scenario.proofs.is_empty());
         match &self.lab {
-            _ if scenario.proofs.is_empty() => {}
+            _ if with_proofs().next().is_none() => {}
             None => self.observers.tell(Event::Note(NO_BACKENDS)),
             Some(lab) => {
                 unless(&self.interrupt, lab.fill()).await?.map_err(Failure::from)?;
-                self.ask(lab).await?;
+                for job in with_proofs() {
+                    self.ask(lab, job).await?;
+                }
             }
         }
         Ok(())
     }
 
     /// Returns the backends' answers to the proof questions of the scenario.
-    async fn ask(&self, lab: &Lab) -> Result<Vec<i64>, Stopped> {
-        let asked = unless(&self.interrupt, proof::ask(lab, &self.job.scenario)).await?;
+    async fn ask(&self, lab: &Lab, job: &Job) -> Result<Vec<i64>, Stopped> {
+        let asked = unless(&self.interrupt, proof::ask(lab, &job.scenario)).await?;
         Ok(asked.map_err(Failure::from)?)
     }
 
     /// Returns the maximum rate of the generator, if known by now.
     pub fn calibration(&self) -> Option<Calibration> {
-        self.calibration.flatten()
+        self.calibrations[self.current].flatten()
     }
 
     /// Measures the generator's maximum rate, once for all rounds. `answers` are the target's
     /// answers to the verification, which the calibration needs.
     async fn calibrate(&mut self, answers: &[TrialAnswer]) -> Result<(), Stopped> {
-        if self.calibration.is_some() || !can_be_told(self.job, self.layout, answers) {
+        let is_known = self.calibrations[self.current].is_some();
+        if is_known || !can_be_told(self.job(), self.layout, answers) {
             return Ok(());
         }
         self.tell(Event::Phase("measuring the maximum rate of the generator"));
-        let (job, layout, interrupt) = (self.job, self.layout, &self.interrupt);
+        let (job, layout, interrupt) = (self.job(), self.layout, &self.interrupt);
         let found = calibration(job, layout, &mut self.generator, answers, interrupt).await?;
-        self.calibration = Some(found);
+        self.calibrations[self.current] = Some(found);
         if self.interrupt.is_cancelled() { Err(Stopped::Interrupted) } else { Ok(()) }
     }
 
@@ -232,30 +264,35 @@ impl<'a> Session<'a> {
         number: u32,
         measured: &mut Measured,
     ) -> Result<(), Stopped> {
-        let job = self.job;
+        let job = self.job();
         let of = &job.contenders[contender];
         let log = of.log(number, job.is_matrix());
         let (url, mut running) = self.up(contender, &log).await?;
-        let plan = self.job.plan(contender, url.clone(), number);
+        let plan = job.plan(contender, url.clone(), number);
         let begun = Begun { contender, number, name: &of.name, plan: &plan };
+        let before = self.postgres_activity().await;
         let result = self.load(begun, Some(measured), running.as_mut()).await;
         let stopped = match running {
             Some(running) => running.stop().await.map_err(Failure::from),
             None => Ok(()),
         };
-        let Loaded { verified, results, observed, ended } = result?;
+        let Loaded { verified, json_keys, results, observed, ended } = result?;
+        // The target has ended, so that PostgreSQL has counted all that its connections did.
+        let after = self.postgres_activity().await;
+        let postgres = after.zip(before).map(|(after, before)| after.since(&before));
         let held = results.held();
         let was_stopped = self.observers.stopped().is_some();
-        let planned = self.job.scenario.load.held();
+        let planned = job.scenario.load.held();
         let cut = self.interrupt.is_cancelled() || (was_stopped && planned != Some(held));
         let all_of_it = results.is_whole() && results.ran_out().is_empty();
         let whole = all_of_it && results.changes.is_empty() && ended.is_none() && !cut;
         let how = ended.as_ref().map(ToString::to_string);
         let users = plan.scenario.load.users;
         let of = MeasuredRound { contender, number, url, users, held, ..MeasuredRound::default() };
-        let mut round = MeasuredRound { results, observed, verified, whole, ended: how, ..of };
+        let of = MeasuredRound { whole, ended: how, json_keys, postgres, ..of };
+        let mut round = MeasuredRound { results, observed, verified, ..of };
         let asked = match &self.lab {
-            Some(lab) if whole => self.ask(lab).await,
+            Some(lab) if whole => self.ask(lab, job).await,
             _ => Ok(Vec::new()),
         };
         let asked = asked.map(|answers| round.answers = answers);
@@ -267,6 +304,11 @@ impl<'a> Session<'a> {
         asked
     }
 
+    /// Reads PostgreSQL's statistics; `None` if the lab does not run PostgreSQL.
+    async fn postgres_activity(&self) -> Option<PostgresActivity> {
+        self.lab.as_ref()?.postgres_activity().await
+    }
+
     /// Fills the backends with data and starts the target. Returns the target's base URL and the
     /// running target, which is `None` for a server that runs already.
     pub async fn up(
@@ -274,12 +316,12 @@ impl<'a> Session<'a> {
         target: usize,
         log: &str,
     ) -> Result<(String, Option<Target>), Stopped> {
-        if let Some(server) = self.job.running(target) {
+        if let Some(server) = self.job().running(target) {
             return Ok((server.url.clone(), None));
         }
-        match (&self.lab, self.job.target(target)) {
+        match (&self.lab, self.job().target(target)) {
             (Some(lab), Some(spec)) => {
-                let contender = &self.job.contenders[target];
+                let contender = &self.job().contenders[target];
                 self.observers.tell(Event::Step(&format!("starting {}", contender.name)));
                 let started = async {
                     lab.fill().await?;
@@ -322,6 +364,7 @@ impl<'a> Session<'a> {
         let Verified { counters: verified, answers } =
             self.verify(plan, name, running.as_deref_mut()).await?;
         self.calibrate(&answers).await?;
+        let json_keys = answers.iter().map(|answer| json_keys(&answer.body)).collect();
         let mut services = Services { target: running, lab: self.lab.as_mut() };
         let over = CancellationToken::new();
         let watched = services.watched(&self.generator);
@@ -359,8 +402,25 @@ impl<'a> Session<'a> {
         let answered: u64 = held(&results.series).iter().map(|step| step.answered.len()).sum();
         let rate_per_s = answered as f64 / results.held().as_secs_f64().max(1e-9);
         self.tell(Event::LoadEnded(rate_per_s));
-        Ok(Loaded { verified, results, observed, ended })
+        Ok(Loaded { verified, json_keys, results, observed, ended })
     }
+}
+
+/// Returns the keys of a JSON object, sorted; `None` if the body is no JSON object.
+fn json_keys(body: &[u8]) -> Option<Vec<String>> {
+    let object: BTreeMap<String, IgnoredAny> = serde_json::from_slice(body).ok()?;
+    Some(object.into_keys().collect())
+}
+
+/// Returns the backends that at least one job needs, in the order of the jobs.
+fn backends(jobs: &[Job]) -> Vec<Backend> {
+    let mut all = Vec::new();
+    for backend in jobs.iter().flat_map(|job| &job.scenario.backends) {
+        if !all.contains(backend) {
+            all.push(*backend);
+        }
+    }
+    all
 }
 
 /// Awaits `work`; returns an error if `interrupt` is cancelled first.

@@ -1,6 +1,6 @@
 //! Describes where and when an experiment runs.
 
-use std::cell::OnceCell;
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::time::SystemTime;
 
@@ -9,31 +9,36 @@ use super::job::Job;
 use crate::lab::{Lab, Layout};
 use crate::record::Environment;
 
-/// Job, CPUs, machine and start time of an experiment,
-/// which the record contains besides the results.
+/// Place and time of an experiment, for its record.
 pub struct Site<'a> {
-    /// Job of the experiment.
-    pub job: &'a Job,
-    /// CPUs assigned to each part: target, backends and generator.
+    /// CPUs of each part: target, backends and generator.
     pub layout: &'a Layout,
     /// Start of the experiment.
     pub started: SystemTime,
-    environment: OnceCell<Environment>,
+    /// Descriptions collected so far, each for other backends.
+    environments: RefCell<Vec<Environment>>,
 }
 
 impl<'a> Site<'a> {
-    /// Creates the description of an experiment that begins now.
-    pub fn new(job: &'a Job, layout: &'a Layout) -> Self {
-        Self { job, layout, started: SystemTime::now(), environment: OnceCell::new() }
+    /// Creates the site of an experiment that begins now.
+    pub fn new(layout: &'a Layout) -> Self {
+        Self { layout, started: SystemTime::now(), environments: RefCell::default() }
     }
 
-    /// Returns a description of the machine and its software, with these versions of the backends.
-    /// Only the first call collects the description; later calls return the same description.
+    /// Returns a description of the machine and of its software, with the backends in these
+    /// versions. Only the first call with these backends collects the description.
     pub fn environment(
         &self,
+        job: &Job,
         lab: Option<&Lab>,
         backends: &BTreeMap<String, String>,
-    ) -> &Environment {
-        self.environment.get_or_init(|| environment(self.job, lab, self.layout, backends))
+    ) -> Environment {
+        let mut known = self.environments.borrow_mut();
+        if let Some(known) = known.iter().find(|known| known.backends == *backends) {
+            return known.clone();
+        }
+        let found = environment(job, lab, self.layout, backends);
+        known.push(found.clone());
+        found
     }
 }

@@ -1,5 +1,7 @@
 //! Selects the servers under load.
 
+use std::collections::BTreeMap;
+
 use super::contender::AGAIN;
 use crate::failure::{Exit, Failure};
 use crate::lab::{Home, Manifest, TargetSpec};
@@ -13,6 +15,9 @@ pub enum Subject {
         home: Home,
         /// Selected targets.
         targets: Vec<TargetSpec>,
+        /// Targets that the user did not name and that this machine cannot run, each with the
+        /// reason.
+        left_out: BTreeMap<String, String>,
     },
     /// Servers that run already.
     Running(Vec<Server>),
@@ -41,9 +46,15 @@ impl Subject {
             ([], own) => own.to_vec(),
             (named, _) => named.to_vec(),
         };
-        let mut targets: Vec<TargetSpec> = Vec::new();
+        let (mut targets, mut left_out) = (Vec::<TargetSpec>::new(), BTreeMap::new());
         for name in &names {
             let target = manifest.target(name.trim())?;
+            if named.is_empty()
+                && let Err(why) = manifest.requirements_of(&target.name)
+            {
+                left_out.insert(target.name.clone(), why);
+                continue;
+            }
             if targets.iter().any(|t| t.name == target.name) {
                 let message = format!("target \"{name}\" is given twice");
                 let help = "give each target once";
@@ -51,7 +62,20 @@ impl Subject {
             }
             targets.push(target.clone());
         }
-        Ok(Self::Lab { home, targets })
+        if let (true, Some((name, why))) = (targets.is_empty(), left_out.iter().next()) {
+            let message = format!("this machine can run no target of the scenario: {name}: {why}");
+            let help = "install the program, or name targets: --target NAME";
+            return Err(Failure::message(Exit::Target, "no_target", message, help));
+        }
+        Ok(Self::Lab { home, targets, left_out })
+    }
+
+    /// Returns the targets that this machine cannot run, each with the reason.
+    pub fn left_out(&self) -> BTreeMap<String, String> {
+        match self {
+            Self::Lab { left_out, .. } => left_out.clone(),
+            Self::Running(_) => BTreeMap::new(),
+        }
     }
 
     /// Returns the names of the targets. If `again` is true, the first target's name also appears

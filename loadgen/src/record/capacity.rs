@@ -40,6 +40,10 @@ pub struct CapacityRecord {
     pub sent: Option<SentRecord>,
     /// Targets with at least one trial, in the order in which the user named the targets.
     pub targets: Vec<CapacityTarget>,
+    /// Targets of the scenario, or of the project, that this machine cannot run, each with the reason.
+    /// Empty in records of earlier versions.
+    #[serde(default)]
+    pub left_out: BTreeMap<String, String>,
     /// Comparison of the targets whose capacity was found; `None` for fewer than two such targets.
     pub comparison: Option<Comparison>,
     /// Reason why the result differs from the plan; `None` where the search went as planned.

@@ -6,6 +6,7 @@ mod capacity;
 mod comparison;
 mod degraded;
 mod environment;
+mod experiment;
 mod json;
 mod load;
 mod over_rounds;
@@ -26,6 +27,10 @@ pub use capacity::{
 pub use comparison::{Comparison, FEWEST_ROUNDS, Lack, Pair, Placing, RankedBy, Test};
 pub use degraded::{Degraded, LossRecord};
 pub use environment::{Environment, FilesystemRecord, LimitsRecord};
+pub use experiment::{
+    ArmRecord, ClaimRecord, DifferenceKind, DifferenceRecord, EXPERIMENT_SCHEMA, EvidenceRecord,
+    ExperimentRecord, Finding, GroupRecord, PublishedRecord, SourceRecord,
+};
 pub use json::json;
 pub use load::{LoadChangeRecord, LoadRecord, StageRecord};
 pub use over_rounds::{LatencyOverRounds, OverRounds};

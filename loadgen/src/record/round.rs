@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 use super::bottleneck::Bottleneck;
 use super::load::LoadChangeRecord;
 use crate::measure::{
-    Connections, MachineRecord, ResourceRecord, SecondRecord, StepSeconds, Summary,
+    Connections, MachineRecord, PostgresActivity, ResourceRecord, SecondRecord, StepSeconds,
+    Summary,
 };
 
 /// One measured pass over one target.
@@ -21,6 +22,10 @@ pub struct RoundRecord {
     pub steps: Vec<Summary>,
     /// Results of the hold (the measured period), all steps together.
     pub total: Summary,
+    /// Sum of each counter (a number read from answers) over the hold, by the counter's name. Empty
+    /// in records of earlier versions.
+    #[serde(default)]
+    pub counters: BTreeMap<String, u64>,
     /// Results of the ramp-up, by step; empty without a ramp-up.
     pub ramp_up: Vec<Summary>,
     /// Whether the round ran to its planned end with exactly its planned load. Only such rounds are
@@ -62,6 +67,11 @@ pub struct RoundRecord {
     /// CPU and memory used during the hold (the measured period), by service: `target`, the
     /// backends, `generator`.
     pub resources: BTreeMap<String, ResourceRecord>,
+    /// What PostgreSQL did in the round, by its own statistics: from the filled table to the end of
+    /// the target, so including verification and warm-up. `None` without PostgreSQL, and in records
+    /// of earlier versions.
+    #[serde(default)]
+    pub postgres: Option<PostgresActivity>,
     /// Utilization of each logical processor by all programs during the hold (the measured period),
     /// in %, by the processor's number.
     pub cpus_busy_percent: BTreeMap<usize, f64>,

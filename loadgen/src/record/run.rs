@@ -2,6 +2,8 @@
 //!
 //! Field names carry their unit. The number in [`SCHEMA`] increases when a field changes meaning.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use super::comparison::Comparison;
@@ -39,6 +41,10 @@ pub struct RunRecord {
     pub sent: Option<SentRecord>,
     /// Targets with at least one round, in the order in which the user named the targets.
     pub targets: Vec<TargetRecord>,
+    /// Targets of the scenario, or of the project, that this machine cannot run, each with the reason.
+    /// Empty in records of earlier versions.
+    #[serde(default)]
+    pub left_out: BTreeMap<String, String>,
     /// Ranking and comparison of the targets; `None` for a single server that was already running,
     /// unless the server was compared with itself, and for a run without a whole round.
     pub comparison: Option<Comparison>,

@@ -48,6 +48,10 @@ pub struct TargetRecord {
     /// Sum of each counter (a number read from answers) over the hold (the measured period), by the
     /// counter's name.
     pub counters: BTreeMap<String, u64>,
+    /// Keys of the JSON object in the first answer to each step, by the step's name, sorted. A step
+    /// is absent if its answer is no JSON object. Empty in records of earlier versions.
+    #[serde(default)]
+    pub json_keys: BTreeMap<String, Vec<String>>,
     /// Content of the backends after each whole round (a round that ran as planned), compared with
     /// the content that the scenario expects.
     pub proofs: Vec<ProofRecord>,
@@ -74,9 +78,12 @@ pub struct ServerRecord {
     pub framework: String,
     /// Name of the server.
     pub server: String,
+    /// Programming language of the target; empty in records of earlier versions.
+    #[serde(default)]
+    pub language: String,
     /// Number of server worker processes.
     pub workers: u32,
-    /// Versions of the packages, by name.
+    /// Versions of the packages, and of the programs that the target requires, by name.
     pub packages: BTreeMap<String, String>,
     /// Further differences from the other targets, in words.
     pub differs: Vec<String>,

@@ -5,7 +5,7 @@ use std::path::Path;
 use clap::ValueEnum;
 
 use super::formats::{csv, markdown, terminal};
-use crate::record::{CapacityRecord, RunRecord, RunsRecord, json};
+use crate::record::{CapacityRecord, ExperimentRecord, RunRecord, RunsRecord, json};
 
 /// Format of the document on standard output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -27,6 +27,8 @@ pub enum Document<'a> {
     Run(&'a RunRecord),
     /// Result of a capacity search: the highest rate that each target carries.
     Capacity(&'a CapacityRecord),
+    /// Result of an experiment: groups of arms, and findings about claims.
+    Experiment(&'a ExperimentRecord),
     /// Comparison of saved runs or of saved capacity searches.
     Comparison(&'a RunsRecord),
 }
@@ -43,6 +45,12 @@ impl<'a> From<&'a CapacityRecord> for Document<'a> {
     }
 }
 
+impl<'a> From<&'a ExperimentRecord> for Document<'a> {
+    fn from(record: &'a ExperimentRecord) -> Self {
+        Self::Experiment(record)
+    }
+}
+
 impl Document<'_> {
     /// Returns the text of the document in `format`. The tables of a run and of a capacity search
     /// name `folder`, which holds the saved result; `None` if the result is not saved.
@@ -51,15 +59,19 @@ impl Document<'_> {
         match (format, self) {
             (Format::Table, Self::Run(record)) => terminal::run(record, folder),
             (Format::Table, Self::Capacity(record)) => terminal::capacity(record, folder),
+            (Format::Table, Self::Experiment(record)) => terminal::experiment(record, folder),
             (Format::Table, Self::Comparison(record)) => terminal::comparison(record),
             (Format::Json, Self::Run(record)) => json(record).unwrap_or_default(),
             (Format::Json, Self::Capacity(record)) => json(record).unwrap_or_default(),
+            (Format::Json, Self::Experiment(record)) => json(record).unwrap_or_default(),
             (Format::Json, Self::Comparison(record)) => json(record).unwrap_or_default(),
             (Format::Csv, Self::Run(record)) => csv::run(record),
             (Format::Csv, Self::Capacity(record)) => csv::capacity(record),
+            (Format::Csv, Self::Experiment(record)) => csv::experiment(record),
             (Format::Csv, Self::Comparison(record)) => csv::comparison(record),
             (Format::Markdown, Self::Run(record)) => markdown::run(record),
             (Format::Markdown, Self::Capacity(record)) => markdown::capacity(record),
+            (Format::Markdown, Self::Experiment(record)) => markdown::experiment(record),
             (Format::Markdown, Self::Comparison(record)) => markdown::comparison(record),
         }
     }

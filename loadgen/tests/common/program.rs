@@ -36,13 +36,26 @@ impl Project {
         project
     }
 
-    fn empty() -> Self {
+    /// Creates an empty folder, which is no project.
+    pub fn bare() -> Self {
         // In /tmp, even if TMPDIR is set: the line breaks of a message
         // depend on the length of the path.
-        let project = Self { folder: tempfile::tempdir_in("/tmp").unwrap() };
+        Self { folder: tempfile::tempdir_in("/tmp").unwrap() }
+    }
+
+    fn empty() -> Self {
+        let project = Self::bare();
         // A fresh clone has no `.loadgen`, and nothing could be written through a dangling link.
         fs::create_dir_all(checkout().join(".loadgen")).unwrap();
-        for shared in ["pyproject.toml", "uv.lock", ".venv", ".loadgen", "scenarios", "compose"] {
+        for shared in [
+            "pyproject.toml",
+            "uv.lock",
+            ".venv",
+            ".loadgen",
+            "scenarios",
+            "experiments",
+            "compose",
+        ] {
             symlink(checkout().join(shared), project.path(shared)).unwrap();
         }
         project

@@ -10,6 +10,7 @@ mod circles;
 mod codes;
 mod document_fields;
 mod engine;
+mod experiment;
 mod layers;
 mod paths;
 mod report;

@@ -11,6 +11,7 @@
 mod common;
 
 mod addresses;
+mod build;
 mod check;
 mod cli;
 mod comparison;
@@ -19,6 +20,7 @@ mod connections;
 mod control;
 mod document;
 mod environment;
+mod experiment;
 mod fail_fast;
 mod home;
 mod hostile;

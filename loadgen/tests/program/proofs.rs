@@ -117,6 +117,12 @@ fn the_content_of_backends_is_proved_or_disproved() {
     assert_eq!(proofs[2]["held"], held / 2);
     assert_eq!((&proofs[4]["value"], &proofs[4]["held"]), (&json!(1), &json!(0)));
 
+    // PostgreSQL itself counted as many rows, one for each transaction of the target.
+    let postgres = &document["targets"][0]["rounds"][0]["postgres"];
+    assert_eq!(postgres["rows_inserted"].as_f64(), Some(held as f64), "{postgres}");
+    assert!(postgres["transactions"].as_f64() >= Some(held as f64), "{postgres}");
+    assert!(postgres["wal_bytes"].as_f64() > Some(held as f64), "{postgres}");
+
     let kinds = document["verdicts"].as_array().unwrap().iter().map(|v| &v["kind"]);
     assert_eq!(kinds.filter(|kind| *kind == "proof_failed").count(), 2, "{text}");
     let shown = finished.stdout.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -100,7 +100,7 @@ async fn a_file_that_is_no_run_is_refused() {
     changed(&project, "half", |record| drop(record.as_object_mut().unwrap().remove("load")));
     for (run, why) in [
         ("nowhere", "No such file"),
-        ("targets", "contains neither run.json nor capacity.json"),
+        ("targets", "contains none of run.json, capacity.json and experiment.json"),
         ("text.json", "expected ident at line"),
         ("old.json", "has the schema loadgen.run/0, unknown to this version"),
         ("half", "missing field"),

@@ -64,6 +64,25 @@ const LOSS: (&str, &[&[&str]]) = (
 const CAPACITY_ALONE: &[(&str, &[&[&str]])] =
     &[("users", NEVER), ("duration", NEVER), ("drain", NEVER), ("precision", NEVER)];
 
+const EXPERIMENT: &[(&str, &[&[&str]])] = &[
+    ("experiment", NEVER),
+    ("quick", &[&["--quick", URL]]),
+    ("rounds", NEVER),
+    ("url", NEVER),
+    ("workers", NEVER),
+    ("warmup", NEVER),
+    ("seed", NEVER),
+    ("no-calibrate", NEVER),
+    ("no-progress", NEVER),
+    ("out", NEVER),
+    ("format", NEVER),
+    ("runtime", &[&["--runtime=process", URL], &["--runtime=podman", URL]]),
+    ("cpus", &[&["--cpus=1", URL]]),
+    ("memory", &[&["--memory=1g", URL]]),
+    ("backend-cpus", &[&["--backend-cpus=1", URL]]),
+    ("backend-memory", &[&["--backend-memory=1g", URL]]),
+];
+
 /// A manager takes no targets of the lab, so that none of the lab's options has an effect.
 const MANAGER: &[(&str, &[&[&str]])] = &[
     ("expect-workers", NEVER),
@@ -129,8 +148,10 @@ fn all() -> Vec<Line> {
     let runs = ["", "run"].into_iter().flat_map(|command| {
         of(command, RUN).chain(of(command, RUN_ALONE)).chain([(command, LOSS.0, LOSS.1)])
     });
-    let others =
-        of("capacity", RUN).chain(of("capacity", CAPACITY_ALONE)).chain(of("manager", MANAGER));
+    let others = of("capacity", RUN)
+        .chain(of("capacity", CAPACITY_ALONE))
+        .chain(of("experiment", EXPERIMENT))
+        .chain(of("manager", MANAGER));
     // An option of `run` that a manager shares has no effect in the same cases.
     let shared = of("manager", RUN_ALONE);
     runs.chain(others).chain(shared).chain(OTHERS.iter().copied()).collect()
@@ -167,13 +188,20 @@ fn each_option_is_in_the_table() {
 fn an_option_without_effect_is_a_usage_error_with_advice() {
     let stages = "[load]\nstages = [{ users = 2, over = \"1s\" }]\n[[step]]\nget = \"/\"\n";
     let plain = "[[step]]\nget = \"/\"\n";
-    let project = Project::real().file("stages.toml", stages).file("plain.toml", plain);
+    let experiment = "[[group]]\nname = \"one\"\nscenario = \"plain.toml\"\n[[group.arm]]\n";
+    let project = Project::real()
+        .file("stages.toml", stages)
+        .file("plain.toml", plain)
+        .file("experiment.toml", experiment);
     for (command, option, unused) in all() {
         for arguments in unused {
             let mut words: Vec<&str> = command.split_whitespace().collect();
             let measures = ["", "run", "capacity", "manager"].contains(&command);
             if measures && !arguments.iter().any(|word| word.starts_with("-s=")) {
                 words.push("-s=plain.toml");
+            }
+            if command == "experiment" {
+                words.push("experiment.toml");
             }
             if command == "manager" {
                 words.extend(["--listen=127.0.0.1:7447", "--expect-workers=1"]);

@@ -66,11 +66,22 @@ def whole(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_every_file_of_the_lab_is_linked() -> None:
-    for part in ["targets", "scenarios"]:
+    for part in ["targets", "scenarios", "experiments"]:
         files = {path.name for path in (ROOT / part).iterdir() if path.is_file()}
-        links = {path.name for path in (LINKS / part).iterdir()}
+        links = {path.name for path in (LINKS / part).iterdir() if path.is_file()}
         assert links == files, f"ln -s ../../../../../{part}/NAME package/data/share/loadgen/{part}/"
         assert all((LINKS / part / name).resolve() == ROOT / part / name for name in files)
+
+
+def test_every_input_of_a_build_is_linked() -> None:
+    manifest = tomllib.loads((ROOT / "targets" / "targets.toml").read_text())
+    builds = [target["build"] for target in manifest.values() if "build" in target]
+    assert builds
+    for build in builds:
+        for name in build["inputs"]:
+            path = ROOT / build["folder"] / name
+            for file in [path] if path.is_file() else [path for path in path.rglob("*") if path.is_file()]:
+                assert (LINKS / file.relative_to(ROOT)).resolve() == file
 
 
 def test_the_program_is_installed_with_its_lab(bare: Path, tmp_path: Path) -> None:
@@ -79,6 +90,7 @@ def test_the_program_is_installed_with_its_lab(bare: Path, tmp_path: Path) -> No
     listed = run(bare / "loadgen", "list", cwd=tmp_path)
     assert "redis3" in listed
     assert "fastapi-granian" in listed
+    assert "web-servers" in listed
     assert "direct: ok" in run(bare / "loadgen", "check", "direct", cwd=tmp_path)
 
 

@@ -1,21 +1,23 @@
-//! `loadgen check`: validates scenarios and explains what they would do.
+//! `loadgen check`: validates scenarios and experiments, and explains what they would do.
 //! Sends requests only with `--try`.
 
+mod experiment;
 mod trial;
 
-use crate::scenario::explain::explain;
-
 use crate::cli::CheckArgs;
+use crate::experiment::experiments::{self, is_experiment};
 use crate::experiment::scenarios;
 use crate::failure::{Exit, Failure};
 use crate::lab::{Home, LabError, Manifest};
 use crate::process::{print, say_failure};
 use crate::scenario::Scenario;
+use crate::scenario::explain::explain;
 
-/// Explains each scenario or, with `--try`, sends each step once. Shows the errors of a scenario.
+/// Explains each scenario or experiment or, with `--try`, sends each step once. Shows the errors of a file.
 pub(super) fn run(args: &CheckArgs) -> Result<Exit, Failure> {
     let named = if args.scenarios.is_empty() {
-        scenarios::all()?.iter().map(|path| path.display().to_string()).collect()
+        let all = [scenarios::all()?, experiments::all()?].concat();
+        all.iter().map(|path| path.display().to_string()).collect()
     } else {
         args.scenarios.clone()
     };
@@ -23,6 +25,7 @@ pub(super) fn run(args: &CheckArgs) -> Result<Exit, Failure> {
     for name in named {
         let checked = match &args.try_url {
             Some(url) => trial::run(&name, url),
+            None if is_experiment(&name) => experiment::explained(&name),
             None => explained(&name),
         };
         match checked {

@@ -23,7 +23,7 @@ pub(super) struct Autosave<'a> {
 impl Observe for Autosave<'_> {
     fn observe(&mut self, event: &mut Event<'_>) -> ControlFlow<StoppedEarly> {
         if let Event::RoundOver(SoFar::Search(searched), lab) = event {
-            let context = Context::of(self.site, &searched.backends, *lab, true);
+            let context = Context::of(&self.quest.job, self.site, &searched.backends, *lab, true);
             // If saving fails, the save at the end of the search reports the reason.
             let _ = self.folder.save_capacity(&record(self.quest, searched, context));
         }

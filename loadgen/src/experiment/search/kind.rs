@@ -23,8 +23,12 @@ impl Experiment for Quest {
 
     const CAN_CHANGE: bool = false;
 
-    fn job(&self) -> &Job {
-        &self.job
+    fn name(&self) -> &str {
+        &self.job.scenario.name
+    }
+
+    fn jobs(&self) -> &[Job] {
+        std::slice::from_ref(&self.job)
     }
 
     fn forecast(&self) -> (u32, Option<Duration>) {
@@ -58,7 +62,7 @@ impl Experiment for Quest {
         lab: Option<&Lab>,
         interrupted: bool,
     ) -> CapacityRecord {
-        record(self, searched, Context::of(site, &searched.backends, lab, interrupted))
+        record(self, searched, Context::of(&self.job, site, &searched.backends, lab, interrupted))
     }
 
     fn exit(record: &CapacityRecord, failed: Option<Exit>) -> Exit {

@@ -190,7 +190,7 @@ impl Rounds<'_, '_> {
         let plan = self.plan(rate_per_s, up);
         let begun = Begun { contender: up.target, number: up.round, name: &name, plan: &plan };
         let loaded = self.session.load(begun, None, up.running.as_mut()).await?;
-        let Loaded { verified, results, observed, ended } = loaded;
+        let Loaded { verified, json_keys, results, observed, ended } = loaded;
         if let Some(error) = ended {
             return Err(Failure::from(error).into());
         }
@@ -210,6 +210,7 @@ impl Rounds<'_, '_> {
             results,
             observed,
             verified,
+            json_keys,
             whole: true,
             ..MeasuredRound::default()
         })
@@ -234,14 +235,14 @@ impl Rounds<'_, '_> {
         let mut answered = Latencies::default();
         held(&round.results.series).iter().for_each(|step| answered.merge(&step.answered));
         let job = &self.quest.job;
-        let environment = self.site.environment(self.session.lab(), &self.searched.backends);
-        let conditions = Conditions::of(job, environment, self.session.calibration());
+        let environment = self.site.environment(job, self.session.lab(), &self.searched.backends);
+        let conditions = Conditions::of(job, &environment, self.session.calibration());
         let contender = &job.contenders[round.contender];
         let server = ServerRecord::default();
         let (target, thresholds) = pool(job, contender, &[round], server, &conditions);
         let held_s = round.held.as_secs_f64();
         let asked = OfferedRate::constant(rate_per_s, held_s, job.warmup.as_secs_f64());
-        let limit = bottleneck(&target, environment).map(|verdict| verdict.kind);
+        let limit = bottleneck(&target, &environment).map(|verdict| verdict.kind);
         let (judgement, reasons) = judge(&target.total, asked, &thresholds, limit);
         let record = TrialRecord {
             round: round.number,
@@ -262,7 +263,7 @@ impl Rounds<'_, '_> {
 /// Runs a search in all rounds, or in as many rounds as an interrupt or an error allows.
 async fn search(quest: &Quest, session: &mut Session<'_>, site: &Site<'_>) -> Searched {
     let mut searched = Searched::new(quest.job.contenders.len());
-    let started = session.start().await;
+    let started = session.start(std::slice::from_ref(&quest.job)).await;
     if let Some(lab) = session.lab() {
         searched.backends = lab.backend_versions().await;
     }

@@ -29,6 +29,7 @@ pub(super) fn record(quest: &Quest, searched: &Searched, context: Context<'_>) -
         environment: context.environment,
         search: search(quest),
         sent: Some(sent(&quest.job.scenario)),
+        left_out: quest.job.subject.left_out(),
         comparison: compare_capacities(&targets),
         targets,
         degraded: failed

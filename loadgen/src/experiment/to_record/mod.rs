@@ -39,13 +39,14 @@ impl<'a> Context<'a> {
     /// Returns the conditions of an experiment. `backends`
     /// has the versions of the backends, by name.
     pub fn of(
+        job: &Job,
         site: &Site<'_>,
         backends: &BTreeMap<String, String>,
         lab: Option<&'a Lab>,
         interrupted: bool,
     ) -> Self {
         Self {
-            environment: site.environment(lab, backends).clone(),
+            environment: site.environment(job, lab, backends),
             lab,
             started: site.started,
             interrupted,
@@ -83,6 +84,7 @@ pub fn build(
         sent: Some(sent(&job.scenario)),
         comparison: comparison::of(job, &load, &targets),
         load,
+        left_out: job.subject.left_out(),
         thresholds,
         targets,
         calibration: measured.calibration,
@@ -111,8 +113,13 @@ pub fn server(job: &Job, index: usize, lab: Option<&Lab>) -> ServerRecord {
     ServerRecord {
         framework: entry.framework.clone(),
         server: entry.server.clone(),
+        language: entry.language.clone(),
         workers: job.contenders[index].server_workers,
-        packages: lab.versions(&entry.packages),
+        packages: lab
+            .versions(&entry.packages)
+            .into_iter()
+            .chain(lab.tools(&target.name))
+            .collect(),
         differs: entry.differs.clone(),
     }
 }

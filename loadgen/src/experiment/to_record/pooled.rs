@@ -1,5 +1,6 @@
 //! Builds the record of one contender from its rounds, pooled.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::phases::{answered, at_stop, by_name, of_phase, summarize};
@@ -17,7 +18,7 @@ use crate::measure::{Counts, LatencySummary, Phase, Series};
 use crate::record::{
     Bottleneck, LatencyOverRounds, RoundRecord, ServerRecord, TargetRecord, ThresholdRecord,
 };
-use crate::scenario::{Model, Until};
+use crate::scenario::{Model, Step, Until};
 
 /// Combines the results of all rounds over one contender,
 /// and compares the combined results with the thresholds.
@@ -53,6 +54,7 @@ pub fn pool(
         uncoordinated_us: uncoordinated(job, contender.users, changed, &together(&counts), window),
         total,
         counters: counters(steps, &counts),
+        json_keys: json_keys(steps, rounds),
         proofs: rounds.iter().flat_map(|round| proofs(&job.scenario, round)).collect(),
         resources: resources(
             rounds.iter().map(|round| &round.observed.services),
@@ -67,6 +69,13 @@ pub fn pool(
         users: contender.users,
     };
     (record, thresholds)
+}
+
+/// Returns the keys of the JSON object in the first answer to each step, by the step's name.
+fn json_keys(steps: &[Step], rounds: &[&MeasuredRound]) -> BTreeMap<String, Vec<String>> {
+    let first = rounds.iter().find(|round| !round.json_keys.is_empty());
+    let keys = first.into_iter().flat_map(|round| steps.iter().zip(&round.json_keys));
+    keys.filter_map(|(step, keys)| Some((step.name.clone(), keys.clone()?))).collect()
 }
 
 /// Estimates the latencies if users in the closed model sent requests at the same rate as measured,

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::phases::{answered, by_name, ms, summarize};
 use super::resources::{others, resources};
+use crate::analysis::steps::{by_step, counters};
 use crate::engine::LoadChange;
 use crate::experiment::job::Job;
 use crate::experiment::measured::{MeasuredRound, held};
@@ -67,6 +68,7 @@ pub(super) fn round_record(
         held_s: round.held.as_secs_f64(),
         steps: summaries,
         total,
+        counters: counters(steps, &by_step(held(series), steps.len())),
         ramp_up,
         whole: round.whole,
         users_planned: round.users,
@@ -81,6 +83,7 @@ pub(super) fn round_record(
         seconds,
         steps_seconds,
         resources: resources(std::iter::once(&round.observed.services), answered(&held(series))),
+        postgres: round.postgres,
         cpus_busy_percent: round.observed.machine.busy_percent.clone(),
         machine: round.observed.machine.taken.clone(),
         others_percent: others(round, conditions.environment),

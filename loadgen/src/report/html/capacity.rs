@@ -8,11 +8,11 @@ use super::about::{environment, repeat};
 use super::chart::{Chart, Charts, Line, Over, ms, short};
 use super::table::{Called, table};
 use super::{chooser, figures, header, page, sentences};
+use crate::analysis::differences;
 use crate::record::{CapacityRecord, CapacityTarget, CurvePoint};
 use crate::report::words::capacity::{
     conclusion, endings, figure, headline, warnings, what_passes,
 };
-use crate::report::words::differences::differences;
 use crate::text::{milliseconds, precise, rate};
 
 /// Returns the HTML page of a capacity search, made from the record alone.

@@ -1,4 +1,4 @@
-//! Builds `report.html`: a run, or a search for capacities, as a self-contained page. The page
+//! Builds `report.html`: a run, a search for capacities, or an experiment, as a self-contained page. The page
 //! loads nothing: it contains the charts' data as JSON, and its style and script are the files in
 //! `assets/`.
 //!
@@ -9,6 +9,7 @@ mod about;
 mod capacity;
 mod chart;
 mod data;
+mod experiment;
 mod matrix;
 mod ranking;
 mod run;
@@ -19,6 +20,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 pub use self::capacity::capacity;
 use self::chart::{Chart, Charts};
+pub use self::experiment::experiment;
 pub use self::run::run;
 
 const STYLE: &str = include_str!("../assets/report.css");

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::conclusion::conclude;
 use super::interval::aligned_plus_minus;
+use super::left_out;
 use crate::analysis::{Loaded, Plateau};
 use crate::record::{
     Bottleneck, Bound, Capacity, CapacityRecord, CapacityTarget, Placing, TrialRecord,
@@ -107,9 +108,10 @@ fn bound(record: &CapacityRecord, target: &CapacityTarget) -> Option<String> {
 pub(crate) fn warnings(record: &CapacityRecord) -> Vec<String> {
     let mut out = Vec::new();
     if !record.search.left_out.is_empty() {
-        let left_out = record.search.left_out.join(", ");
-        out.push(format!("{left_out}: ignored, because the search looks for the rate"));
+        let ignored = record.search.left_out.join(", ");
+        out.push(format!("{ignored}: ignored, because the search looks for the rate"));
     }
+    out.extend(record.left_out.iter().map(|(target, why)| left_out(target, why)));
     if let Some(degraded) = &record.degraded {
         out.push(format!("degraded: {}", degraded.reason));
     }

@@ -7,11 +7,12 @@ pub(super) mod comparison;
 pub(super) mod conclusion;
 pub(super) mod containers;
 pub(super) mod degraded;
-pub(super) mod differences;
 pub(super) mod efficiency;
+pub(super) mod experiment;
 pub(super) mod headline;
 pub(super) mod interval;
 pub(super) mod matrix;
+pub(super) mod postgres;
 pub(super) mod proofs;
 pub(super) mod ranked;
 pub(super) mod ratio;
@@ -21,6 +22,11 @@ pub(super) mod warnings;
 pub(super) mod workers;
 
 use crate::record::VerdictKind;
+
+/// Returns that a target was left out, and why.
+pub(super) fn left_out(target: &str, why: &str) -> String {
+    format!("{target} was left out: {why}")
+}
 
 /// A warning to read before believing a figure.
 pub(super) struct Warning {

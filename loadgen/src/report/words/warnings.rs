@@ -1,8 +1,8 @@
 //! Lists what a reader must know before believing the figures.
 
-use super::Warning;
 use super::changes::changes;
 use super::degraded::degraded;
+use super::{Warning, left_out};
 use crate::record::{RunRecord, TargetRecord, Verdict, VerdictKind};
 
 /// Returns all warnings of a run.
@@ -14,8 +14,9 @@ pub(crate) fn warnings(record: &RunRecord) -> Vec<Warning> {
         let what = format!("{who}{}", verdict.message);
         Warning { kind: Some(verdict.kind), what, more: Some(verdict.advice.clone()) }
     });
+    let left_out = record.left_out.iter().map(|(target, why)| plain(left_out(target, why)));
     let others = [degraded(record), changes(record).map(plain), short_rounds(record).map(plain)];
-    warnings.chain(others.into_iter().flatten()).collect()
+    warnings.chain(left_out).chain(others.into_iter().flatten()).collect()
 }
 
 /// Whether a verdict is only about missing percentiles that the table does not show. The table

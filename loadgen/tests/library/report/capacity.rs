@@ -14,6 +14,7 @@ use loadgen::record::{
 
 pub fn record(runtime: &str, targets: Vec<CapacityTarget>) -> CapacityRecord {
     CapacityRecord {
+        left_out: BTreeMap::new(),
         schema: CAPACITY_SCHEMA.to_owned(),
         scenario: "redis3".to_owned(),
         started: "2026-11-21T08:30:00Z".to_owned(),
@@ -92,6 +93,7 @@ pub fn target(name: &str, rounds: &[f64], bound: Bound, lab: bool) -> CapacityTa
     let server = ServerRecord {
         framework: name.to_owned(),
         server: "uvicorn".to_owned(),
+        language: "Python".to_owned(),
         workers: 1,
         packages: BTreeMap::new(),
         differs: vec!["uvloop".to_owned()],

@@ -78,7 +78,7 @@ fn charts(page: &str) -> Value {
 
 /// Starts a new line at each element that a reader sees as a
 /// unit, so that a snapshot's diff shows the place of a change.
-fn lines(content: &str) -> String {
+pub fn lines(content: &str) -> String {
     let mut text = content.to_owned();
     for tag in
         ["<section", "<h", "<table", "<tr", "<li", "<figure", "<div", "<dl", "<pre", "</main"]

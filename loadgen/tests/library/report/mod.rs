@@ -3,6 +3,7 @@
 mod capacity;
 mod compared;
 mod containers;
+mod experiment;
 mod foreign;
 mod formats;
 mod html;

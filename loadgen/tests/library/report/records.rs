@@ -25,6 +25,7 @@ pub fn record(targets: Vec<TargetRecord>) -> RunRecord {
         seed: 1,
         command: vec!["loadgen".to_owned(), "--scenario=insert_batch".to_owned()],
         environment: Environment { runtime: "process".to_owned(), ..Environment::default() },
+        left_out: BTreeMap::new(),
         load: LoadRecord {
             model: "closed".to_owned(),
             users: 100,
@@ -79,6 +80,7 @@ pub fn target(name: &str, rates: &[f64]) -> TargetRecord {
         uncoordinated_us: None,
         latency_over_rounds_us: LatencyOverRounds::default(),
         counters: BTreeMap::new(),
+        json_keys: BTreeMap::new(),
         proofs: Vec::new(),
         rounds: rounds.collect(),
         resources: BTreeMap::from([("target".to_owned(), used(2.93, 87_400_000).over(answered))]),
@@ -137,6 +139,7 @@ pub fn server(framework: &str, server: &str, differs: &[&str]) -> ServerRecord {
     ServerRecord {
         framework: framework.to_owned(),
         server: server.to_owned(),
+        language: "Python".to_owned(),
         workers: 1,
         packages: BTreeMap::new(),
         differs: differs.iter().map(|&text| text.to_owned()).collect(),

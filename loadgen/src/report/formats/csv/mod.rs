@@ -2,6 +2,7 @@
 
 mod capacity;
 mod comparison;
+mod experiment;
 mod run;
 
 use std::io;
@@ -9,6 +10,7 @@ use std::io;
 pub(crate) use capacity::capacity;
 pub(crate) use comparison::comparison;
 use csv::{Writer, WriterBuilder};
+pub(crate) use experiment::experiment;
 pub(crate) use run::run;
 
 use crate::measure::LatencySummary;

@@ -2,10 +2,12 @@
 
 mod capacity;
 mod comparison;
+mod experiment;
 mod run;
 
 pub(crate) use capacity::capacity;
 pub(crate) use comparison::comparison;
+pub(crate) use experiment::experiment;
 pub(crate) use run::run;
 
 /// Joins all sections that are not empty, with an empty line between them.

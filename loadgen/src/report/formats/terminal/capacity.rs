@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
+use crate::analysis::differences;
 use crate::record::{CapacityRecord, CapacityTarget, CurvePoint};
 use crate::report::words::capacity::{
     conclusion, endings, figure, headline, warnings, what_passes,
 };
 use crate::report::words::containers::containers;
-use crate::report::words::differences::differences;
 use crate::report::words::interval::LEGEND;
 use crate::text::{count, lay_out, milliseconds, paragraphs, precise, rate, wrap};
 

@@ -3,16 +3,17 @@
 use std::fmt::Write;
 use std::path::Path;
 
+use crate::analysis::differences;
 use crate::measure::Summary;
 use crate::record::{FEWEST_ROUNDS, Placing, RunRecord, TargetRecord, ThresholdRecord};
 use crate::report::words::bottlenecks::bottlenecks;
 use crate::report::words::conclusion::{conclusion, rounds_to_ask_for};
 use crate::report::words::containers::containers;
-use crate::report::words::differences::differences;
 use crate::report::words::efficiency::efficiency;
 use crate::report::words::headline::headline;
 use crate::report::words::interval::{LEGEND, aligned_plus_minus};
 use crate::report::words::matrix;
+use crate::report::words::postgres;
 use crate::report::words::proofs::proofs;
 use crate::report::words::ranked::{parentheses, placed, ranked, servers};
 use crate::report::words::rows::rows;
@@ -27,7 +28,10 @@ use crate::text::{count, lay_out, milliseconds, paragraphs, rate, wrap};
 pub(crate) fn run<'a>(record: &RunRecord, folder: impl Into<Option<&'a Path>>) -> String {
     let figures = match record.is_matrix() {
         true => matrix::table(record),
-        false => [table(record), efficiency(record)].join("\n").trim_end().to_owned() + "\n",
+        false => {
+            let all = [table(record), efficiency(record), postgres(record)];
+            all.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
+        }
     };
     let sections = [
         wrap("", &headline(record)),
@@ -45,6 +49,15 @@ pub(crate) fn run<'a>(record: &RunRecord, folder: impl Into<Option<&'a Path>>) -
     ];
     let sections: Vec<String> = sections.into_iter().filter(|s| !s.is_empty()).collect();
     sections.join("\n")
+}
+
+/// Returns the table of what PostgreSQL did; empty if loadgen did not start PostgreSQL.
+fn postgres(record: &RunRecord) -> String {
+    let rows = postgres::rows(ranked(record).into_iter().map(|(target, _)| target));
+    if rows.is_empty() {
+        return String::new();
+    }
+    lay_out(&postgres::HEADER, &rows) + "\n" + &wrap(" ", postgres::LEGEND)
 }
 
 /// Returns the table of results: a row for each target, best first, followed by a row for each step

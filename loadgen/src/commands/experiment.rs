@@ -1,0 +1,188 @@
+//! `loadgen experiment`: measures the arms of an experiment file, and judges its claims.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use super::arguments::Output;
+use super::measure::carry_out;
+use super::runtime;
+use super::servers::servers;
+use super::unused;
+use crate::cli::{ExperimentArgs, MeasuringArgs};
+use crate::cluster::OnLoss;
+use crate::experiment::contender::Contender;
+use crate::experiment::experiments::find;
+use crate::experiment::folder::RunFolder;
+use crate::experiment::job::{Job, random_seed};
+use crate::experiment::published::Published;
+use crate::experiment::subject::{Server, Subject};
+use crate::failure::Exit;
+use crate::failure::Failure;
+use crate::lab::{Home, Manifest, Runtime};
+use crate::record::ExperimentRecord;
+use crate::report::html;
+use crate::scenario::Scenario;
+use crate::scenario::experiment::{Arm, ExperimentFile, Group};
+
+/// Measures all groups of the experiment, saves the record, and prints the record.
+pub(super) fn run(args: &ExperimentArgs) -> Result<Exit, Failure> {
+    let experiment = published(args)?;
+    let save = |record: &ExperimentRecord, folder: &RunFolder| {
+        folder.save_experiment(record)?;
+        folder.save_page(&html::experiment(record))
+    };
+    carry_out(&experiment, &Output::from(&args.measuring), save)
+}
+
+/// Returns the experiment that the command line asks for.
+fn published(args: &ExperimentArgs) -> Result<Published, Failure> {
+    let measuring = &args.measuring;
+    let servers = servers("--url", &measuring.url)?;
+    let (file, targets) = match servers.as_slice() {
+        [] => {
+            let home = Home::find()?;
+            let manifest = Manifest::load(&home.manifest())?;
+            (find(&args.experiment, Some(&manifest.names()))?, Targets::Lab { home, manifest })
+        }
+        servers => {
+            let names: Vec<String> = servers.iter().map(|server| server.name.clone()).collect();
+            (find(&args.experiment, Some(&names))?, Targets::Running(servers.to_vec()))
+        }
+    };
+    let mut arms = file.groups.iter().flat_map(|group| &group.arms);
+    unused::refuse(measuring, false, arms.any(|arm| !arm.scenario.backends.is_empty()))?;
+    if args.quick && !file.groups.iter().any(Group::has_quick_form) {
+        let message = "--quick chooses the quick form, but the experiment has none";
+        let help = "leave out the option, or give a group a `quick` table";
+        return Err(Failure::message(Exit::Usage, "unused_option", message.to_owned(), help));
+    }
+    let settings = Settings {
+        measuring,
+        runtime: runtime::runtime(measuring.runtime)?,
+        seed: measuring.seed.map_or_else(random_seed, Ok)?,
+        rounds: args.rounds,
+        quick: args.quick,
+    };
+    let left_out = left_out(&file, &targets)?;
+    let (mut jobs, mut groups): (Vec<Job>, Vec<Range<usize>>) = (Vec::new(), Vec::new());
+    for group in &file.groups {
+        let first = jobs.len();
+        let arms = group.arms.iter().filter(|arm| !left_out.contains_key(&arm.target));
+        jobs.extend(jobs_of(&file, group, arms, &targets, &settings)?);
+        groups.push(first..jobs.len());
+    }
+    if let (true, Some((name, why))) = (jobs.is_empty(), left_out.iter().next()) {
+        let message = format!("this machine can run no target of the experiment: {name}: {why}");
+        return Err(Failure::message(Exit::Target, "no_target", message, "install the program"));
+    }
+    Ok(Published { file, quick: args.quick, jobs, groups, left_out })
+}
+
+/// Everything that arms can load.
+enum Targets {
+    Lab { home: Home, manifest: Manifest },
+    Running(Vec<Server>),
+}
+
+/// Settings that all jobs of an experiment share.
+struct Settings<'a> {
+    measuring: &'a MeasuringArgs,
+    runtime: Runtime,
+    seed: u64,
+    /// Number of rounds on the command line, if any.
+    rounds: Option<u32>,
+    quick: bool,
+}
+
+/// Returns the targets of the experiment that this machine cannot run, each with the reason.
+fn left_out(file: &ExperimentFile, targets: &Targets) -> Result<BTreeMap<String, String>, Failure> {
+    let Targets::Lab { manifest, .. } = targets else { return Ok(BTreeMap::new()) };
+    let mut left_out = BTreeMap::new();
+    for arm in file.groups.iter().flat_map(|group| &group.arms) {
+        if let Err(why) = manifest.requirements_of(&arm.target) {
+            left_out.insert(arm.target.clone(), why);
+        }
+    }
+    Ok(left_out)
+}
+
+/// Returns the jobs of these arms of a group: one for the arms of each scenario and load.
+fn jobs_of<'a>(
+    file: &ExperimentFile,
+    group: &Group,
+    arms: impl Iterator<Item = &'a Arm>,
+    targets: &Targets,
+    settings: &Settings<'_>,
+) -> Result<Vec<Job>, Failure> {
+    let mut parts: Vec<(Scenario, Vec<&Arm>)> = Vec::new();
+    for arm in arms {
+        let quick = arm.quick.as_ref().filter(|_| settings.quick);
+        let load = quick.unwrap_or(&arm.scenario.load).clone();
+        let scenario = Scenario { load, ..arm.scenario.clone() };
+        match parts.iter_mut().find(|(other, _)| *other == scenario) {
+            Some((_, arms)) => arms.push(arm),
+            None => parts.push((scenario, vec![arm])),
+        }
+    }
+    let rounds = if settings.quick { group.quick_rounds } else { group.rounds };
+    let rounds = settings.rounds.unwrap_or(rounds);
+    let job = |(scenario, arms): (Scenario, Vec<&Arm>)| {
+        let contenders = arms.iter().enumerate().map(|(index, arm)| Contender {
+            name: arm.name.clone(),
+            // The name of the arm, so that two arms of one target are not taken for one.
+            target: arm.name.clone(),
+            log_name: Some(log_name(file, group, arm)),
+            index,
+            server_workers: arm.server_workers,
+            users: scenario.load.users,
+        });
+        let contenders = contenders.collect();
+        Ok(Job {
+            subject: subject(&arms, targets)?,
+            contenders,
+            scenario,
+            workers: settings.measuring.workers,
+            remote: None,
+            on_loss: OnLoss::Fail,
+            aa: false,
+            rounds,
+            warmup: settings.measuring.warmup,
+            seed: settings.seed,
+            runtime: settings.runtime,
+            calibrate: !settings.measuring.no_calibrate,
+        })
+    };
+    parts.into_iter().map(job).collect()
+}
+
+/// Returns the name of an arm in the names of log files: letters and digits of the group's and the
+/// arm's name, and a number if an earlier arm of the file has the same.
+fn log_name(file: &ExperimentFile, group: &Group, arm: &Arm) -> String {
+    let plain = |group: &Group, arm: &Arm| {
+        let name = format!("{} {}", group.name, arm.name).to_lowercase();
+        let words = name.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+        words.collect::<Vec<_>>().join("-")
+    };
+    let name = plain(group, arm);
+    let all = file.groups.iter().flat_map(|group| group.arms.iter().map(move |arm| (group, arm)));
+    let before = all.take_while(|(other, it)| (&other.name, &it.name) != (&group.name, &arm.name));
+    match before.filter(|(group, arm)| plain(group, arm) == name).count() {
+        0 => name,
+        n => format!("{name}-{}", n + 1),
+    }
+}
+
+/// Returns the target of each arm, in the order of the arms.
+fn subject(arms: &[&Arm], targets: &Targets) -> Result<Subject, Failure> {
+    match targets {
+        Targets::Lab { home, manifest } => {
+            let specs = arms.iter().map(|arm| Ok(manifest.target(&arm.target)?.clone()));
+            let targets = specs.collect::<Result<_, Failure>>()?;
+            Ok(Subject::Lab { home: home.clone(), targets, left_out: BTreeMap::new() })
+        }
+        Targets::Running(servers) => {
+            let of = |arm: &&Arm| servers.iter().find(|server| server.name == arm.target).cloned();
+            Ok(Subject::Running(arms.iter().filter_map(of).collect()))
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! Writes an experiment as CSV: a row for each arm.
+
+use super::{LATENCIES, known, latencies, table};
+use crate::record::{ArmRecord, ExperimentRecord, GroupRecord};
+
+/// Returns the CSV text of an experiment. An arm that was not measured has empty cells.
+#[must_use]
+pub(crate) fn experiment(record: &ExperimentRecord) -> String {
+    let before =
+        ["group", "arm", "target", "scenario", "users", "requests", "errors", "rate_per_s"];
+    table(|writer| {
+        writer.write_record(before.iter().chain(&LATENCIES))?;
+        for group in &record.groups {
+            for arm in &group.arms {
+                writer.write_record(row(group, arm))?;
+            }
+        }
+        Ok(())
+    })
+}
+
+fn row(group: &GroupRecord, arm: &ArmRecord) -> Vec<String> {
+    let mut targets = group.runs.iter().flat_map(|run| &run.targets);
+    let target = targets.find(|target| target.name == arm.name);
+    let mut row = [&group.name, &arm.name, &arm.target, &arm.scenario].map(String::clone).to_vec();
+    row.push(known(target.map(|target| target.users)));
+    row.push(known(target.map(|target| target.total.requests)));
+    row.push(known(target.map(|target| target.total.errors)));
+    row.push(known(target.map(|target| target.total.rate_per_s)));
+    row.extend(latencies(
+        &target.map(|target| target.total.latency_us.clone()).unwrap_or_default(),
+    ));
+    row
+}

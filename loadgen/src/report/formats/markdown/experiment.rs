@@ -1,0 +1,34 @@
+//! Writes an experiment as Markdown.
+
+use super::{escaped, list, sections, table, titled};
+use crate::record::{ExperimentRecord, GroupRecord};
+use crate::report::words::experiment::{
+    changed, claim, fairness, group_headline, headline, tables, warned,
+};
+
+/// Returns a Markdown document: tables and differences of each group, the claims with their
+/// findings, and warnings to read before believing the figures.
+#[must_use]
+pub(crate) fn experiment(record: &ExperimentRecord) -> String {
+    let mut all = vec![format!("**{}**", escaped(&headline(record)))];
+    record.groups.iter().for_each(|group| all.extend(of_group(group)));
+    all.push(titled("**Claims**", list(record.claims.iter().map(claim))));
+    all.push(titled("**Warnings**", list(warned(record))));
+    sections(&all)
+}
+
+fn of_group(group: &GroupRecord) -> Vec<String> {
+    let mut all = vec![format!("**{}**", escaped(&group_headline(group)))];
+    all.extend(changed(group).map(|changed| escaped(&changed)));
+    all.extend(tables(group).iter().map(|figures| {
+        let header: Vec<String> = figures.header.iter().map(|name| escaped(name)).collect();
+        let header: Vec<&str> = header.iter().map(String::as_str).collect();
+        let text = table(&header, &figures.rows);
+        match figures.title.as_str() {
+            "" => text,
+            title => titled(&escaped(title), text),
+        }
+    }));
+    all.push(titled("Differences between the arms:", list(fairness(group))));
+    all
+}

@@ -1,0 +1,224 @@
+//! Says what an experiment measured, and what became of its claims.
+
+use super::interval::aligned_plus_minus;
+use super::left_out;
+use super::postgres;
+use super::warnings::warnings;
+use crate::record::{
+    ArmRecord, ClaimRecord, EvidenceRecord, ExperimentRecord, Finding, GroupRecord,
+    PublishedRecord, TargetRecord,
+};
+use crate::text::{count, milliseconds, precise, rate};
+
+/// Returns the title, the source, and the form that was measured.
+pub(crate) fn headline(record: &ExperimentRecord) -> String {
+    let source = record.source.as_ref().map(|source| {
+        let year = source.year.map(|year| format!(", {year}")).unwrap_or_default();
+        format!(" (after \"{}\"{year})", source.title)
+    });
+    let form = if record.quick { ", quick form" } else { "" };
+    let ended = if record.interrupted { ", interrupted" } else { "" };
+    format!("{}{}{form}{ended}", record.title, source.unwrap_or_default())
+}
+
+/// Returns the name of a group, with its description and the number of rounds.
+pub(crate) fn group_headline(group: &GroupRecord) -> String {
+    let about = group.description.as_ref().map(|about| format!(": {about}"));
+    let rounds = match group.runs.iter().map(|run| run.load.rounds).max() {
+        None => "not measured".to_owned(),
+        Some(1) => "1 round over each arm".to_owned(),
+        Some(n) => format!("{} rounds over each arm", count(n.into())),
+    };
+    format!("{}{}, {rounds}", group.name, about.unwrap_or_default())
+}
+
+/// Returns the differences of the measured form of a group from the full form, as one sentence.
+pub(crate) fn changed(group: &GroupRecord) -> Option<String> {
+    (!group.changed.is_empty()).then(|| format!("quick form: {}", group.changed.join("; ")))
+}
+
+/// A table: names of the columns, and a row for each arm, whose name comes first.
+pub(crate) struct ArmTable {
+    /// Text to show above the table; empty for the main table.
+    pub title: String,
+    /// Names of the columns.
+    pub header: Vec<String>,
+    /// A row for each arm.
+    pub rows: Vec<Vec<String>>,
+}
+
+/// Returns the tables of a group: our figures, and a table for each metric with published figures.
+pub(crate) fn tables(group: &GroupRecord) -> Vec<ArmTable> {
+    let mut metrics: Vec<&str> = Vec::new();
+    for figure in group.arms.iter().flat_map(|arm| &arm.published) {
+        if !metrics.contains(&figure.metric.as_str()) {
+            metrics.push(&figure.metric);
+        }
+    }
+    let published = metrics.into_iter().map(|metric| published(group, metric));
+    [figures(group)].into_iter().chain(database(group)).chain(published).collect()
+}
+
+/// Returns the table of our figures.
+fn figures(group: &GroupRecord) -> ArmTable {
+    let header = ["", "requests/s", "errors, %", "mean, ms", "min", "p50", "p90", "p95", "max"];
+    let row = |arm: &ArmRecord| {
+        let mut targets = group.runs.iter().flat_map(|run| &run.targets);
+        let mut row = vec![arm.name.clone()];
+        match targets.find(|target| target.name == arm.name) {
+            None => row.push("not measured".to_owned()),
+            Some(target) => row.extend(figures_of(group, target)),
+        }
+        row
+    };
+    ArmTable {
+        title: String::new(),
+        header: header.map(str::to_owned).to_vec(),
+        rows: group.arms.iter().map(row).collect(),
+    }
+}
+
+fn figures_of(group: &GroupRecord, target: &TargetRecord) -> Vec<String> {
+    let (total, latency) = (&target.total, &target.total.latency_us);
+    let comparisons = group.runs.iter().filter_map(|run| run.comparison.as_ref());
+    let mut placings = comparisons.flat_map(|comparison| &comparison.ranking);
+    let placing = placings.find(|placing| placing.target == target.name);
+    let mean = placing.map_or(total.rate_per_s, |placing| placing.rate_per_s);
+    let interval = placing.and_then(|placing| placing.confidence_95_per_s);
+    let share = match total.requests {
+        0 => "–".to_owned(),
+        requests => precise(total.errors as f64 / requests as f64 * 100.0),
+    };
+    vec![
+        rate(mean) + &aligned_plus_minus(mean, interval),
+        share,
+        latency.mean.map_or("–".to_owned(), |us| precise(us / 1e3)),
+        milliseconds(latency.min),
+        milliseconds(latency.p50),
+        milliseconds(latency.p90),
+        milliseconds(latency.p95),
+        milliseconds(latency.max),
+    ]
+}
+
+/// Returns the table of what PostgreSQL did; `None` if loadgen did not start PostgreSQL.
+fn database(group: &GroupRecord) -> Option<ArmTable> {
+    let targets = || group.runs.iter().flat_map(|run| &run.targets);
+    let arms = group.arms.iter();
+    let in_order = arms.filter_map(|arm| targets().find(|target| target.name == arm.name));
+    let rows = postgres::rows(in_order);
+    let header = postgres::HEADER.map(str::to_owned).to_vec();
+    (!rows.is_empty()).then(|| ArmTable { title: postgres::LEGEND.to_owned(), header, rows })
+}
+
+/// Returns a table of our figures of one metric beside the published figures of each machine.
+fn published(group: &GroupRecord, metric: &str) -> ArmTable {
+    let of = |arm: &ArmRecord| -> Vec<PublishedRecord> {
+        arm.published.iter().filter(|figure| figure.metric == metric).cloned().collect()
+    };
+    let all: Vec<PublishedRecord> = group.arms.iter().flat_map(of).collect();
+    let mut machines: Vec<String> = Vec::new();
+    for figure in &all {
+        let machine = machine(figure);
+        if !machines.contains(&machine) {
+            machines.push(machine);
+        }
+    }
+    let has_best = all.iter().any(|figure| figure.best_round.is_some());
+    let mut header = vec![String::new(), "ours".to_owned()];
+    header.extend(has_best.then(|| "ours, best round".to_owned()));
+    header.extend(machines.iter().cloned());
+    let row = |arm: &ArmRecord| {
+        let figures = of(arm);
+        if figures.is_empty() {
+            return None;
+        }
+        let shown = |figure: Option<f64>| figure.map_or("–".to_owned(), precise);
+        let mut row = vec![arm.name.clone(), shown(figures.iter().find_map(|f| f.measured))];
+        row.extend(has_best.then(|| shown(figures.iter().find_map(|f| f.best_round))));
+        row.extend(machines.iter().map(|on| {
+            shown(figures.iter().find(|f| machine(f) == *on).map(|figure| figure.published))
+        }));
+        Some(row)
+    };
+    let unit = all.first().map(|figure| figure.unit.as_str()).unwrap_or_default();
+    ArmTable {
+        title: format!("{metric} in {unit}, ours beside the published figures"),
+        header,
+        rows: group.arms.iter().filter_map(row).collect(),
+    }
+}
+
+fn machine(figure: &PublishedRecord) -> String {
+    figure.machine.clone().unwrap_or_else(|| "published".to_owned())
+}
+
+/// Returns the differences between the arms of a group.
+pub(crate) fn fairness(group: &GroupRecord) -> Vec<String> {
+    group.differences.iter().map(|difference| difference.what.clone()).collect()
+}
+
+/// Returns a claim with its finding and its evidence.
+pub(crate) fn claim(claim: &ClaimRecord) -> String {
+    let finding = match claim.finding {
+        Finding::Held => "held",
+        Finding::DidNotHold => "did not hold",
+        Finding::CouldNotBeShown => "could not be shown",
+    };
+    let mut text = format!("{finding}: {} ({})", claim.says, claim.group);
+    let evidence: Vec<String> =
+        claim.evidence.iter().map(|one| evidence(one, &claim.metric)).collect();
+    if !evidence.is_empty() {
+        text += &format!("; {}", evidence.join(", "));
+    }
+    if let Some(published) = claim.published {
+        text += &format!("; published {}", precise(published));
+    }
+    if let Some(why) = &claim.why {
+        text += &format!("; {why}");
+    }
+    match claim.more_rounds {
+        Some(1) => text += "; 1 more round may settle it",
+        Some(more) => text += &format!("; {} more rounds may settle it", count(more.into())),
+        None => {}
+    }
+    text
+}
+
+fn evidence(evidence: &EvidenceRecord, metric: &str) -> String {
+    let what = evidence.arms.join(" / ");
+    // The unit of a value is that of its metric; a ratio has none.
+    let (factor, unit) = match (evidence.arms.len(), metric) {
+        (2.., _) => (1.0, ""),
+        (_, "rate") => (1.0, "/s"),
+        (_, "error_rate") => (100.0, " %"),
+        (_, metric) if metric.starts_with("counter.") => (1.0, "/s"),
+        _ => (1e-3, " ms"),
+    };
+    let shown = |value: f64| precise(value * factor);
+    let figure = evidence.figure.map_or("unknown".to_owned(), |value| shown(value) + unit);
+    let interval = evidence
+        .confidence_95
+        .map(|[low, high]| format!(" (95 %: {} to {})", shown(low), shown(high)));
+    format!("{what} {figure}{}", interval.unwrap_or_default())
+}
+
+/// Returns the warnings of all runs of the experiment, each with the name of its group.
+pub(crate) fn warned(record: &ExperimentRecord) -> Vec<String> {
+    let of_group = |group: &GroupRecord| {
+        let all = group.runs.iter().flat_map(warnings);
+        all.map(|warning| match &warning.more {
+            Some(more) => format!("{}: {} ({more})", group.name, warning.coded()),
+            None => format!("{}: {}", group.name, warning.coded()),
+        })
+        .collect::<Vec<_>>()
+    };
+    let arms = record.groups.iter().flat_map(|group| &group.arms);
+    let without = arms.filter_map(|arm| Some(left_out(&arm.target, arm.left_out.as_ref()?)));
+    let mut all: Vec<String> = without.collect();
+    all.sort();
+    all.dedup();
+    all.extend(record.groups.iter().flat_map(of_group));
+    all.dedup();
+    all
+}

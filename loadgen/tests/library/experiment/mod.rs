@@ -1,0 +1,127 @@
+//! Tests experiment files: a valid file, and the message for each kind of fault.
+
+use loadgen::scenario::experiment::{ExperimentFile, Known, Statement, Unusable};
+use loadgen::scenario::{Metric, parse};
+use miette::{GraphicalReportHandler, GraphicalTheme};
+
+const VALID: &str = r#"
+title = "Two servers"
+source = { title = "A page", year = 2022 }
+
+[[group]]
+name = "direct"
+scenario = "direct"
+rounds = 7
+load = { users = 100, duration = "10s" }
+quick = { rounds = 2, load = { users = 10, duration = "1s" } }
+
+[[group.arm]]
+target = "sanic"
+
+[[group.arm]]
+name = "flask (4)"
+target = "flask"
+server_workers = 4
+load = { users = 50, iterations_per_user = 2 }
+
+[[published]]
+machine = "laptop"
+metric = "mean"
+figures = { sanic = "7.5ms", "flask (4)" = "40ms" }
+
+[[claim]]
+says = "Sanic is faster"
+metric = "mean"
+order = ["sanic", "flask (4)"]
+
+[[claim]]
+metric = "rate"
+ratio = ["sanic", "flask (4)"]
+between = [2, 8]
+published = 5.3
+
+[[claim]]
+metric = "error_rate"
+arm = "sanic"
+is = "< 1%"
+
+[[claim]]
+metric = "counter.items"
+equal = ["sanic", "flask (4)"]
+within = "10%"
+"#;
+
+fn read(text: &str) -> Result<ExperimentFile, String> {
+    let scenario = |name: &str| match name {
+        "direct" => {
+            let text = "[[step]]\nget = \"/\"\ncounters = { items = \"/items\" }\n";
+            Ok(parse("direct", "direct.toml", text).unwrap())
+        }
+        _ => Err(Unusable {
+            message: format!("unknown scenario \"{name}\""),
+            help: "name direct".to_owned(),
+        }),
+    };
+    let targets = ["sanic", "flask"].map(str::to_owned);
+    let known = Known { scenario: &scenario, targets: Some(&targets) };
+    ExperimentFile::parse("two", "experiments/two.toml", text, &known).map_err(|error| {
+        let mut out = String::new();
+        GraphicalReportHandler::new_themed(GraphicalTheme::unicode_nocolor())
+            .with_width(80)
+            .render_report(&mut out, &error)
+            .unwrap();
+        out
+    })
+}
+
+/// Returns the message for the valid file with `old` replaced by `new`.
+fn fault(old: &str, new: &str) -> String {
+    assert!(VALID.contains(old), "{old}");
+    read(&VALID.replacen(old, new, 1)).unwrap_err()
+}
+
+#[test]
+fn arms_inherit_what_their_group_has() {
+    let file = read(VALID).unwrap();
+    assert_eq!((file.name.as_str(), file.title.as_str()), ("two", "Two servers"));
+    let group = &file.groups[0];
+    assert_eq!((group.rounds, group.quick_rounds), (7, 2));
+    let [sanic, flask] = group.arms.as_slice() else { panic!("{group:?}") };
+    assert_eq!((sanic.name.as_str(), sanic.server_workers), ("sanic", 1));
+    assert_eq!((sanic.scenario.load.users, flask.scenario.load.users), (100, 50));
+    assert_eq!(flask.quick.as_ref().map(|load| load.users), Some(10));
+    assert_eq!(file.published[0].figures, [(0, 7_500.0), (1, 40_000.0)]);
+    let Statement::Ratio { arms, between, published } = file.claims[1].statement else { panic!() };
+    assert_eq!((arms, between, published), ([0, 1], [2.0, 8.0], Some(5.3)));
+    assert_eq!(file.claims[3].metric, Metric::CounterRate("items".to_owned()));
+}
+
+#[test]
+fn faults_are_shown_at_their_lines() {
+    let all = [
+        ("order = [\"sanic\", \"flask (4)\"]", "order = [\"sanic\", \"flask\"]"),
+        ("ratio = [\"sanic\", \"flask (4)\"]", "ratio = [\"sanic\"]"),
+        ("between = [2, 8]\n", ""),
+        ("between = [2, 8]", "between = [8, 2]"),
+        ("figures = { sanic", "figures = { express"),
+        ("\"7.5ms\"", "\"7.5\""),
+        ("target = \"sanic\"", "target = \"snaic\""),
+        ("scenario = \"direct\"", "scenario = \"redis\""),
+        ("name = \"flask (4)\"", "name = \"sanic\""),
+        ("metric = \"mean\"", "metric = \"average\""),
+        ("counter.items", "counter.rows"),
+        ("is = \"< 1%\"", "is = \"1%\""),
+        ("within = \"10%\"", "within = \"0%\""),
+        ("says = \"Sanic is faster\"", "says = \"Sanic is faster\"\narm = \"sanic\""),
+        ("rounds = 7", "rounds = 0"),
+        ("title = \"Two servers\"", "tilte = \"Two servers\""),
+    ];
+    let messages: Vec<String> = all.iter().map(|(old, new)| fault(old, new)).collect();
+    insta::assert_snapshot!(messages.join("\n"));
+}
+
+#[test]
+fn an_experiment_needs_a_group_and_an_arm() {
+    insta::assert_snapshot!(read("title = \"nothing\"\n").unwrap_err());
+    insta::assert_snapshot!(read("[[group]]\nname = \"empty\"\n").unwrap_err());
+}

@@ -1,0 +1,134 @@
+//! Experiments as people read them: on a terminal, as Markdown, as CSV and as a page.
+
+use loadgen::record::{
+    ArmRecord, ClaimRecord, DifferenceKind, DifferenceRecord, EXPERIMENT_SCHEMA, EvidenceRecord,
+    ExperimentRecord, Finding, GroupRecord, LoadRecord, PublishedRecord, RunRecord, SourceRecord,
+};
+use loadgen::report::{Document, Format, html};
+
+use super::html::lines;
+use super::records::target;
+
+fn published(machine: &str, published: f64, measured: Option<f64>) -> PublishedRecord {
+    PublishedRecord {
+        metric: "mean".to_owned(),
+        unit: "ms".to_owned(),
+        machine: Some(machine.to_owned()),
+        published,
+        measured,
+        best_round: measured.map(|figure| figure * 0.9),
+    }
+}
+
+fn arm(name: &str, figures: Vec<PublishedRecord>) -> ArmRecord {
+    ArmRecord {
+        name: name.to_owned(),
+        target: name.split(' ').next().unwrap().to_owned(),
+        scenario: "direct".to_owned(),
+        load: "closed model, 100 users, 200 iterations per user".to_owned(),
+        left_out: figures
+            .iter()
+            .any(|figure| figure.measured.is_none())
+            .then(|| "java 17 or newer is not on the PATH; see https://adoptium.net".to_owned()),
+        published: figures,
+    }
+}
+
+fn claim(says: &str, finding: Finding, why: Option<&str>) -> ClaimRecord {
+    let open = finding == Finding::CouldNotBeShown;
+    let interval = |[low, high]: [f64; 2]| (!open).then_some([low, high]);
+    ClaimRecord {
+        says: says.to_owned(),
+        group: "direct".to_owned(),
+        metric: "mean".to_owned(),
+        finding,
+        evidence: vec![EvidenceRecord {
+            arms: vec!["sanic".to_owned(), "flask (4)".to_owned()],
+            figure: Some(0.412),
+            confidence_95: interval([0.401, 0.423]),
+            rounds: if open { 2 } else { 5 },
+        }],
+        published: Some(0.23),
+        why: why.map(str::to_owned),
+        more_rounds: open.then_some(3),
+    }
+}
+
+/// Returns an experiment with one measured and one unmeasured group.
+fn record() -> ExperimentRecord {
+    let run = RunRecord {
+        scenario: "direct".to_owned(),
+        load: LoadRecord { rounds: 5, users: 100, ..LoadRecord::default() },
+        targets: vec![target("sanic", &[2_000.0; 5]), target("flask (4)", &[800.0; 5])],
+        ..RunRecord::default()
+    };
+    let measured = GroupRecord {
+        name: "direct".to_owned(),
+        description: Some("a constant JSON message".to_owned()),
+        changed: vec!["20 iterations per user instead of 200".to_owned()],
+        arms: vec![
+            arm("sanic", vec![published("laptop R", 2.42, Some(3.0))]),
+            arm("flask (4)", vec![published("MacBook Pro", 40.28, Some(7.281))]),
+            arm("http4s", vec![published("MacBook E", 9.82, None)]),
+        ],
+        runs: vec![run],
+        differences: vec![DifferenceRecord {
+            kind: DifferenceKind::ServerWorkers,
+            what: "sanic: 1 worker process; flask (4): 4 worker processes".to_owned(),
+        }],
+    };
+    let unmeasured = GroupRecord { name: "redis".to_owned(), ..GroupRecord::default() };
+    ExperimentRecord {
+        schema: EXPERIMENT_SCHEMA.to_owned(),
+        experiment: "web-servers".to_owned(),
+        title: "Web servers <side by side>".to_owned(),
+        description: None,
+        source: Some(SourceRecord {
+            title: "Web-framework benchmarks".to_owned(),
+            year: Some(2022),
+            url: None,
+        }),
+        quick: true,
+        started: "2026-11-24T02:00:00Z".to_owned(),
+        command: vec!["loadgen".to_owned(), "experiment".to_owned(), "web-servers".to_owned()],
+        groups: vec![measured, unmeasured],
+        claims: vec![
+            claim("Sanic answers sooner than Flask", Finding::Held, None),
+            claim("Flask answers sooner than Sanic", Finding::DidNotHold, None),
+            claim("both are equal", Finding::CouldNotBeShown, Some("2 of at least 5 rounds")),
+        ],
+        interrupted: true,
+    }
+}
+
+#[test]
+fn an_experiment_on_a_terminal_fits_80_columns() {
+    let record = record();
+    let text = Document::Experiment(&record).render(Format::Table, None);
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn an_experiment_as_markdown_and_csv() {
+    let record = record();
+    insta::assert_snapshot!(Document::Experiment(&record).render(Format::Markdown, None));
+    insta::assert_snapshot!(Document::Experiment(&record).render(Format::Csv, None));
+}
+
+#[test]
+fn an_experiment_survives_its_document() {
+    let record = record();
+    let json = Document::Experiment(&record).render(Format::Json, None);
+    let again: ExperimentRecord = serde_json::from_str(&json).unwrap();
+    assert_eq!((again.claims, again.source), (record.claims, record.source));
+    assert_eq!(again.groups[0].arms[2], record.groups[0].arms[2]);
+}
+
+#[test]
+fn the_page_of_an_experiment_begins_with_its_claims() {
+    let page = html::experiment(&record());
+    let main = page.split_once("<main").unwrap().1.split_once("</main>").unwrap().0;
+    assert!(!page.contains("<side by side>"), "text is escaped");
+    insta::assert_snapshot!(lines(main));
+}

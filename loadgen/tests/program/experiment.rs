@@ -1,0 +1,154 @@
+//! Experiments of a user's own file: measured, saved, shown again, and checked.
+
+use std::fs;
+
+use crate::common::Counting;
+use crate::common::program::{Finished, Project};
+use serde_json::Value;
+
+const SCENARIO: &str = "[[step]]\nname = \"hello\"\nget = \"/\"\n";
+
+const EXPERIMENT: &str = r#"
+title = "Few users or many"
+source = { title = "A page", year = 2022 }
+
+[[group]]
+name = "users"
+scenario = "hello.toml"
+rounds = 5
+
+[[group.arm]]
+name = "few"
+load = { users = 2, iterations = 200 }
+quick = { load = { users = 2, iterations = 20 } }
+
+[[group.arm]]
+name = "many"
+load = { users = 20, iterations = 200 }
+
+[[published]]
+metric = "mean"
+best_of_rounds = true
+figures = { few = "1ms", many = "20ms" }
+
+[[claim]]
+says = "no request fails"
+metric = "error_rate"
+arm = "many"
+is = "< 1%"
+"#;
+
+/// Returns a folder that has nothing but the experiment and its scenario.
+fn project() -> Project {
+    Project::bare().file("hello.toml", SCENARIO).file("mine.toml", EXPERIMENT)
+}
+
+/// Measures the experiment, and returns the URL of the server with what loadgen said.
+async fn measured(project: &Project, more: &[&str]) -> (Counting, Finished) {
+    let server = Counting::start().await;
+    let arguments =
+        ["experiment", "mine.toml", "--url", &server.url, "--warmup=0s", "--out=result"];
+    let all = [&arguments, more].concat();
+    let finished = tokio::task::block_in_place(|| project.run(&all));
+    (server, finished)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_loads_on_a_server_are_compared_from_an_empty_folder() {
+    let project = project();
+    let (server, finished) = measured(&project, &[]).await;
+    assert_eq!(finished.code, Some(0), "{}", finished.said());
+    let saved = fs::read_to_string(project.path("result/experiment.json")).unwrap();
+    let record: Value = serde_json::from_str(&saved).unwrap();
+    assert_eq!(record["schema"], "loadgen.experiment/1");
+    let runs = record["groups"][0]["runs"].as_array().unwrap();
+    let counted = |run: &Value| {
+        let target = &run["targets"][0];
+        assert_eq!(target["rounds"].as_array().unwrap().len(), 5);
+        (target["name"].as_str().unwrap().to_owned(), target["total"]["requests"].as_u64().unwrap())
+    };
+    let counted: Vec<(String, u64)> = runs.iter().map(counted).collect();
+    assert_eq!(counted, [("few".to_owned(), 1_000), ("many".to_owned(), 1_000)]);
+    // Each round begins with one request that verifies the target.
+    assert_eq!(server.requests(), 2_000 + 10);
+    let arm = &record["groups"][0]["arms"][1];
+    assert_eq!(arm["load"], "closed model, 20 users, 200 iterations in total");
+    let published = &arm["published"][0];
+    assert_eq!((&published["published"], &published["unit"]), (&20.0.into(), &"ms".into()));
+    assert!(published["best_round"].as_f64() <= published["measured"].as_f64());
+    let claim = &record["claims"][0];
+    // Other tests on this machine may have held up the generator, whose rounds then show nothing.
+    let held_up = claim["why"] == "loadgen itself limited the load on many";
+    assert!(claim["finding"] == "held" || held_up, "{claim}: {}", finished.said());
+    assert_eq!(claim["evidence"].as_array().unwrap().len(), usize::from(!held_up));
+    for words in ["few", "many", "published", ": no request fails (users)", "saved in result"] {
+        assert!(finished.stdout.contains(words), "{words}: {}", finished.stdout);
+    }
+    assert!(finished.stdout.lines().all(|line| line.chars().count() <= 80), "{}", finished.stdout);
+
+    fs::remove_file(project.path("result/report.html")).unwrap();
+    let again = project.run(&["report", "result"]);
+    assert_eq!((again.code, again.stdout), (Some(0), finished.stdout));
+    let page = fs::read_to_string(project.path("result/report.html")).unwrap();
+    assert!(page.contains("no request fails") && page.contains("<h1>mine</h1>"));
+    let csv = project.run(&["report", "result", "--format=csv"]);
+    assert!(csv.stdout.starts_with("group,arm,target,scenario,users,"), "{}", csv.stdout);
+    let refused = project.run(&["compare", "result", "result"]);
+    assert_eq!(refused.code, Some(2));
+    assert!(refused.stderr.contains("cannot compare an experiment"), "{}", refused.stderr);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_quick_form_names_what_it_changes_and_shows_no_claim_with_few_rounds() {
+    let project = project();
+    let (server, finished) = measured(&project, &["--quick", "--rounds=1"]).await;
+    assert_eq!(finished.code, Some(0), "{}", finished.said());
+    assert_eq!(server.requests(), 20 + 200 + 2);
+    let text = finished.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    for words in [
+        "Few users or many (after \"A page\", 2022), quick form",
+        "1 round instead of 5; closed model, 2 users, 20 iterations in total instead of closed model, 2 users, 200 iterations in total",
+        "could not be shown: no request fails (users)",
+    ] {
+        assert!(text.contains(words), "{words}: {}", finished.stdout);
+    }
+}
+
+#[test]
+fn check_explains_an_experiment_and_warns_of_claims_that_prove_nothing() {
+    let claim = "\n[[claim]]\nmetric = \"mean\"\norder = [\"few\", \"many\"]\n";
+    let few = EXPERIMENT.replace("rounds = 5", "rounds = 3") + claim;
+    let other = few.replace("name = \"many\"", "name = \"many\"\nserver_workers = 2");
+    let project = project().file("mine.toml", &few).file("other.toml", &other);
+    let checked = project.run(&["check", "mine.toml", "other.toml"]);
+    assert_eq!(checked.code, Some(0), "{}", checked.said());
+    insta::assert_snapshot!(checked.stdout);
+}
+
+#[test]
+fn faults_of_an_experiment_are_usage_errors() {
+    let faulty = EXPERIMENT.replace("arm = \"many\"", "arm = \"most\"");
+    let project = project().file("faulty.toml", &faulty);
+    for (arguments, words) in [
+        (&["experiment", "faulty.toml", "--url=http://127.0.0.1:1"][..], "unknown arm"),
+        (&["check", "faulty.toml"], "unknown arm"),
+        (&["experiment", "none.toml", "--url=http://127.0.0.1:1"], "cannot read the experiment"),
+        (&["experiment", "mine.toml", "--url=a=http://127.0.0.1:1,b=http://127.0.0.1:2"], "target"),
+        (&["experiment", "hello.toml", "--url=http://127.0.0.1:1"], "has no group"),
+    ] {
+        let refused = project.run(arguments);
+        assert_eq!(refused.code, Some(2), "{arguments:?}: {}", refused.said());
+        assert!(refused.stderr.contains(words), "{arguments:?}: {}", refused.stderr);
+    }
+    assert!(!project.path("runs").exists(), "nothing was begun");
+}
+
+#[test]
+fn an_unknown_experiment_suggests_the_nearest() {
+    let project = Project::real();
+    let refused = project.run(&["experiment", "web-server"]);
+    assert_eq!(refused.code, Some(2), "{}", refused.said());
+    assert!(refused.stderr.contains("did you mean \"web-servers\"?"), "{}", refused.stderr);
+    let listed = project.run(&["list"]);
+    assert!(listed.stdout.contains("  web-servers        Web servers side by side\n"));
+}
