@@ -46,6 +46,7 @@ pub(super) fn plan(base_url: &str, users: u32) -> Plan {
             description: None,
             targets: Vec::new(),
             backends: Vec::new(),
+            existing_items: 0,
             http: Http::default(),
             load: Load {
                 model: Model::Closed,

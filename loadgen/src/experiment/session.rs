@@ -222,7 +222,10 @@ impl<'a> Session<'a> {
             _ if with_proofs().next().is_none() => {}
             None => self.observers.tell(Event::Note(NO_BACKENDS)),
             Some(lab) => {
-                unless(&self.interrupt, lab.fill()).await?.map_err(Failure::from)?;
+                let existing = jobs.iter().map(|job| job.scenario.existing_items).max();
+                unless(&self.interrupt, lab.fill(existing.unwrap_or(0)))
+                    .await?
+                    .map_err(Failure::from)?;
                 for job in with_proofs() {
                     self.ask(lab, job).await?;
                 }
@@ -324,7 +327,7 @@ impl<'a> Session<'a> {
                 let contender = &self.job().contenders[target];
                 self.observers.tell(Event::Step(&format!("starting {}", contender.name)));
                 let started = async {
-                    lab.fill().await?;
+                    lab.fill(self.job().scenario.existing_items).await?;
                     lab.start_target(&spec.name, log, contender.server_workers).await
                 };
                 let running = unless(&self.interrupt, started).await?.map_err(Failure::from)?;

@@ -30,6 +30,7 @@ pub mod podman;
 pub mod postgres;
 mod postgres_activity;
 mod postgres_client;
+mod postgres_items;
 mod postgres_programs;
 mod programs;
 pub mod python;
@@ -243,12 +244,13 @@ impl Lab {
     }
 
     /// Resets the data of the running backends, so that every round starts with the same data.
-    pub async fn fill(&self) -> Result<(), LabError> {
+    /// PostgreSQL's table `items` then holds `existing_items` rows.
+    pub async fn fill(&self, existing_items: u64) -> Result<(), LabError> {
         if let Some(redis) = &self.redis {
             redis.fill().await?;
         }
         if let Some(postgres) = &self.postgres {
-            postgres.fill().await?;
+            postgres.fill(existing_items, &*self.progress).await?;
         }
         Ok(())
     }

@@ -157,13 +157,6 @@ impl Postgres {
         Some(answer.trim().to_owned())
     }
 
-    /// Empties the table, and forces a checkpoint so that no round has to write an earlier round's
-    /// data to disk.
-    pub async fn fill(&self) -> Result<(), LabError> {
-        self.tell(NAME, &["-c", "TRUNCATE items RESTART IDENTITY", "-c", "CHECKPOINT"]).await?;
-        Ok(())
-    }
-
     /// Runs a query in a session that may only read. Returns the answer, or the error message.
     pub(super) async fn ask(&self, query: &str) -> Result<String, String> {
         // After a space, psql does not take a backslash as one of its
@@ -173,6 +166,15 @@ impl Postgres {
 
     pub(super) async fn tell(&self, database: &str, what: &[&str]) -> Result<String, LabError> {
         self.client.psql(database, what).await.map_err(|said| self.fault(&said))
+    }
+
+    pub(super) async fn tell_within(
+        &self,
+        limit: Duration,
+        database: &str,
+        what: &[&str],
+    ) -> Result<String, LabError> {
+        self.client.psql_within(limit, database, what).await.map_err(|said| self.fault(&said))
     }
 
     pub(super) fn fault(&self, what: &str) -> LabError {

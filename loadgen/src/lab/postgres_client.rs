@@ -86,17 +86,27 @@ impl Client {
     /// Runs `psql` with the arguments `what`. Returns the output, or the error as a phrase that
     /// follows "it" or a name.
     pub(super) async fn psql(&self, database: &str, what: &[&str]) -> Result<String, String> {
+        self.psql_within(STATEMENT_TIMEOUT, database, what).await
+    }
+
+    /// Runs `psql` like [`Self::psql`], with this time limit.
+    pub(super) async fn psql_within(
+        &self,
+        limit: Duration,
+        database: &str,
+        what: &[&str],
+    ) -> Result<String, String> {
         let mut command = self.command();
         command.args(["--host=127.0.0.1", "--no-psqlrc", "--no-password", "--quiet", "--no-align"]);
         command.args(["--tuples-only", "--set=ON_ERROR_STOP=1"]);
         command.arg(format!("--username={NAME}"));
         command.arg(format!("--dbname={database}")).args(what);
         command.stdin(Stdio::null()).kill_on_drop(true);
-        let output = match tokio::time::timeout(STATEMENT_TIMEOUT, command.output()).await {
+        let output = match tokio::time::timeout(limit, command.output()).await {
             Ok(Ok(output)) => output,
             Ok(Err(error)) => return Err(format!("psql did not start: {error}")),
             Err(_) => {
-                return Err(format!("did not answer {what:?} within {STATEMENT_TIMEOUT:?}"));
+                return Err(format!("did not answer {what:?} within {limit:?}"));
             }
         };
         if output.status.success() {

@@ -72,6 +72,32 @@ fn run(proofs: &str, arguments: &[&str]) -> (Project, Finished) {
 }
 
 #[test]
+fn each_round_begins_with_the_existing_items() {
+    let scenario = SCENARIO.replace("[load]", "existing_items = 20_000\n\n[load]");
+    let proofs = r#"
+        [[proof]]
+        postgres = "SELECT count(*) - 20000 FROM items"
+        counter = "made"
+
+        [[proof]]
+        postgres = "SELECT count(*) FROM items WHERE id <= 20000 AND name = 'item ' || id"
+        value = 20_000
+        "#;
+    let project = project("").file("mine.toml", &(scenario + proofs));
+    let fixed = ["-s=mine.toml", "--rounds=3", "--no-calibrate", "--out=run", "--warmup=200ms"];
+    let finished = project.run(&fixed);
+    assert_eq!(finished.code, Some(0), "{}", finished.said());
+    let text = fs::read_to_string(project.path("run/run.json")).unwrap();
+    let document: Value = serde_json::from_str(&text).unwrap();
+    let proofs = document["targets"][0]["proofs"].as_array().unwrap();
+    assert_eq!(proofs.len(), 6, "two in each round");
+    for round in document["targets"][0]["rounds"].as_array().unwrap() {
+        let inserted = round["postgres"]["rows_inserted"].as_f64().unwrap();
+        assert!((20.0..1_000.0).contains(&inserted), "the copy counts no rows: {inserted}");
+    }
+}
+
+#[test]
 fn the_content_of_backends_is_proved_or_disproved() {
     let (project, finished) = run(
         r#"

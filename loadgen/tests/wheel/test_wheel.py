@@ -91,6 +91,7 @@ def test_the_program_is_installed_with_its_lab(bare: Path, tmp_path: Path) -> No
     assert "redis3" in listed
     assert "fastapi-granian" in listed
     assert "web-servers" in listed
+    assert "inserts" in listed
     assert "direct: ok" in run(bare / "loadgen", "check", "direct", cwd=tmp_path)
 
 

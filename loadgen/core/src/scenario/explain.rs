@@ -21,6 +21,10 @@ pub fn explain(scenario: &Scenario) -> String {
         let names: Vec<String> = scenario.backends.iter().map(ToString::to_string).collect();
         let _ = writeln!(out, "  backends    {}", names.join(", "));
     }
+    if scenario.existing_items > 0 {
+        let items = count(scenario.existing_items);
+        let _ = writeln!(out, "  items       {items} rows in PostgreSQL before each round");
+    }
     let _ = writeln!(out, "  load        {}", explain_load(&scenario.load));
     if let Some(time) = &scenario.load.think_time {
         let _ = writeln!(out, "  think time  {time}");

@@ -27,6 +27,9 @@ pub struct Scenario {
     pub targets: Vec<String>,
     /// Backends that must run beside the target.
     pub backends: Vec<Backend>,
+    /// Number of rows that PostgreSQL's table `items` holds before each round; zero without
+    /// PostgreSQL.
+    pub existing_items: u64,
     /// HTTP version, options and transport of all requests.
     pub http: Http,
     /// Amount and duration of the load.

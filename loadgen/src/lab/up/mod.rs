@@ -90,7 +90,7 @@ async fn start(
     }
     lab.build(&names).await?;
     lab.start_backends(&backends).await?;
-    lab.fill().await?;
+    lab.fill(0).await?;
 
     // Starts all targets at the same time, because the targets need most of the time to load their
     // modules.

@@ -8,7 +8,7 @@ use super::table::{Called, table};
 use super::{header, page, sentences};
 use crate::record::{ClaimRecord, ExperimentRecord, Finding, GroupRecord};
 use crate::report::words::experiment::{
-    ArmTable, changed, claim, fairness, group_headline, headline, tables, warned,
+    ArmTable, changed, claim, fairness, group_headline, headline, proved, tables, warned,
 };
 
 /// Returns the HTML page of an experiment, made from the record alone.
@@ -56,12 +56,16 @@ fn claims(claims: &[ClaimRecord]) -> Markup {
 }
 
 fn of_group(group: &GroupRecord) -> Markup {
-    let differences = fairness(group);
+    let (proved, differences) = (proved(group), fairness(group));
     html! {
         section {
             h2 { (group_headline(group)) }
             @if let Some(changed) = changed(group) { p { (changed) } }
             @for figures in tables(group) { (arms(group, &figures)) }
+            @if !proved.is_empty() {
+                h3 { "Counters and proofs" }
+                (sentences(&proved))
+            }
             @if !differences.is_empty() {
                 h3 { "Differences between the arms" }
                 (sentences(&differences))

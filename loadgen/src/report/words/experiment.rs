@@ -1,14 +1,17 @@
 //! Says what an experiment measured, and what became of its claims.
 
+use std::collections::BTreeSet;
+
 use super::interval::aligned_plus_minus;
 use super::left_out;
 use super::postgres;
+use super::proofs::proofs;
 use super::warnings::warnings;
 use crate::record::{
     ArmRecord, ClaimRecord, EvidenceRecord, ExperimentRecord, Finding, GroupRecord,
     PublishedRecord, TargetRecord,
 };
-use crate::text::{count, milliseconds, precise, rate};
+use crate::text::{count, megabytes, milliseconds, precise, rate};
 
 /// Returns the title, the source, and the form that was measured.
 pub(crate) fn headline(record: &ExperimentRecord) -> String {
@@ -56,7 +59,8 @@ pub(crate) fn tables(group: &GroupRecord) -> Vec<ArmTable> {
         }
     }
     let published = metrics.into_iter().map(|metric| published(group, metric));
-    [figures(group)].into_iter().chain(database(group)).chain(published).collect()
+    let measured = [figures(group)].into_iter().chain(services(group)).chain(database(group));
+    measured.chain(published).collect()
 }
 
 /// Returns the table of our figures.
@@ -99,6 +103,47 @@ fn figures_of(group: &GroupRecord, target: &TargetRecord) -> Vec<String> {
         milliseconds(latency.p95),
         milliseconds(latency.max),
     ]
+}
+
+/// Returns the table of CPU and memory that the services of each arm used; `None` if loadgen
+/// launched no server.
+fn services(group: &GroupRecord) -> Option<ArmTable> {
+    let targets = || group.runs.iter().flat_map(|run| &run.targets);
+    let launched = |target: &TargetRecord| target.resources.contains_key("target");
+    let names: BTreeSet<&str> = targets()
+        .filter(|target| launched(target))
+        .flat_map(|target| target.resources.keys().map(String::as_str))
+        .collect();
+    // The target comes first and the load generator last.
+    let rank = |name: &str| (name != "target", name == "generator");
+    let mut names: Vec<&str> = names.into_iter().collect();
+    names.sort_by_key(|name| rank(name));
+    let row = |arm: &ArmRecord| {
+        let target = targets().find(|target| target.name == arm.name && launched(target))?;
+        let used = names.iter().flat_map(|&name| match target.resources.get(name) {
+            Some(used) => {
+                [count(used.cpu_percent.round() as u64), megabytes(used.memory_max_bytes)]
+            }
+            None => ["–".to_owned(), "–".to_owned()],
+        });
+        Some([arm.name.clone()].into_iter().chain(used).collect())
+    };
+    let columns = names.iter().flat_map(|name| [format!("{name}, %"), "MB".to_owned()]);
+    let header = [String::new()].into_iter().chain(columns).collect();
+    let title = "CPU time in % of one core, and maximum memory in MB".to_owned();
+    let rows: Vec<Vec<String>> = group.arms.iter().filter_map(row).collect();
+    (!rows.is_empty()).then_some(ArmTable { title, header, rows })
+}
+
+/// Returns the counters of each arm and what the backends held, and the proofs of other values.
+pub(crate) fn proved(group: &GroupRecord) -> Vec<String> {
+    let mut all = Vec::new();
+    for line in group.runs.iter().flat_map(proofs) {
+        if !all.contains(&line) {
+            all.push(line);
+        }
+    }
+    all
 }
 
 /// Returns the table of what PostgreSQL did; `None` if loadgen did not start PostgreSQL.

@@ -73,6 +73,8 @@ macro_rules! faults {
 }
 
 faults! {
+    existing_items_without_postgres: message("existing_items = 10\n\n[[step]]\nget = \"/\"\n");
+    too_many_existing_items: message("backends = [\"postgres\"]\nexisting_items = 20_000_000\n\n[[step]]\nget = \"/\"\n");
     unknown_moment: step("get = \"/\"\nwhen = \"begin\"");
     no_step_for_iterations: step("get = \"/\"\nwhen = \"start\"");
     weight_outside_iterations: message(

@@ -195,6 +195,13 @@ fn proofs_keep_the_order_of_the_file() {
 }
 
 #[test]
+fn existing_items_are_none_by_default() {
+    assert_eq!(read("[[step]]\nget = \"/\"\n").existing_items, 0);
+    let text = "backends = [\"postgres\"]\nexisting_items = 1_000\n[[step]]\nget = \"/\"\n";
+    assert_eq!(read(text).existing_items, 1_000);
+}
+
+#[test]
 fn header_names_are_lowercased() {
     let scenario =
         read("[[step]]\nget = \"/\"\nheaders = { X-User = \"{{ user }}\", Host = \"a.example\" }");

@@ -34,7 +34,7 @@ async fn a_round_runs_over_both_backends() {
     let project = project().await;
     let mut lab = lab(project.path()).await;
     lab.start_backends(&[Backend::Redis, Backend::Postgres]).await.unwrap();
-    lab.fill().await.unwrap();
+    lab.fill(0).await.unwrap();
     assert_eq!(ask(&lab, Backend::Postgres, "SELECT count(*) FROM items").await, Ok(0));
     assert!(!lab.postgres_data().unwrap().is_memory(), "{:?}", lab.postgres_data());
 
@@ -52,7 +52,7 @@ async fn a_round_runs_over_both_backends() {
     assert_eq!(usage.services.keys().collect::<Vec<_>>(), ["fastapi", "postgres", "redis"]);
     assert!(usage.services.values().all(|usage| usage.memory_mean_bytes > 1_000_000), "{usage:?}");
 
-    lab.fill().await.unwrap();
+    lab.fill(0).await.unwrap();
     assert_eq!(ask(&lab, Backend::Postgres, "SELECT count(*) FROM items").await, Ok(0));
     let services = lab.backend_services().into_iter().chain([target.service()]);
     let processes: Vec<Process> = services.flat_map(|service| below(service.guard_pid())).collect();
@@ -68,7 +68,7 @@ async fn a_question_returns_one_integer_and_changes_nothing() {
     let project = project().await;
     let mut lab = lab(project.path()).await;
     lab.start_backends(&[Backend::Redis, Backend::Postgres]).await.unwrap();
-    lab.fill().await.unwrap();
+    lab.fill(0).await.unwrap();
 
     let sql = |query: &'static str| ask(&lab, Backend::Postgres, query);
     assert_eq!(sql("\n  SELECT\n    -5;\n").await, Ok(-5));

@@ -70,6 +70,7 @@ fn read_scenario(
     let description = table.take("description").and_then(|value| value.text(faults));
     let targets = table.take("targets").map(|value| read_names(&value, faults));
     let backends = table.take("backends").map(|value| read_backends(&value, faults));
+    let existing_items = table.take("existing_items");
     let on_error = table.take("on_error").and_then(|value| value.choice(&ON_ERROR, faults));
     let http = table.take("http").and_then(|value| http::read(&value, faults));
     let load = load::read(table.take("load"), faults);
@@ -80,6 +81,8 @@ fn read_scenario(
     let known = thresholds::Known { steps: names.as_deref(), counters: counters.as_deref() };
     let thresholds = thresholds.map(|value| thresholds::read(&value, &known, faults));
     let backends = backends.unwrap_or_default();
+    let existing_items =
+        existing_items.and_then(|value| read_existing_items(&value, &backends, faults));
     let known = proof::Known { backends: &backends, counters: counters.as_deref() };
     let proofs = proof::read_all(table.take("proof"), &known, faults);
     table.finish(faults);
@@ -89,6 +92,7 @@ fn read_scenario(
         description: description.map(str::to_owned),
         targets: targets.unwrap_or_default(),
         backends,
+        existing_items: existing_items.unwrap_or(0),
         http: http.unwrap_or_default(),
         load: load?,
         rows: rows.unwrap_or_default(),
@@ -112,6 +116,22 @@ const ON_ERROR: [(&str, OnError); 2] =
     [("next_iteration", OnError::NextIteration), ("continue", OnError::Continue)];
 
 const BACKENDS: [(&str, Backend); 2] = [("redis", Backend::Redis), ("postgres", Backend::Postgres)];
+
+/// Largest number of existing items: a gigabyte or so in PostgreSQL's files, made in some minutes.
+const MOST_EXISTING_ITEMS: u64 = 10_000_000;
+
+fn read_existing_items(
+    value: &Value<'_>,
+    backends: &[Backend],
+    faults: &mut Faults<'_>,
+) -> Option<u64> {
+    let number = value.integer(0..=MOST_EXISTING_ITEMS, faults)?;
+    if !backends.contains(&Backend::Postgres) {
+        let message = "`existing_items` needs PostgreSQL, which is not in `backends`";
+        return value.fault(message, "rows of a table", "add \"postgres\" to `backends`", faults);
+    }
+    Some(number)
+}
 
 /// Reads an array of unique, non-empty strings.
 fn read_names(value: &Value<'_>, faults: &mut Faults<'_>) -> Vec<String> {

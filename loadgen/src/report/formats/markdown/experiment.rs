@@ -3,7 +3,7 @@
 use super::{escaped, list, sections, table, titled};
 use crate::record::{ExperimentRecord, GroupRecord};
 use crate::report::words::experiment::{
-    changed, claim, fairness, group_headline, headline, tables, warned,
+    changed, claim, fairness, group_headline, headline, proved, tables, warned,
 };
 
 /// Returns a Markdown document: tables and differences of each group, the claims with their
@@ -29,6 +29,7 @@ fn of_group(group: &GroupRecord) -> Vec<String> {
             title => titled(&escaped(title), text),
         }
     }));
+    all.push(titled("Counters and proofs:", list(proved(group))));
     all.push(titled("Differences between the arms:", list(fairness(group))));
     all
 }

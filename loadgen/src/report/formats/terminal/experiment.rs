@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::record::{ExperimentRecord, GroupRecord};
 use crate::report::words::experiment::{
-    changed, claim, fairness, group_headline, headline, tables, warned,
+    changed, claim, fairness, group_headline, headline, proved, tables, warned,
 };
 use crate::text::{lay_out, wrap};
 
@@ -34,6 +34,7 @@ fn of_group(group: &GroupRecord) -> Vec<String> {
         };
         title + &lay_out(&header, &table.rows)
     }));
+    sections.push(titled("counters and proofs", proved(group)));
     sections.push(titled("differences between the arms", fairness(group)));
     sections
 }

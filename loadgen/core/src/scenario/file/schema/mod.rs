@@ -23,19 +23,22 @@ use kinds::{
 };
 use serde_json::{Value, json};
 
-use super::{BACKENDS, ON_ERROR, http, proof, rows};
+use super::{BACKENDS, MOST_EXISTING_ITEMS, ON_ERROR, http, proof, rows};
 
 /// Returns the JSON Schema of a whole scenario file.
 pub(in crate::scenario) fn schema() -> Value {
     let about = "The requests, the load, and the expected responses of a test.";
     let targets = name("Name of a target.");
     let backends = choice(&BACKENDS, "Name of a backend.");
+    let existing = "Number of rows that the table items holds before each round. Needs the backend \
+                    postgres.";
     let on_error = "Action of a user after a failed step: begin the next iteration, or continue \
                     with the next step.";
     let keys = [
         ("description", text("Description for people, in one line.")),
         ("targets", unique("Targets to compare. Not needed with --url.", targets)),
         ("backends", unique("Backends that the targets need.", backends)),
+        ("existing_items", integer(0..=MOST_EXISTING_ITEMS, existing).or(0)),
         ("on_error", choice(&ON_ERROR, on_error).or("next_iteration")),
         ("http", http_table()),
         ("load", load::load()),

@@ -1,0 +1,66 @@
+//! The rows of PostgreSQL's table `items` before a round.
+//!
+//! loadgen makes the rows once, in a database that no target uses, and copies that database for each
+//! round. A copy takes the files as they are, so every round starts with the same pages and indexes.
+
+use std::time::Duration;
+
+use super::LabError;
+use super::postgres::Postgres;
+use super::postgres_client::{NAME, STATEMENT_TIMEOUT};
+use crate::text::count;
+
+/// Time limit for making a million rows, which takes some seconds on most machines.
+const PER_MILLION: Duration = Duration::from_secs(120);
+
+impl Postgres {
+    /// Resets the table to this number of rows, and forces a checkpoint so that no round has to
+    /// write an earlier round's data to disk. No other session may use the database. `progress` is
+    /// told before a slow step.
+    pub(super) async fn fill(&self, rows: u64, progress: &dyn Fn(&str)) -> Result<(), LabError> {
+        if rows == 0 {
+            self.tell(NAME, &["-c", "TRUNCATE items RESTART IDENTITY", "-c", "CHECKPOINT"]).await?;
+            return Ok(());
+        }
+        let template = format!("items_{rows}");
+        let exists = format!("SELECT count(*) FROM pg_database WHERE datname = '{template}'");
+        if self.tell("postgres", &["-c", &exists]).await?.trim() == "0" {
+            progress(&format!("making {} rows of the table items", count(rows)));
+            self.make_items(rows, &template).await?;
+        }
+        let drop = format!("DROP DATABASE {NAME} WITH (FORCE)");
+        let copy = format!("CREATE DATABASE {NAME} TEMPLATE {template} STRATEGY file_copy");
+        self.tell_within(limit(rows), "postgres", &["-c", &drop, "-c", &copy, "-c", "CHECKPOINT"])
+            .await?;
+        Ok(())
+    }
+
+    /// Creates the database `template`, whose table `items` has this number of rows.
+    async fn make_items(&self, rows: u64, template: &str) -> Result<(), LabError> {
+        // The database gets its name when it is complete.
+        let unfinished = format!("{template}_unfinished");
+        let drop = format!("DROP DATABASE IF EXISTS {unfinished}");
+        let create = format!("CREATE DATABASE {unfinished} TEMPLATE {NAME}");
+        self.tell("postgres", &["-c", &drop, "-c", &create]).await?;
+        // An MD5 sum is as random as the keys of new rows, but the same in each run.
+        let insert = format!(
+            "INSERT INTO items (sku, name, quantity, price_cents) \
+             SELECT md5(n::text)::uuid, 'item ' || n, n % 100 + 1, n % 99950 + 50 \
+             FROM generate_series(1, {rows}) AS n"
+        );
+        let truncate = "TRUNCATE items RESTART IDENTITY";
+        // Otherwise PostgreSQL would do both in the background, during a round.
+        let vacuum = "VACUUM (ANALYZE, FREEZE) items";
+        let made = ["-c", truncate, "-c", &insert, "-c", vacuum];
+        self.tell_within(limit(rows), &unfinished, &made).await?;
+        let rename = format!("ALTER DATABASE {unfinished} RENAME TO {template}");
+        self.tell("postgres", &["-c", &rename]).await?;
+        Ok(())
+    }
+}
+
+/// Time limit for making or copying this number of rows.
+fn limit(rows: u64) -> Duration {
+    let millions = u32::try_from(rows.div_ceil(1_000_000)).unwrap_or(u32::MAX);
+    STATEMENT_TIMEOUT + PER_MILLION.saturating_mul(millions)
+}
