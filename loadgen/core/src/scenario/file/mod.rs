@@ -126,7 +126,7 @@ fn read_existing_items(
     faults: &mut Faults<'_>,
 ) -> Option<u64> {
     let number = value.integer(0..=MOST_EXISTING_ITEMS, faults)?;
-    if !backends.contains(&Backend::Postgres) {
+    if number > 0 && !backends.contains(&Backend::Postgres) {
         let message = "`existing_items` needs PostgreSQL, which is not in `backends`";
         return value.fault(message, "rows of a table", "add \"postgres\" to `backends`", faults);
     }
