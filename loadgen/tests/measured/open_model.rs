@@ -86,7 +86,10 @@ async fn a_stall_counts_for_all_requests_planned_during_it() {
     let load = open("rate = 1100\nusers = 2000\nduration = \"10s\"");
     let (series, _) = finish(plan(&format!("http://{address}"), &load)).await;
     let hold = hold(&series);
-    assert_eq!((hold.failures(), hold.unsent), (0, 0));
+    assert_eq!(hold.failures(), 0);
+    // The last request is planned 0.9 ms before the end: a pause of loadgen there leaves it unsent.
+    // A user that the stall holds would leave more: 1,100 requests are planned in its second.
+    assert!(hold.unsent <= 55, "{} unsent: more than those of the last 50 ms", hold.unsent);
     for (q, expected) in [(0.95, 500_000), (0.99, 900_000), (0.999, 990_000)] {
         let found = hold.answered.quantile(q).unwrap();
         assert!(found.abs_diff(expected) <= 30_000, "{q}: {found} us, expected {expected}");
