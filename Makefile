@@ -29,7 +29,7 @@ help: ## List the recipes
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 17
 
 # Tests show the live view in tmux and reports in Chromium, and mmdebstrap makes the images.
-PACKAGES := python3-venv tmux chromium podman runc netavark aardvark-dns iptables buildah mmdebstrap
+PACKAGES := python3-venv tmux chromium podman runc netavark aardvark-dns iptables buildah mmdebstrap nginx-light caddy
 IS_ROOT_ON_DEBIAN := [ "$$(id -u)" = 0 ] && grep -qx 'ID=debian' /etc/os-release 2>/dev/null
 
 setup: ## Install the requirements of the tests from PyPI and, as root, from Debian

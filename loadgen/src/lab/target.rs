@@ -165,6 +165,11 @@ impl Lab {
             None => target,
         };
         let program = program(python, &target)?;
+        let folder = target.needs_folder().then(|| own_folder(&target.name)).transpose()?;
+        let target = match &folder {
+            Some(folder) => target.running_in(&folder.to_string_lossy()),
+            None => target,
+        };
         let (root, log) = (self.home.root().to_owned(), self.options.logs.join(log));
         let env = self.process_env(python, workers);
         let cpus = self.options.cpus.target.clone();
@@ -175,6 +180,7 @@ impl Lab {
             spec.env = env.iter().cloned().chain(own).collect();
             spec.options.cpus.clone_from(&cpus);
             spec.options.grace = GRACE;
+            spec.options.remove.clone_from(&folder);
             spec
         }))
     }
@@ -233,6 +239,12 @@ impl Lab {
     }
 }
 
+/// Creates an empty folder for a target that runs. The service that gets the folder removes it.
+fn own_folder(name: &str) -> Result<PathBuf, LabError> {
+    let folder = tempfile::Builder::new().prefix(&format!("loadgen-{name}-")).tempdir();
+    Ok(folder.map_err(LabError::io(format!("create a folder for {name}")))?.keep())
+}
+
 /// Returns the path of the program that starts the target: a path, a required program on the PATH,
 /// or a program of the Python environment.
 fn program(python: &Python, target: &TargetSpec) -> Result<PathBuf, LabError> {
@@ -279,8 +291,9 @@ mod tests {
         let home = Home::find().unwrap();
         let yaml = std::fs::read_to_string(home.compose()).unwrap();
         let manifest = Manifest::load(&home.manifest()).unwrap();
-        let without_build = manifest.targets().iter().filter(|it| it.entry.build.is_none());
-        for TargetSpec { name, .. } in without_build {
+        // Targets with a build or with upstreams run only as processes.
+        let alone = |it: &&TargetSpec| it.entry.build.is_none() && it.entry.upstreams.is_empty();
+        for TargetSpec { name, .. } in manifest.targets().iter().filter(alone) {
             let words = [format!("\n  {name}:\n"), format!("command: [{name}, --host=0.0.0.0")];
             let port = format!("127.0.0.1:${{{}:-", port_variable(name));
             assert!(words.iter().chain([&port]).all(|word| yaml.contains(word)), "{name}");

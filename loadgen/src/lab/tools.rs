@@ -98,8 +98,8 @@ impl Requirement {
         let Some(program) = on_path(tool) else {
             return Err(format!("{tool} {least} or newer is not on the PATH; {install}"));
         };
-        // Go has a subcommand instead of the option.
-        let found = ["--version", "version"]
+        // Go and Caddy have a subcommand instead of the option, and nginx only has a short option.
+        let found = ["--version", "version", "-v"]
             .into_iter()
             .find_map(|argument| output(&program, argument))
             .and_then(|said| Version::first_in(&said));
@@ -117,7 +117,7 @@ impl Requirement {
 /// time.
 fn output(program: &Path, argument: &str) -> Option<String> {
     let mut command = Command::new(program);
-    command.arg(argument).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    command.arg(argument).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().ok()?;
     let started = Instant::now();
     let status = loop {
@@ -133,6 +133,8 @@ fn output(program: &Path, argument: &str) -> Option<String> {
     };
     let mut said = String::new();
     child.stdout.take()?.read_to_string(&mut said).ok()?;
+    // nginx prints its version on standard error.
+    child.stderr.take()?.read_to_string(&mut said).ok()?;
     status.success().then_some(said)
 }
 
@@ -157,6 +159,7 @@ mod tests {
             ("\u{1b}[1mApache Maven 3.8.7\u{1b}[m\nMaven home: /usr/share/maven\n", "3.8.7"),
             ("openjdk 17.0.15 2025-04-15\nOpenJDK Runtime", "17.0.15"),
             ("openjdk 21 2023-09-19\n", "21"),
+            ("nginx version: nginx/1.22.1\n", "1.22.1"),
         ] {
             assert_eq!(Version::first_in(output), version.parse().ok(), "{output}");
         }

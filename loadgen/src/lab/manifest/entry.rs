@@ -11,6 +11,9 @@ use crate::scenario::{Cpus, Limits, Memory};
 /// Word in a command that stands for the folder in which the target was built.
 pub(super) const BUILD: &str = "{build}";
 
+/// Word in a command or a variable that stands for an empty folder of the running target.
+const FOLDER: &str = "{folder}";
+
 /// A server under test.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct TargetSpec {
@@ -41,7 +44,7 @@ pub struct Entry {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub build: Option<Build>,
     /// Command line that starts the target. loadgen replaces `{host}`, `{port}`, `{workers}`,
-    /// `{pool_size}` and, for a target with a build, `{build}` by values.
+    /// `{pool_size}`, `{folder}` and, for a target with a build, `{build}` by values.
     pub command: Vec<String>,
     /// Differences from the other targets besides the framework, such as the event loop "uvloop".
     #[serde(default)]
@@ -96,9 +99,25 @@ impl TargetSpec {
 
     /// Returns the target with the folder of its build in its command and its environment.
     #[must_use]
-    pub fn built_in(mut self, folder: &str) -> Self {
+    pub fn built_in(self, folder: &str) -> Self {
+        self.with(BUILD, folder)
+    }
+
+    /// Returns whether the target needs an empty folder while it runs.
+    pub fn needs_folder(&self) -> bool {
+        let mut words = self.entry.command.iter().chain(self.entry.env.values());
+        words.any(|word| word.contains(FOLDER))
+    }
+
+    /// Returns the target with its own empty folder in its command and its environment.
+    #[must_use]
+    pub fn running_in(self, folder: &str) -> Self {
+        self.with(FOLDER, folder)
+    }
+
+    fn with(mut self, placeholder: &str, value: &str) -> Self {
         let words = self.entry.command.iter_mut().chain(self.entry.env.values_mut());
-        words.for_each(|word| *word = word.replace(BUILD, folder));
+        words.for_each(|word| *word = word.replace(placeholder, value));
         self
     }
 

@@ -68,6 +68,18 @@ fn a_build_and_its_folder_are_checked() {
 }
 
 #[test]
+fn a_target_gets_a_folder_of_its_own_only_if_it_asks_for_one() {
+    let manifest = Manifest::parse(&TWO.replace("[\"gunicorn\"]", "[\"nginx\", \"-p={folder}\"]"));
+    let target = manifest.unwrap().target("flask").unwrap().clone();
+    assert!(target.needs_folder());
+    let running = target.running_in("/tmp/own");
+    assert_eq!(running.filled("127.0.0.1", 1, 1, 1).0, ["nginx", "-p=/tmp/own"]);
+    let in_a_variable = TWO.replace("default = false", "env = { HOME = \"{folder}\" }");
+    assert!(Manifest::parse(&in_a_variable).unwrap().target("flask").unwrap().needs_folder());
+    assert!(!Manifest::parse(TWO).unwrap().target("flask").unwrap().needs_folder());
+}
+
+#[test]
 fn upstreams_are_targets_without_upstreams() {
     let with = |upstream: &str| {
         TWO.replace("default = false", &format!("upstreams = {{ UPSTREAM_URL = \"{upstream}\" }}"))
