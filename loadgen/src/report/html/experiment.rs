@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use super::about::{environment, load, repeat};
 use super::chart::Charts;
-use super::table::{Called, table};
+use super::table::{Called, named_rows, table};
 use super::{header, page, sentences};
 use crate::record::{ClaimRecord, ExperimentRecord, Finding, GroupRecord};
 use crate::report::words::experiment::{
@@ -85,14 +85,5 @@ fn arms(group: &GroupRecord, figures: &ArmTable) -> Markup {
     };
     let columns: Vec<&str> =
         figures.header.iter().map(|name| if name.is_empty() { "Arm" } else { name }).collect();
-    let rows = html! {
-        @for row in &figures.rows {
-            tr {
-                @for (index, cell) in row.iter().enumerate() {
-                    @if index == 0 { th scope="row" { (cell) } } @else { td { (cell) } }
-                }
-            }
-        }
-    };
-    table(&Called::Label(&label), &figures.title, &columns, &rows)
+    table(&Called::Label(&label), &figures.title, &columns, &named_rows(&figures.rows))
 }

@@ -7,6 +7,7 @@ use maud::{Markup, html};
 use super::about::{environment, load, repeat};
 use super::data::Drawing;
 use super::ranking::{efficiency, percentiles, ranking};
+use super::table::{Called, named_rows, table};
 use super::{chooser, figures, header, matrix, page, sentences};
 use crate::analysis::differences;
 use crate::record::{RunRecord, TargetRecord};
@@ -15,6 +16,7 @@ use crate::report::words::bottlenecks::bottlenecks;
 use crate::report::words::conclusion::conclusion;
 use crate::report::words::containers::containers;
 use crate::report::words::headline::headline;
+use crate::report::words::postgres;
 use crate::report::words::proofs::proofs;
 use crate::report::words::ranked::{ranked, servers};
 use crate::report::words::rows::rows;
@@ -42,8 +44,8 @@ pub fn run(record: &RunRecord) -> String {
             (ranking(record))
             (matrix::matrix(record))
             (chooser(&charts))
-            @for (title, table, numbers) in &steps {
-                section { h2 { (title) } (table) (figures(&charts, numbers)) }
+            @for (title, percentiles, numbers) in &steps {
+                section { h2 { (title) } (percentiles) (figures(&charts, numbers)) }
             }
             @if !resources.is_empty() || record.environment.runtime != "url" {
                 section {
@@ -52,6 +54,7 @@ pub fn run(record: &RunRecord) -> String {
                     (figures(&charts, &resources))
                 }
             }
+            (database(&targets))
             (checks(record))
             (about(record))
         }
@@ -132,6 +135,21 @@ fn warned(warnings: &[Warning]) -> Markup {
                         @if let Some(more) = more { br; span.advice { (more) } }
                     }
                 }
+            }
+        }
+    }
+}
+
+/// Shows what PostgreSQL did; nothing if loadgen did not start PostgreSQL.
+fn database(targets: &[&TargetRecord]) -> Markup {
+    let rows = postgres::rows(targets.iter().copied());
+    let columns = postgres::HEADER.map(|name| if name.is_empty() { "Target" } else { name });
+    let called = Called::Heading("postgres");
+    html! {
+        @if !rows.is_empty() {
+            section {
+                h2 id="postgres" { "PostgreSQL" }
+                (table(&called, postgres::LEGEND, &columns, &named_rows(&rows)))
             }
         }
     }

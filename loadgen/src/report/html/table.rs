@@ -10,6 +10,19 @@ pub(super) enum Called<'a> {
     Label(&'a str),
 }
 
+/// Returns rows of texts, each with its name in the first column.
+pub(super) fn named_rows(rows: &[Vec<String>]) -> Markup {
+    html! {
+        @for row in rows {
+            tr {
+                @for (index, cell) in row.iter().enumerate() {
+                    @if index == 0 { th scope="row" { (cell) } } @else { td { (cell) } }
+                }
+            }
+        }
+    }
+}
+
 /// Returns a table of these rows. A column without a name holds drawings, and is hidden from screen
 /// readers.
 pub(super) fn table(called: &Called<'_>, caption: &str, columns: &[&str], rows: &Markup) -> Markup {

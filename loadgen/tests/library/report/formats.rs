@@ -1,6 +1,8 @@
 //! Tests CSV and Markdown, made from records built by hand.
 
-use super::shown::{capacity_csv, capacity_markdown, csv, markdown};
+use loadgen::measure::PostgresActivity;
+
+use super::shown::{capacity_csv, capacity_markdown, csv, html, markdown, terminal};
 
 use super::capacity::of_two;
 use super::records::{four, record, summary, target, threshold};
@@ -40,4 +42,21 @@ fn markdown_has_the_ranking_and_its_interpretation() {
 #[test]
 fn markdown_of_capacities_has_the_same_parts() {
     insta::assert_snapshot!(capacity_markdown(&of_two()));
+}
+
+#[test]
+fn the_statistics_of_postgres_are_in_every_form_that_people_read() {
+    let mut with = target("sanic", &[880.0, 870.0]);
+    for (commits, round) in [41_000.0, 43_000.0].into_iter().zip(&mut with.rounds) {
+        let transactions = Some(commits);
+        round.postgres = Some(PostgresActivity { transactions, ..PostgresActivity::default() });
+    }
+    let with = record(vec![with]);
+    let (text, page) = (markdown(&with), html(&with));
+    assert!(text.contains("| sanic | 42,000 | – |"), "{text}");
+    assert!(page.contains("<h2 id=\"postgres\">PostgreSQL</h2>"), "{page}");
+    assert!(page.contains("<th scope=\"row\">sanic</th><td>42,000</td><td>–</td>"), "{page}");
+    assert!(terminal(&with, None).contains("42,000"));
+    let without = record(vec![target("sanic", &[880.0])]);
+    assert!(!markdown(&without).contains("WAL") && !html(&without).contains("PostgreSQL"));
 }

@@ -6,6 +6,7 @@ use crate::report::words::bottlenecks::bottlenecks;
 use crate::report::words::conclusion::conclusion;
 use crate::report::words::headline::headline;
 use crate::report::words::interval::plus_minus;
+use crate::report::words::postgres;
 use crate::report::words::proofs::proofs;
 use crate::report::words::ranked::{placed, ranked};
 use crate::report::words::rows::rows as rows_used;
@@ -37,9 +38,16 @@ pub(crate) fn run(record: &RunRecord) -> String {
                 .chain(rows_used(record))
                 .chain(proofs(record)),
         ),
+        titled(&escaped(postgres::LEGEND), postgres(record)),
         titled("Thresholds:", list(judged)),
         titled("Warnings:", list(warned)),
     ])
+}
+
+/// Returns the table of what PostgreSQL did; empty if loadgen did not start PostgreSQL.
+fn postgres(record: &RunRecord) -> String {
+    let rows = postgres::rows(ranked(record).into_iter().map(|(target, _)| target));
+    if rows.is_empty() { String::new() } else { table(&postgres::HEADER, &rows) }
 }
 
 fn row(record: &RunRecord, target: &TargetRecord, placing: Option<&Placing>) -> Vec<String> {
