@@ -106,8 +106,10 @@ def test_is_not_healthy_without_its_backends(alone: str) -> None:
 
 
 def test_needs_no_unconfigured_backend(alone: str) -> None:
-    with started(alone) as server:
-        check(httpx.get(f"http://{server.host}:{server.port}/health"), 200)
+    # An empty variable counts as unset.
+    for environment in ({}, dict.fromkeys(NOBODY_LISTENS, "")):
+        with started(alone, **environment) as server:
+            check(httpx.get(f"http://{server.host}:{server.port}/health"), 200)
 
 
 def test_stops_at_once_with_an_open_connection(alone: str) -> None:
@@ -121,4 +123,5 @@ def test_stops_at_once_with_an_open_connection(alone: str) -> None:
 def test_the_manifest_names_installed_packages(target: str) -> None:
     entry = MANIFEST[target]
     assert all(version(package) for package in entry.get("packages", []))
-    assert "build" in entry or (PROGRAMS / entry["command"][0]).exists()
+    required = [tool["tool"] for tool in entry.get("requires", [])]
+    assert "build" in entry or entry["command"][0] in required or (PROGRAMS / entry["command"][0]).exists()

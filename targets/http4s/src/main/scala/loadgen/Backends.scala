@@ -60,9 +60,11 @@ object Backends:
   """.command
 
   def open(poolSize: Int): Resource[IO, Backends] =
+    // An empty variable counts as unset: compose.yaml can't leave out a variable.
+    def url(variable: String) = sys.env.get(variable).filter(_.nonEmpty)
     for
-      redis <- sys.env.get("REDIS_URL").traverse(openRedis(_, poolSize))
-      postgres <- sys.env.get("DATABASE_URL").traverse(openPostgres(_, poolSize))
+      redis <- url("REDIS_URL").traverse(openRedis(_, poolSize))
+      postgres <- url("DATABASE_URL").traverse(openPostgres(_, poolSize))
     yield Backends(redis, postgres)
 
   private def openRedis(url: String, poolSize: Int): Resource[IO, RedisPool] =
