@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::differences::differences;
 use crate::measure::BodySizes;
-use crate::record::{DifferenceKind, DifferenceRecord, ServerRecord, TargetRecord};
+use crate::record::{DifferenceKind, DifferenceRecord, LimitsRecord, ServerRecord, TargetRecord};
 use crate::scenario::experiment::{Arm, Claim, Group, Statement, describe_load};
 use crate::text::count;
 
@@ -14,6 +14,8 @@ pub struct Compared<'a> {
     pub arm: &'a Arm,
     /// Whether the quick form of the load is meant.
     pub quick: bool,
+    /// Limits under which the arm ran; `None` before the measurement.
+    pub limits: Option<LimitsRecord>,
     /// Software of the arm's target; empty for a server that loadgen does not start.
     pub server: &'a ServerRecord,
     /// Results of the arm; `None` before the measurement.
@@ -24,6 +26,10 @@ impl Compared<'_> {
     fn load(&self) -> String {
         let load = self.arm.quick.as_ref().filter(|_| self.quick);
         describe_load(load.unwrap_or(&self.arm.scenario.load))
+    }
+
+    fn limits(&self) -> String {
+        self.limits.map_or_else(|| self.arm.limits.to_string(), |limits| limits.to_string())
     }
 }
 
@@ -44,6 +50,7 @@ pub fn unlike(arms: &[Compared<'_>], cpus: usize) -> Vec<DifferenceRecord> {
         n => Some(format!("{} worker processes", count(n.into()))),
     };
     add(DifferenceKind::ServerWorkers, by_value(arms, workers));
+    add(DifferenceKind::Limits, by_value(arms, |arm| Some(arm.limits())));
     add(DifferenceKind::Cpus, too_many_workers(arms, cpus));
     let servers: Vec<(&str, &ServerRecord)> =
         arms.iter().map(|arm| (arm.arm.name.as_str(), arm.server)).collect();
@@ -138,6 +145,7 @@ pub fn confounded(claim: &Claim, group: &Group) -> Option<String> {
         let respects = [
             ("target", one.target != other.target),
             ("server workers", one.server_workers != other.server_workers),
+            ("limits", one.limits != other.limits),
             ("scenario", one.scenario.name != other.scenario.name),
             ("load", one.scenario.load != other.scenario.load),
         ];
@@ -156,13 +164,14 @@ mod tests {
     use super::*;
     use crate::measure::Summary;
     use crate::scenario::experiment::Statement;
-    use crate::scenario::{Metric, parse};
+    use crate::scenario::{Limits, Metric, parse};
 
     fn arm(name: &str, server_workers: u32, scenario: &str) -> Arm {
         Arm {
             name: name.to_owned(),
             target: name.to_owned(),
             server_workers,
+            limits: Limits::default(),
             scenario: parse(scenario, "test.toml", "[[step]]\nname = \"hello\"\nget = \"/\"\n")
                 .unwrap(),
             quick: None,
@@ -196,7 +205,8 @@ mod tests {
         let (one, other) = (arm("a", 2, "direct"), arm("b", 2, "direct"));
         let server = server(2, &["uvloop"]);
         let (few, many) = (measured([10, 20], &["message"]), measured([15, 15], &["message"]));
-        let compared = |arm, measured| Compared { arm, quick: false, server: &server, measured };
+        let compared =
+            |arm, measured| Compared { arm, quick: false, limits: None, server: &server, measured };
         assert_eq!(said(&[compared(&one, Some(&few)), compared(&other, Some(&many))], 2), [""; 0]);
         assert_eq!(said(&[compared(&one, Some(&few)), compared(&other, None)], 0), [""; 0]);
     }
@@ -208,13 +218,15 @@ mod tests {
         let results = [measured([25, 25], &["message"]), measured([1_026, 1_030], &["greeting"])];
         let compared = |arm, at: usize| {
             let (server, measured) = (&servers[at], Some(&results[at]));
-            Compared { arm, quick: false, server, measured }
+            let limits = Some(LimitsRecord { cpus: Some((at + 1) as f64), memory_bytes: None });
+            Compared { arm, quick: false, limits, server, measured }
         };
         assert_eq!(
             said(&[compared(&one, 0), compared(&other, 1)], 2),
             [
                 "a: scenario direct; b: scenario other",
                 "a: 1 worker process; b: 4 worker processes",
+                "a: 1 CPU; b: 2 CPUs",
                 "b: more worker processes than the 2 CPUs of the targets",
                 "a: uvloop",
                 "a: answers to hello of 25 bytes; b: answers to hello of 1,026 to 1,030 bytes",

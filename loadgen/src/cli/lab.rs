@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::RuntimeArgs;
+use super::{RuntimeArgs, RuntimeName};
 use crate::scenario::Backend;
 
 /// Subcommands of `lab`.
@@ -10,12 +10,29 @@ use crate::scenario::Backend;
 pub enum LabCommand {
     /// Start targets and backends, and keep them up until Ctrl-C.
     Up(LabUpArgs),
+    /// Build targets without starting them, and show where each build is. A run builds its targets
+    /// itself.
+    Build(LabBuildArgs),
     /// Stop the lab.
     Down,
     /// Show the services of the lab, and whether each service responds.
     Status,
     /// Check the requirements of `--runtime podman`, and print how to fix those that are not met.
     Doctor,
+}
+
+/// Options of `lab build`.
+#[derive(Debug, Args)]
+pub struct LabBuildArgs {
+    /// Targets to build, with their upstreams [default: all that this machine can run].
+    #[arg(short, long = "target", value_name = "NAME,…", value_delimiter = ',')]
+    pub targets: Vec<String>,
+    /// What to build: programs of this machine, or container images.
+    #[arg(long, value_enum, default_value_t = RuntimeName::Process)]
+    pub runtime: RuntimeName,
+    /// Format of the list of builds.
+    #[arg(short, long, value_enum, default_value_t = LabFormat::Table)]
+    pub format: LabFormat,
 }
 
 /// Options of `lab up`.

@@ -17,7 +17,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 pub use self::completions::{CompletionsArgs, ShellName};
 pub use self::ctl::{CtlArgs, CtlCommand};
 pub use self::init::InitArgs;
-pub use self::lab::{BackendName, LabCommand, LabFormat, LabUpArgs};
+pub use self::lab::{BackendName, LabBuildArgs, LabCommand, LabFormat, LabUpArgs};
 pub use self::runtime::{RuntimeArgs, RuntimeName};
 pub use self::saved::{CompareArgs, ReportArgs};
 use crate::report::Format;

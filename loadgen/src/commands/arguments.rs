@@ -59,7 +59,7 @@ pub(super) fn job(
     unused::refuse(&common.measuring, !server_workers.is_empty(), has_backends)?;
     let runtime = runtime::runtime(common.measuring.runtime)?;
     let subject = match common.measuring.url.as_slice() {
-        [] => Subject::of_lab(&common.target, &scenario)?,
+        [] => Subject::of_lab(&common.target, &scenario, runtime)?,
         words => Subject::Running(servers("--url", words)?),
     };
     subject.check_equals(aa)?;

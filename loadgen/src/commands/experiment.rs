@@ -58,12 +58,12 @@ fn published(args: &ExperimentArgs) -> Result<Published, Failure> {
     }
     let settings = Settings {
         measuring,
-        runtime: runtime::runtime(measuring.runtime)?,
+        runtime: limited(runtime::runtime(measuring.runtime)?, &file),
         seed: measuring.seed.map_or_else(random_seed, Ok)?,
         rounds: args.rounds,
         quick: args.quick,
     };
-    let left_out = left_out(&file, &targets)?;
+    let left_out = left_out(&file, &targets, settings.runtime);
     let (mut jobs, mut groups): (Vec<Job>, Vec<Range<usize>>) = (Vec::new(), Vec::new());
     for group in &file.groups {
         let first = jobs.len();
@@ -94,16 +94,26 @@ struct Settings<'a> {
     quick: bool,
 }
 
-/// Returns the targets of the experiment that this machine cannot run, each with the reason.
-fn left_out(file: &ExperimentFile, targets: &Targets) -> Result<BTreeMap<String, String>, Failure> {
-    let Targets::Lab { manifest, .. } = targets else { return Ok(BTreeMap::new()) };
-    let mut left_out = BTreeMap::new();
-    for arm in file.groups.iter().flat_map(|group| &group.arms) {
-        if let Err(why) = manifest.requirements_of(&arm.target) {
-            left_out.insert(arm.target.clone(), why);
+/// Returns the runtime with the file's limits of backends, unless the command line has others.
+fn limited(runtime: Runtime, file: &ExperimentFile) -> Runtime {
+    match runtime {
+        Runtime::Process => Runtime::Process,
+        Runtime::Podman { targets, backends } => {
+            Runtime::Podman { targets, backends: backends.or(file.backend_limits) }
         }
     }
-    Ok(left_out)
+}
+
+/// Returns the targets of the experiment that this machine cannot run, each with the reason.
+fn left_out(
+    file: &ExperimentFile,
+    targets: &Targets,
+    runtime: Runtime,
+) -> BTreeMap<String, String> {
+    let Targets::Lab { manifest, .. } = targets else { return BTreeMap::new() };
+    let arms = file.groups.iter().flat_map(|group| &group.arms);
+    let why = |arm: &Arm| runtime.check_requirements(manifest, &arm.target).err();
+    arms.filter_map(|arm| Some((arm.target.clone(), why(arm)?))).collect()
 }
 
 /// Returns the jobs of these arms of a group: one for the arms of each scenario and load.
@@ -134,6 +144,7 @@ fn jobs_of<'a>(
             log_name: Some(log_name(file, group, arm)),
             index,
             server_workers: arm.server_workers,
+            limits: arm.limits,
             users: scenario.load.users,
         });
         let contenders = contenders.collect();

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use crate::experiment::{experiments, scenarios};
 use crate::failure::{Exit, Failure};
-use crate::lab::{Home, Manifest};
+use crate::lab::{Home, Manifest, Runtime};
 use crate::process::print;
 use crate::scenario;
 
@@ -36,8 +36,8 @@ pub(super) fn run() -> Result<Exit, Failure> {
             "Python" => String::new(),
             other => format!(", {other}"),
         };
-        let missing =
-            manifest.requirements_of(&target.name).err().map(|why| format!(" (missing: {why})"));
+        let missing = Runtime::Process.check_requirements(&manifest, &target.name).err();
+        let missing = missing.map(|why| format!(" (missing: {why})"));
         let _ = writeln!(
             out,
             "  {:<18} {} on {}{language}{}",

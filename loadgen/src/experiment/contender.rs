@@ -1,12 +1,13 @@
 //! Lists what each round measures: every target, with each number of server
 //! workers, under each number of users.
 
+use crate::scenario::Limits;
 use crate::text::count;
 
 /// Suffix of a target's name in the second measurement, if a target is compared with itself.
 pub const AGAIN: &str = " (again)";
 
-/// A target, the number of its worker processes, and the number of users that load it.
+/// A target, the number of its worker processes, its limits, and the number of users that load it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Contender {
     /// Name of the contender: the target's name and each number that varies,
@@ -21,6 +22,8 @@ pub struct Contender {
     pub index: usize,
     /// Number of worker processes of the target.
     pub server_workers: u32,
+    /// Limits of the target's container.
+    pub limits: Limits,
     /// Number of users in all processes together; in the open model (a fixed request rate), the
     /// maximum number of users that send at the same time.
     pub users: u32,
@@ -54,6 +57,7 @@ pub fn product(targets: &[String], server_workers: &[u32], users: &[u32]) -> Vec
                     log_name: None,
                     index,
                     server_workers,
+                    limits: Limits::default(),
                     users,
                 });
             }

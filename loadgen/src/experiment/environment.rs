@@ -9,12 +9,11 @@ use sysinfo::{CpuRefreshKind, MemoryRefreshKind, RefreshKind, System};
 
 use super::job::Job;
 use super::subject::Subject;
-use crate::lab::{Lab, Layout, Runtime};
-use crate::record::{Environment, FilesystemRecord, LimitsRecord};
-use crate::scenario::{Limits, Memory};
+use crate::lab::{Lab, Layout};
+use crate::record::{Environment, FilesystemRecord};
 
 /// Describes the environment of a run for the record: hardware, software versions and CPU
-/// assignment. Values that cannot be determined stay empty.
+/// assignment, without the limits of containers. Values that cannot be determined stay empty.
 pub fn environment(
     job: &Job,
     lab: Option<&Lab>,
@@ -67,26 +66,8 @@ pub fn environment(
         .to_owned(),
         podman: containers.map(|containers| containers.podman.clone()),
         images: containers.map(|containers| containers.images.clone()).unwrap_or_default(),
-        limits: lab.map(|lab| limits(job, lab)).unwrap_or_default(),
-    }
-}
-
-/// Returns the CPU and memory limits of each container, by name; empty without containers.
-fn limits(job: &Job, lab: &Lab) -> BTreeMap<String, LimitsRecord> {
-    let (Runtime::Podman { backends, .. }, Subject::Lab { targets, .. }) =
-        (lab.runtime(), &job.subject)
-    else {
-        return BTreeMap::new();
-    };
-    let targets = targets.iter().map(|one| (one.name.clone(), record(lab.target_limits(one))));
-    let up = lab.backends().into_iter().map(|(one, _)| (one.to_string(), record(backends)));
-    targets.chain(up).collect()
-}
-
-fn record(limits: Limits) -> LimitsRecord {
-    LimitsRecord {
-        cpus: limits.cpus.map(f64::from),
-        memory_bytes: limits.memory.map(Memory::bytes),
+        // Each job has its own.
+        limits: BTreeMap::new(),
     }
 }
 

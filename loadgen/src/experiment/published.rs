@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::{ControlFlow, Range};
 use std::time::Duration;
 
+use super::container_limits::{changed_limits, cpus, limits_of};
 use super::folder::RunFolder;
 use super::job::Job;
 use super::kind::Experiment;
@@ -18,8 +19,8 @@ use crate::analysis::{ByRound, Compared, unlike};
 use crate::failure::{Exit, Failure};
 use crate::lab::Lab;
 use crate::record::{
-    ArmRecord, EXPERIMENT_SCHEMA, Environment, ExperimentRecord, GroupRecord, PublishedRecord,
-    RunRecord, SourceRecord, StoppedEarly, TargetRecord,
+    ArmRecord, EXPERIMENT_SCHEMA, ExperimentRecord, GroupRecord, PublishedRecord, RunRecord,
+    SourceRecord, StoppedEarly, TargetRecord,
 };
 use crate::scenario::experiment::{Arm, ExperimentFile, describe_load};
 
@@ -130,17 +131,22 @@ impl Published {
         interrupted: bool,
     ) -> ExperimentRecord {
         let file = &self.file;
+        let cpus =
+            |runs: &[&RunRecord]| runs.first().map_or(0, |run| cpus(&run.environment, "target"));
         let of_group = |group: usize| runs[self.groups[group].clone()].iter().flatten();
-        let cpus = |group: usize| of_group(group).next().map_or(0, |run| cpus(&run.environment));
         let targets =
             |group: usize| of_group(group).flat_map(|run| &run.targets).collect::<Vec<_>>();
-        let groups = file.groups.iter().enumerate().map(|(index, group)| GroupRecord {
-            name: group.name.clone(),
-            description: group.description.clone(),
-            changed: self.changed(index),
-            arms: (0..group.arms.len()).map(|arm| self.arm(index, arm, &targets(index))).collect(),
-            runs: of_group(index).cloned().collect(),
-            differences: unlike(&self.compared(index, &targets(index)), cpus(index)),
+        let groups = file.groups.iter().enumerate().map(|(index, group)| {
+            let runs: Vec<&RunRecord> = of_group(index).collect();
+            let arms = 0..group.arms.len();
+            GroupRecord {
+                name: group.name.clone(),
+                description: group.description.clone(),
+                changed: self.changed(index, &runs),
+                arms: arms.map(|arm| self.arm(index, arm, &targets(index))).collect(),
+                differences: unlike(&self.compared(index, &runs), cpus(&runs)),
+                runs: runs.into_iter().cloned().collect(),
+            }
         });
         let claims = file.claims.iter();
         ExperimentRecord {
@@ -165,17 +171,18 @@ impl Published {
     }
 
     /// Returns the arms of a group that were measured, with their results.
-    fn compared<'a>(&'a self, group: usize, targets: &[&'a TargetRecord]) -> Vec<Compared<'a>> {
+    fn compared<'a>(&'a self, group: usize, runs: &[&'a RunRecord]) -> Vec<Compared<'a>> {
         let of = |arm: &'a Arm| {
-            let measured = targets.iter().find(|target| target.name == arm.name)?;
-            let server = &measured.server;
-            Some(Compared { arm, quick: self.quick, server, measured: Some(measured) })
+            let (run, measured) = measured(runs, arm)?;
+            let (limits, server) = (Some(limits_of(run, &arm.name)), &measured.server);
+            Some(Compared { arm, quick: self.quick, limits, server, measured: Some(measured) })
         };
         self.file.groups[group].arms.iter().filter_map(of).collect()
     }
 
-    /// Returns the differences of the measured form of a group from the full form, as sentences.
-    fn changed(&self, group: usize) -> Vec<String> {
+    /// Returns the differences of the measured form of a group from the full form, as phrases.
+    /// `runs` has the records of the group's jobs.
+    fn changed(&self, group: usize, runs: &[&RunRecord]) -> Vec<String> {
         let of = &self.file.groups[group];
         let Some(rounds) = self.jobs[self.groups[group].clone()].first().map(|job| job.rounds)
         else {
@@ -198,6 +205,7 @@ impl Published {
                 all.push(change);
             }
         }
+        all.extend(changed_limits(of, self.file.backend_limits, runs));
         all
     }
 
@@ -237,12 +245,13 @@ impl Published {
     }
 }
 
-/// Returns the number of CPUs that the targets may use; 0 if unknown.
-fn cpus(environment: &Environment) -> usize {
-    match environment.cpus.get("target").map(Vec::len) {
-        None | Some(0) => environment.cores,
-        Some(pinned) => pinned,
-    }
+/// Returns the run of an arm, and the arm's results.
+fn measured<'a>(runs: &[&'a RunRecord], arm: &Arm) -> Option<(&'a RunRecord, &'a TargetRecord)> {
+    let of = |run: &&'a RunRecord| {
+        let target = run.targets.iter().find(|target| target.name == arm.name)?;
+        Some((*run, target))
+    };
+    runs.iter().find_map(of)
 }
 
 /// Observer that saves the experiment after each round, so that a kill loses only the round in

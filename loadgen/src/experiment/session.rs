@@ -20,7 +20,7 @@ use super::service_monitor::{Services, Watch};
 use super::{proof, worker_losses, workers};
 use crate::engine::{self, Plan, RoundControl, Seen, TrialAnswer, Verified};
 use crate::failure::{Exit, Failure};
-use crate::lab::{Lab, Layout, Observed, Target};
+use crate::lab::{Lab, Layout, Observed, Size, Target};
 use crate::measure::{GrowingSeries, PostgresActivity};
 use crate::record::Calibration;
 use crate::scenario::Backend;
@@ -328,7 +328,8 @@ impl<'a> Session<'a> {
                 self.observers.tell(Event::Step(&format!("starting {}", contender.name)));
                 let started = async {
                     lab.fill(self.job().scenario.existing_items).await?;
-                    lab.start_target(&spec.name, log, contender.server_workers).await
+                    let size = Size { workers: contender.server_workers, limits: contender.limits };
+                    lab.start_target(&spec.name, log, size).await
                 };
                 let running = unless(&self.interrupt, started).await?.map_err(Failure::from)?;
                 Ok((running.url.clone(), Some(running)))

@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::time::SystemTime;
 
+use super::container_limits::limits;
 use super::environment::environment;
 use super::job::Job;
 use crate::lab::{Lab, Layout};
@@ -26,7 +27,8 @@ impl<'a> Site<'a> {
     }
 
     /// Returns a description of the machine and of its software, with the backends in these
-    /// versions. Only the first call with these backends collects the description.
+    /// versions, and with the limits of the job's containers. Only the first call with these
+    /// backends collects the description.
     pub fn environment(
         &self,
         job: &Job,
@@ -34,11 +36,14 @@ impl<'a> Site<'a> {
         backends: &BTreeMap<String, String>,
     ) -> Environment {
         let mut known = self.environments.borrow_mut();
-        if let Some(known) = known.iter().find(|known| known.backends == *backends) {
-            return known.clone();
-        }
-        let found = environment(job, lab, self.layout, backends);
-        known.push(found.clone());
-        found
+        let found = match known.iter().find(|known| known.backends == *backends) {
+            Some(found) => found.clone(),
+            None => {
+                let found = environment(job, lab, self.layout, backends);
+                known.push(found.clone());
+                found
+            }
+        };
+        Environment { limits: limits(job, lab), ..found }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::contender::AGAIN;
 use crate::failure::{Exit, Failure};
-use crate::lab::{Home, Manifest, TargetSpec};
+use crate::lab::{Home, Manifest, Runtime, TargetSpec};
 use crate::scenario::Scenario;
 
 /// Servers under load: targets that loadgen starts, or servers that run already.
@@ -34,11 +34,16 @@ pub struct Server {
 
 impl Subject {
     /// Selects the targets of the project that `named` lists. An empty list selects the scenario's
-    /// targets or, if the scenario names no targets, the project's default targets.
+    /// targets or, if the scenario names no targets, the project's default targets, without those
+    /// that cannot run as processes on this machine.
     ///
     /// # Errors
     /// Fails if there is no project, or if a name is unknown or given twice.
-    pub fn of_lab(named: &[String], scenario: &Scenario) -> Result<Self, Failure> {
+    pub fn of_lab(
+        named: &[String],
+        scenario: &Scenario,
+        runtime: Runtime,
+    ) -> Result<Self, Failure> {
         let home = Home::find()?;
         let manifest = Manifest::load(&home.manifest())?;
         let names = match (named, scenario.targets.as_slice()) {
@@ -50,7 +55,7 @@ impl Subject {
         for name in &names {
             let target = manifest.target(name.trim())?;
             if named.is_empty()
-                && let Err(why) = manifest.requirements_of(&target.name)
+                && let Err(why) = runtime.check_requirements(&manifest, &target.name)
             {
                 left_out.insert(target.name.clone(), why);
                 continue;

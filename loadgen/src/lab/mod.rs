@@ -67,7 +67,7 @@ use runner::Runner;
 pub use runner::Runtime;
 use service::Service;
 pub use storage::Filesystem;
-pub use target::{StartingTarget, Target};
+pub use target::{Size, StartingTarget, Target};
 
 use crate::measure::PostgresActivity;
 use crate::scenario::{Backend, Proof};
@@ -101,6 +101,8 @@ pub struct Lab {
     containers: Option<Containers>,
     /// Targets that were built, by name.
     built: BTreeMap<String, Built>,
+    /// Images of the containers of all targets, by name: see [`Containers`].
+    images: BTreeMap<String, String>,
 }
 
 impl Lab {
@@ -127,11 +129,13 @@ impl Lab {
             postgres: None,
             containers: None,
             built: BTreeMap::new(),
+            images: BTreeMap::new(),
         })
     }
 
-    /// Checks the requirements of these targets, and builds those that need a build and were not
-    /// built before.
+    /// Makes these targets and their upstreams ready to start. Processes: checks the required
+    /// programs, and builds the targets that need a build and were not built before. Containers:
+    /// builds the images that are missing.
     pub async fn build(&mut self, targets: &[String]) -> Result<(), LabError> {
         let mut all = Vec::new();
         for name in targets {
@@ -142,26 +146,41 @@ impl Lab {
             }
         }
         for target in all {
-            let name = &target.name;
-            let missing = |what| LabError::Missing {
-                service: name.clone(),
-                what,
-                help: "install the program, or leave out the target".to_owned(),
-            };
-            let tools = target.tools().map_err(missing)?;
-            let in_containers = self.runner.project().is_some();
-            if in_containers && (target.entry.build.is_some() || !target.entry.upstreams.is_empty())
-            {
-                let what = "no container image has this target".to_owned();
-                let help = "leave out --runtime podman".to_owned();
-                return Err(LabError::Missing { service: name.clone(), what, help });
+            match &self.runner {
+                Runner::Process(_) => self.build_program(&target).await?,
+                Runner::Podman { podman, .. } => {
+                    let image = podman.target(&self.home, &target, &*self.progress).await?;
+                    self.images.extend([image]);
+                }
             }
-            let Some(build) = &target.entry.build else { continue };
-            let log = self.options.logs.join(format!("{name}-build.log"));
-            let built = build::build(&self.home, name, build, tools, &log, &*self.progress).await?;
-            self.built.insert(name.clone(), built);
         }
         Ok(())
+    }
+
+    async fn build_program(&mut self, target: &TargetSpec) -> Result<(), LabError> {
+        let name = &target.name;
+        let missing = |what| LabError::Missing {
+            service: name.clone(),
+            what,
+            help: "install the program, or leave out the target".to_owned(),
+        };
+        let tools = target.tools().map_err(missing)?;
+        let Some(build) = &target.entry.build else { return Ok(()) };
+        let log = self.options.logs.join(format!("{name}-build.log"));
+        let built = build::build(&self.home, name, build, tools, &log, &*self.progress).await?;
+        self.built.insert(name.clone(), built);
+        Ok(())
+    }
+
+    /// Folders of the targets that were built, by name.
+    pub fn builds(&self) -> BTreeMap<String, PathBuf> {
+        self.built.iter().map(|(name, built)| (name.clone(), built.folder.clone())).collect()
+    }
+
+    /// Images of the targets' containers, by name: `target` for all Python targets, else the
+    /// target's name.
+    pub fn images(&self) -> &BTreeMap<String, String> {
+        &self.images
     }
 
     /// Returns the versions of the programs that the target required, by name; empty if loadgen did
@@ -208,7 +227,7 @@ impl Lab {
         self.redis = redis.or(self.redis.take());
         self.postgres = postgres.or(self.postgres.take());
         if let Some(project) = self.runner.project() {
-            self.containers = Some(project.describe(backends).await);
+            self.containers = Some(project.describe(backends, &self.images).await);
         }
         Ok(())
     }

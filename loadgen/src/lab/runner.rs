@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::error::LabError;
 use super::home::Home;
+use super::manifest::Manifest;
 use super::password::random_password;
 use super::podman::{Podman, Project};
 use super::python::Python;
@@ -25,6 +26,20 @@ pub enum Runtime {
         /// Limits of each backend.
         backends: Limits,
     },
+}
+
+impl Runtime {
+    /// Checks that this machine can run the target of this name and its upstreams: as processes,
+    /// they require programs; as containers, their images have these programs.
+    ///
+    /// # Errors
+    /// The first requirement that is not met, as a sentence for people.
+    pub fn check_requirements(self, manifest: &Manifest, name: &str) -> Result<(), String> {
+        match self {
+            Self::Process => manifest.requirements_of(name),
+            Self::Podman { .. } => Ok(()),
+        }
+    }
 }
 
 /// A runtime that is ready to run services.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::error::LabError;
 use super::manifest::TargetSpec;
-use super::podman::Project;
+use super::podman::{Project, variable};
 use super::python::Python;
 use super::ready::{Probe, Starting};
 use super::runner::{Runner, Runtime, place};
@@ -32,6 +32,22 @@ fn pool_size(server_workers: u32) -> u32 {
     // The remaining connections serve readiness probes, and the filling and counting of tables.
     const ALL: u32 = postgres::CONNECTIONS - 20;
     (ALL / server_workers.max(1)).clamp(1, EACH)
+}
+
+/// Size of a target: how many processes it has, and how much of the machine it may use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Size {
+    /// Number of worker processes.
+    pub workers: u32,
+    /// Limits of the target's container, which take precedence over the manifest's limits.
+    pub limits: Limits,
+}
+
+impl From<u32> for Size {
+    /// Returns the size of a target with this number of worker processes and no limits of its own.
+    fn from(workers: u32) -> Self {
+        Self { workers, limits: Limits::default() }
+    }
 }
 
 /// A server under test that is up.
@@ -95,40 +111,44 @@ impl StartingTarget {
 }
 
 impl Lab {
-    /// Starts a target with this number of worker processes on a free port, and waits until the
-    /// target and its backends answer. `log` names the file for the target's output.
+    /// Starts a target of this size on a free port, and waits until the target and its backends
+    /// answer. `log` names the file for the target's output.
     pub async fn start_target(
         &self,
         name: &str,
         log: &str,
-        workers: u32,
+        size: impl Into<Size>,
     ) -> Result<Target, LabError> {
         (self.progress)(&format!("starting {name}"));
-        self.launch_target(name, log, None, workers).await?.ready().await
+        self.launch_target(name, log, None, size.into()).await?.ready().await
     }
 
     /// Starts the upstreams of a target, and waits until they answer. Then starts the target's
     /// processes, on this port or a free one, without waiting until the target answers. Each
-    /// upstream has as many worker processes as the target.
+    /// upstream has as many worker processes as the target, and limits of its own.
     pub async fn launch_target(
         &self,
         name: &str,
         log: &str,
         port: Option<u16>,
-        workers: u32,
+        size: Size,
     ) -> Result<StartingTarget, LabError> {
         let mut target = self.manifest.target(name)?.clone();
         let mut upstreams = Vec::new();
         for (variable, upstream) in &target.entry.upstreams {
             let log = log.replace(".log", &format!("-{upstream}.log"));
-            let started =
-                self.launch_alone(self.manifest.target(upstream)?, &log, None, workers)?;
+            let started = self.launch_alone(
+                self.manifest.target(upstream)?,
+                &log,
+                None,
+                size.workers.into(),
+            )?;
             upstreams.push((variable.clone(), started.ready().await?));
         }
         for (variable, upstream) in &upstreams {
             target.entry.env.insert(variable.clone(), upstream.url.clone());
         }
-        let started = self.launch_alone(&target, log, port, workers)?;
+        let started = self.launch_alone(&target, log, port, size)?;
         let upstreams = upstreams.into_iter().map(|(_, upstream)| upstream).collect();
         Ok(StartingTarget { upstreams, ..started })
     }
@@ -139,12 +159,12 @@ impl Lab {
         target: &TargetSpec,
         log: &str,
         port: Option<u16>,
-        workers: u32,
+        size: Size,
     ) -> Result<StartingTarget, LabError> {
         let spec = match &self.runner {
-            Runner::Process(python) => self.process(python, target.clone(), log, workers)?,
+            Runner::Process(python) => self.process(python, target.clone(), log, size.workers)?,
             Runner::Podman { podman, .. } => {
-                self.container(Arc::clone(podman.project()), target, log, workers)
+                self.container(Arc::clone(podman.project()), target, log, size)
             }
         };
         let project = self.runner.project().cloned();
@@ -203,9 +223,9 @@ impl Lab {
         project: Arc<Project>,
         target: &TargetSpec,
         log: &str,
-        workers: u32,
+        Size { workers, limits }: Size,
     ) -> Spec {
-        let limits = self.target_limits(target);
+        let limits = self.target_limits(target, limits);
         let (mut redis, mut postgres) = (None, None);
         for (backend, _) in self.backends() {
             match backend {
@@ -222,19 +242,19 @@ impl Lab {
             ("TARGET_MEMORY", limits.memory.map(|memory| memory.to_string()).unwrap_or_default()),
         ];
         let (name, log) = (target.name.clone(), self.options.logs.join(log));
-        let port_variable = port_variable(&name);
+        let port_variable = variable(&name, "PORT");
         Box::new(move |port| {
             let port = [(port_variable.as_str(), port.to_string())];
             project.spec(&name, &[&variables[..], &port].concat(), log.clone())
         })
     }
 
-    /// CPU and memory limits of a target's container. A limit from the command line takes
-    /// precedence over the manifest's limit.
-    pub fn target_limits(&self, target: &TargetSpec) -> Limits {
+    /// CPU and memory limits of a target's container: of the command line, or else those of the
+    /// target's size, `own`, or else those of the manifest.
+    pub fn target_limits(&self, target: &TargetSpec, own: Limits) -> Limits {
         match self.options.runtime {
             Runtime::Process => Limits::default(),
-            Runtime::Podman { targets, .. } => targets.or(target.entry.limits()),
+            Runtime::Podman { targets, .. } => targets.or(own).or(target.entry.limits()),
         }
     }
 }
@@ -266,11 +286,6 @@ fn program(python: &Python, target: &TargetSpec) -> Result<PathBuf, LabError> {
     Err(LabError::Missing { service: target.name.clone(), what, help: help.to_owned() })
 }
 
-/// Name of the variable in compose.yaml that sets the port of a target on this machine.
-fn port_variable(name: &str) -> String {
-    format!("{}_PORT", name.to_uppercase().replace('-', "_"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -286,17 +301,58 @@ mod tests {
         assert!(yaml.contains(&format!("max_connections={}]", postgres::CONNECTIONS)));
     }
 
+    /// Returns the command line of a target in a container, and its variables with their values,
+    /// as compose.yaml has them.
+    fn in_container(target: &TargetSpec) -> (Vec<String>, Vec<String>) {
+        if target.shares_image() {
+            let workers = "--workers=${SERVER_WORKERS:-1}";
+            let argv = [&target.name, "--host=0.0.0.0", workers].map(str::to_owned);
+            return (argv.into(), Vec::new());
+        }
+        let target = target.clone().built_in("/srv").running_in("/tmp");
+        let (argv, env) = target.filled("0.0.0.0", 8000, 1, 10);
+        let (other_argv, other_env) = target.filled("0.0.0.0", 8000, 2, 20);
+        // A word that changes with the numbers ends in a number that a variable of compose.yaml
+        // sets.
+        let of_compose = |word: &String, other: &String| {
+            let stem = word.trim_end_matches(|c: char| c.is_ascii_digit());
+            match &word[stem.len()..] {
+                _ if word == other => word.clone(),
+                "10" => format!("{stem}${{POOL_SIZE:-10}}"),
+                _ => format!("{stem}${{SERVER_WORKERS:-1}}"),
+            }
+        };
+        let argv = argv.iter().zip(&other_argv).map(|(word, other)| of_compose(word, other));
+        let env = env.iter().zip(other_env.values());
+        let env = env.map(|((name, value), other)| format!("{name}: {}", of_compose(value, other)));
+        (argv.collect(), env.collect())
+    }
+
     #[test]
     fn compose_yaml_has_a_service_for_each_target() {
         let home = Home::find().unwrap();
         let yaml = std::fs::read_to_string(home.compose()).unwrap();
         let manifest = Manifest::load(&home.manifest()).unwrap();
-        // Targets with a build or with upstreams run only as processes.
-        let alone = |it: &&TargetSpec| it.entry.build.is_none() && it.entry.upstreams.is_empty();
-        for TargetSpec { name, .. } in manifest.targets().iter().filter(alone) {
-            let words = [format!("\n  {name}:\n"), format!("command: [{name}, --host=0.0.0.0")];
-            let port = format!("127.0.0.1:${{{}:-", port_variable(name));
-            assert!(words.iter().chain([&port]).all(|word| yaml.contains(word)), "{name}");
+        for target in manifest.targets() {
+            let TargetSpec { name, entry } = target;
+            let start = yaml.find(&format!("\n  {name}:\n")).expect(name);
+            let service = yaml[start + 1..].split("\n\n").next().unwrap();
+            let plain: String = service.chars().filter(|c| !"\"[],\n".contains(*c)).collect();
+            let words = plain.split_whitespace().filter(|word| *word != "-");
+            let plain = words.collect::<Vec<_>>().join(" ");
+            let (argv, env) = in_container(target);
+            let command = format!("command: {}", argv.join(" "));
+            for part in [command].into_iter().chain(env) {
+                assert!(plain.contains(&part), "{plain}\n\n{part}");
+            }
+            for (variable, upstream) in &entry.upstreams {
+                // The proxies share this.
+                assert!(plain.contains("<<: *proxy"), "{plain}");
+                assert!(yaml.contains(&format!("{variable}: http://{upstream}:8000")), "{name}");
+            }
+            assert!(service.contains(&format!("127.0.0.1:${{{}:-", variable(name, "PORT"))));
+            let image = format!("${{{}:-localhost/loadgen-{name}}}", variable(name, "IMAGE"));
+            assert_eq!(service.contains(&image), !target.shares_image(), "{service}");
         }
     }
 }

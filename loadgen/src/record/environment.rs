@@ -5,6 +5,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::text::limits;
+
 /// Machine, software and limits of a run. A value that loadgen cannot find out is empty, 0 or
 /// `None`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -44,11 +46,11 @@ pub struct Environment {
     /// containers.
     #[serde(default)]
     pub podman: Option<String>,
-    /// Container images with their digests: the targets' image under `target`, and that of each
-    /// backend under the backend's name. Empty without containers.
+    /// Container images with their digests: that of the Python targets under `target`, and that of
+    /// each other target and of each backend under its name. Empty without containers.
     #[serde(default)]
     pub images: BTreeMap<String, String>,
-    /// Limits of the containers, by the name of the target or backend. Empty without containers.
+    /// Limits of the containers, by the name of the target, arm or backend. Empty without containers.
     #[serde(default)]
     pub limits: BTreeMap<String, LimitsRecord>,
 }
@@ -74,20 +76,6 @@ pub struct LimitsRecord {
 impl fmt::Display for LimitsRecord {
     /// Writes the limits, such as `0.5 CPUs, 256 MiB`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let cpus = self.cpus.map(|cpus| match cpus {
-            1.0 => "1 CPU".to_owned(),
-            _ => format!("{cpus} CPUs"),
-        });
-        // The user gives the limit in units of 1,024.
-        let memory = self.memory_bytes.map(|bytes| match bytes {
-            bytes if bytes % (1 << 30) == 0 => format!("{} GiB", bytes >> 30),
-            bytes => format!("{} MiB", bytes >> 20),
-        });
-        match (cpus, memory) {
-            (None, None) => f.write_str("no limit"),
-            (cpus, memory) => {
-                f.write_str(&cpus.into_iter().chain(memory).collect::<Vec<_>>().join(", "))
-            }
-        }
+        f.write_str(&limits(self.cpus, self.memory_bytes))
     }
 }

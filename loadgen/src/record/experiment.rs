@@ -52,7 +52,8 @@ pub struct GroupRecord {
     pub name: String,
     /// Description for people; `None` without one.
     pub description: Option<String>,
-    /// Differences of the measured form from the full form, as sentences. Empty for the full form.
+    /// Differences of the measured form from the full form of the file, as phrases: rounds, loads,
+    /// and limits that could not be set. Empty for the full form.
     pub changed: Vec<String>,
     /// Arms, in the order of the experiment's file.
     pub arms: Vec<ArmRecord>,
@@ -80,6 +81,8 @@ pub enum DifferenceKind {
     Load,
     /// Number of worker processes of the target.
     ServerWorkers,
+    /// Limits of the containers.
+    Limits,
     /// Number of worker processes compared with the number of CPUs.
     Cpus,
     /// Software, as the targets' manifest declares it: framework, server, clients, parsers.

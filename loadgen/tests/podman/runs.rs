@@ -73,6 +73,84 @@ fn a_limit_of_half_a_cpu_holds() {
 }
 
 #[test]
+fn targets_in_other_languages_have_images_of_their_own() {
+    let project = Project::real();
+    let words = ["--scenario=redis3", "--target=echo,express,http4s", "--duration=1s"];
+    let finished = finish(&project, start(&project, &words));
+    assert_eq!(finished.code, Some(0), "{}", finished.said());
+    assert_nothing_left();
+    let document = finished.json();
+    for target in document["targets"].as_array().unwrap() {
+        assert_eq!(target["total"]["errors"], 0, "{target}");
+        assert!(target["total"]["requests"].as_u64().unwrap() > 0, "{target}");
+    }
+    let images = document["environment"]["images"].as_object().unwrap();
+    let names: Vec<&str> = images.keys().map(String::as_str).collect();
+    assert_eq!(names, ["echo", "express", "http4s", "redis"]);
+}
+
+#[test]
+fn each_proxy_forwards_to_flask_in_another_container() {
+    let project = Project::real();
+    let proxies = "--target=go-proxy,node-proxy,traefik,caddy,nginx";
+    let finished =
+        finish(&project, start(&project, &["--scenario=direct", proxies, "--duration=1s"]));
+    assert_eq!(finished.code, Some(0), "{}", finished.said());
+    assert_nothing_left();
+    let document = finished.json();
+    let targets = document["targets"].as_array().unwrap();
+    assert_eq!(targets.len(), 5);
+    for target in targets {
+        assert_eq!(target["total"]["errors"], 0, "{target}");
+        for service in ["target", "auth", "flask"] {
+            let used = &target["resources"][service];
+            assert!(used["cpu_s"].as_f64().unwrap() > 0.0, "{service}: {used}");
+        }
+    }
+}
+
+/// Two arms of one target, whose limits differ.
+const LIMITED: &str = r#"
+backend_memory = "512m"
+
+[[group]]
+name = "limits"
+scenario = "redis3"
+target = "sanic"
+rounds = 1
+memory = "300m"
+load = { users = 2, iterations = 200 }
+
+[[group.arm]]
+name = "half"
+cpus = 0.5
+
+[[group.arm]]
+name = "whole"
+"#;
+
+#[test]
+fn each_arm_of_an_experiment_has_its_limits() {
+    let project = Project::real().file("limits.toml", LIMITED);
+    let words =
+        ["experiment", "limits.toml", "--runtime=podman", "--no-calibrate", "--format=json"];
+    let finished = project.run(&words);
+    assert_eq!(finished.code, Some(0), "{}", finished.said());
+    assert_nothing_left();
+    let document = finished.json();
+    let group = &document["groups"][0];
+    let limits = &group["runs"][0]["environment"]["limits"];
+    assert_eq!(limits["half"]["cpus"], 0.5, "{limits}");
+    assert_eq!(limits["whole"]["cpus"], serde_json::Value::Null, "{limits}");
+    assert_eq!(limits["whole"]["memory_bytes"], 300 << 20, "{limits}");
+    assert_eq!(limits["redis"]["memory_bytes"], 512 << 20, "{limits}");
+    assert_eq!(group["changed"], serde_json::json!([]));
+    let differences = group["differences"].as_array().unwrap();
+    let said = "half: 0.5 CPUs, 300 MiB; whole: 300 MiB";
+    assert!(differences.iter().any(|it| it["kind"] == "limits" && it["what"] == said), "{group}");
+}
+
+#[test]
 fn a_lab_stays_up_until_lab_down() {
     let project = Project::real();
     let up = ["lab", "up", "--runtime=podman", "--detach", "--format=json", "--memory=256m"];

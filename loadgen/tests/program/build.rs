@@ -126,3 +126,20 @@ fn a_target_that_was_named_needs_its_program() {
     assert_eq!(nothing.code, Some(4), "{}", nothing.said());
     assert!(nothing.stderr.contains("no_target"), "{}", nothing.stderr);
 }
+
+#[test]
+fn targets_are_built_ahead_of_their_first_run() {
+    let project = project("cp server.py built.py");
+    let built = project.run(&["lab", "build", "--format=json"]);
+    assert_eq!(built.code, Some(0), "{}", built.said());
+    assert!(built.stderr.contains("absent is left out: no-such-compiler 1.2"), "{}", built.stderr);
+    let places = built.json();
+    assert_eq!(places.as_object().unwrap().len(), 1);
+    let [name] = builds(&project).try_into().unwrap();
+    assert_eq!(places["built"], format!("[project]/.loadgen/builds/{name}"));
+    let run = measure(&project, &["--target=built"]);
+    assert!(run.code == Some(0) && !run.stderr.contains("building"), "{}", run.said());
+    let refused = project.run(&["lab", "build", "--target=bulit"]);
+    assert_eq!(refused.code, Some(2), "{}", refused.said());
+    assert!(refused.stderr.contains("did you mean \"built\"?"), "{}", refused.stderr);
+}

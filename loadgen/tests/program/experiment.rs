@@ -114,6 +114,18 @@ async fn the_quick_form_names_what_it_changes_and_shows_no_claim_with_few_rounds
     }
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn limits_that_are_not_in_force_are_named() {
+    let limited = EXPERIMENT.replace("rounds = 5", "rounds = 1\ncpus = 1\nmemory = \"1g\"");
+    let project = project().file("mine.toml", &limited);
+    let (_, finished) = measured(&project, &["--no-calibrate"]).await;
+    assert_eq!(finished.code, Some(0), "{}", finished.said());
+    let text = finished.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    let named = "changed: targets: no limit instead of 1 CPU, 1 GiB (limits need containers: \
+                 --runtime podman)";
+    assert!(text.contains(named), "{}", finished.stdout);
+}
+
 #[test]
 fn check_explains_an_experiment_and_warns_of_claims_that_prove_nothing() {
     let claim = "\n[[claim]]\nmetric = \"mean\"\norder = [\"few\", \"many\"]\n";

@@ -5,6 +5,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::text::limits;
+
 /// Smallest memory limit that podman accepts for a container, in bytes.
 const LEAST_MEMORY: u64 = 6 << 20;
 
@@ -28,6 +30,12 @@ impl Limits {
     #[must_use]
     pub fn is_none(&self) -> bool {
         *self == Self::default()
+    }
+}
+
+impl fmt::Display for Limits {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&limits(self.cpus.map(f64::from), self.memory.map(Memory::bytes)))
     }
 }
 

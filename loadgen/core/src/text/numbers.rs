@@ -39,6 +39,25 @@ pub fn megabytes(n: u64) -> String {
     count(n.div_ceil(1_000_000))
 }
 
+/// Formats the limits of a container, such as `0.5 CPUs, 256 MiB`: CPU seconds per second, and
+/// bytes. `None` means unlimited.
+#[must_use]
+pub fn limits(cpus: Option<f64>, memory: Option<u64>) -> String {
+    let cpus = cpus.map(|cpus| match cpus {
+        1.0 => "1 CPU".to_owned(),
+        _ => format!("{cpus} CPUs"),
+    });
+    // The user gives the limit in units of 1,024.
+    let memory = memory.map(|bytes| match bytes {
+        bytes if bytes % (1 << 30) == 0 => format!("{} GiB", bytes >> 30),
+        bytes => format!("{} MiB", bytes >> 20),
+    });
+    match (cpus, memory) {
+        (None, None) => "no limit".to_owned(),
+        (cpus, memory) => cpus.into_iter().chain(memory).collect::<Vec<_>>().join(", "),
+    }
+}
+
 /// Formats a value that is compared with a bound: to four significant digits, with at most four
 /// decimals. Values of 1,000 and more are rounded to whole numbers.
 #[must_use]

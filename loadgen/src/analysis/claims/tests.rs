@@ -2,7 +2,7 @@ use super::*;
 use crate::measure::{LatencySummary, Summary};
 use crate::record::RoundRecord;
 use crate::scenario::experiment::Arm;
-use crate::scenario::{Comparison, parse};
+use crate::scenario::{Comparison, Limits, parse};
 
 /// Returns a group of arms with these names.
 fn group(names: &[&str]) -> Group {
@@ -11,6 +11,7 @@ fn group(names: &[&str]) -> Group {
         name: (*name).to_owned(),
         target: (*name).to_owned(),
         server_workers: 1,
+        limits: Limits::default(),
         scenario: scenario.clone(),
         quick: None,
     };

@@ -33,8 +33,7 @@ pub(super) fn explained(name: &str) -> Result<Exit, Failure> {
 fn lint(group: &Group, claims: &[&Claim], manifest: Option<&Manifest>) -> String {
     let servers = servers(group, manifest);
     let arms = group.arms.iter().zip(&servers);
-    let compared: Vec<Compared<'_>> =
-        arms.map(|(arm, server)| Compared { arm, quick: false, server, measured: None }).collect();
+    let compared: Vec<Compared<'_>> = arms.map(|(arm, server)| unmeasured(arm, server)).collect();
     let cpus = std::thread::available_parallelism().map_or(0, usize::from);
     let line = |DifferenceRecord { kind, what }| match kind {
         DifferenceKind::Cpus => format!("  ! {}: {what}\n", group.name),
@@ -50,6 +49,10 @@ fn lint(group: &Group, claims: &[&Claim], manifest: Option<&Manifest>) -> String
     }
     let confounded = claims.iter().filter_map(|claim| confounded(claim, group));
     out + &confounded.map(|what| format!("  ! {what}\n")).collect::<String>()
+}
+
+fn unmeasured<'a>(arm: &'a Arm, server: &'a ServerRecord) -> Compared<'a> {
+    Compared { arm, quick: false, limits: None, server, measured: None }
 }
 
 /// Returns what the manifest declares about the target of each arm, without versions.

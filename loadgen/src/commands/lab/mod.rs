@@ -1,5 +1,6 @@
-//! `loadgen lab up|down|status|doctor`: runs the targets and backends alone, for development.
+//! `loadgen lab up|build|down|status|doctor`: runs the targets and backends alone, for development.
 
+mod build;
 mod doctor;
 
 use std::io;
@@ -42,6 +43,7 @@ async fn dispatch(command: LabCommand) -> Result<Exit, Failure> {
             let progress: Progress = Arc::new(|what| say(what));
             up::up(home, wanted, progress, |urls| print(urls, format)).await?;
         }
+        LabCommand::Build(args) => build::run(home, &args).await?,
         LabCommand::Down => match up::down(&home).await? {
             true => say("the lab is down"),
             false => say("no lab is up"),

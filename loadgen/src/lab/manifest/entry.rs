@@ -14,6 +14,9 @@ pub(super) const BUILD: &str = "{build}";
 /// Word in a command or a variable that stands for an empty folder of the running target.
 const FOLDER: &str = "{folder}";
 
+/// Language of a target that names none.
+const PYTHON: &str = "Python";
+
 /// A server under test.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct TargetSpec {
@@ -84,10 +87,15 @@ fn yes() -> bool {
 }
 
 fn python() -> String {
-    "Python".to_owned()
+    PYTHON.to_owned()
 }
 
 impl TargetSpec {
+    /// Returns whether the target runs in the image that all Python targets share.
+    pub fn shares_image(&self) -> bool {
+        self.entry.language == PYTHON
+    }
+
     /// Checks that this machine has all programs that the target requires. Returns their versions.
     ///
     /// # Errors

@@ -115,7 +115,7 @@ impl Manifest {
     ///
     /// # Errors
     /// The first requirement that is not met, as a sentence for people.
-    pub fn requirements_of(&self, name: &str) -> Result<(), String> {
+    pub(super) fn requirements_of(&self, name: &str) -> Result<(), String> {
         let targets = self.with_upstreams(name).map_err(|error| error.to_string())?;
         targets.iter().try_for_each(|target| target.tools().map(drop))
     }

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::{env, fs};
 
+use super::variable;
 use crate::lab::home::Home;
 use crate::scenario::Backend;
 
-/// Variables of compose.yaml that name the images of the targets, Redis and PostgreSQL, each with
+/// Variables of compose.yaml that name the images of the Python targets, Redis and PostgreSQL, each with
 /// its default.
 const TARGETS: (&str, &str) = ("TARGETS_IMAGE", "localhost/loadgen-targets");
 const REDIS: (&str, &str) = ("REDIS_IMAGE", "docker.io/library/redis:8");
@@ -16,12 +17,14 @@ const POSTGRES: (&str, &str) = ("POSTGRES_IMAGE", "docker.io/library/postgres:18
 /// Names of a project's images.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Images {
-    /// Image of all targets.
+    /// Image of all Python targets.
     pub targets: String,
     /// Image of Redis.
     pub redis: String,
     /// Image of PostgreSQL.
     pub postgres: String,
+    /// Images that replace the default ones, by the name of their variable.
+    replaced: BTreeMap<String, String>,
 }
 
 impl Images {
@@ -29,15 +32,19 @@ impl Images {
     /// compose.yaml, or the default images.
     pub fn of(home: &Home) -> Self {
         let file = fs::read_to_string(dot_env(home)).unwrap_or_default();
-        Self::from(&parse(&file), |name| env::var(name).ok())
+        Self::from(&file, env::vars().collect())
     }
 
-    fn from(file: &BTreeMap<&str, &str>, environment: impl Fn(&str) -> Option<String>) -> Self {
+    /// Returns the images for a text of the form of `.env`, and for environment variables.
+    fn from(file: &str, environment: BTreeMap<String, String>) -> Self {
+        let mut replaced = parse(file);
+        replaced.extend(environment);
+        replaced.retain(|name, image| name.ends_with("_IMAGE") && !image.is_empty());
         let image = |(name, default): (&str, &str)| {
-            let own = environment(name).or_else(|| file.get(name).map(|&image| image.to_owned()));
-            own.filter(|image| !image.is_empty()).unwrap_or_else(|| default.to_owned())
+            replaced.get(name).map_or_else(|| default.to_owned(), String::clone)
         };
-        Self { targets: image(TARGETS), redis: image(REDIS), postgres: image(POSTGRES) }
+        let [targets, redis, postgres] = [TARGETS, REDIS, POSTGRES].map(image);
+        Self { targets, redis, postgres, replaced }
     }
 
     /// Image of a backend.
@@ -47,6 +54,12 @@ impl Images {
             Backend::Postgres => &self.postgres,
         }
     }
+
+    /// Image of a target that does not share the image of the Python targets.
+    pub fn of_target(&self, name: &str) -> String {
+        let replaced = self.replaced.get(&variable(name, "IMAGE"));
+        replaced.map_or_else(|| format!("localhost/loadgen-{name}"), String::clone)
+    }
 }
 
 fn dot_env(home: &Home) -> std::path::PathBuf {
@@ -54,10 +67,11 @@ fn dot_env(home: &Home) -> std::path::PathBuf {
 }
 
 /// Parses lines of the form `NAME=value`.
-fn parse(text: &str) -> BTreeMap<&str, &str> {
+fn parse(text: &str) -> BTreeMap<String, String> {
     let lines = text.lines().map(str::trim).filter(|line| !line.starts_with('#'));
     let pairs = lines.filter_map(|line| line.split_once('='));
-    pairs.map(|(name, value)| (name.trim(), value.trim().trim_matches(['"', '\'']))).collect()
+    let plain = |value: &str| value.trim().trim_matches(['"', '\'']).to_owned();
+    pairs.map(|(name, value)| (name.trim().to_owned(), plain(value))).collect()
 }
 
 #[cfg(test)]
@@ -66,14 +80,15 @@ mod tests {
 
     #[test]
     fn the_environment_overrides_the_file_and_the_file_the_default() {
-        let file =
-            parse("# made here\nREDIS_IMAGE=localhost/redis\nPOSTGRES_IMAGE=\"localhost/pg\"\n");
-        let environment =
-            |name: &str| (name == "POSTGRES_IMAGE").then(|| "localhost/other".to_owned());
-        let images = Images::from(&file, environment);
+        let file = "# made here\nREDIS_IMAGE=localhost/redis\nPOSTGRES_IMAGE=\"localhost/pg\"\n\
+                    GO_PROXY_IMAGE=localhost/proxy\nTARGETS_IMAGE=\n";
+        let environment = BTreeMap::from([("POSTGRES_IMAGE".into(), "localhost/other".into())]);
+        let images = Images::from(file, environment);
         assert_eq!(images.targets, TARGETS.1);
         assert_eq!(images.backend(Backend::Redis), "localhost/redis");
         assert_eq!(images.backend(Backend::Postgres), "localhost/other");
+        assert_eq!(images.of_target("go-proxy"), "localhost/proxy");
+        assert_eq!(images.of_target("echo"), "localhost/loadgen-echo");
     }
 
     #[test]

@@ -36,6 +36,7 @@ use super::error::LabError;
 use super::home::Home;
 use super::service::{Service, ServiceSpec};
 use crate::lab::install::run;
+use crate::lab::manifest::TargetSpec;
 use crate::scenario::{Backend, Limits};
 
 /// Time that a container has to end after a request to end, in seconds.
@@ -77,16 +78,15 @@ pub struct Project {
     env: Vec<(String, String)>,
     info: Info,
     images: Images,
-    /// Packages that are installed in the targets' image.
+    /// Packages that are installed in the image of the Python targets.
     packages: Packages,
 }
 
 impl Podman {
-    /// Checks the requirements of containers, installs podman-compose and builds the targets' image
-    /// if missing, and creates a project.
+    /// Checks the requirements of containers, installs podman-compose and builds the image of the
+    /// Python targets if missing, and creates a project.
     ///
-    /// Starts no target and no backend. One short-lived container lists the packages of the
-    /// targets' image.
+    /// Starts no target and no backend. One short-lived container lists the packages of the image.
     pub async fn prepare(
         home: &Home,
         options: &Options,
@@ -104,9 +104,9 @@ impl Podman {
         let name = project_name()?;
         let file = home.compose();
         if !podman_has(&podman, &images.targets).await {
-            progress("building the image of the targets");
+            progress("building the image of the Python targets");
             let argv = compose.command(&name, &file, &["build", "sanic"]);
-            get(home, argv, "cannot build the image of the targets").await?;
+            get(home, argv, "cannot build the image of the Python targets").await?;
         }
         let packages = Packages::of(&podman, &images.targets).await?;
         let mut env = inherited();
@@ -114,7 +114,31 @@ impl Podman {
         let root = home.root().to_owned();
         let project = Project { name, podman, compose, file, root, env, info, images, packages };
         let holder = Service::start(&project.holder(&options.logs))?;
+        project.create_network().await?;
         Ok(Self { project: Arc::new(project), holder })
+    }
+
+    /// Builds the image of a target if it is missing. Returns the image, under `target` if all
+    /// Python targets share the image, and otherwise under the target's name.
+    pub async fn target(
+        &self,
+        home: &Home,
+        target: &TargetSpec,
+        progress: &(dyn Fn(&str) + Send + Sync),
+    ) -> Result<(String, String), LabError> {
+        let Project { podman, images, compose, name: project, file, .. } = &*self.project;
+        let TargetSpec { name, .. } = target;
+        // `prepare` has built the shared image.
+        if target.shares_image() {
+            return Ok(("target".to_owned(), images.targets.clone()));
+        }
+        let image = images.of_target(name);
+        if !podman_has(podman, &image).await {
+            progress(&format!("building the image of {name}"));
+            let argv = compose.command(project, file, &["build", name]);
+            get(home, argv, &format!("cannot build the image of {name}")).await?;
+        }
+        Ok((name.clone(), image))
     }
 
     /// Pulls a backend's image if it is missing.
@@ -176,6 +200,23 @@ impl Project {
         spec
     }
 
+    /// Creates the network of the project, as podman-compose would with the first container.
+    /// Containers that start at the same time would each create the network, and all but one would
+    /// fail.
+    async fn create_network(&self) -> Result<(), LabError> {
+        let labels = ["io.podman.compose.project", "com.docker.compose.project"];
+        let [podman_label, docker_label] = labels.map(|label| format!("{label}={}", self.name));
+        let network = format!("{}_default", self.name);
+        let words = ["--label", &podman_label, "--label", &docker_label, &network];
+        let words = [&["network", "create"][..], &words].concat();
+        let created = info::podman(&self.podman, &words).await;
+        created.map(drop).map_err(|output| LabError::Podman {
+            what: format!("podman cannot create the network {network}"),
+            output,
+            help: "run `loadgen lab doctor` to find the reason".to_owned(),
+        })
+    }
+
     fn service_spec(&self, name: &str, argv: Vec<OsString>, log: PathBuf) -> ServiceSpec {
         let mut spec = ServiceSpec::new(name, argv, &self.root, log);
         spec.env.clone_from(&self.env);
@@ -211,16 +252,21 @@ impl Project {
             .collect()
     }
 
-    /// Packages that are installed in the targets' image.
+    /// Packages that are installed in the image of the Python targets.
     pub fn packages(&self) -> &Packages {
         &self.packages
     }
 
-    /// Describes podman, and the images of the targets and of these backends.
-    pub async fn describe(&self, backends: &[Backend]) -> Containers {
+    /// Describes podman, and the images of these backends and targets.
+    pub async fn describe(
+        &self,
+        backends: &[Backend],
+        targets: &BTreeMap<String, String>,
+    ) -> Containers {
         let backends = backends.iter().map(|one| (one.to_string(), self.images.backend(*one)));
+        let targets = targets.iter().map(|(name, image)| (name.clone(), image.as_str()));
         let mut images = BTreeMap::new();
-        for (name, image) in backends.chain([("target".to_owned(), self.images.targets.as_str())]) {
+        for (name, image) in backends.chain(targets) {
             let words = ["image", "inspect", "--format", "{{.Digest}}", image];
             if let Ok(digest) = info::podman(&self.podman, &words).await {
                 images.insert(name, format!("{image}@{digest}"));
@@ -235,8 +281,8 @@ impl Project {
 pub struct Containers {
     /// podman's version, its container runtime and its version of control groups.
     pub podman: String,
-    /// Images with their digests, by name: `target` for the targets' image, else the backend's
-    /// name.
+    /// Images with their digests, by name: `target` for the image of the Python targets, else the
+    /// name of the target or backend.
     pub images: BTreeMap<String, String>,
 }
 
@@ -281,6 +327,12 @@ fn variables(options: &Options, backends: Limits, password: &str) -> Vec<(String
         ("REDIS_PASSWORD", password.to_owned()),
     ];
     pairs.map(|(name, value)| (name.to_owned(), value)).to_vec()
+}
+
+/// Returns the name of the variable in compose.yaml that sets a property of a target, such as
+/// `GO_PROXY_PORT`.
+pub fn variable(target: &str, property: &str) -> String {
+    format!("{}_{property}", target.to_uppercase().replace('-', "_"))
 }
 
 async fn podman_has(podman: &Path, image: &str) -> bool {

@@ -37,7 +37,7 @@ pub(crate) fn group_headline(group: &GroupRecord) -> String {
 
 /// Returns the differences of the measured form of a group from the full form, as one sentence.
 pub(crate) fn changed(group: &GroupRecord) -> Option<String> {
-    (!group.changed.is_empty()).then(|| format!("quick form: {}", group.changed.join("; ")))
+    (!group.changed.is_empty()).then(|| format!("changed: {}", group.changed.join("; ")))
 }
 
 /// A table: names of the columns, and a row for each arm, whose name comes first.
@@ -188,7 +188,7 @@ fn published(group: &GroupRecord, metric: &str) -> ArmTable {
     };
     let unit = all.first().map(|figure| figure.unit.as_str()).unwrap_or_default();
     ArmTable {
-        title: format!("{metric} in {unit}, ours beside the published figures"),
+        title: format!("{metric} in {unit}: average of our rounds beside the published figures"),
         header,
         rows: group.arms.iter().filter_map(row).collect(),
     }

@@ -7,11 +7,14 @@ use miette::{GraphicalReportHandler, GraphicalTheme};
 const VALID: &str = r#"
 title = "Two servers"
 source = { title = "A page", year = 2022 }
+backend_cpus = 2
 
 [[group]]
 name = "direct"
 scenario = "direct"
 rounds = 7
+cpus = 2
+memory = "1g"
 load = { users = 100, duration = "10s" }
 quick = { rounds = 2, load = { users = 10, duration = "1s" } }
 
@@ -22,6 +25,7 @@ target = "sanic"
 name = "flask (4)"
 target = "flask"
 server_workers = 4
+cpus = 0.5
 load = { users = 50, iterations_per_user = 2 }
 
 [[published]]
@@ -90,6 +94,9 @@ fn arms_inherit_what_their_group_has() {
     assert_eq!((sanic.name.as_str(), sanic.server_workers), ("sanic", 1));
     assert_eq!((sanic.scenario.load.users, flask.scenario.load.users), (100, 50));
     assert_eq!(flask.quick.as_ref().map(|load| load.users), Some(10));
+    let limits = [sanic, flask].map(|arm| arm.limits.to_string());
+    assert_eq!(limits, ["2 CPUs, 1 GiB", "0.5 CPUs, 1 GiB"]);
+    assert_eq!(file.backend_limits.to_string(), "2 CPUs");
     assert_eq!(file.published[0].figures, [(0, 7_500.0), (1, 40_000.0)]);
     let Statement::Ratio { arms, between, published } = file.claims[1].statement else { panic!() };
     assert_eq!((arms, between, published), ([0, 1], [2.0, 8.0], Some(5.3)));
@@ -114,6 +121,9 @@ fn faults_are_shown_at_their_lines() {
         ("within = \"10%\"", "within = \"0%\""),
         ("says = \"Sanic is faster\"", "says = \"Sanic is faster\"\narm = \"sanic\""),
         ("rounds = 7", "rounds = 0"),
+        ("cpus = 0.5", "cpus = 0"),
+        ("memory = \"1g\"", "memory = \"1\""),
+        ("backend_cpus = 2", "backend_cpus = \"two\""),
         ("title = \"Two servers\"", "tilte = \"Two servers\""),
     ];
     let messages: Vec<String> = all.iter().map(|(old, new)| fault(old, new)).collect();

@@ -17,6 +17,9 @@ pub fn explain(experiment: &ExperimentFile) -> String {
     if let Some(source) = &experiment.source {
         let _ = writeln!(out, "  after       {source}");
     }
+    if !experiment.backend_limits.is_none() {
+        let _ = writeln!(out, "  backends    {} in a container", experiment.backend_limits);
+    }
     for (index, group) in experiment.groups.iter().enumerate() {
         out += &explain_group(group);
         let of = experiment.published.iter().filter(|published| published.group == index);
@@ -55,12 +58,17 @@ fn explain_group(group: &Group) -> String {
     for load in loads(group) {
         let _ = writeln!(out, "    load        {load}");
     }
-    for Arm { name, target, server_workers, scenario, .. } in &group.arms {
+    for Arm { name, target, server_workers, limits, scenario, .. } in &group.arms {
         let workers = match server_workers {
             1 => String::new(),
             n => format!(" ×{n}"),
         };
-        let _ = writeln!(out, "    arm         {name}: {target}{workers}, {}", scenario.name);
+        let limits = match limits.is_none() {
+            true => String::new(),
+            false => format!(", {limits} in a container"),
+        };
+        let _ =
+            writeln!(out, "    arm         {name}: {target}{workers}, {}{limits}", scenario.name);
     }
     out
 }

@@ -12,6 +12,7 @@ use thiserror::Error;
 pub use self::explain::{describe_load, explain};
 use super::error::{Fault, count};
 use super::file;
+use super::limits::Limits;
 use super::load::Load;
 use super::model::Scenario;
 use super::threshold::{Comparison, Metric};
@@ -27,6 +28,8 @@ pub struct ExperimentFile {
     pub description: Option<String>,
     /// Publication that the experiment repeats; `None` for an experiment that nobody published.
     pub source: Option<Source>,
+    /// Limits of each backend's container. The backends serve all groups.
+    pub backend_limits: Limits,
     /// Groups of arms, in the order of the file. Not empty.
     pub groups: Vec<Group>,
     /// Published figures, in the order of the file.
@@ -70,6 +73,8 @@ pub struct Arm {
     pub target: String,
     /// Number of worker processes of the target; at least 1.
     pub server_workers: u32,
+    /// Limits of the target's container.
+    pub limits: Limits,
     /// Scenario, with the load of the full form.
     pub scenario: Scenario,
     /// Load of the quick form; `None` if the quick form has the load of the full form.

@@ -1,10 +1,11 @@
 //! `[[group]]`: arms that are measured in interleaved rounds.
 
-use super::take_required;
+use super::{limits, take_required};
 use crate::scenario::error::Fault;
 use crate::scenario::experiment::{Arm, Group, Known};
 use crate::scenario::file::load;
 use crate::scenario::file::reader::{Faults, Table, Value};
+use crate::scenario::limits::Limits;
 use crate::scenario::load::Load;
 use crate::scenario::model::Scenario;
 use crate::scenario::nearest::suggestion;
@@ -21,6 +22,7 @@ const MOST_SERVER_WORKERS: u64 = 256;
 struct Defaults {
     target: Option<String>,
     server_workers: Option<u32>,
+    limits: Limits,
     scenario: Option<Scenario>,
     load: Option<Load>,
     quick: Option<Load>,
@@ -120,6 +122,7 @@ fn read_arm(
         name,
         target,
         server_workers: own.server_workers.unwrap_or(1),
+        limits: own.limits,
         scenario: Scenario { load, ..scenario },
         quick: quick.or(own.quick),
     })
@@ -143,6 +146,10 @@ fn read_defaults(
         let number = value.integer(1..=MOST_SERVER_WORKERS, faults);
         own.server_workers = number.and_then(|number| u32::try_from(number).ok());
         is_whole &= own.server_workers.is_some();
+    }
+    match limits::read(table, ["cpus", "memory"], faults) {
+        Some(limits) => own.limits = limits.or(defaults.limits),
+        None => is_whole = false,
     }
     if let Some(value) = table.take("scenario") {
         own.scenario = read_scenario(&value, known, faults);

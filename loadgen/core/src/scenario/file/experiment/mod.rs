@@ -2,6 +2,7 @@
 
 mod claim;
 mod group;
+mod limits;
 mod published;
 
 use toml::de::DeTable;
@@ -62,6 +63,7 @@ fn read_experiment(
     let title = table.take("title").and_then(|value| value.name(faults));
     let description = table.take("description").and_then(|value| value.text(faults));
     let source = table.take("source").and_then(|value| read_source(&value, faults));
+    let backend_limits = limits::read(&mut table, ["backend_cpus", "backend_memory"], faults);
     let groups = group::read_all(table.take("group"), known, faults);
     let (published, claims) = (table.take("published"), table.take("claim"));
     table.finish(faults);
@@ -74,6 +76,7 @@ fn read_experiment(
         title: title.unwrap_or(name).to_owned(),
         description: description.map(str::to_owned),
         source,
+        backend_limits: backend_limits?,
         groups,
         published: published.unwrap_or_default(),
         claims: claims.unwrap_or_default(),
