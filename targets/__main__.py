@@ -9,7 +9,8 @@ from targets.settings import Settings
 
 def arguments() -> Namespace:
     parser = ArgumentParser(prog="python -m targets", description=__doc__)
-    parser.add_argument("target", choices=MANIFEST)
+    # Only loadgen starts the upstreams that some targets need.
+    parser.add_argument("target", choices=[name for name, entry in MANIFEST.items() if "upstreams" not in entry])
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=8000)
     parser.add_argument("--workers", type=int, default=1)

@@ -4,7 +4,6 @@ import sys
 import tomllib
 from pathlib import Path
 from shutil import which
-from tempfile import mkdtemp
 from typing import Any
 
 MANIFEST: dict[str, dict[str, Any]] = tomllib.loads(Path(__file__).with_name("targets.toml").read_text())
@@ -18,10 +17,7 @@ def command(name: str, host: str, port: int, workers: int = 1, pool_size: int = 
     A target with a build must have been built by loadgen: its last build is used.
     """
     values = {"host": host, "port": port, "workers": workers, "pool_size": pool_size, "build": last_build(name)}
-    words = MANIFEST[name]["command"]
-    if any("{folder}" in word for word in words):
-        values["folder"] = mkdtemp(prefix=f"loadgen-{name}-")
-    program, *arguments = (word.format(**values) for word in words)
+    program, *arguments = (word.format(**values) for word in MANIFEST[name]["command"])
     required = [tool["tool"] for tool in MANIFEST[name].get("requires", [])]
     found = which(program) if program in required else None
     # Joining an absolute path gives that path.

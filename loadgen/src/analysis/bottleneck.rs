@@ -75,6 +75,17 @@ impl Bottleneck {
     }
 }
 
+/// Returns the part of the test to which a service belongs, as the assignment of CPUs names it:
+/// `generator`, `backends` or `target`.
+pub(super) fn part_of(service: &str) -> &'static str {
+    match service {
+        "generator" => "generator",
+        "redis" | "postgres" => "backends",
+        // A target that the target sends requests to runs on the same CPUs.
+        _ => "target",
+    }
+}
+
 /// The generator, the target or a backend, with the resources that it used and the CPUs that it may
 /// use.
 struct Party<'a> {
@@ -87,13 +98,7 @@ struct Party<'a> {
 impl<'a> Party<'a> {
     fn find(service: &str, round: &'a RoundRecord, environment: &Environment) -> Option<Self> {
         let used = round.resources.get(service)?;
-        let part = match service {
-            "generator" => "generator",
-            "redis" | "postgres" => "backends",
-            // A target that the target sends requests to runs on the same CPUs.
-            _ => "target",
-        };
-        let own = environment.cpus.get(part).filter(|cpus| !cpus.is_empty());
+        let own = environment.cpus.get(part_of(service)).filter(|cpus| !cpus.is_empty());
         let busy: Vec<f64> = match own {
             Some(own) => {
                 own.iter().filter_map(|n| round.cpus_busy_percent.get(n).copied()).collect()

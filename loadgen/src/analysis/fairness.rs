@@ -14,8 +14,8 @@ pub struct Compared<'a> {
     pub arm: &'a Arm,
     /// Whether the quick form of the load is meant.
     pub quick: bool,
-    /// Limits under which the arm ran; `None` before the measurement.
-    pub limits: Option<LimitsRecord>,
+    /// Limits under which the arm ran or, before the measurement, runs in a container.
+    pub limits: LimitsRecord,
     /// Software of the arm's target; empty for a server that loadgen does not start.
     pub server: &'a ServerRecord,
     /// Results of the arm; `None` before the measurement.
@@ -26,10 +26,6 @@ impl Compared<'_> {
     fn load(&self) -> String {
         let load = self.arm.quick.as_ref().filter(|_| self.quick);
         describe_load(load.unwrap_or(&self.arm.scenario.load))
-    }
-
-    fn limits(&self) -> String {
-        self.limits.map_or_else(|| self.arm.limits.to_string(), |limits| limits.to_string())
     }
 }
 
@@ -50,7 +46,7 @@ pub fn unlike(arms: &[Compared<'_>], cpus: usize) -> Vec<DifferenceRecord> {
         n => Some(format!("{} worker processes", count(n.into()))),
     };
     add(DifferenceKind::ServerWorkers, by_value(arms, workers));
-    add(DifferenceKind::Limits, by_value(arms, |arm| Some(arm.limits())));
+    add(DifferenceKind::Limits, by_value(arms, |arm| Some(arm.limits.to_string())));
     add(DifferenceKind::Cpus, too_many_workers(arms, cpus));
     let servers: Vec<(&str, &ServerRecord)> =
         arms.iter().map(|arm| (arm.arm.name.as_str(), arm.server)).collect();
@@ -205,8 +201,9 @@ mod tests {
         let (one, other) = (arm("a", 2, "direct"), arm("b", 2, "direct"));
         let server = server(2, &["uvloop"]);
         let (few, many) = (measured([10, 20], &["message"]), measured([15, 15], &["message"]));
+        let limits = LimitsRecord::default();
         let compared =
-            |arm, measured| Compared { arm, quick: false, limits: None, server: &server, measured };
+            |arm, measured| Compared { arm, quick: false, limits, server: &server, measured };
         assert_eq!(said(&[compared(&one, Some(&few)), compared(&other, Some(&many))], 2), [""; 0]);
         assert_eq!(said(&[compared(&one, Some(&few)), compared(&other, None)], 0), [""; 0]);
     }
@@ -218,7 +215,7 @@ mod tests {
         let results = [measured([25, 25], &["message"]), measured([1_026, 1_030], &["greeting"])];
         let compared = |arm, at: usize| {
             let (server, measured) = (&servers[at], Some(&results[at]));
-            let limits = Some(LimitsRecord { cpus: Some((at + 1) as f64), memory_bytes: None });
+            let limits = LimitsRecord { cpus: Some((at + 1) as f64), memory_bytes: None };
             Compared { arm, quick: false, limits, server, measured }
         };
         assert_eq!(

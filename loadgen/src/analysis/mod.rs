@@ -4,7 +4,8 @@
 //!   a run and between runs, by [`statistics`].
 //! - [`verdicts`], [`thresholds`]: the facts that a reader must know, and the bounds that had to
 //!   hold.
-//! - [`claims`]: whether published claims hold; [`unlike`]: what makes a comparison unfair.
+//! - [`claims`]: whether published claims hold; [`unlike`]: what makes a comparison unfair;
+//!   [`changed_limits`]: the limits of an experiment's file that were not in force.
 //! - [`capacity`](Search): chooses the next rate that a search tries, and combines the results.
 
 mod bottleneck;
@@ -14,6 +15,7 @@ mod compare;
 mod differences;
 mod fairness;
 mod figures;
+mod limits_in_force;
 mod offered_rate;
 mod over_rounds;
 mod plateau;
@@ -31,6 +33,7 @@ pub use compare::{ByRound, Cell, compare};
 pub use differences::differences;
 pub use fairness::{Compared, confounded, unlike};
 pub use figures::{rates, requests_per_cpu_s, speeds};
+pub use limits_in_force::{changed_limits, cpus, limits_in_force};
 pub use offered_rate::OfferedRate;
 pub use plateau::{Loaded, Plateau};
 pub use runs::{Comparable, NotComparable};

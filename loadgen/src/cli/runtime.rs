@@ -12,18 +12,20 @@ pub struct RuntimeArgs {
     #[arg(long, value_enum)]
     pub runtime: Option<RuntimeName>,
     /// Number of CPUs that each target may use in its container, such as 0.5, from 0.01 to 1024.
-    /// Requires --runtime podman [default: the limit in targets.toml, or no limit].
+    /// Requires --runtime podman [default: the limit of the experiment's arm, or in targets.toml, or
+    /// no limit].
     #[arg(long, value_name = "N")]
     pub cpus: Option<Cpus>,
     /// Memory that each target may use in its container, at least 6m, such as 256m or 1g. Requires
-    /// --runtime podman [default: the limit in targets.toml, or no limit].
+    /// --runtime podman [default: as of --cpus].
     #[arg(long, value_name = "SIZE")]
     pub memory: Option<Memory>,
     /// Number of CPUs that each backend may use in its container, from 0.01 to 1024. Requires
-    /// --runtime podman.
+    /// --runtime podman [default: the limit of the experiment, or no limit].
     #[arg(long, value_name = "N")]
     pub backend_cpus: Option<Cpus>,
-    /// Memory that each backend may use in its container, at least 6m. Requires --runtime podman.
+    /// Memory that each backend may use in its container, at least 6m. Requires --runtime podman
+    /// [default: the limit of the experiment, or no limit].
     #[arg(long, value_name = "SIZE")]
     pub backend_memory: Option<Memory>,
 }

@@ -58,7 +58,7 @@ fn published(args: &ExperimentArgs) -> Result<Published, Failure> {
     }
     let settings = Settings {
         measuring,
-        runtime: limited(runtime::runtime(measuring.runtime)?, &file),
+        runtime: runtime::runtime(measuring.runtime)?.with_backend_limits(file.backend_limits),
         seed: measuring.seed.map_or_else(random_seed, Ok)?,
         rounds: args.rounds,
         quick: args.quick,
@@ -92,16 +92,6 @@ struct Settings<'a> {
     /// Number of rounds on the command line, if any.
     rounds: Option<u32>,
     quick: bool,
-}
-
-/// Returns the runtime with the file's limits of backends, unless the command line has others.
-fn limited(runtime: Runtime, file: &ExperimentFile) -> Runtime {
-    match runtime {
-        Runtime::Process => Runtime::Process,
-        Runtime::Podman { targets, backends } => {
-            Runtime::Podman { targets, backends: backends.or(file.backend_limits) }
-        }
-    }
 }
 
 /// Returns the targets of the experiment that this machine cannot run, each with the reason.

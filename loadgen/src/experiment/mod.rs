@@ -9,7 +9,7 @@
 pub mod autosave;
 mod cache;
 mod calibration;
-mod container_limits;
+pub mod container_limits;
 pub mod contender;
 pub mod control;
 pub mod environment;

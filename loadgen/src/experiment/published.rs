@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::ops::{ControlFlow, Range};
 use std::time::Duration;
 
-use super::container_limits::{changed_limits, cpus, limits_of};
 use super::folder::RunFolder;
 use super::job::Job;
 use super::kind::Experiment;
@@ -15,7 +14,7 @@ use super::session::{OVERHEAD, Session};
 use super::site::Site;
 use super::to_record::{self, Context, command_line};
 use crate::analysis::claims::{figures, is_better_higher, judge_claim, unit};
-use crate::analysis::{ByRound, Compared, unlike};
+use crate::analysis::{ByRound, Compared, changed_limits, cpus, limits_in_force, unlike};
 use crate::failure::{Exit, Failure};
 use crate::lab::Lab;
 use crate::record::{
@@ -174,7 +173,8 @@ impl Published {
     fn compared<'a>(&'a self, group: usize, runs: &[&'a RunRecord]) -> Vec<Compared<'a>> {
         let of = |arm: &'a Arm| {
             let (run, measured) = measured(runs, arm)?;
-            let (limits, server) = (Some(limits_of(run, &arm.name)), &measured.server);
+            let limits = limits_in_force(run, "target", &arm.name);
+            let server = &measured.server;
             Some(Compared { arm, quick: self.quick, limits, server, measured: Some(measured) })
         };
         self.file.groups[group].arms.iter().filter_map(of).collect()

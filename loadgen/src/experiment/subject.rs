@@ -35,7 +35,7 @@ pub struct Server {
 impl Subject {
     /// Selects the targets of the project that `named` lists. An empty list selects the scenario's
     /// targets or, if the scenario names no targets, the project's default targets, without those
-    /// that cannot run as processes on this machine.
+    /// that this machine cannot run.
     ///
     /// # Errors
     /// Fails if there is no project, or if a name is unknown or given twice.

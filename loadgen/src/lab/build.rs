@@ -76,12 +76,19 @@ pub(super) async fn build(
         fs::rename(&partial, &folder).map_err(LabError::file("create", &folder))?;
     }
     // Only the holder of the target's lock may hold this lock exclusively, so it is free.
-    let path = folder.with_extension("lock");
+    let path = lock_of(&folder);
     let in_use = Lock::shared(&path)?
         .ok_or(std::io::ErrorKind::WouldBlock.into())
         .map_err(LabError::file("lock", &path))?;
     remove_others(&builds, name, &folder)?;
     Ok(Built { folder, tools, _in_use: in_use })
+}
+
+/// Returns the path of the lock that each process holds, shared, while it uses the build in `folder`.
+fn lock_of(folder: &Path) -> PathBuf {
+    let mut path = folder.as_os_str().to_owned();
+    path.push(".lock");
+    path.into()
 }
 
 /// Returns the first digits of a hash over everything that decides the output of a build.
@@ -110,7 +117,7 @@ fn remove_others(builds: &Path, name: &str, current: &Path) -> Result<(), LabErr
         if path == current || !is_build_of(name, &file_name.to_string_lossy()) {
             continue;
         }
-        let lock = path.with_extension("lock");
+        let lock = lock_of(&path);
         let Some(_unused) = Lock::attempt(&lock)? else { continue };
         // A folder that is only half removed must not have the name of a build.
         let partial = builds.join(format!("{name}.partial"));

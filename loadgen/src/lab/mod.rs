@@ -227,7 +227,9 @@ impl Lab {
         self.redis = redis.or(self.redis.take());
         self.postgres = postgres.or(self.postgres.take());
         if let Some(project) = self.runner.project() {
-            self.containers = Some(project.describe(backends, &self.images).await);
+            let up: Vec<Backend> =
+                self.backends().into_iter().map(|(backend, _)| backend).collect();
+            self.containers = Some(project.describe(&up, &self.images).await);
         }
         Ok(())
     }

@@ -18,8 +18,8 @@ const PROBE_EVERY: Duration = Duration::from_millis(25);
 const PROBE_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Time that loadgen waits for a service to end by itself after another process has taken the
-/// service's port.
-const ENDS_WITHIN: Duration = Duration::from_secs(2);
+/// service's port. nginx tries for two and a half seconds.
+const ENDS_WITHIN: Duration = Duration::from_secs(3);
 
 /// Check that tells whether a service is ready.
 #[derive(Debug, Clone)]

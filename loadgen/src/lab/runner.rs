@@ -29,6 +29,26 @@ pub enum Runtime {
 }
 
 impl Runtime {
+    /// Returns the limits of a target's container: those of the command line, or else the limits
+    /// `own` of the target's size, or else those of the `manifest`.
+    pub fn target_limits(self, own: Limits, manifest: Limits) -> Limits {
+        match self {
+            Self::Process => Limits::default(),
+            Self::Podman { targets, .. } => targets.or(own).or(manifest),
+        }
+    }
+
+    /// Returns the runtime with these limits of each backend, unless the command line has others.
+    #[must_use]
+    pub fn with_backend_limits(self, limits: Limits) -> Self {
+        match self {
+            Self::Process => Self::Process,
+            Self::Podman { targets, backends } => {
+                Self::Podman { targets, backends: backends.or(limits) }
+            }
+        }
+    }
+
     /// Checks that this machine can run the target of this name and its upstreams: as processes,
     /// they require programs; as containers, their images have these programs.
     ///
@@ -118,4 +138,25 @@ pub(super) async fn place(
     let Some(project) = project else { return Ok(service) };
     let container = project.container(service.name()).await?;
     Ok(service.within(Some(container)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_limits_first_then_the_arm_then_the_manifest() {
+        let limits = |cpus: &str, memory: &str| Limits {
+            cpus: cpus.parse().ok(),
+            memory: memory.parse().ok(),
+        };
+        let (own, manifest) = (limits("2", "1g"), limits("3", "3g"));
+        let runtime = Runtime::Podman { targets: limits("1", ""), backends: limits("", "2g") };
+        assert_eq!(runtime.target_limits(own, manifest), limits("1", "1g"));
+        assert_eq!(runtime.target_limits(Limits::default(), manifest), limits("1", "3g"));
+        assert_eq!(Runtime::Process.target_limits(own, manifest), Limits::default());
+        let Runtime::Podman { backends, .. } = runtime.with_backend_limits(own) else { panic!() };
+        assert_eq!(backends, limits("2", "2g"));
+        assert_eq!(Runtime::Process.with_backend_limits(own), Runtime::Process);
+    }
 }

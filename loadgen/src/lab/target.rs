@@ -4,12 +4,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use tempfile::TempDir;
+
 use super::error::LabError;
 use super::manifest::TargetSpec;
 use super::podman::{Project, variable};
 use super::python::Python;
 use super::ready::{Probe, Starting};
-use super::runner::{Runner, Runtime, place};
+use super::runner::{Runner, place};
 use super::service::{Service, ServiceSpec};
 use super::tools::on_path;
 use super::{Lab, postgres};
@@ -43,9 +45,10 @@ pub struct Size {
     pub limits: Limits,
 }
 
-impl From<u32> for Size {
-    /// Returns the size of a target with this number of worker processes and no limits of its own.
-    fn from(workers: u32) -> Self {
+impl Size {
+    /// Returns the size of a target with this number of worker processes and without limits of its
+    /// own.
+    pub fn of_workers(workers: u32) -> Self {
         Self { workers, limits: Limits::default() }
     }
 }
@@ -117,15 +120,15 @@ impl Lab {
         &self,
         name: &str,
         log: &str,
-        size: impl Into<Size>,
+        size: Size,
     ) -> Result<Target, LabError> {
         (self.progress)(&format!("starting {name}"));
-        self.launch_target(name, log, None, size.into()).await?.ready().await
+        self.launch_target(name, log, None, size).await?.ready().await
     }
 
     /// Starts the upstreams of a target, and waits until they answer. Then starts the target's
     /// processes, on this port or a free one, without waiting until the target answers. Each
-    /// upstream has as many worker processes as the target, and limits of its own.
+    /// upstream has as many worker processes as the target, but not the limits of its size.
     pub async fn launch_target(
         &self,
         name: &str,
@@ -137,12 +140,8 @@ impl Lab {
         let mut upstreams = Vec::new();
         for (variable, upstream) in &target.entry.upstreams {
             let log = log.replace(".log", &format!("-{upstream}.log"));
-            let started = self.launch_alone(
-                self.manifest.target(upstream)?,
-                &log,
-                None,
-                size.workers.into(),
-            )?;
+            let size = Size::of_workers(size.workers);
+            let started = self.launch_alone(self.manifest.target(upstream)?, &log, None, size)?;
             upstreams.push((variable.clone(), started.ready().await?));
         }
         for (variable, upstream) in &upstreams {
@@ -161,8 +160,15 @@ impl Lab {
         port: Option<u16>,
         size: Size,
     ) -> Result<StartingTarget, LabError> {
+        let folder = match &self.runner {
+            Runner::Process(_) => own_folder(target)?,
+            Runner::Podman { .. } => None,
+        };
+        let path = folder.as_ref().map(|folder| folder.path().to_owned());
         let spec = match &self.runner {
-            Runner::Process(python) => self.process(python, target.clone(), log, size.workers)?,
+            Runner::Process(python) => {
+                self.process(python, target.clone(), log, size.workers, path)?
+            }
             Runner::Podman { podman, .. } => {
                 self.container(Arc::clone(podman.project()), target, log, size)
             }
@@ -170,6 +176,8 @@ impl Lab {
         let project = self.runner.project().cloned();
         let starting = Starting::on(port, spec, Probe::Health(self.health.clone()), LIMIT)?;
         let starting = starting.within(project.clone());
+        // From now on, the guard of the service removes the folder.
+        folder.map(TempDir::keep);
         Ok(StartingTarget { name: target.name.clone(), project, starting, upstreams: Vec::new() })
     }
 
@@ -179,13 +187,13 @@ impl Lab {
         target: TargetSpec,
         log: &str,
         workers: u32,
+        folder: Option<PathBuf>,
     ) -> Result<Spec, LabError> {
         let target = match self.built.get(&target.name) {
             Some(built) => target.built_in(&built.folder.to_string_lossy()),
             None => target,
         };
         let program = program(python, &target)?;
-        let folder = target.needs_folder().then(|| own_folder(&target.name)).transpose()?;
         let target = match &folder {
             Some(folder) => target.running_in(&folder.to_string_lossy()),
             None => target,
@@ -249,20 +257,19 @@ impl Lab {
         })
     }
 
-    /// CPU and memory limits of a target's container: of the command line, or else those of the
-    /// target's size, `own`, or else those of the manifest.
+    /// CPU and memory limits of a target's container. `own` are the limits of the target's size.
     pub fn target_limits(&self, target: &TargetSpec, own: Limits) -> Limits {
-        match self.options.runtime {
-            Runtime::Process => Limits::default(),
-            Runtime::Podman { targets, .. } => targets.or(own).or(target.entry.limits()),
-        }
+        self.options.runtime.target_limits(own, target.entry.limits())
     }
 }
 
-/// Creates an empty folder for a target that runs. The service that gets the folder removes it.
-fn own_folder(name: &str) -> Result<PathBuf, LabError> {
-    let folder = tempfile::Builder::new().prefix(&format!("loadgen-{name}-")).tempdir();
-    Ok(folder.map_err(LabError::io(format!("create a folder for {name}")))?.keep())
+/// Creates an empty folder for a target that runs; `None` if the target needs no folder. Dropping
+/// the folder removes it.
+fn own_folder(target: &TargetSpec) -> Result<Option<TempDir>, LabError> {
+    let name = &target.name;
+    let folder = || tempfile::Builder::new().prefix(&format!("loadgen-{name}-")).tempdir();
+    let folder = target.needs_folder().then(folder).transpose();
+    folder.map_err(LabError::io(format!("create a folder for {name}")))
 }
 
 /// Returns the path of the program that starts the target: a path, a required program on the PATH,

@@ -102,7 +102,7 @@ impl Requirement {
         let found = ["--version", "version", "-v"]
             .into_iter()
             .find_map(|argument| output(&program, argument))
-            .and_then(|said| Version::first_in(&said));
+            .and_then(|said| said.iter().find_map(|said| Version::first_in(said)));
         match found {
             None => Err(format!("the version of {} is unknown; {install}", program.display())),
             Some(found) if found.is_older_than(least) => {
@@ -113,9 +113,9 @@ impl Requirement {
     }
 }
 
-/// Returns what a program prints with this argument; `None` if the program fails, or does not end in
-/// time.
-fn output(program: &Path, argument: &str) -> Option<String> {
+/// Returns what a program prints with this argument, on standard output and on standard error, where
+/// nginx prints its version; `None` if the program fails, or does not end in time.
+fn output(program: &Path, argument: &str) -> Option<[String; 2]> {
     let mut command = Command::new(program);
     command.arg(argument).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().ok()?;
@@ -131,10 +131,9 @@ fn output(program: &Path, argument: &str) -> Option<String> {
             }
         }
     };
-    let mut said = String::new();
-    child.stdout.take()?.read_to_string(&mut said).ok()?;
-    // nginx prints its version on standard error.
-    child.stderr.take()?.read_to_string(&mut said).ok()?;
+    let mut said = [String::new(), String::new()];
+    child.stdout.take()?.read_to_string(&mut said[0]).ok()?;
+    child.stderr.take()?.read_to_string(&mut said[1]).ok()?;
     status.success().then_some(said)
 }
 

@@ -93,8 +93,10 @@ fn targets_in_other_languages_have_images_of_their_own() {
 fn each_proxy_forwards_to_flask_in_another_container() {
     let project = Project::real();
     let proxies = "--target=go-proxy,node-proxy,traefik,caddy,nginx";
-    let finished =
-        finish(&project, start(&project, &["--scenario=direct", proxies, "--duration=1s"]));
+    let finished = finish(
+        &project,
+        start(&project, &["--scenario=direct", proxies, "--duration=1s", "--memory=512m"]),
+    );
     assert_eq!(finished.code, Some(0), "{}", finished.said());
     assert_nothing_left();
     let document = finished.json();
@@ -107,6 +109,25 @@ fn each_proxy_forwards_to_flask_in_another_container() {
             assert!(used["cpu_s"].as_f64().unwrap() > 0.0, "{service}: {used}");
         }
     }
+    let limits = &document["environment"]["limits"];
+    for name in ["caddy", "auth", "flask"] {
+        assert_eq!(limits[name]["memory_bytes"], 512 << 20, "{limits}");
+    }
+}
+
+#[test]
+fn a_missing_image_of_a_target_is_built() {
+    podman(&["image", "rm", "--force", "localhost/loadgen-auth"]);
+    let project = Project::real();
+    let build = ["lab", "build", "--runtime=podman", "--target=auth,sanic", "--format=json"];
+    let built = project.run(&build);
+    assert_eq!(built.code, Some(0), "{}", built.said());
+    assert!(built.stderr.contains("building the image of auth"), "{}", built.said());
+    let images = built.json();
+    assert_eq!(images["auth"], "localhost/loadgen-auth");
+    assert_eq!(images["sanic"], "localhost/loadgen-targets");
+    podman(&["image", "exists", "localhost/loadgen-auth"]);
+    assert_nothing_left();
 }
 
 /// Two arms of one target, whose limits differ.

@@ -15,13 +15,14 @@ pub fn podman(words: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap().trim().to_owned()
 }
 
-/// Returns the names of all containers, networks and volumes of loadgen that podman knows.
+/// Returns the names of all containers, networks, volumes and pods of loadgen that podman knows.
 pub fn left() -> Vec<String> {
     let name = "name=loadgen-";
     let lists = [
         podman(&["ps", "--all", "--filter", name, "--format", "{{.Names}}"]),
         podman(&["network", "ls", "--filter", name, "--format", "{{.Name}}"]),
         podman(&["volume", "ls", "--filter", name, "--format", "{{.Name}}"]),
+        podman(&["pod", "ls", "--filter", "name=loadgen-", "--format", "{{.Name}}"]),
     ];
     lists.iter().flat_map(|list| list.lines()).map(str::to_owned).collect()
 }

@@ -121,8 +121,8 @@ async fn limits_that_are_not_in_force_are_named() {
     let (_, finished) = measured(&project, &["--no-calibrate"]).await;
     assert_eq!(finished.code, Some(0), "{}", finished.said());
     let text = finished.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
-    let named = "changed: targets: no limit instead of 1 CPU, 1 GiB (limits need containers: \
-                 --runtime podman)";
+    let named = "changed: few, many: no limit instead of 1 CPU, 1 GiB (loadgen sets no limits of a \
+                 server at --url)";
     assert!(text.contains(named), "{}", finished.stdout);
 }
 

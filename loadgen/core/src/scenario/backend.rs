@@ -14,6 +14,11 @@ pub enum Backend {
     Postgres,
 }
 
+impl Backend {
+    /// All backends.
+    pub const ALL: [Self; 2] = [Self::Redis, Self::Postgres];
+}
+
 impl fmt::Display for Backend {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

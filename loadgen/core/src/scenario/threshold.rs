@@ -80,16 +80,23 @@ impl Threshold {
     /// Returns whether the threshold holds for `value`, in
     /// the metric's unit. No threshold holds for NaN.
     pub fn holds(&self, value: f64) -> bool {
-        match self.comparison {
-            Comparison::Less => value < self.bound,
-            Comparison::AtMost => value <= self.bound,
-            Comparison::Greater => value > self.bound,
-            Comparison::AtLeast => value >= self.bound,
-        }
+        self.comparison.holds(value, self.bound)
     }
 }
 
 impl Comparison {
+    /// Returns whether `value` is on the side of the bound that the comparison demands. False for
+    /// NaN.
+    #[must_use]
+    pub fn holds(self, value: f64, bound: f64) -> bool {
+        match self {
+            Self::Less => value < bound,
+            Self::AtMost => value <= bound,
+            Self::Greater => value > bound,
+            Self::AtLeast => value >= bound,
+        }
+    }
+
     /// Returns whether the comparison bounds a value from above (`<` or `<=`).
     #[must_use]
     pub fn is_upper(self) -> bool {

@@ -15,8 +15,8 @@ use super::statistics::{Sample, mean_95, rounds_to_exclude};
 use crate::record::{
     Bottleneck, ClaimRecord, EvidenceRecord, FEWEST_ROUNDS, Finding, TargetRecord,
 };
-use crate::scenario::Metric;
 use crate::scenario::experiment::{Claim, Group, Statement};
+use crate::scenario::{Comparison, Metric};
 
 /// Judges the claim about `group` by the targets that were measured for it. A target has the name of
 /// its arm.
@@ -32,7 +32,7 @@ pub fn judge_claim(claim: &Claim, group: &Group, targets: &[&TargetRecord]) -> C
             (judging.ratio(*arms, [1.0 / (1.0 + within), 1.0 + within]), None)
         }
         Statement::Condition { arm, comparison, bound, .. } => {
-            (judging.value(*arm, comparison.is_upper(), *bound), None)
+            (judging.value(*arm, *comparison, *bound), None)
         }
     };
     let Judged { finding, evidence, why, more_rounds } = judged;
@@ -93,7 +93,7 @@ impl<'a> Judging<'a> {
         }
         let figures = figures(&target.rounds, self.metric);
         match figures.is_empty() {
-            true => Err(format!("{name} has no round of full length with this figure")),
+            true => Err(format!("{name} lacks this figure in a round of full length")),
             false => Ok(figures),
         }
     }
@@ -163,8 +163,8 @@ impl<'a> Judging<'a> {
         }
     }
 
-    /// Judges whether the value of an arm is on one side of a bound.
-    fn value(&self, arm: usize, is_upper: bool, bound: f64) -> Judged {
+    /// Judges whether the value of an arm is on the side of a bound that the comparison demands.
+    fn value(&self, arm: usize, comparison: Comparison, bound: f64) -> Judged {
         let name = self.name(arm).to_owned();
         let figures = match self.figures(arm) {
             Ok(figures) => figures,
@@ -180,16 +180,16 @@ impl<'a> Judging<'a> {
             confidence_95: interval,
             rounds,
         };
-        let Some([low, high]) = interval else {
+        let Some(ends) = interval else {
             return Judged::not_shown(vec![evidence], too_few(rounds));
         };
-        let (finding, why) = match (low > bound, high < bound) {
-            (false, false) => {
+        let (finding, why) = match ends.map(|end| comparison.holds(end, bound)) {
+            [true, true] => (Finding::Held, None),
+            [false, false] => (Finding::DidNotHold, None),
+            _ => {
                 let why = "the bound lies within the confidence interval".to_owned();
                 (Finding::CouldNotBeShown, Some(why))
             }
-            (_, is_below) if is_below == is_upper => (Finding::Held, None),
-            _ => (Finding::DidNotHold, None),
         };
         Judged { finding, evidence: vec![evidence], why, more_rounds: None }
     }
@@ -206,7 +206,10 @@ impl<'a> Judging<'a> {
         let rounds = u32::try_from(both.len()).unwrap_or(u32::MAX);
         let none = EvidenceRecord { arms: names, figure: None, confidence_95: None, rounds };
         let Some(sample) = Sample::of_figures(both) else {
-            let why = "a figure is zero in one of the rounds, so there is no ratio";
+            let why = match rounds {
+                0 => "no round of full length has both arms",
+                _ => "a figure is zero in one of the rounds, so there is no ratio",
+            };
             return Err((vec![none], why.to_owned()));
         };
         let confidence_95 = sample.geometric_95().filter(|_| rounds >= FEWEST_ROUNDS);

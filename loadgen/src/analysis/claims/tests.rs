@@ -109,6 +109,14 @@ fn a_condition_is_judged_by_the_interval_of_the_mean() {
     assert_eq!(condition(Comparison::Less, 150.0), Finding::Held);
     assert_eq!(condition(Comparison::Greater, 150.0), Finding::DidNotHold);
     assert_eq!(condition(Comparison::Greater, 100.0), Finding::CouldNotBeShown);
+    // No target had an error, so the interval is the one value 0.
+    let targets = [target("a", &[0.0; 5])];
+    let none = |comparison| {
+        let text = String::new();
+        judged(Statement::Condition { arm: 0, comparison, bound: 0.0, text }, &targets).finding
+    };
+    assert_eq!(none(Comparison::AtMost), Finding::Held);
+    assert_eq!(none(Comparison::Less), Finding::DidNotHold);
 }
 
 #[test]

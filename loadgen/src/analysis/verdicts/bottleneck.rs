@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::verdict;
+use crate::analysis::bottleneck::part_of;
 use crate::record::{
     Bottleneck, Environment, RoundRecord, RunRecord, TargetRecord, Verdict, VerdictKind,
 };
@@ -106,7 +107,11 @@ fn generator_busy(target: &TargetRecord, environment: &Environment) -> Option<Ve
     let used: f64 = target
         .resources
         .iter()
-        .filter(|(name, _)| *name == "generator" || (shares_with_backends && *name != "target"))
+        .filter(|(name, _)| match part_of(name) {
+            "generator" => true,
+            "backends" => shares_with_backends,
+            _ => false,
+        })
         .map(|(_, used)| used.cpu_percent)
         .sum();
     let cores = cpus("generator").map_or(environment.cores, Vec::len);
@@ -120,4 +125,33 @@ fn generator_busy(target: &TargetRecord, environment: &Environment) -> Option<Ve
     );
     let advice = "treat this rate as a lower bound; give the generator more cores or hosts";
     Some(verdict(target, VerdictKind::GeneratorBusy, message, advice))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::ResourceRecord;
+
+    /// Returns the verdict on a target whose services used this much CPU, in % of one core, where
+    /// generator and backends share a CPU.
+    fn said(used: &[(&str, f64)]) -> Option<String> {
+        let of = |(name, cpu_percent): &(&str, f64)| {
+            let used = ResourceRecord { cpu_percent: *cpu_percent, ..ResourceRecord::default() };
+            ((*name).to_owned(), used)
+        };
+        let resources = used.iter().map(of).collect();
+        let target = TargetRecord { resources, ..TargetRecord::default() };
+        let cpus = [("target", vec![1]), ("backends", vec![0]), ("generator", vec![0])];
+        let cpus = cpus.map(|(part, cpus)| (part.to_owned(), cpus)).into();
+        let environment = Environment { cpus, ..Environment::default() };
+        generator_busy(&target, &environment).map(|verdict| verdict.message)
+    }
+
+    #[test]
+    fn only_services_on_the_cpus_of_the_generator_make_it_busy() {
+        let busy = said(&[("target", 99.0), ("redis", 50.0), ("generator", 45.0)]).unwrap();
+        assert!(busy.contains("the generator and the backends used 95 % of a core"), "{busy}");
+        // Upstreams have the CPUs of the target.
+        assert_eq!(said(&[("target", 13.0), ("flask", 81.0), ("generator", 10.0)]), None);
+    }
 }

@@ -43,7 +43,8 @@ pub(super) fn unlike_limits(record: &RunRecord) -> Option<Verdict> {
         kind: VerdictKind::UnlikeLimits,
         target: None,
         message: format!("targets had different limits: {}", each.join("; ")),
-        advice: "set the same --cpus and --memory for all targets before you compare them"
+        advice: "set the same limits for all targets before you compare them, unless the limits \
+                 are what you compare"
             .to_owned(),
     })
 }

@@ -1,6 +1,7 @@
 //! Explains an experiment, and warns of arms that are not comparable.
 
 use crate::analysis::{Compared, confounded, unlike};
+use crate::experiment::container_limits::record;
 use crate::experiment::experiments::find;
 use crate::failure::{Exit, Failure};
 use crate::lab::{Home, LabError, Manifest};
@@ -32,8 +33,12 @@ pub(super) fn explained(name: &str) -> Result<Exit, Failure> {
 /// manifest tell, and a line for each fact that spoils a comparison.
 fn lint(group: &Group, claims: &[&Claim], manifest: Option<&Manifest>) -> String {
     let servers = servers(group, manifest);
-    let arms = group.arms.iter().zip(&servers);
-    let compared: Vec<Compared<'_>> = arms.map(|(arm, server)| unmeasured(arm, server)).collect();
+    let compared = group.arms.iter().zip(&servers).map(|(arm, server)| {
+        let target = manifest.and_then(|manifest| manifest.target(&arm.target).ok());
+        let limits = arm.limits.or(target.map(|it| it.entry.limits()).unwrap_or_default());
+        Compared { arm, quick: false, limits: record(limits), server, measured: None }
+    });
+    let compared: Vec<Compared<'_>> = compared.collect();
     let cpus = std::thread::available_parallelism().map_or(0, usize::from);
     let line = |DifferenceRecord { kind, what }| match kind {
         DifferenceKind::Cpus => format!("  ! {}: {what}\n", group.name),
@@ -49,10 +54,6 @@ fn lint(group: &Group, claims: &[&Claim], manifest: Option<&Manifest>) -> String
     }
     let confounded = claims.iter().filter_map(|claim| confounded(claim, group));
     out + &confounded.map(|what| format!("  ! {what}\n")).collect::<String>()
-}
-
-fn unmeasured<'a>(arm: &'a Arm, server: &'a ServerRecord) -> Compared<'a> {
-    Compared { arm, quick: false, limits: None, server, measured: None }
 }
 
 /// Returns what the manifest declares about the target of each arm, without versions.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::{show, table};
 use crate::cli::{LabBuildArgs, LabFormat, RuntimeName};
-use crate::lab::{Home, Lab, LabError, Layout, Manifest, Options, Progress, Runtime};
+use crate::lab::{Home, Lab, LabError, Layout, Manifest, Options, Progress, Runtime, TargetSpec};
 use crate::scenario::Limits;
 use crate::text::say;
 
@@ -18,23 +18,32 @@ pub(super) async fn run(home: Home, args: &LabBuildArgs) -> Result<(), LabError>
         }
     };
     let manifest = Manifest::load(&home.manifest())?;
-    let names = match args.targets.as_slice() {
-        [] => can_run(&manifest, runtime),
-        named => named.to_vec(),
-    };
+    let named: Vec<String> = args.targets.iter().map(|name| name.trim().to_owned()).collect();
+    let names = if named.is_empty() { can_run(&manifest, runtime) } else { named };
+    let mut targets: Vec<&TargetSpec> = Vec::new();
     for name in &names {
-        manifest.target(name)?;
+        targets.extend(manifest.with_upstreams(name)?);
     }
     let options = Options { logs: home.cache()?.join("logs"), cpus: Layout::unpinned(), runtime };
     let progress: Progress = Arc::new(|what| say(format!("{what} …")));
     let mut lab = Lab::prepare(home, options, progress).await?;
     let built = lab.build(&names).await;
-    let folders = lab.builds().into_iter();
-    let folders = folders.map(|(name, folder)| (name, folder.to_string_lossy().into_owned()));
-    let places: BTreeMap<String, String> = folders.chain(lab.images().clone()).collect();
-    lab.stop().await.and(built)?;
+    let places: BTreeMap<String, String> = targets
+        .into_iter()
+        .filter_map(|target| Some((target.name.clone(), place(&lab, target)?)))
+        .collect();
+    let stopped = lab.stop().await;
+    built.and(stopped)?;
     print(&places, args.format);
     Ok(())
+}
+
+/// Returns the folder or the image of a target; `None` for a target that needs no build.
+fn place(lab: &Lab, target: &TargetSpec) -> Option<String> {
+    let image = if target.shares_image() { "target" } else { &target.name };
+    let folder = lab.builds().remove(&target.name);
+    let folder = folder.map(|folder| folder.to_string_lossy().into_owned());
+    folder.or_else(|| lab.images().get(image).cloned())
 }
 
 /// Returns the targets that this machine can run, and says why it cannot run the others.
@@ -52,6 +61,9 @@ fn can_run(manifest: &Manifest, runtime: Runtime) -> Vec<String> {
 
 /// Prints the folder or the image of each target that was built.
 fn print(places: &BTreeMap<String, String>, format: LabFormat) {
+    if places.is_empty() {
+        say("none of the targets needs a build");
+    }
     show(&match format {
         LabFormat::Json => serde_json::to_string(places).unwrap_or_default(),
         LabFormat::Table => {

@@ -3,6 +3,7 @@
 mod build;
 mod doctor;
 
+use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 
@@ -13,7 +14,7 @@ use crate::cli::{LabCommand, LabFormat, LabUpArgs};
 use crate::failure::{Exit, Failure};
 use crate::lab::service::dropped_have_ended;
 use crate::lab::up::{self, State, Urls, Wanted};
-use crate::lab::{Home, LabError, Progress};
+use crate::lab::{Home, LabError, Manifest, Progress, Runtime};
 use crate::process::{on_all_cpus, write_result};
 use crate::scenario::Backend;
 use crate::text::say;
@@ -39,7 +40,7 @@ async fn dispatch(command: LabCommand) -> Result<Exit, Failure> {
             up::detach(&home, same, |urls| print(urls, args.format)).await?;
         }
         LabCommand::Up(args) => {
-            let (format, wanted) = (args.format, wanted(args)?);
+            let (format, wanted) = (args.format, wanted(args, &home)?);
             let progress: Progress = Arc::new(|what| say(what));
             up::up(home, wanted, progress, |urls| print(urls, format)).await?;
         }
@@ -54,14 +55,35 @@ async fn dispatch(command: LabCommand) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-fn wanted(args: LabUpArgs) -> Result<Wanted, Failure> {
+fn wanted(args: LabUpArgs, home: &Home) -> Result<Wanted, Failure> {
     let backends = match args.backends.as_slice() {
         [] => vec![Backend::Redis, Backend::Postgres],
         named => named.iter().copied().map(Backend::from).collect(),
     };
     let LabUpArgs { targets, port, server_workers, runtime, .. } = args;
     let runtime = runtime::runtime(runtime)?;
+    if runtime != Runtime::Process {
+        each_once(&Manifest::load(&home.manifest())?, &targets)?;
+    }
     Ok(Wanted { targets, backends, port, server_workers, runtime })
+}
+
+/// Checks that no two targets need the same upstream and that no target is also an upstream: a
+/// project of podman-compose has one container of each target.
+fn each_once(manifest: &Manifest, names: &[String]) -> Result<(), Failure> {
+    let mut users: BTreeMap<&str, &str> = BTreeMap::new();
+    for name in names {
+        for target in manifest.with_upstreams(name)? {
+            let Some(other) = users.insert(&target.name, name) else { continue };
+            let message = match other == name {
+                true => format!("target \"{name}\" is given twice"),
+                false => format!("{other} and {name} both need a container of {}", target.name),
+            };
+            let help = "start only one of them, or leave out --runtime podman";
+            return Err(Failure::message(Exit::Usage, "named_twice", message, help));
+        }
+    }
+    Ok(())
 }
 
 async fn status(home: &Home) -> Result<(), LabError> {
@@ -117,4 +139,24 @@ fn print(urls: &Urls, format: LabFormat) {
 /// Prints a text. Ignores errors: without a reader, the text is not needed.
 fn show(text: &str) {
     let _ = write_result(&mut io::stdout(), &format!("{text}\n"));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_container_of_a_lab_is_needed_once() {
+        let manifest = Manifest::load(&Home::find().unwrap().manifest()).unwrap();
+        let said = |names: &[&str]| {
+            let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+            each_once(&manifest, &names).map_err(|failure| failure.report.to_string())
+        };
+        assert_eq!(said(&["caddy", "echo", "sanic"]), Ok(()));
+        let both = said(&["caddy", "nginx"]).unwrap_err();
+        assert_eq!(both, "caddy and nginx both need a container of auth");
+        let upstream = said(&["caddy", "flask"]).unwrap_err();
+        assert_eq!(upstream, "caddy and flask both need a container of flask");
+        assert_eq!(said(&["flask", "flask"]).unwrap_err(), "target \"flask\" is given twice");
+    }
 }

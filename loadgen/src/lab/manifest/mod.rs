@@ -107,8 +107,13 @@ impl Manifest {
     /// name. The target itself comes first.
     pub fn with_upstreams(&self, name: &str) -> Result<Vec<&TargetSpec>, LabError> {
         let target = self.target(name)?;
-        let upstreams = target.entry.upstreams.values().map(|upstream| self.target(upstream));
-        std::iter::once(Ok(target)).chain(upstreams).collect()
+        Ok(std::iter::once(target).chain(self.upstreams_of(target)).collect())
+    }
+
+    /// Returns the targets that this target sends requests to.
+    pub fn upstreams_of(&self, target: &TargetSpec) -> Vec<&TargetSpec> {
+        let upstreams = target.entry.upstreams.values();
+        upstreams.filter_map(|upstream| self.target(upstream).ok()).collect()
     }
 
     /// Checks that this machine has all programs that the target and its upstreams require.

@@ -1,6 +1,7 @@
 //! Names the images that containers are made of.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::Path;
 use std::{env, fs};
 
@@ -32,7 +33,10 @@ impl Images {
     /// compose.yaml, or the default images.
     pub fn of(home: &Home) -> Self {
         let file = fs::read_to_string(dot_env(home)).unwrap_or_default();
-        Self::from(&file, env::vars().collect())
+        let text = |value: OsString| value.into_string().ok();
+        let environment =
+            env::vars_os().filter_map(|(name, value)| Some((text(name)?, text(value)?)));
+        Self::from(&file, environment.collect())
     }
 
     /// Returns the images for a text of the form of `.env`, and for environment variables.

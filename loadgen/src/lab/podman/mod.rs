@@ -135,7 +135,8 @@ impl Podman {
         let image = images.of_target(name);
         if !podman_has(podman, &image).await {
             progress(&format!("building the image of {name}"));
-            let argv = compose.command(project, file, &["build", name]);
+            // podman-compose ignores services whose profile is not chosen.
+            let argv = compose.command(project, file, &["--profile", "servers", "build", name]);
             get(home, argv, &format!("cannot build the image of {name}")).await?;
         }
         Ok((name.clone(), image))

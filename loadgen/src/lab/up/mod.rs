@@ -5,7 +5,6 @@ mod end;
 mod health;
 mod state;
 
-use std::collections::BTreeMap;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +14,7 @@ use self::end::asked_to_end;
 pub use self::health::health;
 use self::state::Claim;
 pub use self::state::{State, Urls, find};
-use super::{Home, Lab, LabError, Layout, Manifest, Options, Progress, Runtime, Target};
+use super::{Home, Lab, LabError, Layout, Options, Progress, Runtime, Size, Target};
 use crate::scenario::Backend;
 use crate::text::with_code;
 
@@ -89,9 +88,6 @@ async fn start(
     for name in &names {
         lab.manifest().target(name)?;
     }
-    if runtime != Runtime::Process {
-        each_once(lab.manifest(), &names)?;
-    }
     lab.build(&names).await?;
     lab.start_backends(&backends).await?;
     lab.fill(0).await?;
@@ -103,7 +99,7 @@ async fn start(
     for (name, port) in names.iter().zip(ports) {
         doing(&format!("starting {name}"));
         let log = format!("{name}.log");
-        starting.push(lab.launch_target(name, &log, port, server_workers.into()).await?);
+        starting.push(lab.launch_target(name, &log, port, Size::of_workers(server_workers)).await?);
     }
     for target in starting {
         targets.push(target.ready().await?);
@@ -116,26 +112,6 @@ async fn start(
             .map(|(backend, url)| (backend.to_string(), url))
             .collect(),
     })
-}
-
-/// Checks that no two targets need the same upstream and that no target is also an upstream: a
-/// project of podman-compose has one container of each target.
-fn each_once(manifest: &Manifest, names: &[String]) -> Result<(), LabError> {
-    let mut users: BTreeMap<&str, &str> = BTreeMap::new();
-    for name in names {
-        for target in manifest.with_upstreams(name)? {
-            let Some(other) = users.insert(&target.name, name) else { continue };
-            return Err(LabError::Podman {
-                what: format!(
-                    "{other} and {name} both need {}, of which there is one container",
-                    target.name
-                ),
-                output: Vec::new(),
-                help: "start only one of them, or leave out --runtime podman".to_owned(),
-            });
-        }
-    }
-    Ok(())
 }
 
 /// Reports services that end by themselves, and continues without them.
@@ -167,24 +143,5 @@ async fn stop(lab: Option<Lab>, targets: Vec<Target>) -> Result<(), LabError> {
     match lab {
         Some(lab) => lab.stop().await.and(result),
         None => result,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn containers_of_a_lab_are_each_needed_once() {
-        let manifest = Manifest::load(&Home::find().unwrap().manifest()).unwrap();
-        let said = |names: &[&str]| {
-            let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
-            each_once(&manifest, &names).map_err(|error| error.to_string())
-        };
-        assert_eq!(said(&["caddy", "echo", "sanic"]), Ok(()));
-        let both = said(&["caddy", "nginx"]).unwrap_err();
-        assert!(both.contains("caddy and nginx both need auth"), "{both}");
-        let upstream = said(&["caddy", "flask"]).unwrap_err();
-        assert!(upstream.contains("caddy and flask both need flask"), "{upstream}");
     }
 }

@@ -8,7 +8,8 @@ use super::table::{Called, named_rows, table};
 use super::{header, page, sentences};
 use crate::record::{ClaimRecord, ExperimentRecord, Finding, GroupRecord};
 use crate::report::words::experiment::{
-    ArmTable, changed, claim, fairness, group_headline, headline, proved, tables, warned,
+    ArmTable, changed, claim, fairness, group_headline, headline, in_containers, proved, tables,
+    thresholds, warned,
 };
 
 /// Returns the HTML page of an experiment, made from the record alone.
@@ -56,19 +57,20 @@ fn claims(claims: &[ClaimRecord]) -> Markup {
 }
 
 fn of_group(group: &GroupRecord) -> Markup {
-    let (proved, differences) = (proved(group), fairness(group));
+    let sentences_of = [
+        ("Thresholds", thresholds(group)),
+        ("Counters and proofs", proved(group)),
+        ("Differences between the arms", fairness(group)),
+        ("Containers", in_containers(group)),
+    ];
     html! {
         section {
             h2 { (group_headline(group)) }
             @if let Some(changed) = changed(group) { p { (changed) } }
             @for figures in tables(group) { (arms(group, &figures)) }
-            @if !proved.is_empty() {
-                h3 { "Counters and proofs" }
-                (sentences(&proved))
-            }
-            @if !differences.is_empty() {
-                h3 { "Differences between the arms" }
-                (sentences(&differences))
+            @for (title, all) in sentences_of.iter().filter(|(_, all)| !all.is_empty()) {
+                h3 { (title) }
+                (sentences(all))
             }
             @for run in &group.runs {
                 @let names: Vec<&str> = run.targets.iter().map(|target| target.name.as_str()).collect();

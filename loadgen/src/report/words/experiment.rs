@@ -2,11 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use super::containers::containers;
 use super::interval::aligned_plus_minus;
-use super::left_out;
 use super::postgres;
 use super::proofs::proofs;
+use super::thresholds::held;
 use super::warnings::warnings;
+use super::{Warning, left_out};
 use crate::record::{
     ArmRecord, ClaimRecord, EvidenceRecord, ExperimentRecord, Finding, GroupRecord,
     PublishedRecord, TargetRecord,
@@ -146,6 +148,22 @@ pub(crate) fn proved(group: &GroupRecord) -> Vec<String> {
     all
 }
 
+/// Says whether each threshold of the arms' scenarios held.
+pub(crate) fn thresholds(group: &GroupRecord) -> Vec<String> {
+    group.runs.iter().flat_map(|run| &run.thresholds).map(held).collect()
+}
+
+/// Describes the containers of all arms; empty without containers.
+pub(crate) fn in_containers(group: &GroupRecord) -> Vec<String> {
+    let mut environments = group.runs.iter().map(|run| &run.environment);
+    let Some(mut all) = environments.next().cloned() else { return Vec::new() };
+    for other in environments {
+        all.limits.extend(other.limits.clone());
+        all.images.extend(other.images.clone());
+    }
+    containers(&all)
+}
+
 /// Returns the table of what PostgreSQL did; `None` if loadgen did not start PostgreSQL.
 fn database(group: &GroupRecord) -> Option<ArmTable> {
     let targets = || group.runs.iter().flat_map(|run| &run.targets);
@@ -248,15 +266,23 @@ fn evidence(evidence: &EvidenceRecord, metric: &str) -> String {
     format!("{what} {figure}{}", interval.unwrap_or_default())
 }
 
-/// Returns the warnings of all runs of the experiment, each with the name of its group.
+/// Returns the warnings of all runs of the experiment, each with the name of its group. Warnings of
+/// one kind with the same advice are one sentence for each group.
 pub(crate) fn warned(record: &ExperimentRecord) -> Vec<String> {
     let of_group = |group: &GroupRecord| {
-        let all = group.runs.iter().flat_map(warnings);
-        all.map(|warning| match &warning.more {
+        let mut merged: Vec<Warning> = Vec::new();
+        for warning in group.runs.iter().flat_map(warnings) {
+            let same = |it: &&mut Warning| (it.kind, &it.more) == (warning.kind, &warning.more);
+            match merged.iter_mut().find(same).filter(|it| it.kind.is_some()) {
+                Some(other) => add_observation(&mut other.what, &warning.what, group),
+                None => merged.push(warning),
+            }
+        }
+        let sentence = |warning: &Warning| match &warning.more {
             Some(more) => format!("{}: {} ({more})", group.name, warning.coded()),
             None => format!("{}: {}", group.name, warning.coded()),
-        })
-        .collect::<Vec<_>>()
+        };
+        merged.iter().map(sentence).collect::<Vec<_>>()
     };
     let arms = record.groups.iter().flat_map(|group| &group.arms);
     let without = arms.filter_map(|arm| Some(left_out(&arm.target, arm.left_out.as_ref()?)));
@@ -266,4 +292,23 @@ pub(crate) fn warned(record: &ExperimentRecord) -> Vec<String> {
     all.extend(record.groups.iter().flat_map(of_group));
     all.dedup();
     all
+}
+
+/// Adds an observation to others. If the last one says the same about other arms, only the name of
+/// the arm is added.
+fn add_observation(all: &mut String, what: &str, group: &GroupRecord) {
+    let of_arm = group.arms.iter().find_map(|arm| {
+        let said = what.strip_prefix(arm.name.as_str())?.strip_prefix(": ")?;
+        Some((arm.name.as_str(), said))
+    });
+    match of_arm {
+        Some((arm, said)) if all.ends_with(&format!(": {said}")) => {
+            let names = all.len() - said.len() - 2;
+            all.insert_str(names, &format!(", {arm}"));
+        }
+        _ => {
+            all.push_str("; ");
+            all.push_str(what);
+        }
+    }
 }

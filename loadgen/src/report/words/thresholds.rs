@@ -6,3 +6,9 @@ use crate::record::ThresholdRecord;
 pub(crate) fn judged(threshold: &ThresholdRecord) -> String {
     format!("{}: {} ({})", threshold.target, threshold.threshold, threshold.found())
 }
+
+/// Says whether a threshold held, and describes the threshold.
+pub(crate) fn held(threshold: &ThresholdRecord) -> String {
+    let held = if threshold.passed { "held" } else { "FAILED" };
+    format!("{held}: {}", judged(threshold))
+}

@@ -58,9 +58,11 @@ within = "10%"
 fn read(text: &str) -> Result<ExperimentFile, String> {
     let scenario = |name: &str| match name {
         "direct" => {
-            let text = "[[step]]\nget = \"/\"\ncounters = { items = \"/items\" }\n";
+            let text = "backends = [\"redis\"]\n\
+                        [[step]]\nget = \"/\"\ncounters = { items = \"/items\" }\n";
             Ok(parse("direct", "direct.toml", text).unwrap())
         }
+        "plain" => Ok(parse("plain", "plain.toml", "[[step]]\nget = \"/\"\n").unwrap()),
         _ => Err(Unusable {
             message: format!("unknown scenario \"{name}\""),
             help: "name direct".to_owned(),
@@ -124,10 +126,18 @@ fn faults_are_shown_at_their_lines() {
         ("cpus = 0.5", "cpus = 0"),
         ("memory = \"1g\"", "memory = \"1\""),
         ("backend_cpus = 2", "backend_cpus = \"two\""),
+        ("name = \"flask (4)\"", "name = \"redis\""),
         ("title = \"Two servers\"", "tilte = \"Two servers\""),
     ];
     let messages: Vec<String> = all.iter().map(|(old, new)| fault(old, new)).collect();
     insta::assert_snapshot!(messages.join("\n"));
+}
+
+#[test]
+fn limits_of_backends_need_a_backend() {
+    let text = "backend_memory = \"1g\"\n[[group]]\nname = \"a\"\nscenario = \"plain\"\n\
+                [[group.arm]]\ntarget = \"sanic\"\n";
+    insta::assert_snapshot!(read(text).unwrap_err());
 }
 
 #[test]

@@ -2,12 +2,13 @@
 
 use loadgen::record::{
     ArmRecord, ClaimRecord, DifferenceKind, DifferenceRecord, EXPERIMENT_SCHEMA, EvidenceRecord,
-    ExperimentRecord, Finding, GroupRecord, LoadRecord, PublishedRecord, RunRecord, SourceRecord,
+    ExperimentRecord, Finding, GroupRecord, LimitsRecord, LoadRecord, PublishedRecord, RunRecord,
+    SourceRecord, Verdict, VerdictKind,
 };
 use loadgen::report::{Document, Format, html};
 
 use super::html::lines;
-use super::records::target;
+use super::records::{target, threshold};
 
 fn published(machine: &str, published: f64, measured: Option<f64>) -> PublishedRecord {
     PublishedRecord {
@@ -131,4 +132,46 @@ fn the_page_of_an_experiment_begins_with_its_claims() {
     let main = page.split_once("<main").unwrap().1.split_once("</main>").unwrap().0;
     assert!(!page.contains("<side by side>"), "text is escaped");
     insta::assert_snapshot!(lines(main));
+}
+
+#[test]
+fn thresholds_and_containers_are_named_in_every_form_that_people_read() {
+    let mut record = record();
+    let mut second = record.groups[0].runs[0].clone();
+    second.targets.clear();
+    record.groups[0].runs[0].thresholds = vec![threshold("sanic", "p99 < 1ms", Some(9e3), false)];
+    record.groups[0].runs.push(second);
+    let limits = LimitsRecord { cpus: Some(1.0), memory_bytes: Some(1 << 30) };
+    for (run, arm) in record.groups[0].runs.iter_mut().zip(["sanic", "flask (4)"]) {
+        run.environment.podman = Some("podman 4.3.1".to_owned());
+        run.environment.limits.insert(arm.to_owned(), limits);
+    }
+    let [text, markdown] = [Format::Table, Format::Markdown]
+        .map(|format| Document::Experiment(&record).render(format, None));
+    for form in [&text, &markdown, &html::experiment(&record)] {
+        assert!(form.contains("FAILED: sanic: p99"), "{form}");
+        let said = "in containers: podman 4.3.1; flask (4), sanic: 1 CPU, 1 GiB";
+        assert!(form.contains(said), "{form}");
+    }
+}
+
+#[test]
+fn warnings_of_one_kind_give_their_advice_once() {
+    let mut record = record();
+    let warning = |arm: &str, message: &str| Verdict {
+        kind: VerdictKind::UnequalWorkers,
+        target: Some(arm.to_owned()),
+        message: message.to_owned(),
+        advice: "use more users".to_owned(),
+    };
+    record.groups[0].runs[0].verdicts = vec![
+        warning("sanic", "one worker was idle"),
+        warning("flask (4)", "one worker was idle"),
+        warning("sanic", "two workers were idle"),
+    ];
+    let text = Document::Experiment(&record).render(Format::Table, None);
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let said = "! direct: sanic, flask (4): one worker was idle; sanic: two workers were idle \
+                [unequal_workers] (use more users)";
+    assert!(text.contains(said), "{text}");
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use loadgen::lab::service::{Service, ServiceSpec};
-use loadgen::lab::{Home, Lab, LabError, Layout, Options, Runtime, Watched, Window};
+use loadgen::lab::{Home, Lab, LabError, Layout, Options, Runtime, Size, Watched, Window};
 use loadgen::scenario::{Backend, Claim, Proof};
 use rustix::process::Signal;
 
@@ -38,7 +38,7 @@ async fn a_round_runs_over_both_backends() {
     assert_eq!(ask(&lab, Backend::Postgres, "SELECT count(*) FROM items").await, Ok(0));
     assert!(!lab.postgres_data().unwrap().is_memory(), "{:?}", lab.postgres_data());
 
-    let target = lab.start_target("fastapi", "fastapi-1.log", 1).await.unwrap();
+    let target = lab.start_target("fastapi", "fastapi-1.log", Size::of_workers(1)).await.unwrap();
     let mut watched: Vec<Watched> = lab.backend_services().into_iter().map(Watched::from).collect();
     watched.push(Watched::from(target.service()));
     let window = Window::open(watched).unwrap();
@@ -115,7 +115,7 @@ async fn a_target_that_exits_at_start_shows_its_log() {
     )
     .await;
     let lab = lab(project.path()).await;
-    let error = lab.start_target("broken", "broken-1.log", 1).await.unwrap_err();
+    let error = lab.start_target("broken", "broken-1.log", Size::of_workers(1)).await.unwrap_err();
     assert!(!error.is_usage());
     assert_eq!(
         error.to_string(),
@@ -136,7 +136,11 @@ http.server.HTTPServer(('127.0.0.1', {port}), http.server.SimpleHTTPRequestHandl
         "[late]\nframework = \"none\"\nserver = \"none\"\npackages = []\ncommand = [\"python\", \"-c\", '''{script}''']\n"
     );
     let project = project_with(&manifest).await;
-    let target = lab(project.path()).await.start_target("late", "late-1.log", 1).await.unwrap();
+    let target = lab(project.path())
+        .await
+        .start_target("late", "late-1.log", Size::of_workers(1))
+        .await
+        .unwrap();
     assert_eq!(http(&target.url, "GET /health", "").0, 200);
     target.stop().await.unwrap();
 }
@@ -147,7 +151,11 @@ async fn a_missing_command_is_named() {
         "[gone]\nframework = \"\"\nserver = \"\"\npackages = []\ncommand = [\"no-such-server\"]\n",
     )
     .await;
-    let error = lab(project.path()).await.start_target("gone", "gone-1.log", 1).await.unwrap_err();
+    let error = lab(project.path())
+        .await
+        .start_target("gone", "gone-1.log", Size::of_workers(1))
+        .await
+        .unwrap_err();
     assert!(matches!(error, LabError::Missing { .. }), "{error}");
     assert!(error.to_string().contains("no-such-server"), "{error}");
 }

@@ -88,6 +88,11 @@ impl<'a> Table<'a> {
         Some(self.left.remove(index))
     }
 
+    /// Returns the value of a key without taking the key.
+    pub(super) fn peek(&self, key: &str) -> Option<Value<'a>> {
+        self.left.iter().find(|value| value.key == key).cloned()
+    }
+
     /// Takes each of `keys` that the table contains.
     pub(super) fn take_any(
         &mut self,

@@ -3,7 +3,8 @@
 use super::{escaped, list, sections, table, titled};
 use crate::record::{ExperimentRecord, GroupRecord};
 use crate::report::words::experiment::{
-    changed, claim, fairness, group_headline, headline, proved, tables, warned,
+    changed, claim, fairness, group_headline, headline, in_containers, proved, tables, thresholds,
+    warned,
 };
 
 /// Returns a Markdown document: tables and differences of each group, the claims with their
@@ -29,7 +30,9 @@ fn of_group(group: &GroupRecord) -> Vec<String> {
             title => titled(&escaped(title), text),
         }
     }));
+    all.push(titled("Thresholds:", list(thresholds(group))));
     all.push(titled("Counters and proofs:", list(proved(group))));
     all.push(titled("Differences between the arms:", list(fairness(group))));
+    all.push(titled("Containers:", list(in_containers(group))));
     all
 }

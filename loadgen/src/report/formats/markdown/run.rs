@@ -10,7 +10,7 @@ use crate::report::words::postgres;
 use crate::report::words::proofs::proofs;
 use crate::report::words::ranked::{placed, ranked};
 use crate::report::words::rows::rows as rows_used;
-use crate::report::words::thresholds::judged;
+use crate::report::words::thresholds::held;
 use crate::report::words::warnings::warnings;
 use crate::text::{count, milliseconds, rate};
 
@@ -21,9 +21,6 @@ pub(crate) fn run(record: &RunRecord) -> String {
     let rows: Vec<Vec<String>> =
         ranked(record).into_iter().map(|(target, placing)| row(record, target, placing)).collect();
     let header = ["", "requests/s", "errors", "p50, ms", "p95, ms", "p99, ms", "max, ms", "CPU, %"];
-    let judged = record.thresholds.iter().map(|threshold| {
-        format!("{}: {}", if threshold.passed { "held" } else { "FAILED" }, judged(threshold))
-    });
     let warned = warnings(record).into_iter().map(|warning| match &warning.more {
         Some(more) => format!("{} ({more})", warning.coded()),
         None => warning.coded(),
@@ -39,7 +36,7 @@ pub(crate) fn run(record: &RunRecord) -> String {
                 .chain(proofs(record)),
         ),
         titled(&escaped(postgres::LEGEND), postgres(record)),
-        titled("Thresholds:", list(judged)),
+        titled("Thresholds:", list(record.thresholds.iter().map(held))),
         titled("Warnings:", list(warned)),
     ])
 }

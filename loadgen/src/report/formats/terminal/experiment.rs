@@ -4,7 +4,8 @@ use std::path::Path;
 
 use crate::record::{ExperimentRecord, GroupRecord};
 use crate::report::words::experiment::{
-    changed, claim, fairness, group_headline, headline, proved, tables, warned,
+    changed, claim, fairness, group_headline, headline, in_containers, proved, tables, thresholds,
+    warned,
 };
 use crate::text::{lay_out, wrap};
 
@@ -34,8 +35,10 @@ fn of_group(group: &GroupRecord) -> Vec<String> {
         };
         title + &lay_out(&header, &table.rows)
     }));
+    sections.push(titled("thresholds", thresholds(group)));
     sections.push(titled("counters and proofs", proved(group)));
     sections.push(titled("differences between the arms", fairness(group)));
+    sections.push(in_containers(group).iter().map(|sentence| wrap(" ", sentence)).collect());
     sections
 }
 

@@ -1,6 +1,7 @@
 //! `[[group]]`: arms that are measured in interleaved rounds.
 
 use super::{limits, take_required};
+use crate::scenario::backend::Backend;
 use crate::scenario::error::Fault;
 use crate::scenario::experiment::{Arm, Group, Known};
 use crate::scenario::file::load;
@@ -114,7 +115,7 @@ fn read_arm(
         return None;
     };
     let name = match name {
-        Some(name) => name.name(faults)?.to_owned(),
+        Some(name) => read_name(&name, faults)?,
         None => target.clone(),
     };
     let load = own.load.unwrap_or_else(|| scenario.load.clone());
@@ -126,6 +127,18 @@ fn read_arm(
         scenario: Scenario { load, ..scenario },
         quick: quick.or(own.quick),
     })
+}
+
+/// Reads the name of an arm. The results of an arm and those of a backend are told apart by their
+/// names.
+fn read_name(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<String> {
+    let name = value.name(faults)?;
+    if Backend::ALL.iter().any(|backend| backend.to_string() == name) {
+        let message = format!("an arm cannot be called `{name}`, as a backend is");
+        let help = format!("choose another name, such as \"over {name}\"");
+        return value.fault(message, "name of a backend", help, faults);
+    }
+    Some(name.to_owned())
 }
 
 /// Reads the keys that a group and its arms have in common. Absent keys have the value of

@@ -29,6 +29,9 @@ const METRICS: [&str; 11] = [
     "counter.NAME",
 ];
 
+/// Keys that limit the containers of backends.
+const BACKEND_LIMITS: [&str; 2] = ["backend_cpus", "backend_memory"];
+
 /// Reads an experiment, or returns all faults of the file, in the order of their lines.
 pub(in crate::scenario) fn read(
     name: &str,
@@ -63,12 +66,19 @@ fn read_experiment(
     let title = table.take("title").and_then(|value| value.name(faults));
     let description = table.take("description").and_then(|value| value.text(faults));
     let source = table.take("source").and_then(|value| read_source(&value, faults));
-    let backend_limits = limits::read(&mut table, ["backend_cpus", "backend_memory"], faults);
+    let limited = BACKEND_LIMITS.iter().find_map(|key| table.peek(key));
+    let backend_limits = limits::read(&mut table, BACKEND_LIMITS, faults);
     let groups = group::read_all(table.take("group"), known, faults);
     let (published, claims) = (table.take("published"), table.take("claim"));
     table.finish(faults);
     // Figures and claims name groups and arms, which are unknown if a group has a fault.
     let groups = groups?;
+    let mut arms = groups.iter().flat_map(|group| &group.arms);
+    if let (Some(value), false) = (limited, arms.any(|arm| !arm.scenario.backends.is_empty())) {
+        let message = format!("`{}` limits backends, but no arm has one", value.key);
+        let help = "leave out the key, or list `backends` in the scenario of an arm";
+        value.fault::<()>(message, "limits nothing", help, faults);
+    }
     let published = published.map(|value| published::read_all(&value, &groups, faults));
     let claims = claims.map(|value| claim::read_all(&value, &groups, faults));
     Some(ExperimentFile {
