@@ -53,6 +53,14 @@ fn postgres_stores_rows_within_its_limits() {
     assert_eq!(limits["postgres"]["cpus"], 1.0);
     assert_eq!(limits["fastapi"]["cpus"], serde_json::Value::Null);
     assert_eq!(document["environment"]["backends"].as_object().unwrap().len(), 1);
+    // Every supported version of PostgreSQL tells these figures.
+    let activity = &document["targets"][0]["rounds"][0]["postgres"];
+    for figure in ["transactions", "rows_inserted", "blocks_written", "checkpoints"] {
+        assert!(activity[figure].is_number(), "{figure}: {activity}");
+    }
+    for figure in ["wal_bytes", "wal_fsyncs", "wal_write_ms", "wal_fsync_ms", "read_ms"] {
+        assert!(activity[figure].is_number(), "{figure}: {activity}");
+    }
 }
 
 #[test]

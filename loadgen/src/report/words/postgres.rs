@@ -50,7 +50,7 @@ fn row(target: &TargetRecord) -> Option<Vec<String>> {
         mean(|it| it.wal_bytes).map_or("–".to_owned(), |bytes| megabytes(bytes.round() as u64)),
         number(|it| it.wal_fsyncs),
         number(|it| it.blocks_read),
-        number(|it| Some(it.blocks_written? + it.blocks_added?)),
+        number(|it| Some(it.blocks_written? + it.blocks_added.unwrap_or(0.0))),
         number(|it| it.checkpoints),
         mean(waited).map_or("–".to_owned(), |ms| precise((ms / 100.0).round() / 10.0)),
     ])
