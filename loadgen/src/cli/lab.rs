@@ -27,7 +27,7 @@ pub struct LabBuildArgs {
     /// Targets to build, with their upstreams [default: all that this machine can run].
     #[arg(short, long = "target", value_name = "NAME,…", value_delimiter = ',')]
     pub targets: Vec<String>,
-    /// What to build: programs of this machine, or container images.
+    /// Kind of builds: programs of this machine, or container images.
     #[arg(long, value_enum, default_value_t = RuntimeName::Process)]
     pub runtime: RuntimeName,
     /// Format of the list of builds.

@@ -92,7 +92,9 @@ async fn a_stall_counts_for_all_requests_planned_during_it() {
     assert!(hold.unsent <= 55, "{} unsent: more than those of the last 50 ms", hold.unsent);
     for (q, expected) in [(0.95, 500_000), (0.99, 900_000), (0.999, 990_000)] {
         let found = hold.answered.quantile(q).unwrap();
-        assert!(found.abs_diff(expected) <= 30_000, "{q}: {found} us, expected {expected}");
+        // A busy machine delays the stall and its end, but requests that were planned during the
+        // stall and do not count would change the figure by hundreds of milliseconds.
+        assert!(found.abs_diff(expected) <= 100_000, "{q}: {found} us, expected {expected}");
     }
     let median = hold.answered.quantile(0.5).unwrap();
     assert!(median < 100_000, "half of them saw nothing of it: {median} us");
