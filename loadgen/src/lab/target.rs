@@ -145,7 +145,11 @@ impl Lab {
             upstreams.push((variable.clone(), started.ready().await?));
         }
         for (variable, upstream) in &upstreams {
-            target.entry.env.insert(variable.clone(), upstream.url.clone());
+            let url = match self.runner.project() {
+                None => upstream.url.clone(),
+                Some(project) => project.url(&upstream.name).await?,
+            };
+            target.entry.env.insert(variable.clone(), url);
         }
         let started = self.launch_alone(&target, log, port, size)?;
         let upstreams = upstreams.into_iter().map(|(_, upstream)| upstream).collect();
@@ -251,9 +255,15 @@ impl Lab {
         ];
         let (name, log) = (target.name.clone(), self.options.logs.join(log));
         let port_variable = variable(&name, "PORT");
+        let (upstreams, env) = (&target.entry.upstreams, &target.entry.env);
+        let urls = env.iter().filter(|(name, _)| upstreams.contains_key(*name));
+        let urls: Vec<(String, String)> =
+            urls.map(|(name, url)| (name.clone(), url.clone())).collect();
         Box::new(move |port| {
             let port = [(port_variable.as_str(), port.to_string())];
-            project.spec(&name, &[&variables[..], &port].concat(), log.clone())
+            let urls: Vec<_> =
+                urls.iter().map(|(name, url)| (name.as_str(), url.clone())).collect();
+            project.spec(&name, &[&variables[..], &port, &urls].concat(), log.clone())
         })
     }
 
@@ -355,7 +365,8 @@ mod tests {
             for (variable, upstream) in &entry.upstreams {
                 // The proxies share this.
                 assert!(plain.contains("<<: *proxy"), "{plain}");
-                assert!(yaml.contains(&format!("{variable}: http://{upstream}:8000")), "{name}");
+                let url = format!("{variable}: ${{{variable}:-http://{upstream}:8000}}");
+                assert!(yaml.contains(&url), "{name}");
             }
             assert!(service.contains(&format!("127.0.0.1:${{{}:-", variable(name, "PORT"))));
             let image = format!("${{{}:-localhost/loadgen-{name}}}", variable(name, "IMAGE"));

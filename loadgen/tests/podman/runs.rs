@@ -103,7 +103,7 @@ fn each_proxy_forwards_to_flask_in_another_container() {
     let proxies = "--target=go-proxy,node-proxy,traefik,caddy,nginx";
     let finished = finish(
         &project,
-        start(&project, &["--scenario=direct", proxies, "--duration=1s", "--memory=512m"]),
+        start(&project, &["--scenario=direct", proxies, "--duration=2s", "--memory=512m"]),
     );
     assert_eq!(finished.code, Some(0), "{}", finished.said());
     assert_nothing_left();

@@ -229,6 +229,22 @@ impl Project {
         Container::find(&self.podman, &self.container_name(service)).await
     }
 
+    /// Returns the base URL at which other containers reach a service that has been started. The URL
+    /// has the container's address: aardvark-dns loses queries, and a proxy that looks up a name for
+    /// each connection would wait for answers.
+    pub async fn url(&self, service: &str) -> Result<String, LabError> {
+        let format = "{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}";
+        let name = self.container_name(service);
+        let said = info::podman(&self.podman, &["inspect", "--format", format, &name]).await;
+        let address =
+            said.map(|said| said.trim().to_owned()).map_err(|output| LabError::Podman {
+                what: format!("the address of the container {name} is unknown"),
+                output,
+                help: "another program may have removed the container".to_owned(),
+            })?;
+        Ok(format!("http://{address}:8000"))
+    }
+
     /// Folder of this machine that is mounted at `place` in a service's container; `None` if the
     /// folder is not accessible.
     pub async fn volume(&self, service: &str, place: &str) -> Option<PathBuf> {
