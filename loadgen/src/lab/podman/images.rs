@@ -9,8 +9,8 @@ use super::variable;
 use crate::lab::home::Home;
 use crate::scenario::Backend;
 
-/// Variables of compose.yaml that name the images of the Python targets, Redis and PostgreSQL, each with
-/// its default.
+/// Variables of compose.yaml that name the images of the Python targets, Redis and PostgreSQL, each
+/// with its default.
 const TARGETS: (&str, &str) = ("TARGETS_IMAGE", "localhost/loadgen-targets");
 const REDIS: (&str, &str) = ("REDIS_IMAGE", "docker.io/library/redis:8");
 const POSTGRES: (&str, &str) = ("POSTGRES_IMAGE", "docker.io/library/postgres:18");
