@@ -28,8 +28,9 @@ BUILT = $(or $(TARGET_FOLDER),$(error cargo metadata does not say where Cargo bu
 help: ## List the recipes
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 17
 
-# Tests show the live view in tmux and reports in Chromium, and mmdebstrap makes the images.
-PACKAGES := python3-venv tmux chromium podman runc netavark aardvark-dns iptables buildah mmdebstrap nginx-light caddy
+# Tests show the live view in tmux and reports in Chromium, mmdebstrap makes the images, HAProxy is the load balancer of
+# replicas, and redis-tools has redis-benchmark.
+PACKAGES := python3-venv tmux chromium podman runc netavark aardvark-dns iptables buildah mmdebstrap nginx-light caddy haproxy redis-tools
 IS_ROOT_ON_DEBIAN := [ "$$(id -u)" = 0 ] && grep -qx 'ID=debian' /etc/os-release 2>/dev/null
 
 setup: ## Install the requirements of the tests from PyPI and, as root, from Debian

@@ -8,7 +8,7 @@ import asyncpg
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
-from targets.items import INSERT, Items, columns
+from targets.items import DELETE_ONE, INSERT, SELECT_ONE, UPDATE_ONE, Item, Items, columns
 from targets.settings import HEALTH_TIMEOUT_S, REDIS_KEYS, Settings, configured
 
 UNREACHABLE = (OSError, TimeoutError, RedisError, asyncpg.PostgresError)
@@ -79,3 +79,24 @@ class Backends:
         async with self._postgres_slots:
             tag = await postgres.execute(INSERT, *columns(items))
         return int(tag.removeprefix("INSERT 0 "))
+
+    async def read_item(self, item_id: int) -> dict[str, str | int] | None:
+        """Read one item, and return its columns by name."""
+        postgres = configured(self._postgres, "DATABASE_URL")
+        async with self._postgres_slots:
+            row = await postgres.fetchrow(SELECT_ONE, item_id)
+        return None if row is None else dict(row)
+
+    async def update_item(self, item_id: int, item: Item) -> int:
+        """Replace one item, and return the number of replaced items."""
+        postgres = configured(self._postgres, "DATABASE_URL")
+        async with self._postgres_slots:
+            tag = await postgres.execute(UPDATE_ONE, item_id, item.sku, item.name, item.quantity, item.price_cents)
+        return int(tag.removeprefix("UPDATE "))
+
+    async def delete_item(self, item_id: int) -> int:
+        """Delete one item, and return the number of deleted items."""
+        postgres = configured(self._postgres, "DATABASE_URL")
+        async with self._postgres_slots:
+            tag = await postgres.execute(DELETE_ONE, item_id)
+        return int(tag.removeprefix("DELETE "))

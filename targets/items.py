@@ -1,4 +1,4 @@
-"""Defines the items that POST /items accepts, and the statement that stores the items."""
+"""Defines the items that clients send, and the statements that store, read, change and delete items."""
 
 from typing import Annotated
 from uuid import UUID
@@ -10,6 +10,9 @@ INSERT = """
 INSERT INTO items (sku, name, quantity, price_cents)
 SELECT * FROM unnest($1::uuid[], $2::text[], $3::int[], $4::int[])
 """
+SELECT_ONE = "SELECT id, sku::text, name, quantity, price_cents FROM items WHERE id = $1"
+UPDATE_ONE = "UPDATE items SET sku = $2, name = $3, quantity = $4, price_cents = $5 WHERE id = $1"
+DELETE_ONE = "DELETE FROM items WHERE id = $1"
 
 # PostgreSQL's int has 32 bits, and PostgreSQL's text holds no NUL character.
 Count = Annotated[int, Field(strict=True, ge=0, lt=2**31)]
@@ -29,6 +32,7 @@ class Item(BaseModel):
 
 Items = list[Item]
 ITEMS = TypeAdapter(Items)
+ITEM = TypeAdapter(Item)
 
 Columns = tuple[list[UUID], list[str], list[int], list[int]]
 

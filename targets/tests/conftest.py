@@ -15,6 +15,8 @@ from targets.tests.process import ROOT
 
 # Targets that implement the contract.
 CONTRACT = [name for name, entry in MANIFEST.items() if entry.get("contract", True)]
+# Other targets that the lab starts for tests.
+SERVICES = ["falcon"]
 
 LOADGEN = os.environ.get("LOADGEN", str(ROOT / "target" / "release" / "loadgen"))
 
@@ -29,7 +31,7 @@ class Lab:
 
 @pytest.fixture(scope="session")
 def lab() -> Iterator[Lab]:
-    there = [name for name in CONTRACT if missing(name) is None]
+    there = [name for name in CONTRACT + SERVICES if missing(name) is None]
     options = ["--target", ",".join(there), "--backend", "redis,postgres", "--format", "json"]
     pipe = subprocess.PIPE
     with subprocess.Popen([LOADGEN, "lab", "up", *options], cwd=ROOT, stdin=pipe, stdout=pipe) as process:
