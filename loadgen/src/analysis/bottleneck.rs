@@ -6,7 +6,7 @@
 //! method is the U and the S, utilisation and saturation, of Gregg's USE (*Thinking Methodically
 //! about Performance*, CACM 56(2), 2013), computed from the scheduler's accounts.
 
-use crate::measure::ResourceRecord;
+use crate::measure::{BALANCER, ResourceRecord};
 use crate::record::{Bottleneck, Environment, RoundRecord};
 
 /// Minimum utilization, in %, at which the generator, the target, a backend or the network counts
@@ -80,7 +80,8 @@ impl Bottleneck {
 pub(super) fn part_of(service: &str) -> &'static str {
     match service {
         "generator" => "generator",
-        "redis" | "postgres" => "backends",
+        // The balancer of replicas has the CPUs of the backends.
+        "redis" | "postgres" | BALANCER => "backends",
         // A target that the target sends requests to runs on the same CPUs.
         _ => "target",
     }

@@ -53,6 +53,10 @@ fn traits_of(server: &ServerRecord, workers: bool) -> Vec<String> {
     if server.workers > 1 && workers {
         traits.push(format!("{} worker processes requested", server.workers));
     }
+    traits.extend(server.replicas.map(|replicas| match replicas {
+        1 => "1 replica behind a load balancer".to_owned(),
+        n => format!("{n} replicas behind a load balancer"),
+    }));
     traits.extend(server.differs.iter().cloned());
     traits
 }

@@ -85,7 +85,7 @@ fn by_value(
 }
 
 fn too_many_workers(arms: &[Compared<'_>], cpus: usize) -> Option<String> {
-    let exceeds = |arm: &&Compared<'_>| cpus > 0 && arm.server.workers as usize > cpus;
+    let exceeds = |arm: &&Compared<'_>| cpus > 0 && arm.server.processes() as usize > cpus;
     let names: Vec<&str> = arms.iter().filter(exceeds).map(|arm| arm.arm.name.as_str()).collect();
     let cpus = match cpus {
         1 => "1 CPU".to_owned(),
@@ -141,6 +141,7 @@ pub fn confounded(claim: &Claim, group: &Group) -> Option<String> {
         let respects = [
             ("target", one.target != other.target),
             ("server workers", one.server_workers != other.server_workers),
+            ("replicas", one.replicas != other.replicas),
             ("limits", one.limits != other.limits),
             ("scenario", one.scenario.name != other.scenario.name),
             ("load", one.scenario.load != other.scenario.load),
@@ -167,6 +168,7 @@ mod tests {
             name: name.to_owned(),
             target: name.to_owned(),
             server_workers,
+            replicas: None,
             limits: Limits::default(),
             scenario: parse(scenario, "test.toml", "[[step]]\nname = \"hello\"\nget = \"/\"\n")
                 .unwrap(),
@@ -241,6 +243,7 @@ mod tests {
             description: None,
             rounds: 5,
             quick_rounds: 5,
+            backend_alone: None,
             arms: arms.collect(),
         };
         let claim = |statement| Claim { says: None, group: 0, metric: Metric::Mean, statement };

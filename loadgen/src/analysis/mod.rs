@@ -6,12 +6,14 @@
 //!   hold.
 //! - [`claims`]: whether published claims hold; [`unlike`]: what makes a comparison unfair;
 //!   [`changed_limits`]: the limits of an experiment's file that were not in force.
+//! - [`scaling`]: how throughput grows with replicas or server workers.
 //! - [`capacity`](Search): chooses the next rate that a search tries, and combines the results.
 
 mod bottleneck;
 mod capacity;
 pub mod claims;
 mod compare;
+mod curves;
 mod differences;
 mod fairness;
 mod figures;
@@ -20,6 +22,7 @@ mod offered_rate;
 mod over_rounds;
 mod plateau;
 mod runs;
+pub mod scaling;
 pub mod statistics;
 pub mod steps;
 pub mod thresholds;
@@ -30,6 +33,7 @@ pub use capacity::{
     Criteria, Judgement, Limits, Search, Tried, compare_capacities, curve, judge, knee,
 };
 pub use compare::{ByRound, Cell, compare};
+pub use curves::{Counted, curves, curves_of_run, grows_with_the_target};
 pub use differences::differences;
 pub use fairness::{Compared, confounded, unlike};
 pub use figures::{rates, requests_per_cpu_s, speeds};

@@ -155,6 +155,11 @@ pub struct RunArgs {
     /// 1,2,4, each target is measured with each number [default: 1].
     #[arg(long, value_name = "N,…", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=256))]
     pub server_workers: Vec<u32>,
+    /// Number of replicas of each target behind a load balancer (HAProxy, round robin), from 1 to
+    /// 64. With several numbers, such as 1,2,4, each target is measured with each number [default:
+    /// the target itself, without a balancer].
+    #[arg(long, value_name = "N,…", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub replicas: Vec<u32>,
 }
 
 /// Options shared by `run` and `capacity`.
@@ -257,6 +262,10 @@ pub struct CapacityArgs {
     /// Number of worker processes of each target, from 1 to 256 [default: 1].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256))]
     pub server_workers: Option<u32>,
+    /// Number of replicas of each target behind a load balancer (HAProxy, round robin), from 1 to 64
+    /// [default: the target itself, without a balancer].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub replicas: Option<u32>,
 }
 
 const CAPACITY_EXAMPLES: &str = "\

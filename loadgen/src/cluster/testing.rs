@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use crate::engine::{Plan, Share};
 use crate::scenario::{
-    Expect, Http, Load, Method, Model, OnError, Rows, Scenario, Step, Template, Until, When,
+    Existing, Expect, Http, Load, Method, Model, OnError, Rows, Scenario, Step, Template, Until,
+    When,
 };
 
 /// Returns a file of `rows` rows with one column. Each cell has `bytes`
@@ -46,7 +47,7 @@ pub(super) fn plan(base_url: &str, users: u32) -> Plan {
             description: None,
             targets: Vec::new(),
             backends: Vec::new(),
-            existing_items: 0,
+            existing: Existing::default(),
             http: Http::default(),
             load: Load {
                 model: Model::Closed,

@@ -6,7 +6,7 @@ use super::servers::servers;
 use super::{runtime, unused};
 use crate::cli::{CommonArgs, MeasuringArgs};
 use crate::cluster::{OnLoss, RemoteWorkers};
-use crate::experiment::contender::product;
+use crate::experiment::contender::{Numbers, product};
 use crate::experiment::job::{Job, random_seed};
 use crate::experiment::subject::Subject;
 use crate::failure::{Exit, Failure};
@@ -16,10 +16,8 @@ use crate::scenario::{Model, Scenario};
 /// Options that determine the contenders of an experiment, and the number of rounds for each.
 #[derive(Debug, Default)]
 pub(super) struct Contest {
-    /// Numbers of users with which each target is measured; empty for the scenario's number.
-    pub users: Vec<u32>,
-    /// Numbers of worker processes with which each target is measured; empty for one process.
-    pub server_workers: Vec<u32>,
+    /// Numbers with which each target is measured. Without a number of users, the scenario's number.
+    pub numbers: Numbers,
     /// Whether the only target is compared with itself (`--aa`).
     pub aa: bool,
     /// Number of rounds for each contender; `None` for 5, which are enough to tell a difference, or
@@ -53,19 +51,20 @@ pub(super) fn job(
     contest: Contest,
     remote: Option<RemoteWorkers>,
 ) -> Result<Job, Failure> {
-    let Contest { users, server_workers, aa, rounds } = contest;
-    check_numbers(&users, &server_workers, aa, &scenario)?;
+    let Contest { mut numbers, aa, rounds } = contest;
+    check_numbers(&numbers, aa, &scenario)?;
     let has_backends = !scenario.backends.is_empty();
-    unused::refuse(&common.measuring, !server_workers.is_empty(), has_backends)?;
+    unused::refuse(&common.measuring, &numbers, has_backends)?;
     let runtime = runtime::runtime(common.measuring.runtime)?;
     let subject = match common.measuring.url.as_slice() {
         [] => Subject::of_lab(&common.target, &scenario, runtime)?,
         words => Subject::Running(servers("--url", words)?),
     };
     subject.check_equals(aa)?;
-    let users = if users.is_empty() { vec![scenario.load.users] } else { users };
-    let server_workers = if server_workers.is_empty() { vec![1] } else { server_workers };
-    let contenders = product(&subject.names(aa), &server_workers, &users);
+    if numbers.users.is_empty() {
+        numbers.users.push(scenario.load.users);
+    }
+    let contenders = product(&subject.names(aa), &numbers);
     let rounds = rounds.unwrap_or(match subject {
         Subject::Running(_) if contenders.len() == 1 => 1,
         _ => 5,
@@ -89,29 +88,27 @@ pub(super) fn job(
 
 /// Returns an error for numbers without a meaning: a number given twice, several numbers of users
 /// in the open model, and several numbers with `--aa`.
-fn check_numbers(
-    users: &[u32],
-    server_workers: &[u32],
-    aa: bool,
-    scenario: &Scenario,
-) -> Result<(), Failure> {
+fn check_numbers(numbers: &Numbers, aa: bool, scenario: &Scenario) -> Result<(), Failure> {
+    let Numbers { users, server_workers, replicas } = numbers;
     let conflict = |message: &str, help: &str| {
         Err(Failure::message(Exit::Usage, "conflicting_options", message.to_owned(), help))
     };
-    for (option, numbers) in [("--users", users), ("--server-workers", server_workers)] {
+    let options =
+        [("--users", users), ("--server-workers", server_workers), ("--replicas", replicas)];
+    for (option, numbers) in options {
         if let Some(n) = (1..numbers.len()).find(|n| numbers[..*n].contains(&numbers[*n])) {
             let message = format!("{option} has {} twice", numbers[n]);
             let help = "give each number once";
             return Err(Failure::message(Exit::Usage, "named_twice", message, help));
         }
     }
-    let (users, server_workers) = (users.len() > 1, server_workers.len() > 1);
+    let [users, server_workers, replicas] = options.map(|(_, numbers)| numbers.len() > 1);
     if users && scenario.load.model != Model::Closed {
         let message = "--users takes only one number in the open model, where the rate is the load";
         return conflict(message, "in the open model, --users limits the in-flight requests");
     }
-    if aa && (users || server_workers) {
-        let message = "with --aa, --users and --server-workers take only one number";
+    if aa && (users || server_workers || replicas) {
+        let message = "with --aa, --users, --server-workers and --replicas take only one number";
         return conflict(message, "name one number, or leave out --aa");
     }
     Ok(())

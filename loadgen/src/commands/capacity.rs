@@ -10,6 +10,7 @@ use super::arguments::{Contest, Output, job};
 use super::measure::carry_out;
 use crate::analysis::Criteria;
 use crate::cli::CapacityArgs;
+use crate::experiment::contender::Numbers;
 use crate::experiment::folder::RunFolder;
 use crate::experiment::scenarios;
 use crate::experiment::search::Quest;
@@ -21,8 +22,12 @@ use crate::scenario::{OverrideError, Overrides};
 /// Searches for the highest rate that each target carries, saves the record, and prints the record.
 pub(super) fn run(args: CapacityArgs) -> Result<Exit, Failure> {
     let output = Output::from(&args.common.measuring);
-    let CapacityArgs { scenario, common, users, duration, precision, rounds, server_workers } =
-        args;
+    let CapacityArgs { scenario, common, users, duration, precision, rounds, .. } = args;
+    let numbers = Numbers {
+        server_workers: args.server_workers.into_iter().collect(),
+        replicas: args.replicas.into_iter().collect(),
+        users: users.into_iter().collect(),
+    };
     let mut scenario = scenarios::find_to_run(&scenario)?;
     let criteria = Criteria::of(&mut scenario, duration);
     let overrides = Overrides {
@@ -39,12 +44,7 @@ pub(super) fn run(args: CapacityArgs) -> Result<Exit, Failure> {
         Failure::message(Exit::Usage, "bad_load", e.to_string(), help)
     };
     scenario.load = scenario.load.with_overrides(overrides).map_err(usage)?;
-    let contest = Contest {
-        users: users.into_iter().collect(),
-        server_workers: server_workers.into_iter().collect(),
-        rounds: Some(rounds),
-        aa: false,
-    };
+    let contest = Contest { numbers, rounds: Some(rounds), aa: false };
     let job = job(scenario, &common, contest, None)?;
     let quest = Quest { job, criteria, precision: precision / 100.0, duration };
     let save = |record: &CapacityRecord, folder: &RunFolder| {

@@ -10,7 +10,7 @@ use super::servers::servers;
 use super::unused;
 use crate::cli::{ExperimentArgs, MeasuringArgs};
 use crate::cluster::OnLoss;
-use crate::experiment::contender::Contender;
+use crate::experiment::contender::{Contender, Numbers};
 use crate::experiment::experiments::find;
 use crate::experiment::folder::RunFolder;
 use crate::experiment::job::{Job, random_seed};
@@ -50,7 +50,11 @@ fn published(args: &ExperimentArgs) -> Result<Published, Failure> {
         }
     };
     let mut arms = file.groups.iter().flat_map(|group| &group.arms);
-    unused::refuse(measuring, false, arms.any(|arm| !arm.scenario.backends.is_empty()))?;
+    unused::refuse(
+        measuring,
+        &Numbers::default(),
+        arms.any(|arm| !arm.scenario.backends.is_empty()),
+    )?;
     if args.quick && !file.groups.iter().any(Group::has_quick_form) {
         let message = "--quick chooses the quick form, but the experiment has none";
         let help = "leave out the option, or give a group a `quick` table";
@@ -134,6 +138,7 @@ fn jobs_of<'a>(
             log_name: Some(log_name(file, group, arm)),
             index,
             server_workers: arm.server_workers,
+            replicas: arm.replicas,
             limits: arm.limits,
             users: scenario.load.users,
         });

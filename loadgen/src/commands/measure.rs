@@ -11,6 +11,7 @@ use crate::experiment::job::Job;
 use crate::experiment::kind::Experiment;
 use crate::experiment::limits::Processes;
 use crate::experiment::observe::Observers;
+use crate::experiment::replicas;
 use crate::experiment::session::Session;
 use crate::experiment::site::Site;
 use crate::experiment::subject::Subject;
@@ -164,6 +165,12 @@ async fn prepare_lab(
     names.sort();
     names.dedup();
     lab.build(&names).await?;
+    let has_balancer =
+        |job: &Job| (0..job.contenders.len()).any(|contender| job.replicas(contender).is_some());
+    if jobs.iter().any(has_balancer) {
+        lab.prepare_balancer().await?;
+    }
+    jobs.iter().try_for_each(|job| replicas::check(job, &lab))?;
     Ok(Some(lab))
 }
 

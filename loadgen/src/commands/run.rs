@@ -5,6 +5,7 @@ use super::measure::carry_out;
 use super::{junit, unused};
 use crate::cli::{OnWorkerLoss, RunArgs};
 use crate::cluster::{OnLoss, RemoteWorkers};
+use crate::experiment::contender::Numbers;
 use crate::experiment::folder::RunFolder;
 use crate::experiment::run::Run;
 use crate::experiment::{noise_floor, scenarios};
@@ -22,8 +23,9 @@ pub(super) fn run(args: RunArgs) -> Result<Exit, Failure> {
 pub(super) fn run_with(args: RunArgs, remote: Option<RemoteWorkers>) -> Result<Exit, Failure> {
     let output = Output::from(&args.common.measuring);
     let scenario = scenario(&args)?;
-    let RunArgs { common, users, server_workers, aa, rounds, fail_fast, junit, .. } = args;
-    let contest = Contest { users, server_workers, aa, rounds };
+    let RunArgs { common, users, server_workers, replicas, aa, rounds, fail_fast, junit, .. } =
+        args;
+    let contest = Contest { numbers: Numbers { server_workers, replicas, users }, aa, rounds };
     let mut job = job(scenario, &common, contest, remote)?;
     unused::refuse_losses(args.on_worker_loss, job.workers)?;
     job.on_loss = match args.on_worker_loss {

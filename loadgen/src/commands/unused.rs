@@ -2,20 +2,20 @@
 //! gives an option expects an effect.
 
 use crate::cli::{MeasuringArgs, OnWorkerLoss, RuntimeName};
+use crate::experiment::contender::Numbers;
 use crate::failure::{Exit, Failure};
 
 /// An option that was given, the reason why it has no effect, and advice.
 type Unused = (&'static str, &'static str, &'static str);
 
-/// Returns an error for the first option that has no effect. `has_server_workers` tells whether
-/// `--server-workers` was given, which is not in `measuring`; `has_backends` tells whether a scenario
-/// needs backends.
+/// Returns an error for the first option that has no effect. `numbers` are those of the command line
+/// that are not in `measuring`; `has_backends` tells whether a scenario needs backends.
 pub(super) fn refuse(
     measuring: &MeasuringArgs,
-    has_server_workers: bool,
+    numbers: &Numbers,
     has_backends: bool,
 ) -> Result<(), Failure> {
-    let unused = beside_url(measuring, has_server_workers);
+    let unused = beside_url(measuring, numbers);
     refused(unused.or_else(|| limits(measuring, has_backends)))
 }
 
@@ -38,7 +38,7 @@ fn refused(unused: Option<Unused>) -> Result<(), Failure> {
     }
 }
 
-fn beside_url(measuring: &MeasuringArgs, has_server_workers: bool) -> Option<Unused> {
+fn beside_url(measuring: &MeasuringArgs, numbers: &Numbers) -> Option<Unused> {
     let lab = "applies to targets of the lab, but the server at --url runs already";
     let runtime = &measuring.runtime;
     let given = [
@@ -47,7 +47,8 @@ fn beside_url(measuring: &MeasuringArgs, has_server_workers: bool) -> Option<Unu
         ("--memory", runtime.memory.is_some()),
         ("--backend-cpus", runtime.backend_cpus.is_some()),
         ("--backend-memory", runtime.backend_memory.is_some()),
-        ("--server-workers", has_server_workers),
+        ("--server-workers", !numbers.server_workers.is_empty()),
+        ("--replicas", !numbers.replicas.is_empty()),
     ];
     let (option, _) = given.into_iter().find(|(_, given)| *given && !measuring.url.is_empty())?;
     Some((option, lab, "leave out one of the two options"))

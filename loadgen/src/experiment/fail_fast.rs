@@ -150,6 +150,8 @@ fn can_tell(threshold: &Threshold, moment: Moment, steps: &[Step], counts: &[Cou
         Metric::Mean | Metric::ErrorRate | Metric::Rate | Metric::CounterRate(_) => {
             moment == Moment::Round
         }
+        // No threshold has this metric.
+        Metric::Used(_) => false,
     }
 }
 

@@ -55,9 +55,20 @@ impl Job {
         self.contenders.iter().any(|contender| contender.name != contender.target)
     }
 
-    /// Returns the largest number of worker processes that a target is started with.
+    /// Returns the number of replicas of the contender with this index; `None` without a load
+    /// balancer.
+    pub fn replicas(&self, contender: usize) -> Option<u32> {
+        self.contenders.get(contender)?.replicas.or(self.target(contender)?.entry.replicas)
+    }
+
+    /// Returns the largest number of worker processes that a target is started with, of all replicas
+    /// together.
     pub fn most_server_workers(&self) -> u32 {
-        self.contenders.iter().map(|contender| contender.server_workers).max().unwrap_or(1)
+        let numbers = self.contenders.iter().enumerate();
+        let processes = numbers.map(|(index, contender)| {
+            contender.server_workers.saturating_mul(self.replicas(index).unwrap_or(1))
+        });
+        processes.max().unwrap_or(1)
     }
 
     /// Returns the target of the contender with this index; `None` if the servers run already.

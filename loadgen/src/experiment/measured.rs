@@ -7,7 +7,7 @@ use crate::engine::Results;
 use crate::failure::Failure;
 use crate::lab::{LabError, Observed};
 use crate::measure::{Counts, Phase, PostgresActivity, Series};
-use crate::record::{Calibration, StoppedEarly};
+use crate::record::{BackendAloneRecord, Calibration, StoppedEarly};
 
 /// Results of one round over one contender.
 #[derive(Default)]
@@ -37,6 +37,9 @@ pub struct MeasuredRound {
     /// What PostgreSQL did in the round, from the filled table to the end of the target; `None` if
     /// loadgen did not start PostgreSQL or could not read its statistics.
     pub postgres: Option<PostgresActivity>,
+    /// Number of responses of each replica of the target, from the end of the verification to the
+    /// end of the round; empty without replicas, and if a service ended by itself.
+    pub responses: Vec<u64>,
     /// Whether the round reached its planned end with exactly the planned load.
     pub whole: bool,
     /// Error of a target or a backend that ended by itself during the round, if any.
@@ -62,6 +65,9 @@ pub struct Loaded {
     pub results: Results,
     /// Resources that each service used while the full load was held.
     pub observed: Observed,
+    /// Number of responses of each replica of the target, from the end of the verification to the
+    /// end of the round; empty without replicas, and if a service ended by itself.
+    pub responses: Vec<u64>,
     /// Error of the service that ended by itself during the round, if any. No result measured with
     /// such a service can be trusted.
     pub ended: Option<LabError>,
@@ -78,6 +84,8 @@ pub struct Measured {
     pub backends: BTreeMap<String, String>,
     /// Maximum rate of the generator, if known.
     pub calibration: Option<Calibration>,
+    /// Measurement of a backend alone, before the rounds, if an experiment asks for it.
+    pub backend_alone: Option<BackendAloneRecord>,
     /// Error that ended the run early, if any.
     pub failure: Option<Failure>,
     /// Threshold that ended the run early, if any.

@@ -7,6 +7,7 @@
 //! [`to_record`] turns the results into a record.
 
 pub mod autosave;
+mod backend_alone;
 mod cache;
 mod calibration;
 pub mod container_limits;
@@ -26,6 +27,7 @@ pub mod observe;
 mod order;
 mod proof;
 pub mod published;
+pub mod replicas;
 pub mod run;
 pub mod saved;
 pub mod scenarios;

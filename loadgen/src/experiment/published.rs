@@ -10,18 +10,25 @@ use super::kind::Experiment;
 use super::measured::Measured;
 use super::observe::{Event, Observe, SoFar};
 use super::run::Run;
-use super::session::{OVERHEAD, Session};
+use super::session::{OVERHEAD, Session, Stopped};
 use super::site::Site;
 use super::to_record::{self, Context, command_line};
 use crate::analysis::claims::{figures, is_better_higher, judge_claim, unit};
-use crate::analysis::{ByRound, Compared, changed_limits, cpus, limits_in_force, unlike};
+use crate::analysis::{
+    ByRound, Compared, Counted, changed_limits, cpus, curves, grows_with_the_target,
+    limits_in_force, unlike,
+};
 use crate::failure::{Exit, Failure};
 use crate::lab::Lab;
 use crate::record::{
     ArmRecord, EXPERIMENT_SCHEMA, ExperimentRecord, GroupRecord, PublishedRecord, RunRecord,
-    SourceRecord, StoppedEarly, TargetRecord,
+    ScalingRecord, SourceRecord, StoppedEarly, TargetRecord,
 };
 use crate::scenario::experiment::{Arm, ExperimentFile, describe_load};
+
+/// Times for which a backend is measured alone, in the full and in the quick form, in seconds.
+const ALONE_S: u32 = 10;
+const ALONE_QUICK_S: u32 = 3;
 
 /// An experiment of a file, with its options.
 pub struct Published {
@@ -75,8 +82,20 @@ impl Experiment for Published {
 
     async fn measure(&self, session: &mut Session<'_>, _: &Site<'_>) -> Vec<Measured> {
         let mut measured: Vec<Measured> = self.jobs.iter().map(|_| Measured::default()).collect();
-        for group in self.groups.iter().filter(|group| !group.is_empty()) {
+        let groups = self.groups.iter().zip(&self.file.groups);
+        for (group, file) in groups.filter(|(group, _)| !group.is_empty()) {
             let of = &mut measured[group.clone()];
+            if let Some(backend) = file.backend_alone {
+                let seconds = if self.quick { ALONE_QUICK_S } else { ALONE_S };
+                match session.backend_alone(group.clone(), backend, seconds).await {
+                    Ok(alone) => of[0].backend_alone = Some(alone),
+                    Err(Stopped::Interrupted) => break,
+                    Err(Stopped::Failed(failure)) => {
+                        of[0].failure = Some(failure);
+                        break;
+                    }
+                }
+            }
             session.measure(group.clone(), of).await;
             if session.is_interrupted() || of.iter().any(|job| job.failure.is_some()) {
                 break;
@@ -143,6 +162,7 @@ impl Published {
                 description: group.description.clone(),
                 changed: self.changed(index, &runs),
                 arms: arms.map(|arm| self.arm(index, arm, &targets(index))).collect(),
+                scaling: self.scaling(index, &runs),
                 differences: unlike(&self.compared(index, &runs), cpus(&runs)),
                 runs: runs.into_iter().cloned().collect(),
             }
@@ -173,11 +193,45 @@ impl Published {
     fn compared<'a>(&'a self, group: usize, runs: &[&'a RunRecord]) -> Vec<Compared<'a>> {
         let of = |arm: &'a Arm| {
             let (run, measured) = measured(runs, arm)?;
-            let limits = limits_in_force(run, "target", &arm.name);
             let server = &measured.server;
+            let limits = limits_in_force(run, "target", &arm.name);
+            let limits = limits.of_all(server.replicas.unwrap_or(1));
             Some(Compared { arm, quick: self.quick, limits, server, measured: Some(measured) })
         };
         self.file.groups[group].arms.iter().filter_map(of).collect()
+    }
+
+    /// Returns how the targets of a group scale. Arms that differ only in their replicas, or only in
+    /// their server workers, are one curve, with the name of their target.
+    fn scaling(&self, group: usize, runs: &[&RunRecord]) -> Vec<ScalingRecord> {
+        let arms = &self.file.groups[group].arms;
+        // Arms of other conditions are other curves: they get the name of their first arm.
+        let name = |arm: &Arm, of: fn(&Arm) -> Arm| {
+            let alike = || arms.iter().filter(|other| of(other) == of(arm));
+            let is_only_one = arms
+                .iter()
+                .filter(|other| other.target == arm.target)
+                .all(|other| of(other) == of(arm));
+            match alike().next() {
+                Some(first) if !is_only_one => first.name.clone(),
+                _ => arm.target.clone(),
+            }
+        };
+        let without_replicas =
+            |arm: &Arm| Arm { name: String::new(), replicas: None, ..arm.clone() };
+        let without_workers =
+            |arm: &Arm| Arm { name: String::new(), server_workers: 1, ..arm.clone() };
+        let of = |counted, of: fn(&Arm) -> Arm| {
+            let targets = arms.iter().filter_map(|arm| {
+                let (run, target) = measured(runs, arm)?;
+                grows_with_the_target(&run.load).then_some((arm, target))
+            });
+            let cpus = runs.first().map_or(0, |run| cpus(&run.environment, "target"));
+            curves(counted, cpus, targets.map(|(arm, target)| (name(arm, of), target)))
+        };
+        let mut all = of(Counted::Replicas, without_replicas);
+        all.extend(of(Counted::ServerWorkers, without_workers));
+        all
     }
 
     /// Returns the differences of the measured form of a group from the full form, as phrases.

@@ -1,5 +1,6 @@
 //! Watches the services under load: the resources they use, and whether all still run.
 
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::pin;
 use std::time::Duration;
@@ -10,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::generator::Generator;
 use crate::engine::Plan;
-use crate::lab::{CpuTeller, Lab, LabError, Observed, Target, Watched, Window};
+use crate::lab::{CpuTeller, Lab, LabError, Observed, Target, Watched, Window, memory_now};
 
 /// Interval between two checks whether all services still run.
 const TICK: Duration = Duration::from_millis(250);
@@ -28,10 +29,15 @@ impl Services<'_> {
     pub(super) fn watched(&self, generator: &Generator) -> Vec<Watched> {
         let mut watched = vec![Watched::process("generator", std::process::id())];
         watched.extend(generator.pids().iter().map(|pid| Watched::process("generator", *pid)));
-        let target = self.target.iter();
-        watched.extend(target.clone().map(|t| Watched::from(t.service()).named("target")));
-        let upstreams = target.flat_map(|target| target.upstreams());
-        watched.extend(upstreams.map(|upstream| Watched::from(upstream.service())));
+        if let Some(target) = &self.target {
+            let has_balancer = target.balancer().is_some();
+            for (number, service) in target.services().iter().enumerate() {
+                let service = Watched::from(service).named("target");
+                watched.push(if has_balancer { service.as_replica(number) } else { service });
+            }
+            let upstreams = target.upstreams().iter().flat_map(Target::services);
+            watched.extend(target.balancer().into_iter().chain(upstreams).map(Watched::from));
+        }
         let backends = self.lab.iter().flat_map(|lab| lab.backend_services());
         watched.extend(backends.map(Watched::from));
         watched
@@ -64,6 +70,28 @@ impl Services<'_> {
             }
         }
     }
+}
+
+/// Returns the memory of each service before the load, in bytes, by name. Waits until the memory no
+/// longer grows: when one worker process of a target answers, others may still start.
+pub(super) async fn idle_memory(watched: &[Watched]) -> BTreeMap<String, u64> {
+    /// Least time between two readings, and their greatest number.
+    const EVERY: Duration = Duration::from_millis(100);
+    const READINGS: usize = 30;
+    /// Greatest growth from one reading to the next that counts as none, as a share.
+    const NONE: f64 = 0.01;
+    let sum = |memory: &BTreeMap<String, u64>| memory.values().sum::<u64>() as f64;
+    let mut before = memory_now(watched.to_vec());
+    for _ in 1..READINGS {
+        tokio::time::sleep(EVERY).await;
+        let now = memory_now(watched.to_vec());
+        let has_settled = sum(&now) <= sum(&before) * (1.0 + NONE);
+        before = now;
+        if has_settled {
+            break;
+        }
+    }
+    before
 }
 
 /// Measures the resources that all services and the generator use while the full load is held.

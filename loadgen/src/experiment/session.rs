@@ -16,13 +16,13 @@ use super::job::Job;
 use super::measured::{Loaded, Measured, MeasuredRound, held};
 use super::observe::{Begun, Event, Observers, SoFar};
 use super::order::order;
-use super::service_monitor::{Services, Watch};
-use super::{proof, worker_losses, workers};
+use super::service_monitor::{Services, Watch, idle_memory};
+use super::{backend_alone, proof, replicas, worker_losses, workers};
 use crate::engine::{self, Plan, RoundControl, Seen, TrialAnswer, Verified};
 use crate::failure::{Exit, Failure};
-use crate::lab::{Lab, Layout, Observed, Size, Target};
+use crate::lab::{Lab, LabError, Layout, Observed, Size, Target};
 use crate::measure::{GrowingSeries, PostgresActivity};
-use crate::record::Calibration;
+use crate::record::{BackendAloneRecord, Calibration};
 use crate::scenario::Backend;
 use crate::text::with_code;
 
@@ -32,6 +32,9 @@ pub const OVERHEAD: Duration = Duration::from_secs(2);
 
 /// Message to the user if the scenario has proofs but loadgen runs no backends.
 const NO_BACKENDS: &str = "proofs are skipped: loadgen runs no backends for a server at --url";
+
+/// Reason why a backend of a server at `--url` is not measured alone.
+const NO_BACKENDS_ALONE: &str = "loadgen runs no backends for a server at --url";
 
 /// An experiment in progress.
 pub struct Session<'a> {
@@ -191,6 +194,33 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
+    /// Measures a backend alone, without a target, with the profiles of the first of these jobs. The
+    /// backend has as many clients as the job with the most users has users, for about this number of
+    /// seconds.
+    pub async fn backend_alone(
+        &mut self,
+        jobs: Range<usize>,
+        backend: Backend,
+        seconds: u32,
+    ) -> Result<BackendAloneRecord, Stopped> {
+        let jobs = &self.jobs[jobs];
+        let existing = jobs.first().map(|job| job.scenario.existing).unwrap_or_default();
+        let users = jobs.iter().flat_map(|job| &job.contenders).map(|one| one.users);
+        let clients = users.max().unwrap_or(1);
+        self.start(jobs).await?;
+        let measured = match &self.lab {
+            None => Err(NO_BACKENDS_ALONE.to_owned()),
+            Some(lab) => {
+                let measured = async {
+                    lab.fill(existing).await?;
+                    Ok(lab.alone(backend, existing.profiles, clients, seconds).await)
+                };
+                unless(&self.interrupt, measured).await?.map_err(|e: LabError| Failure::from(e))?
+            }
+        };
+        Ok(backend_alone::record(backend, measured))
+    }
+
     /// Starts the processes that run during all rounds of these jobs, unless they run already:
     /// backends and workers.
     pub async fn start(&mut self, jobs: &[Job]) -> Result<(), Stopped> {
@@ -222,10 +252,9 @@ impl<'a> Session<'a> {
             _ if with_proofs().next().is_none() => {}
             None => self.observers.tell(Event::Note(NO_BACKENDS)),
             Some(lab) => {
-                let existing = jobs.iter().map(|job| job.scenario.existing_items).max();
-                unless(&self.interrupt, lab.fill(existing.unwrap_or(0)))
-                    .await?
-                    .map_err(Failure::from)?;
+                let existing = jobs.iter().map(|job| job.scenario.existing);
+                let existing = existing.max_by_key(|existing| existing.items).unwrap_or_default();
+                unless(&self.interrupt, lab.fill(existing)).await?.map_err(Failure::from)?;
                 for job in with_proofs() {
                     self.ask(lab, job).await?;
                 }
@@ -279,7 +308,7 @@ impl<'a> Session<'a> {
             Some(running) => running.stop().await.map_err(Failure::from),
             None => Ok(()),
         };
-        let Loaded { verified, json_keys, results, observed, ended } = result?;
+        let Loaded { verified, json_keys, results, observed, responses, ended } = result?;
         // The target has ended, so that PostgreSQL has counted all that its connections did.
         let after = self.postgres_activity().await;
         let postgres = after.zip(before).map(|(after, before)| after.since(&before));
@@ -292,7 +321,7 @@ impl<'a> Session<'a> {
         let how = ended.as_ref().map(ToString::to_string);
         let users = plan.scenario.load.users;
         let of = MeasuredRound { contender, number, url, users, held, ..MeasuredRound::default() };
-        let of = MeasuredRound { whole, ended: how, json_keys, postgres, ..of };
+        let of = MeasuredRound { whole, ended: how, json_keys, postgres, responses, ..of };
         let mut round = MeasuredRound { results, observed, verified, ..of };
         let asked = match &self.lab {
             Some(lab) if whole => self.ask(lab, job).await,
@@ -327,14 +356,31 @@ impl<'a> Session<'a> {
                 let contender = &self.job().contenders[target];
                 self.observers.tell(Event::Step(&format!("starting {}", contender.name)));
                 let started = async {
-                    lab.fill(self.job().scenario.existing_items).await?;
-                    let size = Size { workers: contender.server_workers, limits: contender.limits };
+                    lab.fill(self.job().scenario.existing).await?;
+                    let size = Size {
+                        workers: contender.server_workers,
+                        replicas: self.job().replicas(target),
+                        limits: contender.limits,
+                    };
                     lab.start_target(&spec.name, log, size).await
                 };
                 let running = unless(&self.interrupt, started).await?.map_err(Failure::from)?;
                 Ok((running.url.clone(), Some(running)))
             }
             _ => Err(Stopped::Interrupted),
+        }
+    }
+
+    /// Returns the number of responses of each replica so far; empty without replicas. If the
+    /// balancer does not tell, passes a note to all observers: the round itself is not affected.
+    async fn responses(&mut self, target: Option<&Target>) -> Vec<u64> {
+        let Some(target) = target else { return Vec::new() };
+        match target.responses().await {
+            Ok(responses) => responses,
+            Err(error) => {
+                self.tell(Event::Note(&with_code(&error)));
+                Vec::new()
+            }
         }
     }
 
@@ -365,11 +411,18 @@ impl<'a> Session<'a> {
     ) -> Result<Loaded, Stopped> {
         let Begun { name, plan, .. } = round;
         self.tell(Event::RoundBegan(round));
+        let services = Services { target: running.as_deref_mut(), lab: self.lab.as_mut() };
+        // A search loads a target again and again: its memory is idle only before the first time.
+        let idle = match before {
+            Some(_) => idle_memory(&services.watched(&self.generator)).await,
+            None => BTreeMap::new(),
+        };
         let Verified { counters: verified, answers } =
             self.verify(plan, name, running.as_deref_mut()).await?;
         self.calibrate(&answers).await?;
         let json_keys = answers.iter().map(|answer| json_keys(&answer.body)).collect();
-        let mut services = Services { target: running, lab: self.lab.as_mut() };
+        let before_load = self.responses(running.as_deref()).await;
+        let mut services = Services { target: running.as_deref_mut(), lab: self.lab.as_mut() };
         let over = CancellationToken::new();
         let watched = services.watched(&self.generator);
         let watch = Watch::new(watched, plan, over.clone());
@@ -398,15 +451,24 @@ impl<'a> Session<'a> {
         let round = self.generator.round(plan.clone(), round_control, show);
         let (results, ended) = services.during(round, &stop).await;
         over.cancel();
-        let observed = match observed {
+        let mut observed = match observed {
             Some(observed) => observed.await.unwrap_or_default(),
             None => Observed::default(),
         };
+        for (name, used) in &mut observed.services {
+            used.memory_idle_bytes = idle.get(name).copied();
+        }
+        let after = match ended {
+            // A replica or the balancer may be gone.
+            Some(_) => Vec::new(),
+            None => self.responses(running.as_deref()).await,
+        };
+        let responses = replicas::since(&after, &before_load);
         let results = results?;
         let answered: u64 = held(&results.series).iter().map(|step| step.answered.len()).sum();
         let rate_per_s = answered as f64 / results.held().as_secs_f64().max(1e-9);
         self.tell(Event::LoadEnded(rate_per_s));
-        Ok(Loaded { verified, json_keys, results, observed, ended })
+        Ok(Loaded { verified, json_keys, results, observed, responses, ended })
     }
 }
 

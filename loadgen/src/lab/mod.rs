@@ -11,6 +11,8 @@
 //! interface of both runtimes. [`cpus`] says where services run, and [`resources`] measures the
 //! resources that services use.
 
+mod alone;
+mod balancer;
 mod build;
 pub mod cpus;
 pub mod error;
@@ -30,8 +32,9 @@ pub mod podman;
 pub mod postgres;
 mod postgres_activity;
 mod postgres_client;
-mod postgres_items;
 mod postgres_programs;
+mod postgres_rows;
+mod profiles;
 mod programs;
 pub mod python;
 pub mod ready;
@@ -52,6 +55,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+pub use alone::Alone;
 use build::Built;
 pub use cpus::Layout;
 pub use error::LabError;
@@ -62,15 +66,15 @@ pub use podman::Containers;
 use postgres::Postgres;
 pub use python::Python;
 use redis::Redis;
-pub use resources::{CpuTeller, Observed, Watched, Window};
+pub use resources::{CpuTeller, Observed, Watched, Window, memory_now};
 use runner::Runner;
 pub use runner::Runtime;
 use service::Service;
 pub use storage::Filesystem;
 pub use target::{Size, StartingTarget, Target};
 
-use crate::measure::PostgresActivity;
-use crate::scenario::{Backend, Proof};
+use crate::measure::{BALANCER, PostgresActivity};
+use crate::scenario::{Backend, Existing, Proof};
 
 /// Callback that reports each slow step, as a phrase such as "starting redis".
 pub type Progress = Arc<dyn Fn(&str) + Send + Sync>;
@@ -101,6 +105,8 @@ pub struct Lab {
     containers: Option<Containers>,
     /// Targets that were built, by name.
     built: BTreeMap<String, Built>,
+    /// Version of HAProxy; `None` if unknown, and in containers.
+    balancer_version: Option<String>,
     /// Images of the containers of all targets, by name: see [`Containers`].
     images: BTreeMap<String, String>,
 }
@@ -129,6 +135,7 @@ impl Lab {
             postgres: None,
             containers: None,
             built: BTreeMap::new(),
+            balancer_version: None,
             images: BTreeMap::new(),
         })
     }
@@ -155,6 +162,34 @@ impl Lab {
             }
         }
         Ok(())
+    }
+
+    /// Makes the balancer of replicas ready to start. Processes: checks that HAProxy is installed.
+    /// Containers: builds the image if it is missing.
+    pub async fn prepare_balancer(&mut self) -> Result<(), LabError> {
+        match &self.runner {
+            Runner::Process(_) => {
+                balancer::program()?;
+                self.balancer_version = balancer::version().await;
+                Ok(())
+            }
+            Runner::Podman { podman, .. } => {
+                let image = podman.built(&self.home, BALANCER, &*self.progress).await?;
+                self.images.insert(BALANCER.to_owned(), image);
+                Ok(())
+            }
+        }
+    }
+
+    /// Version of HAProxy, the balancer of replicas; `None` before [`Lab::prepare_balancer`], if
+    /// unknown, and in containers.
+    pub fn balancer_version(&self) -> Option<&str> {
+        self.balancer_version.as_deref()
+    }
+
+    /// Returns the largest number of connections that the balancer of replicas serves at a time.
+    pub fn balancer_connections(&self) -> u64 {
+        balancer::most_connections(self.runner.project().is_some())
     }
 
     async fn build_program(&mut self, target: &TargetSpec) -> Result<(), LabError> {
@@ -265,13 +300,13 @@ impl Lab {
     }
 
     /// Resets the data of the running backends, so that every round starts with the same data.
-    /// PostgreSQL's table `items` then holds `existing_items` rows.
-    pub async fn fill(&self, existing_items: u64) -> Result<(), LabError> {
+    /// They then hold the `existing` items and profiles.
+    pub async fn fill(&self, existing: Existing) -> Result<(), LabError> {
         if let Some(redis) = &self.redis {
-            redis.fill().await?;
+            redis.fill(existing.profiles, &*self.progress).await?;
         }
         if let Some(postgres) = &self.postgres {
-            postgres.fill(existing_items, &*self.progress).await?;
+            postgres.fill(existing, &*self.progress).await?;
         }
         Ok(())
     }

@@ -4,6 +4,7 @@
 //! permissions of every folder above its data. PostgreSQL refuses to run as root: if loadgen runs
 //! as root, PostgreSQL runs as `nobody`.
 
+use std::ffi::OsString;
 use std::os::unix::fs::chown;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -134,6 +135,23 @@ impl Postgres {
         Ok(Self { client: client.on_port(port), service, storage })
     }
 
+    /// Password of PostgreSQL's user.
+    pub(super) fn password(&self) -> &str {
+        &self.client.password
+    }
+
+    /// Returns the program `pgbench` and the port of PostgreSQL, both as seen where PostgreSQL runs:
+    /// on this machine, or in its container. `None` if the program is missing.
+    pub(super) fn benchmark(&self) -> Option<(OsString, u16)> {
+        match &self.client.psql {
+            Psql::Container { .. } => Some(("pgbench".into(), 5432)),
+            Psql::Program(psql) => {
+                let program = psql.with_file_name("pgbench");
+                program.is_file().then(|| (program.into_os_string(), self.client.port))
+            }
+        }
+    }
+
     /// Value of `DATABASE_URL` for targets that run outside containers.
     pub fn url(&self) -> String {
         self.url_at(&format!("127.0.0.1:{}", self.client.port))
@@ -239,7 +257,7 @@ fn data_folder(user: Option<&User>, password: &str, cache: Option<PathBuf>) -> i
 
 fn server_spec(
     name: &str,
-    argv: impl IntoIterator<Item = std::ffi::OsString>,
+    argv: impl IntoIterator<Item = OsString>,
     data: &Path,
     log: PathBuf,
     user: Option<&User>,

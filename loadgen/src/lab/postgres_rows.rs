@@ -1,37 +1,62 @@
-//! The rows of PostgreSQL's table `items` before a round.
+//! The rows of PostgreSQL's tables before a round.
 //!
-//! loadgen makes the rows once, in a database that no target uses, and copies that database for each
-//! round. A copy takes the files as they are, so every round starts with the same pages and indexes.
+//! loadgen makes the rows of `items` once, in a database that no target uses, and copies that
+//! database for each round. A copy takes the files as they are, so every round starts with the same
+//! pages and indexes. Targets only read the table `profiles`, so its rows are made once and stay.
 
 use std::time::Duration;
 
 use super::LabError;
 use super::postgres::Postgres;
 use super::postgres_client::{NAME, STATEMENT_TIMEOUT};
+use super::profiles;
+use crate::scenario::Existing;
 use crate::text::count;
 
 /// Time limit for making a million rows, which takes some seconds on most machines.
 const PER_MILLION: Duration = Duration::from_secs(120);
 
 impl Postgres {
-    /// Resets the table to this number of rows, and forces a checkpoint so that no round has to
+    /// Resets the tables to these numbers of rows, and forces a checkpoint so that no round has to
     /// write an earlier round's data to disk. No other session may use the database. `progress` is
     /// told before a slow step.
-    pub(super) async fn fill(&self, rows: u64, progress: &dyn Fn(&str)) -> Result<(), LabError> {
-        if rows == 0 {
+    pub(super) async fn fill(
+        &self,
+        existing: Existing,
+        progress: &dyn Fn(&str),
+    ) -> Result<(), LabError> {
+        let Existing { items, profiles } = existing;
+        self.fill_profiles(profiles, progress).await?;
+        if items == 0 {
             self.tell(NAME, &["-c", "TRUNCATE items RESTART IDENTITY", "-c", "CHECKPOINT"]).await?;
             return Ok(());
         }
-        let template = format!("items_{rows}");
+        let template = format!("items_{items}_profiles_{profiles}");
         let exists = format!("SELECT count(*) FROM pg_database WHERE datname = '{template}'");
         if self.tell("postgres", &["-c", &exists]).await?.trim() == "0" {
-            progress(&format!("making {} rows of the table items", count(rows)));
-            self.make_items(rows, &template).await?;
+            progress(&format!("making {} rows of the table items", count(items)));
+            self.make_items(items, &template).await?;
         }
         let drop = format!("DROP DATABASE {NAME} WITH (FORCE)");
         let copy = format!("CREATE DATABASE {NAME} TEMPLATE {template} STRATEGY file_copy");
-        self.tell_within(limit(rows), "postgres", &["-c", &drop, "-c", &copy, "-c", "CHECKPOINT"])
-            .await?;
+        let made = ["-c", &drop, "-c", &copy, "-c", "CHECKPOINT"];
+        self.tell_within(limit(items + profiles), "postgres", &made).await?;
+        Ok(())
+    }
+
+    /// Makes this number of profiles, unless the table has them. The table's comment has the number,
+    /// once all profiles are there.
+    async fn fill_profiles(&self, wanted: u64, progress: &dyn Fn(&str)) -> Result<(), LabError> {
+        let ask = "SELECT coalesce(obj_description('profiles'::regclass), '0')";
+        if self.tell(NAME, &["-c", ask]).await?.trim() == wanted.to_string() {
+            return Ok(());
+        }
+        progress(&format!("making {} profiles in postgres", count(wanted)));
+        let (truncate, insert) = ("TRUNCATE profiles", profiles::insert(wanted));
+        let vacuum = "VACUUM (ANALYZE, FREEZE) profiles";
+        let comment = format!("COMMENT ON TABLE profiles IS '{wanted}'");
+        let made = ["-c", truncate, "-c", &insert, "-c", vacuum, "-c", &comment];
+        self.tell_within(limit(wanted), NAME, &made).await?;
         Ok(())
     }
 

@@ -11,12 +11,14 @@ use tempfile::TempDir;
 use super::error::LabError;
 use super::password::random_password;
 use super::podman::Project;
+use super::profiles::{self, AT_A_TIME, KEYS_EACH, TOKEN};
 use super::programs::on_path;
 use super::python::Python;
 use super::ready::{Probe, Starting};
 use super::redis_client::{Client, command};
 use super::runner::Runner;
 use super::service::{Service, ServiceSpec};
+use crate::text::count;
 
 /// Keys and values in Redis at the start of every round.
 const KEYS: [(&str, &str); 3] =
@@ -101,25 +103,68 @@ impl Redis {
         asked.unwrap_or_else(|late| Err(late.into())).map_err(|error| error.to_string())
     }
 
-    /// Deletes all keys, and sets the keys that scenarios read.
-    pub async fn fill(&self) -> Result<(), LabError> {
+    /// Creates a user who may only read profiles, with this password. Returns the user's name.
+    pub(super) async fn lend(&self, password: &str) -> io::Result<String> {
+        let (user, password) = ("loadgen-alone".to_owned(), format!(">{password}"));
+        let mut connection = self.client.connect().await?;
+        let rights = ["reset", "on", &password, "~profile:*", "+get"];
+        let words = [&["ACL", "SETUSER", user.as_str()][..], &rights].concat();
+        within(command(&mut connection, &words)).await?;
+        Ok(user)
+    }
+
+    /// Removes a user that [`Redis::lend`] has created.
+    pub(super) async fn take_back(&self, user: &str) -> io::Result<()> {
+        let mut connection = self.client.connect().await?;
+        within(command(&mut connection, &["ACL", "DELUSER", user])).await.map(drop)
+    }
+
+    /// Port of Redis where Redis runs: on this machine, or in its container.
+    pub(super) fn port_inside(&self) -> u16 {
+        if self.service.container().is_some() { 6379 } else { self.client.port }
+    }
+
+    /// Deletes all keys, and sets the keys that scenarios read, with this number of profiles.
+    /// Profiles that are there stay if there is no other key, because targets only read them.
+    /// `progress` is told before a slow step.
+    pub async fn fill(&self, profiles: u64, progress: &dyn Fn(&str)) -> Result<(), LabError> {
         let fill = async {
             let mut connection = self.client.connect().await?;
-            command(&mut connection, &["FLUSHALL"]).await?;
+            let keys = KEYS.len() as u64 + 1 + profiles * KEYS_EACH;
+            let has = within(command(&mut connection, &["DBSIZE"])).await?;
+            let stays = profiles > 0 && has == Some(keys.to_string());
+            if !stays {
+                within(command(&mut connection, &["FLUSHALL"])).await?;
+            }
             for (key, value) in KEYS {
-                command(&mut connection, &["SET", key, value]).await?;
+                within(command(&mut connection, &["SET", key, value])).await?;
+            }
+            if stays || profiles == 0 {
+                return Ok(());
+            }
+            progress(&format!("making {} profiles in redis", count(profiles)));
+            within(command(&mut connection, &["SET", "profiles:token", TOKEN])).await?;
+            let cities = profiles::cities();
+            for first in (1..=profiles).step_by(usize::try_from(AT_A_TIME).unwrap_or(usize::MAX)) {
+                let [from, to] =
+                    [first, profiles.min(first + AT_A_TIME - 1)].map(|n| n.to_string());
+                let words = ["EVAL", profiles::LUA, "0", &from, &to, &cities];
+                within(command(&mut connection, &words)).await?;
             }
             Ok(())
         };
-        let filled: io::Result<()> = tokio::time::timeout(COMMAND_TIMEOUT, fill)
-            .await
-            .unwrap_or_else(|late| Err(late.into()));
+        let filled: io::Result<()> = fill.await;
         filled.map_err(|error| LabError::Backend {
             service: "redis".to_owned(),
             what: format!("cannot set the keys: {error}"),
             log: self.service.log().to_owned(),
         })
     }
+}
+
+/// Awaits the reply to a command, or fails after [`COMMAND_TIMEOUT`].
+async fn within<T>(reply: impl Future<Output = io::Result<T>>) -> io::Result<T> {
+    tokio::time::timeout(COMMAND_TIMEOUT, reply).await.unwrap_or_else(|late| Err(late.into()))
 }
 
 async fn up(

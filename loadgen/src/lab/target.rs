@@ -1,11 +1,14 @@
-//! Starts a target, from its command line or in its container, and waits until it answers.
+//! Starts a target, from its command line or in its container, and waits until it answers. Replicas
+//! of a target run behind a [balancer](super::balancer).
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use tempfile::TempDir;
+use tokio::task::JoinSet;
 
+use super::balancer::{Balancer, Setup};
 use super::error::LabError;
 use super::manifest::TargetSpec;
 use super::podman::{Project, variable};
@@ -20,6 +23,9 @@ use crate::scenario::{Backend, Limits};
 /// Maximum time from the start of a target until the target answers a health check.
 const LIMIT: Duration = Duration::from_secs(30);
 
+/// Additional time for each further replica, because replicas start at the same time.
+const LIMIT_OF_REPLICA: Duration = Duration::from_secs(5);
+
 /// Time from the request to end until a target is killed: one second for in-flight requests, as
 /// configured for each target, and one second to spare. Killing is necessary because Sanic's
 /// manager never ends if the signal to end arrives at the moment in which the manager becomes
@@ -28,7 +34,7 @@ const GRACE: Duration = Duration::from_secs(2);
 
 /// Returns the number of connections that each worker process of a target may open to each backend:
 /// 10, or fewer if all worker processes together would open more than PostgreSQL accepts, but at
-/// least 1.
+/// least 1. `server_workers` counts the worker processes of all replicas.
 fn pool_size(server_workers: u32) -> u32 {
     const EACH: u32 = 10;
     // The remaining connections serve readiness probes, and the filling and counting of tables.
@@ -39,9 +45,12 @@ fn pool_size(server_workers: u32) -> u32 {
 /// Size of a target: how many processes it has, and how much of the machine it may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Size {
-    /// Number of worker processes.
+    /// Number of worker processes, of each replica.
     pub workers: u32,
-    /// Limits of the target's container, which take precedence over the manifest's limits.
+    /// Number of replicas behind a load balancer; `None` for the target itself, without a balancer.
+    pub replicas: Option<u32>,
+    /// Limits of the container of the target or of each replica, which take precedence over the
+    /// manifest's limits.
     pub limits: Limits,
 }
 
@@ -49,7 +58,12 @@ impl Size {
     /// Returns the size of a target with this number of worker processes and without limits of its
     /// own.
     pub fn of_workers(workers: u32) -> Self {
-        Self { workers, limits: Limits::default() }
+        Self { workers, replicas: None, limits: Limits::default() }
+    }
+
+    /// Returns the number of connections that each worker process may open to each backend.
+    fn pool_size(&self) -> u32 {
+        pool_size(self.workers.saturating_mul(self.replicas.unwrap_or(1)))
     }
 }
 
@@ -58,17 +72,33 @@ impl Size {
 pub struct Target {
     /// Name of the target in the manifest.
     pub name: String,
-    /// Base URL of the target, without a slash at the end.
+    /// Base URL of the target or of its balancer, without a slash at the end.
     pub url: String,
-    service: Service,
+    services: Vec<Service>,
+    balancer: Option<Balancer>,
     /// Targets that this target sends requests to.
     upstreams: Vec<Target>,
 }
 
 impl Target {
-    /// Service that runs the target; gives access to the target's log and resource usage.
-    pub fn service(&self) -> &Service {
-        &self.service
+    /// Services that run the target: one, or one for each replica. They give access to logs and
+    /// resource usage.
+    pub fn services(&self) -> &[Service] {
+        &self.services
+    }
+
+    /// Service that runs the balancer before the replicas; `None` without a balancer.
+    pub fn balancer(&self) -> Option<&Service> {
+        self.balancer.as_ref().map(|balancer| &balancer.service)
+    }
+
+    /// Returns the number of responses of each replica since the start, in the order of
+    /// [`Target::services`]; empty without a balancer.
+    pub async fn responses(&self) -> Result<Vec<u64>, LabError> {
+        match &self.balancer {
+            Some(balancer) => balancer.responses().await,
+            None => Ok(Vec::new()),
+        }
     }
 
     /// Targets that this target sends requests to.
@@ -76,17 +106,27 @@ impl Target {
         &self.upstreams
     }
 
-    /// Returns an error that shows the log, if the target or an upstream has ended by itself.
+    /// Returns an error that shows the log, if a service of the target or of an upstream has ended
+    /// by itself.
     pub fn lost(&mut self) -> Option<LabError> {
-        let upstreams = || self.upstreams.iter_mut().find_map(Self::lost);
-        self.service.lost().or_else(upstreams)
+        let balancer = self.balancer.iter_mut().map(|balancer| &mut balancer.service);
+        let upstreams = self.upstreams.iter_mut().flat_map(|upstream| &mut upstream.services);
+        self.services.iter_mut().chain(balancer).chain(upstreams).find_map(Service::lost)
     }
 
-    /// Ends the target and then its upstreams, and returns when no process of them is left.
+    /// Ends the balancer, then the target and then its upstreams, and returns when no process of
+    /// them is left.
     pub async fn stop(self) -> Result<(), LabError> {
-        let mut stopped = self.service.stop().await;
-        for upstream in self.upstreams {
-            stopped = stopped.and(upstream.service.stop().await);
+        let mut stopped = Ok(());
+        if let Some(balancer) = self.balancer {
+            stopped = balancer.service.stop().await;
+        }
+        let mut stopping: JoinSet<_> = self.services.into_iter().map(Service::stop).collect();
+        while let Some(result) = stopping.join_next().await {
+            stopped = stopped.and(result.unwrap_or(Ok(())));
+        }
+        for upstream in self.upstreams.into_iter().flat_map(|upstream| upstream.services) {
+            stopped = stopped.and(upstream.stop().await);
         }
         stopped
     }
@@ -94,22 +134,41 @@ impl Target {
 
 type Spec = Box<dyn Fn(u16) -> ServiceSpec + Send + Sync>;
 
-/// A target whose process has been started. [`StartingTarget::ready`]
-/// waits until the target answers.
+/// A target whose processes have been started. [`StartingTarget::ready`] waits until the target
+/// answers.
 pub struct StartingTarget {
     name: String,
     project: Option<Arc<Project>>,
-    starting: Starting<Spec>,
+    /// The target, or each of its replicas.
+    starting: Vec<Starting<Spec>>,
+    /// What the balancer needs, which starts when the replicas answer; `None` without a balancer.
+    balancer: Option<Setup>,
     upstreams: Vec<Target>,
 }
 
 impl StartingTarget {
-    /// Waits until the target and its backends answer.
+    /// Waits until the target and its backends answer. Starts the balancer once all replicas answer.
     pub async fn ready(self) -> Result<Target, LabError> {
-        let (port, service) = self.starting.ready().await?;
-        let service = place(self.project.as_ref(), service).await?;
-        let url = format!("http://127.0.0.1:{port}");
-        Ok(Target { name: self.name, url, service, upstreams: self.upstreams })
+        let Self { name, project, starting, balancer, upstreams } = self;
+        let (mut services, mut addresses) = (Vec::new(), Vec::new());
+        for starting in starting {
+            let (port, service) = starting.ready().await?;
+            services.push(place(project.as_ref(), service).await?);
+            addresses.push(format!("127.0.0.1:{port}"));
+        }
+        let Some(setup) = balancer else {
+            let url = format!("http://{}", addresses.concat());
+            return Ok(Target { name, url, services, balancer: None, upstreams });
+        };
+        if let Some(project) = &project {
+            addresses.clear();
+            for service in &services {
+                addresses.push(project.address(service.name()).await?);
+            }
+        }
+        let balancer = Balancer::start(setup, &addresses).await?;
+        let url = balancer.url.clone();
+        Ok(Target { name, url, services, balancer: Some(balancer), upstreams })
     }
 }
 
@@ -127,8 +186,9 @@ impl Lab {
     }
 
     /// Starts the upstreams of a target, and waits until they answer. Then starts the target's
-    /// processes, on this port or a free one, without waiting until the target answers. Each
-    /// upstream has as many worker processes as the target, but not the limits of its size.
+    /// processes, on this port or a free one, without waiting until the target answers. With
+    /// replicas, the port is that of the balancer. Each upstream has as many worker processes as the
+    /// target, but no replicas, and not the limits of its size.
     pub async fn launch_target(
         &self,
         name: &str,
@@ -147,16 +207,31 @@ impl Lab {
         for (variable, upstream) in &upstreams {
             let url = match self.runner.project() {
                 None => upstream.url.clone(),
-                Some(project) => project.url(&upstream.name).await?,
+                Some(project) => format!("http://{}", project.address(&upstream.name).await?),
             };
             target.entry.env.insert(variable.clone(), url);
         }
-        let started = self.launch_alone(&target, log, port, size)?;
         let upstreams = upstreams.into_iter().map(|(_, upstream)| upstream).collect();
-        Ok(StartingTarget { upstreams, ..started })
+        let Some(replicas) = size.replicas else {
+            let started = self.launch_alone(&target, log, port, size)?;
+            return Ok(StartingTarget { upstreams, ..started });
+        };
+        let setup = Setup {
+            cpus: self.options.cpus.backends.clone(),
+            log: self.options.logs.join(log.replace(".log", "-balancer.log")),
+            port,
+            project: self.runner.project().cloned(),
+            client: self.health.clone(),
+        };
+        let (name, project) = (target.name.clone(), setup.project.clone());
+        let starting =
+            (1..=replicas).map(|number| self.start(&target, log, None, size, Some(number)));
+        let starting = starting.collect::<Result<_, _>>()?;
+        Ok(StartingTarget { name, project, starting, balancer: Some(setup), upstreams })
     }
 
-    /// Starts a target's processes, on this port or a free one, without its upstreams.
+    /// Starts a target's processes, on this port or a free one, without its upstreams and without
+    /// replicas.
     fn launch_alone(
         &self,
         target: &TargetSpec,
@@ -164,6 +239,24 @@ impl Lab {
         port: Option<u16>,
         size: Size,
     ) -> Result<StartingTarget, LabError> {
+        let (name, project) = (target.name.clone(), self.runner.project().cloned());
+        let starting = vec![self.start(target, log, port, size, None)?];
+        Ok(StartingTarget { name, project, starting, balancer: None, upstreams: Vec::new() })
+    }
+
+    /// Starts the processes of a target, or of its replica of this number, from 1.
+    fn start(
+        &self,
+        target: &TargetSpec,
+        log: &str,
+        port: Option<u16>,
+        size: Size,
+        replica: Option<u32>,
+    ) -> Result<Starting<Spec>, LabError> {
+        let log = match replica {
+            Some(number) => log.replace(".log", &format!("-replica-{number}.log")),
+            None => log.to_owned(),
+        };
         let folder = match &self.runner {
             Runner::Process(_) => own_folder(target)?,
             Runner::Podman { .. } => None,
@@ -171,18 +264,17 @@ impl Lab {
         let path = folder.as_ref().map(|folder| folder.path().to_owned());
         let spec = match &self.runner {
             Runner::Process(python) => {
-                self.process(python, target.clone(), log, size.workers, path)?
+                self.process(python, target.clone(), &log, size, replica, path)?
             }
             Runner::Podman { podman, .. } => {
-                self.container(Arc::clone(podman.project()), target, log, size)
+                self.container(Arc::clone(podman.project()), target, &log, size, replica)?
             }
         };
-        let project = self.runner.project().cloned();
-        let starting = Starting::on(port, spec, Probe::Health(self.health.clone()), LIMIT)?;
-        let starting = starting.within(project.clone());
+        let limit = LIMIT + LIMIT_OF_REPLICA * size.replicas.unwrap_or(1).saturating_sub(1);
+        let starting = Starting::on(port, spec, Probe::Health(self.health.clone()), limit)?;
         // From now on, the guard of the service removes the folder.
         folder.map(TempDir::keep);
-        Ok(StartingTarget { name: target.name.clone(), project, starting, upstreams: Vec::new() })
+        Ok(starting.within(self.runner.project().cloned()))
     }
 
     fn process(
@@ -190,7 +282,8 @@ impl Lab {
         python: &Python,
         target: TargetSpec,
         log: &str,
-        workers: u32,
+        size: Size,
+        replica: Option<u32>,
         folder: Option<PathBuf>,
     ) -> Result<Spec, LabError> {
         let target = match self.built.get(&target.name) {
@@ -203,12 +296,13 @@ impl Lab {
             None => target,
         };
         let (root, log) = (self.home.root().to_owned(), self.options.logs.join(log));
-        let env = self.process_env(python, workers);
+        let env = self.process_env(python, size);
         let cpus = self.options.cpus.target.clone();
+        let name = service_name(&target, replica);
         Ok(Box::new(move |port| {
-            let (mut argv, own) = target.filled("127.0.0.1", port, workers, pool_size(workers));
+            let (mut argv, own) = target.filled("127.0.0.1", port, size.workers, size.pool_size());
             argv[0] = program.to_string_lossy().into_owned();
-            let mut spec = ServiceSpec::new(&target.name, argv, Path::new(&root), log.clone());
+            let mut spec = ServiceSpec::new(&name, argv, Path::new(&root), log.clone());
             spec.env = env.iter().cloned().chain(own).collect();
             spec.options.cpus.clone_from(&cpus);
             spec.options.grace = GRACE;
@@ -218,12 +312,12 @@ impl Lab {
     }
 
     /// Returns the variables that all targets have.
-    fn process_env(&self, python: &Python, workers: u32) -> Vec<(String, String)> {
+    fn process_env(&self, python: &Python, size: Size) -> Vec<(String, String)> {
         let backends = self.backends().into_iter().map(|(backend, url)| match backend {
             Backend::Redis => ("REDIS_URL".to_owned(), url),
             Backend::Postgres => ("DATABASE_URL".to_owned(), url),
         });
-        let always = [("PATH", python.path()), ("POOL_SIZE", pool_size(workers).to_string())];
+        let always = [("PATH", python.path()), ("POOL_SIZE", size.pool_size().to_string())];
         always.into_iter().map(|(name, value)| (name.to_owned(), value)).chain(backends).collect()
     }
 
@@ -235,9 +329,10 @@ impl Lab {
         project: Arc<Project>,
         target: &TargetSpec,
         log: &str,
-        Size { workers, limits }: Size,
-    ) -> Spec {
-        let limits = self.target_limits(target, limits);
+        size: Size,
+        replica: Option<u32>,
+    ) -> Result<Spec, LabError> {
+        let limits = self.target_limits(target, size.limits);
         let (mut redis, mut postgres) = (None, None);
         for (backend, _) in self.backends() {
             match backend {
@@ -246,30 +341,43 @@ impl Lab {
             }
         }
         let variables = [
-            ("POOL_SIZE", pool_size(workers).to_string()),
-            ("SERVER_WORKERS", workers.to_string()),
+            ("POOL_SIZE", size.pool_size().to_string()),
+            ("SERVER_WORKERS", size.workers.to_string()),
             ("REDIS_URL", redis.unwrap_or_default()),
             ("DATABASE_URL", postgres.unwrap_or_default()),
             ("TARGET_CPUS", limits.cpus.map(|cpus| cpus.to_string()).unwrap_or_default()),
             ("TARGET_MEMORY", limits.memory.map(|memory| memory.to_string()).unwrap_or_default()),
         ];
-        let (name, log) = (target.name.clone(), self.options.logs.join(log));
-        let port_variable = variable(&name, "PORT");
+        let (name, log) = (service_name(target, replica), self.options.logs.join(log));
+        let more = match replica {
+            Some(_) => Some(project.copy_of(&target.name, &name, &log.with_extension("yaml"))?),
+            None => None,
+        };
+        let port_variable = variable(&target.name, "PORT");
         let (upstreams, env) = (&target.entry.upstreams, &target.entry.env);
         let urls = env.iter().filter(|(name, _)| upstreams.contains_key(*name));
         let urls: Vec<(String, String)> =
             urls.map(|(name, url)| (name.clone(), url.clone())).collect();
-        Box::new(move |port| {
+        Ok(Box::new(move |port| {
             let port = [(port_variable.as_str(), port.to_string())];
             let urls: Vec<_> =
                 urls.iter().map(|(name, url)| (name.as_str(), url.clone())).collect();
-            project.spec(&name, &[&variables[..], &port, &urls].concat(), log.clone())
-        })
+            let variables = [&variables[..], &port, &urls].concat();
+            project.spec_with(more.as_deref(), &name, &variables, log.clone())
+        }))
     }
 
     /// CPU and memory limits of a target's container. `own` are the limits of the target's size.
     pub fn target_limits(&self, target: &TargetSpec, own: Limits) -> Limits {
         self.options.runtime.target_limits(own, target.entry.limits())
+    }
+}
+
+/// Returns the name of the service that runs a target, or its replica of this number.
+fn service_name(target: &TargetSpec, replica: Option<u32>) -> String {
+    match replica {
+        Some(number) => format!("{}-replica-{number}", target.name),
+        None => target.name.clone(),
     }
 }
 

@@ -73,6 +73,17 @@ pub struct LimitsRecord {
     pub memory_bytes: Option<u64>,
 }
 
+impl LimitsRecord {
+    /// Returns the limits of this number of containers together.
+    #[must_use]
+    pub fn of_all(self, containers: u32) -> Self {
+        // A limit has three decimal places.
+        let cpus = self.cpus.map(|cpus| (cpus * f64::from(containers) * 1e3).round() / 1e3);
+        let bytes = self.memory_bytes.map(|bytes| bytes.saturating_mul(containers.into()));
+        Self { cpus, memory_bytes: bytes }
+    }
+}
+
 impl fmt::Display for LimitsRecord {
     /// Writes the limits, such as `0.5 CPUs, 256 MiB`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

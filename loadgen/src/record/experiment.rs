@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::run::RunRecord;
+use super::scaling::ScalingRecord;
 
 /// Name and version of the format of an [`ExperimentRecord`].
 pub const EXPERIMENT_SCHEMA: &str = "loadgen.experiment/1";
@@ -60,6 +61,10 @@ pub struct GroupRecord {
     /// Results, with a record for the arms of each scenario and load. A target of such a record has
     /// the name of its arm. A load without any measured round has no record.
     pub runs: Vec<RunRecord>,
+    /// How each target scales of which at least three arms differ only in their replicas or server
+    /// workers. Empty in records of earlier versions.
+    #[serde(default)]
+    pub scaling: Vec<ScalingRecord>,
     /// Differences between the arms, observed or by declaration of the targets.
     pub differences: Vec<DifferenceRecord>,
 }

@@ -1,6 +1,7 @@
 //! Holds the documents that are saved and printed, as plain data. `experiment` writes the
 //! documents; `analysis` and `report` read them. Field names carry their unit.
 
+mod backend_alone;
 mod bottleneck;
 mod capacity;
 mod comparison;
@@ -14,11 +15,13 @@ mod proof;
 mod round;
 mod run;
 mod runs;
+mod scaling;
 mod sent;
 mod target;
 mod threshold;
 mod verdict;
 
+pub use backend_alone::BackendAloneRecord;
 pub use bottleneck::Bottleneck;
 pub use capacity::{
     Bound, CAPACITY_SCHEMA, Capacity, CapacityRecord, CapacityRound, CapacityTarget, CurvePoint,
@@ -35,12 +38,13 @@ pub use json::json;
 pub use load::{LoadChangeRecord, LoadRecord, StageRecord};
 pub use over_rounds::{LatencyOverRounds, OverRounds};
 pub use proof::{Claimed, ProofRecord};
-pub use round::{RoundRecord, RowsRecord, WorkerRecord};
+pub use round::{ReceivedRecord, ReplicaRecord, RoundRecord, RowsRecord, WorkerRecord};
 pub use run::{Calibration, NoiseFloor, RunRecord, SCHEMA, StoppedEarly};
 pub use runs::{
     Absent, COMPARE_SCHEMA, ComparedRun, ComparedTarget, Regression, RunsRecord, SentUnlike, Unlike,
 };
+pub use scaling::{Amdahl, Estimate, Law, Scaling, ScalingRecord, Speedup, Usl};
 pub use sent::{SENT_FORM, SentRecord};
-pub use target::{ServerRecord, TargetRecord};
+pub use target::{ServerRecord, ServerSize, TargetRecord};
 pub use threshold::{FailedBy, ThresholdRecord};
 pub use verdict::{Verdict, VerdictKind};

@@ -67,6 +67,15 @@ pub struct RoundRecord {
     /// CPU and memory used during the hold (the measured period), by service: `target`, the
     /// backends, `generator`.
     pub resources: BTreeMap<String, ResourceRecord>,
+    /// Responses and resources of each replica of the target, in the order of the replicas; empty
+    /// without replicas, and in records of earlier versions.
+    #[serde(default)]
+    pub replicas: Vec<ReplicaRecord>,
+    /// Number of responses that loadgen received from the replicas, from the end of the
+    /// verification to the end of the round; `None` without replicas, and in records of earlier
+    /// versions.
+    #[serde(default)]
+    pub replicas_received: Option<ReceivedRecord>,
     /// What PostgreSQL did in the round, by its own statistics: from the filled table to the end of
     /// the target, so including verification and warm-up. `None` without PostgreSQL, and in records
     /// of earlier versions.
@@ -83,6 +92,40 @@ pub struct RoundRecord {
     pub others_percent: Option<f64>,
     /// Party (generator, target, backend or network) that limited the rate; `None` if unknown.
     pub bottleneck: Option<Bottleneck>,
+}
+
+impl RoundRecord {
+    /// Returns whether the replicas sent as many responses as loadgen received; `None` without
+    /// replicas.
+    #[must_use]
+    pub fn replicas_agree(&self) -> Option<bool> {
+        let sent: u64 = self.replicas.iter().map(|replica| replica.responses).sum();
+        let received = self.replicas_received?;
+        Some((received.least..=received.most).contains(&sent))
+    }
+}
+
+/// What one replica of a target did in a round.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct ReplicaRecord {
+    /// Number of responses of the replica by the count of the load balancer, from the end of the
+    /// verification to the end of the round, warm-up included.
+    pub responses: u64,
+    /// CPU time during the hold (the measured period), in % of one core; `None` if unknown.
+    pub cpu_percent: Option<f64>,
+    /// Maximum of the memory during the hold (the measured period), in bytes, as that of the target;
+    /// `None` if unknown.
+    pub memory_max_bytes: Option<u64>,
+}
+
+/// Number of responses that loadgen received in a round, in all phases after the verification.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReceivedRecord {
+    /// Responses that certainly arrived.
+    pub least: u64,
+    /// Those, and each request whose response may have left the replica although it did not arrive:
+    /// failed and cut-off requests.
+    pub most: u64,
 }
 
 /// Number of rows of one data file that a round used.

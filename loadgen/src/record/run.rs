@@ -6,10 +6,12 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::backend_alone::BackendAloneRecord;
 use super::comparison::Comparison;
 use super::degraded::Degraded;
 use super::environment::Environment;
 use super::load::LoadRecord;
+use super::scaling::ScalingRecord;
 use super::sent::SentRecord;
 use super::target::TargetRecord;
 use super::threshold::ThresholdRecord;
@@ -57,6 +59,14 @@ pub struct RunRecord {
     /// comes from the last earlier run that compared a server with itself on this machine, in the
     /// same runtime. `None` without such a run, and if this run compares a server with itself.
     pub noise_floor: Option<NoiseFloor>,
+    /// How each target scales that was measured with at least three numbers of replicas or server
+    /// workers. Empty in records of earlier versions.
+    #[serde(default)]
+    pub scaling: Vec<ScalingRecord>,
+    /// Measurement of a backend alone, before the rounds of an experiment's group; `None` without
+    /// one, and in records of earlier versions.
+    #[serde(default)]
+    pub backend_alone: Option<BackendAloneRecord>,
     /// Facts that a reader must know before believing the figures.
     pub verdicts: Vec<Verdict>,
     /// Reason why the result differs from the plan; `None` where the run went as planned.

@@ -71,6 +71,29 @@ pub struct TargetRecord {
     pub workers: Vec<WorkerRecord>,
 }
 
+impl ServerRecord {
+    /// Returns the number of server worker processes of all replicas together.
+    #[must_use]
+    pub fn processes(&self) -> u32 {
+        self.workers.saturating_mul(self.replicas.unwrap_or(1))
+    }
+
+    /// Returns the numbers of server workers and of replicas.
+    #[must_use]
+    pub fn size(&self) -> ServerSize {
+        ServerSize { workers: self.workers, replicas: self.replicas }
+    }
+}
+
+/// Numbers of server workers and of replicas, in the order of growth.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub struct ServerSize {
+    /// Number of server worker processes, of each replica.
+    pub workers: u32,
+    /// Number of replicas behind a load balancer; `None` without a balancer.
+    pub replicas: Option<u32>,
+}
+
 /// Software of a target. All fields are empty or 0 for a server that loadgen did not start.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ServerRecord {
@@ -81,8 +104,12 @@ pub struct ServerRecord {
     /// Programming language of the target; empty in records of earlier versions.
     #[serde(default)]
     pub language: String,
-    /// Number of server worker processes.
+    /// Number of server worker processes, of each replica.
     pub workers: u32,
+    /// Number of replicas behind a load balancer; `None` without a balancer, and in records of
+    /// earlier versions.
+    #[serde(default)]
+    pub replicas: Option<u32>,
     /// Versions of the packages, and of the programs that the target requires, by name.
     pub packages: BTreeMap<String, String>,
     /// Further differences from the other targets, in words.

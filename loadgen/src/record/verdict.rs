@@ -49,6 +49,8 @@ pub enum VerdictKind {
     Errors,
     /// No request was answered as expected.
     NothingAnswered,
+    /// From some moment on, many requests failed.
+    Collapsed,
     /// From some moment on, the target answered no request.
     WentSilent,
     /// Some requests had no answer by their timeout, or by the end of the drain after their round.
@@ -100,6 +102,10 @@ pub enum VerdictKind {
     SlowWorker,
     /// Some of a target's server workers did much less than others.
     UnequalWorkers,
+    /// Some of a target's replicas sent fewer responses than others.
+    UnequalReplicas,
+    /// The replicas of a target sent more or fewer responses than loadgen received.
+    ReplicasMiscounted,
     /// A process had nearly as many files open as its limit allows.
     OpenFiles,
     /// The rate rose or fell during the measurement.

@@ -64,6 +64,35 @@ fn postgres_stores_rows_within_its_limits() {
 }
 
 #[test]
+fn four_replicas_share_the_requests_equally() {
+    let project = Project::real();
+    let words = ["--scenario=redis3", "--target=fastapi", "--replicas=4", "--cpus=1"];
+    let finished = finish(&project, start(&project, &[&words[..], &["--duration=3s"]].concat()));
+    assert_eq!(finished.code, Some(0), "{}", finished.said());
+    assert_nothing_left();
+    let document = finished.json();
+    assert_eq!(document["environment"]["limits"]["fastapi"]["cpus"], 1.0);
+    let images = document["environment"]["images"].as_object().unwrap();
+    assert_eq!(images.keys().collect::<Vec<_>>(), ["balancer", "redis", "target"]);
+    let round = &document["targets"][0]["rounds"][0];
+    let responses: Vec<u64> = round["replicas"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|replica| replica["responses"].as_u64().unwrap())
+        .collect();
+    assert_eq!(responses.len(), 4);
+    let (least, most) = (responses.iter().min().unwrap(), responses.iter().max().unwrap());
+    assert!((most - least) as f64 <= 0.01 * *most as f64, "{responses:?}");
+    let received = &round["replicas_received"];
+    let [low, high] = ["least", "most"].map(|end| received[end].as_u64().unwrap());
+    assert!((low..=high).contains(&responses.iter().sum()), "{responses:?} of {received}");
+    for service in ["target", "balancer"] {
+        assert!(used(&document, service)["container"]["throttled_ms"].is_number(), "{service}");
+    }
+}
+
+#[test]
 fn a_limit_of_half_a_cpu_holds() {
     let project = Project::real();
     let words = ["--scenario=direct", "--target=sanic", "--duration=3s", "--cpus=0.5"];

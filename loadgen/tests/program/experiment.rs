@@ -164,3 +164,56 @@ fn an_unknown_experiment_suggests_the_nearest() {
     let listed = project.run(&["list"]);
     assert!(listed.stdout.contains("  web-servers        Web servers side by side\n"));
 }
+
+/// A group whose backends hold profiles and are measured alone. The target reads none of them.
+fn alone(backend: &str) -> (Project, Finished) {
+    let scenario = "backends = [\"redis\", \"postgres\"]\nexisting_profiles = 300\n\
+                    [[step]]\nget = \"/\"\n";
+    let experiment = format!(
+        "[[group]]\nname = \"alone\"\nscenario = \"mine.toml\"\nbackend_alone = \"{backend}\"\n\
+         rounds = 1\nquick = {{ rounds = 1 }}\ntarget = \"fastapi\"\n\
+         load = {{ users = 3, iterations = 30 }}\n[[group.arm]]\nname = \"one\"\n"
+    );
+    let project = Project::real().file("mine.toml", scenario).file("alone.toml", &experiment);
+    let arguments = ["experiment", "alone.toml", "--quick", "--no-calibrate", "--out=result"];
+    let finished = project.run(&arguments);
+    (project, finished)
+}
+
+fn result(project: &Project) -> Value {
+    let saved = fs::read_to_string(project.path("result/experiment.json")).unwrap();
+    serde_json::from_str(&saved).unwrap()
+}
+
+#[test]
+fn postgres_is_measured_alone_before_the_servers() {
+    let (project, finished) = alone("postgres");
+    assert_eq!(finished.code, Some(0), "{}", finished.said());
+    let record = result(&project);
+    let alone = &record["groups"][0]["runs"][0]["backend_alone"];
+    assert_eq!((&alone["program"], &alone["clients"]), (&"pgbench".into(), &3.into()), "{alone}");
+    assert!(alone["rate_per_s"].as_f64().unwrap() > 1.0, "{alone}");
+    assert_eq!(alone["why_not"], Value::Null);
+    let log = fs::read_to_string(project.path("result/postgres-alone.log")).unwrap();
+    assert!(log.contains("number of failed transactions: 0"), "{log}");
+    for said in ["postgres alone: ", "operations/s (pgbench, 3 clients: 95 % look-ups", "server ÷"]
+    {
+        assert!(finished.stdout.contains(said), "{said}: {}", finished.stdout);
+    }
+}
+
+#[test]
+fn redis_is_measured_alone_or_the_report_says_why_not() {
+    let (project, finished) = alone("redis");
+    assert_eq!(finished.code, Some(0), "{}", finished.said());
+    let record = result(&project);
+    let alone = &record["groups"][0]["runs"][0]["backend_alone"];
+    let is_here = std::process::Command::new("redis-benchmark").arg("--version").output().is_ok();
+    if is_here {
+        assert_eq!(alone["program"], "redis-benchmark", "{alone}");
+        assert!(alone["rate_per_s"].as_f64().unwrap() > 1.0, "{alone}");
+    } else {
+        assert_eq!(alone["why_not"], "redis-benchmark is not on the PATH");
+        assert!(finished.stdout.contains("redis alone: not measured: "), "{}", finished.stdout);
+    }
+}

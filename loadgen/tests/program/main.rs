@@ -35,6 +35,7 @@ mod login;
 mod matrix;
 mod promises;
 mod proofs;
+mod replicas;
 mod rows;
 mod saved;
 mod unlike;

@@ -141,8 +141,11 @@ fn numbers_that_form_no_matrix_are_refused() {
             said(&["--users=5,0"]),
             said(&["--users=5,x"]),
             said(&["--server-workers=1,257"]),
+            said(&["--replicas=2,65"]),
+            said(&["--replicas=2,2"]),
             said(&["--users=5,10", "--rate=50"]),
             said(&["--server-workers=1,2", url]),
+            said(&["--replicas=2", url]),
             said(&["--server-workers=1,2", "--aa", "-t=sanic"]),
         ]
         .join("\n")

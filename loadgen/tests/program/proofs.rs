@@ -98,6 +98,37 @@ fn each_round_begins_with_the_existing_items() {
 }
 
 #[test]
+fn both_backends_hold_the_same_profiles_in_each_round() {
+    let scenario = SCENARIO.replace("[load]", "existing_profiles = 20_001\n\n[load]");
+    let proofs = r#"
+        [[proof]]
+        postgres = "SELECT count(*) FROM profiles"
+        value = 20_001
+
+        [[proof]]
+        redis = "EXISTS profile:000000020001 profile:nickname:nick1 profile:username:user20001 profiles:token"
+        value = 4
+
+        [[proof]]
+        postgres = "SELECT length(profile::text) FROM profiles WHERE profile ->> 'nickname' = 'nick7'"
+        value = 304
+
+        [[proof]]
+        redis = "STRLEN profile:000000000007"
+        value = 304
+
+        [[proof]]
+        redis = "LLEN queue"
+        counter = "made"
+        "#;
+    let project = project("").file("mine.toml", &(scenario + proofs));
+    let fixed = ["-s=mine.toml", "--rounds=2", "--no-calibrate", "--out=run", "--warmup=200ms"];
+    let finished = project.run(&fixed);
+    assert_eq!(finished.code, Some(0), "{}", finished.said());
+    assert!(finished.stderr.contains("making 20,001 profiles in redis"), "{}", finished.stderr);
+}
+
+#[test]
 fn the_content_of_backends_is_proved_or_disproved() {
     let (project, finished) = run(
         r#"

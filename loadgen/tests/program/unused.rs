@@ -37,6 +37,7 @@ const RUN: &[(&str, &[&[&str]])] = &[
     ("backend-cpus", &[&["--backend-cpus=1"], &["--backend-cpus=1", "--runtime=podman"]]),
     ("backend-memory", &[&["--backend-memory=1g"], &["--backend-memory=1g", "--runtime=podman"]]),
     ("server-workers", &[&["--server-workers=1", URL], &["--server-workers=2", URL]]),
+    ("replicas", &[&["--replicas=1", URL], &["--replicas=2", URL]]),
 ];
 
 /// Options of `run` that `capacity` does not have.
@@ -108,6 +109,7 @@ const MANAGER: &[(&str, &[&[&str]])] = &[
     ("backend-cpus", &[&["--backend-cpus=1"], &["--backend-cpus=1", URL]]),
     ("backend-memory", &[&["--backend-memory=1g"], &["--backend-memory=1g", URL]]),
     ("server-workers", &[&["--server-workers=2"], &["--server-workers=2", URL]]),
+    ("replicas", &[&["--replicas=2"], &["--replicas=2", URL]]),
     ("on-worker-loss", &[&["--on-worker-loss=continue", URL]]),
 ];
 

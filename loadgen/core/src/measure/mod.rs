@@ -28,7 +28,9 @@ pub use latencies::{Distribution, Latencies};
 pub use outcome::{Ending, ErrorKind, Outcome};
 pub use postgres::PostgresActivity;
 pub use recorder::Recorder;
-pub use resources::{ContainerRecord, LinkRecord, MachineRecord, ResourceRecord, ResourceSamples};
+pub use resources::{
+    BALANCER, ContainerRecord, LinkRecord, MachineRecord, ResourceRecord, ResourceSamples,
+};
 pub use rows::{RowsUsed, Used};
 pub use seconds::{SecondRecord, StepSeconds, Told};
 pub use series::{GrowingSeries, Interval, Series, Snapshot};

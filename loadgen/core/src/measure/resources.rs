@@ -3,6 +3,9 @@
 
 use serde::{Deserialize, Serialize};
 
+/// Name of the load balancer before the replicas of a target, among services and backends.
+pub const BALANCER: &str = "balancer";
+
 /// Resources that a service, with all its descendant processes, used during the measurement.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ResourceRecord {
@@ -34,6 +37,10 @@ pub struct ResourceRecord {
     pub memory_max_bytes: u64,
     /// Mean total of resident memory, in bytes, sampled once a second.
     pub memory_mean_bytes: u64,
+    /// Total of resident memory before the first request of a round, in bytes; in a record that
+    /// combines several rounds, the mean. `None` if unknown, and in records of earlier versions.
+    #[serde(default)]
+    pub memory_idle_bytes: Option<u64>,
     /// CPU time per expected response, in µs, including the CPU time of failed requests. `None`
     /// without expected responses or without CPU time.
     pub cpu_us_per_request: Option<f64>,

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use crate::scenario::{
-    Http, Load, Model, Open, Rows, Scenario, Stage, Step, Until, process_environment,
+    Existing, Http, Load, Model, Open, Rows, Scenario, Stage, Step, Until, process_environment,
 };
 use crate::text::{count, duration};
 
@@ -21,9 +21,13 @@ pub fn explain(scenario: &Scenario) -> String {
         let names: Vec<String> = scenario.backends.iter().map(ToString::to_string).collect();
         let _ = writeln!(out, "  backends    {}", names.join(", "));
     }
-    if scenario.existing_items > 0 {
-        let items = count(scenario.existing_items);
+    let Existing { items, profiles } = scenario.existing;
+    if items > 0 {
+        let items = count(items);
         let _ = writeln!(out, "  items       {items} rows in PostgreSQL before each round");
+    }
+    if profiles > 0 {
+        let _ = writeln!(out, "  profiles    {} in each backend", count(profiles));
     }
     let _ = writeln!(out, "  load        {}", explain_load(&scenario.load));
     if let Some(time) = &scenario.load.think_time {

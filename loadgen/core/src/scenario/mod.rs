@@ -48,14 +48,16 @@ pub use http::{Http, HttpFeature, HttpVersion, TransportKind};
 pub use limits::{Cpus, Limits, Memory};
 pub use load::{Arrivals, Load, Model, Open, Stage, ThinkTime, Until};
 pub use load_level::{LoadLevel, LoadLevelError};
-pub use model::{Body, Capture, Counter, Expect, Method, OnError, Scenario, Source, Step, When};
+pub use model::{
+    Body, Capture, Counter, Existing, Expect, Method, OnError, Scenario, Source, Step, When,
+};
 pub use nearest::nearest;
 pub use overrides::{OverrideError, Overrides};
 pub use placeholder::TemplateError;
 pub use proof::{Claim, Proof};
 pub use rows::{Cells, Order, Rows};
 pub use template::Template;
-pub use threshold::{Comparison, Metric, Threshold};
+pub use threshold::{Comparison, Metric, Threshold, Used};
 
 /// Reads and checks a scenario file for inspection, without environment
 /// variables. The scenario's name is the file's stem.

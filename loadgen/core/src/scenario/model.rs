@@ -27,9 +27,8 @@ pub struct Scenario {
     pub targets: Vec<String>,
     /// Backends that must run beside the target.
     pub backends: Vec<Backend>,
-    /// Number of rows that PostgreSQL's table `items` holds before each round; zero without
-    /// PostgreSQL.
-    pub existing_items: u64,
+    /// Content of the backends before each round.
+    pub existing: Existing,
     /// HTTP version, options and transport of all requests.
     pub http: Http,
     /// Amount and duration of the load.
@@ -81,6 +80,15 @@ impl Scenario {
             Some(first..begin)
         })
     }
+}
+
+/// Content that backends have before a round.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Existing {
+    /// Number of rows of PostgreSQL's table `items`; zero without PostgreSQL.
+    pub items: u64,
+    /// Number of profiles in each backend; zero without a backend.
+    pub profiles: u64,
 }
 
 /// Reaction of a user to a failed step.

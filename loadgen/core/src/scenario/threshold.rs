@@ -42,6 +42,40 @@ pub enum Metric {
     Counter(String),
     /// Sum per second of the counter of this name, over all steps that read the counter.
     CounterRate(String),
+    /// A resource that the target used. Only figures and claims of experiments have this metric, not
+    /// thresholds.
+    Used(Used),
+}
+
+/// A resource that the target used, over all of its processes and replicas.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Used {
+    /// CPU time, in % of one core.
+    Cpu,
+    /// CPU time per expected response, in microseconds.
+    CpuPerRequest,
+    /// Maximum of the memory, in bytes.
+    Memory,
+    /// Memory before the first request of a round, in bytes.
+    MemoryIdle,
+}
+
+impl Used {
+    /// Returns the resource of this name, or `None`.
+    pub(super) fn parse(name: &str) -> Option<Self> {
+        let all = [Self::Cpu, Self::CpuPerRequest, Self::Memory, Self::MemoryIdle];
+        all.into_iter().find(|used| used.name() == name)
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Cpu => "cpu",
+            Self::CpuPerRequest => "cpu_per_request",
+            Self::Memory => "memory",
+            Self::MemoryIdle => "memory_idle",
+        }
+    }
 }
 
 /// Comparison that a value and a bound must fulfil.
@@ -150,6 +184,9 @@ impl Metric {
             Self::Unsent => "\"<= 0\"",
             Self::Counter(_) => "\"> 1000\"",
             Self::CounterRate(_) => "\"> 1000/s\"",
+            Self::Used(Used::Cpu) => "\"< 50%\"",
+            Self::Used(Used::CpuPerRequest) => "\"< 500us\"",
+            Self::Used(Used::Memory | Used::MemoryIdle) => "\"< 512MB\"",
         }
     }
 
@@ -172,6 +209,18 @@ impl Metric {
             Self::Rate => parse_number(text, "requests per second"),
             Self::Counter(_) => parse_number(text, "counted items"),
             Self::CounterRate(_) => parse_number(text, "counted items per second"),
+            // More than one core is more than 100 %.
+            Self::Used(Used::Cpu) => match text.strip_suffix('%') {
+                Some(number) => parse_number(number, "percent of a core"),
+                None => Err(format!("`{text}` is not a percentage")),
+            },
+            Self::Used(Used::CpuPerRequest) => {
+                parse_duration(text).map(|bound| bound.as_secs_f64() * 1e6)
+            }
+            Self::Used(Used::Memory | Used::MemoryIdle) => match text.strip_suffix("MB") {
+                Some(number) => parse_number(number, "megabytes").map(|number| number * 1e6),
+                None => Err(format!("`{text}` is not a number of megabytes, such as 512MB")),
+            },
             Self::Unsent => match text.replace('_', "").parse::<u32>() {
                 Ok(number) => Ok(number.into()),
                 Err(_) => Err(format!("`{text}` is not a number of requests")),
@@ -189,6 +238,7 @@ impl fmt::Display for Metric {
             Self::Mean => f.write_str("mean"),
             Self::Max => f.write_str("max"),
             Self::Unsent => f.write_str("unsent"),
+            Self::Used(used) => f.write_str(used.name()),
             Self::Counter(name) | Self::CounterRate(name) => write!(f, "counter.{name}"),
         }
     }
@@ -271,6 +321,19 @@ mod tests {
         assert_eq!(each_second, Metric::CounterRate("items".to_owned()));
         assert_eq!(parse_condition(&each_second, "> 2.5/s"), Ok((Comparison::Greater, 2.5)));
         assert_eq!(items().in_unit_of("> 2.5"), items());
+    }
+
+    #[test]
+    fn resources_have_units_of_their_own() {
+        let read = |used, text| parse_condition(&Metric::Used(used), text);
+        assert_eq!(read(Used::Cpu, "> 150%"), Ok((Comparison::Greater, 150.0)));
+        assert_eq!(read(Used::CpuPerRequest, "< 1.5ms"), Ok((Comparison::Less, 1_500.0)));
+        assert_eq!(read(Used::MemoryIdle, "<= 5MB"), Ok((Comparison::AtMost, 5e6)));
+        let wrong = |used, text| read(used, text).unwrap_err();
+        assert_eq!(wrong(Used::Cpu, "< 1"), "`1` is not a percentage");
+        assert_eq!(wrong(Used::Memory, "< 5m"), "`5m` is not a number of megabytes, such as 512MB");
+        assert_eq!(Used::parse("memory_idle"), Some(Used::MemoryIdle));
+        assert_eq!(Used::parse("memory_max"), None);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::analysis::compare::ByRound;
 use crate::record::RoundRecord;
-use crate::scenario::Metric;
+use crate::scenario::{Metric, Used};
 
 /// Returns the figure of each whole round (a round that ran as planned), in the metric's unit. Empty
 /// if a whole round lacks the figure, as a round without an expected response lacks a latency.
@@ -36,8 +36,26 @@ fn figure(round: &RoundRecord, metric: &Metric) -> Option<f64> {
             let sum = *round.counters.get(name)? as f64;
             (round.held_s > 0.0).then(|| sum / round.held_s)
         }
+        Metric::Used(used) => {
+            let target = round.resources.get("target")?;
+            // The memory of processes counts shared pages once for each process, which would judge
+            // the number of processes.
+            let is_exact = target.container.is_some();
+            match used {
+                Used::Cpu => Some(target.cpu_percent),
+                Used::CpuPerRequest => target.cpu_us_per_request,
+                Used::Memory => is_exact.then_some(target.memory_max_bytes as f64),
+                Used::MemoryIdle if is_exact => target.memory_idle_bytes.map(|bytes| bytes as f64),
+                Used::MemoryIdle => None,
+            }
+        }
         Metric::Unsent | Metric::Counter(_) => None,
     }
+}
+
+/// Returns whether the metric is about memory.
+pub(super) fn is_memory(metric: &Metric) -> bool {
+    matches!(metric, Metric::Used(Used::Memory | Used::MemoryIdle))
 }
 
 /// Returns whether a higher figure of this metric is better.
@@ -54,6 +72,9 @@ pub fn unit(metric: &Metric) -> (&'static str, f64) {
         Metric::Percentile(_) | Metric::Mean | Metric::Max => ("ms", 1e-3),
         Metric::ErrorRate => ("%", 100.0),
         Metric::Rate | Metric::CounterRate(_) => ("/s", 1.0),
+        Metric::Used(Used::Cpu) => ("% of a core", 1.0),
+        Metric::Used(Used::CpuPerRequest) => ("µs", 1.0),
+        Metric::Used(Used::Memory | Used::MemoryIdle) => ("MB", 1e-6),
         Metric::Unsent | Metric::Counter(_) => ("", 1.0),
     }
 }

@@ -8,10 +8,12 @@
 
 mod figure;
 
+use figure::is_memory;
 pub use figure::{figures, is_better_higher, unit};
 
 use super::compare::ByRound;
 use super::statistics::{Sample, mean_95, rounds_to_exclude};
+use crate::measure::BALANCER;
 use crate::record::{
     Bottleneck, ClaimRecord, EvidenceRecord, FEWEST_ROUNDS, Finding, TargetRecord,
 };
@@ -89,10 +91,17 @@ impl<'a> Judging<'a> {
             Some(Bottleneck::Network) => {
                 return Err(format!("the network limited the load on {name}"));
             }
+            Some(Bottleneck::Backend(ref backend)) if backend == BALANCER => {
+                return Err(format!("the load balancer limited the load on {name}"));
+            }
             _ => {}
         }
         let figures = figures(&target.rounds, self.metric);
         match figures.is_empty() {
+            true if is_memory(self.metric) => Err(format!(
+                "{name} lacks this figure: the memory of processes counts the pages that they share \
+                 several times, so memory is judged in containers only (--runtime podman)"
+            )),
             true => Err(format!("{name} lacks this figure in a round of full length")),
             false => Ok(figures),
         }

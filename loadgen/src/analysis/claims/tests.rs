@@ -11,6 +11,7 @@ fn group(names: &[&str]) -> Group {
         name: (*name).to_owned(),
         target: (*name).to_owned(),
         server_workers: 1,
+        replicas: None,
         limits: Limits::default(),
         scenario: scenario.clone(),
         quick: None,
@@ -19,6 +20,7 @@ fn group(names: &[&str]) -> Group {
         name: "direct".to_owned(),
         description: None,
         rounds: 5,
+        backend_alone: None,
         quick_rounds: 5,
         arms: names.iter().map(arm).collect(),
     }

@@ -1,8 +1,9 @@
-//! Selects the pairs to compare where targets have several numbers of server workers or users.
+//! Selects the pairs to compare where targets have several numbers of server workers, replicas or
+//! users.
 
 use crate::record::{Comparison, Pair};
 
-/// One combination of target, number of server workers and number of users.
+/// One combination of target and numbers of server workers, replicas and users.
 #[derive(Debug, Clone, Copy)]
 pub struct Cell<'a> {
     /// Name of the combination in the comparison, such as `sanic ×2, 500 users`.
@@ -11,15 +12,16 @@ pub struct Cell<'a> {
     pub target: &'a str,
     /// Number of server worker processes.
     pub server_workers: u32,
+    /// Number of replicas behind a load balancer; `None` without a balancer.
+    pub replicas: Option<u32>,
     /// Number of users that loaded the target.
     pub users: u32,
 }
 
 impl Comparison {
-    /// Keeps only the useful pairs if targets were measured with several numbers of server workers
-    /// or users. Different targets are compared only with the same number of server workers and
-    /// users. Each target is compared with itself: most server workers with fewest, and most users
-    /// with fewest.
+    /// Keeps only the useful pairs if targets were measured with several numbers of server workers,
+    /// replicas or users. Different targets are compared only with the same numbers. Each target is
+    /// compared with itself: most server workers with fewest, and likewise replicas and users.
     #[must_use]
     pub fn of_matrix(mut self, cells: &[Cell<'_>]) -> Self {
         let cell = |name: &str| cells.iter().find(|cell| cell.name == name);
@@ -32,7 +34,7 @@ impl Comparison {
             let (one, other) = both(pair)?;
             let nth = |cell: &Cell<'_>| cells.iter().position(|known| known.name == cell.name);
             let target = cells.iter().position(|known| known.target == one.target);
-            Some((target, one.server_workers == other.server_workers, nth(one).min(nth(other))))
+            Some((target, one.size() == other.size(), nth(one).min(nth(other))))
         };
         self.scaling = self.pairs.iter().filter(scales).cloned().collect();
         self.scaling.sort_by_key(place);
@@ -48,21 +50,33 @@ impl Cell<'_> {
     }
 
     fn is_like(&self, other: &Self) -> bool {
-        (self.server_workers, self.users) == (other.server_workers, other.users)
+        (self.size(), self.users) == (other.size(), other.users)
+    }
+
+    /// Returns the numbers of server workers and of replicas.
+    fn size(&self) -> (u32, Option<u32>) {
+        (self.server_workers, self.replicas)
     }
 
     /// Returns whether two cells show how a target scales. The cells must belong to the same
-    /// target, and differ either in server workers (fewest and most) or in users (fewest and most).
+    /// target, and differ in one number of server workers, replicas or users, of which they have the
+    /// fewest and the most.
     fn scales_to(&self, other: &Self, cells: &[Self]) -> bool {
         let are_ends = |of: fn(&Self) -> u32| {
             let all = || cells.iter().map(of);
             let (one, two) = (of(self), of(other));
             all().min() == Some(one.min(two)) && all().max() == Some(one.max(two)) && one != two
         };
+        let differ = [
+            self.server_workers != other.server_workers,
+            self.replicas != other.replicas,
+            self.users != other.users,
+        ];
         self.target == other.target
-            && match (self.users == other.users, self.server_workers == other.server_workers) {
-                (true, false) => are_ends(|cell| cell.server_workers),
-                (false, true) => are_ends(|cell| cell.users),
+            && match differ {
+                [true, false, false] => are_ends(|cell| cell.server_workers),
+                [false, true, false] => are_ends(|cell| cell.replicas.unwrap_or(0)),
+                [false, false, true] => are_ends(|cell| cell.users),
                 _ => false,
             }
     }
@@ -101,6 +115,7 @@ mod tests {
                 name,
                 target,
                 server_workers: *server_workers,
+                replicas: None,
                 users: *users,
             })
             .collect();

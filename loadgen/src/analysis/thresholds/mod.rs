@@ -101,6 +101,8 @@ fn measured(
         Metric::Unsent => Some(of.unsent as f64),
         Metric::Counter(name) => counted(name),
         Metric::CounterRate(name) => counted(name).map(per_second),
+        // No threshold has this metric.
+        Metric::Used(_) => None,
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::verdict;
 use crate::analysis::bottleneck::part_of;
+use crate::measure::BALANCER;
 use crate::record::{
     Bottleneck, Environment, RoundRecord, RunRecord, TargetRecord, Verdict, VerdictKind,
 };
@@ -18,6 +19,11 @@ pub fn bottleneck(target: &TargetRecord, environment: &Environment) -> Option<Ve
     let bound = target.bottleneck.as_ref().filter(|bottleneck| !bottleneck.is_of_target());
     let (kind, who, advice) = match bound {
         None => return generator_busy(target, environment),
+        Some(Bottleneck::Backend(name)) if name == BALANCER => (
+            VerdictKind::BackendBound,
+            BALANCER,
+            "the load balancer has the CPUs of the backends: use fewer users, or a machine with more CPUs",
+        ),
         Some(Bottleneck::Backend(name)) => (
             VerdictKind::BackendBound,
             name.as_str(),

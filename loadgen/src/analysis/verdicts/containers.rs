@@ -26,10 +26,12 @@ pub(super) fn throttled(target: &TargetRecord) -> Option<Verdict> {
     Some(verdict(target, VerdictKind::Throttled, message, advice))
 }
 
-/// Returns a verdict if targets ran with different limits of CPU or memory.
+/// Returns a verdict if targets ran with different limits of CPU or memory, over all replicas of a
+/// target together.
 pub(super) fn unlike_limits(record: &RunRecord) -> Option<Verdict> {
     let limits = |target: &TargetRecord| {
-        record.environment.limits.get(&target.target).copied().unwrap_or_default()
+        let each = record.environment.limits.get(&target.target).copied().unwrap_or_default();
+        each.of_all(target.server.replicas.unwrap_or(1))
     };
     let of: BTreeMap<&str, LimitsRecord> =
         record.targets.iter().map(|target| (target.target.as_str(), limits(target))).collect();

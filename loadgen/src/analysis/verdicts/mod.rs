@@ -2,11 +2,13 @@
 
 mod answers;
 mod bottleneck;
+mod collapse;
 mod concurrency;
 mod connections;
 mod containers;
 mod machine;
 mod queue;
+mod replicas;
 mod server;
 mod silence;
 mod workers;
@@ -14,11 +16,13 @@ mod workers;
 use self::answers::{answers_differ, answers_vary};
 use self::bottleneck::disturbed;
 pub use self::bottleneck::{bottleneck, is_disturbed};
+use self::collapse::collapse;
 use self::concurrency::littles_law;
 use self::connections::connections;
 use self::containers::{throttled, unlike_limits};
 use self::machine::{data_in_memory, machine};
 use self::queue::users_queue;
+use self::replicas::replicas;
 use self::server::{open_files, unequal_workers};
 use self::silence::silence;
 use self::workers::slow_worker;
@@ -39,6 +43,7 @@ pub fn judge(record: &RunRecord, scenario: &Scenario) -> Vec<Verdict> {
                 .into_iter()
                 .chain(target_ended(target))
                 .chain(errors(target))
+                .chain(collapse(target, record))
                 .chain(silence(target, record))
                 .chain(stop_failed(target, scenario))
                 .chain(rows_ran_out(target))
@@ -49,6 +54,7 @@ pub fn judge(record: &RunRecord, scenario: &Scenario) -> Vec<Verdict> {
                 .chain(connections(target, record, scenario))
                 .chain(answers_vary(target, scenario))
                 .chain(unequal_workers(target))
+                .chain(replicas(target))
                 .chain(open_files(target))
                 .chain(rate_not_kept(target, record))
                 .chain(stall_hidden(target))
@@ -81,10 +87,10 @@ fn verdict(target: &TargetRecord, kind: VerdictKind, message: String, advice: &s
     Verdict { kind, target: Some(target.name.clone()), message, advice: advice.to_owned() }
 }
 
-/// Returns a verdict if a run with several numbers of server workers had more server workers than
-/// the target had cores.
+/// Returns a verdict if a run with several numbers of server workers or replicas had more server
+/// workers than the target had cores.
 fn few_cores(record: &RunRecord) -> Option<Verdict> {
-    let numbers = || record.targets.iter().map(|target| target.server.workers);
+    let numbers = || record.targets.iter().map(|target| target.server.processes());
     let most = numbers().max().filter(|most| numbers().any(|n| n < *most))?;
     let pinned = record.environment.cpus.get("target").map_or(0, Vec::len);
     let cores = if pinned > 0 { pinned } else { record.environment.cores };

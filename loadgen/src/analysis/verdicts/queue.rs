@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::concurrency::littles_law;
 use super::verdict;
 use crate::analysis::plateau::{Loaded, Plateau};
-use crate::record::{Bottleneck, RunRecord, TargetRecord, Verdict, VerdictKind};
+use crate::record::{Bottleneck, RunRecord, ServerSize, TargetRecord, Verdict, VerdictKind};
 use crate::text::{milliseconds, rate};
 
 /// Returns a verdict for each target that answered no more requests under more users. Several
@@ -16,9 +16,9 @@ pub(super) fn users_queue(record: &RunRecord) -> Vec<Verdict> {
     if !waits {
         return Vec::new();
     }
-    let mut lines: BTreeMap<(&str, u32), Vec<&TargetRecord>> = BTreeMap::new();
+    let mut lines: BTreeMap<(&str, ServerSize), Vec<&TargetRecord>> = BTreeMap::new();
     for target in &record.targets {
-        lines.entry((&target.target, target.server.workers)).or_default().push(target);
+        lines.entry((&target.target, target.server.size())).or_default().push(target);
     }
     lines.values().filter_map(|line| of_line(line, record)).collect()
 }

@@ -19,7 +19,7 @@ const OPEN_FILES_PERCENT: f64 = 95.0;
 /// Returns a verdict if some of a target's server workers did much less than others, in most
 /// rounds.
 pub(super) fn unequal_workers(target: &TargetRecord) -> Option<Verdict> {
-    let workers = usize::try_from(target.server.workers).ok().filter(|workers| *workers > 1)?;
+    let workers = usize::try_from(target.server.processes()).ok().filter(|workers| *workers > 1)?;
     let rounds = target.rounds.iter().filter_map(|round| extremes(round, workers));
     let unequal: Vec<(f64, f64)> = rounds
         .filter(|(busiest, least)| *busiest >= BUSY_PERCENT && *least < SHARE * busiest)

@@ -36,7 +36,8 @@ fn lint(group: &Group, claims: &[&Claim], manifest: Option<&Manifest>) -> String
     let compared = group.arms.iter().zip(&servers).map(|(arm, server)| {
         let target = manifest.and_then(|manifest| manifest.target(&arm.target).ok());
         let limits = arm.limits.or(target.map(|it| it.entry.limits()).unwrap_or_default());
-        Compared { arm, quick: false, limits: record(limits), server, measured: None }
+        let limits = record(limits).of_all(server.replicas.unwrap_or(1));
+        Compared { arm, quick: false, limits, server, measured: None }
     });
     let compared: Vec<Compared<'_>> = compared.collect();
     let cpus = std::thread::available_parallelism().map_or(0, usize::from);
@@ -65,6 +66,7 @@ fn servers(group: &Group, manifest: Option<&Manifest>) -> Vec<ServerRecord> {
             server: entry.server.clone(),
             language: entry.language.clone(),
             workers: arm.server_workers,
+            replicas: arm.replicas.or(entry.replicas),
             differs: entry.differs.clone(),
             ..ServerRecord::default()
         })

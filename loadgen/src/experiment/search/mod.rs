@@ -190,7 +190,7 @@ impl Rounds<'_, '_> {
         let plan = self.plan(rate_per_s, up);
         let begun = Begun { contender: up.target, number: up.round, name: &name, plan: &plan };
         let loaded = self.session.load(begun, None, up.running.as_mut()).await?;
-        let Loaded { verified, json_keys, results, observed, ended } = loaded;
+        let Loaded { verified, json_keys, results, observed, responses, ended } = loaded;
         if let Some(error) = ended {
             return Err(Failure::from(error).into());
         }
@@ -211,6 +211,7 @@ impl Rounds<'_, '_> {
             observed,
             verified,
             json_keys,
+            responses,
             whole: true,
             ..MeasuredRound::default()
         })

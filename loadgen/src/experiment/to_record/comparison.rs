@@ -47,6 +47,7 @@ fn cells(job: &Job) -> Vec<Cell<'_>> {
             name: &contender.name,
             target: &contender.target,
             server_workers: contender.server_workers,
+            replicas: contender.replicas,
             users: contender.users,
         })
         .collect()

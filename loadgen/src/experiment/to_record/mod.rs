@@ -19,7 +19,7 @@ use super::measured::{Measured, MeasuredRound};
 use super::sent::sent;
 use super::site::Site;
 use super::worker_losses;
-use crate::analysis::verdicts;
+use crate::analysis::{curves_of_run, verdicts};
 use crate::lab::Lab;
 use crate::record::{Environment, RunRecord, SCHEMA, ServerRecord};
 
@@ -89,11 +89,14 @@ pub fn build(
         targets,
         calibration: measured.calibration,
         noise_floor: None,
+        scaling: Vec::new(),
+        backend_alone: measured.backend_alone.clone(),
         verdicts: Vec::new(),
         degraded: worker_losses::degraded(job, measured),
         stopped_early: measured.stopped_early.clone(),
         interrupted: context.interrupted,
     };
+    record.scaling = curves_of_run(&record);
     record.verdicts = verdicts::judge(&record, &job.scenario);
     record
 }
@@ -110,15 +113,20 @@ pub fn server(job: &Job, index: usize, lab: Option<&Lab>) -> ServerRecord {
         return ServerRecord::default();
     };
     let entry = &target.entry;
+    let replicas = job.replicas(index);
+    let haproxy = replicas.and(lab.balancer_version());
+    let haproxy = haproxy.map(|version| ("haproxy".to_owned(), version.to_owned()));
     ServerRecord {
         framework: entry.framework.clone(),
         server: entry.server.clone(),
         language: entry.language.clone(),
         workers: job.contenders[index].server_workers,
+        replicas,
         packages: lab
             .versions(&entry.packages)
             .into_iter()
             .chain(lab.tools(&target.name))
+            .chain(haproxy)
             .collect(),
         differs: entry.differs.clone(),
     }

@@ -54,6 +54,8 @@ pub(super) fn resources<'a>(
                 .fold(0.0, f64::max),
             memory_max_bytes: usages.iter().map(|usage| usage.memory_max_bytes).max().unwrap_or(0),
             memory_mean_bytes: memory_means / usages.len() as u64,
+            memory_idle_bytes: mean_if_known(|usage| Some(usage.memory_idle_bytes? as f64))
+                .map(|bytes| bytes as u64),
             container: ContainerRecord::over_rounds(
                 &usages.iter().map(|usage| usage.container).collect::<Vec<_>>(),
             ),

@@ -9,9 +9,10 @@ use crate::analysis::steps::{by_step, counters};
 use crate::engine::LoadChange;
 use crate::experiment::job::Job;
 use crate::experiment::measured::{MeasuredRound, held};
-use crate::measure::{Phase, SecondRecord, Series, StepSeconds, Told};
+use crate::measure::{ErrorKind, Phase, SecondRecord, Series, StepSeconds, Told};
 use crate::record::{
-    Bottleneck, Calibration, Environment, LoadChangeRecord, RoundRecord, RowsRecord,
+    Bottleneck, Calibration, Environment, LoadChangeRecord, ReceivedRecord, ReplicaRecord,
+    RoundRecord, RowsRecord,
 };
 use crate::scenario::{LoadLevel, Rows, Step};
 
@@ -25,6 +26,8 @@ pub struct Conditions<'a> {
     warmup: Duration,
     /// Duration of the ramp-up between the warm-up and the hold, which is reported separately.
     ramp_up: Duration,
+    /// Whether requests follow redirects.
+    redirects: bool,
     /// Data files of the scenario, whose rows supply values for requests.
     rows: &'a [Rows],
 }
@@ -41,6 +44,7 @@ impl<'a> Conditions<'a> {
             can_send: calibration.map(|calibration| calibration.rate_per_s),
             warmup: job.warmup,
             ramp_up: job.scenario.load.before_hold(),
+            redirects: job.scenario.http.redirects > 0,
             rows: &job.scenario.rows,
         }
     }
@@ -83,6 +87,10 @@ pub(super) fn round_record(
         seconds,
         steps_seconds,
         resources: resources(std::iter::once(&round.observed.services), answered(&held(series))),
+        replicas: replicas(round),
+        // Each redirect is a response, too, and loadgen counts only the last one.
+        replicas_received: (!round.responses.is_empty() && !conditions.redirects)
+            .then(|| received(series)),
         postgres: round.postgres,
         cpus_busy_percent: round.observed.machine.busy_percent.clone(),
         machine: round.observed.machine.taken.clone(),
@@ -91,6 +99,35 @@ pub(super) fn round_record(
     };
     let bottleneck = Bottleneck::of(&record, conditions.environment, conditions.can_send);
     RoundRecord { bottleneck, ..record }
+}
+
+/// Returns what each replica of the target did.
+fn replicas(round: &MeasuredRound) -> Vec<ReplicaRecord> {
+    let record = |(index, responses): (usize, &u64)| {
+        let used = round.observed.replicas.get(index);
+        ReplicaRecord {
+            responses: *responses,
+            cpu_percent: used.map(|used| used.cpu_percent),
+            memory_max_bytes: used.map(|used| used.memory_max_bytes),
+        }
+    };
+    round.responses.iter().enumerate().map(record).collect()
+}
+
+/// Returns the number of responses that arrived, in all phases.
+fn received(series: &Series) -> ReceivedRecord {
+    const PHASES: [Phase; 5] =
+        [Phase::Warmup, Phase::RampUp, Phase::Hold, Phase::Tail, Phase::Stop];
+    let (mut least, mut unknown) = (0, 0);
+    for counts in PHASES.into_iter().flat_map(|phase| series.phase(phase)) {
+        // A response with an unexpected body is from a replica. One with an unexpected status may be
+        // the balancer's own.
+        let unexpected = counts.errors.get(&ErrorKind::Expectation).copied().unwrap_or(0);
+        least += counts.answered.len() + counts.answered_late + unexpected;
+        unknown += counts.failures() - unexpected;
+        unknown += counts.cancelled.saturating_sub(counts.answered_late);
+    }
+    ReceivedRecord { least, most: least + unknown }
 }
 
 /// Returns the number of rows of each data file, and how many

@@ -65,6 +65,10 @@ pub struct Entry {
     /// Whether the target is used when the command line names no target.
     #[serde(default = "yes")]
     pub default: bool,
+    /// Default number of replicas of the target behind a load balancer, which the command line and
+    /// the arms of an experiment may override. `None` runs the target itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replicas: Option<u32>,
     /// Default limit on the CPU time of the target's container, in CPUs, which the command line may
     /// override. `None` sets no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -14,9 +14,10 @@ use toml::de::DeTable;
 use self::entry::BUILD;
 pub use self::entry::{Entry, TargetSpec};
 use super::error::{LabError, ManifestFault};
+use crate::measure::BALANCER;
 use crate::scenario::nearest;
 
-const KEYS: [&str; 14] = [
+const KEYS: [&str; 15] = [
     "framework",
     "server",
     "language",
@@ -29,9 +30,16 @@ const KEYS: [&str; 14] = [
     "contract",
     "env",
     "default",
+    "replicas",
     "cpus",
     "memory",
 ];
+
+/// Names that results have for other services.
+const RESERVED: [&str; 5] = ["target", "generator", "redis", "postgres", BALANCER];
+
+/// Largest number of replicas of a target, as on the command line.
+const MOST_REPLICAS: u32 = 64;
 
 /// Contents of `targets/targets.toml`: all targets, in the order of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,8 +70,19 @@ impl Manifest {
         entries.sort_by_key(|(_, entry)| entry.span().start);
         let targets = entries.into_iter().map(|(name, entry)| {
             let (span, entry) = (entry.span(), entry.into_inner());
+            if RESERVED.contains(&name.as_str()) {
+                let help = Some("choose another name".to_owned());
+                let message =
+                    format!("a target cannot be called \"{name}\": results have this name");
+                return Err(Fault { help, ..Fault::at(span, message) });
+            }
             if entry.command.is_empty() {
                 return Err(Fault::at(span, format!("target \"{name}\": the command is empty")));
+            }
+            if entry.replicas.is_some_and(|replicas| !(1..=MOST_REPLICAS).contains(&replicas)) {
+                let message =
+                    format!("target \"{name}\": `replicas` must be from 1 to {MOST_REPLICAS}");
+                return Err(Fault::at(span, message));
             }
             match &entry.build {
                 Some(build) if build.command.is_empty() || build.inputs.is_empty() => {

@@ -70,12 +70,13 @@ impl Compose {
         version_in(&String::from_utf8_lossy(&command.output().await.ok()?.stdout))
     }
 
-    /// Builds a command line of podman-compose for this project and this compose file, with the
-    /// arguments `words`.
-    pub(super) fn command(&self, project: &str, file: &Path, words: &[&str]) -> Vec<OsString> {
-        let place: [OsString; 4] = ["-p".into(), project.into(), "-f".into(), file.into()];
+    /// Builds a command line of podman-compose for this project and these compose files, of which
+    /// each adds to those before, with the arguments `words`.
+    pub(super) fn command(&self, project: &str, files: &[&Path], words: &[&str]) -> Vec<OsString> {
+        let project: [OsString; 2] = ["-p".into(), project.into()];
+        let files = files.iter().flat_map(|file| ["-f".into(), file.as_os_str().to_owned()]);
         let words = words.iter().map(OsString::from);
-        self.argv.iter().cloned().chain(place).chain(words).collect()
+        self.argv.iter().cloned().chain(project).chain(files).chain(words).collect()
     }
 }
 

@@ -59,8 +59,8 @@ impl Images {
         }
     }
 
-    /// Image of a target that does not share the image of the Python targets.
-    pub fn of_target(&self, name: &str) -> String {
+    /// Image of a target that does not share the image of the Python targets, or of the balancer.
+    pub fn of_service(&self, name: &str) -> String {
         let replaced = self.replaced.get(&variable(name, "IMAGE"));
         replaced.map_or_else(|| format!("localhost/loadgen-{name}"), String::clone)
     }
@@ -91,8 +91,8 @@ mod tests {
         assert_eq!(images.targets, TARGETS.1);
         assert_eq!(images.backend(Backend::Redis), "localhost/redis");
         assert_eq!(images.backend(Backend::Postgres), "localhost/other");
-        assert_eq!(images.of_target("go-proxy"), "localhost/proxy");
-        assert_eq!(images.of_target("echo"), "localhost/loadgen-echo");
+        assert_eq!(images.of_service("go-proxy"), "localhost/proxy");
+        assert_eq!(images.of_service("echo"), "localhost/loadgen-echo");
     }
 
     #[test]

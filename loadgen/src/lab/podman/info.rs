@@ -239,7 +239,7 @@ fn given(files: u64, processes: u64) -> [u64; 2] {
 
 /// Returns the limits on open files and on processes that a container gets. podman's own defaults
 /// are not used, because some machines do not allow so many even for root.
-pub(super) fn container_ulimits() -> [u64; 2] {
+pub(in crate::lab) fn container_ulimits() -> [u64; 2] {
     given(hard(Resource::Nofile), hard(Resource::Nproc))
 }
 

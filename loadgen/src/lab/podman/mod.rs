@@ -16,11 +16,11 @@ mod images;
 mod info;
 
 use std::collections::BTreeMap;
-use std::env;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
+use std::{env, fs};
 
 pub use cgroup::{Cgroup, Usage};
 use compose::Compose;
@@ -28,6 +28,7 @@ pub use container::Container;
 use container::Packages;
 pub use images::Images;
 use info::Info;
+pub(super) use info::container_ulimits;
 use rand::TryRng as _;
 use rand::rngs::SysRng;
 
@@ -105,7 +106,7 @@ impl Podman {
         let file = home.compose();
         if !podman_has(&podman, &images.targets).await {
             progress("building the image of the Python targets");
-            let argv = compose.command(&name, &file, &["build", "sanic"]);
+            let argv = compose.command(&name, &[&file], &["build", "sanic"]);
             get(home, argv, "cannot build the image of the Python targets").await?;
         }
         let packages = Packages::of(&podman, &images.targets).await?;
@@ -126,20 +127,32 @@ impl Podman {
         target: &TargetSpec,
         progress: &(dyn Fn(&str) + Send + Sync),
     ) -> Result<(String, String), LabError> {
-        let Project { podman, images, compose, name: project, file, .. } = &*self.project;
-        let TargetSpec { name, .. } = target;
         // `prepare` has built the shared image.
         if target.shares_image() {
-            return Ok(("target".to_owned(), images.targets.clone()));
+            return Ok(("target".to_owned(), self.project.images.targets.clone()));
         }
-        let image = images.of_target(name);
+        let image = self.built(home, &target.name, progress).await?;
+        Ok((target.name.clone(), image))
+    }
+
+    /// Builds the image of a service that has its own image, if the image is missing. Returns the
+    /// image.
+    pub(super) async fn built(
+        &self,
+        home: &Home,
+        service: &str,
+        progress: &(dyn Fn(&str) + Send + Sync),
+    ) -> Result<String, LabError> {
+        let Project { podman, images, compose, name: project, file, .. } = &*self.project;
+        let image = images.of_service(service);
         if !podman_has(podman, &image).await {
-            progress(&format!("building the image of {name}"));
+            progress(&format!("building the image of {service}"));
             // podman-compose ignores services whose profile is not chosen.
-            let argv = compose.command(project, file, &["--profile", "servers", "build", name]);
-            get(home, argv, &format!("cannot build the image of {name}")).await?;
+            let words = ["--profile", "servers", "--profile", "replicas", "build", service];
+            let argv = compose.command(project, &[file], &words);
+            get(home, argv, &format!("cannot build the image of {service}")).await?;
         }
-        Ok((name.clone(), image))
+        Ok(image)
     }
 
     /// Pulls a backend's image if it is missing.
@@ -175,13 +188,40 @@ impl Project {
     /// `variables` are additional variables of compose.yaml, and `log` is the file for the
     /// container's output.
     pub fn spec(&self, service: &str, variables: &[(&str, String)], log: PathBuf) -> ServiceSpec {
+        self.spec_with(None, service, variables, log)
+    }
+
+    /// Writes a compose file to `file` that adds the service `copy`, which is like `service` of
+    /// compose.yaml. Returns the path of the file.
+    pub(super) fn copy_of(
+        &self,
+        service: &str,
+        copy: &str,
+        file: &Path,
+    ) -> Result<PathBuf, LabError> {
+        let text = format!("services:\n  {copy}:\n    extends:\n      service: {service}\n");
+        fs::write(file, text).map_err(LabError::file("write", file))?;
+        std::path::absolute(file).map_err(LabError::file("find", file))
+    }
+
+    /// Builds the specification like [`Project::spec`], for a service that the compose file `more`
+    /// may add to those of compose.yaml.
+    pub(super) fn spec_with(
+        &self,
+        more: Option<&Path>,
+        service: &str,
+        variables: &[(&str, String)],
+        log: PathBuf,
+    ) -> ServiceSpec {
         let container = self.container_name(service);
         // Runs podman-compose, then replaces the shell by `podman start`, whose output and exit
         // code are those of the service.
         let script = format!("\"$@\" && exec podman start --attach {container}");
         let create = ["up", "--no-start", "--no-deps", "--no-build", "--no-recreate", service];
         let argv = ["sh", "-c", &script, "podman-compose"].map(OsString::from).into_iter();
-        let argv = argv.chain(self.compose.command(&self.name, &self.file, &create));
+        let files = [Some(self.file.as_path()), more];
+        let files: Vec<&Path> = files.into_iter().flatten().collect();
+        let argv = argv.chain(self.compose.command(&self.name, &files, &create));
         let mut spec = self.service_spec(service, argv.collect(), log);
         let own = variables.iter().map(|(name, value)| ((*name).to_owned(), value.clone()));
         spec.env.extend(own);
@@ -229,10 +269,10 @@ impl Project {
         Container::find(&self.podman, &self.container_name(service)).await
     }
 
-    /// Returns the base URL at which other containers reach a service that has been started. The URL
-    /// has the container's address: aardvark-dns loses queries, and a proxy that looks up a name for
-    /// each connection would wait for answers.
-    pub async fn url(&self, service: &str) -> Result<String, LabError> {
+    /// Returns the address, as host and port, at which other containers reach a target that has been
+    /// started. The host is the container's address: aardvark-dns loses queries, and a proxy that
+    /// looks up a name for each connection would wait for answers.
+    pub async fn address(&self, service: &str) -> Result<String, LabError> {
         let format = "{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}";
         let name = self.container_name(service);
         let said = info::podman(&self.podman, &["inspect", "--format", format, &name]).await;
@@ -242,7 +282,7 @@ impl Project {
                 output,
                 help: "another program may have removed the container".to_owned(),
             })?;
-        Ok(format!("http://{address}:8000"))
+        Ok(format!("{address}:8000"))
     }
 
     /// Folder of this machine that is mounted at `place` in a service's container; `None` if the
@@ -329,10 +369,10 @@ fn inherited() -> Vec<(String, String)> {
 
 /// Variables of compose.yaml that are the same for all containers.
 fn variables(options: &Options, backends: Limits, password: &str) -> Vec<(String, String)> {
-    let [files, processes] = info::container_ulimits().map(|limit| limit.to_string());
+    let [files, processes] = container_ulimits().map(|limit| limit.to_string());
     let list = |cpus: &[usize]| cpus.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
     let pairs = [
-        ("COMPOSE_PROFILES", "servers".to_owned()),
+        ("COMPOSE_PROFILES", "servers,replicas".to_owned()),
         ("NOFILE", files),
         ("NPROC", processes),
         ("HEALTH_INTERVAL", "disable".to_owned()),

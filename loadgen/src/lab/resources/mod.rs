@@ -21,6 +21,9 @@ pub struct Observed {
     /// window, the process's CPU time after the last sample is missing; the last sample is at most
     /// one second before the end. CPU time per request is not known here.
     pub services: BTreeMap<String, ResourceRecord>,
+    /// Resource usage of each replica of the target, in the order of the replicas; empty without
+    /// replicas. `services` has their sum.
+    pub replicas: Vec<ResourceRecord>,
     /// Activity of the machine's CPUs, and influences that slow all programs, such as swapping.
     pub machine: Machine,
 }
@@ -41,6 +44,8 @@ pub struct Watched {
     pub name: String,
     pid: u32,
     scope: Scope,
+    /// Number of the replica that these processes are, from 0; `None` for no replica.
+    replica: Option<usize>,
     /// Control group of the container; `None` without a container. A control group counts CPU time
     /// and memory more completely than samples of the processes do.
     group: Option<Cgroup>,
@@ -56,25 +61,32 @@ enum Scope {
 impl Watched {
     /// Watches one process without the processes that it started: loadgen itself, or a worker.
     pub fn process(name: impl Into<String>, pid: u32) -> Self {
-        Self { name: name.into(), pid, scope: Scope::Alone, group: None }
+        Self { name: name.into(), pid, scope: Scope::Alone, replica: None, group: None }
     }
 
     /// Watches all descendants of a process, but not the process itself. For a service, `pid` is
     /// the service's guard.
     pub fn below(name: impl Into<String>, pid: u32) -> Self {
-        Self { name: name.into(), pid, scope: Scope::Below, group: None }
+        Self { name: name.into(), pid, scope: Scope::Below, replica: None, group: None }
     }
 
     /// Watches all processes of a container.
     pub fn container(name: impl Into<String>, container: &Container) -> Self {
         let Container { pid, group } = container.clone();
-        Self { name: name.into(), pid, scope: Scope::Whole, group }
+        Self { name: name.into(), pid, scope: Scope::Whole, replica: None, group }
     }
 
     /// Returns the same processes under another name.
     #[must_use]
     pub fn named(self, name: &str) -> Self {
         Self { name: name.to_owned(), ..self }
+    }
+
+    /// Returns the same processes as the replica of this number, from 0, whose usage is then also in
+    /// [`Observed::replicas`].
+    #[must_use]
+    pub fn as_replica(self, number: usize) -> Self {
+        Self { replica: Some(number), ..self }
     }
 }
 
@@ -139,12 +151,25 @@ impl Window {
         samples.take();
         let elapsed = self.began.elapsed();
         let machine = Accounts::now().since(&self.accounts, elapsed);
-        Observed { services: samples.usage(elapsed), machine }
+        Observed {
+            services: samples.usage(elapsed),
+            replicas: samples.of_replicas(elapsed),
+            machine,
+        }
     }
 }
 
 fn lock(samples: &Mutex<Samples>) -> MutexGuard<'_, Samples> {
     samples.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Returns the memory that `watched` uses now, in bytes, by name: resident memory, or the memory of
+/// the container's control group. Empty if the system does not tell.
+pub fn memory_now(watched: Vec<Watched>) -> BTreeMap<String, u64> {
+    let Ok(mut samples) = Samples::new(watched) else { return BTreeMap::new() };
+    samples.take();
+    let memory = |(name, seen): (String, Seen)| Some((name, *seen.rss.last()?));
+    samples.seen.into_iter().filter_map(memory).collect()
 }
 
 /// A process, identified by its ID and start time, because the system reuses IDs.
@@ -158,6 +183,7 @@ struct Samples {
     watched: Vec<Watched>,
     system: System,
     seen: BTreeMap<String, Seen>,
+    replicas: BTreeMap<usize, Seen>,
     taken: usize,
     /// Time of each sample.
     at: Vec<Instant>,
@@ -182,9 +208,9 @@ struct Seen {
     files: Vec<u64>,
     /// Most files that one process had open at a sample, in % of the process's limit.
     files_percent: f64,
-    /// Resource usage of the container at the first and at the latest sample; `None` without a
-    /// container.
-    group: Option<(Usage, Usage)>,
+    /// Resource usage of each container at the first and at the latest sample, by the container's
+    /// process; empty without a container.
+    groups: HashMap<u32, (Usage, Usage)>,
 }
 
 impl Samples {
@@ -193,7 +219,8 @@ impl Samples {
             what: "read the resource usage of processes".to_owned(),
             source: std::io::Error::other(error.to_string()),
         })?;
-        Ok(Self { watched, system, seen: BTreeMap::new(), taken: 0, at: Vec::new() })
+        let (seen, replicas) = (BTreeMap::new(), BTreeMap::new());
+        Ok(Self { watched, system, seen, replicas, taken: 0, at: Vec::new() })
     }
 
     fn take(&mut self) {
@@ -205,41 +232,14 @@ impl Samples {
         self.system.refresh_processes_specifics(which, true, kind);
         for watched in &self.watched {
             let seen = self.seen.entry(watched.name.clone()).or_default();
-            let (mut bytes, mut files) = (0, None);
-            for pid in members(&self.system, watched) {
-                let Some(process) = self.system.process(pid) else {
-                    continue;
-                };
-                let cpu = process.accumulated_cpu_time();
-                // CPU time from before the window does not count. All CPU time of a process that
-                // started later counts.
-                let before = if self.taken == 0 { cpu } else { 0 };
-                let key = (pid, process.start_time());
-                seen.cpu.entry(key).or_insert((before, cpu)).1 = cpu;
-                for (thread, now) in schedstat::threads(pid.as_u32()) {
-                    let before = if self.taken == 0 { now } else { Scheduled::default() };
-                    seen.threads.entry((key, thread)).or_insert((before, now)).1 = now;
-                }
-                bytes += process.memory();
-                if let Some(open) = process.open_files() {
-                    *files.get_or_insert(0) += open as u64;
-                    let limit = process.open_files_limit().unwrap_or(usize::MAX);
-                    let percent = 100.0 * open as f64 / limit as f64;
-                    seen.files_percent = seen.files_percent.max(percent);
-                }
+            seen.look_at(watched, &self.system, self.taken);
+            if let Some(number) = watched.replica {
+                let seen = self.replicas.entry(number).or_default();
+                seen.look_at(watched, &self.system, self.taken);
             }
-            if let Some(now) = watched.group.as_ref().map(Cgroup::usage) {
-                // The accounts of a container that is gone cannot be read, so
-                // the last values are kept.
-                if now != Usage::default() {
-                    seen.group.get_or_insert((now, now)).1 = now;
-                }
-                bytes = now.memory;
-            }
-            add_at(&mut seen.rss, self.taken, bytes);
-            files.into_iter().for_each(|files| add_at(&mut seen.files, self.taken, files));
         }
-        self.seen.values_mut().for_each(|seen| seen.cpu_ms.push(seen.used_ms().sum()));
+        let all = self.seen.values_mut().chain(self.replicas.values_mut());
+        all.for_each(|seen| seen.cpu_ms.push(seen.used_ms().sum()));
         self.at.push(Instant::now());
         self.taken += 1;
     }
@@ -259,6 +259,10 @@ impl Samples {
             |seen: &Seen| ResourceRecord { samples: seen.samples(&self.at), ..seen.usage(elapsed) };
         self.seen.iter().map(|(name, seen)| (name.clone(), usage(seen))).collect()
     }
+
+    fn of_replicas(&self, elapsed: Duration) -> Vec<ResourceRecord> {
+        self.replicas.values().map(|seen| seen.usage(elapsed)).collect()
+    }
 }
 
 /// Adds a value to the sample with this number. Processes that are watched under the same name
@@ -277,6 +281,43 @@ fn tenths(value: f64) -> f64 {
 }
 
 impl Seen {
+    /// Adds a sample of these processes, the sample of this number from 0.
+    fn look_at(&mut self, watched: &Watched, system: &System, number: usize) {
+        let (mut bytes, mut files) = (0, None);
+        for pid in members(system, watched) {
+            let Some(process) = system.process(pid) else {
+                continue;
+            };
+            let cpu = process.accumulated_cpu_time();
+            // CPU time from before the window does not count. All CPU time of a process that
+            // started later counts.
+            let before = if number == 0 { cpu } else { 0 };
+            let key = (pid, process.start_time());
+            self.cpu.entry(key).or_insert((before, cpu)).1 = cpu;
+            for (thread, now) in schedstat::threads(pid.as_u32()) {
+                let before = if number == 0 { now } else { Scheduled::default() };
+                self.threads.entry((key, thread)).or_insert((before, now)).1 = now;
+            }
+            bytes += process.memory();
+            if let Some(open) = process.open_files() {
+                *files.get_or_insert(0) += open as u64;
+                let limit = process.open_files_limit().unwrap_or(usize::MAX);
+                let percent = 100.0 * open as f64 / limit as f64;
+                self.files_percent = self.files_percent.max(percent);
+            }
+        }
+        if let Some(now) = watched.group.as_ref().map(Cgroup::usage) {
+            // The accounts of a container that is gone cannot be read, so the last values are kept.
+            if now != Usage::default() {
+                let (_, last) = self.groups.entry(watched.pid).or_insert((now, now));
+                *last = now;
+            }
+            bytes = now.memory;
+        }
+        add_at(&mut self.rss, number, bytes);
+        files.into_iter().for_each(|files| add_at(&mut self.files, number, files));
+    }
+
     /// CPU time that each process used during the measurement, in ms.
     fn used_ms(&self) -> impl Iterator<Item = u64> + Clone {
         self.cpu.values().map(|(first, last)| last.saturating_sub(*first))
@@ -333,22 +374,23 @@ impl Seen {
             open_files_of_limit_percent: self.files_percent,
             ..ResourceRecord::default()
         };
-        match &self.group {
-            Some((first, last)) => in_container(record, first, last, elapsed),
-            None => record,
+        match self.groups.is_empty() {
+            true => record,
+            false => in_containers(record, &self.groups, elapsed),
         }
     }
 }
 
-/// Replaces the CPU time in `record` by the CPU time of the container's control group. A control
+/// Replaces the CPU time in `record` by the CPU time of the containers' control groups. A control
 /// group counts every process that ran in the container, even if the process ended between samples.
-fn in_container(
+fn in_containers(
     record: ResourceRecord,
-    first: &Usage,
-    last: &Usage,
+    groups: &HashMap<u32, (Usage, Usage)>,
     elapsed: Duration,
 ) -> ResourceRecord {
-    let used = |of: fn(&Usage) -> u64| of(last).saturating_sub(of(first));
+    let used = |of: fn(&Usage) -> u64| -> u64 {
+        groups.values().map(|(first, last)| of(last).saturating_sub(of(first))).sum()
+    };
     let cpu = Duration::from_nanos(used(|usage| usage.cpu_ns)).as_secs_f64();
     let throttled = used(|usage| usage.throttled_periods) as f64;
     ResourceRecord {

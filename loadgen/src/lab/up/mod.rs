@@ -15,7 +15,7 @@ pub use self::health::health;
 use self::state::Claim;
 pub use self::state::{State, Urls, find};
 use super::{Home, Lab, LabError, Layout, Options, Progress, Runtime, Size, Target};
-use crate::scenario::Backend;
+use crate::scenario::{Backend, Existing};
 use crate::text::with_code;
 
 /// Interval of checks whether a service has ended, or whether a lab in
@@ -90,7 +90,7 @@ async fn start(
     }
     lab.build(&names).await?;
     lab.start_backends(&backends).await?;
-    lab.fill(0).await?;
+    lab.fill(Existing::default()).await?;
 
     // Starts all targets at the same time, because the targets need most of the time to load their
     // modules.

@@ -8,8 +8,8 @@ use super::table::{Called, named_rows, table};
 use super::{header, page, sentences};
 use crate::record::{ClaimRecord, ExperimentRecord, Finding, GroupRecord};
 use crate::report::words::experiment::{
-    ArmTable, changed, claim, fairness, group_headline, headline, in_containers, proved, tables,
-    thresholds, warned,
+    ArmTable, backend_alone, changed, claim, fairness, group_headline, headline, in_containers,
+    proved, scaling, tables, thresholds, warned,
 };
 
 /// Returns the HTML page of an experiment, made from the record alone.
@@ -58,6 +58,7 @@ fn claims(claims: &[ClaimRecord]) -> Markup {
 
 fn of_group(group: &GroupRecord) -> Markup {
     let sentences_of = [
+        ("Scaling", scaling(group)),
         ("Thresholds", thresholds(group)),
         ("Counters and proofs", proved(group)),
         ("Differences between the arms", fairness(group)),
@@ -67,6 +68,7 @@ fn of_group(group: &GroupRecord) -> Markup {
         section {
             h2 { (group_headline(group)) }
             @if let Some(changed) = changed(group) { p { (changed) } }
+            @for sentence in backend_alone(group) { p { (sentence) } }
             @for figures in tables(group) { (arms(group, &figures)) }
             @for (title, all) in sentences_of.iter().filter(|(_, all)| !all.is_empty()) {
                 h3 { (title) }

@@ -1,10 +1,12 @@
 //! Puts the comparison into words: which differences were shown, which were not, and how many more
 //! rounds would settle them.
 
+use super::curves::curves;
 use super::matrix::scaling;
 use super::ratio::{times, what_it_takes};
 use crate::record::{
-    Comparison, FEWEST_ROUNDS, Lack, NoiseFloor, Pair, RankedBy, RunRecord, TargetRecord,
+    Comparison, FEWEST_ROUNDS, Lack, NoiseFloor, Pair, RankedBy, RunRecord, ServerSize,
+    TargetRecord,
 };
 
 /// Compares each pair of neighbours in the ranking, also by CPU. Then describes how targets scale,
@@ -15,6 +17,7 @@ pub(crate) fn conclusion(record: &RunRecord) -> Vec<String> {
     let mut out = conclude(&pairs, &comparison.scaling, comparison);
     out.extend(cpu_neighbours(record, comparison).into_iter().filter_map(of_cpu));
     out.extend(scaling(record));
+    out.extend(curves(&record.scaling));
     let short = |(name, lack): (&String, &Lack)| match lack {
         Lack::NoWholeRound => Some(format!("{name} {lack}: not ranked")),
         _ => None,
@@ -114,12 +117,13 @@ fn cpu_neighbours<'a>(record: &RunRecord, comparison: &'a Comparison) -> Vec<&'a
 }
 
 /// Returns the names of each two neighbours in the ranking, among targets with the same numbers of
-/// server workers and users.
+/// server workers, replicas and users.
 fn neighbouring<'a>(record: &RunRecord, comparison: &'a Comparison) -> Vec<(&'a str, &'a str)> {
-    let mut groups: Vec<((u32, u32), Vec<&str>)> = Vec::new();
+    let mut groups: Vec<((ServerSize, u32), Vec<&str>)> = Vec::new();
     for name in comparison.ranking.iter().map(|placing| placing.target.as_str()) {
         let target = record.targets.iter().find(|target| target.name == name);
-        let group = target.map_or((0, 0), |target| (target.server.workers, target.users));
+        let group = target
+            .map_or((ServerSize::default(), 0), |target| (target.server.size(), target.users));
         match groups.iter_mut().find(|(known, _)| *known == group) {
             Some((_, names)) => names.push(name),
             None => groups.push((group, vec![name])),

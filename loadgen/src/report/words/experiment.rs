@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::containers::containers;
+use super::curves::curves;
 use super::interval::aligned_plus_minus;
 use super::postgres;
 use super::proofs::proofs;
@@ -10,8 +11,8 @@ use super::thresholds::held;
 use super::warnings::warnings;
 use super::{Warning, left_out};
 use crate::record::{
-    ArmRecord, ClaimRecord, EvidenceRecord, ExperimentRecord, Finding, GroupRecord,
-    PublishedRecord, TargetRecord,
+    ArmRecord, BackendAloneRecord, ClaimRecord, EvidenceRecord, ExperimentRecord, Finding,
+    GroupRecord, PublishedRecord, TargetRecord,
 };
 use crate::text::{count, megabytes, milliseconds, precise, rate};
 
@@ -107,6 +108,38 @@ fn figures_of(group: &GroupRecord, target: &TargetRecord) -> Vec<String> {
     ]
 }
 
+/// Describes how much the backend did alone, and the share of it that each arm reached; empty without
+/// such a measurement.
+pub(crate) fn backend_alone(group: &GroupRecord) -> Vec<String> {
+    let Some(alone) = group.runs.iter().find_map(|run| run.backend_alone.as_ref()) else {
+        return Vec::new();
+    };
+    let BackendAloneRecord { backend, program, operations, clients, rate_per_s, why_not } = alone;
+    let Some(most) = rate_per_s else {
+        let why = why_not.as_deref().unwrap_or("unknown");
+        return vec![format!("{backend} alone: not measured: {why}")];
+    };
+    let text = |text: &Option<String>| text.clone().unwrap_or_default();
+    let mut all = vec![format!(
+        "{backend} alone: {} operations/s ({}, {} clients: {})",
+        rate(*most),
+        text(program),
+        count(clients.unwrap_or(0).into()),
+        text(operations)
+    )];
+    let share = |arm: &ArmRecord| {
+        let mut targets = group.runs.iter().flat_map(|run| &run.targets);
+        let target = targets.find(|target| target.name == arm.name)?;
+        let percent = 100.0 * target.total.rate_per_s / most;
+        Some(format!("{} {} %", arm.name, precise(percent)))
+    };
+    let shares: Vec<String> = group.arms.iter().filter_map(share).collect();
+    if *most > 0.0 && !shares.is_empty() {
+        all.push(format!("server ÷ {backend} alone: {}", shares.join(", ")));
+    }
+    all
+}
+
 /// Returns the table of CPU and memory that the services of each arm used; `None` if loadgen
 /// launched no server.
 fn services(group: &GroupRecord) -> Option<ArmTable> {
@@ -122,19 +155,33 @@ fn services(group: &GroupRecord) -> Option<ArmTable> {
     names.sort_by_key(|name| rank(name));
     let row = |arm: &ArmRecord| {
         let target = targets().find(|target| target.name == arm.name && launched(target))?;
-        let used = names.iter().flat_map(|&name| match target.resources.get(name) {
-            Some(used) => {
-                [count(used.cpu_percent.round() as u64), megabytes(used.memory_max_bytes)]
+        let mut row = vec![arm.name.clone()];
+        for &name in &names {
+            let used = target.resources.get(name);
+            let shown = |figure: Option<String>| figure.unwrap_or_else(|| "–".to_owned());
+            row.push(shown(used.map(|used| count(used.cpu_percent.round() as u64))));
+            row.push(shown(used.map(|used| megabytes(used.memory_max_bytes))));
+            if name == "target" {
+                row.push(shown(used.and_then(|used| used.memory_idle_bytes).map(megabytes)));
             }
-            None => ["–".to_owned(), "–".to_owned()],
-        });
-        Some([arm.name.clone()].into_iter().chain(used).collect())
+        }
+        Some(row)
     };
-    let columns = names.iter().flat_map(|name| [format!("{name}, %"), "MB".to_owned()]);
-    let header = [String::new()].into_iter().chain(columns).collect();
-    let title = "CPU time in % of one core, and maximum memory in MB".to_owned();
+    let mut header = vec![String::new()];
+    for &name in &names {
+        header.extend([format!("{name}, %"), "MB".to_owned()]);
+        header.extend((name == "target").then(|| "idle".to_owned()));
+    }
+    let title = "CPU time in % of one core, and maximum memory in MB; idle: memory of the target \
+                 before the first request"
+        .to_owned();
     let rows: Vec<Vec<String>> = group.arms.iter().filter_map(row).collect();
     (!rows.is_empty()).then_some(ArmTable { title, header, rows })
+}
+
+/// Says how the targets scale.
+pub(crate) fn scaling(group: &GroupRecord) -> Vec<String> {
+    curves(&group.scaling)
 }
 
 /// Returns the counters of each arm and what the backends held, and the proofs of other values.
@@ -255,6 +302,9 @@ fn evidence(evidence: &EvidenceRecord, metric: &str) -> String {
         (2.., _) => (1.0, ""),
         (_, "rate") => (1.0, "/s"),
         (_, "error_rate") => (100.0, " %"),
+        (_, "cpu") => (1.0, " % of a core"),
+        (_, "cpu_per_request") => (1.0, " µs"),
+        (_, "memory" | "memory_idle") => (1e-6, " MB"),
         (_, metric) if metric.starts_with("counter.") => (1.0, "/s"),
         _ => (1e-3, " ms"),
     };

@@ -1,5 +1,5 @@
-//! Describes targets with several numbers of server workers or users: the table, and how they
-//! scale.
+//! Describes targets with several numbers of server workers, replicas or users: the table, and how
+//! they scale.
 
 use super::interval::{LEGEND, aligned_plus_minus};
 use super::ranked::{parentheses, placed};
@@ -11,7 +11,7 @@ const HEADER: [&str; 8] =
     ["", "requests/s", "errors", "p50", "p99", "CPU", "CPU-µs/request", "memory"];
 
 /// Returns a table with a block for each target. The block has a row for each combination of server
-/// workers and users.
+/// workers, replicas and users.
 pub(crate) fn table(record: &RunRecord) -> String {
     let mut rows: Vec<Vec<String>> = Vec::new();
     let mut before = None;
@@ -62,26 +62,60 @@ fn way(target: &TargetRecord) -> &str {
     behind.trim_start_matches([' ', ','])
 }
 
-/// Compares each target's results under the fewest and the most server workers, and under the
-/// fewest and the most users, in a sentence each.
+/// Compares each target's results under the fewest and the most server workers, and likewise
+/// replicas and users, in a sentence each.
 pub(crate) fn scaling(record: &RunRecord) -> Vec<String> {
     let pairs = record.comparison.iter().flat_map(|comparison| &comparison.scaling);
     pairs.filter_map(|pair| sentence(record, pair)).collect()
 }
 
-/// Compares the results of one target under two numbers of server workers or users. Without a
+/// What the two results of a comparison of a target with itself differ in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Scale {
+    ServerWorkers,
+    Replicas,
+    Users,
+}
+
+impl Scale {
+    fn of(one: &TargetRecord, other: &TargetRecord) -> Self {
+        if one.server.workers != other.server.workers {
+            Self::ServerWorkers
+        } else if one.server.replicas != other.server.replicas {
+            Self::Replicas
+        } else {
+            Self::Users
+        }
+    }
+
+    fn amount(self, target: &TargetRecord) -> u32 {
+        match self {
+            Self::ServerWorkers => target.server.workers,
+            Self::Replicas => target.server.replicas.unwrap_or(0),
+            Self::Users => target.users,
+        }
+    }
+
+    fn what(self) -> &'static str {
+        match self {
+            Self::ServerWorkers => "server workers",
+            Self::Replicas => "replicas",
+            Self::Users => "users",
+        }
+    }
+}
+
+/// Compares the results of one target under two numbers of server workers, replicas or users. Without a
 /// confidence interval, says which result lacks a figure, or returns `None` for too few rounds.
 fn sentence(record: &RunRecord, pair: &Pair) -> Option<String> {
     let named = |name: &String| record.targets.iter().find(|target| target.name == *name);
     let (better, worse) = (named(&pair.better)?, named(&pair.worse)?);
-    let by_workers = better.server.workers != worse.server.workers;
-    let amount =
-        |target: &TargetRecord| if by_workers { target.server.workers } else { target.users };
+    let scale = Scale::of(better, worse);
+    let amount = |target: &TargetRecord| scale.amount(target);
     let gains = amount(better) > amount(worse);
     let (more, fewer) = if gains { (better, worse) } else { (worse, better) };
     let [to, from] = [more, fewer].map(|target| count(amount(target).into()));
-    let who = who(record, more, by_workers);
-    let what = if by_workers { "server workers" } else { "users" };
+    let (who, what) = (who(record, more, scale), scale.what());
     let (ratio, [low, high]) = match (pair.ratio, pair.confidence_95) {
         (Some(ratio), Some(ends)) => (ratio, ends),
         _ => {
@@ -98,7 +132,7 @@ fn sentence(record: &RunRecord, pair: &Pair) -> Option<String> {
         true => times([ratio, low, high]),
         false => times([1.0 / ratio, 1.0 / high, 1.0 / low]),
     };
-    Some(match (by_workers, record.load.rate_per_s) {
+    Some(match (scale != Scale::Users, record.load.rate_per_s) {
         (true, None) => {
             format!("{who}: {to} {what} serve {ratio} times the requests of {from} ({low}–{high})")
         }
@@ -111,19 +145,19 @@ fn sentence(record: &RunRecord, pair: &Pair) -> Option<String> {
     })
 }
 
-/// Returns the target's name for a comparison of server workers (`by_workers`) or of users. A
-/// comparison of server workers adds the number of users, and a comparison of users adds the number
-/// of server workers, if the target was measured with several such numbers.
-fn who(record: &RunRecord, target: &TargetRecord, by_workers: bool) -> String {
-    let others = || record.targets.iter().filter(|other| other.target == target.target);
-    let name = &target.target;
-    match by_workers {
-        true if others().any(|other| other.users != target.users) => {
-            format!("{name}, {} users", count(target.users.into()))
-        }
-        false if others().any(|other| other.server.workers != target.server.workers) => {
-            format!("{name} ×{}", target.server.workers)
-        }
-        _ => name.clone(),
+/// Returns the target's name for a comparison of two numbers of the kind `scale`, with each other
+/// number of which the target was measured with several.
+fn who(record: &RunRecord, target: &TargetRecord, scale: Scale) -> String {
+    let varies = |other: Scale| {
+        let mut others = record.targets.iter().filter(|other| other.target == target.target);
+        other != scale && others.any(|one| other.amount(one) != other.amount(target))
+    };
+    let mut who = target.target.clone();
+    if varies(Scale::ServerWorkers) {
+        who += &format!(" ×{}", target.server.workers);
     }
+    for other in [Scale::Replicas, Scale::Users].into_iter().filter(|other| varies(*other)) {
+        who += &format!(", {} {}", count(other.amount(target).into()), other.what());
+    }
+    who
 }

@@ -1,16 +1,18 @@
 //! Describes the counters of the answers, and whether backends hold the expected values.
 
 use super::ranked::ranked;
+use super::replicas::replicas;
 use crate::record::{Claimed, ProofRecord, RunRecord, TargetRecord};
 use crate::text::count;
 
 /// Returns a line for each counter of each target, which says whether a backend holds as much as
-/// the answers reported. Then come the proofs of values that do not depend on the answers.
+/// the answers reported. Then come the proofs of values that do not depend on the answers, and the
+/// counts of replicas.
 pub(crate) fn proofs(record: &RunRecord) -> Vec<String> {
     let targets: Vec<&TargetRecord> =
         ranked(record).into_iter().map(|(target, _)| target).collect();
     let counters = targets.iter().flat_map(|target| counters(target));
-    counters.chain(values(&targets)).collect()
+    counters.chain(values(&targets)).chain(replicas(record)).collect()
 }
 
 fn counters(target: &TargetRecord) -> Vec<String> {

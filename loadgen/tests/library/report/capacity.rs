@@ -95,6 +95,7 @@ pub fn target(name: &str, rounds: &[f64], bound: Bound, lab: bool) -> CapacityTa
         server: "uvicorn".to_owned(),
         language: "Python".to_owned(),
         workers: 1,
+        replicas: None,
         packages: BTreeMap::new(),
         differs: vec!["uvloop".to_owned()],
     };

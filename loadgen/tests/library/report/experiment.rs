@@ -1,9 +1,10 @@
 //! Experiments as people read them: on a terminal, as Markdown, as CSV and as a page.
 
 use loadgen::record::{
-    ArmRecord, ClaimRecord, DifferenceKind, DifferenceRecord, EXPERIMENT_SCHEMA, EvidenceRecord,
-    ExperimentRecord, Finding, GroupRecord, LimitsRecord, LoadRecord, PublishedRecord, RunRecord,
-    SourceRecord, Verdict, VerdictKind,
+    ArmRecord, BackendAloneRecord, ClaimRecord, DifferenceKind, DifferenceRecord,
+    EXPERIMENT_SCHEMA, EvidenceRecord, ExperimentRecord, Finding, GroupRecord, LimitsRecord,
+    LoadRecord, PublishedRecord, ReceivedRecord, ReplicaRecord, RunRecord, ScalingRecord,
+    SourceRecord, TargetRecord, Verdict, VerdictKind,
 };
 use loadgen::report::{Document, Format, html};
 
@@ -55,12 +56,36 @@ fn claim(says: &str, finding: Finding, why: Option<&str>) -> ClaimRecord {
     }
 }
 
+/// Returns a target with two replicas in each round, of which one is `behind` the other.
+fn with_replicas(mut target: TargetRecord, behind: u64) -> TargetRecord {
+    for round in &mut target.rounds {
+        let replica = |responses| ReplicaRecord {
+            responses,
+            cpu_percent: Some(48.2),
+            memory_max_bytes: Some(51_000_000),
+        };
+        round.replicas = vec![replica(5_000), replica(5_000 - behind)];
+        let all = 10_000 - behind;
+        round.replicas_received = Some(ReceivedRecord { least: all, most: all + behind });
+    }
+    target
+}
+
 /// Returns an experiment with one measured and one unmeasured group.
 fn record() -> ExperimentRecord {
+    let targets = [target("sanic", &[2_000.0; 5]), target("flask (4)", &[800.0; 5])];
     let run = RunRecord {
         scenario: "direct".to_owned(),
         load: LoadRecord { rounds: 5, users: 100, ..LoadRecord::default() },
-        targets: vec![target("sanic", &[2_000.0; 5]), target("flask (4)", &[800.0; 5])],
+        targets: targets.into_iter().zip(0..).map(|(one, nth)| with_replicas(one, nth)).collect(),
+        backend_alone: Some(BackendAloneRecord {
+            backend: "postgres".to_owned(),
+            program: Some("pgbench".to_owned()),
+            operations: Some("95 % look-ups by key, 5 % updates".to_owned()),
+            clients: Some(40),
+            rate_per_s: Some(13_982.4),
+            why_not: None,
+        }),
         ..RunRecord::default()
     };
     let measured = GroupRecord {
@@ -73,6 +98,12 @@ fn record() -> ExperimentRecord {
             arm("http4s", vec![published("MacBook E", 9.82, None)]),
         ],
         runs: vec![run],
+        scaling: vec![ScalingRecord {
+            name: "sanic".to_owned(),
+            counts: "replicas".to_owned(),
+            says: "throughput grows 3.2-fold from 1 to 4 replicas (95 %: 3.0 to 3.4)".to_owned(),
+            fits: None,
+        }],
         differences: vec![DifferenceRecord {
             kind: DifferenceKind::ServerWorkers,
             what: "sanic: 1 worker process; flask (4): 4 worker processes".to_owned(),

@@ -47,6 +47,8 @@ pub fn record(targets: Vec<TargetRecord>) -> RunRecord {
         targets,
         thresholds: Vec::new(),
         calibration: None,
+        scaling: Vec::new(),
+        backend_alone: None,
         noise_floor: None,
         verdicts: Vec::new(),
         degraded: None,
@@ -141,6 +143,7 @@ pub fn server(framework: &str, server: &str, differs: &[&str]) -> ServerRecord {
         server: server.to_owned(),
         language: "Python".to_owned(),
         workers: 1,
+        replicas: None,
         packages: BTreeMap::new(),
         differs: differs.iter().map(|&text| text.to_owned()).collect(),
     }

@@ -146,6 +146,7 @@ pub fn of_a_matrix(rounds: usize) -> RunRecord {
             name: &t.name,
             target: &t.target,
             server_workers: t.server.workers,
+            replicas: t.server.replicas,
             users: t.users,
         })
         .collect();

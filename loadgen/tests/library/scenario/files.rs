@@ -196,9 +196,9 @@ fn proofs_keep_the_order_of_the_file() {
 
 #[test]
 fn existing_items_are_none_by_default() {
-    assert_eq!(read("[[step]]\nget = \"/\"\n").existing_items, 0);
+    assert_eq!(read("[[step]]\nget = \"/\"\n").existing.items, 0);
     let text = "backends = [\"postgres\"]\nexisting_items = 1_000\n[[step]]\nget = \"/\"\n";
-    assert_eq!(read(text).existing_items, 1_000);
+    assert_eq!(read(text).existing.items, 1_000);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use loadgen::lab::service::{Service, ServiceSpec};
 use loadgen::lab::{Home, Lab, LabError, Layout, Options, Runtime, Size, Watched, Window};
-use loadgen::scenario::{Backend, Claim, Proof};
+use loadgen::scenario::{Backend, Claim, Existing, Proof};
 use rustix::process::Signal;
 
 use super::support::{Process, assert_gone, below, http, project, project_with};
@@ -34,13 +34,13 @@ async fn a_round_runs_over_both_backends() {
     let project = project().await;
     let mut lab = lab(project.path()).await;
     lab.start_backends(&[Backend::Redis, Backend::Postgres]).await.unwrap();
-    lab.fill(0).await.unwrap();
+    lab.fill(Existing::default()).await.unwrap();
     assert_eq!(ask(&lab, Backend::Postgres, "SELECT count(*) FROM items").await, Ok(0));
     assert!(!lab.postgres_data().unwrap().is_memory(), "{:?}", lab.postgres_data());
 
     let target = lab.start_target("fastapi", "fastapi-1.log", Size::of_workers(1)).await.unwrap();
     let mut watched: Vec<Watched> = lab.backend_services().into_iter().map(Watched::from).collect();
-    watched.push(Watched::from(target.service()));
+    watched.push(Watched::from(&target.services()[0]));
     let window = Window::open(watched).unwrap();
     let (status, values) = http(&target.url, "GET /redis3", "");
     assert_eq!((status, values.as_str()), (200, r#"{"values":["value-1","value-2","value-3"]}"#));
@@ -52,9 +52,9 @@ async fn a_round_runs_over_both_backends() {
     assert_eq!(usage.services.keys().collect::<Vec<_>>(), ["fastapi", "postgres", "redis"]);
     assert!(usage.services.values().all(|usage| usage.memory_mean_bytes > 1_000_000), "{usage:?}");
 
-    lab.fill(0).await.unwrap();
+    lab.fill(Existing::default()).await.unwrap();
     assert_eq!(ask(&lab, Backend::Postgres, "SELECT count(*) FROM items").await, Ok(0));
-    let services = lab.backend_services().into_iter().chain([target.service()]);
+    let services = lab.backend_services().into_iter().chain(target.services());
     let processes: Vec<Process> = services.flat_map(|service| below(service.guard_pid())).collect();
     assert!(processes.len() > 6, "{processes:?}");
     target.stop().await.unwrap();
@@ -68,7 +68,7 @@ async fn a_question_returns_one_integer_and_changes_nothing() {
     let project = project().await;
     let mut lab = lab(project.path()).await;
     lab.start_backends(&[Backend::Redis, Backend::Postgres]).await.unwrap();
-    lab.fill(0).await.unwrap();
+    lab.fill(Existing::default()).await.unwrap();
 
     let sql = |query: &'static str| ask(&lab, Backend::Postgres, query);
     assert_eq!(sql("\n  SELECT\n    -5;\n").await, Ok(-5));

@@ -11,7 +11,7 @@ use loadgen::lab::ready::{Probe, Starting};
 use loadgen::lab::redis_client::Client;
 use loadgen::lab::service::ServiceSpec;
 use loadgen::lab::{Home, Lab, Layout, Options, Runtime};
-use loadgen::scenario::Backend;
+use loadgen::scenario::{Backend, Existing};
 use rustix::process::Signal;
 
 use super::support::{below, guards, project};
@@ -111,7 +111,7 @@ async fn a_stranger_on_the_port_of_redis_is_not_emptied() {
     let project = project().await;
     let mut lab = lab(project.path()).await;
     lab.start_backends(&[Backend::Redis]).await.unwrap();
-    lab.fill(0).await.unwrap();
+    lab.fill(Existing::default()).await.unwrap();
     let (_, url) = lab.backends().remove(0);
     let port: u16 = url.rsplit(':').next().unwrap().split('/').next().unwrap().parse().unwrap();
     let guard = lab.backend_services()[0].guard_pid();
@@ -126,7 +126,7 @@ async fn a_stranger_on_the_port_of_redis_is_not_emptied() {
     }
     let stranger = Stranger::default();
     stranger.listen(port, as_redis);
-    let said = lab.fill(0).await.unwrap_err().to_string();
+    let said = lab.fill(Existing::default()).await.unwrap_err().to_string();
     assert!(said.contains(&format!("the server on port {port} rejected the password")), "{said}");
     assert!(!stranger.was_told("FLUSHALL"));
     lab.stop().await.unwrap();

@@ -55,20 +55,31 @@ fn explain_group(group: &Group) -> String {
         same if same == group.rounds => writeln!(out),
         quick => writeln!(out, " (quick: {})", rounds(quick)),
     };
+    if let Some(backend) = group.backend_alone {
+        let _ = writeln!(out, "    alone       {backend} is measured alone first");
+    }
     for load in loads(group) {
         let _ = writeln!(out, "    load        {load}");
     }
-    for Arm { name, target, server_workers, limits, scenario, .. } in &group.arms {
+    for Arm { name, target, server_workers, replicas, limits, scenario, .. } in &group.arms {
         let workers = match server_workers {
             1 => String::new(),
             n => format!(" ×{n}"),
+        };
+        let replicas = match replicas {
+            None => String::new(),
+            Some(1) => ", 1 replica".to_owned(),
+            Some(n) => format!(", {n} replicas"),
         };
         let limits = match limits.is_none() {
             true => String::new(),
             false => format!(", {limits} in a container"),
         };
-        let _ =
-            writeln!(out, "    arm         {name}: {target}{workers}, {}{limits}", scenario.name);
+        let _ = writeln!(
+            out,
+            "    arm         {name}: {target}{workers}{replicas}, {}{limits}",
+            scenario.name
+        );
     }
     out
 }

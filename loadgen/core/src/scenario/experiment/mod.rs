@@ -10,6 +10,7 @@ use miette::{Diagnostic, NamedSource};
 use thiserror::Error;
 
 pub use self::explain::{describe_load, explain};
+use super::backend::Backend;
 use super::error::{Fault, count};
 use super::file;
 use super::limits::Limits;
@@ -60,6 +61,8 @@ pub struct Group {
     pub rounds: u32,
     /// Number of rounds over each arm in the quick form; at least 1.
     pub quick_rounds: u32,
+    /// Backend that is measured alone before the arms; `None` for none.
+    pub backend_alone: Option<Backend>,
     /// Arms, in the order of the file. Not empty.
     pub arms: Vec<Arm>,
 }
@@ -73,6 +76,9 @@ pub struct Arm {
     pub target: String,
     /// Number of worker processes of the target; at least 1.
     pub server_workers: u32,
+    /// Number of replicas of the target behind a load balancer; `None` for the target itself,
+    /// without a balancer.
+    pub replicas: Option<u32>,
     /// Limits of the target's container.
     pub limits: Limits,
     /// Scenario, with the load of the full form.

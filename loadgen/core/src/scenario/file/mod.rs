@@ -28,7 +28,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::environment::Environment;
 use super::error::Fault;
-use super::model::{OnError, Scenario, Step};
+use super::model::{Existing, OnError, Scenario, Step};
 use crate::scenario::backend::Backend;
 
 /// Reads a scenario, or returns all faults of the file, in the order of their lines. Relative paths
@@ -70,7 +70,7 @@ fn read_scenario(
     let description = table.take("description").and_then(|value| value.text(faults));
     let targets = table.take("targets").map(|value| read_names(&value, faults));
     let backends = table.take("backends").map(|value| read_backends(&value, faults));
-    let existing_items = table.take("existing_items");
+    let (items, profiles) = (table.take("existing_items"), table.take("existing_profiles"));
     let on_error = table.take("on_error").and_then(|value| value.choice(&ON_ERROR, faults));
     let http = table.take("http").and_then(|value| http::read(&value, faults));
     let load = load::read(table.take("load"), faults);
@@ -81,8 +81,9 @@ fn read_scenario(
     let known = thresholds::Known { steps: names.as_deref(), counters: counters.as_deref() };
     let thresholds = thresholds.map(|value| thresholds::read(&value, &known, faults));
     let backends = backends.unwrap_or_default();
-    let existing_items =
-        existing_items.and_then(|value| read_existing_items(&value, &backends, faults));
+    let items = items.and_then(|value| read_existing_items(&value, &backends, faults));
+    let profiles = profiles.and_then(|value| read_existing_profiles(&value, &backends, faults));
+    let existing = Existing { items: items.unwrap_or(0), profiles: profiles.unwrap_or(0) };
     let known = proof::Known { backends: &backends, counters: counters.as_deref() };
     let proofs = proof::read_all(table.take("proof"), &known, faults);
     table.finish(faults);
@@ -92,7 +93,7 @@ fn read_scenario(
         description: description.map(str::to_owned),
         targets: targets.unwrap_or_default(),
         backends,
-        existing_items: existing_items.unwrap_or(0),
+        existing,
         http: http.unwrap_or_default(),
         load: load?,
         rows: rows.unwrap_or_default(),
@@ -129,6 +130,23 @@ fn read_existing_items(
     if number > 0 && !backends.contains(&Backend::Postgres) {
         let message = "`existing_items` needs PostgreSQL, which is not in `backends`";
         return value.fault(message, "rows of a table", "add \"postgres\" to `backends`", faults);
+    }
+    Some(number)
+}
+
+/// Largest number of existing profiles: half a gigabyte for each million in Redis' memory.
+const MOST_EXISTING_PROFILES: u64 = 1_000_000;
+
+fn read_existing_profiles(
+    value: &Value<'_>,
+    backends: &[Backend],
+    faults: &mut Faults<'_>,
+) -> Option<u64> {
+    let number = value.integer(0..=MOST_EXISTING_PROFILES, faults)?;
+    if number > 0 && backends.is_empty() {
+        let message = "`existing_profiles` needs a backend, but there are no `backends`";
+        let help = "add `backends = [\"postgres\"]` or `backends = [\"redis\"]`";
+        return value.fault(message, "profiles in a backend", help, faults);
     }
     Some(number)
 }

@@ -3,8 +3,8 @@
 use super::{escaped, list, sections, table, titled};
 use crate::record::{ExperimentRecord, GroupRecord};
 use crate::report::words::experiment::{
-    changed, claim, fairness, group_headline, headline, in_containers, proved, tables, thresholds,
-    warned,
+    backend_alone, changed, claim, fairness, group_headline, headline, in_containers, proved,
+    scaling, tables, thresholds, warned,
 };
 
 /// Returns a Markdown document: tables and differences of each group, the claims with their
@@ -21,6 +21,7 @@ pub(crate) fn experiment(record: &ExperimentRecord) -> String {
 fn of_group(group: &GroupRecord) -> Vec<String> {
     let mut all = vec![format!("**{}**", escaped(&group_headline(group)))];
     all.extend(changed(group).map(|changed| escaped(&changed)));
+    all.push(list(backend_alone(group)));
     all.extend(tables(group).iter().map(|figures| {
         let header: Vec<String> = figures.header.iter().map(|name| escaped(name)).collect();
         let header: Vec<&str> = header.iter().map(String::as_str).collect();
@@ -30,6 +31,7 @@ fn of_group(group: &GroupRecord) -> Vec<String> {
             title => titled(&escaped(title), text),
         }
     }));
+    all.push(titled("Scaling:", list(scaling(group))));
     all.push(titled("Thresholds:", list(thresholds(group))));
     all.push(titled("Counters and proofs:", list(proved(group))));
     all.push(titled("Differences between the arms:", list(fairness(group))));

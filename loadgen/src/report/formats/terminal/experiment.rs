@@ -4,8 +4,8 @@ use std::path::Path;
 
 use crate::record::{ExperimentRecord, GroupRecord};
 use crate::report::words::experiment::{
-    changed, claim, fairness, group_headline, headline, in_containers, proved, tables, thresholds,
-    warned,
+    backend_alone, changed, claim, fairness, group_headline, headline, in_containers, proved,
+    scaling, tables, thresholds, warned,
 };
 use crate::text::{lay_out, wrap};
 
@@ -27,6 +27,7 @@ fn of_group(group: &GroupRecord) -> Vec<String> {
     let mut above = wrap("", &group_headline(group));
     above += &changed(group).map(|changed| wrap(" ", &changed)).unwrap_or_default();
     let mut sections = vec![above];
+    sections.push(backend_alone(group).iter().map(|sentence| wrap(" ", sentence)).collect());
     sections.extend(tables(group).iter().map(|table| {
         let header: Vec<&str> = table.header.iter().map(String::as_str).collect();
         let title = match table.title.as_str() {
@@ -35,6 +36,7 @@ fn of_group(group: &GroupRecord) -> Vec<String> {
         };
         title + &lay_out(&header, &table.rows)
     }));
+    sections.push(titled("scaling", scaling(group)));
     sections.push(titled("thresholds", thresholds(group)));
     sections.push(titled("counters and proofs", proved(group)));
     sections.push(titled("differences between the arms", fairness(group)));

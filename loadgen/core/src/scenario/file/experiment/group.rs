@@ -4,8 +4,8 @@ use super::{limits, take_required};
 use crate::scenario::backend::Backend;
 use crate::scenario::error::Fault;
 use crate::scenario::experiment::{Arm, Group, Known};
-use crate::scenario::file::load;
 use crate::scenario::file::reader::{Faults, Table, Value};
+use crate::scenario::file::{BACKENDS, load};
 use crate::scenario::limits::Limits;
 use crate::scenario::load::Load;
 use crate::scenario::model::Scenario;
@@ -17,12 +17,15 @@ const ROUNDS: u32 = 5;
 const MOST_ROUNDS: u64 = 10_000;
 /// Largest number of worker processes of a target, as of a run.
 const MOST_SERVER_WORKERS: u64 = 256;
+/// Largest number of replicas of a target, as of a run.
+const MOST_REPLICAS: u64 = 64;
 
 /// What the arms of a group have unless they say otherwise.
 #[derive(Clone, Default)]
 struct Defaults {
     target: Option<String>,
     server_workers: Option<u32>,
+    replicas: Option<u32>,
     limits: Limits,
     scenario: Option<Scenario>,
     load: Option<Load>,
@@ -54,6 +57,7 @@ fn read(value: &Value<'_>, known: &Known<'_>, faults: &mut Faults<'_>) -> Option
     let name = take_required(&mut table, "name", help, faults);
     let name = name.and_then(|value| value.name(faults));
     let description = table.take("description").and_then(|value| value.text(faults));
+    let alone = table.take("backend_alone");
     let rounds = table.take("rounds").map_or(Some(ROUNDS), |value| read_rounds(&value, faults));
     let defaults = read_defaults(&mut table, &Defaults::default(), known, faults);
     let (quick, quick_rounds) = read_quick(&mut table, faults)?;
@@ -71,12 +75,17 @@ fn read(value: &Value<'_>, known: &Known<'_>, faults: &mut Faults<'_>) -> Option
         values.iter().map(|value| read_arm(value, &defaults, known, faults)).collect();
     let arms: Vec<Arm> = read.into_iter().collect::<Option<_>>()?;
     unique(arms.iter().map(|arm| arm.name.as_str()), &values, "arms", faults)?;
+    let backend_alone = match alone {
+        None => None,
+        Some(value) => Some(read_backend_alone(&value, &arms, faults)?),
+    };
     let rounds = rounds?;
     Some(Group {
         name: name?.to_owned(),
         description: description.map(str::to_owned),
         rounds,
         quick_rounds: quick_rounds.unwrap_or(rounds),
+        backend_alone,
         arms,
     })
 }
@@ -123,6 +132,7 @@ fn read_arm(
         name,
         target,
         server_workers: own.server_workers.unwrap_or(1),
+        replicas: own.replicas,
         limits: own.limits,
         scenario: Scenario { load, ..scenario },
         quick: quick.or(own.quick),
@@ -155,10 +165,15 @@ fn read_defaults(
         own.target = read_target(&value, known, faults);
         is_whole &= own.target.is_some();
     }
-    if let Some(value) = table.take("server_workers") {
-        let number = value.integer(1..=MOST_SERVER_WORKERS, faults);
-        own.server_workers = number.and_then(|number| u32::try_from(number).ok());
-        is_whole &= own.server_workers.is_some();
+    for (key, most, number) in [
+        ("server_workers", MOST_SERVER_WORKERS, &mut own.server_workers),
+        ("replicas", MOST_REPLICAS, &mut own.replicas),
+    ] {
+        if let Some(value) = table.take(key) {
+            let read = value.integer(1..=most, faults);
+            *number = read.and_then(|number| u32::try_from(number).ok());
+            is_whole &= number.is_some();
+        }
     }
     match limits::read(table, ["cpus", "memory"], faults) {
         Some(limits) => own.limits = limits.or(defaults.limits),
@@ -198,6 +213,20 @@ fn read_scenario(
 
 fn read_rounds(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<u32> {
     value.integer(1..=MOST_ROUNDS, faults).and_then(|rounds| u32::try_from(rounds).ok())
+}
+
+/// Reads the backend that is measured alone, which must hold profiles in each arm.
+fn read_backend_alone(value: &Value<'_>, arms: &[Arm], faults: &mut Faults<'_>) -> Option<Backend> {
+    let backend = value.choice(&BACKENDS, faults)?;
+    let lacks = |arm: &&Arm| {
+        arm.scenario.existing.profiles == 0 || !arm.scenario.backends.contains(&backend)
+    };
+    if let Some(arm) = arms.iter().find(lacks) {
+        let message = format!("`{}` has no profiles in {backend} to look up", arm.name);
+        let help = "the scenario of each arm needs the backend and `existing_profiles`";
+        return value.fault(message, "measured by looking up profiles", help, faults);
+    }
+    Some(backend)
 }
 
 /// Reads `quick` of a group: the load and the number of rounds of the quick form.

@@ -12,10 +12,10 @@ use super::syntax_fault;
 use crate::scenario::error::Fault;
 use crate::scenario::experiment::{ExperimentFile, Group, Known, Source};
 use crate::scenario::nearest::suggestion;
-use crate::scenario::threshold::Metric;
+use crate::scenario::threshold::{Metric, Used};
 
 /// Metrics that figures and claims can name: those that each round has.
-const METRICS: [&str; 11] = [
+const METRICS: [&str; 15] = [
     "mean",
     "p50",
     "p90",
@@ -27,6 +27,10 @@ const METRICS: [&str; 11] = [
     "rate",
     "error_rate",
     "counter.NAME",
+    "cpu",
+    "cpu_per_request",
+    "memory",
+    "memory_idle",
 ];
 
 /// Keys that limit the containers of backends.
@@ -177,7 +181,8 @@ fn take_metric(
         }
         return Some(Metric::CounterRate(counter.to_owned()));
     }
-    match Metric::parse(name).filter(|_| METRICS.contains(&name)) {
+    let metric = Metric::parse(name).or_else(|| Used::parse(name).map(Metric::Used));
+    match metric.filter(|_| METRICS.contains(&name)) {
         Some(metric) => Some(metric),
         None => {
             let message = format!("\"{name}\" is not a metric of figures and claims");

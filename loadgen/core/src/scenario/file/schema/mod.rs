@@ -23,7 +23,7 @@ use kinds::{
 };
 use serde_json::{Value, json};
 
-use super::{BACKENDS, MOST_EXISTING_ITEMS, ON_ERROR, http, proof, rows};
+use super::{BACKENDS, MOST_EXISTING_ITEMS, MOST_EXISTING_PROFILES, ON_ERROR, http, proof, rows};
 
 /// Returns the JSON Schema of a whole scenario file.
 pub(in crate::scenario) fn schema() -> Value {
@@ -32,6 +32,8 @@ pub(in crate::scenario) fn schema() -> Value {
     let backends = choice(&BACKENDS, "Name of a backend.");
     let existing = "Number of rows that the table items holds before each round. Needs the backend \
                     postgres.";
+    let profiles = "Number of profiles that each backend holds before each round, for the profile \
+                    services. Needs a backend.";
     let on_error = "Action of a user after a failed step: begin the next iteration, or continue \
                     with the next step.";
     let keys = [
@@ -39,6 +41,7 @@ pub(in crate::scenario) fn schema() -> Value {
         ("targets", unique("Targets to compare. Not needed with --url.", targets)),
         ("backends", unique("Backends that the targets need.", backends)),
         ("existing_items", integer(0..=MOST_EXISTING_ITEMS, existing).or(0)),
+        ("existing_profiles", integer(0..=MOST_EXISTING_PROFILES, profiles).or(0)),
         ("on_error", choice(&ON_ERROR, on_error).or("next_iteration")),
         ("http", http_table()),
         ("load", load::load()),

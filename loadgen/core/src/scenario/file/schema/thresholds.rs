@@ -39,6 +39,7 @@ fn condition(metric: &Metric) -> Schema {
         Metric::ErrorRate => (format!(r"{NUMBER}\s*%"), "Share of failed requests"),
         Metric::Rate => (format!(r"{NUMBER}\s*(/s)?"), "Expected responses per second"),
         Metric::Unsent => (NUMBER.to_owned(), "Requests that no user was free to send"),
+        Metric::Used(_) => (".*".to_owned(), "Resource that the target used"),
         // A key like `counter.p99` can also be a metric of a step called `counter`.
         Metric::Counter(_) | Metric::CounterRate(_) => {
             (".*".to_owned(), "Sum of a counter or, with /s, the sum per second")

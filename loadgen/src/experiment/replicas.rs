@@ -1,0 +1,70 @@
+//! Checks whether replicas can be measured as a job asks, and counts their responses.
+
+use super::job::Job;
+use crate::failure::{Exit, Failure};
+use crate::lab::Lab;
+use crate::scenario::HttpVersion;
+
+/// Largest number of worker processes of all replicas of a target together. PostgreSQL accepts so
+/// many connections and some more.
+const MOST_PROCESSES: u32 = 256;
+
+/// Checks the contenders of a job that have replicas.
+///
+/// # Errors
+/// The first contender that the balancer or the backends cannot serve as asked.
+pub fn check(job: &Job, lab: &Lab) -> Result<(), Failure> {
+    let refuse = |message: String, help: &str| {
+        Err(Failure::message(Exit::Usage, "bad_replicas", message, help))
+    };
+    for (index, contender) in job.contenders.iter().enumerate() {
+        let Some(replicas) = job.replicas(index) else { continue };
+        let name = &contender.name;
+        let processes = replicas.saturating_mul(contender.server_workers);
+        if processes > MOST_PROCESSES {
+            let message = format!(
+                "{name}: {replicas} replicas of {} worker processes are {processes} processes, more than \
+                 {MOST_PROCESSES}",
+                contender.server_workers
+            );
+            return refuse(message, "use fewer replicas or server workers");
+        }
+        let most = lab.balancer_connections();
+        if u64::from(contender.users) > most {
+            let message = format!(
+                "{name}: the load balancer serves at most {most} connections here, fewer than {} users",
+                contender.users
+            );
+            return refuse(
+                message,
+                "raise the limit of open files (ulimit -Hn), or use fewer users",
+            );
+        }
+        if job.scenario.http.version == HttpVersion::Http2 {
+            let message = format!("{name}: the load balancer speaks HTTP/1.1 to the replicas");
+            return refuse(message, "leave out the replicas, or `version = \"2\"` of the scenario");
+        }
+    }
+    Ok(())
+}
+
+/// Returns the differences between two counts of each replica's responses; empty if one of them is
+/// missing.
+pub(super) fn since(after: &[u64], before: &[u64]) -> Vec<u64> {
+    if after.len() != before.len() {
+        return Vec::new();
+    }
+    after.iter().zip(before).map(|(after, before)| after.saturating_sub(*before)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_count_gives_no_difference() {
+        assert_eq!(since(&[5, 7], &[1, 2]), [4, 5]);
+        assert_eq!(since(&[], &[1, 2]), [0; 0]);
+        assert_eq!(since(&[5, 7], &[]), [0; 0]);
+    }
+}

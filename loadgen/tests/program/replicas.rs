@@ -1,0 +1,170 @@
+//! Replicas of a target behind a load balancer.
+
+use std::fs::{self, File};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::common::processes::{assert_gone, signal, tree};
+use crate::common::program::{Finished, Project};
+use rustix::process::Signal;
+use serde_json::Value;
+
+/// Returns whether HAProxy is here; otherwise says that the test is skipped.
+fn has_balancer() -> bool {
+    let is_on_path = Command::new("haproxy").arg("-v").stdout(Stdio::null()).status().is_ok();
+    let is_here = is_on_path || Path::new("/usr/sbin/haproxy").is_file();
+    if !is_here {
+        println!("skipped: HAProxy is not installed; run `make setup` as root on Debian");
+    }
+    is_here
+}
+
+fn kinds(document: &Value) -> Vec<&str> {
+    let verdicts = document["verdicts"].as_array().unwrap().iter();
+    verdicts.map(|verdict| verdict["kind"].as_str().unwrap()).collect()
+}
+
+fn measured(project: &Project, more: &[&str]) -> Finished {
+    let fixed = [
+        "-s=direct",
+        "--rounds=1",
+        "--warmup=200ms",
+        "--no-calibrate",
+        "--format=json",
+        "--out=run",
+    ];
+    project.run(&[&fixed, more].concat())
+}
+
+#[test]
+fn each_replica_sends_as_many_responses() {
+    if !has_balancer() {
+        return;
+    }
+    let project = Project::real();
+    let numbers = ["-t=fastapi", "--replicas=1,2,3", "--users=7", "--duration=1s"];
+    let finished = measured(&project, &numbers);
+    assert_eq!(finished.code, Some(0), "{}", finished.said());
+    let document = finished.json();
+    let targets = document["targets"].as_array().unwrap();
+    for (target, replicas) in targets.iter().zip(1_u64..) {
+        assert_eq!(target["server"]["replicas"], replicas);
+        assert_eq!(target["total"]["errors"], 0, "{target}");
+        let round = &target["rounds"][0];
+        let responses: Vec<u64> = round["replicas"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|replica| replica["responses"].as_u64().unwrap())
+            .collect();
+        assert_eq!(responses.len() as u64, replicas);
+        let (least, most) = (responses.iter().min().unwrap(), responses.iter().max().unwrap());
+        assert!(most - least <= 1, "round robin: {responses:?}");
+        let sent: u64 = responses.iter().sum();
+        let received = &round["replicas_received"];
+        let [low, high] = ["least", "most"].map(|end| received[end].as_u64().unwrap());
+        assert!((low..=high).contains(&sent), "{sent} of {received}");
+        assert!(low > target["total"]["requests"].as_u64().unwrap(), "the warm-up counts");
+        let memory = |replica: &Value| replica["memory_max_bytes"].as_u64().unwrap();
+        assert!(round["replicas"].as_array().unwrap().iter().all(|one| memory(one) > 10_000_000));
+        let used = &round["resources"];
+        assert!(used["balancer"]["cpu_s"].as_f64().is_some(), "{used}");
+        assert!(used["target"]["memory_idle_bytes"].as_u64().unwrap() > 10_000_000, "{used}");
+        for log in ["replica-1", "balancer"] {
+            let log = format!("run/fastapi-1w-{replicas}r-7u-1-{log}.log");
+            assert!(project.path(&log).is_file(), "{log}");
+        }
+    }
+    let kinds = kinds(&document);
+    assert!(!kinds.contains(&"unequal_replicas"), "{kinds:?}");
+    assert!(!kinds.contains(&"replicas_miscounted"), "{kinds:?}");
+    let scaling = document["scaling"].as_array().unwrap();
+    assert_eq!((scaling.len(), &scaling[0]["name"]), (1, &"fastapi".into()), "{scaling:?}");
+    assert!(targets[0]["server"]["packages"]["haproxy"].is_string(), "{}", targets[0]["server"]);
+}
+
+#[test]
+fn replicas_that_cannot_be_served_are_refused() {
+    if !has_balancer() {
+        return;
+    }
+    let project = Project::real();
+    let said = |more: &[&str]| measured(&project, &[&["-t=fastapi"], more].concat());
+    let many = said(&["--replicas=64", "--server-workers=8"]);
+    assert_eq!(many.code, Some(2), "{}", many.said());
+    assert!(many.stderr.contains("bad_replicas"), "{}", many.stderr);
+    assert!(many.stderr.contains("use fewer replicas or server workers"), "{}", many.stderr);
+    let users = said(&["--replicas=2", "--users=1000000"]);
+    assert_eq!(users.code, Some(2), "{}", users.said());
+    assert!(users.stderr.contains("load balancer serves at most"), "{}", users.stderr);
+}
+
+/// A run whose load lasts longer than the test, with three replicas.
+fn running(project: &Project) -> std::process::Child {
+    let words = ["-s=direct", "-t=fastapi", "--replicas=3", "--rounds=1", "--duration=60s"];
+    let words = [&words[..], &["--no-calibrate", "--format=json", "--out=run"]].concat();
+    let progress = project.path("progress");
+    let mut command = project.command(&words);
+    command.stdout(Stdio::piped()).stderr(File::create(&progress).unwrap());
+    let child = command.spawn().unwrap();
+    let deadline = Instant::now() + Duration::from_secs(120);
+    // The first line about the load comes some seconds after its start.
+    while !fs::read_to_string(&progress).unwrap().contains("requests/s") {
+        assert!(Instant::now() < deadline, "the load has not begun");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    child
+}
+
+fn named(pids: impl IntoIterator<Item = u32>, word: &str) -> Vec<u32> {
+    let is_it = |pid: &u32| {
+        let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        let line = String::from_utf8_lossy(&line).replace('\0', " ");
+        line.contains(word) && !line.contains(" guard ")
+    };
+    pids.into_iter().filter(is_it).collect()
+}
+
+#[test]
+fn a_lost_replica_ends_the_round() {
+    if !has_balancer() {
+        return;
+    }
+    let project = Project::real();
+    let child = running(&project);
+    let pids = tree(child.id());
+    let replicas = named(pids.iter().copied(), "targets.fastapi_app:app");
+    assert_eq!(replicas.len(), 3, "{pids:?}");
+    signal(replicas[0], Signal::KILL);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(4), "a target failed");
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let ended = document["targets"][0]["rounds"][0]["target_ended"].as_str().unwrap();
+    assert!(ended.contains("fastapi-replica-") && ended.contains("signal 9"), "{ended}");
+    assert!(kinds(&document).contains(&"target_ended"));
+    assert_gone(&pids, Duration::from_secs(10));
+}
+
+#[test]
+fn kill_9_leaves_neither_replicas_nor_a_balancer() {
+    if !has_balancer() {
+        return;
+    }
+    let project = Project::real();
+    let mut child = running(&project);
+    let pids = tree(child.id());
+    let balancer = named(pids.iter().copied(), "haproxy");
+    assert!(!balancer.is_empty(), "{pids:?}");
+    let line = fs::read_to_string(format!("/proc/{}/cmdline", balancer[0])).unwrap();
+    let settings = line.split('\0').find(|word| word.ends_with("haproxy.cfg")).unwrap().to_owned();
+    assert!(Path::new(&settings).is_file());
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_gone(&pids, Duration::from_secs(10));
+    let deadline = Instant::now() + Duration::from_secs(5);
+    while Path::new(&settings).exists() {
+        assert!(Instant::now() < deadline, "{settings} is left");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
