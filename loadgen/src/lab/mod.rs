@@ -44,6 +44,7 @@ pub mod resources;
 mod runner;
 mod schedstat;
 pub mod service;
+mod size;
 pub mod storage;
 mod target;
 mod tools;
@@ -70,8 +71,9 @@ pub use resources::{CpuTeller, Observed, Watched, Window, memory_now};
 use runner::Runner;
 pub use runner::Runtime;
 use service::Service;
+pub use size::Size;
 pub use storage::Filesystem;
-pub use target::{Size, StartingTarget, Target};
+pub use target::{StartingTarget, Target};
 
 use crate::measure::{BALANCER, PostgresActivity};
 use crate::scenario::{Backend, Existing, Proof};

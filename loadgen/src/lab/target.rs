@@ -8,6 +8,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 use tokio::task::JoinSet;
 
+use super::Lab;
 use super::balancer::{Balancer, Setup};
 use super::error::LabError;
 use super::manifest::TargetSpec;
@@ -16,8 +17,8 @@ use super::python::Python;
 use super::ready::{Probe, Starting};
 use super::runner::{Runner, place};
 use super::service::{Service, ServiceSpec};
+use super::size::Size;
 use super::tools::on_path;
-use super::{Lab, postgres};
 use crate::scenario::{Backend, Limits};
 
 /// Maximum time from the start of a target until the target answers a health check.
@@ -31,41 +32,6 @@ const LIMIT_OF_REPLICA: Duration = Duration::from_secs(5);
 /// manager never ends if the signal to end arrives at the moment in which the manager becomes
 /// ready.
 const GRACE: Duration = Duration::from_secs(2);
-
-/// Returns the number of connections that each worker process of a target may open to each backend:
-/// 10, or fewer if all worker processes together would open more than PostgreSQL accepts, but at
-/// least 1. `server_workers` counts the worker processes of all replicas.
-fn pool_size(server_workers: u32) -> u32 {
-    const EACH: u32 = 10;
-    // The remaining connections serve readiness probes, and the filling and counting of tables.
-    const ALL: u32 = postgres::CONNECTIONS - 20;
-    (ALL / server_workers.max(1)).clamp(1, EACH)
-}
-
-/// Size of a target: how many processes it has, and how much of the machine it may use.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Size {
-    /// Number of worker processes, of each replica.
-    pub workers: u32,
-    /// Number of replicas behind a load balancer; `None` for the target itself, without a balancer.
-    pub replicas: Option<u32>,
-    /// Limits of the container of the target or of each replica, which take precedence over the
-    /// manifest's limits.
-    pub limits: Limits,
-}
-
-impl Size {
-    /// Returns the size of a target with this number of worker processes and without limits of its
-    /// own.
-    pub fn of_workers(workers: u32) -> Self {
-        Self { workers, replicas: None, limits: Limits::default() }
-    }
-
-    /// Returns the number of connections that each worker process may open to each backend.
-    fn pool_size(&self) -> u32 {
-        pool_size(self.workers.saturating_mul(self.replicas.unwrap_or(1)))
-    }
-}
 
 /// A server under test that is up.
 #[derive(Debug)]
@@ -415,16 +381,6 @@ fn program(python: &Python, target: &TargetSpec) -> Result<PathBuf, LabError> {
 mod tests {
     use super::*;
     use crate::lab::{Home, Manifest};
-
-    #[test]
-    fn the_pools_of_all_workers_fit_the_connection_limit() {
-        assert_eq!([1, 4, 28, 29, 256].map(pool_size), [10, 10, 10, 9, 1]);
-        assert!(
-            (1..=256).all(|workers| workers * pool_size(workers) <= postgres::CONNECTIONS - 20)
-        );
-        let yaml = std::fs::read_to_string(Home::find().unwrap().compose()).unwrap();
-        assert!(yaml.contains(&format!("max_connections={}]", postgres::CONNECTIONS)));
-    }
 
     /// Returns the command line of a target in a container, and its variables with their values,
     /// as compose.yaml has them.

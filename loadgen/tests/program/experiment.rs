@@ -171,7 +171,7 @@ fn alone(backend: &str) -> (Project, Finished) {
                     [[step]]\nget = \"/\"\n";
     let experiment = format!(
         "[[group]]\nname = \"alone\"\nscenario = \"mine.toml\"\nbackend_alone = \"{backend}\"\n\
-         rounds = 1\nquick = {{ rounds = 1 }}\ntarget = \"fastapi\"\n\
+         rounds = 2\nquick = {{ rounds = 1 }}\ntarget = \"fastapi\"\n\
          load = {{ users = 3, iterations = 30 }}\n[[group.arm]]\nname = \"one\"\n"
     );
     let project = Project::real().file("mine.toml", scenario).file("alone.toml", &experiment);

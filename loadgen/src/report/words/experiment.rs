@@ -169,7 +169,7 @@ fn services(group: &GroupRecord) -> Option<ArmTable> {
     };
     let mut header = vec![String::new()];
     for &name in &names {
-        header.extend([format!("{name}, %"), "MB".to_owned()]);
+        header.extend([format!("{name} %"), "MB".to_owned()]);
         header.extend((name == "target").then(|| "idle".to_owned()));
     }
     let title = "CPU time in % of one core, and maximum memory in MB; idle: memory of the target \
