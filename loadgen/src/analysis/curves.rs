@@ -10,7 +10,7 @@ use crate::record::{
 };
 use crate::text::count;
 
-/// What the sizes of a curve count.
+/// Unit of the sizes of a curve.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Counted {
     /// Replicas behind a load balancer.

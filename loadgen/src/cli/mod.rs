@@ -1,5 +1,6 @@
 //! The command line as clap parses it: data only. [`crate::commands`] interprets the data.
 
+mod capacity;
 mod completions;
 mod ctl;
 mod init;
@@ -14,6 +15,7 @@ use std::time::Duration;
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub use self::capacity::CapacityArgs;
 pub use self::completions::{CompletionsArgs, ShellName};
 pub use self::ctl::{CtlArgs, CtlCommand};
 pub use self::init::InitArgs;
@@ -21,6 +23,7 @@ pub use self::lab::{BackendName, LabBuildArgs, LabCommand, LabFormat, LabUpArgs}
 pub use self::runtime::{RuntimeArgs, RuntimeName};
 pub use self::saved::{CompareArgs, ReportArgs};
 use crate::report::Format;
+use crate::scenario::experiment::MOST_REPLICAS;
 use crate::scenario::parse_duration;
 
 /// Compares web servers under load, and finds the load that each can carry.
@@ -158,7 +161,7 @@ pub struct RunArgs {
     /// Number of replicas of each target behind a load balancer (HAProxy, round robin), from 1 to
     /// 64. With several numbers, such as 1,2,4, each target is measured with each number [default:
     /// the target itself, without a balancer].
-    #[arg(long, value_name = "N,…", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=64))]
+    #[arg(long, value_name = "N,…", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_REPLICAS)))]
     pub replicas: Vec<u32>,
 }
 
@@ -229,60 +232,6 @@ pub struct ExperimentArgs {
     /// Options shared by everything that measures.
     #[command(flatten)]
     pub measuring: MeasuringArgs,
-}
-
-/// Options of `capacity`.
-#[derive(Debug, Args)]
-#[command(after_help = CAPACITY_EXAMPLES)]
-pub struct CapacityArgs {
-    /// Name of a scenario (see `loadgen list`), or path of its TOML file. A rate passes only if the
-    /// scenario's thresholds hold, and `error_rate < 1%` if the scenario has no threshold on the
-    /// errors of all steps.
-    #[arg(short, long, value_name = "NAME|PATH")]
-    pub scenario: String,
-    /// Options shared by `run` and `capacity`.
-    #[command(flatten)]
-    pub common: CommonArgs,
-    /// Largest number of in-flight requests, from 1 to 1,000,000 [default: the scenario's users; at
-    /// least 1000 if the scenario is of the closed model].
-    #[arg(short, long, value_name = "N")]
-    pub users: Option<u32>,
-    /// Shortest time for which a trial holds its rate. A trial lasts longer if its rate is too low
-    /// for the number of samples that the thresholds need.
-    #[arg(short, long, value_name = "TIME", value_parser = parse_duration, default_value = "5s", allow_hyphen_values = true)]
-    pub duration: Duration,
-    /// Largest accepted distance between the highest rate that passed and the lowest rate that
-    /// failed, in %, from 0.5 to 50.
-    #[arg(short, long, value_name = "PERCENT", value_parser = percent, default_value = "5", allow_hyphen_values = true)]
-    pub precision: f64,
-    /// Number of searches for each target, from 1 to 1000. Each search after the first begins near
-    /// the result of the earlier searches.
-    #[arg(short, long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
-    pub rounds: u32,
-    /// Number of worker processes of each target, from 1 to 256 [default: 1].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256))]
-    pub server_workers: Option<u32>,
-    /// Number of replicas of each target behind a load balancer (HAProxy, round robin), from 1 to 64
-    /// [default: the target itself, without a balancer].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
-    pub replicas: Option<u32>,
-}
-
-const CAPACITY_EXAMPLES: &str = "\
-Examples:
-  loadgen capacity --scenario redis3 --target sanic,quart
-  loadgen capacity --scenario direct --url http://127.0.0.1:8000 \\
-      --precision 2 --duration 10s
-
-Exit codes are those of `loadgen run`. Exit code 3 means that the search found
-no rate at which the thresholds hold.";
-
-/// Parses a percentage from 0.5 to 50, such as `5` or `5%`.
-fn percent(text: &str) -> Result<f64, String> {
-    match text.trim().trim_end_matches('%').trim_end().parse::<f64>() {
-        Ok(percent) if (0.5..=50.0).contains(&percent) => Ok(percent),
-        _ => Err("expected a percentage from 0.5 to 50".to_owned()),
-    }
 }
 
 /// Reaction to the loss of a worker.

@@ -36,6 +36,7 @@ mod sent;
 mod service_monitor;
 pub mod session;
 pub mod site;
+mod stopped;
 pub mod subject;
 pub mod to_record;
 mod worker_losses;

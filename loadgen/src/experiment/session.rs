@@ -1,7 +1,6 @@
 //! Measures rounds over targets, with only one target running at a time.
 
 use std::collections::BTreeMap;
-use std::future::Future;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -17,12 +16,14 @@ use super::measured::{Loaded, Measured, MeasuredRound, held};
 use super::observe::{Begun, Event, Observers, SoFar};
 use super::order::order;
 use super::service_monitor::{Services, Watch, idle_memory};
-use super::{backend_alone, proof, replicas, worker_losses, workers};
+pub use super::stopped::Stopped;
+use super::stopped::unless;
+use super::{proof, replicas, worker_losses, workers};
 use crate::engine::{self, Plan, RoundControl, Seen, TrialAnswer, Verified};
 use crate::failure::{Exit, Failure};
-use crate::lab::{Lab, LabError, Layout, Observed, Size, Target};
+use crate::lab::{Lab, Layout, Observed, Size, Target};
 use crate::measure::{GrowingSeries, PostgresActivity};
-use crate::record::{BackendAloneRecord, Calibration};
+use crate::record::Calibration;
 use crate::scenario::Backend;
 use crate::text::with_code;
 
@@ -33,41 +34,24 @@ pub const OVERHEAD: Duration = Duration::from_secs(2);
 /// Message to the user if the scenario has proofs but loadgen runs no backends.
 const NO_BACKENDS: &str = "proofs are skipped: loadgen runs no backends for a server at --url";
 
-/// Reason why a backend of a server at `--url` is not measured alone.
-const NO_BACKENDS_ALONE: &str = "loadgen runs no backends for a server at --url";
-
 /// An experiment in progress.
 pub struct Session<'a> {
     /// Jobs whose rounds are interleaved. Not empty.
-    jobs: &'a [Job],
+    pub(super) jobs: &'a [Job],
     /// Index of the job in progress.
     current: usize,
-    lab: Option<Lab>,
+    pub(super) lab: Option<Lab>,
     generator: Generator,
     observers: Observers<'a>,
     layout: &'a Layout,
     /// Folder for workers' logs.
     logs: PathBuf,
-    interrupt: CancellationToken,
+    pub(super) interrupt: CancellationToken,
     /// Control through which a user may change the load of a round, if any.
     control: Option<Control>,
     /// Maximum rate of the generator for each job. The outer option is `None` before the
     /// calibration; the inner option is `None` if the calibration gave no rate.
     calibrations: Vec<Option<Option<Calibration>>>,
-}
-
-/// Reason why an experiment ended early.
-pub enum Stopped {
-    /// Interrupted by a signal, or by a user's request to stop.
-    Interrupted,
-    /// Ended by an error.
-    Failed(Failure),
-}
-
-impl From<Failure> for Stopped {
-    fn from(failure: Failure) -> Self {
-        Self::Failed(failure)
-    }
 }
 
 impl<'a> Session<'a> {
@@ -192,33 +176,6 @@ impl<'a> Session<'a> {
             }
         }
         Ok(())
-    }
-
-    /// Measures a backend alone, without a target, with the profiles of the first of these jobs. The
-    /// backend has as many clients as the job with the most users has users, for about this number of
-    /// seconds.
-    pub async fn backend_alone(
-        &mut self,
-        jobs: Range<usize>,
-        backend: Backend,
-        seconds: u32,
-    ) -> Result<BackendAloneRecord, Stopped> {
-        let jobs = &self.jobs[jobs];
-        let existing = jobs.first().map(|job| job.scenario.existing).unwrap_or_default();
-        let users = jobs.iter().flat_map(|job| &job.contenders).map(|one| one.users);
-        let clients = users.max().unwrap_or(1);
-        self.start(jobs).await?;
-        let measured = match &self.lab {
-            None => Err(NO_BACKENDS_ALONE.to_owned()),
-            Some(lab) => {
-                let measured = async {
-                    lab.fill(existing).await?;
-                    Ok(lab.alone(backend, existing.profiles, clients, seconds).await)
-                };
-                unless(&self.interrupt, measured).await?.map_err(|e: LabError| Failure::from(e))?
-            }
-        };
-        Ok(backend_alone::record(backend, measured))
     }
 
     /// Starts the processes that run during all rounds of these jobs, unless they run already:
@@ -487,16 +444,4 @@ fn backends(jobs: &[Job]) -> Vec<Backend> {
         }
     }
     all
-}
-
-/// Awaits `work`; returns an error if `interrupt` is cancelled first.
-async fn unless<T>(
-    interrupt: &CancellationToken,
-    work: impl Future<Output = T>,
-) -> Result<T, Stopped> {
-    tokio::select! {
-        biased;
-        () = interrupt.cancelled() => Err(Stopped::Interrupted),
-        result = work => Ok(result),
-    }
 }

@@ -52,7 +52,7 @@ pub(super) struct Balancer {
     client: reqwest::Client,
 }
 
-/// What is needed to start a balancer, besides the addresses of the replicas.
+/// Settings with which a balancer starts, besides the addresses of the replicas.
 pub(super) struct Setup {
     /// CPUs that the balancer may use; empty for all.
     pub cpus: Vec<usize>,

@@ -105,7 +105,7 @@ impl RoundRecord {
     }
 }
 
-/// What one replica of a target did in a round.
+/// Responses and resources of one replica of a target in a round.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct ReplicaRecord {
     /// Number of responses of the replica by the count of the load balancer, from the end of the

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 pub struct ScalingRecord {
     /// Name of the target, with the other conditions if the target was measured under several.
     pub name: String,
-    /// What the sizes count: `replicas` or `server workers`.
+    /// Unit of the sizes: `replicas` or `server workers`.
     pub counts: String,
     /// The finding, as a sentence; the reason, if no law can be fitted.
     pub says: String,

@@ -152,3 +152,9 @@ fn collect_paths(value: &Value, path: &str, out: &mut BTreeSet<String>) {
         }
     }
 }
+
+/// Returns the number of responses of each replica in the document of a round.
+pub fn responses_of_replicas(round: &Value) -> Vec<u64> {
+    let replicas = round["replicas"].as_array().unwrap().iter();
+    replicas.map(|replica| replica["responses"].as_u64().unwrap()).collect()
+}

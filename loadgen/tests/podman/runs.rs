@@ -1,7 +1,7 @@
 //! Measured runs in containers: the services that are up, their
 //! limits, and their figures in the document.
 
-use crate::common::program::Project;
+use crate::common::program::{Project, responses_of_replicas};
 use crate::support::{assert_nothing_left, finish, podman, start, used};
 
 #[test]
@@ -75,12 +75,7 @@ fn four_replicas_share_the_requests_equally() {
     let images = document["environment"]["images"].as_object().unwrap();
     assert_eq!(images.keys().collect::<Vec<_>>(), ["balancer", "redis", "target"]);
     let round = &document["targets"][0]["rounds"][0];
-    let responses: Vec<u64> = round["replicas"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|replica| replica["responses"].as_u64().unwrap())
-        .collect();
+    let responses = responses_of_replicas(round);
     assert_eq!(responses.len(), 4);
     let (least, most) = (responses.iter().min().unwrap(), responses.iter().max().unwrap());
     assert!((most - least) as f64 <= 0.01 * *most as f64, "{responses:?}");

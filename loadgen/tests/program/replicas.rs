@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::common::processes::{assert_gone, signal, tree};
-use crate::common::program::{Finished, Project};
+use crate::common::program::{Finished, Project, responses_of_replicas};
 use rustix::process::Signal;
 use serde_json::Value;
 
@@ -52,12 +52,7 @@ fn each_replica_sends_as_many_responses() {
         assert_eq!(target["server"]["replicas"], replicas);
         assert_eq!(target["total"]["errors"], 0, "{target}");
         let round = &target["rounds"][0];
-        let responses: Vec<u64> = round["replicas"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|replica| replica["responses"].as_u64().unwrap())
-            .collect();
+        let responses = responses_of_replicas(round);
         assert_eq!(responses.len() as u64, replicas);
         let (least, most) = (responses.iter().min().unwrap(), responses.iter().max().unwrap());
         assert!(most - least <= 1, "round robin: {responses:?}");

@@ -15,6 +15,7 @@ use self::entry::BUILD;
 pub use self::entry::{Entry, TargetSpec};
 use super::error::{LabError, ManifestFault};
 use crate::measure::BALANCER;
+use crate::scenario::experiment::MOST_REPLICAS;
 use crate::scenario::nearest;
 
 const KEYS: [&str; 15] = [
@@ -37,9 +38,6 @@ const KEYS: [&str; 15] = [
 
 /// Names that results have for other services.
 const RESERVED: [&str; 5] = ["target", "generator", "redis", "postgres", BALANCER];
-
-/// Largest number of replicas of a target, as on the command line.
-const MOST_REPLICAS: u32 = 64;
 
 /// Contents of `targets/targets.toml`: all targets, in the order of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,4 +1,5 @@
 use super::*;
+use crate::measure::ResourceSamples;
 
 #[test]
 fn a_window_counts_the_usage_within_it() {

@@ -69,7 +69,7 @@ pub(crate) fn scaling(record: &RunRecord) -> Vec<String> {
     pairs.filter_map(|pair| sentence(record, pair)).collect()
 }
 
-/// What the two results of a comparison of a target with itself differ in.
+/// Number in which the two results of a comparison of a target with itself differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Scale {
     ServerWorkers,

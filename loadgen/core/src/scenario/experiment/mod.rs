@@ -18,6 +18,9 @@ use super::load::Load;
 use super::model::Scenario;
 use super::threshold::{Comparison, Metric};
 
+/// Largest number of replicas of a target: of an arm, in `targets.toml`, and on the command line.
+pub const MOST_REPLICAS: u32 = 64;
+
 /// Arms, published figures and claims of an experiment file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ExperimentFile {

@@ -3,7 +3,7 @@
 use super::{limits, take_required};
 use crate::scenario::backend::Backend;
 use crate::scenario::error::Fault;
-use crate::scenario::experiment::{Arm, Group, Known};
+use crate::scenario::experiment::{Arm, Group, Known, MOST_REPLICAS};
 use crate::scenario::file::reader::{Faults, Table, Value};
 use crate::scenario::file::{BACKENDS, load};
 use crate::scenario::limits::Limits;
@@ -17,8 +17,6 @@ const ROUNDS: u32 = 5;
 const MOST_ROUNDS: u64 = 10_000;
 /// Largest number of worker processes of a target, as of a run.
 const MOST_SERVER_WORKERS: u64 = 256;
-/// Largest number of replicas of a target, as of a run.
-const MOST_REPLICAS: u64 = 64;
 
 /// What the arms of a group have unless they say otherwise.
 #[derive(Clone, Default)]
@@ -167,7 +165,7 @@ fn read_defaults(
     }
     for (key, most, number) in [
         ("server_workers", MOST_SERVER_WORKERS, &mut own.server_workers),
-        ("replicas", MOST_REPLICAS, &mut own.replicas),
+        ("replicas", MOST_REPLICAS.into(), &mut own.replicas),
     ] {
         if let Some(value) = table.take(key) {
             let read = value.integer(1..=most, faults);

@@ -1,0 +1,63 @@
+//! The command line of `loadgen capacity`.
+
+use std::time::Duration;
+
+use clap::Args;
+
+use super::CommonArgs;
+use crate::scenario::experiment::MOST_REPLICAS;
+use crate::scenario::parse_duration;
+
+/// Options of `capacity`.
+#[derive(Debug, Args)]
+#[command(after_help = CAPACITY_EXAMPLES)]
+pub struct CapacityArgs {
+    /// Name of a scenario (see `loadgen list`), or path of its TOML file. A rate passes only if the
+    /// scenario's thresholds hold, and `error_rate < 1%` if the scenario has no threshold on the
+    /// errors of all steps.
+    #[arg(short, long, value_name = "NAME|PATH")]
+    pub scenario: String,
+    /// Options shared by `run` and `capacity`.
+    #[command(flatten)]
+    pub common: CommonArgs,
+    /// Largest number of in-flight requests, from 1 to 1,000,000 [default: the scenario's users; at
+    /// least 1000 if the scenario is of the closed model].
+    #[arg(short, long, value_name = "N")]
+    pub users: Option<u32>,
+    /// Shortest time for which a trial holds its rate. A trial lasts longer if its rate is too low
+    /// for the number of samples that the thresholds need.
+    #[arg(short, long, value_name = "TIME", value_parser = parse_duration, default_value = "5s", allow_hyphen_values = true)]
+    pub duration: Duration,
+    /// Largest accepted distance between the highest rate that passed and the lowest rate that
+    /// failed, in %, from 0.5 to 50.
+    #[arg(short, long, value_name = "PERCENT", value_parser = percent, default_value = "5", allow_hyphen_values = true)]
+    pub precision: f64,
+    /// Number of searches for each target, from 1 to 1000. Each search after the first begins near
+    /// the result of the earlier searches.
+    #[arg(short, long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub rounds: u32,
+    /// Number of worker processes of each target, from 1 to 256 [default: 1].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256))]
+    pub server_workers: Option<u32>,
+    /// Number of replicas of each target behind a load balancer (HAProxy, round robin), from 1 to 64
+    /// [default: the target itself, without a balancer].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_REPLICAS)))]
+    pub replicas: Option<u32>,
+}
+
+const CAPACITY_EXAMPLES: &str = "\
+Examples:
+  loadgen capacity --scenario redis3 --target sanic,quart
+  loadgen capacity --scenario direct --url http://127.0.0.1:8000 \\
+      --precision 2 --duration 10s
+
+Exit codes are those of `loadgen run`. Exit code 3 means that the search found
+no rate at which the thresholds hold.";
+
+/// Parses a percentage from 0.5 to 50, such as `5` or `5%`.
+fn percent(text: &str) -> Result<f64, String> {
+    match text.trim().trim_end_matches('%').trim_end().parse::<f64>() {
+        Ok(percent) if (0.5..=50.0).contains(&percent) => Ok(percent),
+        _ => Err("expected a percentage from 0.5 to 50".to_owned()),
+    }
+}

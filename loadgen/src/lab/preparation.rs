@@ -1,0 +1,77 @@
+//! Makes targets, and the balancer of replicas, ready to start.
+
+use super::balancer;
+use super::error::LabError;
+use super::manifest::TargetSpec;
+use super::runner::Runner;
+use super::{Lab, build};
+use crate::measure::BALANCER;
+
+impl Lab {
+    /// Makes these targets and their upstreams ready to start. Processes: checks the required
+    /// programs, and builds the targets that need a build and were not built before. Containers:
+    /// builds the images that are missing.
+    pub async fn build(&mut self, targets: &[String]) -> Result<(), LabError> {
+        let mut all = Vec::new();
+        for name in targets {
+            for target in self.manifest.with_upstreams(name)? {
+                if !all.contains(target) {
+                    all.push(target.clone());
+                }
+            }
+        }
+        for target in all {
+            match &self.runner {
+                Runner::Process(_) => self.build_program(&target).await?,
+                Runner::Podman { podman, .. } => {
+                    let image = podman.target(&self.home, &target, &*self.progress).await?;
+                    self.images.extend([image]);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes the balancer of replicas ready to start. Processes: checks that HAProxy is installed.
+    /// Containers: builds the image if it is missing.
+    pub async fn prepare_balancer(&mut self) -> Result<(), LabError> {
+        match &self.runner {
+            Runner::Process(_) => {
+                balancer::program()?;
+                self.balancer_version = balancer::version().await;
+                Ok(())
+            }
+            Runner::Podman { podman, .. } => {
+                let image = podman.built(&self.home, BALANCER, &*self.progress).await?;
+                self.images.insert(BALANCER.to_owned(), image);
+                Ok(())
+            }
+        }
+    }
+
+    /// Version of HAProxy, the balancer of replicas; `None` before [`Lab::prepare_balancer`], if
+    /// unknown, and in containers.
+    pub fn balancer_version(&self) -> Option<&str> {
+        self.balancer_version.as_deref()
+    }
+
+    /// Returns the largest number of connections that the balancer of replicas serves at a time.
+    pub fn balancer_connections(&self) -> u64 {
+        balancer::most_connections(self.runner.project().is_some())
+    }
+
+    async fn build_program(&mut self, target: &TargetSpec) -> Result<(), LabError> {
+        let name = &target.name;
+        let missing = |what| LabError::Missing {
+            service: name.clone(),
+            what,
+            help: "install the program, or leave out the target".to_owned(),
+        };
+        let tools = target.tools().map_err(missing)?;
+        let Some(build) = &target.entry.build else { return Ok(()) };
+        let log = self.options.logs.join(format!("{name}-build.log"));
+        let built = build::build(&self.home, name, build, tools, &log, &*self.progress).await?;
+        self.built.insert(name.clone(), built);
+        Ok(())
+    }
+}

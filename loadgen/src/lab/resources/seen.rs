@@ -1,0 +1,199 @@
+//! Values that were measured of processes with one name.
+
+use std::collections::{BTreeSet, HashMap};
+use std::time::{Duration, Instant};
+
+use sysinfo::{Pid, System};
+
+use super::{Scope, Watched};
+use crate::lab::podman::{Cgroup, Usage};
+use crate::lab::schedstat::{self, Scheduled};
+use crate::measure::{ContainerRecord, ResourceRecord, ResourceSamples};
+
+/// A process, identified by its ID and start time, because the system reuses IDs.
+type Process = (Pid, u64);
+
+/// A thread, identified by its process and its number.
+type Thread = (Process, u32);
+
+/// Measured values of the processes that are watched under one name.
+#[derive(Debug, Default)]
+pub(super) struct Seen {
+    /// CPU time of each process in ms: at the start of the measurement, and when the process was
+    /// last sampled. The first value is 0 for a process that started later.
+    cpu: HashMap<Process, (u64, u64)>,
+    /// Scheduling statistics of each thread: at the start of the measurement, and when the thread
+    /// was last sampled.
+    threads: HashMap<Thread, (Scheduled, Scheduled)>,
+    /// Memory at each sample, in bytes: the resident memory of all processes, or the memory of the
+    /// container's control group.
+    pub rss: Vec<u64>,
+    /// CPU time of all processes from the start of the measurement to each sample, in ms. Includes
+    /// processes that have ended.
+    pub cpu_ms: Vec<u64>,
+    /// Number of open files at each sample; empty if the system does not report the number.
+    files: Vec<u64>,
+    /// Most files that one process had open at a sample, in % of the process's limit.
+    files_percent: f64,
+    /// Resource usage of each container at the first and at the latest sample, by the container's
+    /// process; empty without a container.
+    groups: HashMap<u32, (Usage, Usage)>,
+}
+
+/// Adds a value to the sample with this number. Processes that are watched under the same name
+/// share each sample.
+fn add_at(samples: &mut Vec<u64>, number: usize, value: u64) {
+    samples.resize(number + 1, 0);
+    samples[number] += value;
+}
+
+/// Shortest interval between two samples for which a CPU usage is computed, because CPU times have
+/// a resolution of 10 ms.
+const SHORTEST: Duration = Duration::from_millis(500);
+
+fn tenths(value: f64) -> f64 {
+    (value * 10.0).round() / 10.0
+}
+
+impl Seen {
+    /// Adds a sample of these processes, the sample of this number from 0.
+    pub(super) fn look_at(&mut self, watched: &Watched, system: &System, number: usize) {
+        let (mut bytes, mut files) = (0, None);
+        for pid in members(system, watched) {
+            let Some(process) = system.process(pid) else {
+                continue;
+            };
+            let cpu = process.accumulated_cpu_time();
+            // CPU time from before the window does not count. All CPU time of a process that
+            // started later counts.
+            let before = if number == 0 { cpu } else { 0 };
+            let key = (pid, process.start_time());
+            self.cpu.entry(key).or_insert((before, cpu)).1 = cpu;
+            for (thread, now) in schedstat::threads(pid.as_u32()) {
+                let before = if number == 0 { now } else { Scheduled::default() };
+                self.threads.entry((key, thread)).or_insert((before, now)).1 = now;
+            }
+            bytes += process.memory();
+            if let Some(open) = process.open_files() {
+                *files.get_or_insert(0) += open as u64;
+                let limit = process.open_files_limit().unwrap_or(usize::MAX);
+                let percent = 100.0 * open as f64 / limit as f64;
+                self.files_percent = self.files_percent.max(percent);
+            }
+        }
+        if let Some(now) = watched.group.as_ref().map(Cgroup::usage) {
+            // The accounts of a container that is gone cannot be read, so the last values are kept.
+            if now != Usage::default() {
+                let (_, last) = self.groups.entry(watched.pid).or_insert((now, now));
+                *last = now;
+            }
+            bytes = now.memory;
+        }
+        add_at(&mut self.rss, number, bytes);
+        files.into_iter().for_each(|files| add_at(&mut self.files, number, files));
+    }
+
+    /// CPU time that each process used during the measurement, in ms.
+    pub(super) fn used_ms(&self) -> impl Iterator<Item = u64> + Clone {
+        self.cpu.values().map(|(first, last)| last.saturating_sub(*first))
+    }
+
+    /// Returns the CPU usage and the memory at each sample. `at` holds the times of the samples.
+    /// Omits a sample that is less than 0.5 s after the previous sample, as the last sample may be.
+    pub(super) fn samples(&self, at: &[Instant]) -> ResourceSamples {
+        let mut samples = ResourceSamples::default();
+        for i in 1..at.len().min(self.cpu_ms.len()).min(self.rss.len()) {
+            let Some(cpu_percent) = self.cpu_percent(at, i) else { continue };
+            samples.at_s.push(tenths((at[i] - at[0]).as_secs_f64()));
+            samples.cpu_percent.push(cpu_percent);
+            samples.memory_bytes.push(self.rss[i]);
+        }
+        samples
+    }
+
+    /// Returns the CPU usage between sample `i - 1` and sample `i`, in % of one core; `None` if
+    /// less than 0.5 s lies between the samples.
+    pub(super) fn cpu_percent(&self, at: &[Instant], i: usize) -> Option<f64> {
+        let since = *at.get(i)? - *at.get(i.checked_sub(1)?)?;
+        let used_ms = self.cpu_ms.get(i)?.saturating_sub(*self.cpu_ms.get(i - 1)?);
+        (since >= SHORTEST).then(|| tenths(used_ms as f64 / since.as_secs_f64() / 10.0))
+    }
+
+    pub(super) fn usage(&self, elapsed: Duration) -> ResourceRecord {
+        let share = |ns: u64| 100.0 * ns as f64 / elapsed.as_nanos().max(1) as f64;
+        let cpu_ms = self.used_ms();
+        let mut processes_percent: Vec<f64> =
+            cpu_ms.clone().map(|ms| share(ms * 1_000_000)).collect();
+        processes_percent.sort_by(|a, b| b.total_cmp(a));
+        let cpu_ms: u64 = cpu_ms.sum();
+        let since = |(first, last): &(Scheduled, Scheduled)| Scheduled {
+            ran: last.ran.saturating_sub(first.ran),
+            waited: last.waited.saturating_sub(first.waited),
+            runs: last.runs.saturating_sub(first.runs),
+        };
+        let threads = self.threads.values().map(since);
+        let runs: u64 = threads.clone().map(|thread| thread.runs).sum();
+        let known = !self.threads.is_empty();
+        let record = ResourceRecord {
+            cpu_s: Duration::from_millis(cpu_ms).as_secs_f64(),
+            cpu_percent: share(cpu_ms * 1_000_000),
+            memory_max_bytes: self.rss.iter().copied().max().unwrap_or(0),
+            memory_mean_bytes: self.rss.iter().sum::<u64>() / (self.rss.len() as u64).max(1),
+            cpu_wait_percent: share(threads.clone().map(|thread| thread.waited).sum()),
+            busiest_thread_percent: threads.clone().map(|t| t.ran + t.waited).max().map(share),
+            longest_wait_percent: threads.map(|thread| thread.waited).max().map(share),
+            context_switches_per_s: known
+                .then(|| runs as f64 / elapsed.as_secs_f64().max(f64::EPSILON)),
+            processes_percent,
+            open_files_max: self.files.iter().copied().max(),
+            open_files_of_limit_percent: self.files_percent,
+            ..ResourceRecord::default()
+        };
+        match self.groups.is_empty() {
+            true => record,
+            false => in_containers(record, &self.groups, elapsed),
+        }
+    }
+}
+
+/// Replaces the CPU time in `record` by the CPU time of the containers' control groups. A control
+/// group counts every process that ran in the container, even if the process ended between samples.
+fn in_containers(
+    record: ResourceRecord,
+    groups: &HashMap<u32, (Usage, Usage)>,
+    elapsed: Duration,
+) -> ResourceRecord {
+    let used = |of: fn(&Usage) -> u64| -> u64 {
+        groups.values().map(|(first, last)| of(last).saturating_sub(of(first))).sum()
+    };
+    let cpu = Duration::from_nanos(used(|usage| usage.cpu_ns)).as_secs_f64();
+    let throttled = used(|usage| usage.throttled_periods) as f64;
+    ResourceRecord {
+        cpu_s: cpu,
+        cpu_percent: 100.0 * cpu / elapsed.as_secs_f64().max(f64::EPSILON),
+        container: Some(ContainerRecord {
+            throttled_ms: used(|usage| usage.throttled_ns) as f64 / 1e6,
+            throttled_periods_percent: 100.0 * throttled
+                / used(|usage| usage.periods).max(1) as f64,
+            block_read_bytes: used(|usage| usage.read),
+            block_written_bytes: used(|usage| usage.written),
+        }),
+        ..record
+    }
+}
+
+fn members(system: &System, watched: &Watched) -> BTreeSet<Pid> {
+    let root = Pid::from_u32(watched.pid);
+    let mut members = BTreeSet::from([root]);
+    if watched.scope != Scope::Alone {
+        let mut parents = vec![root];
+        while let Some(parent) = parents.pop() {
+            let children = system.processes().iter().filter(|(_, of)| of.parent() == Some(parent));
+            parents.extend(children.filter_map(|(pid, _)| members.insert(*pid).then_some(*pid)));
+        }
+        if watched.scope == Scope::Below {
+            members.remove(&root);
+        }
+    }
+    members
+}
