@@ -1,12 +1,13 @@
 //! Finds what differs between the arms of an experiment besides their results.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use super::differences::differences;
 use crate::measure::BodySizes;
 use crate::record::{DifferenceKind, DifferenceRecord, LimitsRecord, ServerRecord, TargetRecord};
 use crate::scenario::experiment::{Arm, Claim, Group, Statement, describe_load};
-use crate::text::count;
+use crate::text::{count, duration};
 
 /// An arm, with what is known about the arm so far.
 pub struct Compared<'a> {
@@ -16,6 +17,8 @@ pub struct Compared<'a> {
     pub quick: bool,
     /// Limits under which the arm ran or, before the measurement, runs in a container.
     pub limits: LimitsRecord,
+    /// Warm-up of the arm in s; `None` before the measurement if the file sets none.
+    pub warmup_s: Option<f64>,
     /// Software of the arm's target; empty for a server that loadgen does not start.
     pub server: &'a ServerRecord,
     /// Results of the arm; `None` before the measurement.
@@ -40,6 +43,7 @@ pub fn unlike(arms: &[Compared<'_>], cpus: usize) -> Vec<DifferenceRecord> {
     let scenario = |arm: &Compared<'_>| format!("scenario {}", arm.arm.scenario.name);
     add(DifferenceKind::Load, by_value(arms, |arm| Some(scenario(arm))));
     add(DifferenceKind::Load, by_value(arms, |arm| Some(arm.load())));
+    add(DifferenceKind::Load, by_value(arms, |arm| arm.warmup_s.map(warmup)));
     let workers = |arm: &Compared<'_>| match arm.server.workers {
         0 => None,
         1 => Some("1 worker process".to_owned()),
@@ -63,6 +67,10 @@ pub fn unlike(arms: &[Compared<'_>], cpus: usize) -> Vec<DifferenceRecord> {
         add(DifferenceKind::AnswerKeys, by_value(arms, keys));
     }
     all
+}
+
+fn warmup(seconds: f64) -> String {
+    format!("warm-up of {}", duration(Duration::try_from_secs_f64(seconds).unwrap_or_default()))
 }
 
 /// Returns a sentence that names the arms of each value, or `None` if no two arms differ. An arm
@@ -173,6 +181,8 @@ mod tests {
             scenario: parse(scenario, "test.toml", "[[step]]\nname = \"hello\"\nget = \"/\"\n")
                 .unwrap(),
             quick: None,
+            warmup: None,
+            quick_warmup: None,
         }
     }
 
@@ -204,8 +214,14 @@ mod tests {
         let server = server(2, &["uvloop"]);
         let (few, many) = (measured([10, 20], &["message"]), measured([15, 15], &["message"]));
         let limits = LimitsRecord::default();
-        let compared =
-            |arm, measured| Compared { arm, quick: false, limits, server: &server, measured };
+        let compared = |arm, measured| Compared {
+            arm,
+            quick: false,
+            limits,
+            warmup_s: None,
+            server: &server,
+            measured,
+        };
         assert_eq!(said(&[compared(&one, Some(&few)), compared(&other, Some(&many))], 2), [""; 0]);
         assert_eq!(said(&[compared(&one, Some(&few)), compared(&other, None)], 0), [""; 0]);
     }
@@ -218,7 +234,7 @@ mod tests {
         let compared = |arm, at: usize| {
             let (server, measured) = (&servers[at], Some(&results[at]));
             let limits = LimitsRecord { cpus: Some((at + 1) as f64), memory_bytes: None };
-            Compared { arm, quick: false, limits, server, measured }
+            Compared { arm, quick: false, limits, warmup_s: None, server, measured }
         };
         assert_eq!(
             said(&[compared(&one, 0), compared(&other, 1)], 2),
@@ -243,6 +259,8 @@ mod tests {
             description: None,
             rounds: 5,
             quick_rounds: 5,
+            capacity: None,
+            quick_capacity: None,
             backend_alone: None,
             arms: arms.collect(),
         };

@@ -1,17 +1,27 @@
 //! Finds the limits of an experiment's file that were not in force.
 
-use crate::record::{Environment, LimitsRecord, RunRecord};
+use crate::record::{Environment, LimitsRecord};
 use crate::scenario::Limits;
 use crate::scenario::experiment::Group;
 use crate::text::limits as words;
+
+/// Arms that ran under the same conditions.
+pub struct Ran<'a> {
+    /// Machine, software and limits.
+    pub environment: &'a Environment,
+    /// Warm-up in s.
+    pub warmup_s: f64,
+    /// Names of the arms.
+    pub arms: Vec<&'a str>,
+}
 
 /// Returns the limits under which the arm, the target or the backend called `name` ran, as one of
 /// these parts of the test: `target` or `backends`. A limit of more CPUs than the part may use is
 /// reduced to these CPUs.
 #[must_use]
-pub fn limits_in_force(run: &RunRecord, part: &str, name: &str) -> LimitsRecord {
-    let limits = run.environment.limits.get(name).copied().unwrap_or_default();
-    let cpus = cpus(&run.environment, part);
+pub fn limits_in_force(environment: &Environment, part: &str, name: &str) -> LimitsRecord {
+    let limits = environment.limits.get(name).copied().unwrap_or_default();
+    let cpus = cpus(environment, part);
     let most = |limit: f64| if cpus > 0 { limit.min(cpus as f64) } else { limit };
     LimitsRecord { cpus: limits.cpus.map(most), ..limits }
 }
@@ -27,14 +37,14 @@ pub fn cpus(environment: &Environment, part: &str) -> usize {
 
 /// Returns the limits of a group's file that were not in force, as phrases: without containers, with
 /// other limits on the command line, or with fewer CPUs than the limit allows. `backends` are the
-/// limits of each backend, and `runs` the records of the group's arms.
+/// limits of each backend, and `ran` the arms of the group that ran.
 #[must_use]
-pub fn changed_limits(group: &Group, backends: Limits, runs: &[&RunRecord]) -> Vec<String> {
+pub fn changed_limits(group: &Group, backends: Limits, ran: &[Ran<'_>]) -> Vec<String> {
     // Phrases without the names of arms or backends, each with these names.
     let mut changed: Vec<(String, Vec<&str>)> = Vec::new();
-    for run in runs {
+    for Ran { environment, arms, .. } in ran {
         let mut compare = |part: &str, name, planned: Limits| {
-            let Some(phrase) = difference(planned, limits_in_force(run, part, name)) else {
+            let Some(phrase) = difference(planned, limits_in_force(environment, part, name)) else {
                 return;
             };
             match changed.iter_mut().find(|(other, _)| *other == phrase) {
@@ -44,15 +54,15 @@ pub fn changed_limits(group: &Group, backends: Limits, runs: &[&RunRecord]) -> V
             }
         };
         for arm in &group.arms {
-            if run.targets.iter().any(|target| target.name == arm.name) {
+            if arms.contains(&arm.name.as_str()) {
                 compare("target", &arm.name, arm.limits);
             }
         }
-        for backend in run.environment.backends.keys() {
+        for backend in environment.backends.keys() {
             compare("backends", backend, backends);
         }
     }
-    let reason = match runs.first().map(|run| run.environment.runtime.as_str()) {
+    let reason = match ran.first().map(|ran| ran.environment.runtime.as_str()) {
         Some("process") => " (limits need containers: --runtime podman)",
         Some("url") => " (loadgen sets no limits of a server at --url)",
         _ => "",
@@ -78,7 +88,6 @@ fn difference(planned: Limits, actual: LimitsRecord) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::TargetRecord;
     use crate::scenario::experiment::{ExperimentFile, Known};
     use crate::scenario::parse;
 
@@ -103,20 +112,21 @@ mod tests {
         file("cpus = 1\nmemory = \"1g\"", "backend_cpus = 2\nbackend_memory = \"1g\"")
     }
 
-    /// Returns a run of both arms over PostgreSQL, whose parts may use this number of CPUs each.
-    fn run(runtime: &str, cpus: usize, limits: &[(&str, LimitsRecord)]) -> RunRecord {
-        let target = |name: &str| TargetRecord { name: name.to_owned(), ..Default::default() };
-        let mut run = RunRecord { targets: ["a", "b"].map(target).into(), ..RunRecord::default() };
-        let of = &mut run.environment;
-        of.runtime = runtime.to_owned();
-        of.backends.insert("postgres".to_owned(), "18".to_owned());
-        of.cpus = ["target", "backends"].map(|part| (part.to_owned(), (0..cpus).collect())).into();
-        of.limits = limits.iter().map(|(name, limits)| ((*name).to_owned(), *limits)).collect();
-        run
+    /// Returns the conditions of both arms over PostgreSQL, whose parts may use this number of CPUs
+    /// each.
+    fn run(runtime: &str, cpus: usize, limits: &[(&str, LimitsRecord)]) -> Environment {
+        Environment {
+            runtime: runtime.to_owned(),
+            backends: [("postgres".to_owned(), "18".to_owned())].into(),
+            cpus: ["target", "backends"].map(|part| (part.to_owned(), (0..cpus).collect())).into(),
+            limits: limits.iter().map(|(name, limits)| ((*name).to_owned(), *limits)).collect(),
+            ..Environment::default()
+        }
     }
 
-    fn changed(file: &ExperimentFile, run: &RunRecord) -> Vec<String> {
-        changed_limits(&file.groups[0], file.backend_limits, &[run])
+    fn changed(file: &ExperimentFile, environment: &Environment) -> Vec<String> {
+        let ran = Ran { environment, warmup_s: 1.0, arms: vec!["a", "b"] };
+        changed_limits(&file.groups[0], file.backend_limits, &[ran])
     }
 
     #[test]

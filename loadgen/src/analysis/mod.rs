@@ -37,7 +37,7 @@ pub use curves::{Counted, curves, curves_of_run, grows_with_the_target};
 pub use differences::differences;
 pub use fairness::{Compared, confounded, unlike};
 pub use figures::{rates, requests_per_cpu_s, speeds};
-pub use limits_in_force::{changed_limits, cpus, limits_in_force};
+pub use limits_in_force::{Ran, changed_limits, cpus, limits_in_force};
 pub use offered_rate::OfferedRate;
 pub use plateau::{Loaded, Plateau};
 pub use runs::{Comparable, NotComparable};

@@ -24,7 +24,7 @@ pub use self::runtime::{RuntimeArgs, RuntimeName};
 pub use self::saved::{CompareArgs, ReportArgs};
 use crate::report::Format;
 use crate::scenario::experiment::MOST_REPLICAS;
-use crate::scenario::parse_duration;
+use crate::scenario::{WARMUP, parse_duration};
 
 /// Compares web servers under load, and finds the load that each can carry.
 ///
@@ -195,9 +195,10 @@ pub struct MeasuringArgs {
     /// this process sends the load].
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256))]
     pub workers: Option<u32>,
-    /// Time that each round or trial runs before its measurements count.
-    #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "1s", allow_hyphen_values = true)]
-    pub warmup: Duration,
+    /// Time that each round or trial runs before its measurements count [default: 1s, or that of the
+    /// arm of an experiment].
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, allow_hyphen_values = true)]
+    pub warmup: Option<Duration>,
     /// Seed for generated data, the order of targets, and the rates of trials [default: chosen at
     /// random, and reported].
     #[arg(long, value_name = "N")]
@@ -215,6 +216,13 @@ pub struct MeasuringArgs {
     /// Format of the document on standard output. All other output goes to standard error.
     #[arg(short, long, value_enum, default_value_t = Format::Table)]
     pub format: Format,
+}
+
+impl MeasuringArgs {
+    /// Returns the warm-up: that of the command line, or else `planned`, or else the default.
+    pub fn warmup(&self, planned: Option<Duration>) -> Duration {
+        self.warmup.or(planned).unwrap_or(WARMUP)
+    }
 }
 
 /// Options of `experiment`.

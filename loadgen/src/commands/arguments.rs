@@ -76,7 +76,7 @@ pub(super) fn job(
         on_loss: OnLoss::Fail,
         aa,
         rounds,
-        warmup: common.measuring.warmup,
+        warmup: common.measuring.warmup(None),
         seed: common.measuring.seed.map_or_else(random_seed, Ok)?,
         contenders,
         runtime,

@@ -4,20 +4,18 @@
 //! A round is a search over one target, which is started afresh. A search is a series of trials.
 //! Each trial holds a rate and is judged like a run of one round.
 
-use std::time::Duration;
-
 use super::arguments::{Contest, Output, job};
 use super::measure::carry_out;
-use crate::analysis::Criteria;
 use crate::cli::CapacityArgs;
 use crate::experiment::contender::Numbers;
 use crate::experiment::folder::RunFolder;
 use crate::experiment::scenarios;
-use crate::experiment::search::Quest;
+use crate::experiment::search::{Quest, Terms};
 use crate::failure::{Exit, Failure};
 use crate::record::CapacityRecord;
 use crate::report::html;
-use crate::scenario::{OverrideError, Overrides};
+use crate::scenario::OverrideError;
+use crate::scenario::experiment::CapacitySettings;
 
 /// Searches for the highest rate that each target carries, saves the record, and prints the record.
 pub(super) fn run(args: CapacityArgs) -> Result<Exit, Failure> {
@@ -29,24 +27,14 @@ pub(super) fn run(args: CapacityArgs) -> Result<Exit, Failure> {
         users: users.into_iter().collect(),
     };
     let mut scenario = scenarios::find_to_run(&scenario)?;
-    let criteria = Criteria::of(&mut scenario, duration);
-    let overrides = Overrides {
-        users,
-        ramp_up: Some(Duration::ZERO),
-        duration: Some(duration),
-        iterations: None,
-        // A placeholder: each trial sets its own rate.
-        rate: Some(criteria.start_per_s()),
-        drain: common.drain,
-    };
-    let usage = |e: OverrideError| {
+    let settings = CapacitySettings { users, duration, precision: precision / 100.0 };
+    let terms = Terms::of(&mut scenario, settings, common.drain).map_err(|e: OverrideError| {
         let help = "see `loadgen capacity --help`";
         Failure::message(Exit::Usage, "bad_load", e.to_string(), help)
-    };
-    scenario.load = scenario.load.with_overrides(overrides).map_err(usage)?;
+    })?;
     let contest = Contest { numbers, rounds: Some(rounds), aa: false };
     let job = job(scenario, &common, contest, None)?;
-    let quest = Quest { job, criteria, precision: precision / 100.0, duration };
+    let quest = Quest { job: &job, terms: &terms };
     let save = |record: &CapacityRecord, folder: &RunFolder| {
         folder.save_capacity(record)?;
         folder.save_page(&html::capacity(record))

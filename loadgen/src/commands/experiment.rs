@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::time::Duration;
 
 use super::arguments::Output;
 use super::measure::carry_out;
@@ -15,14 +16,15 @@ use crate::experiment::experiments::find;
 use crate::experiment::folder::RunFolder;
 use crate::experiment::job::{Job, random_seed};
 use crate::experiment::published::Published;
+use crate::experiment::search::Terms;
 use crate::experiment::subject::{Server, Subject};
 use crate::failure::Exit;
 use crate::failure::Failure;
 use crate::lab::{Home, Manifest, Runtime};
 use crate::record::ExperimentRecord;
 use crate::report::html;
-use crate::scenario::Scenario;
 use crate::scenario::experiment::{Arm, ExperimentFile, Group};
+use crate::scenario::{OverrideError, Scenario};
 
 /// Measures all groups of the experiment, saves the record, and prints the record.
 pub(super) fn run(args: &ExperimentArgs) -> Result<Exit, Failure> {
@@ -69,17 +71,26 @@ fn published(args: &ExperimentArgs) -> Result<Published, Failure> {
     };
     let left_out = left_out(&file, &targets, settings.runtime);
     let (mut jobs, mut groups): (Vec<Job>, Vec<Range<usize>>) = (Vec::new(), Vec::new());
+    let mut searches = BTreeMap::new();
     for group in &file.groups {
         let first = jobs.len();
         let arms = group.arms.iter().filter(|arm| !left_out.contains_key(&arm.target));
-        jobs.extend(jobs_of(&file, group, arms, &targets, &settings)?);
+        let mut parts = parts(arms, &settings);
+        let search = if settings.quick { group.quick_capacity } else { group.capacity };
+        if let (Some(search), Some(part)) = (search, parts.first_mut()) {
+            let terms = Terms::of(&mut part.scenario, search, None);
+            searches.insert(first, terms.map_err(|e| bad_search(group, &e))?);
+        }
+        for part in parts {
+            jobs.push(job(&file, group, part, &targets, &settings)?);
+        }
         groups.push(first..jobs.len());
     }
     if let (true, Some((name, why))) = (jobs.is_empty(), left_out.iter().next()) {
         let message = format!("this machine can run no target of the experiment: {name}: {why}");
         return Err(Failure::message(Exit::Target, "no_target", message, "install the program"));
     }
-    Ok(Published { file, quick: args.quick, jobs, groups, left_out })
+    Ok(Published { file, quick: args.quick, jobs, groups, searches, left_out })
 }
 
 /// Everything that arms can load.
@@ -110,55 +121,71 @@ fn left_out(
     arms.filter_map(|arm| Some((arm.target.clone(), why(arm)?))).collect()
 }
 
-/// Returns the jobs of these arms of a group: one for the arms of each scenario and load.
-fn jobs_of<'a>(
-    file: &ExperimentFile,
-    group: &Group,
-    arms: impl Iterator<Item = &'a Arm>,
-    targets: &Targets,
-    settings: &Settings<'_>,
-) -> Result<Vec<Job>, Failure> {
-    let mut parts: Vec<(Scenario, Vec<&Arm>)> = Vec::new();
+/// Returns a failure that names the group whose search cannot be carried out.
+fn bad_search(group: &Group, error: &OverrideError) -> Failure {
+    let message = format!("the group `{}` cannot search for capacities: {error}", group.name);
+    let help = "change the `capacity` of the group, or the load of its scenario";
+    Failure::message(Exit::Usage, "bad_load", message, help)
+}
+
+/// Arms of a group that have the same scenario, load and warm-up.
+struct Part<'a> {
+    scenario: Scenario,
+    warmup: Duration,
+    arms: Vec<&'a Arm>,
+}
+
+/// Returns the parts of a group that has these arms, in the measured form.
+fn parts<'a>(arms: impl Iterator<Item = &'a Arm>, settings: &Settings<'_>) -> Vec<Part<'a>> {
+    let mut parts: Vec<Part<'a>> = Vec::new();
     for arm in arms {
         let quick = arm.quick.as_ref().filter(|_| settings.quick);
         let load = quick.unwrap_or(&arm.scenario.load).clone();
         let scenario = Scenario { load, ..arm.scenario.clone() };
-        match parts.iter_mut().find(|(other, _)| *other == scenario) {
-            Some((_, arms)) => arms.push(arm),
-            None => parts.push((scenario, vec![arm])),
+        let warmup = settings.measuring.warmup(arm.warmup(settings.quick));
+        let same = |part: &&mut Part<'_>| part.scenario == scenario && part.warmup == warmup;
+        match parts.iter_mut().find(same) {
+            Some(part) => part.arms.push(arm),
+            None => parts.push(Part { scenario, warmup, arms: vec![arm] }),
         }
     }
+    parts
+}
+
+/// Returns the job of a part of a group.
+fn job(
+    file: &ExperimentFile,
+    group: &Group,
+    Part { scenario, warmup, arms }: Part<'_>,
+    targets: &Targets,
+    settings: &Settings<'_>,
+) -> Result<Job, Failure> {
     let rounds = if settings.quick { group.quick_rounds } else { group.rounds };
-    let rounds = settings.rounds.unwrap_or(rounds);
-    let job = |(scenario, arms): (Scenario, Vec<&Arm>)| {
-        let contenders = arms.iter().enumerate().map(|(index, arm)| Contender {
-            name: arm.name.clone(),
-            // The name of the arm, so that two arms of one target are not taken for one.
-            target: arm.name.clone(),
-            log_name: Some(log_name(file, group, arm)),
-            index,
-            server_workers: arm.server_workers,
-            replicas: arm.replicas,
-            limits: arm.limits,
-            users: scenario.load.users,
-        });
-        let contenders = contenders.collect();
-        Ok(Job {
-            subject: subject(&arms, targets)?,
-            contenders,
-            scenario,
-            workers: settings.measuring.workers,
-            remote: None,
-            on_loss: OnLoss::Fail,
-            aa: false,
-            rounds,
-            warmup: settings.measuring.warmup,
-            seed: settings.seed,
-            runtime: settings.runtime,
-            calibrate: !settings.measuring.no_calibrate,
-        })
-    };
-    parts.into_iter().map(job).collect()
+    let contenders = arms.iter().enumerate().map(|(index, arm)| Contender {
+        name: arm.name.clone(),
+        // The name of the arm, so that two arms of one target are not taken for one.
+        target: arm.name.clone(),
+        log_name: Some(log_name(file, group, arm)),
+        index,
+        server_workers: arm.server_workers,
+        replicas: arm.replicas,
+        limits: arm.limits,
+        users: scenario.load.users,
+    });
+    Ok(Job {
+        contenders: contenders.collect(),
+        subject: subject(&arms, targets)?,
+        scenario,
+        workers: settings.measuring.workers,
+        remote: None,
+        on_loss: OnLoss::Fail,
+        aa: false,
+        rounds: settings.rounds.unwrap_or(rounds),
+        warmup,
+        seed: settings.seed,
+        runtime: settings.runtime,
+        calibrate: !settings.measuring.no_calibrate,
+    })
 }
 
 /// Returns the name of an arm in the names of log files: letters and digits of the group's and the

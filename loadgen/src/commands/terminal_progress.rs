@@ -90,7 +90,7 @@ impl Observe for TerminalProgress<'_> {
                 }
                 progress.joined(std::mem::take(roster));
             }
-            Event::Expected(rounds) => progress.expect(*rounds),
+            Event::Expected(rounds, each) => progress.expect(*rounds, *each),
             Event::RoundBegan(Begun { name, plan, .. }) => {
                 progress.round_started(name);
                 self.round = Some(Round::new(plan));

@@ -2,7 +2,7 @@
 //! results, or end the experiment early.
 
 use std::ops::ControlFlow;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::measured::Measured;
 use crate::engine::{LostWorker, Plan};
@@ -22,9 +22,9 @@ pub enum Event<'a> {
     /// The wait for workers is over. Holds the number of each worker that joined, with the name of
     /// the worker's host, or `None` for this host.
     Joined(Vec<(u32, Option<String>)>),
-    /// Approximate number of rounds (in a search, trials) still
-    /// to come; sent if the total is not known from the start.
-    Expected(u32),
+    /// Approximate number of rounds (in a search, trials) still to come, and the approximate duration
+    /// of each; sent if the total is not known from the start.
+    Expected(u32, Duration),
     /// A round begins: the verification of the target comes first, and the load follows.
     RoundBegan(Begun<'a>),
     /// The load starts at this time.
@@ -62,8 +62,8 @@ pub struct Begun<'a> {
 pub enum SoFar<'a> {
     /// Index of the job in progress, and the results of this job.
     Run(usize, &'a Measured),
-    /// Results of a search.
-    Search(&'a Searched),
+    /// Index of the search's job, and the results of the search.
+    Search(usize, &'a Searched),
 }
 
 /// Receives the events of an experiment, for example to show progress or to save results.

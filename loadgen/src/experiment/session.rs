@@ -88,12 +88,17 @@ impl<'a> Session<'a> {
     /// Measures all rounds of the jobs of these indices, or as many as an interrupt or an error
     /// allows. `measured` receives the results of each of these jobs, in their order.
     pub async fn measure(&mut self, jobs: Range<usize>, measured: &mut [Measured]) {
-        self.current = jobs.start;
+        self.turn_to(jobs.start);
         if let Err(Stopped::Failed(failure)) = self.rounds(jobs.clone(), measured).await {
             measured[self.current - jobs.start].failure = Some(failure);
         }
         // A round that was interrupted before the hold has no results.
         measured.iter_mut().for_each(|job| job.rounds.retain(|round| !round.held.is_zero()));
+    }
+
+    /// Makes the job of this index the job in progress.
+    pub fn turn_to(&mut self, job: usize) {
+        self.current = job;
     }
 
     /// Returns the job in progress.

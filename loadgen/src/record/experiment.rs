@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::capacity::CapacityRecord;
 use super::run::RunRecord;
 use super::scaling::ScalingRecord;
 
@@ -44,6 +45,10 @@ pub struct SourceRecord {
     pub year: Option<u16>,
     /// Address of the publication; `None` if unknown.
     pub url: Option<String>,
+    /// Respects in which the experiment differs from the publication, as phrases. Empty in records
+    /// of earlier versions.
+    #[serde(default)]
+    pub differs: Vec<String>,
 }
 
 /// Results of the arms of one group, which are measured in interleaved rounds.
@@ -59,8 +64,13 @@ pub struct GroupRecord {
     /// Arms, in the order of the experiment's file.
     pub arms: Vec<ArmRecord>,
     /// Results, with a record for the arms of each scenario and load. A target of such a record has
-    /// the name of its arm. A load without any measured round has no record.
+    /// the name of its arm. A load without any measured round has no record. Empty in a group that
+    /// searches for capacities.
     pub runs: Vec<RunRecord>,
+    /// Result of the search for the arms' capacities, in a group that searches for them; `None` in
+    /// other groups, and in records of earlier versions.
+    #[serde(default)]
+    pub capacity: Option<CapacityRecord>,
     /// How each target scales of which at least three arms differ only in their replicas or server
     /// workers. Empty in records of earlier versions.
     #[serde(default)]

@@ -10,7 +10,7 @@ const SCENARIO: &str = "[[step]]\nname = \"hello\"\nget = \"/\"\n";
 
 const EXPERIMENT: &str = r#"
 title = "Few users or many"
-source = { title = "A page", year = 2022 }
+source = { title = "A page", year = 2022, differs = ["one server instead of two"] }
 
 [[group]]
 name = "users"
@@ -20,7 +20,8 @@ rounds = 5
 [[group.arm]]
 name = "few"
 load = { users = 2, iterations = 200 }
-quick = { load = { users = 2, iterations = 20 } }
+warmup = "50ms"
+quick = { load = { users = 2, iterations = 20 }, warmup = "10ms" }
 
 [[group.arm]]
 name = "many"
@@ -107,11 +108,64 @@ async fn the_quick_form_names_what_it_changes_and_shows_no_claim_with_few_rounds
     let text = finished.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     for words in [
         "Few users or many (after \"A page\", 2022), quick form",
-        "1 round instead of 5; closed model, 2 users, 20 iterations in total instead of closed model, 2 users, 200 iterations in total",
+        "1 round instead of 5; warm-up of 0s instead of 50ms; warm-up of 0s instead of 1s; closed model, 2 users, 20 iterations in total instead of closed model, 2 users, 200 iterations in total",
         "could not be shown: no request fails (users)",
+        "different from the source - one server instead of two",
     ] {
         assert!(text.contains(words), "{words}: {}", finished.stdout);
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_arm_has_a_warm_up_of_its_own() {
+    let project = project();
+    let server = Counting::start().await;
+    let arguments =
+        ["experiment", "mine.toml", "--url", &server.url, "--rounds=1", "--quick", "--out=result"];
+    let finished = tokio::task::block_in_place(|| project.run(&arguments));
+    assert_eq!(finished.code, Some(0), "{}", finished.said());
+    let record = result(&project);
+    let runs = record["groups"][0]["runs"].as_array().unwrap();
+    let warmups: Vec<&Value> = runs.iter().map(|run| &run["load"]["warmup_s"]).collect();
+    assert_eq!(warmups, [&Value::from(0.01), &Value::from(1.0)], "{}", finished.said());
+    let text = finished.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    for said in ["warm-up of 10ms instead of 50ms", "few: warm-up of 10ms; many: warm-up of 1s"] {
+        assert!(text.contains(said), "{said}: {}", finished.stdout);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_search_follows_the_rounds_and_has_a_table_of_its_own() {
+    let search = "[[group]]\nname = \"most\"\nscenario = \"hello.toml\"\nrounds = 2\n\
+                  capacity = { users = 50, duration = \"200ms\", precision = \"50%\" }\n\
+                  [[group.arm]]\nname = \"any\"\n\n[[published]]";
+    let file = EXPERIMENT.replace("rounds = 5", "rounds = 1").replace("[[published]]", search);
+    let project = project().file("mine.toml", &file);
+    let (server, finished) = measured(&project, &["--no-calibrate"]).await;
+    // The server may carry more than this machine can send: that is a bound.
+    assert_eq!(finished.code, Some(0), "{}", finished.said());
+    let record = result(&project);
+    let [users, most] = [&record["groups"][0], &record["groups"][1]];
+    assert_eq!(users["runs"].as_array().unwrap().len(), 2, "{}", finished.said());
+    assert_eq!((&users["capacity"], &most["runs"]), (&Value::Null, &Value::Array(Vec::new())));
+    let capacity = &most["capacity"];
+    assert_eq!(capacity["schema"], "loadgen.capacity/1");
+    let target = &capacity["targets"][0];
+    assert_eq!((&target["name"], &capacity["search"]["rounds"]), (&"any".into(), &2.into()));
+    let of_trials: u64 = target["trials"].as_array().unwrap().iter().map(requests).sum();
+    assert!(server.requests() >= of_trials + 400, "{} and {of_trials}", server.requests());
+    assert!(target["capacity"]["rate_per_s"].as_f64().unwrap() > 1.0, "{target}");
+    for said in ["most, 2 searches over each arm", "capacity/s", " any ", "a rate passes if"] {
+        assert!(finished.stdout.contains(said), "{said}: {}", finished.stdout);
+    }
+    let page = fs::read_to_string(project.path("result/report.html")).unwrap();
+    assert!(page.contains("Latency over throughput") && page.contains("Distribution of latency"));
+    let again = project.run(&["report", "result"]);
+    assert_eq!((again.code, again.stdout), (Some(0), finished.stdout));
+}
+
+fn requests(trial: &Value) -> u64 {
+    trial["total"]["requests"].as_u64().unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -121,7 +175,7 @@ async fn limits_that_are_not_in_force_are_named() {
     let (_, finished) = measured(&project, &["--no-calibrate"]).await;
     assert_eq!(finished.code, Some(0), "{}", finished.said());
     let text = finished.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
-    let named = "changed: few, many: no limit instead of 1 CPU, 1 GiB (loadgen sets no limits of a \
+    let named = "few, many: no limit instead of 1 CPU, 1 GiB (loadgen sets no limits of a \
                  server at --url)";
     assert!(text.contains(named), "{}", finished.stdout);
 }

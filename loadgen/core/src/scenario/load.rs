@@ -25,6 +25,10 @@ pub struct Load {
     pub drain: Duration,
 }
 
+/// Time that each round runs before its measurements count, unless an option or an experiment sets
+/// another.
+pub const WARMUP: Duration = Duration::from_secs(1);
+
 /// Default of [`Load::drain`].
 pub(super) const DRAIN: Duration = Duration::from_secs(3);
 

@@ -46,7 +46,7 @@ pub use error::{Fault, ScenarioError};
 pub use escape::RenderError;
 pub use http::{Http, HttpFeature, HttpVersion, TransportKind};
 pub use limits::{Cpus, Limits, Memory};
-pub use load::{Arrivals, Load, Model, Open, Stage, ThinkTime, Until};
+pub use load::{Arrivals, Load, Model, Open, Stage, ThinkTime, Until, WARMUP};
 pub use load_level::{LoadLevel, LoadLevelError};
 pub use model::{
     Body, Capture, Counter, Existing, Expect, Method, OnError, Scenario, Source, Step, When,

@@ -15,13 +15,17 @@ fn group(names: &[&str]) -> Group {
         limits: Limits::default(),
         scenario: scenario.clone(),
         quick: None,
+        warmup: None,
+        quick_warmup: None,
     };
     Group {
         name: "direct".to_owned(),
         description: None,
         rounds: 5,
-        backend_alone: None,
         quick_rounds: 5,
+        capacity: None,
+        quick_capacity: None,
+        backend_alone: None,
         arms: names.iter().map(arm).collect(),
     }
 }

@@ -3,17 +3,16 @@
 use std::ops::ControlFlow;
 
 use super::Quest;
-use super::to_record::record;
 use crate::experiment::folder::RunFolder;
+use crate::experiment::kind::Experiment;
 use crate::experiment::observe::{Event, Observe, SoFar};
 use crate::experiment::site::Site;
-use crate::experiment::to_record::Context;
 use crate::record::StoppedEarly;
 
 /// Observer that saves the results of a search after each round, marked as interrupted.
 pub(super) struct Autosave<'a> {
     /// The search, with its options.
-    pub quest: &'a Quest,
+    pub quest: Quest<'a>,
     /// Machine and start time of the search.
     pub site: &'a Site<'a>,
     /// Folder to save the record in.
@@ -22,10 +21,9 @@ pub(super) struct Autosave<'a> {
 
 impl Observe for Autosave<'_> {
     fn observe(&mut self, event: &mut Event<'_>) -> ControlFlow<StoppedEarly> {
-        if let Event::RoundOver(SoFar::Search(searched), lab) = event {
-            let context = Context::of(&self.quest.job, self.site, &searched.backends, *lab, true);
+        if let Event::RoundOver(SoFar::Search(_, searched), lab) = event {
             // If saving fails, the save at the end of the search reports the reason.
-            let _ = self.folder.save_capacity(&record(self.quest, searched, context));
+            let _ = self.folder.save_capacity(&self.quest.record(searched, self.site, *lab, true));
         }
         ControlFlow::Continue(())
     }

@@ -10,14 +10,14 @@ use crate::experiment::folder::RunFolder;
 use crate::experiment::job::Job;
 use crate::experiment::kind::Experiment;
 use crate::experiment::observe::Observe;
-use crate::experiment::session::{OVERHEAD, Session};
+use crate::experiment::session::Session;
 use crate::experiment::site::Site;
 use crate::experiment::to_record::Context;
 use crate::failure::{Exit, Failure};
 use crate::lab::Lab;
 use crate::record::{Bound, CapacityRecord};
 
-impl Experiment for Quest {
+impl Experiment for Quest<'_> {
     type Measured = Searched;
     type Record = CapacityRecord;
 
@@ -28,11 +28,11 @@ impl Experiment for Quest {
     }
 
     fn jobs(&self) -> &[Job] {
-        std::slice::from_ref(&self.job)
+        std::slice::from_ref(self.job)
     }
 
     fn forecast(&self) -> (u32, Option<Duration>) {
-        (1, Some(self.job.warmup + self.duration + OVERHEAD))
+        (1, Some(self.trial_length()))
     }
 
     fn observers<'a>(
@@ -40,11 +40,11 @@ impl Experiment for Quest {
         site: &'a Site<'a>,
         folder: &'a RunFolder,
     ) -> Vec<Box<dyn Observe + 'a>> {
-        vec![Box::new(Autosave { quest: self, site, folder })]
+        vec![Box::new(Autosave { quest: *self, site, folder })]
     }
 
     async fn measure(&self, session: &mut Session<'_>, site: &Site<'_>) -> Searched {
-        search(self, session, site).await
+        search(*self, 0, 0, session, site).await
     }
 
     fn is_empty(searched: &Searched) -> bool {
@@ -62,7 +62,7 @@ impl Experiment for Quest {
         lab: Option<&Lab>,
         interrupted: bool,
     ) -> CapacityRecord {
-        record(self, searched, Context::of(&self.job, site, &searched.backends, lab, interrupted))
+        record(*self, searched, Context::of(self.job, site, &searched.backends, lab, interrupted))
     }
 
     fn exit(record: &CapacityRecord, failed: Option<Exit>) -> Exit {

@@ -4,6 +4,7 @@
 mod autosave;
 mod kind;
 pub mod searched;
+mod terms;
 mod to_record;
 
 use std::time::Duration;
@@ -12,15 +13,16 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use self::searched::Searched;
+pub use self::terms::Terms;
 use super::job::Job;
 use super::measured::{Loaded, MeasuredRound, held};
 use super::observe::{Begun, Event, SoFar};
 use super::order::order;
-use super::session::{Session, Stopped};
+use super::session::{OVERHEAD, Session, Stopped};
 use super::site::Site;
 use super::to_record::{Conditions, pool};
 use crate::analysis::verdicts::bottleneck;
-use crate::analysis::{Criteria, Judgement, OfferedRate, Search, Tried, judge};
+use crate::analysis::{Judgement, OfferedRate, Search, Tried, judge};
 use crate::engine::Plan;
 use crate::failure::{Exit, Failure};
 use crate::lab::Target;
@@ -30,16 +32,12 @@ use crate::scenario::{Model, Open, Until};
 use crate::text::rate;
 
 /// A search for the highest rate that each target carries, with its options.
-pub struct Quest {
+#[derive(Clone, Copy)]
+pub struct Quest<'j> {
     /// Targets, load and settings of the search.
-    pub job: Job,
-    /// Criteria that a trial at a rate must meet for the rate to pass.
-    pub criteria: Criteria,
-    /// Maximum gap, at the end of a search, between the highest rate that passed and the lowest
-    /// rate that failed, as a share of the lower rate: 0.05 means 5 %.
-    pub precision: f64,
-    /// Minimum duration for which a trial holds its rate.
-    pub duration: Duration,
+    pub job: &'j Job,
+    /// What passes, and how exact the result is.
+    pub terms: &'j Terms,
 }
 
 /// Rates at which the curve of latency over throughput is measured in addition to the search, as
@@ -50,9 +48,26 @@ const CURVE: [f64; 6] = [0.25, 0.5, 0.6, 0.7, 0.8, 0.9];
 /// Approximate number of trials in a target's first round, and in each later round.
 const TRIALS: [u32; 2] = [18, 4];
 
+impl Quest<'_> {
+    /// Returns the approximate duration of a trial.
+    pub fn trial_length(&self) -> Duration {
+        self.job.warmup + self.terms.duration + OVERHEAD
+    }
+
+    /// Returns the approximate number of trials over all targets.
+    pub fn trials(&self) -> u32 {
+        let targets = u32::try_from(self.job.contenders.len()).unwrap_or(u32::MAX);
+        (TRIALS[0] + TRIALS[1] * (self.job.rounds - 1)).saturating_mul(targets)
+    }
+}
+
 /// Search in progress, which carries out the rounds and collects the results.
 struct Rounds<'q, 'a> {
-    quest: &'q Quest,
+    quest: Quest<'q>,
+    /// Index of the search's job in the session.
+    job: usize,
+    /// Approximate number of trials of searches that follow in the experiment.
+    later: u32,
     session: &'q mut Session<'a>,
     site: &'q Site<'q>,
     searched: &'q mut Searched,
@@ -79,19 +94,20 @@ impl Rounds<'_, '_> {
             {
                 self.expect(number, u32::try_from(targets - turn).unwrap_or(u32::MAX));
                 self.round(target, number).await?;
-                self.session.round_over(SoFar::Search(self.searched));
+                self.session.round_over(SoFar::Search(self.job, self.searched));
             }
         }
         Ok(())
     }
 
-    /// Tells observers the approximate number of trials still to come, with
-    /// `left` targets left in this round.
+    /// Tells observers the approximate number of trials and rounds still to come, with
+    /// `left` targets left in this round of the search.
     fn expect(&mut self, number: u32, left: u32) {
         let targets = u32::try_from(self.searched.targets.len()).unwrap_or(u32::MAX);
         let this = TRIALS[usize::from(number > 1)] * left;
         let others = TRIALS[1] * targets * (self.quest.job.rounds - number);
-        self.session.tell(Event::Expected(this + others));
+        let each = self.quest.trial_length();
+        self.session.tell(Event::Expected(this + others + self.later, each));
     }
 
     /// Runs one round over a target: a search and, in the first round, trials at additional rates
@@ -110,7 +126,7 @@ impl Rounds<'_, '_> {
     /// Returns a search that begins near the capacity from earlier rounds or, if no capacity is
     /// known, at the lowest rate that gives a trial of the usual length enough samples.
     fn begin(&self, target: usize, number: u32) -> Search {
-        let Quest { job, criteria, precision, .. } = self.quest;
+        let Quest { job, terms: Terms { criteria, precision, .. } } = self.quest;
         let mut random = ChaCha8Rng::seed_from_u64(job.seed);
         random.set_stream((u64::from(number) << 32) + target as u64 + 1);
         let chance = random.random_range(-0.5..0.5);
@@ -119,10 +135,10 @@ impl Rounds<'_, '_> {
     }
 
     async fn start(&mut self, target: usize, round: u32, starts: u32) -> Result<Up, Stopped> {
-        let name = &self.quest.job.names()[target];
+        let log = self.quest.job.contenders[target].log(round, false);
         let log = match starts {
-            1 => format!("{name}-{round}.log"),
-            again => format!("{name}-{round}-{again}.log"),
+            1 => log,
+            again => format!("{}-{again}.log", log.trim_end_matches(".log")),
         };
         let (url, running) = self.session.up(target, &log).await?;
         Ok(Up { target, round, url, running, starts })
@@ -135,7 +151,8 @@ impl Rounds<'_, '_> {
         self.searched.targets[up.target].rounds.push(found);
         result?;
         let Some(capacity) = known.filter(|_| up.round == 1) else { return Ok(()) };
-        let lowest = self.quest.criteria.limits(self.quest.precision).lowest_per_s;
+        let Terms { criteria, precision, .. } = self.quest.terms;
+        let lowest = criteria.limits(*precision).lowest_per_s;
         for rate in CURVE.map(|share| share * capacity) {
             if rate >= lowest && !self.is_known(up.target, rate) {
                 self.trial(rate, up).await?;
@@ -158,7 +175,7 @@ impl Rounds<'_, '_> {
         self.searched.targets[target]
             .trials
             .iter()
-            .any(|t| ratio(t) <= self.quest.precision.ln_1p())
+            .any(|t| ratio(t) <= self.quest.terms.precision.ln_1p())
     }
 
     /// Holds a rate, in requests/s, and judges whether the target carried
@@ -224,7 +241,7 @@ impl Rounds<'_, '_> {
         let mut plan =
             self.quest.job.plan(up.target, up.url.clone(), u32::try_from(trials).unwrap_or(0));
         let load = &mut plan.scenario.load;
-        load.until = Until::Duration(self.quest.criteria.length(rate_per_s));
+        load.until = Until::Duration(self.quest.terms.criteria.length(rate_per_s));
         if let Model::Open(open) = load.model {
             load.model = Model::Open(Open { rate: rate_per_s, ..open });
         }
@@ -235,7 +252,7 @@ impl Rounds<'_, '_> {
     fn judge(&self, rate_per_s: f64, round: &MeasuredRound) -> (Tried, Judgement) {
         let mut answered = Latencies::default();
         held(&round.results.series).iter().for_each(|step| answered.merge(&step.answered));
-        let job = &self.quest.job;
+        let job = self.quest.job;
         let environment = self.site.environment(job, self.session.lab(), &self.searched.backends);
         let conditions = Conditions::of(job, &environment, self.session.calibration());
         let contender = &job.contenders[round.contender];
@@ -261,17 +278,26 @@ impl Rounds<'_, '_> {
     }
 }
 
-/// Runs a search in all rounds, or in as many rounds as an interrupt or an error allows.
-async fn search(quest: &Quest, session: &mut Session<'_>, site: &Site<'_>) -> Searched {
+/// Runs a search in all rounds, or in as many rounds as an interrupt or an error allows. `job` is the
+/// index of its job in the session, and `later` the approximate number of trials of searches that follow
+/// in the experiment.
+pub async fn search(
+    quest: Quest<'_>,
+    job: usize,
+    later: u32,
+    session: &mut Session<'_>,
+    site: &Site<'_>,
+) -> Searched {
+    session.turn_to(job);
     let mut searched = Searched::new(quest.job.contenders.len());
-    let started = session.start(std::slice::from_ref(&quest.job)).await;
+    let started = session.start(std::slice::from_ref(quest.job)).await;
     if let Some(lab) = session.lab() {
         searched.backends = lab.backend_versions().await;
     }
     let result = match started {
         Ok(()) => {
             let searched = &mut searched;
-            Rounds { quest, session, site, searched }.run().await
+            Rounds { quest, job, later, session, site, searched }.run().await
         }
         Err(stopped) => Err(stopped),
     };

@@ -1,7 +1,7 @@
 //! Builds the record of a search.
 
-use super::Quest;
 use super::searched::{OfTarget, Searched};
+use super::{Quest, Terms};
 use crate::analysis::{compare_capacities, curve, knee};
 use crate::experiment::sent::{sent, transport};
 use crate::experiment::to_record::{Context, command_line, server};
@@ -13,7 +13,11 @@ use crate::record::{
 use crate::scenario::Model;
 
 /// Builds the record of a search, without targets that had no trial.
-pub(super) fn record(quest: &Quest, searched: &Searched, context: Context<'_>) -> CapacityRecord {
+pub(super) fn record(
+    quest: Quest<'_>,
+    searched: &Searched,
+    context: Context<'_>,
+) -> CapacityRecord {
     let names = quest.job.names().into_iter().enumerate().zip(&searched.targets);
     let targets: Vec<CapacityTarget> = names
         .filter(|(_, of)| !of.trials.is_empty())
@@ -39,19 +43,19 @@ pub(super) fn record(quest: &Quest, searched: &Searched, context: Context<'_>) -
 }
 
 fn target(
-    quest: &Quest,
+    quest: Quest<'_>,
     index: usize,
     name: String,
     of: &OfTarget,
     lab: Option<&Lab>,
 ) -> CapacityTarget {
-    let curve = curve(&of.trials, quest.precision);
+    let curve = curve(&of.trials, quest.terms.precision);
     CapacityTarget {
         name,
         url: of.url.clone(),
         transport: Some(transport(&quest.job.scenario, &of.url)),
         connections: Some(of.connections.clone()),
-        server: server(&quest.job, index, lab),
+        server: server(quest.job, index, lab),
         capacity: Capacity::of(&of.rounds),
         knee: knee(&curve).cloned(),
         curve,
@@ -60,8 +64,8 @@ fn target(
     }
 }
 
-fn search(quest: &Quest) -> SearchRecord {
-    let Quest { job, criteria, precision, duration } = quest;
+fn search(quest: Quest<'_>) -> SearchRecord {
+    let Quest { job, terms: Terms { criteria, precision, duration } } = quest;
     let arrivals = match job.scenario.load.model {
         Model::Open(open) => open.arrivals,
         Model::Closed => Default::default(),

@@ -18,13 +18,8 @@ use crate::text::{milliseconds, precise, rate};
 /// Returns the HTML page of a capacity search, made from the record alone.
 #[must_use]
 pub fn capacity(record: &CapacityRecord) -> String {
-    let names = record.targets.iter().map(|target| target.name.clone()).collect();
-    let mut charts = Charts { targets: names, charts: Vec::new() };
-    let drawn = [
-        curves(record, "Median latency", |point| point.latency_us.p50),
-        curves(record, "99th percentile of latency", |point| point.latency_us.p99),
-    ];
-    let numbers: Vec<usize> = drawn.into_iter().filter_map(|chart| charts.add(chart)).collect();
+    let charts = charts(record);
+    let numbers: Vec<usize> = (0..charts.charts.len()).collect();
     let servers: Vec<_> = record.targets.iter().map(|t| (t.name.as_str(), &t.server)).collect();
     let content = html! {
         (header("Capacity", &record.scenario, &headline(record), &record.started))
@@ -50,6 +45,15 @@ pub fn capacity(record: &CapacityRecord) -> String {
         }
     };
     page(&record.scenario, &content, &charts)
+}
+
+/// Returns the charts of latency over throughput.
+pub(super) fn charts(record: &CapacityRecord) -> Charts {
+    let names = record.targets.iter().map(|target| target.name.clone()).collect();
+    let mut charts = Charts { targets: names, charts: Vec::new() };
+    charts.add(curves(record, "Median latency", |point| point.latency_us.p50));
+    charts.add(curves(record, "99th percentile of latency", |point| point.latency_us.p99));
+    charts
 }
 
 fn capacities(record: &CapacityRecord) -> Markup {

@@ -74,6 +74,27 @@ impl Charts {
     }
 }
 
+impl Charts {
+    /// Adds the charts of a part of the page. A target of the same name in several parts is one target.
+    /// Returns the index in `charts` of the part's first chart.
+    pub(super) fn append(&mut self, part: Self) -> usize {
+        let place = |name: String| {
+            let known = self.targets.iter().position(|target| *target == name);
+            known.unwrap_or_else(|| {
+                self.targets.push(name);
+                self.targets.len() - 1
+            })
+        };
+        let places: Vec<usize> = part.targets.into_iter().map(place).collect();
+        let first = self.charts.len();
+        self.charts.extend(part.charts.into_iter().map(|mut chart| {
+            chart.lines.iter_mut().for_each(|line| line.target = places[line.target]);
+            chart
+        }));
+        first
+    }
+}
+
 /// Rounds to four significant digits, and from 1,000 on to an integer: finer differences are
 /// invisible and would enlarge the page.
 pub(super) fn short(value: f64) -> f64 {
@@ -100,10 +121,8 @@ mod tests {
         assert_eq!(values, [0.0, 0.000_123_5, 1.235, 123_457.0, 0.0]);
     }
 
-    #[test]
-    fn a_line_without_values_is_left_out() {
-        let line = |values: &[Option<f64>]| Line { target: 0, values: values.to_vec() };
-        let chart = |lines| Chart {
+    fn chart(lines: Vec<Line>) -> Chart {
+        Chart {
             title: String::new(),
             note: String::new(),
             over: Over::Time,
@@ -111,7 +130,27 @@ mod tests {
             x: vec![0.0, 1.0, 2.0],
             marks: Vec::new(),
             lines,
+        }
+    }
+
+    #[test]
+    fn targets_of_several_parts_with_one_name_are_one_target() {
+        let part = |names: &[&str]| {
+            let line = |target| Line { target, values: vec![Some(1.0)] };
+            let charts = vec![chart((0..names.len()).map(line).collect())];
+            Charts { targets: names.iter().map(|&name| name.to_owned()).collect(), charts }
         };
+        let mut page = Charts::default();
+        assert_eq!(page.append(part(&["bare", "gunicorn"])), 0);
+        assert_eq!(page.append(part(&["gunicorn", "other"])), 1);
+        assert_eq!(page.targets, ["bare", "gunicorn", "other"]);
+        let targets: Vec<usize> = page.charts[1].lines.iter().map(|line| line.target).collect();
+        assert_eq!(targets, [1, 2]);
+    }
+
+    #[test]
+    fn a_line_without_values_is_left_out() {
+        let line = |values: &[Option<f64>]| Line { target: 0, values: values.to_vec() };
         let mut charts = Charts::default();
         assert_eq!(charts.add(chart(vec![line(&[None, None])])), None);
         assert_eq!(charts.add(chart(vec![line(&[]), line(&[Some(1.0), None])])), Some(0));

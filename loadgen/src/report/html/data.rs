@@ -39,9 +39,29 @@ impl<'a> Drawing<'a> {
         }
     }
 
+    /// Makes the charts of each step and, before them, of all steps together if there are several.
+    /// Returns the name of each step, or `None` for all steps, with the indices of the added charts.
+    pub(super) fn steps(&mut self) -> Vec<(Option<&'a str>, Vec<usize>)> {
+        let steps = self.targets.first().map(|target| target.steps.as_slice()).unwrap_or_default();
+        let mut all = Vec::new();
+        if steps.len() > 1 {
+            all.push((None, self.over_time(None)));
+        }
+        for step in steps {
+            let name = step.name.as_str();
+            let mut numbers = self.latencies(name);
+            let mut rounds = self.targets.iter().flat_map(|target| &target.rounds);
+            if steps.len() == 1 || rounds.any(|round| round.steps_seconds.contains_key(name)) {
+                numbers.extend(self.over_time(Some(name)));
+            }
+            all.push((Some(name), numbers));
+        }
+        all
+    }
+
     /// Makes two charts of one step's latency, by percentile and as a distribution. Returns the
     /// indices of the added charts.
-    pub(super) fn latencies(&mut self, step: &str) -> Vec<usize> {
+    fn latencies(&mut self, step: &str) -> Vec<usize> {
         let known = |target: &&'a TargetRecord| target.latency_histograms.get(step);
         let all: Vec<Option<&Distribution>> = self.targets.iter().map(known).collect();
         let percentiles = Chart {
@@ -68,7 +88,7 @@ impl<'a> Drawing<'a> {
 
     /// Makes the charts of rate, latency and errors over time, for one step, or for all steps
     /// together if `step` is `None`. Returns the indices of the added charts.
-    pub(super) fn over_time(&mut self, step: Option<&str>) -> Vec<usize> {
+    fn over_time(&mut self, step: Option<&str>) -> Vec<usize> {
         let rate = |n: fn(&SecondRecord) -> u64| {
             move |seconds: Vec<SecondRecord>, length: f64| per_second(&seconds, length, n)
         };

@@ -4,31 +4,44 @@ use maud::{Markup, html};
 
 use super::about::{environment, load, repeat};
 use super::chart::Charts;
+use super::data::Drawing;
 use super::table::{Called, named_rows, table};
-use super::{header, page, sentences};
+use super::{capacity, chooser, figures, header, page, sentences};
 use crate::record::{ClaimRecord, ExperimentRecord, Finding, GroupRecord};
+use crate::report::words::arm_table::ArmTable;
 use crate::report::words::experiment::{
-    ArmTable, backend_alone, changed, claim, fairness, group_headline, headline, in_containers,
+    backend_alone, changed, claim, differs, fairness, group_headline, headline, in_containers,
     proved, scaling, tables, thresholds, warned,
 };
+use crate::report::words::searched::searched;
 
 /// Returns the HTML page of an experiment, made from the record alone.
 #[must_use]
 pub fn experiment(record: &ExperimentRecord) -> String {
     let run = record.groups.iter().flat_map(|group| &group.runs).next();
+    let mut charts = Charts::default();
+    let drawn: Vec<Vec<Drawn>> =
+        record.groups.iter().map(|group| draw(group, &mut charts)).collect();
     let content = html! {
         (header("Experiment", &record.experiment, &headline(record), &record.started))
         main id="main" {
             section aria-labelledby="findings" {
                 h2 id="findings" { "Claims" }
                 @if let Some(description) = &record.description { p { (description) } }
+                @if !differs(record).is_empty() {
+                    h3 { "Different from the source" }
+                    (sentences(&differs(record)))
+                }
                 (claims(&record.claims))
                 @if !warned(record).is_empty() {
                     h3 { "Warnings" }
                     (sentences(&warned(record)))
                 }
             }
-            @for group in &record.groups { (of_group(group)) }
+            (chooser(&charts))
+            @for (group, drawn) in record.groups.iter().zip(&drawn) {
+                (of_group(group, drawn, &charts))
+            }
             @if let Some(run) = run {
                 section { h2 { "Environment" } (environment(&run.environment)) }
                 section {
@@ -38,7 +51,42 @@ pub fn experiment(record: &ExperimentRecord) -> String {
             }
         }
     };
-    page(&record.title, &content, &Charts { targets: Vec::new(), charts: Vec::new() })
+    page(&record.title, &content, &charts)
+}
+
+/// Charts of a part of a group.
+struct Drawn {
+    /// What the charts show.
+    title: String,
+    /// Indices of the charts on the page.
+    numbers: Vec<usize>,
+}
+
+/// Adds the charts of a group to those of the page: of each scenario's steps under each load, and of a
+/// search.
+fn draw(group: &GroupRecord, page: &mut Charts) -> Vec<Drawn> {
+    let mut all = Vec::new();
+    for run in &group.runs {
+        let names: Vec<&str> = run.targets.iter().map(|target| target.name.as_str()).collect();
+        let mut drawing = Drawing::new(run, run.targets.iter().collect());
+        let parts = drawing.steps();
+        let first = page.append(drawing.charts);
+        all.extend(parts.into_iter().map(|(step, numbers)| {
+            let step = step.map_or("all steps".to_owned(), |name| format!("step {name}"));
+            Drawn {
+                title: format!("{}: {step} of {}", run.scenario, names.join(", ")),
+                numbers: numbers.into_iter().map(|number| first + number).collect(),
+            }
+        }));
+    }
+    if let Some(record) = &group.capacity {
+        let charts = capacity::charts(record);
+        let number = charts.charts.len();
+        let first = page.append(charts);
+        let title = "Latency over throughput".to_owned();
+        all.push(Drawn { title, numbers: (first..first + number).collect() });
+    }
+    all
 }
 
 fn claims(claims: &[ClaimRecord]) -> Markup {
@@ -56,8 +104,9 @@ fn claims(claims: &[ClaimRecord]) -> Markup {
     }
 }
 
-fn of_group(group: &GroupRecord) -> Markup {
+fn of_group(group: &GroupRecord, drawn: &[Drawn], charts: &Charts) -> Markup {
     let sentences_of = [
+        ("Capacities", searched(group)),
         ("Scaling", scaling(group)),
         ("Thresholds", thresholds(group)),
         ("Counters and proofs", proved(group)),
@@ -69,10 +118,14 @@ fn of_group(group: &GroupRecord) -> Markup {
             h2 { (group_headline(group)) }
             @if let Some(changed) = changed(group) { p { (changed) } }
             @for sentence in backend_alone(group) { p { (sentence) } }
-            @for figures in tables(group) { (arms(group, &figures)) }
+            @for table in tables(group) { (arms(group, &table)) }
             @for (title, all) in sentences_of.iter().filter(|(_, all)| !all.is_empty()) {
                 h3 { (title) }
                 (sentences(all))
+            }
+            @for Drawn { title, numbers } in drawn.iter().filter(|drawn| !drawn.numbers.is_empty()) {
+                h3 { (title) }
+                (figures(charts, numbers))
             }
             @for run in &group.runs {
                 @let names: Vec<&str> = run.targets.iter().map(|target| target.name.as_str()).collect();
@@ -82,12 +135,12 @@ fn of_group(group: &GroupRecord) -> Markup {
     }
 }
 
-fn arms(group: &GroupRecord, figures: &ArmTable) -> Markup {
-    let label = match figures.title.as_str() {
+fn arms(group: &GroupRecord, of: &ArmTable) -> Markup {
+    let label = match of.title.as_str() {
         "" => format!("Results of {}", group.name),
         title => format!("{}: {title}", group.name),
     };
     let columns: Vec<&str> =
-        figures.header.iter().map(|name| if name.is_empty() { "Arm" } else { name }).collect();
-    table(&Called::Label(&label), &figures.title, &columns, &named_rows(&figures.rows))
+        of.header.iter().map(|name| if name.is_empty() { "Arm" } else { name }).collect();
+    table(&Called::Label(&label), &of.title, &columns, &named_rows(&of.rows))
 }

@@ -29,7 +29,7 @@ pub fn run(record: &RunRecord) -> String {
     let targets: Vec<&TargetRecord> =
         ranked(record).into_iter().map(|(target, _)| target).collect();
     let mut drawing = Drawing::new(record, targets.clone());
-    let steps = steps(record, &targets, &mut drawing);
+    let steps = steps(record, &mut drawing);
     let resources = resources(record, &mut drawing);
     let charts = drawing.charts;
     let content = html! {
@@ -64,30 +64,12 @@ pub fn run(record: &RunRecord) -> String {
 
 /// Returns the title, the table and the indices of the charts for each step. If there are several
 /// steps, the first element is for all steps together.
-fn steps(
-    record: &RunRecord,
-    targets: &[&TargetRecord],
-    drawing: &mut Drawing<'_>,
-) -> Vec<(String, Markup, Vec<usize>)> {
-    let names: Vec<&str> = targets
-        .first()
-        .map(|target| target.steps.iter().map(|step| step.name.as_str()).collect())
-        .unwrap_or_default();
-    let mut sections = Vec::new();
-    if names.len() > 1 {
-        let numbers = drawing.over_time(None);
-        sections.push(("All steps".to_owned(), percentiles(record, None), numbers));
-    }
-    for name in &names {
-        let mut numbers = drawing.latencies(name);
-        let known =
-            targets.iter().flat_map(|t| &t.rounds).any(|r| r.steps_seconds.contains_key(*name));
-        if names.len() == 1 || known {
-            numbers.extend(drawing.over_time(Some(name)));
-        }
-        sections.push((format!("Step {name}"), percentiles(record, Some(name)), numbers));
-    }
-    sections
+fn steps(record: &RunRecord, drawing: &mut Drawing<'_>) -> Vec<(String, Markup, Vec<usize>)> {
+    let section = |(step, numbers): (Option<&str>, Vec<usize>)| {
+        let title = step.map_or("All steps".to_owned(), |name| format!("Step {name}"));
+        (title, percentiles(record, step), numbers)
+    };
+    drawing.steps().into_iter().map(section).collect()
 }
 
 /// Makes charts of the CPU and memory of each service: the server's charts come first, the load

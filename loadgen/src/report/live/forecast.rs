@@ -14,6 +14,9 @@ pub(crate) struct Forecast {
     took: Duration,
     /// Expected duration of a round, if known; used until a round has finished.
     expected: Option<Duration>,
+    /// Number of rounds before the first round of the present kind, and the time that they took.
+    /// Rounds of another kind do not tell how long the present rounds take.
+    earlier: (u32, Duration),
 }
 
 impl Forecast {
@@ -23,10 +26,13 @@ impl Forecast {
         Self { rounds, expected, ..Self::default() }
     }
 
-    /// Sets the number of remaining rounds, where the number of all rounds is not known from the
-    /// start.
-    pub(crate) fn expect(&mut self, rounds: u32) {
+    /// Sets the number of remaining rounds and the expected duration of each, where the number of
+    /// all rounds is not known from the start. Another duration means another kind of rounds.
+    pub(crate) fn expect(&mut self, rounds: u32, each: Duration) {
         self.rounds = self.done + rounds;
+        if self.expected.replace(each) != Some(each) {
+            self.earlier = (self.done, self.took);
+        }
     }
 
     /// Notes that a round begins.
@@ -49,7 +55,8 @@ impl Forecast {
     /// after the last round, and without a finished round or an expected duration.
     pub(crate) fn left(&self, now: Instant) -> Option<Duration> {
         let todo = self.rounds.saturating_sub(self.done);
-        let each = self.took.checked_div(self.done).or(self.expected)?;
+        let (rounds, took) = self.earlier;
+        let each = (self.took - took).checked_div(self.done - rounds).or(self.expected)?;
         let running = self.running(now).saturating_sub(self.took);
         let left = (each * todo).saturating_sub(running.min(each));
         (todo > 0).then(|| Duration::from_secs(left.as_secs().max(1)))
@@ -82,8 +89,13 @@ mod tests {
         assert_eq!(left(&forecast, 60), Some(SECOND));
         forecast.finish(start + 60 * SECOND);
         assert_eq!((forecast.place(), left(&forecast, 60)), ((3, 3), None));
-        forecast.expect(2);
+        forecast.expect(2, 10 * SECOND);
         assert_eq!((forecast.place(), left(&forecast, 60)), ((4, 5), Some(40 * SECOND)));
+        // Rounds of another kind, which take less.
+        forecast.expect(4, 3 * SECOND);
+        assert_eq!((forecast.place(), left(&forecast, 60)), ((4, 7), Some(12 * SECOND)));
+        forecast.finish(start + 62 * SECOND);
+        assert_eq!((forecast.place(), left(&forecast, 62)), ((5, 7), Some(6 * SECOND)));
     }
 
     #[test]

@@ -55,10 +55,10 @@ impl Progress {
         self.screen = Screen::open(self.shared.known.subscribe());
     }
 
-    /// Sets the number of remaining rounds, where the number of all rounds is not known from the
-    /// start.
-    pub fn expect(&mut self, rounds: u32) {
-        self.shared.learn(|view| view.forecast.expect(rounds));
+    /// Sets the number of remaining rounds and the duration of each, where the number of all rounds
+    /// is not known from the start.
+    pub fn expect(&mut self, rounds: u32, each: Duration) {
+        self.shared.learn(|view| view.forecast.expect(rounds, each));
     }
 
     /// Says what the command is doing, such as `starting redis`.

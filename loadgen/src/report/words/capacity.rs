@@ -57,6 +57,19 @@ pub(crate) fn figure(capacity: &Capacity) -> String {
     }
 }
 
+/// Returns the name of a target, its capacity, and the knee of its curve with the latencies there, in
+/// ms.
+pub(crate) fn row(target: &CapacityTarget) -> Vec<String> {
+    let knee = target.knee.as_ref();
+    vec![
+        target.name.clone(),
+        figure(&target.capacity),
+        knee.map_or("–".to_owned(), |knee| rate(knee.rate_per_s)),
+        milliseconds(knee.and_then(|knee| knee.latency_us.p50)),
+        milliseconds(knee.and_then(|knee| knee.latency_us.p99)),
+    ]
+}
+
 /// Describes the capacity of each target, and compares each pair of neighbours in the ranking.
 pub(crate) fn conclusion(record: &CapacityRecord) -> Vec<String> {
     let found = record.targets.iter();

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::arm_table::ArmTable;
 use super::containers::containers;
 use super::curves::curves;
 use super::interval::aligned_plus_minus;
@@ -9,7 +10,7 @@ use super::postgres;
 use super::proofs::proofs;
 use super::thresholds::held;
 use super::warnings::warnings;
-use super::{Warning, left_out};
+use super::{Warning, left_out, searched};
 use crate::record::{
     ArmRecord, BackendAloneRecord, ClaimRecord, EvidenceRecord, ExperimentRecord, Finding,
     GroupRecord, PublishedRecord, TargetRecord,
@@ -27,13 +28,22 @@ pub(crate) fn headline(record: &ExperimentRecord) -> String {
     format!("{}{}{form}{ended}", record.title, source.unwrap_or_default())
 }
 
+/// Returns the respects in which the experiment differs from its source, as phrases.
+pub(crate) fn differs(record: &ExperimentRecord) -> Vec<String> {
+    record.source.as_ref().map(|source| source.differs.clone()).unwrap_or_default()
+}
+
 /// Returns the name of a group, with its description and the number of rounds.
 pub(crate) fn group_headline(group: &GroupRecord) -> String {
     let about = group.description.as_ref().map(|about| format!(": {about}"));
-    let rounds = match group.runs.iter().map(|run| run.load.rounds).max() {
-        None => "not measured".to_owned(),
-        Some(1) => "1 round over each arm".to_owned(),
-        Some(n) => format!("{} rounds over each arm", count(n.into())),
+    let of_runs = group.runs.iter().map(|run| run.load.rounds).max();
+    let of_search = group.capacity.as_ref().map(|record| record.search.rounds);
+    let rounds = match (of_runs, of_search) {
+        (None, None) => "not measured".to_owned(),
+        (Some(1), _) => "1 round over each arm".to_owned(),
+        (Some(n), _) => format!("{} rounds over each arm", count(n.into())),
+        (None, Some(1)) => "1 search over each arm".to_owned(),
+        (None, Some(n)) => format!("{} searches over each arm", count(n.into())),
     };
     format!("{}{}, {rounds}", group.name, about.unwrap_or_default())
 }
@@ -43,18 +53,12 @@ pub(crate) fn changed(group: &GroupRecord) -> Option<String> {
     (!group.changed.is_empty()).then(|| format!("changed: {}", group.changed.join("; ")))
 }
 
-/// A table: names of the columns, and a row for each arm, whose name comes first.
-pub(crate) struct ArmTable {
-    /// Text to show above the table; empty for the main table.
-    pub title: String,
-    /// Names of the columns.
-    pub header: Vec<String>,
-    /// A row for each arm.
-    pub rows: Vec<Vec<String>>,
-}
-
-/// Returns the tables of a group: our figures, and a table for each metric with published figures.
+/// Returns the tables of a group: our figures, and a table for each metric with published figures; or
+/// the capacities of a search.
 pub(crate) fn tables(group: &GroupRecord) -> Vec<ArmTable> {
+    if let Some(capacity) = &group.capacity {
+        return vec![searched::table(group, capacity)];
+    }
     let mut metrics: Vec<&str> = Vec::new();
     for figure in group.arms.iter().flat_map(|arm| &arm.published) {
         if !metrics.contains(&figure.metric.as_str()) {
@@ -62,25 +66,47 @@ pub(crate) fn tables(group: &GroupRecord) -> Vec<ArmTable> {
         }
     }
     let published = metrics.into_iter().map(|metric| published(group, metric));
-    let measured = [figures(group)].into_iter().chain(services(group)).chain(database(group));
-    measured.chain(published).collect()
+    let measured = [figures(group)].into_iter().chain(tail(group));
+    measured.chain(services(group)).chain(database(group)).chain(published).collect()
 }
 
 /// Returns the table of our figures.
 fn figures(group: &GroupRecord) -> ArmTable {
     let header = ["", "requests/s", "errors, %", "mean, ms", "min", "p50", "p90", "p95", "max"];
+    by_arm(group, "", &header, |target| figures_of(group, target))
+}
+
+/// Returns the table of the percentiles of the slowest requests; `None` for a group without results.
+fn tail(group: &GroupRecord) -> Option<ArmTable> {
+    let header = ["", "p99", "p99.9", "p99.99"];
+    let title = "the slowest requests: percentiles of the latency in ms";
+    let cells = |target: &TargetRecord| {
+        let latency = &target.total.latency_us;
+        [latency.p99, latency.p99_9, latency.p99_99].map(milliseconds).to_vec()
+    };
+    (!group.runs.is_empty()).then(|| by_arm(group, title, &header, cells))
+}
+
+/// Returns a table with these columns and a row for each arm. `cells` returns the cells after the
+/// name.
+fn by_arm(
+    group: &GroupRecord,
+    title: &str,
+    header: &[&str],
+    cells: impl Fn(&TargetRecord) -> Vec<String>,
+) -> ArmTable {
     let row = |arm: &ArmRecord| {
         let mut targets = group.runs.iter().flat_map(|run| &run.targets);
         let mut row = vec![arm.name.clone()];
         match targets.find(|target| target.name == arm.name) {
             None => row.push("not measured".to_owned()),
-            Some(target) => row.extend(figures_of(group, target)),
+            Some(target) => row.extend(cells(target)),
         }
         row
     };
     ArmTable {
-        title: String::new(),
-        header: header.map(str::to_owned).to_vec(),
+        title: title.to_owned(),
+        header: header.iter().map(|&name| name.to_owned()).collect(),
         rows: group.arms.iter().map(row).collect(),
     }
 }
@@ -339,7 +365,9 @@ pub(crate) fn warned(record: &ExperimentRecord) -> Vec<String> {
     let mut all: Vec<String> = without.collect();
     all.sort();
     all.dedup();
-    all.extend(record.groups.iter().flat_map(of_group));
+    all.extend(
+        record.groups.iter().flat_map(|group| [of_group(group), searched::warned(group)].concat()),
+    );
     all.dedup();
     all
 }

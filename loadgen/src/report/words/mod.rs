@@ -1,5 +1,6 @@
 //! Puts results into sentences and short lines that all formats share.
 
+pub(super) mod arm_table;
 pub(super) mod bottlenecks;
 pub(super) mod capacity;
 pub(super) mod changes;
@@ -19,6 +20,7 @@ pub(super) mod ranked;
 pub(super) mod ratio;
 mod replicas;
 pub(super) mod rows;
+pub(super) mod searched;
 pub(super) mod thresholds;
 pub(super) mod warnings;
 pub(super) mod workers;

@@ -1,12 +1,16 @@
 //! Tests experiment files: a valid file, and the message for each kind of fault.
 
-use loadgen::scenario::experiment::{ExperimentFile, Known, Statement, Unusable};
+use std::time::Duration;
+
+use loadgen::scenario::experiment::{
+    CapacitySettings, ExperimentFile, Known, Statement, Unusable, explain,
+};
 use loadgen::scenario::{Metric, parse};
 use miette::{GraphicalReportHandler, GraphicalTheme};
 
 const VALID: &str = r#"
 title = "Two servers"
-source = { title = "A page", year = 2022 }
+source = { title = "A page", year = 2022, differs = ["other machines"] }
 backend_cpus = 2
 
 [[group]]
@@ -16,7 +20,8 @@ rounds = 7
 cpus = 2
 memory = "1g"
 load = { users = 100, duration = "10s" }
-quick = { rounds = 2, load = { users = 10, duration = "1s" } }
+warmup = "2s"
+quick = { rounds = 2, load = { users = 10, duration = "1s" }, warmup = "0s" }
 
 [[group.arm]]
 target = "sanic"
@@ -27,6 +32,7 @@ target = "flask"
 server_workers = 4
 cpus = 0.5
 load = { users = 50, iterations_per_user = 2 }
+warmup = "10s"
 
 [[published]]
 machine = "laptop"
@@ -90,12 +96,19 @@ fn fault(old: &str, new: &str) -> String {
 fn arms_inherit_what_their_group_has() {
     let file = read(VALID).unwrap();
     assert_eq!((file.name.as_str(), file.title.as_str()), ("two", "Two servers"));
+    assert_eq!(
+        file.source.as_ref().map(|source| source.differs.as_slice()),
+        Some(["other machines".to_owned()].as_slice())
+    );
     let group = &file.groups[0];
     assert_eq!((group.rounds, group.quick_rounds), (7, 2));
     let [sanic, flask] = group.arms.as_slice() else { panic!("{group:?}") };
     assert_eq!((sanic.name.as_str(), sanic.server_workers), ("sanic", 1));
     assert_eq!((sanic.scenario.load.users, flask.scenario.load.users), (100, 50));
     assert_eq!(flask.quick.as_ref().map(|load| load.users), Some(10));
+    let seconds =
+        |is_quick| [sanic, flask].map(|arm| arm.warmup(is_quick).map(|warmup| warmup.as_secs()));
+    assert_eq!((seconds(false), seconds(true)), ([Some(2), Some(10)], [Some(0), Some(0)]));
     let limits = [sanic, flask].map(|arm| arm.limits.to_string());
     assert_eq!(limits, ["2 CPUs, 1 GiB", "0.5 CPUs, 1 GiB"]);
     assert_eq!(file.backend_limits.to_string(), "2 CPUs");
@@ -125,11 +138,76 @@ fn faults_are_shown_at_their_lines() {
         ("rounds = 7", "rounds = 0"),
         ("cpus = 0.5", "cpus = 0"),
         ("memory = \"1g\"", "memory = \"1\""),
+        ("warmup = \"10s\"", "warmup = 10"),
         ("backend_cpus = 2", "backend_cpus = \"two\""),
         ("name = \"flask (4)\"", "name = \"redis\""),
         ("title = \"Two servers\"", "tilte = \"Two servers\""),
     ];
     let messages: Vec<String> = all.iter().map(|(old, new)| fault(old, new)).collect();
+    insta::assert_snapshot!(messages.join("\n"));
+}
+
+/// A group that searches for capacities, after a group of rounds.
+const SEARCH: &str = r#"
+[[group]]
+name = "direct"
+scenario = "direct"
+[[group.arm]]
+target = "sanic"
+
+[[group]]
+name = "capacity"
+scenario = "plain"
+rounds = 3
+capacity = { users = 500 }
+quick = { rounds = 1, capacity = { duration = "1s", precision = "10%" } }
+[[group.arm]]
+target = "sanic"
+[[group.arm]]
+target = "flask"
+server_workers = 4
+
+[[claim]]
+metric = "rate"
+arm = "sanic"
+is = "> 10/s"
+"#;
+
+#[test]
+fn a_search_has_settings_instead_of_loads() {
+    let file = read(SEARCH).unwrap();
+    let group = &file.groups[1];
+    let full = CapacitySettings { users: Some(500), ..CapacitySettings::default() };
+    let quick = CapacitySettings { duration: Duration::from_secs(1), precision: 0.1, ..full };
+    assert_eq!((group.capacity, group.quick_capacity), (Some(full), Some(quick)));
+    assert_eq!((group.rounds, group.quick_rounds, group.has_quick_form()), (3, 1, true));
+    // The claim is about the only group of rounds.
+    assert_eq!(file.claims[0].group, 0);
+    insta::assert_snapshot!(explain(&file));
+}
+
+#[test]
+fn faults_of_a_search_are_shown_at_their_lines() {
+    let flask = "target = \"flask\"\n";
+    let all = [
+        ("capacity = { users = 500 }", "capacity = { users = 0 }"),
+        ("capacity = { users = 500 }", "capacity = { duration = \"0s\" }"),
+        ("precision = \"10%\"", "precision = \"0.1%\""),
+        ("precision = \"10%\"", "precision = 10"),
+        ("precision = \"10%\"", "precise = \"10%\""),
+        ("rounds = 3", "rounds = 3\nload = { users = 2 }"),
+        ("quick = { rounds = 1,", "quick = { load = { users = 2 },"),
+        ("capacity = { users = 500 }\n", ""),
+        (flask, "target = \"flask\"\nload = { users = 2 }\n"),
+        (flask, "target = \"flask\"\nscenario = \"direct\"\n"),
+        ("rounds = 3", "rounds = 3\nbackend_alone = \"redis\""),
+        ("metric = \"rate\"", "group = \"capacity\"\nmetric = \"rate\""),
+    ];
+    let fault = |(old, new): &(&str, &str)| {
+        assert!(SEARCH.contains(old), "{old}");
+        read(&SEARCH.replacen(old, new, 1)).unwrap_err()
+    };
+    let messages: Vec<String> = all.iter().map(fault).collect();
     insta::assert_snapshot!(messages.join("\n"));
 }
 

@@ -8,6 +8,7 @@ use loadgen::record::{
 };
 use loadgen::report::{Document, Format, html};
 
+use super::capacity;
 use super::html::lines;
 use super::records::{target, threshold};
 
@@ -98,6 +99,7 @@ fn record() -> ExperimentRecord {
             arm("http4s", vec![published("MacBook E", 9.82, None)]),
         ],
         runs: vec![run],
+        capacity: None,
         scaling: vec![ScalingRecord {
             name: "sanic".to_owned(),
             counts: "replicas".to_owned(),
@@ -109,21 +111,28 @@ fn record() -> ExperimentRecord {
             what: "sanic: 1 worker process; flask (4): 4 worker processes".to_owned(),
         }],
     };
+    let searched = GroupRecord {
+        name: "capacity".to_owned(),
+        arms: vec![arm("sanic", Vec::new()), arm("fastapi", Vec::new()), arm("quart", Vec::new())],
+        capacity: Some(capacity::of_two()),
+        ..GroupRecord::default()
+    };
     let unmeasured = GroupRecord { name: "redis".to_owned(), ..GroupRecord::default() };
     ExperimentRecord {
         schema: EXPERIMENT_SCHEMA.to_owned(),
         experiment: "web-servers".to_owned(),
         title: "Web servers <side by side>".to_owned(),
-        description: None,
+        description: Some("how soon does each answer?".to_owned()),
         source: Some(SourceRecord {
             title: "Web-framework benchmarks".to_owned(),
             year: Some(2022),
             url: None,
+            differs: vec!["all servers share one machine".to_owned()],
         }),
         quick: true,
         started: "2026-11-24T02:00:00Z".to_owned(),
         command: vec!["loadgen".to_owned(), "experiment".to_owned(), "web-servers".to_owned()],
-        groups: vec![measured, unmeasured],
+        groups: vec![measured, searched, unmeasured],
         claims: vec![
             claim("Sanic answers sooner than Flask", Finding::Held, None),
             claim("Flask answers sooner than Sanic", Finding::DidNotHold, None),

@@ -1,11 +1,11 @@
 //! Explains an experiment in words: its groups, arms and claims.
 
-use std::fmt::Write;
+use std::fmt::{self, Write};
 
-use super::{Arm, Claim, ExperimentFile, Group, Statement};
+use super::{Arm, CapacitySettings, Claim, ExperimentFile, Group, Statement};
 use crate::scenario::explain::explain_load;
 use crate::scenario::load::Load;
-use crate::text::count;
+use crate::text::{count, duration, precise};
 
 /// Returns the explanation of the whole experiment.
 #[must_use]
@@ -16,6 +16,9 @@ pub fn explain(experiment: &ExperimentFile) -> String {
     }
     if let Some(source) = &experiment.source {
         let _ = writeln!(out, "  after       {source}");
+        for phrase in &source.differs {
+            let _ = writeln!(out, "  differs     {phrase}");
+        }
     }
     if !experiment.backend_limits.is_none() {
         let _ = writeln!(out, "  backends    {} in a container", experiment.backend_limits);
@@ -58,10 +61,16 @@ fn explain_group(group: &Group) -> String {
     if let Some(backend) = group.backend_alone {
         let _ = writeln!(out, "    alone       {backend} is measured alone first");
     }
+    if let Some(search) = &group.capacity {
+        let quick = group.quick_capacity.filter(|quick| quick != search);
+        let quick = quick.map(|quick| format!(" (quick: {quick})")).unwrap_or_default();
+        let _ = writeln!(out, "    capacity    {search}{quick}");
+    }
     for load in loads(group) {
         let _ = writeln!(out, "    load        {load}");
     }
-    for Arm { name, target, server_workers, replicas, limits, scenario, .. } in &group.arms {
+    for Arm { name, target, server_workers, replicas, limits, scenario, warmup, .. } in &group.arms
+    {
         let workers = match server_workers {
             1 => String::new(),
             n => format!(" ×{n}"),
@@ -75,18 +84,24 @@ fn explain_group(group: &Group) -> String {
             true => String::new(),
             false => format!(", {limits} in a container"),
         };
+        let warmup = warmup.map(|time| format!(", warm-up of {}", duration(time)));
         let _ = writeln!(
             out,
-            "    arm         {name}: {target}{workers}{replicas}, {}{limits}",
-            scenario.name
+            "    arm         {name}: {target}{workers}{replicas}, {}{limits}{}",
+            scenario.name,
+            warmup.unwrap_or_default()
         );
     }
     out
 }
 
-/// Returns the different loads of a group's arms, in words, each with its quick form.
+/// Returns the different loads of a group's arms, in words, each with its quick form; empty for a
+/// search, which sets the load.
 fn loads(group: &Group) -> Vec<String> {
     let mut all = Vec::new();
+    if group.capacity.is_some() {
+        return all;
+    }
     for Arm { scenario, quick, .. } in &group.arms {
         let quick = quick.as_ref().filter(|quick| **quick != scenario.load);
         let quick = quick.map(|quick| format!(" (quick: {})", describe_load(quick)));
@@ -103,6 +118,16 @@ fn loads(group: &Group) -> Vec<String> {
 pub fn describe_load(load: &Load) -> String {
     let think_time = load.think_time.as_ref().map(|time| format!(", think time {time}"));
     explain_load(load) + &think_time.unwrap_or_default()
+}
+
+impl fmt::Display for CapacitySettings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (percent, time) = (precise(self.precision * 100.0), duration(self.duration));
+        write!(f, "a search to a precision of {percent} %, by trials of {time}")?;
+        self.users.map_or(Ok(()), |users| {
+            write!(f, " with at most {} requests in flight", count(users.into()))
+        })
+    }
 }
 
 impl Claim {

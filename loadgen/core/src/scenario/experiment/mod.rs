@@ -5,6 +5,7 @@ mod explain;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use miette::{Diagnostic, NamedSource};
 use thiserror::Error;
@@ -51,6 +52,8 @@ pub struct Source {
     pub year: Option<u16>,
     /// Address of the publication; `None` if unknown.
     pub url: Option<String>,
+    /// Respects in which the experiment differs from the publication, as phrases.
+    pub differs: Vec<String>,
 }
 
 /// Arms that are measured in interleaved rounds.
@@ -64,10 +67,34 @@ pub struct Group {
     pub rounds: u32,
     /// Number of rounds over each arm in the quick form; at least 1.
     pub quick_rounds: u32,
+    /// Search for the highest rate that each arm carries, instead of rounds under the arms' loads;
+    /// `None` for rounds. All arms of a search have one scenario.
+    pub capacity: Option<CapacitySettings>,
+    /// The search of the quick form; `None` for rounds.
+    pub quick_capacity: Option<CapacitySettings>,
     /// Backend that is measured alone before the arms; `None` for none.
     pub backend_alone: Option<Backend>,
     /// Arms, in the order of the file. Not empty.
     pub arms: Vec<Arm>,
+}
+
+/// Settings of a search for capacities: the highest rates that targets carry.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CapacitySettings {
+    /// Largest number of requests in flight; `None` for the scenario's users, or for at least 1,000
+    /// if the scenario is of the closed model.
+    pub users: Option<u32>,
+    /// Shortest time for which a trial holds its rate.
+    pub duration: Duration,
+    /// Largest accepted distance between the highest rate that passed and the lowest rate that
+    /// failed, as a share: 0.05 for 5 %.
+    pub precision: f64,
+}
+
+impl Default for CapacitySettings {
+    fn default() -> Self {
+        Self { users: None, duration: Duration::from_secs(5), precision: 0.05 }
+    }
 }
 
 /// A target under one load.
@@ -88,6 +115,10 @@ pub struct Arm {
     pub scenario: Scenario,
     /// Load of the quick form; `None` if the quick form has the load of the full form.
     pub quick: Option<Load>,
+    /// Time that each round runs before its measurements count; `None` for that of the command line.
+    pub warmup: Option<Duration>,
+    /// The same in the quick form.
+    pub quick_warmup: Option<Duration>,
 }
 
 /// Figures of one metric that were published about arms of one group.
@@ -201,8 +232,21 @@ impl Group {
     /// Returns whether the quick form differs from the full form.
     #[must_use]
     pub fn has_quick_form(&self) -> bool {
-        let differs = |arm: &Arm| arm.quick.as_ref().is_some_and(|load| *load != arm.scenario.load);
-        self.quick_rounds != self.rounds || self.arms.iter().any(differs)
+        let differs = |arm: &Arm| {
+            arm.quick.as_ref().is_some_and(|load| *load != arm.scenario.load)
+                || arm.quick_warmup != arm.warmup
+        };
+        self.quick_rounds != self.rounds
+            || self.quick_capacity != self.capacity
+            || self.arms.iter().any(differs)
+    }
+}
+
+impl Arm {
+    /// Returns the warm-up of the quick or of the full form; `None` for that of the command line.
+    #[must_use]
+    pub fn warmup(&self, is_quick: bool) -> Option<Duration> {
+        if is_quick { self.quick_warmup } else { self.warmup }
     }
 }
 

@@ -3,15 +3,18 @@
 use super::{escaped, list, sections, table, titled};
 use crate::record::{ExperimentRecord, GroupRecord};
 use crate::report::words::experiment::{
-    backend_alone, changed, claim, fairness, group_headline, headline, in_containers, proved,
-    scaling, tables, thresholds, warned,
+    backend_alone, changed, claim, differs, fairness, group_headline, headline, in_containers,
+    proved, scaling, tables, thresholds, warned,
 };
+use crate::report::words::searched::searched;
 
 /// Returns a Markdown document: tables and differences of each group, the claims with their
 /// findings, and warnings to read before believing the figures.
 #[must_use]
 pub(crate) fn experiment(record: &ExperimentRecord) -> String {
     let mut all = vec![format!("**{}**", escaped(&headline(record)))];
+    all.extend(record.description.as_ref().map(|about| escaped(about)));
+    all.push(titled("Different from the source:", list(differs(record))));
     record.groups.iter().for_each(|group| all.extend(of_group(group)));
     all.push(titled("**Claims**", list(record.claims.iter().map(claim))));
     all.push(titled("**Warnings**", list(warned(record))));
@@ -31,6 +34,7 @@ fn of_group(group: &GroupRecord) -> Vec<String> {
             title => titled(&escaped(title), text),
         }
     }));
+    all.push(list(searched(group)));
     all.push(titled("Scaling:", list(scaling(group))));
     all.push(titled("Thresholds:", list(thresholds(group))));
     all.push(titled("Counters and proofs:", list(proved(group))));

@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::analysis::differences;
 use crate::record::{CapacityRecord, CapacityTarget, CurvePoint};
 use crate::report::words::capacity::{
-    conclusion, endings, figure, headline, warnings, what_passes,
+    self as words, conclusion, endings, headline, warnings, what_passes,
 };
 use crate::report::words::containers::containers;
 use crate::report::words::interval::LEGEND;
@@ -46,14 +46,7 @@ fn is_lab(record: &CapacityRecord) -> bool {
 
 fn row(target: &CapacityTarget, is_lab: bool) -> Vec<String> {
     let knee = target.knee.as_ref();
-    let latency = |of: fn(&CurvePoint) -> Option<u64>| milliseconds(knee.and_then(of));
-    let mut row = vec![
-        target.name.clone(),
-        figure(&target.capacity),
-        knee.map_or("–".to_owned(), |knee| rate(knee.rate_per_s)),
-        latency(|point| point.latency_us.p50),
-        latency(|point| point.latency_us.p99),
-    ];
+    let mut row = words::row(target);
     if is_lab {
         row.push(whole(knee.and_then(|knee| knee.target_cpu_percent)));
         row.push(whole(knee.and_then(|knee| knee.target_cpu_us_per_request)));

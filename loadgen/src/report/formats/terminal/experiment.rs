@@ -4,9 +4,10 @@ use std::path::Path;
 
 use crate::record::{ExperimentRecord, GroupRecord};
 use crate::report::words::experiment::{
-    backend_alone, changed, claim, fairness, group_headline, headline, in_containers, proved,
-    scaling, tables, thresholds, warned,
+    backend_alone, changed, claim, differs, fairness, group_headline, headline, in_containers,
+    proved, scaling, tables, thresholds, warned,
 };
+use crate::report::words::searched::searched;
 use crate::text::{lay_out, wrap};
 
 /// Returns the text for a terminal: tables and differences of each group, the claims with their
@@ -14,7 +15,9 @@ use crate::text::{lay_out, wrap};
 /// failed.
 #[must_use]
 pub(crate) fn experiment(record: &ExperimentRecord, folder: Option<&Path>) -> String {
-    let mut sections = vec![wrap("", &headline(record))];
+    let about = record.description.as_ref().map(|about| wrap(" ", about));
+    let mut sections = vec![wrap("", &headline(record)) + &about.unwrap_or_default()];
+    sections.push(titled("different from the source", differs(record)));
     record.groups.iter().for_each(|group| sections.extend(of_group(group)));
     sections.push(titled("claims", record.claims.iter().map(claim)));
     sections.push(warned(record).iter().map(|warning| wrap(" ! ", warning)).collect());
@@ -36,6 +39,7 @@ fn of_group(group: &GroupRecord) -> Vec<String> {
         };
         title + &lay_out(&header, &table.rows)
     }));
+    sections.push(searched(group).iter().map(|sentence| wrap(" - ", sentence)).collect());
     sections.push(titled("scaling", scaling(group)));
     sections.push(titled("thresholds", thresholds(group)));
     sections.push(titled("counters and proofs", proved(group)));

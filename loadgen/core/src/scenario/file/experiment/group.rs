@@ -1,9 +1,11 @@
 //! `[[group]]`: arms that are measured in interleaved rounds.
 
-use super::{limits, take_required};
+use std::time::Duration;
+
+use super::{capacity, limits, quick, read_rounds, take_required};
 use crate::scenario::backend::Backend;
 use crate::scenario::error::Fault;
-use crate::scenario::experiment::{Arm, Group, Known, MOST_REPLICAS};
+use crate::scenario::experiment::{Arm, CapacitySettings, Group, Known, MOST_REPLICAS};
 use crate::scenario::file::reader::{Faults, Table, Value};
 use crate::scenario::file::{BACKENDS, load};
 use crate::scenario::limits::Limits;
@@ -13,8 +15,6 @@ use crate::scenario::nearest::suggestion;
 
 /// Number of rounds over each arm if the file sets none: as many as a run has.
 const ROUNDS: u32 = 5;
-/// Largest number of rounds, as of a run.
-const MOST_ROUNDS: u64 = 10_000;
 /// Largest number of worker processes of a target, as of a run.
 const MOST_SERVER_WORKERS: u64 = 256;
 
@@ -28,6 +28,10 @@ struct Defaults {
     scenario: Option<Scenario>,
     load: Option<Load>,
     quick: Option<Load>,
+    warmup: Option<Duration>,
+    quick_warmup: Option<Duration>,
+    /// Whether the group searches for capacities, so that no arm has a load.
+    is_search: bool,
 }
 
 /// Reads all groups; `None` if a group has a fault.
@@ -57,9 +61,22 @@ fn read(value: &Value<'_>, known: &Known<'_>, faults: &mut Faults<'_>) -> Option
     let description = table.take("description").and_then(|value| value.text(faults));
     let alone = table.take("backend_alone");
     let rounds = table.take("rounds").map_or(Some(ROUNDS), |value| read_rounds(&value, faults));
+    let search = match table.take("capacity") {
+        None => None,
+        Some(value) => {
+            capacity::refuse_load(&table, faults);
+            Some(capacity::read(&value, CapacitySettings::default(), faults)?)
+        }
+    };
     let defaults = read_defaults(&mut table, &Defaults::default(), known, faults);
-    let (quick, quick_rounds) = read_quick(&mut table, faults)?;
-    let defaults = defaults.map(|defaults| Defaults { quick, ..defaults });
+    let quick = quick::read_of_group(table.take("quick"), search, faults)?;
+    let is_search = search.is_some();
+    let defaults = defaults.map(|defaults| Defaults {
+        quick: quick.load,
+        quick_warmup: quick.warmup,
+        is_search,
+        ..defaults
+    });
     let arms = table.take("arm");
     if arms.is_none() {
         let fault = Fault::new("a group has no arm").at(table.place.clone(), "here");
@@ -73,8 +90,16 @@ fn read(value: &Value<'_>, known: &Known<'_>, faults: &mut Faults<'_>) -> Option
         values.iter().map(|value| read_arm(value, &defaults, known, faults)).collect();
     let arms: Vec<Arm> = read.into_iter().collect::<Option<_>>()?;
     unique(arms.iter().map(|arm| arm.name.as_str()), &values, "arms", faults)?;
+    if is_search {
+        capacity::refuse_other_scenarios(&arms, &values, faults);
+    }
     let backend_alone = match alone {
         None => None,
+        Some(value) if is_search => {
+            let message = "a group with `capacity` measures no backend alone";
+            let help = "move `backend_alone` to a group of rounds";
+            return value.fault(message, "without effect", help, faults);
+        }
         Some(value) => Some(read_backend_alone(&value, &arms, faults)?),
     };
     let rounds = rounds?;
@@ -82,7 +107,9 @@ fn read(value: &Value<'_>, known: &Known<'_>, faults: &mut Faults<'_>) -> Option
         name: name?.to_owned(),
         description: description.map(str::to_owned),
         rounds,
-        quick_rounds: quick_rounds.unwrap_or(rounds),
+        quick_rounds: quick.rounds.unwrap_or(rounds),
+        capacity: search,
+        quick_capacity: quick.capacity.or(search),
         backend_alone,
         arms,
     })
@@ -96,11 +123,11 @@ fn read_arm(
 ) -> Option<Arm> {
     let mut table = value.table("a [[group.arm]]", faults)?;
     let name = table.take("name");
+    if defaults.is_search {
+        capacity::refuse_load(&table, faults);
+    }
     let own = read_defaults(&mut table, defaults, known, faults);
-    let (quick, _) = match table.take("quick") {
-        None => (None, None),
-        Some(value) => read_quick_table(&value, false, faults)?,
-    };
+    let quick = quick::read_of_arm(table.take("quick"), faults)?;
     let place = table.place.clone();
     table.finish(faults);
     let own = own?;
@@ -133,7 +160,9 @@ fn read_arm(
         replicas: own.replicas,
         limits: own.limits,
         scenario: Scenario { load, ..scenario },
-        quick: quick.or(own.quick),
+        quick: quick.load.or(own.quick),
+        warmup: own.warmup,
+        quick_warmup: quick.warmup.or(own.quick_warmup).or(own.warmup),
     })
 }
 
@@ -173,6 +202,10 @@ fn read_defaults(
             is_whole &= number.is_some();
         }
     }
+    if let Some(value) = table.take("warmup") {
+        own.warmup = value.duration(faults);
+        is_whole &= own.warmup.is_some();
+    }
     match limits::read(table, ["cpus", "memory"], faults) {
         Some(limits) => own.limits = limits.or(defaults.limits),
         None => is_whole = false,
@@ -209,10 +242,6 @@ fn read_scenario(
     }
 }
 
-fn read_rounds(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<u32> {
-    value.integer(1..=MOST_ROUNDS, faults).and_then(|rounds| u32::try_from(rounds).ok())
-}
-
 /// Reads the backend that is measured alone, which must hold profiles in each arm.
 fn read_backend_alone(value: &Value<'_>, arms: &[Arm], faults: &mut Faults<'_>) -> Option<Backend> {
     let backend = value.choice(&BACKENDS, faults)?;
@@ -225,36 +254,6 @@ fn read_backend_alone(value: &Value<'_>, arms: &[Arm], faults: &mut Faults<'_>) 
         return value.fault(message, "measured by looking up profiles", help, faults);
     }
     Some(backend)
-}
-
-/// Reads `quick` of a group: the load and the number of rounds of the quick form.
-fn read_quick(
-    table: &mut Table<'_>,
-    faults: &mut Faults<'_>,
-) -> Option<(Option<Load>, Option<u32>)> {
-    match table.take("quick") {
-        None => Some((None, None)),
-        Some(value) => read_quick_table(&value, true, faults),
-    }
-}
-
-/// Reads a `quick` table. Only that of a group has a number of rounds, which its arms share.
-fn read_quick_table(
-    value: &Value<'_>,
-    of_group: bool,
-    faults: &mut Faults<'_>,
-) -> Option<(Option<Load>, Option<u32>)> {
-    let mut table = value.table("`quick`", faults)?;
-    let load = match table.take("load") {
-        None => Some(None),
-        Some(value) => load::read(Some(value), faults).map(Some),
-    };
-    let rounds = match of_group.then(|| table.take("rounds")).flatten() {
-        None => Some(None),
-        Some(value) => read_rounds(&value, faults).map(Some),
-    };
-    table.finish(faults);
-    Some((load?, rounds?))
 }
 
 /// Adds a fault for each name that comes twice, and returns `None` if there is one.

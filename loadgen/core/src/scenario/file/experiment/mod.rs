@@ -1,9 +1,11 @@
 //! Reads an experiment file.
 
+mod capacity;
 mod claim;
 mod group;
 mod limits;
 mod published;
+mod quick;
 
 use toml::de::DeTable;
 
@@ -32,6 +34,9 @@ const METRICS: [&str; 15] = [
     "memory",
     "memory_idle",
 ];
+
+/// Largest number of rounds, as of a run.
+const MOST_ROUNDS: u64 = 10_000;
 
 /// Keys that limit the containers of backends.
 const BACKEND_LIMITS: [&str; 2] = ["backend_cpus", "backend_memory"];
@@ -102,12 +107,23 @@ fn read_source(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<Source> {
     let title = take_required(&mut table, "title", "add the title of the publication", faults);
     let year = table.take("year").and_then(|value| value.integer(1900..=2200, faults));
     let url = table.take("url").and_then(|value| value.name(faults));
+    let differs = table.take("differs").map_or(Some(Vec::new()), |value| {
+        let all = value.array("an array of phrases", faults)?;
+        let phrases: Vec<_> = all.iter().map(|value| value.name(faults)).collect();
+        phrases.into_iter().map(|phrase| phrase.map(str::to_owned)).collect()
+    });
     table.finish(faults);
     Some(Source {
         title: title?.name(faults)?.to_owned(),
         year: year.and_then(|year| u16::try_from(year).ok()),
         url: url.map(str::to_owned),
+        differs: differs?,
     })
+}
+
+/// Reads a number of rounds.
+fn read_rounds(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<u32> {
+    value.integer(1..=MOST_ROUNDS, faults).and_then(|rounds| u32::try_from(rounds).ok())
 }
 
 /// Takes a key that the table must have.
@@ -125,26 +141,33 @@ fn take_required<'a>(
     value
 }
 
-/// Takes the group that a figure or a claim is about. May be absent in a file with one group.
+/// Takes the group that a figure or a claim is about. May be absent in a file with one group of
+/// rounds: a group with a search has no figures of rounds.
 fn take_group(table: &mut Table<'_>, groups: &[Group], faults: &mut Faults<'_>) -> Option<usize> {
-    let help = || format!("add the name of a group: {}", names(groups.iter().map(|it| &it.name)));
-    let value = match table.take("group") {
-        None if groups.len() == 1 => return Some(0),
-        None => {
-            let fault = Fault::new(format!("{} has no `group`", table.name()));
-            faults.add(fault.at(table.place.clone(), "here").help(help()));
-            return None;
+    let has_rounds = |group: &&Group| group.capacity.is_none();
+    let of_rounds: Vec<&Group> = groups.iter().filter(has_rounds).collect();
+    let Some(value) = table.take("group") else {
+        if let [only] = of_rounds.as_slice() {
+            return groups.iter().position(|group| group.name == only.name);
         }
-        Some(value) => value,
+        let all = names(of_rounds.iter().map(|it| &it.name));
+        let help = format!("add the name of a group: {all}");
+        let fault = Fault::new(format!("{} has no `group`", table.name()));
+        faults.add(fault.at(table.place.clone(), "here").help(help));
+        return None;
     };
     let name = value.name(faults)?;
-    let found = groups.iter().position(|group| group.name == name);
-    if found.is_none() {
-        let help = suggestion(name, groups.iter().map(|group| group.name.as_str()));
+    let Some(found) = groups.iter().position(|group| group.name == name) else {
+        let help = suggestion(name, of_rounds.iter().map(|group| group.name.as_str()));
         let message = format!("the experiment has no group `{name}`");
         return value.fault(message, "unknown group", help, faults);
+    };
+    if groups[found].capacity.is_some() {
+        let message =
+            format!("the group `{name}` searches for capacities: it has no figures of rounds");
+        return value.fault(message, "a search", "name a group of rounds", faults);
     }
-    found
+    Some(found)
 }
 
 /// Returns the index of the arm called `name`, which `value` has as a string or as its key.

@@ -1,0 +1,194 @@
+//! Implements the experiment of a file: groups of arms, one group after the other.
+
+mod assemble;
+mod autosave;
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::time::Duration;
+
+use self::assemble::Recorded;
+use self::autosave::Autosave;
+use super::folder::RunFolder;
+use super::job::Job;
+use super::kind::Experiment;
+use super::measured::Measured;
+use super::observe::Observe;
+use super::run::Run;
+use super::search::searched::Searched;
+use super::search::{Quest, Terms, search};
+use super::session::{OVERHEAD, Session, Stopped};
+use super::site::Site;
+use super::to_record::{self, Context};
+use crate::failure::{Exit, Failure};
+use crate::lab::Lab;
+use crate::record::{ExperimentRecord, GroupRecord};
+use crate::scenario::experiment::ExperimentFile;
+
+/// Times for which a backend is measured alone, in the full and in the quick form, in seconds.
+const ALONE_S: u32 = 10;
+const ALONE_QUICK_S: u32 = 3;
+
+/// An experiment of a file, with its options.
+pub struct Published {
+    /// The file.
+    pub file: ExperimentFile,
+    /// Whether the quick form is measured.
+    pub quick: bool,
+    /// Jobs of all groups: one for each scenario and load of a group.
+    pub jobs: Vec<Job>,
+    /// Indices of the jobs of each group of the file.
+    pub groups: Vec<Range<usize>>,
+    /// Terms of each search, by the index of its job. Other jobs are rounds under a load.
+    pub searches: BTreeMap<usize, Terms>,
+    /// Targets that this machine cannot run, each with the reason. The jobs lack the arms of these
+    /// targets.
+    pub left_out: BTreeMap<String, String>,
+}
+
+/// Results of all groups.
+pub struct Groups {
+    /// Results of each job; empty for a search.
+    runs: Vec<Measured>,
+    /// Results of each search that began, by the index of its job.
+    searched: BTreeMap<usize, Searched>,
+}
+
+impl Experiment for Published {
+    type Measured = Groups;
+    type Record = ExperimentRecord;
+
+    const CAN_CHANGE: bool = false;
+
+    fn name(&self) -> &str {
+        &self.file.name
+    }
+
+    fn jobs(&self) -> &[Job] {
+        &self.jobs
+    }
+
+    /// Leaves out the trials of searches, which come last and take much less time than a round.
+    fn forecast(&self) -> (u32, Option<Duration>) {
+        let rounds =
+            |job: &Job| job.rounds * u32::try_from(job.contenders.len()).unwrap_or(u32::MAX);
+        let of_rounds = || {
+            let jobs = self.jobs.iter().enumerate();
+            jobs.filter(|(index, _)| !self.searches.contains_key(index)).map(|(_, job)| job)
+        };
+        let all = of_rounds().map(rounds).sum();
+        let length = |job: &Job| {
+            let length = job.plan(0, String::new(), 1).length()?;
+            Some((length + OVERHEAD) * rounds(job))
+        };
+        let total: Option<Duration> = of_rounds().map(length).sum();
+        (all, total.map(|total| total / all.max(1)))
+    }
+
+    fn observers<'a>(
+        &'a self,
+        site: &'a Site<'a>,
+        folder: &'a RunFolder,
+    ) -> Vec<Box<dyn Observe + 'a>> {
+        vec![Box::new(Autosave::new(self, site, folder))]
+    }
+
+    async fn measure(&self, session: &mut Session<'_>, site: &Site<'_>) -> Groups {
+        let runs = self.jobs.iter().map(|_| Measured::default()).collect();
+        let mut measured = Groups { runs, searched: BTreeMap::new() };
+        self.rounds(session, &mut measured.runs).await;
+        let mut quests: Vec<(usize, Quest<'_>)> = self.quests().collect();
+        let failed = measured.runs.iter().any(|job| job.failure.is_some());
+        while !failed && !session.is_interrupted() && !quests.is_empty() {
+            let (job, quest) = quests.remove(0);
+            let later = quests.iter().map(|(_, quest)| quest.trials()).sum();
+            let searched = search(quest, job, later, session, site).await;
+            let has_failed = searched.failure.is_some();
+            measured.searched.insert(job, searched);
+            if has_failed {
+                break;
+            }
+        }
+        measured
+    }
+
+    fn is_empty(measured: &Groups) -> bool {
+        measured.runs.iter().all(|job| job.rounds.is_empty())
+            && measured.searched.values().all(Searched::is_empty)
+    }
+
+    fn failure(measured: Groups) -> Option<Failure> {
+        let of_runs = measured.runs.into_iter().filter_map(|job| job.failure);
+        let of_searches = measured.searched.into_values().filter_map(|it| it.failure);
+        of_runs.chain(of_searches).next()
+    }
+
+    fn record(
+        &self,
+        measured: &Groups,
+        site: &Site<'_>,
+        lab: Option<&Lab>,
+        interrupted: bool,
+    ) -> ExperimentRecord {
+        let mut recorded = Recorded::default();
+        for (index, (job, measured)) in self.jobs.iter().zip(&measured.runs).enumerate() {
+            if !measured.rounds.is_empty() {
+                let context = Context::of(job, site, &measured.backends, lab, interrupted);
+                recorded.runs.insert(index, to_record::build(job, measured, None, context));
+            }
+        }
+        for (index, quest) in self.quests() {
+            if let Some(searched) = measured.searched.get(&index).filter(|it| !it.is_empty()) {
+                let record = quest.record(searched, site, lab, interrupted);
+                recorded.capacities.insert(index, record);
+            }
+        }
+        self.assemble(&recorded, site, interrupted)
+    }
+
+    fn exit(record: &ExperimentRecord, failed: Option<Exit>) -> Exit {
+        if record.interrupted {
+            return Exit::Interrupted;
+        }
+        let of_group = |group: &GroupRecord| -> Vec<Exit> {
+            let of_runs = group.runs.iter().map(|run| Run::exit(run, failed));
+            let of_search = group.capacity.iter().map(|record| Quest::exit(record, failed));
+            of_runs.chain(of_search).collect()
+        };
+        let exits: Vec<Exit> = record.groups.iter().flat_map(of_group).collect();
+        let most_urgent = [Exit::Failed, Exit::Target, Exit::Degraded, Exit::Threshold];
+        let found = most_urgent.into_iter().find(|exit| exits.contains(exit));
+        found.or(failed).unwrap_or(Exit::Done)
+    }
+}
+
+impl Published {
+    /// Measures the rounds of all groups, or as many as an interrupt or an error allows.
+    async fn rounds(&self, session: &mut Session<'_>, measured: &mut [Measured]) {
+        let groups = self.groups.iter().zip(&self.file.groups);
+        let of_rounds = groups.filter(|(jobs, file)| !jobs.is_empty() && file.capacity.is_none());
+        for (group, file) in of_rounds {
+            let of = &mut measured[group.clone()];
+            if let Some(backend) = file.backend_alone {
+                let seconds = if self.quick { ALONE_QUICK_S } else { ALONE_S };
+                match session.backend_alone(group.clone(), backend, seconds).await {
+                    Ok(alone) => of[0].backend_alone = Some(alone),
+                    Err(Stopped::Interrupted) => return,
+                    Err(Stopped::Failed(failure)) => {
+                        of[0].failure = Some(failure);
+                        return;
+                    }
+                }
+            }
+            session.measure(group.clone(), of).await;
+            if session.is_interrupted() || of.iter().any(|job| job.failure.is_some()) {
+                return;
+            }
+        }
+    }
+
+    /// Returns each search with the index of its job, in the order of the file.
+    fn quests(&self) -> impl Iterator<Item = (usize, Quest<'_>)> {
+        self.searches.iter().map(|(&job, terms)| (job, Quest { job: &self.jobs[job], terms }))
+    }
+}
