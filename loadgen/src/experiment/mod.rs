@@ -2,8 +2,9 @@
 //!
 //! A [`Job`](job::Job) names the contenders and the load on each. A
 //! [`Session`](session::Session) starts what the job needs: backends, workers, and one target
-//! at a time. Two kinds of [`Experiment`](kind::Experiment) use a session: a [`run`], whose
-//! rounds are all alike, and a [`search`], in which each trial holds another rate.
+//! at a time. Three kinds of [`Experiment`](kind::Experiment) use a session: a [`run`], whose
+//! rounds are all alike, a [`search`], in which each trial holds another rate, and a
+//! [`published`] experiment, which has groups of both.
 //! [`to_record`] turns the results into a record.
 
 pub mod autosave;
@@ -21,6 +22,7 @@ mod generator;
 pub mod job;
 pub mod kind;
 pub mod limits;
+mod load;
 pub mod measured;
 pub mod noise_floor;
 pub mod observe;

@@ -5,24 +5,22 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use serde::de::IgnoredAny;
 use tokio_util::sync::CancellationToken;
 
 use super::calibration::{calibration, can_be_told};
 use super::control::Control;
 use super::generator::Generator;
 use super::job::Job;
-use super::measured::{Loaded, Measured, MeasuredRound, held};
+use super::measured::{Loaded, Measured, MeasuredRound};
 use super::observe::{Begun, Event, Observers, SoFar};
 use super::order::order;
-use super::service_monitor::{Services, Watch, idle_memory};
 pub use super::stopped::Stopped;
 use super::stopped::unless;
-use super::{proof, replicas, worker_losses, workers};
-use crate::engine::{self, Plan, RoundControl, Seen, TrialAnswer, Verified};
+use super::{proof, worker_losses, workers};
+use crate::engine::TrialAnswer;
 use crate::failure::{Exit, Failure};
-use crate::lab::{Lab, Layout, Observed, Size, Target};
-use crate::measure::{GrowingSeries, PostgresActivity};
+use crate::lab::{Lab, Layout, Size, Target};
+use crate::measure::PostgresActivity;
 use crate::record::Calibration;
 use crate::scenario::Backend;
 use crate::text::with_code;
@@ -41,14 +39,14 @@ pub struct Session<'a> {
     /// Index of the job in progress.
     current: usize,
     pub(super) lab: Option<Lab>,
-    generator: Generator,
-    observers: Observers<'a>,
+    pub(super) generator: Generator,
+    pub(super) observers: Observers<'a>,
     layout: &'a Layout,
     /// Folder for workers' logs.
     logs: PathBuf,
     pub(super) interrupt: CancellationToken,
     /// Control through which a user may change the load of a round, if any.
-    control: Option<Control>,
+    pub(super) control: Option<Control>,
     /// Maximum rate of the generator for each job. The outer option is `None` before the
     /// calibration; the inner option is `None` if the calibration gave no rate.
     calibrations: Vec<Option<Option<Calibration>>>,
@@ -238,7 +236,7 @@ impl<'a> Session<'a> {
 
     /// Measures the generator's maximum rate, once for all rounds. `answers` are the target's
     /// answers to the verification, which the calibration needs.
-    async fn calibrate(&mut self, answers: &[TrialAnswer]) -> Result<(), Stopped> {
+    pub(super) async fn calibrate(&mut self, answers: &[TrialAnswer]) -> Result<(), Stopped> {
         let is_known = self.calibrations[self.current].is_some();
         if is_known || !can_be_told(self.job(), self.layout, answers) {
             return Ok(());
@@ -313,6 +311,9 @@ impl<'a> Session<'a> {
         if let Some(server) = self.job().running(target) {
             return Ok((server.url.clone(), None));
         }
+        if let Some(lab) = &mut self.lab {
+            lab.offer(&self.jobs[self.current].scenario.backends);
+        }
         match (&self.lab, self.job().target(target)) {
             (Some(lab), Some(spec)) => {
                 let contender = &self.job().contenders[target];
@@ -332,112 +333,6 @@ impl<'a> Session<'a> {
             _ => Err(Stopped::Interrupted),
         }
     }
-
-    /// Returns the number of responses of each replica so far; empty without replicas. If the
-    /// balancer does not tell, passes a note to all observers: the round itself is not affected.
-    async fn responses(&mut self, target: Option<&Target>) -> Vec<u64> {
-        let Some(target) = target else { return Vec::new() };
-        match target.responses().await {
-            Ok(responses) => responses,
-            Err(error) => {
-                self.tell(Event::Note(&with_code(&error)));
-                Vec::new()
-            }
-        }
-    }
-
-    /// Sends each step of the scenario once, and checks the answers. If the verification fails
-    /// because a service has ended, the error is the error of the service.
-    async fn verify(
-        &mut self,
-        plan: &Plan,
-        name: &str,
-        running: Option<&mut Target>,
-    ) -> Result<Verified, Stopped> {
-        let verified = unless(&self.interrupt, engine::verify(plan, name)).await?;
-        let mut services = Services { target: running, lab: self.lab.as_mut() };
-        Ok(verified.map_err(|error| match services.ended() {
-            // The error of the service explains more than the failed verification.
-            Some(ended) => Failure::from(ended),
-            None => Failure::with(Exit::Target)(error),
-        })?)
-    }
-
-    /// Verifies the target, and then loads the target until the planned end or the end of a
-    /// service. `before` has the results of a run's earlier rounds; `None` in a search.
-    pub async fn load(
-        &mut self,
-        round: Begun<'_>,
-        before: Option<&Measured>,
-        mut running: Option<&mut Target>,
-    ) -> Result<Loaded, Stopped> {
-        let Begun { name, plan, .. } = round;
-        self.tell(Event::RoundBegan(round));
-        let services = Services { target: running.as_deref_mut(), lab: self.lab.as_mut() };
-        // A search loads a target again and again: its memory is idle only before the first time.
-        let idle = match before {
-            Some(_) => idle_memory(&services.watched(&self.generator)).await,
-            None => BTreeMap::new(),
-        };
-        let Verified { counters: verified, answers } =
-            self.verify(plan, name, running.as_deref_mut()).await?;
-        self.calibrate(&answers).await?;
-        let json_keys = answers.iter().map(|answer| json_keys(&answer.body)).collect();
-        let before_load = self.responses(running.as_deref()).await;
-        let mut services = Services { target: running.as_deref_mut(), lab: self.lab.as_mut() };
-        let over = CancellationToken::new();
-        let watched = services.watched(&self.generator);
-        let watch = Watch::new(watched, plan, over.clone());
-        let mut watch = Some(watch.telling(self.observers.cpu_teller()));
-        let mut observed = None;
-        let stop = self.interrupt.child_token();
-        let observers = &mut self.observers;
-        let show = |seen: Seen<'_>, results: &mut GrowingSeries| match seen {
-            Seen::Started(start) => {
-                observed = watch.take().map(|watch| watch.from(start.into()));
-                observers.tell(Event::LoadStarted(start));
-            }
-            Seen::Snapshot(worker, snapshot) => {
-                observers.tell(Event::Snapshot(worker, snapshot, results));
-                if observers.stopped().is_some() {
-                    stop.cancel();
-                }
-            }
-            Seen::Lost(lost) => observers.tell(Event::Lost(lost)),
-            Seen::Tick => observers.tell(Event::Tick(results, before)),
-        };
-        let mut round_control = RoundControl::from(stop.clone());
-        if let Some(control) = &self.control {
-            round_control.changes = control.open(name, plan);
-        }
-        let round = self.generator.round(plan.clone(), round_control, show);
-        let (results, ended) = services.during(round, &stop).await;
-        over.cancel();
-        let mut observed = match observed {
-            Some(observed) => observed.await.unwrap_or_default(),
-            None => Observed::default(),
-        };
-        for (name, used) in &mut observed.services {
-            used.memory_idle_bytes = idle.get(name).copied();
-        }
-        let after = match ended {
-            // A replica or the balancer may be gone.
-            Some(_) => Vec::new(),
-            None => self.responses(running.as_deref()).await,
-        };
-        let responses = replicas::since(&after, &before_load);
-        let results = results?;
-        let answered: u64 = held(&results.series).iter().map(|step| step.answered.len()).sum();
-        let rate_per_s = answered as f64 / results.held().as_secs_f64().max(1e-9);
-        self.tell(Event::LoadEnded(rate_per_s));
-        Ok(Loaded { verified, json_keys, results, observed, responses, ended })
-    }
-}
-
-/// Returns the keys of a JSON object, sorted; `None` if the body is no JSON object.
-fn json_keys(body: &[u8]) -> Option<Vec<String>> {
-    let object: BTreeMap<String, IgnoredAny> = serde_json::from_slice(body).ok()?;
-    Some(object.into_keys().collect())
 }
 
 /// Returns the backends that at least one job needs, in the order of the jobs.

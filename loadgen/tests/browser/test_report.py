@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from conftest import LOADGEN, NARROW, WIDE, Opened, Run, open_report
+from conftest import LOADGEN, NARROW, ROOT, WIDE, Opened, Run, open_report
 from playwright.sync_api import Browser, Page, expect
 
 
@@ -112,6 +112,49 @@ def test_sentences_and_tables_need_no_javascript(browser: Browser, run: Run) -> 
     page.goto(run.report.as_uri())
     assert page.locator("[aria-labelledby=ranking] tbody th").all_inner_texts() == run.ranking
     context.close()
+
+
+EXPERIMENT = """\
+[[group]]
+name = "direct"
+scenario = "direct"
+rounds = 2
+load = { users = 5, duration = "1s" }
+[[group.arm]]
+target = "sanic"
+[[group.arm]]
+target = "flask"
+
+[[group]]
+name = "most"
+scenario = "direct"
+rounds = 1
+capacity = { users = 50, duration = "300ms", precision = "50%" }
+[[group.arm]]
+target = "flask"
+"""
+
+
+def test_an_experiment_has_the_charts_of_its_groups(browser: Browser, tmp_path: Path) -> None:
+    file = tmp_path / "two.toml"
+    file.write_text(EXPERIMENT)
+    saved = tmp_path / "saved"
+    command = [str(LOADGEN), "experiment", str(file), "--warmup=0s", "--no-calibrate", f"--out={saved}"]
+    finished = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert finished.returncode == 0, finished.stdout + finished.stderr
+    opened = open_report(browser, saved / "report.html")
+    draw_all(opened.page)
+    for section, chart in (
+        ("direct", "Latency by percentile"),
+        ("direct", "Distribution of latency"),
+        ("direct", "Expected responses over time"),
+        ("most", "Median latency"),
+    ):
+        of_group = opened.page.locator("section").filter(has=opened.page.locator("h2", has_text=section))
+        expect(of_group.locator("figure").filter(has_text=chart).first).to_be_visible()
+    assert opened.page.get_by_role("checkbox").count() == 2, "flask is one target in both groups"
+    assert opened.complaints == []
+    opened.page.close()
 
 
 def test_a_large_run_opens(browser: Browser, run: Run, tmp_path: Path) -> None:

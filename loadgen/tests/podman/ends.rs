@@ -1,5 +1,7 @@
 //! A run reports its end, no matter how it ends, and leaves nothing behind.
 
+use std::process::Stdio;
+
 use rustix::process::Signal;
 
 use crate::common::processes::signal;
@@ -49,6 +51,20 @@ fn no_container_outlives_a_killed_loadgen() {
     let project = Project::real();
     let run = start(&project, &LONG);
     container("redis");
+    signal(run.id(), Signal::KILL);
+    finish(&project, run);
+    assert_nothing_left();
+}
+
+#[test]
+fn no_container_outlives_a_killed_experiment_with_replicas() {
+    let file = "[[group]]\nname = \"one\"\nscenario = \"redis3\"\ntarget = \"fastapi\"\nreplicas = 2\n\
+                load = { users = 4, duration = \"30s\" }\n[[group.arm]]\nname = \"two\"\n";
+    let project = Project::real().file("one.toml", file);
+    let words = ["experiment", "one.toml", "--runtime=podman", "--no-calibrate"];
+    let mut command = project.command(&words);
+    let run = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    container("balancer");
     signal(run.id(), Signal::KILL);
     finish(&project, run);
     assert_nothing_left();

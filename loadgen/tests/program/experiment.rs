@@ -234,6 +234,33 @@ fn alone(backend: &str) -> (Project, Finished) {
     (project, finished)
 }
 
+#[test]
+fn targets_get_only_the_backends_of_their_scenario() {
+    let scenario = |status: u16, backends: &str| {
+        format!(
+            "backends = [{backends}]\n[[step]]\nget = \"/redis3\"\nexpect = {{ status = {status} }}\n"
+        )
+    };
+    let group = |name: &str| {
+        format!(
+            "[[group]]\nname = \"{name}\"\nscenario = \"{name}.toml\"\ntarget = \"fastapi\"\nrounds = 1\n\
+             load = {{ users = 1, iterations = 10 }}\n[[group.arm]]\nname = \"an arm\"\n"
+        )
+    };
+    // Redis, which the first group has started, still runs in the second.
+    let project = Project::real()
+        .file("with.toml", &scenario(200, "\"redis\""))
+        .file("without.toml", &scenario(500, ""))
+        .file("two.toml", &(group("with") + &group("without")));
+    let finished =
+        project.run(&["experiment", "two.toml", "--warmup=0s", "--no-calibrate", "--out=result"]);
+    assert_eq!(finished.code, Some(0), "{}", finished.said());
+    let record = result(&project);
+    for group in record["groups"].as_array().unwrap() {
+        assert_eq!(group["runs"][0]["targets"][0]["total"]["requests"], 10, "{}", group["name"]);
+    }
+}
+
 fn result(project: &Project) -> Value {
     let saved = fs::read_to_string(project.path("result/experiment.json")).unwrap();
     serde_json::from_str(&saved).unwrap()

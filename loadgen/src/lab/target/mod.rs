@@ -279,7 +279,7 @@ impl Lab {
 
     /// Returns the variables that all targets have.
     fn process_env(&self, python: &Python, size: Size) -> Vec<(String, String)> {
-        let backends = self.backends().into_iter().map(|(backend, url)| match backend {
+        let backends = self.offered().map(|(backend, url)| match backend {
             Backend::Redis => ("REDIS_URL".to_owned(), url),
             Backend::Postgres => ("DATABASE_URL".to_owned(), url),
         });
@@ -300,7 +300,7 @@ impl Lab {
     ) -> Result<Spec, LabError> {
         let limits = self.target_limits(target, size.limits);
         let (mut redis, mut postgres) = (None, None);
-        for (backend, _) in self.backends() {
+        for (backend, _) in self.offered() {
             match backend {
                 Backend::Redis => redis = self.redis_url("redis:6379"),
                 Backend::Postgres => postgres = self.postgres_url("postgres:5432"),

@@ -190,10 +190,15 @@ fn queue(record: &CapacityRecord, target: &CapacityTarget) -> Option<String> {
     ))
 }
 
-/// Says why the lowest of the failed rates failed; `None` if no rate failed.
+/// Says why the lowest of the failed rates failed; `None` if no rate failed. A rate that failed below one
+/// that passed was bad luck, such as a cold start, and decides nothing.
 fn ending(target: &CapacityTarget) -> Option<String> {
-    let failed = target.trials.iter().filter(|trial| !trial.passed);
-    let lowest = failed.min_by(|a, b| a.rate_per_s.total_cmp(&b.rate_per_s))?;
+    let passed = target.trials.iter().filter(|trial| trial.passed);
+    let highest = passed.map(|trial| trial.rate_per_s).fold(0.0, f64::max);
+    let failed = || target.trials.iter().filter(|trial| !trial.passed);
+    let by_rate = |a: &&TrialRecord, b: &&TrialRecord| a.rate_per_s.total_cmp(&b.rate_per_s);
+    let above = failed().filter(|trial| trial.rate_per_s > highest).min_by(by_rate);
+    let lowest = above.or_else(|| failed().min_by(by_rate))?;
     let who = match &lowest.bottleneck {
         _ if lowest.generator_limited => ", with the generator at its limit".to_owned(),
         Some(Bottleneck::Backend(name)) => format!(", with {name} at its limit"),

@@ -1,0 +1,126 @@
+//! Verifies and loads a target of a session.
+
+use std::collections::BTreeMap;
+
+use serde::de::IgnoredAny;
+use tokio_util::sync::CancellationToken;
+
+use super::measured::{Loaded, Measured, held};
+use super::observe::{Begun, Event};
+use super::replicas;
+use super::service_monitor::{Services, Watch, idle_memory};
+use super::session::Session;
+use super::stopped::{Stopped, unless};
+use crate::engine::{self, Plan, RoundControl, Seen, Verified};
+use crate::failure::{Exit, Failure};
+use crate::lab::{Observed, Target};
+use crate::measure::GrowingSeries;
+use crate::text::with_code;
+
+impl Session<'_> {
+    /// Returns the number of responses of each replica so far; empty without replicas. If the
+    /// balancer does not tell, passes a note to all observers: the round itself is not affected.
+    async fn responses(&mut self, target: Option<&Target>) -> Vec<u64> {
+        let Some(target) = target else { return Vec::new() };
+        match target.responses().await {
+            Ok(responses) => responses,
+            Err(error) => {
+                self.tell(Event::Note(&with_code(&error)));
+                Vec::new()
+            }
+        }
+    }
+
+    /// Sends each step of the scenario once, and checks the answers. If the verification fails
+    /// because a service has ended, the error is the error of the service.
+    async fn verify(
+        &mut self,
+        plan: &Plan,
+        name: &str,
+        running: Option<&mut Target>,
+    ) -> Result<Verified, Stopped> {
+        let verified = unless(&self.interrupt, engine::verify(plan, name)).await?;
+        let mut services = Services { target: running, lab: self.lab.as_mut() };
+        Ok(verified.map_err(|error| match services.ended() {
+            // The error of the service explains more than the failed verification.
+            Some(ended) => Failure::from(ended),
+            None => Failure::with(Exit::Target)(error),
+        })?)
+    }
+
+    /// Verifies the target, and then loads the target until the planned end or the end of a
+    /// service. `before` has the results of a run's earlier rounds; `None` in a search.
+    pub async fn load(
+        &mut self,
+        round: Begun<'_>,
+        before: Option<&Measured>,
+        mut running: Option<&mut Target>,
+    ) -> Result<Loaded, Stopped> {
+        let Begun { name, plan, .. } = round;
+        self.tell(Event::RoundBegan(round));
+        let services = Services { target: running.as_deref_mut(), lab: self.lab.as_mut() };
+        // A search loads a target again and again: its memory is idle only before the first time.
+        let idle = match before {
+            Some(_) => idle_memory(&services.watched(&self.generator)).await,
+            None => BTreeMap::new(),
+        };
+        let Verified { counters: verified, answers } =
+            self.verify(plan, name, running.as_deref_mut()).await?;
+        self.calibrate(&answers).await?;
+        let json_keys = answers.iter().map(|answer| json_keys(&answer.body)).collect();
+        let before_load = self.responses(running.as_deref()).await;
+        let mut services = Services { target: running.as_deref_mut(), lab: self.lab.as_mut() };
+        let over = CancellationToken::new();
+        let watched = services.watched(&self.generator);
+        let watch = Watch::new(watched, plan, over.clone());
+        let mut watch = Some(watch.telling(self.observers.cpu_teller()));
+        let mut observed = None;
+        let stop = self.interrupt.child_token();
+        let observers = &mut self.observers;
+        let show = |seen: Seen<'_>, results: &mut GrowingSeries| match seen {
+            Seen::Started(start) => {
+                observed = watch.take().map(|watch| watch.from(start.into()));
+                observers.tell(Event::LoadStarted(start));
+            }
+            Seen::Snapshot(worker, snapshot) => {
+                observers.tell(Event::Snapshot(worker, snapshot, results));
+                if observers.stopped().is_some() {
+                    stop.cancel();
+                }
+            }
+            Seen::Lost(lost) => observers.tell(Event::Lost(lost)),
+            Seen::Tick => observers.tell(Event::Tick(results, before)),
+        };
+        let mut round_control = RoundControl::from(stop.clone());
+        if let Some(control) = &self.control {
+            round_control.changes = control.open(name, plan);
+        }
+        let round = self.generator.round(plan.clone(), round_control, show);
+        let (results, ended) = services.during(round, &stop).await;
+        over.cancel();
+        let mut observed = match observed {
+            Some(observed) => observed.await.unwrap_or_default(),
+            None => Observed::default(),
+        };
+        for (name, used) in &mut observed.services {
+            used.memory_idle_bytes = idle.get(name).copied();
+        }
+        let after = match ended {
+            // A replica or the balancer may be gone.
+            Some(_) => Vec::new(),
+            None => self.responses(running.as_deref()).await,
+        };
+        let responses = replicas::since(&after, &before_load);
+        let results = results?;
+        let answered: u64 = held(&results.series).iter().map(|step| step.answered.len()).sum();
+        let rate_per_s = answered as f64 / results.held().as_secs_f64().max(1e-9);
+        self.tell(Event::LoadEnded(rate_per_s));
+        Ok(Loaded { verified, json_keys, results, observed, responses, ended })
+    }
+}
+
+/// Returns the keys of a JSON object, sorted; `None` if the body is no JSON object.
+fn json_keys(body: &[u8]) -> Option<Vec<String>> {
+    let object: BTreeMap<String, IgnoredAny> = serde_json::from_slice(body).ok()?;
+    Some(object.into_keys().collect())
+}
