@@ -17,8 +17,8 @@ pub struct Compared<'a> {
     pub quick: bool,
     /// Limits under which the arm ran or, before the measurement, runs in a container.
     pub limits: LimitsRecord,
-    /// Warm-up of the arm in s; `None` before the measurement if the file sets none.
-    pub warmup_s: Option<f64>,
+    /// Warm-up of the arm in s.
+    pub warmup_s: f64,
     /// Software of the arm's target; empty for a server that loadgen does not start.
     pub server: &'a ServerRecord,
     /// Results of the arm; `None` before the measurement.
@@ -43,7 +43,7 @@ pub fn unlike(arms: &[Compared<'_>], cpus: usize) -> Vec<DifferenceRecord> {
     let scenario = |arm: &Compared<'_>| format!("scenario {}", arm.arm.scenario.name);
     add(DifferenceKind::Load, by_value(arms, |arm| Some(scenario(arm))));
     add(DifferenceKind::Load, by_value(arms, |arm| Some(arm.load())));
-    add(DifferenceKind::Load, by_value(arms, |arm| arm.warmup_s.map(warmup)));
+    add(DifferenceKind::Load, by_value(arms, |arm| Some(warmup(arm.warmup_s))));
     let workers = |arm: &Compared<'_>| match arm.server.workers {
         0 => None,
         1 => Some("1 worker process".to_owned()),
@@ -181,8 +181,8 @@ mod tests {
             scenario: parse(scenario, "test.toml", "[[step]]\nname = \"hello\"\nget = \"/\"\n")
                 .unwrap(),
             quick: None,
-            warmup: None,
-            quick_warmup: None,
+            warmup: Duration::from_secs(1),
+            quick_warmup: Duration::from_secs(1),
         }
     }
 
@@ -218,7 +218,7 @@ mod tests {
             arm,
             quick: false,
             limits,
-            warmup_s: None,
+            warmup_s: 1.0,
             server: &server,
             measured,
         };
@@ -234,7 +234,7 @@ mod tests {
         let compared = |arm, at: usize| {
             let (server, measured) = (&servers[at], Some(&results[at]));
             let limits = LimitsRecord { cpus: Some((at + 1) as f64), memory_bytes: None };
-            Compared { arm, quick: false, limits, warmup_s: None, server, measured }
+            Compared { arm, quick: false, limits, warmup_s: 1.0, server, measured }
         };
         assert_eq!(
             said(&[compared(&one, 0), compared(&other, 1)], 2),

@@ -24,7 +24,7 @@ pub use self::runtime::{RuntimeArgs, RuntimeName};
 pub use self::saved::{CompareArgs, ReportArgs};
 use crate::report::Format;
 use crate::scenario::experiment::MOST_REPLICAS;
-use crate::scenario::{WARMUP, parse_duration};
+use crate::scenario::parse_duration;
 
 /// Compares web servers under load, and finds the load that each can carry.
 ///
@@ -216,13 +216,6 @@ pub struct MeasuringArgs {
     /// Format of the document on standard output. All other output goes to standard error.
     #[arg(short, long, value_enum, default_value_t = Format::Table)]
     pub format: Format,
-}
-
-impl MeasuringArgs {
-    /// Returns the warm-up: that of the command line, or else `planned`, or else the default.
-    pub fn warmup(&self, planned: Option<Duration>) -> Duration {
-        self.warmup.or(planned).unwrap_or(WARMUP)
-    }
 }
 
 /// Options of `experiment`.

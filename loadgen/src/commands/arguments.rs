@@ -11,7 +11,7 @@ use crate::experiment::job::{Job, random_seed};
 use crate::experiment::subject::Subject;
 use crate::failure::{Exit, Failure};
 use crate::report::Format;
-use crate::scenario::{Model, Scenario};
+use crate::scenario::{Model, Scenario, WARMUP};
 
 /// Options that determine the contenders of an experiment, and the number of rounds for each.
 #[derive(Debug, Default)]
@@ -76,7 +76,7 @@ pub(super) fn job(
         on_loss: OnLoss::Fail,
         aa,
         rounds,
-        warmup: common.measuring.warmup(None),
+        warmup: common.measuring.warmup.unwrap_or(WARMUP),
         seed: common.measuring.seed.map_or_else(random_seed, Ok)?,
         contenders,
         runtime,

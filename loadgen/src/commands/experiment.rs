@@ -142,7 +142,7 @@ fn parts<'a>(arms: impl Iterator<Item = &'a Arm>, settings: &Settings<'_>) -> Ve
         let quick = arm.quick.as_ref().filter(|_| settings.quick);
         let load = quick.unwrap_or(&arm.scenario.load).clone();
         let scenario = Scenario { load, ..arm.scenario.clone() };
-        let warmup = settings.measuring.warmup(arm.warmup(settings.quick));
+        let warmup = settings.measuring.warmup.unwrap_or(arm.warmup(settings.quick));
         let same = |part: &&mut Part<'_>| part.scenario == scenario && part.warmup == warmup;
         match parts.iter_mut().find(same) {
             Some(part) => part.arms.push(arm),

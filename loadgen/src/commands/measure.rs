@@ -1,4 +1,4 @@
-//! Carries out an experiment for `run`, `manager` and `capacity`.
+//! Carries out an experiment for `run`, `manager`, `capacity` and `experiment`.
 
 use std::path::Path;
 
@@ -92,7 +92,7 @@ where
     for<'r> Document<'r>: From<&'r E::Record>,
 {
     let jobs = experiment.jobs();
-    // Jobs of one experiment differ only in scenario and contenders.
+    // Jobs of one experiment differ in scenario, contenders, rounds and warm-up.
     let job = &jobs[0];
     let interrupt = on_signal(leave_terminal)?;
     let (rounds, length) = experiment.forecast();

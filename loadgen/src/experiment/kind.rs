@@ -23,7 +23,7 @@ pub trait Experiment {
     /// Returns the name of the experiment: that of its scenario or of its file.
     fn name(&self) -> &str;
 
-    /// Returns the jobs of the experiment, which differ only in scenario and contenders. Not empty.
+    /// Returns the jobs of the experiment, which differ in scenario, contenders, rounds and warm-up. Not empty.
     fn jobs(&self) -> &[Job];
 
     /// Returns the number of rounds, and the duration of one round if known.

@@ -53,7 +53,7 @@ pub struct Session<'a> {
 }
 
 impl<'a> Session<'a> {
-    /// Creates a session over jobs that differ only in scenario and contenders; `jobs` is not
+    /// Creates a session over jobs that differ in scenario, contenders, rounds and warm-up; `jobs` is not
     /// empty. Services are started when needed. `lab` is `None` for a server that runs already.
     pub fn new(
         jobs: &'a [Job],

@@ -59,11 +59,11 @@ pub struct GroupRecord {
     /// Description for people; `None` without one.
     pub description: Option<String>,
     /// Differences of the measured form from the full form of the file, as phrases: rounds, loads,
-    /// and limits that could not be set. Empty for the full form.
+    /// warm-ups, settings of a search, and limits that could not be set.
     pub changed: Vec<String>,
     /// Arms, in the order of the experiment's file.
     pub arms: Vec<ArmRecord>,
-    /// Results, with a record for the arms of each scenario and load. A target of such a record has
+    /// Results, with a record for the arms of each scenario, load and warm-up. A target of such a record has
     /// the name of its arm. A load without any measured round has no record. Empty in a group that
     /// searches for capacities.
     pub runs: Vec<RunRecord>,
@@ -92,7 +92,7 @@ pub struct DifferenceRecord {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DifferenceKind {
-    /// Scenario or load.
+    /// Scenario, load or warm-up.
     Load,
     /// Number of worker processes of the target.
     ServerWorkers,

@@ -108,7 +108,7 @@ async fn the_quick_form_names_what_it_changes_and_shows_no_claim_with_few_rounds
     let text = finished.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     for words in [
         "Few users or many (after \"A page\", 2022), quick form",
-        "1 round instead of 5; warm-up of 0s instead of 50ms; warm-up of 0s instead of 1s; closed model, 2 users, 20 iterations in total instead of closed model, 2 users, 200 iterations in total",
+        "1 round instead of 5; warm-up of 0ms instead of 50ms; warm-up of 0ms instead of 1s; closed model, 2 users, 20 iterations in total instead of closed model, 2 users, 200 iterations in total",
         "could not be shown: no request fails (users)",
         "different from the source - one server instead of two",
     ] {

@@ -2,7 +2,7 @@ use super::*;
 use crate::measure::{LatencySummary, Summary};
 use crate::record::RoundRecord;
 use crate::scenario::experiment::Arm;
-use crate::scenario::{Comparison, Limits, parse};
+use crate::scenario::{Comparison, Limits, WARMUP, parse};
 
 /// Returns a group of arms with these names.
 fn group(names: &[&str]) -> Group {
@@ -15,8 +15,8 @@ fn group(names: &[&str]) -> Group {
         limits: Limits::default(),
         scenario: scenario.clone(),
         quick: None,
-        warmup: None,
-        quick_warmup: None,
+        warmup: WARMUP,
+        quick_warmup: WARMUP,
     };
     Group {
         name: "direct".to_owned(),

@@ -37,7 +37,7 @@ fn lint(group: &Group, claims: &[&Claim], manifest: Option<&Manifest>) -> String
         let target = manifest.and_then(|manifest| manifest.target(&arm.target).ok());
         let limits = arm.limits.or(target.map(|it| it.entry.limits()).unwrap_or_default());
         let limits = record(limits).of_all(server.replicas.unwrap_or(1));
-        let warmup_s = arm.warmup(false).map(|warmup| warmup.as_secs_f64());
+        let warmup_s = arm.warmup(false).as_secs_f64();
         Compared { arm, quick: false, limits, warmup_s, server, measured: None }
     });
     let compared: Vec<Compared<'_>> = compared.collect();

@@ -102,7 +102,6 @@ impl Published {
             let (environment, warmup_s, server, measured) = loaded.or_else(|| searched(arm))?;
             let limits = limits_in_force(environment, "target", &arm.name);
             let limits = limits.of_all(server.replicas.unwrap_or(1));
-            let warmup_s = Some(warmup_s);
             Some(Compared { arm, quick: self.quick, limits, warmup_s, server, measured })
         };
         self.file.groups[group].arms.iter().filter_map(of).collect()
@@ -125,7 +124,7 @@ impl Published {
             }
         };
         // More replicas may need a longer warm-up.
-        let (warmup, quick_warmup) = (None, None);
+        let (warmup, quick_warmup) = (WARMUP, WARMUP);
         let alike = |arm: &Arm| Arm { name: String::new(), warmup, quick_warmup, ..arm.clone() };
         let without_replicas = |arm: &Arm| Arm { replicas: None, ..alike(arm) };
         let without_workers = |arm: &Arm| Arm { server_workers: 1, ..alike(arm) };
@@ -150,9 +149,11 @@ impl Published {
         else {
             return Vec::new();
         };
-        let number = match rounds {
-            1 => "1 round".to_owned(),
-            n => format!("{n} rounds"),
+        let number = match (rounds, of.capacity) {
+            (1, None) => "1 round".to_owned(),
+            (1, Some(_)) => "1 search".to_owned(),
+            (n, None) => format!("{n} rounds"),
+            (n, Some(_)) => format!("{n} searches"),
         };
         let other = (rounds != of.rounds).then(|| format!("{number} instead of {}", of.rounds));
         let mut all: Vec<String> = other.into_iter().collect();
@@ -163,7 +164,7 @@ impl Published {
         }
         for arm in &of.arms {
             let mut parts = ran.iter().filter(|part| part.arms.contains(&arm.name.as_str()));
-            let full = arm.warmup.unwrap_or(WARMUP);
+            let full = arm.warmup(false);
             let changed = parts.find_map(|part| {
                 let actual = Duration::try_from_secs_f64(part.warmup_s).ok()?;
                 (actual != full).then_some(actual)

@@ -35,7 +35,7 @@ pub struct Published {
     pub file: ExperimentFile,
     /// Whether the quick form is measured.
     pub quick: bool,
-    /// Jobs of all groups: one for each scenario and load of a group.
+    /// Jobs of all groups: one for each scenario, load and warm-up of a group.
     pub jobs: Vec<Job>,
     /// Indices of the jobs of each group of the file.
     pub groups: Vec<Range<usize>>,
@@ -68,7 +68,8 @@ impl Experiment for Published {
         &self.jobs
     }
 
-    /// Leaves out the trials of searches, which come last and take much less time than a round.
+    /// Leaves out the trials of searches, which come last: a search tells their number when it begins.
+    /// Their time differs from that of rounds.
     fn forecast(&self) -> (u32, Option<Duration>) {
         let rounds =
             |job: &Job| job.rounds * u32::try_from(job.contenders.len()).unwrap_or(u32::MAX);

@@ -138,7 +138,7 @@ impl Rounds<'_, '_> {
         let log = self.quest.job.contenders[target].log(round, false);
         let log = match starts {
             1 => log,
-            again => format!("{}-{again}.log", log.trim_end_matches(".log")),
+            again => format!("{}-start{again}.log", log.trim_end_matches(".log")),
         };
         let (url, running) = self.session.up(target, &log).await?;
         Ok(Up { target, round, url, running, starts })

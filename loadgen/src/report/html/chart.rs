@@ -5,7 +5,7 @@ use serde::Serialize;
 /// Charts of a page and the targets in the charts, in the form that the page's script reads.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Charts {
-    /// Names of the targets, best first. A [`Line`] refers to its target by index.
+    /// Names of the targets, best first, or in the order of an experiment. A [`Line`] refers to its target by index.
     pub targets: Vec<String>,
     /// Charts in the order of the page.
     pub charts: Vec<Chart>,

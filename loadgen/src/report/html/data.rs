@@ -5,7 +5,7 @@ use super::time::{Axis, highest, mean};
 use crate::measure::{Distribution, ResourceRecord, SecondRecord};
 use crate::record::{RoundRecord, RunRecord, TargetRecord};
 
-/// Greatest number of values on a page for one figure over time, or for one distribution, over all
+/// Greatest number of values of a run for one figure over time, or for one distribution, over all
 /// targets and steps. More values would make the page large and slow to open.
 const VALUES: usize = 100_000;
 

@@ -18,7 +18,11 @@ use crate::report::words::searched::searched;
 /// Returns the HTML page of an experiment, made from the record alone.
 #[must_use]
 pub fn experiment(record: &ExperimentRecord) -> String {
-    let run = record.groups.iter().flat_map(|group| &group.runs).next();
+    let of_run = record.groups.iter().flat_map(|group| &group.runs).next();
+    let of_search = record.groups.iter().find_map(|group| group.capacity.as_ref());
+    let measured = of_run
+        .map(|run| (&run.environment, run.seed))
+        .or(of_search.map(|search| (&search.environment, search.seed)));
     let mut charts = Charts::default();
     let drawn: Vec<Vec<Drawn>> =
         record.groups.iter().map(|group| draw(group, &mut charts)).collect();
@@ -28,11 +32,11 @@ pub fn experiment(record: &ExperimentRecord) -> String {
             section aria-labelledby="findings" {
                 h2 id="findings" { "Claims" }
                 @if let Some(description) = &record.description { p { (description) } }
+                (claims(&record.claims))
                 @if !differs(record).is_empty() {
                     h3 { "Different from the source" }
                     (sentences(&differs(record)))
                 }
-                (claims(&record.claims))
                 @if !warned(record).is_empty() {
                     h3 { "Warnings" }
                     (sentences(&warned(record)))
@@ -42,11 +46,11 @@ pub fn experiment(record: &ExperimentRecord) -> String {
             @for (group, drawn) in record.groups.iter().zip(&drawn) {
                 (of_group(group, drawn, &charts))
             }
-            @if let Some(run) = run {
-                section { h2 { "Environment" } (environment(&run.environment)) }
+            @if let Some((machine, seed)) = measured {
+                section { h2 { "Environment" } (environment(machine)) }
                 section {
                     h2 { "Command to repeat the experiment" }
-                    (repeat(&record.command, run.seed))
+                    (repeat(&record.command, seed))
                 }
             }
         }

@@ -108,7 +108,7 @@ fn bound(record: &CapacityRecord, target: &CapacityTarget) -> Option<String> {
         }
         Bound::Below => Some(format!(
             "passed at no rate in {} of {} searches, down to {}/s, the lowest rate that trials of {} can \
-             judge: see the reasons below; lower rates need a longer --duration",
+             judge: see the reasons below; lower rates need longer trials",
             target.rounds.iter().filter(|round| round.bound == Bound::Below).count(),
             target.rounds.len(),
             rate(record.search.lowest_per_s),
@@ -137,8 +137,7 @@ pub(crate) fn warnings(record: &CapacityRecord) -> Vec<String> {
 /// Names the backends or the network that may have limited the failed trials, or loadgen itself.
 /// Also returns a remedy, which is empty unless loadgen itself may have been the limit.
 fn limits(target: &CapacityTarget) -> (String, &'static str) {
-    let failed = target.trials.iter().filter(|trial| !trial.passed);
-    let who: BTreeSet<&str> = failed
+    let who: BTreeSet<&str> = decisive(target)
         .filter_map(|trial| match &trial.bottleneck {
             Some(Bottleneck::Backend(name)) => Some(name.as_str()),
             Some(Bottleneck::Network) => Some("the network"),
@@ -190,15 +189,17 @@ fn queue(record: &CapacityRecord, target: &CapacityTarget) -> Option<String> {
     ))
 }
 
-/// Says why the lowest of the failed rates failed; `None` if no rate failed. A rate that failed below one
-/// that passed was bad luck, such as a cold start, and decides nothing.
-fn ending(target: &CapacityTarget) -> Option<String> {
+/// Returns the trials that failed above all rates that passed. A failure below such a rate was bad luck,
+/// such as a cold start, and says nothing about the capacity.
+fn decisive(target: &CapacityTarget) -> impl Iterator<Item = &TrialRecord> {
     let passed = target.trials.iter().filter(|trial| trial.passed);
     let highest = passed.map(|trial| trial.rate_per_s).fold(0.0, f64::max);
-    let failed = || target.trials.iter().filter(|trial| !trial.passed);
-    let by_rate = |a: &&TrialRecord, b: &&TrialRecord| a.rate_per_s.total_cmp(&b.rate_per_s);
-    let above = failed().filter(|trial| trial.rate_per_s > highest).min_by(by_rate);
-    let lowest = above.or_else(|| failed().min_by(by_rate))?;
+    target.trials.iter().filter(move |trial| !trial.passed && trial.rate_per_s > highest)
+}
+
+/// Says why the lowest of the decisive rates failed; `None` if no rate failed.
+fn ending(target: &CapacityTarget) -> Option<String> {
+    let lowest = decisive(target).min_by(|a, b| a.rate_per_s.total_cmp(&b.rate_per_s))?;
     let who = match &lowest.bottleneck {
         _ if lowest.generator_limited => ", with the generator at its limit".to_owned(),
         Some(Bottleneck::Backend(name)) => format!(", with {name} at its limit"),

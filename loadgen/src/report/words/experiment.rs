@@ -228,7 +228,8 @@ pub(crate) fn thresholds(group: &GroupRecord) -> Vec<String> {
 
 /// Describes the containers of all arms; empty without containers.
 pub(crate) fn in_containers(group: &GroupRecord) -> Vec<String> {
-    let mut environments = group.runs.iter().map(|run| &run.environment);
+    let searched = group.capacity.iter().map(|record| &record.environment);
+    let mut environments = group.runs.iter().map(|run| &run.environment).chain(searched);
     let Some(mut all) = environments.next().cloned() else { return Vec::new() };
     for other in environments {
         all.limits.extend(other.limits.clone());

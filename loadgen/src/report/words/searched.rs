@@ -1,7 +1,7 @@
 //! Describes what a group of an experiment found that searches for capacities.
 
 use super::arm_table::ArmTable;
-use super::capacity::{conclusion, endings, row, warnings, what_passes};
+use super::capacity::{conclusion, endings, headline, row, warnings, what_passes};
 use crate::record::{ArmRecord, CapacityRecord, GroupRecord};
 
 /// Returns the table of the arms' capacities.
@@ -20,10 +20,10 @@ pub(super) fn table(group: &GroupRecord, record: &CapacityRecord) -> ArmTable {
     }
 }
 
-/// Says which rates pass, what each arm carries, and what limits it; empty for a group of rounds.
+/// Says how the group searched, which rates pass, what each arm carries, and what limits it; empty for a group of rounds.
 pub(crate) fn searched(group: &GroupRecord) -> Vec<String> {
     let Some(record) = &group.capacity else { return Vec::new() };
-    [vec![what_passes(record)], conclusion(record), endings(record)].concat()
+    [vec![headline(record), what_passes(record)], conclusion(record), endings(record)].concat()
 }
 
 /// Returns the warnings of the group's search, each with the name of the group.

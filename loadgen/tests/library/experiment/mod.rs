@@ -106,9 +106,8 @@ fn arms_inherit_what_their_group_has() {
     assert_eq!((sanic.name.as_str(), sanic.server_workers), ("sanic", 1));
     assert_eq!((sanic.scenario.load.users, flask.scenario.load.users), (100, 50));
     assert_eq!(flask.quick.as_ref().map(|load| load.users), Some(10));
-    let seconds =
-        |is_quick| [sanic, flask].map(|arm| arm.warmup(is_quick).map(|warmup| warmup.as_secs()));
-    assert_eq!((seconds(false), seconds(true)), ([Some(2), Some(10)], [Some(0), Some(0)]));
+    let seconds = |is_quick| [sanic, flask].map(|arm| arm.warmup(is_quick).as_secs());
+    assert_eq!((seconds(false), seconds(true)), ([2, 10], [0, 0]));
     let limits = [sanic, flask].map(|arm| arm.limits.to_string());
     assert_eq!(limits, ["2 CPUs, 1 GiB", "0.5 CPUs, 1 GiB"]);
     assert_eq!(file.backend_limits.to_string(), "2 CPUs");
@@ -200,6 +199,7 @@ fn faults_of_a_search_are_shown_at_their_lines() {
         ("capacity = { users = 500 }\n", ""),
         (flask, "target = \"flask\"\nload = { users = 2 }\n"),
         (flask, "target = \"flask\"\nscenario = \"direct\"\n"),
+        (flask, "target = \"flask\"\nwarmup = \"9s\"\n"),
         ("rounds = 3", "rounds = 3\nbackend_alone = \"redis\""),
         ("metric = \"rate\"", "group = \"capacity\"\nmetric = \"rate\""),
     ];

@@ -152,6 +152,20 @@ fn a_higher_rate_that_only_waits_longer_is_reported_as_queueing() {
 }
 
 #[test]
+fn a_failure_below_a_rate_that_passed_decides_nothing() {
+    let mut target = target("sanic", &[1_000.0], Bound::Found, true);
+    // A cold start.
+    let cold = TrialRecord { rate_per_s: 28.0, ..target.trials.last().unwrap().clone() };
+    target.trials.insert(0, cold);
+    let text = capacity(&record("process", vec![target.clone()]), None);
+    assert!(text.contains("sanic failed at 1,010/s"), "{text}");
+    assert!(!text.contains("failed at 28"), "{text}");
+    target.trials.retain(|trial| trial.passed || trial.rate_per_s < 100.0);
+    let text = capacity(&record("process", vec![target]), None);
+    assert!(!text.contains("failed at"), "{text}");
+}
+
+#[test]
 fn a_capacity_limited_by_a_backend_names_the_backend() {
     let said = said_of(&Bottleneck::Backend("redis".to_owned()), Bound::AtLeast, 1_000);
     assert!(

@@ -196,6 +196,21 @@ fn thresholds_and_containers_are_named_in_every_form_that_people_read() {
 }
 
 #[test]
+fn a_search_alone_names_its_machine_and_how_to_repeat_it() {
+    let mut record = record();
+    record.groups.drain(..1);
+    if let Some(capacity) = &mut record.groups[0].capacity {
+        capacity.environment.podman = Some("podman 4.3.1".to_owned());
+    }
+    let page = html::experiment(&record);
+    for said in ["Environment", "Command to repeat the experiment", "in containers: podman 4.3.1"] {
+        assert!(page.contains(said), "{said}");
+    }
+    let csv = Document::Experiment(&record).render(Format::Csv, None);
+    assert!(csv.lines().nth(1).is_some_and(|row| row.starts_with("capacity,sanic,")), "{csv}");
+}
+
+#[test]
 fn warnings_of_one_kind_give_their_advice_once() {
     let mut record = record();
     let warning = |arm: &str, message: &str| Verdict {

@@ -4,7 +4,7 @@ use std::fmt::{self, Write};
 
 use super::{Arm, CapacitySettings, Claim, ExperimentFile, Group, Statement};
 use crate::scenario::explain::explain_load;
-use crate::scenario::load::Load;
+use crate::scenario::load::{Load, WARMUP};
 use crate::text::{count, duration, precise};
 
 /// Returns the explanation of the whole experiment.
@@ -49,9 +49,11 @@ fn explain_group(group: &Group) -> String {
         let _ = write!(out, ": {description}");
     }
     out += "\n";
-    let rounds = |rounds: u32| match rounds {
-        1 => "1 round".to_owned(),
-        n => format!("{} rounds", count(n.into())),
+    let rounds = |rounds: u32| match (rounds, group.capacity) {
+        (1, None) => "1 round".to_owned(),
+        (1, Some(_)) => "1 search".to_owned(),
+        (n, None) => format!("{} rounds", count(n.into())),
+        (n, Some(_)) => format!("{} searches", count(n.into())),
     };
     let _ = write!(out, "    rounds      {}", rounds(group.rounds));
     let _ = match group.quick_rounds {
@@ -84,7 +86,7 @@ fn explain_group(group: &Group) -> String {
             true => String::new(),
             false => format!(", {limits} in a container"),
         };
-        let warmup = warmup.map(|time| format!(", warm-up of {}", duration(time)));
+        let warmup = (*warmup != WARMUP).then(|| format!(", warm-up of {}", duration(*warmup)));
         let _ = writeln!(
             out,
             "    arm         {name}: {target}{workers}{replicas}, {}{limits}{}",

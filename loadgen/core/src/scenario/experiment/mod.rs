@@ -115,10 +115,10 @@ pub struct Arm {
     pub scenario: Scenario,
     /// Load of the quick form; `None` if the quick form has the load of the full form.
     pub quick: Option<Load>,
-    /// Time that each round runs before its measurements count; `None` for that of the command line.
-    pub warmup: Option<Duration>,
+    /// Time that each round runs before its measurements count.
+    pub warmup: Duration,
     /// The same in the quick form.
-    pub quick_warmup: Option<Duration>,
+    pub quick_warmup: Duration,
 }
 
 /// Figures of one metric that were published about arms of one group.
@@ -243,9 +243,9 @@ impl Group {
 }
 
 impl Arm {
-    /// Returns the warm-up of the quick or of the full form; `None` for that of the command line.
+    /// Returns the warm-up of the quick or of the full form.
     #[must_use]
-    pub fn warmup(&self, is_quick: bool) -> Option<Duration> {
+    pub fn warmup(&self, is_quick: bool) -> Duration {
         if is_quick { self.quick_warmup } else { self.warmup }
     }
 }

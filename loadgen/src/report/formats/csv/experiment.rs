@@ -1,7 +1,7 @@
 //! Writes an experiment as CSV: a row for each arm.
 
 use super::{LATENCIES, known, latencies, table};
-use crate::record::{ArmRecord, ExperimentRecord, GroupRecord};
+use crate::record::{ArmRecord, Bound, ExperimentRecord, GroupRecord};
 
 /// Returns the CSV text of an experiment. An arm that was not measured has empty cells.
 #[must_use]
@@ -9,7 +9,7 @@ pub(crate) fn experiment(record: &ExperimentRecord) -> String {
     let before =
         ["group", "arm", "target", "scenario", "users", "requests", "errors", "rate_per_s"];
     table(|writer| {
-        writer.write_record(before.iter().chain(&LATENCIES))?;
+        writer.write_record(before.iter().chain(&LATENCIES).chain(&CAPACITY))?;
         for group in &record.groups {
             for arm in &group.arms {
                 writer.write_record(row(group, arm))?;
@@ -18,6 +18,9 @@ pub(crate) fn experiment(record: &ExperimentRecord) -> String {
         Ok(())
     })
 }
+
+/// Columns of the result of a search.
+const CAPACITY: [&str; 3] = ["capacity_per_s", "capacity_95_low_per_s", "capacity_95_high_per_s"];
 
 fn row(group: &GroupRecord, arm: &ArmRecord) -> Vec<String> {
     let mut targets = group.runs.iter().flat_map(|run| &run.targets);
@@ -30,5 +33,10 @@ fn row(group: &GroupRecord, arm: &ArmRecord) -> Vec<String> {
     row.extend(latencies(
         &target.map(|target| target.total.latency_us.clone()).unwrap_or_default(),
     ));
+    let mut searched = group.capacity.iter().flat_map(|record| &record.targets);
+    let capacity = searched.find(|target| target.name == arm.name).map(|target| &target.capacity);
+    let found = capacity.filter(|capacity| capacity.bound == Bound::Found);
+    let [low, high] = [0, 1].map(|end| found.and_then(|it| Some(it.confidence_95_per_s?[end])));
+    row.extend([found.and_then(|it| it.rate_per_s), low, high].map(known));
     row
 }

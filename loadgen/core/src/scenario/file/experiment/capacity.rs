@@ -61,15 +61,21 @@ pub(super) fn refuse_load(table: &Table<'_>, faults: &mut Faults<'_>) {
     }
 }
 
-/// Adds a fault for each arm of a group with a search whose scenario is not that of the first arm:
-/// one search compares targets, not scenarios. `values` has the arms as written.
-pub(super) fn refuse_other_scenarios(arms: &[Arm], values: &[Value<'_>], faults: &mut Faults<'_>) {
+/// Adds a fault for each arm of a group with a search whose scenario or warm-up is not that of the first
+/// arm: one search compares targets under the same conditions. `values` has the arms as written.
+pub(super) fn refuse_unlike(arms: &[Arm], values: &[Value<'_>], faults: &mut Faults<'_>) {
     for (arm, value) in arms.iter().zip(values) {
-        if arm.scenario != arms[0].scenario {
-            let fault = Fault::new("the arms of a group with `capacity` must have one scenario")
-                .at(values[0].place(), "the first arm")
-                .at(value.place(), "another scenario");
-            faults.add(fault.help("write a group with `capacity` for each scenario"));
-        }
+        let different = if arm.scenario != arms[0].scenario {
+            "scenario"
+        } else if [false, true].iter().any(|&form| arm.warmup(form) != arms[0].warmup(form)) {
+            "warmup"
+        } else {
+            continue;
+        };
+        let message = format!("the arms of a group with `capacity` must have one `{different}`");
+        let fault = Fault::new(message)
+            .at(values[0].place(), "the first arm")
+            .at(value.place(), format!("another `{different}`"));
+        faults.add(fault.help("write another group with `capacity`"));
     }
 }

@@ -9,7 +9,7 @@ use crate::scenario::experiment::{Arm, CapacitySettings, Group, Known, MOST_REPL
 use crate::scenario::file::reader::{Faults, Table, Value};
 use crate::scenario::file::{BACKENDS, load};
 use crate::scenario::limits::Limits;
-use crate::scenario::load::Load;
+use crate::scenario::load::{Load, WARMUP};
 use crate::scenario::model::Scenario;
 use crate::scenario::nearest::suggestion;
 
@@ -91,7 +91,7 @@ fn read(value: &Value<'_>, known: &Known<'_>, faults: &mut Faults<'_>) -> Option
     let arms: Vec<Arm> = read.into_iter().collect::<Option<_>>()?;
     unique(arms.iter().map(|arm| arm.name.as_str()), &values, "arms", faults)?;
     if is_search {
-        capacity::refuse_other_scenarios(&arms, &values, faults);
+        capacity::refuse_unlike(&arms, &values, faults);
     }
     let backend_alone = match alone {
         None => None,
@@ -161,8 +161,8 @@ fn read_arm(
         limits: own.limits,
         scenario: Scenario { load, ..scenario },
         quick: quick.load.or(own.quick),
-        warmup: own.warmup,
-        quick_warmup: quick.warmup.or(own.quick_warmup).or(own.warmup),
+        warmup: own.warmup.unwrap_or(WARMUP),
+        quick_warmup: quick.warmup.or(own.quick_warmup).or(own.warmup).unwrap_or(WARMUP),
     })
 }
 

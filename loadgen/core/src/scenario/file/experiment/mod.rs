@@ -146,6 +146,12 @@ fn take_required<'a>(
 fn take_group(table: &mut Table<'_>, groups: &[Group], faults: &mut Faults<'_>) -> Option<usize> {
     let has_rounds = |group: &&Group| group.capacity.is_none();
     let of_rounds: Vec<&Group> = groups.iter().filter(has_rounds).collect();
+    if of_rounds.is_empty() {
+        let fault = Fault::new(format!("{} needs a group of rounds", table.name()));
+        let help = "add a group without `capacity`: a search has no figures of rounds";
+        faults.add(fault.at(table.place.clone(), "here").help(help));
+        return None;
+    }
     let Some(value) = table.take("group") else {
         if let [only] = of_rounds.as_slice() {
             return groups.iter().position(|group| group.name == only.name);
