@@ -4,11 +4,11 @@
 (() => {
   const { targets, charts } = JSON.parse(document.getElementById("charts").textContent);
   const COLOURS = 8; // --line-0 to --line-7 of report.css
-  const SHOWN_AT_FIRST = 8;
+  const SHOWN_AT_FIRST = 8; // of each chart
   const ROWS_AT_MOST = 2000; // of a chart's table
 
   // What is drawn: the numbers of targets that are chosen, and a plot for each figure that was seen.
-  const chosen = new Set(targets.map((_, i) => i).slice(0, SHOWN_AT_FIRST));
+  const chosen = new Set(charts.flatMap(({ lines }) => lines.slice(0, SHOWN_AT_FIRST).map((line) => line.target)));
   const plots = new Map();
 
   // ---- Words and numbers
