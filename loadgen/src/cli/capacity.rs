@@ -5,7 +5,7 @@ use std::time::Duration;
 use clap::Args;
 
 use super::CommonArgs;
-use crate::scenario::experiment::MOST_REPLICAS;
+use crate::scenario::experiment::{CapacitySettings, MOST_REPLICAS};
 use crate::scenario::parse_duration;
 
 /// Options of `capacity`.
@@ -57,7 +57,7 @@ no rate at which the thresholds hold.";
 /// Parses a percentage from 0.5 to 50, such as `5` or `5%`.
 fn percent(text: &str) -> Result<f64, String> {
     match text.trim().trim_end_matches('%').trim_end().parse::<f64>() {
-        Ok(percent) if (0.5..=50.0).contains(&percent) => Ok(percent),
+        Ok(percent) if CapacitySettings::PRECISIONS.contains(&(percent / 100.0)) => Ok(percent),
         _ => Err("expected a percentage from 0.5 to 50".to_owned()),
     }
 }

@@ -76,7 +76,7 @@ fn published(args: &ExperimentArgs) -> Result<Published, Failure> {
         let first = jobs.len();
         let arms = group.arms.iter().filter(|arm| !left_out.contains_key(&arm.target));
         let mut parts = parts(arms, &settings);
-        let search = if settings.quick { group.quick_capacity } else { group.capacity };
+        let search = group.capacity(settings.quick);
         if let (Some(search), Some(part)) = (search, parts.first_mut()) {
             let terms = Terms::of(&mut part.scenario, search, None);
             searches.insert(first, terms.map_err(|e| bad_search(group, &e))?);

@@ -311,9 +311,6 @@ impl<'a> Session<'a> {
         if let Some(server) = self.job().running(target) {
             return Ok((server.url.clone(), None));
         }
-        if let Some(lab) = &mut self.lab {
-            lab.offer(&self.jobs[self.current].scenario.backends);
-        }
         match (&self.lab, self.job().target(target)) {
             (Some(lab), Some(spec)) => {
                 let contender = &self.job().contenders[target];
@@ -324,6 +321,7 @@ impl<'a> Session<'a> {
                         workers: contender.server_workers,
                         replicas: self.job().replicas(target),
                         limits: contender.limits,
+                        backends: &self.job().scenario.backends,
                     };
                     lab.start_target(&spec.name, log, size).await
                 };

@@ -105,8 +105,6 @@ pub struct Lab {
     health: reqwest::Client,
     redis: Option<Redis>,
     postgres: Option<Postgres>,
-    /// Backends whose addresses targets get if these backends run.
-    offered: Vec<Backend>,
     containers: Option<Containers>,
     /// Targets that were built, by name.
     built: BTreeMap<String, Built>,
@@ -138,7 +136,6 @@ impl Lab {
             health,
             redis: None,
             postgres: None,
-            offered: Backend::ALL.to_vec(),
             containers: None,
             built: BTreeMap::new(),
             balancer_version: None,
@@ -278,17 +275,6 @@ impl Lab {
         redis
             .chain(self.postgres.iter().map(|postgres| (Backend::Postgres, postgres.url())))
             .collect()
-    }
-
-    /// Gives the targets that start from now on the addresses of only these backends, of those that
-    /// run. Others may run for other scenarios: a target that can use either would choose itself.
-    pub fn offer(&mut self, backends: &[Backend]) {
-        self.offered = backends.to_vec();
-    }
-
-    /// Running backends whose addresses targets get, each with the URL outside containers.
-    fn offered(&self) -> impl Iterator<Item = (Backend, String)> {
-        self.backends().into_iter().filter(|(backend, _)| self.offered.contains(backend))
     }
 
     /// Returns Redis's URL with `address` as host and port; `None` if Redis does not run.

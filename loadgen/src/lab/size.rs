@@ -1,7 +1,7 @@
 //! Sizes of targets.
 
 use super::postgres;
-use crate::scenario::Limits;
+use crate::scenario::{Backend, Limits};
 
 /// Returns the number of connections that each worker process of a target may open to each backend:
 /// 10, or fewer if all worker processes together would open more than PostgreSQL accepts, but at
@@ -13,9 +13,9 @@ fn pool_size(server_workers: u32) -> u32 {
     (ALL / server_workers.max(1)).clamp(1, EACH)
 }
 
-/// Size of a target: how many processes it has, and how much of the machine it may use.
+/// Size of a target: how many processes it has, how much of the machine it may use, and which backends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Size {
+pub struct Size<'a> {
     /// Number of worker processes, of each replica.
     pub workers: u32,
     /// Number of replicas behind a load balancer; `None` for the target itself, without a balancer.
@@ -23,13 +23,16 @@ pub struct Size {
     /// Limits of the container of the target or of each replica, which take precedence over the
     /// manifest's limits.
     pub limits: Limits,
+    /// Backends whose addresses the target gets if they run. Others may run for other scenarios: a
+    /// target that can use either would choose itself.
+    pub backends: &'a [Backend],
 }
 
-impl Size {
-    /// Returns the size of a target with this number of worker processes and without limits of its
-    /// own.
+impl Size<'_> {
+    /// Returns the size of a target with this number of worker processes, all backends, and no limits
+    /// of its own.
     pub fn of_workers(workers: u32) -> Self {
-        Self { workers, replicas: None, limits: Limits::default() }
+        Self { workers, replicas: None, limits: Limits::default(), backends: &Backend::ALL }
     }
 
     /// Returns the number of connections that each worker process may open to each backend.

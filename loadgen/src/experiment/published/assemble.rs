@@ -149,18 +149,13 @@ impl Published {
         else {
             return Vec::new();
         };
-        let number = match (rounds, of.capacity) {
-            (1, None) => "1 round".to_owned(),
-            (1, Some(_)) => "1 search".to_owned(),
-            (n, None) => format!("{n} rounds"),
-            (n, Some(_)) => format!("{n} searches"),
-        };
-        let other = (rounds != of.rounds).then(|| format!("{number} instead of {}", of.rounds));
+        let other = (rounds != of.rounds)
+            .then(|| format!("{} instead of {}", of.counted(rounds), of.rounds));
         let mut all: Vec<String> = other.into_iter().collect();
-        if let (true, Some(full), Some(quick)) = (self.quick, of.capacity, of.quick_capacity)
-            && quick != full
+        if let (Some(search), Some(full)) = (of.capacity(self.quick), of.capacity)
+            && search != full
         {
-            all.push(format!("{quick} instead of {full}"));
+            all.push(format!("{search} instead of {full}"));
         }
         for arm in &of.arms {
             let mut parts = ran.iter().filter(|part| part.arms.contains(&arm.name.as_str()));
@@ -196,7 +191,7 @@ impl Published {
     fn arm(&self, group: usize, arm: usize, targets: &[&TargetRecord]) -> ArmRecord {
         let group_file = &self.file.groups[group];
         let Arm { name, target, scenario, quick, .. } = &group_file.arms[arm];
-        let search = if self.quick { group_file.quick_capacity } else { group_file.capacity };
+        let search = group_file.capacity(self.quick);
         let load = quick.as_ref().filter(|_| self.quick).unwrap_or(&scenario.load);
         let measured = targets.iter().find(|target| target.name == *name);
         let published = self.file.published.iter().filter(|published| published.group == group);

@@ -36,7 +36,7 @@ use crate::text::rate;
 pub struct Quest<'j> {
     /// Targets, load and settings of the search.
     pub job: &'j Job,
-    /// What passes, and how exact the result is.
+    /// Criteria, length of the trials, and precision.
     pub terms: &'j Terms,
 }
 

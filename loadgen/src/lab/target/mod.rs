@@ -145,7 +145,7 @@ impl Lab {
         &self,
         name: &str,
         log: &str,
-        size: Size,
+        size: Size<'_>,
     ) -> Result<Target, LabError> {
         (self.progress)(&format!("starting {name}"));
         self.launch_target(name, log, None, size).await?.ready().await
@@ -160,13 +160,13 @@ impl Lab {
         name: &str,
         log: &str,
         port: Option<u16>,
-        size: Size,
+        size: Size<'_>,
     ) -> Result<StartingTarget, LabError> {
         let mut target = self.manifest.target(name)?.clone();
         let mut upstreams = Vec::new();
         for (variable, upstream) in &target.entry.upstreams {
             let log = log.replace(".log", &format!("-{upstream}.log"));
-            let size = Size::of_workers(size.workers);
+            let size = Size { backends: size.backends, ..Size::of_workers(size.workers) };
             let started = self.launch_alone(self.manifest.target(upstream)?, &log, None, size)?;
             upstreams.push((variable.clone(), started.ready().await?));
         }
@@ -203,7 +203,7 @@ impl Lab {
         target: &TargetSpec,
         log: &str,
         port: Option<u16>,
-        size: Size,
+        size: Size<'_>,
     ) -> Result<StartingTarget, LabError> {
         let (name, project) = (target.name.clone(), self.runner.project().cloned());
         let starting = vec![self.start(target, log, port, size, None)?];
@@ -216,7 +216,7 @@ impl Lab {
         target: &TargetSpec,
         log: &str,
         port: Option<u16>,
-        size: Size,
+        size: Size<'_>,
         replica: Option<u32>,
     ) -> Result<Starting<Spec>, LabError> {
         let log = match replica {
@@ -248,7 +248,7 @@ impl Lab {
         python: &Python,
         target: TargetSpec,
         log: &str,
-        size: Size,
+        size: Size<'_>,
         replica: Option<u32>,
         folder: Option<PathBuf>,
     ) -> Result<Spec, LabError> {
@@ -265,8 +265,9 @@ impl Lab {
         let env = self.process_env(python, size);
         let cpus = self.options.cpus.target.clone();
         let name = service_name(&target, replica);
+        let (workers, pool_size) = (size.workers, size.pool_size());
         Ok(Box::new(move |port| {
-            let (mut argv, own) = target.filled("127.0.0.1", port, size.workers, size.pool_size());
+            let (mut argv, own) = target.filled("127.0.0.1", port, workers, pool_size);
             argv[0] = program.to_string_lossy().into_owned();
             let mut spec = ServiceSpec::new(&name, argv, Path::new(&root), log.clone());
             spec.env = env.iter().cloned().chain(own).collect();
@@ -278,8 +279,10 @@ impl Lab {
     }
 
     /// Returns the variables that all targets have.
-    fn process_env(&self, python: &Python, size: Size) -> Vec<(String, String)> {
-        let backends = self.offered().map(|(backend, url)| match backend {
+    fn process_env(&self, python: &Python, size: Size<'_>) -> Vec<(String, String)> {
+        let running = self.backends().into_iter();
+        let own = running.filter(|(backend, _)| size.backends.contains(backend));
+        let backends = own.map(|(backend, url)| match backend {
             Backend::Redis => ("REDIS_URL".to_owned(), url),
             Backend::Postgres => ("DATABASE_URL".to_owned(), url),
         });
@@ -295,17 +298,13 @@ impl Lab {
         project: Arc<Project>,
         target: &TargetSpec,
         log: &str,
-        size: Size,
+        size: Size<'_>,
         replica: Option<u32>,
     ) -> Result<Spec, LabError> {
         let limits = self.target_limits(target, size.limits);
-        let (mut redis, mut postgres) = (None, None);
-        for (backend, _) in self.offered() {
-            match backend {
-                Backend::Redis => redis = self.redis_url("redis:6379"),
-                Backend::Postgres => postgres = self.postgres_url("postgres:5432"),
-            }
-        }
+        let of = |backend| size.backends.contains(&backend);
+        let redis = self.redis_url("redis:6379").filter(|_| of(Backend::Redis));
+        let postgres = self.postgres_url("postgres:5432").filter(|_| of(Backend::Postgres));
         let variables = [
             ("POOL_SIZE", size.pool_size().to_string()),
             ("SERVER_WORKERS", size.workers.to_string()),

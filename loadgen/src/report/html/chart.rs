@@ -1,11 +1,14 @@
 //! Data of a page's charts: lines over a common horizontal axis, each of which belongs to a target.
 
+use std::ops::Range;
+
 use serde::Serialize;
 
 /// Charts of a page and the targets in the charts, in the form that the page's script reads.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Charts {
-    /// Names of the targets, best first, or in the order of an experiment. A [`Line`] refers to its target by index.
+    /// Names of the targets, best first, or in the order of an experiment. A [`Line`] refers to its
+    /// target by index.
     pub targets: Vec<String>,
     /// Charts in the order of the page.
     pub charts: Vec<Chart>,
@@ -72,12 +75,10 @@ impl Charts {
         self.charts.push(chart);
         Some(self.charts.len() - 1)
     }
-}
 
-impl Charts {
     /// Adds the charts of a part of the page. A target of the same name in several parts is one target.
-    /// Returns the index in `charts` of the part's first chart.
-    pub(super) fn append(&mut self, part: Self) -> usize {
+    /// Returns the indices in `charts` of the part's charts.
+    pub(super) fn append(&mut self, part: Self) -> Range<usize> {
         let place = |name: String| {
             let known = self.targets.iter().position(|target| *target == name);
             known.unwrap_or_else(|| {
@@ -91,7 +92,7 @@ impl Charts {
             chart.lines.iter_mut().for_each(|line| line.target = places[line.target]);
             chart
         }));
-        first
+        first..self.charts.len()
     }
 }
 
@@ -141,8 +142,8 @@ mod tests {
             Charts { targets: names.iter().map(|&name| name.to_owned()).collect(), charts }
         };
         let mut page = Charts::default();
-        assert_eq!(page.append(part(&["bare", "gunicorn"])), 0);
-        assert_eq!(page.append(part(&["gunicorn", "other"])), 1);
+        assert_eq!(page.append(part(&["bare", "gunicorn"])), 0..1);
+        assert_eq!(page.append(part(&["gunicorn", "other"])), 1..2);
         assert_eq!(page.targets, ["bare", "gunicorn", "other"]);
         let targets: Vec<usize> = page.charts[1].lines.iter().map(|line| line.target).collect();
         assert_eq!(targets, [1, 2]);

@@ -60,7 +60,7 @@ pub fn experiment(record: &ExperimentRecord) -> String {
 
 /// Charts of a part of a group.
 struct Drawn {
-    /// What the charts show.
+    /// Title above the charts.
     title: String,
     /// Indices of the charts on the page.
     numbers: Vec<usize>,
@@ -74,21 +74,18 @@ fn draw(group: &GroupRecord, page: &mut Charts) -> Vec<Drawn> {
         let names: Vec<&str> = run.targets.iter().map(|target| target.name.as_str()).collect();
         let mut drawing = Drawing::new(run, run.targets.iter().collect());
         let parts = drawing.steps();
-        let first = page.append(drawing.charts);
+        let on_page = page.append(drawing.charts);
         all.extend(parts.into_iter().map(|(step, numbers)| {
             let step = step.map_or("all steps".to_owned(), |name| format!("step {name}"));
             Drawn {
                 title: format!("{}: {step} of {}", run.scenario, names.join(", ")),
-                numbers: numbers.into_iter().map(|number| first + number).collect(),
+                numbers: numbers.into_iter().map(|number| on_page.start + number).collect(),
             }
         }));
     }
     if let Some(record) = &group.capacity {
-        let charts = capacity::charts(record);
-        let number = charts.charts.len();
-        let first = page.append(charts);
-        let title = "Latency over throughput".to_owned();
-        all.push(Drawn { title, numbers: (first..first + number).collect() });
+        let numbers = page.append(capacity::charts(record)).collect();
+        all.push(Drawn { title: "Latency over throughput".to_owned(), numbers });
     }
     all
 }

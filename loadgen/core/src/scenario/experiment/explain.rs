@@ -49,16 +49,10 @@ fn explain_group(group: &Group) -> String {
         let _ = write!(out, ": {description}");
     }
     out += "\n";
-    let rounds = |rounds: u32| match (rounds, group.capacity) {
-        (1, None) => "1 round".to_owned(),
-        (1, Some(_)) => "1 search".to_owned(),
-        (n, None) => format!("{} rounds", count(n.into())),
-        (n, Some(_)) => format!("{} searches", count(n.into())),
-    };
-    let _ = write!(out, "    rounds      {}", rounds(group.rounds));
+    let _ = write!(out, "    rounds      {}", group.counted(group.rounds));
     let _ = match group.quick_rounds {
         same if same == group.rounds => writeln!(out),
-        quick => writeln!(out, " (quick: {})", rounds(quick)),
+        quick => writeln!(out, " (quick: {})", group.counted(quick)),
     };
     if let Some(backend) = group.backend_alone {
         let _ = writeln!(out, "    alone       {backend} is measured alone first");
@@ -120,6 +114,19 @@ fn loads(group: &Group) -> Vec<String> {
 pub fn describe_load(load: &Load) -> String {
     let think_time = load.think_time.as_ref().map(|time| format!(", think time {time}"));
     explain_load(load) + &think_time.unwrap_or_default()
+}
+
+impl Group {
+    /// Returns a number of rounds, or of searches if the group has them, in words.
+    #[must_use]
+    pub fn counted(&self, rounds: u32) -> String {
+        match (rounds, self.capacity) {
+            (1, None) => "1 round".to_owned(),
+            (1, Some(_)) => "1 search".to_owned(),
+            (n, None) => format!("{} rounds", count(n.into())),
+            (n, Some(_)) => format!("{} searches", count(n.into())),
+        }
+    }
 }
 
 impl fmt::Display for CapacitySettings {

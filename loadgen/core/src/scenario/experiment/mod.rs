@@ -4,6 +4,7 @@
 mod explain;
 
 use std::fmt;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -89,6 +90,11 @@ pub struct CapacitySettings {
     /// Largest accepted distance between the highest rate that passed and the lowest rate that
     /// failed, as a share: 0.05 for 5 %.
     pub precision: f64,
+}
+
+impl CapacitySettings {
+    /// Precisions that a search may have, as shares.
+    pub const PRECISIONS: RangeInclusive<f64> = 0.005..=0.5;
 }
 
 impl Default for CapacitySettings {
@@ -239,6 +245,12 @@ impl Group {
         self.quick_rounds != self.rounds
             || self.quick_capacity != self.capacity
             || self.arms.iter().any(differs)
+    }
+
+    /// Returns the search of the quick or of the full form; `None` for rounds.
+    #[must_use]
+    pub fn capacity(&self, is_quick: bool) -> Option<CapacitySettings> {
+        if is_quick { self.quick_capacity } else { self.capacity }
     }
 }
 

@@ -1,15 +1,10 @@
 //! `capacity` of a group: a search for the highest rate that each arm carries.
 
-use std::ops::RangeInclusive;
-
 use crate::scenario::error::Fault;
 use crate::scenario::experiment::{Arm, CapacitySettings};
 use crate::scenario::file::reader::{Faults, Table, Value};
 use crate::scenario::overrides::MOST_USERS;
 use crate::scenario::threshold::parse_percentage;
-
-/// Precisions that a search may have, as shares.
-const PRECISIONS: RangeInclusive<f64> = 0.005..=0.5;
 
 /// Reads `capacity`. Keys that it lacks have the values of `defaults`.
 pub(super) fn read(
@@ -35,7 +30,7 @@ pub(super) fn read(
 fn read_precision(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<f64> {
     let text = value.text_of("a percentage such as \"5%\"", faults)?;
     match parse_percentage(text.trim()) {
-        Ok(precision) if PRECISIONS.contains(&precision) => Some(precision),
+        Ok(precision) if CapacitySettings::PRECISIONS.contains(&precision) => Some(precision),
         Ok(_) => {
             let help = "write a percentage from 0.5% to 50%";
             value.fault("`precision` is out of range", "out of range", help, faults)

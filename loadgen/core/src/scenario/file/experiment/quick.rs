@@ -8,7 +8,7 @@ use crate::scenario::file::load;
 use crate::scenario::file::reader::{Faults, Table, Value};
 use crate::scenario::load::Load;
 
-/// What the quick form has instead of the full form; `None` for what both have in common.
+/// Settings of the quick form. `None` keeps the setting of the full form.
 #[derive(Default)]
 pub(super) struct Quick {
     /// Load.
