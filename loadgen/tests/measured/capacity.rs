@@ -176,7 +176,7 @@ fn a_target_is_restarted_after_a_rate_that_it_did_not_carry() {
     let failed =
         target["trials"].as_array().unwrap().iter().filter(|t| t["passed"] == false).count();
     for start in 2..=failed + 1 {
-        assert!(project.path(&format!("run/sanic-1-{start}.log")).is_file(), "start {start}");
+        assert!(project.path(&format!("run/sanic-1-start{start}.log")).is_file(), "start {start}");
     }
 }
 

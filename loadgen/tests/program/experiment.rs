@@ -1,9 +1,13 @@
 //! Experiments of a user's own file: measured, saved, shown again, and checked.
 
 use std::fs;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
 
 use crate::common::Counting;
+use crate::common::processes::{Started, assert_gone, signal, tree};
 use crate::common::program::{Finished, Project};
+use rustix::process::Signal;
 use serde_json::Value;
 
 const SCENARIO: &str = "[[step]]\nname = \"hello\"\nget = \"/\"\n";
@@ -136,10 +140,8 @@ async fn an_arm_has_a_warm_up_of_its_own() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_search_follows_the_rounds_and_has_a_table_of_its_own() {
-    let search = "[[group]]\nname = \"most\"\nscenario = \"hello.toml\"\nrounds = 2\n\
-                  capacity = { users = 50, duration = \"200ms\", precision = \"50%\" }\n\
-                  [[group.arm]]\nname = \"any\"\n\n[[published]]";
-    let file = EXPERIMENT.replace("rounds = 5", "rounds = 1").replace("[[published]]", search);
+    let most = search("most", "hello.toml", 2) + "[[published]]";
+    let file = EXPERIMENT.replace("rounds = 5", "rounds = 1").replace("[[published]]", &most);
     let project = project().file("mine.toml", &file);
     let (server, finished) = measured(&project, &["--no-calibrate"]).await;
     // The server may carry more than this machine can send: that is a bound.
@@ -162,6 +164,65 @@ async fn a_search_follows_the_rounds_and_has_a_table_of_its_own() {
     assert!(page.contains("Latency over throughput") && page.contains("Distribution of latency"));
     let again = project.run(&["report", "result"]);
     assert_eq!((again.code, again.stdout), (Some(0), finished.stdout));
+}
+
+/// Returns a group that searches for the capacity of the only server, as text.
+fn search(name: &str, scenario: &str, rounds: u32) -> String {
+    format!(
+        "[[group]]\nname = \"{name}\"\nscenario = \"{scenario}\"\nrounds = {rounds}\n\
+         capacity = {{ users = 50, duration = \"200ms\", precision = \"50%\" }}\n\
+         [[group.arm]]\nname = \"any\"\n\n"
+    )
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_search_has_a_result_and_one_without_a_rate_exits_with_3() {
+    let strict = format!("{SCENARIO}[thresholds]\nmax = \"< 1us\"\n");
+    let file = search("loose", "hello.toml", 1) + &search("strict", "strict.toml", 1);
+    let project = project().file("strict.toml", &strict).file("mine.toml", &file);
+    let (_, finished) = measured(&project, &["--no-calibrate"]).await;
+    assert_eq!(finished.code, Some(3), "{}", finished.said());
+    let record = result(&project);
+    let found = |group: usize| &record["groups"][group]["capacity"]["targets"][0]["capacity"];
+    assert!(found(0)["rate_per_s"].as_f64().unwrap() > 1.0, "{}", found(0));
+    assert_eq!(found(1)["bound"], "below", "{}", found(1));
+    for said in ["loose, 1 search over each arm", "strict, 1 search over each arm"] {
+        assert!(finished.stdout.contains(said), "{said}: {}", finished.stdout);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_interrupt_during_a_search_keeps_the_rounds_and_the_trials() {
+    let rounds = EXPERIMENT.replace("rounds = 5", "rounds = 1");
+    let file =
+        rounds.replace("[[published]]", &(search("most", "hello.toml", 100) + "[[published]]"));
+    let project = project().file("mine.toml", &file);
+    let server = Counting::start().await;
+    let arguments =
+        ["experiment", "mine.toml", "--url", &server.url, "--warmup=0s", "--out=result"];
+    let mut command = project.command(&arguments);
+    let child = Started::of(command.stdout(Stdio::piped()).stderr(Stdio::piped()));
+    let deadline = Instant::now() + Duration::from_secs(60);
+    // The rounds have 400 requests, and the first trial has 140.
+    while server.requests() < 800 {
+        assert!(Instant::now() < deadline, "the second trial has not begun");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let pids = tree(child.id());
+    signal(child.id(), Signal::TERM);
+    let output = tokio::task::block_in_place(|| child.output());
+    let finished = Finished::of(output, &project.path(""));
+    assert_eq!(finished.code, Some(130), "{}", finished.said());
+    let record = result(&project);
+    let [users, most] = [&record["groups"][0], &record["groups"][1]];
+    assert_eq!(
+        (&record["interrupted"], &most["capacity"]["interrupted"]),
+        (&true.into(), &true.into())
+    );
+    assert_eq!(users["runs"].as_array().unwrap().len(), 2, "{}", finished.said());
+    let trials = most["capacity"]["targets"][0]["trials"].as_array().unwrap();
+    assert!(!trials.is_empty(), "{}", finished.said());
+    assert_gone(&pids, Duration::from_secs(1));
 }
 
 fn requests(trial: &Value) -> u64 {
