@@ -34,7 +34,7 @@ pub struct CapacityArgs {
     pub precision: f64,
     /// Number of searches for each target, from 1 to 1000. Each search after the first begins near
     /// the result of the earlier searches.
-    #[arg(short, long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(short = 'R', long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub rounds: u32,
     /// Number of worker processes of each target, from 1 to 256 [default: 1].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256))]

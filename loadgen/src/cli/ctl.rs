@@ -8,9 +8,9 @@ use clap::{Args, Subcommand};
 #[derive(Debug, Args)]
 #[command(after_help = CTL_EXAMPLES)]
 pub struct CtlArgs {
-    /// Folder of the run: the folder of the run's --out, or the newest folder in runs/.
+    /// Folder of the run: the folder of the run's --out [default: the newest run in progress in runs/].
     #[arg(long, value_name = "DIR")]
-    pub run: PathBuf,
+    pub run: Option<PathBuf>,
     /// Request to the run.
     #[command(subcommand)]
     pub request: CtlCommand,
@@ -38,7 +38,7 @@ pub enum CtlCommand {
 
 const CTL_EXAMPLES: &str = "\
 Examples:
-  loadgen ctl --run runs/2026-11-21T20-29-06Z-redis3 users 200
+  loadgen ctl users 200
   loadgen ctl --run my-run stop
 
 On the terminal of a run, the keys + and - change the load by a tenth, and q

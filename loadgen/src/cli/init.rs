@@ -10,6 +10,10 @@ pub struct InitArgs {
     /// File to write. A name without an extension gets `.toml`.
     #[arg(default_value = "scenario.toml")]
     pub path: PathBuf,
+    /// Write loadgen.toml instead, which names servers of your own that loadgen starts. The servers are
+    /// those that the files of this folder seem to contain.
+    #[arg(long, conflicts_with = "path")]
+    pub targets: bool,
     /// Overwrite an existing file.
     #[arg(long)]
     pub force: bool,

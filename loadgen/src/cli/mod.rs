@@ -5,8 +5,10 @@ mod completions;
 mod ctl;
 mod init;
 mod lab;
+mod request;
 mod runtime;
 mod saved;
+mod tls;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -20,8 +22,10 @@ pub use self::completions::{CompletionsArgs, ShellName};
 pub use self::ctl::{CtlArgs, CtlCommand};
 pub use self::init::InitArgs;
 pub use self::lab::{BackendName, LabBuildArgs, LabCommand, LabFormat, LabUpArgs};
+pub use self::request::RequestArgs;
 pub use self::runtime::{RuntimeArgs, RuntimeName};
 pub use self::saved::{CompareArgs, ReportArgs};
+pub use self::tls::TlsArgs;
 use crate::report::Format;
 use crate::scenario::experiment::MOST_REPLICAS;
 use crate::scenario::parse_duration;
@@ -50,6 +54,8 @@ pub struct Cli {
 
 const EXAMPLES: &str = "\
 Examples:
+  loadgen http://127.0.0.1:8000/search?q=a -u 50 -d 10s    one URL
+  loadgen http://127.0.0.1:8000/a http://127.0.0.1:8001/a  compare two URLs
   loadgen --scenario redis3 --workers 4           four servers over Redis
   loadgen --scenario direct --target sanic,quart  two of them, without a backend
   loadgen --scenario direct --url http://127.0.0.1:8000 --duration 30s
@@ -110,8 +116,12 @@ pub enum Command {
 #[derive(Debug, Args)]
 pub struct RunArgs {
     /// Name of a scenario (see `loadgen list`), or path of its TOML file.
-    #[arg(short, long, value_name = "NAME|PATH", required = true)]
+    /// `-` reads the scenario from standard input.
+    #[arg(short, long, value_name = "NAME|PATH|-", required_unless_present = "urls")]
     pub scenario: Option<String>,
+    /// A request without a scenario.
+    #[command(flatten)]
+    pub request: RequestArgs,
     /// Options shared by `run` and `capacity`.
     #[command(flatten)]
     pub common: CommonArgs,
@@ -134,7 +144,7 @@ pub struct RunArgs {
     /// which any free user sends the next request. --users then limits the number of in-flight
     /// requests [default of --users: the scenario's users; at least 1000 if the scenario is of the
     /// closed model].
-    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    #[arg(short, long, value_name = "N", allow_hyphen_values = true)]
     pub rate: Option<f64>,
     /// Measure one target, or the server at --url, twice in each round. The result shows how much
     /// two measurements of the same server differ on this machine.
@@ -142,7 +152,7 @@ pub struct RunArgs {
     pub aa: bool,
     /// Number of rounds for each target, from 1 to 1000 [default: 5; 1 for a single server at --url
     /// without --aa and with a single number of users].
-    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(short = 'R', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub rounds: Option<u32>,
     /// Reaction to the loss of a worker. The exit code is 5 in either case [default: fail].
     #[arg(long, value_name = "REACTION", value_enum)]
@@ -176,6 +186,9 @@ pub struct CommonArgs {
     /// response count against thresholds [default: from the scenario, or 3s].
     #[arg(long, value_name = "TIME", value_parser = parse_duration, allow_hyphen_values = true)]
     pub drain: Option<Duration>,
+    /// TLS options.
+    #[command(flatten)]
+    pub tls: TlsArgs,
     /// Options shared by everything that measures.
     #[command(flatten)]
     pub measuring: MeasuringArgs,
@@ -216,6 +229,9 @@ pub struct MeasuringArgs {
     /// Format of the document on standard output. All other output goes to standard error.
     #[arg(short, long, value_enum, default_value_t = Format::Table)]
     pub format: Format,
+    /// Short for --format json.
+    #[arg(long, conflicts_with = "format")]
+    pub json: bool,
 }
 
 /// Options of `experiment`.
@@ -228,7 +244,7 @@ pub struct ExperimentArgs {
     #[arg(long)]
     pub quick: bool,
     /// Number of rounds for each arm, from 1 to 1000 [default: from the experiment].
-    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(short = 'R', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub rounds: Option<u32>,
     /// Options shared by everything that measures.
     #[command(flatten)]

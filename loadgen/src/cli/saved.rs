@@ -32,6 +32,10 @@ pub struct CompareArgs {
     /// latency.
     #[arg(long, value_name = "PERCENT", value_parser = loss, allow_hyphen_values = true)]
     pub fail_on_regression: Option<f64>,
+    /// File for the result as JUnit XML: whether each target of a later run lost more than
+    /// --fail-on-regression accepts, and why a run failed.
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
     /// Format of the document on standard output.
     #[arg(short, long, value_enum, default_value_t = Format::Table)]
     pub format: Format,

@@ -65,7 +65,7 @@ impl Allowed {
                 .to_owned());
         }
         // A path without a leading `/` could change the host that it is appended to.
-        match steps.iter().find(|step| !step.path.begins_with('/')) {
+        match steps.iter().find(|step| !step.path.can_follow_host()) {
             Some(step) => Err(format!("the path of {} does not begin with /", step.name)),
             None => Ok(()),
         }

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use crate::engine::{Plan, Share};
 use crate::scenario::{
-    Existing, Expect, Http, Load, Method, Model, OnError, Rows, Scenario, Step, Template, Until,
-    When,
+    Condition, Existing, Expect, Http, Load, Method, Model, OnError, Rows, Scenario, Step,
+    Template, Until, When,
 };
 
 /// Returns a file of `rows` rows with one column. Each cell has `bytes`
@@ -28,14 +28,16 @@ pub(super) fn plan(base_url: &str, users: u32) -> Plan {
     let step = Step {
         name: "root".to_owned(),
         when: When::default(),
-        method: Method::Get,
+        method: Method::GET,
         path: Template::literal("/"),
         headers: vec![("accept".to_owned(), Template::literal("*/*"))],
         body: None,
         weight: None,
         timeout: Duration::from_secs(3),
+        think_time: None,
+        verify: true,
         expect: Expect {
-            json: vec![("/n".to_owned(), serde_json::json!([1, -2, 0.5, "x", null]))],
+            all: vec![Condition::Json("/n".to_owned(), serde_json::json!([1, -2, 0.5, "x", null]))],
             ..Expect::default()
         },
         counters: Vec::new(),

@@ -3,13 +3,14 @@
 use std::path::PathBuf;
 
 use super::servers::servers;
-use super::{runtime, unused};
+use super::{runtime, tls, unused};
 use crate::cli::{CommonArgs, MeasuringArgs};
 use crate::cluster::{OnLoss, RemoteWorkers};
 use crate::experiment::contender::{Numbers, product};
 use crate::experiment::job::{Job, random_seed};
-use crate::experiment::subject::Subject;
+use crate::experiment::subject::{Server, Subject};
 use crate::failure::{Exit, Failure};
+use crate::lab::TargetSpec;
 use crate::report::Format;
 use crate::scenario::{Model, Scenario, WARMUP};
 
@@ -38,15 +39,18 @@ pub(super) struct Output {
 
 impl From<&MeasuringArgs> for Output {
     fn from(measuring: &MeasuringArgs) -> Self {
-        let MeasuringArgs { no_progress, out, format, .. } = measuring;
-        Self { live: !no_progress, folder: out.clone(), format: *format }
+        let MeasuringArgs { no_progress, out, format, json, .. } = measuring;
+        let format = if *json { Format::Json } else { *format };
+        Self { live: !no_progress, folder: out.clone(), format }
     }
 }
 
-/// Builds the job from the options of the command line; a wrong option is an error. `remote` is set
-/// for a manager, whose workers run on other hosts.
+/// Builds the job from the options of the command line; a wrong option is an error. `running` has the
+/// servers that run already; `None` for those of `--url`, or for the lab's. `remote` is set for a
+/// manager, whose workers run on other hosts.
 pub(super) fn job(
     scenario: Scenario,
+    running: Option<Vec<Server>>,
     common: &CommonArgs,
     contest: Contest,
     remote: Option<RemoteWorkers>,
@@ -54,13 +58,21 @@ pub(super) fn job(
     let Contest { mut numbers, aa, rounds } = contest;
     check_numbers(&numbers, aa, &scenario)?;
     let has_backends = !scenario.backends.is_empty();
-    unused::refuse(&common.measuring, &numbers, has_backends)?;
+    let running = match (running, common.measuring.url.as_slice()) {
+        (None, []) => None,
+        (None, words) => Some(servers("--url", words)?),
+        (running, _) => running,
+    };
+    unused::refuse(&common.measuring, running.is_some(), &numbers, has_backends)?;
     let runtime = runtime::runtime(common.measuring.runtime)?;
-    let subject = match common.measuring.url.as_slice() {
-        [] => Subject::of_lab(&common.target, &scenario, runtime)?,
-        words => Subject::Running(servers("--url", words)?),
+    let subject = match running {
+        None => Subject::of_lab(&common.target, &scenario, runtime)?,
+        Some(servers) => Subject::Running(servers),
     };
     subject.check_equals(aa)?;
+    let mut scenario = with_backends(scenario, &subject);
+    unused::refuse_tls(tls::given(&common.tls), &subject, &scenario.http)?;
+    tls::apply(&common.tls, &mut scenario.http.tls)?;
     if numbers.users.is_empty() {
         numbers.users.push(scenario.load.users);
     }
@@ -84,6 +96,17 @@ pub(super) fn job(
         calibrate: remote.is_none() && !common.measuring.no_calibrate,
         remote,
     })
+}
+
+/// Returns the scenario with the backends for whose URLs the targets ask.
+pub(super) fn with_backends(mut scenario: Scenario, subject: &Subject) -> Scenario {
+    let Subject::Lab { targets, .. } = subject else { return scenario };
+    for backend in targets.iter().flat_map(TargetSpec::backends) {
+        if !scenario.backends.contains(&backend) {
+            scenario.backends.push(backend);
+        }
+    }
+    scenario
 }
 
 /// Returns an error for numbers without a meaning: a number given twice, several numbers of users

@@ -33,7 +33,7 @@ pub(super) fn run(args: CapacityArgs) -> Result<Exit, Failure> {
         Failure::message(Exit::Usage, "bad_load", e.to_string(), help)
     })?;
     let contest = Contest { numbers, rounds: Some(rounds), aa: false };
-    let job = job(scenario, &common, contest, None)?;
+    let job = job(scenario, None, &common, contest, None)?;
     let quest = Quest { job: &job, terms: &terms };
     let save = |record: &CapacityRecord, folder: &RunFolder| {
         folder.save_capacity(record)?;

@@ -2,17 +2,21 @@
 
 use std::path::Path;
 
+use super::junit;
 use crate::analysis::Comparable;
 use crate::cli::CompareArgs;
 use crate::experiment::saved::{Record, Saved};
 use crate::failure::{Exit, Failure};
 use crate::process::print;
 use crate::record::RunsRecord;
-use crate::report::Document;
+use crate::report::{self, Document};
 
 /// Compares saved runs, and prints the differences. With `--fail-on-regression`, the exit code
 /// reports whether a run is worse by more than the limit.
 pub(super) fn run(args: &CompareArgs) -> Result<Exit, Failure> {
+    if let Some(path) = &args.junit {
+        junit::prepare(path)?;
+    }
     let runs = names(&args.runs).into_iter().zip(&args.runs);
     let runs: Result<Vec<Comparable>, Failure> = runs.map(|(name, run)| read(&name, run)).collect();
     let record = RunsRecord::of(&runs?).map_err(|e| {
@@ -23,6 +27,9 @@ pub(super) fn run(args: &CompareArgs) -> Result<Exit, Failure> {
         Some(limit) => record.judged(limit),
         None => record,
     };
+    if let Some(path) = &args.junit {
+        junit::write(path, &report::junit_of_comparison(&record))?;
+    }
     print(&Document::Comparison(&record).render(args.format, None))?;
     exit(&record)
 }

@@ -1,5 +1,6 @@
 //! `loadgen completions`: prints the script with which a shell completes loadgen's command line.
 
+use clap::builder::Resettable;
 use clap::{Command, CommandFactory};
 use clap_complete::{Shell, generate};
 
@@ -21,12 +22,17 @@ pub(super) fn run(args: &CompletionsArgs) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// Returns the definition of the command line without hidden
-/// commands, because `generate` would offer these commands, too.
+/// Returns the definition of the command line without hidden commands, because `generate` would offer
+/// these commands, too, and without the URLs of a run: with them, zsh would complete no subcommand.
 fn offered() -> Command {
     let all = Cli::command();
+    let options = all.get_arguments().filter(|argument| !argument.is_positional()).cloned();
+    // Options refer to the URLs.
+    let options = options.map(|option| {
+        option.requires(Resettable::Reset).required_unless_present(Resettable::Reset)
+    });
     Command::new("loadgen")
         .version(env!("CARGO_PKG_VERSION"))
-        .args(all.get_arguments().cloned())
+        .args(options)
         .subcommands(all.get_subcommands().filter(|command| !command.is_hide_set()).cloned())
 }

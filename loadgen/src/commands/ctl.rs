@@ -1,7 +1,10 @@
 //! `loadgen ctl`: sends a request to a run in progress.
 
+use std::path::Path;
+
 use crate::cli::{CtlArgs, CtlCommand};
-use crate::experiment::control::{ControlRequest, ask};
+use crate::experiment::control::{ControlRequest, ask, newest_in};
+use crate::experiment::folder::RUNS;
 use crate::failure::{Exit, Failure};
 use crate::process::{on_all_cpus, print};
 use crate::scenario::LoadLevel;
@@ -17,7 +20,9 @@ pub(super) fn run(args: &CtlArgs) -> Result<Exit, Failure> {
     if let ControlRequest::Rate(rate) = request {
         LoadLevel::Rate(rate).check().map_err(Failure::with(Exit::Usage))?;
     }
-    let done = on_all_cpus()?.block_on(ask(&args.run, request))?;
+    let newest = || newest_in(Path::new(RUNS));
+    let run = args.run.clone().or_else(newest).unwrap_or_else(|| RUNS.into());
+    let done = on_all_cpus()?.block_on(ask(&run, request))?;
     print(&format!("{done}\n"))?;
     Ok(Exit::Done)
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::time::Duration;
 
-use super::arguments::Output;
+use super::arguments::{Output, with_backends};
 use super::measure::carry_out;
 use super::runtime;
 use super::servers::servers;
@@ -43,7 +43,7 @@ fn published(args: &ExperimentArgs) -> Result<Published, Failure> {
     let (file, targets) = match servers.as_slice() {
         [] => {
             let home = Home::find()?;
-            let manifest = Manifest::load(&home.manifest())?;
+            let manifest = Manifest::of(&home)?;
             (find(&args.experiment, Some(&manifest.names()))?, Targets::Lab { home, manifest })
         }
         servers => {
@@ -54,6 +54,7 @@ fn published(args: &ExperimentArgs) -> Result<Published, Failure> {
     let mut arms = file.groups.iter().flat_map(|group| &group.arms);
     unused::refuse(
         measuring,
+        !measuring.url.is_empty(),
         &Numbers::default(),
         arms.any(|arm| !arm.scenario.backends.is_empty()),
     )?;
@@ -172,10 +173,11 @@ fn job(
         limits: arm.limits,
         users: scenario.load.users,
     });
+    let subject = subject(&arms, targets)?;
     Ok(Job {
         contenders: contenders.collect(),
-        subject: subject(&arms, targets)?,
-        scenario,
+        scenario: with_backends(scenario, &subject),
+        subject,
         workers: settings.measuring.workers,
         remote: None,
         on_loss: OnLoss::Fail,

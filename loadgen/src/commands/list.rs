@@ -11,7 +11,7 @@ use crate::scenario;
 /// Prints all scenarios, experiments and targets of the project.
 pub(super) fn run() -> Result<Exit, Failure> {
     let home = Home::find()?;
-    let manifest = Manifest::load(&home.manifest())?;
+    let manifest = Manifest::of(&home)?;
     let mut out = String::from("scenarios\n");
     for path in scenarios::all()? {
         let about = match scenario::load(&path) {
@@ -33,7 +33,7 @@ pub(super) fn run() -> Result<Exit, Failure> {
     for target in manifest.targets() {
         let entry = &target.entry;
         let language = match entry.language.as_str() {
-            "Python" => String::new(),
+            "" | "Python" => String::new(),
             other => format!(", {other}"),
         };
         let missing = Runtime::Process.check_requirements(&manifest, &target.name).err();

@@ -20,9 +20,10 @@ pub(super) fn run(args: ManagerArgs) -> Result<Exit, Failure> {
         let message = "--no-calibrate has no effect: a manager never measures the maximum rate of its workers";
         return unused(message, "leave out --no-calibrate");
     }
-    if common.measuring.url.is_empty() {
+    let has_urls = args.run.request.urls.iter().any(|word| !word.starts_with('/'));
+    if common.measuring.url.is_empty() && !has_urls {
         let message = "the targets of the lab listen only on this host, where workers cannot reach the targets";
-        let help = "name the server: --url http://HOST:PORT";
+        let help = "name the server: --url http://HOST:PORT, or load a URL";
         return Err(Failure::message(Exit::Usage, "manager_needs_url", message.to_owned(), help));
     }
     let address = advertised(&args.listen, args.advertise.as_deref()).map_err(|why| {

@@ -97,6 +97,9 @@ where
     let interrupt = on_signal(leave_terminal)?;
     let (rounds, length) = experiment.forecast();
     let mut progress = Progress::new(experiment.name(), rounds, length);
+    if let Some(what) = experiment.announcement() {
+        progress.phase(&what);
+    }
     let control = Control::new(interrupt.clone(), Processes::of(job), progress.noter());
     let control = if E::CAN_CHANGE { control } else { control.with_fixed_load() };
     terminal::listen(&control, Screen { is_in_front, is_live });

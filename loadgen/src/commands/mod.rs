@@ -15,11 +15,13 @@ mod list;
 mod manager;
 mod measure;
 mod report;
+mod request;
 mod run;
 mod runtime;
 mod schema;
 mod servers;
 mod terminal_progress;
+mod tls;
 mod unused;
 mod worker;
 

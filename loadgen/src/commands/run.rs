@@ -2,7 +2,8 @@
 
 use super::arguments::{Contest, Output, job};
 use super::measure::carry_out;
-use super::{junit, unused};
+use super::request::FromUrls;
+use super::{junit, request, unused};
 use crate::cli::{OnWorkerLoss, RunArgs};
 use crate::cluster::{OnLoss, RemoteWorkers};
 use crate::experiment::contender::Numbers;
@@ -11,7 +12,7 @@ use crate::experiment::run::Run;
 use crate::experiment::{noise_floor, scenarios};
 use crate::failure::{Exit, Failure};
 use crate::record::RunRecord;
-use crate::report::{hlog, html};
+use crate::report::{self, hlog, html};
 use crate::scenario::{OverrideError, Overrides, Scenario};
 
 /// Carries out a run with the options of the command line, saves the record, and prints the record.
@@ -22,12 +23,22 @@ pub(super) fn run(args: RunArgs) -> Result<Exit, Failure> {
 /// Like `run`, but with workers from other hosts if `remote` is set.
 pub(super) fn run_with(args: RunArgs, remote: Option<RemoteWorkers>) -> Result<Exit, Failure> {
     let output = Output::from(&args.common.measuring);
-    let scenario = scenario(&args)?;
+    let from_urls = match args.scenario {
+        Some(_) => None,
+        None => Some(FromUrls::of(&args)?),
+    };
+    let scenario = scenario(&args, from_urls.as_ref())?;
+    let text = from_urls.as_ref().map(|of| of.text(&args));
+    let to_save = args.request.save.clone().zip(text);
+    let running = from_urls.and_then(|of| of.servers);
     let RunArgs { common, users, server_workers, replicas, aa, rounds, fail_fast, junit, .. } =
         args;
     let contest = Contest { numbers: Numbers { server_workers, replicas, users }, aa, rounds };
-    let mut job = job(scenario, &common, contest, remote)?;
+    let mut job = job(scenario, running, &common, contest, remote)?;
     unused::refuse_losses(args.on_worker_loss, job.workers)?;
+    if let Some((path, text)) = to_save {
+        request::save(&path, &text)?;
+    }
     job.on_loss = match args.on_worker_loss {
         None | Some(OnWorkerLoss::Fail) => OnLoss::Fail,
         Some(OnWorkerLoss::Continue) => OnLoss::Continue,
@@ -41,14 +52,18 @@ pub(super) fn run_with(args: RunArgs, remote: Option<RemoteWorkers>) -> Result<E
         folder.save(record)?;
         folder.save_latencies(&hlog(record))?;
         folder.save_page(&html::run(record))?;
-        junit.as_ref().map_or(Ok(()), |path| junit::write(path, record))
+        junit.as_ref().map_or(Ok(()), |path| junit::write(path, &report::junit(record)))
     };
     carry_out(&run, &output, save)
 }
 
-/// Returns the scenario, with its load overridden by the command line.
-fn scenario(args: &RunArgs) -> Result<Scenario, Failure> {
-    let mut scenario = scenarios::find_to_run(args.scenario.as_deref().unwrap_or_default())?;
+/// Returns the scenario, with its load overridden by the command line. `from_urls` has it if the
+/// command line has URLs instead.
+fn scenario(args: &RunArgs, from_urls: Option<&FromUrls>) -> Result<Scenario, Failure> {
+    let mut scenario = match from_urls {
+        Some(of) => of.scenario.clone(),
+        None => scenarios::find_to_run(args.scenario.as_deref().unwrap_or_default())?,
+    };
     let overrides = Overrides {
         users: args.users.iter().copied().max(),
         ramp_up: args.ramp_up,

@@ -6,38 +6,50 @@ use crate::failure::{Exit, Failure};
 /// Parses the values of `option`, each written as `URL` or
 /// `NAME=URL`. A server or a name that is given twice is an error.
 pub(super) fn servers(option: &str, words: &[String]) -> Result<Vec<Server>, Failure> {
-    let mut servers: Vec<Server> = Vec::new();
-    for word in words {
-        let server = server(option, word)?;
-        if servers.iter().any(|other| other.url == server.url) {
+    let servers = words.iter().map(|word| server(option, word)).collect::<Result<Vec<_>, _>>()?;
+    check_unlike(option, &servers)?;
+    Ok(servers)
+}
+
+/// Returns an error if two of the servers have the same URL or the same name.
+pub(super) fn check_unlike(option: &str, servers: &[Server]) -> Result<(), Failure> {
+    for (index, server) in servers.iter().enumerate() {
+        let before = &servers[..index];
+        if before.iter().any(|other| other.url == server.url) {
             let message = format!("{option}: {} is given twice", server.url);
             let help = "give each server once; --aa measures one server against itself";
             return Err(Failure::message(Exit::Usage, "named_twice", message, help));
         }
-        if servers.iter().any(|other| other.name == server.name) {
+        if before.iter().any(|other| other.name == server.name) {
             let message = format!("{option}: two servers are called \"{}\"", server.name);
             let help = "give each server a different name";
             return Err(Failure::message(Exit::Usage, "named_twice", message, help));
         }
-        servers.push(server);
     }
-    Ok(servers)
+    Ok(())
 }
 
 fn server(option: &str, word: &str) -> Result<Server, Failure> {
+    let (name, url) = split_name(option, word)?;
+    let url = base_url(option, url)?;
+    Ok(Server { name: name.unwrap_or_else(|| url.clone()), url })
+}
+
+/// Splits `NAME=URL` or `URL` into the name, if any, and the URL.
+pub(super) fn split_name<'a>(
+    option: &str,
+    word: &'a str,
+) -> Result<(Option<String>, &'a str), Failure> {
     // A word with one of these characters before the equals sign is a URL that contains the sign.
     let named = word.split_once('=').filter(|(name, _)| !name.contains([':', '/', '?', '#']));
-    let Some((name, url)) = named else {
-        let url = base_url(option, word)?;
-        return Ok(Server { name: url.clone(), url });
-    };
+    let Some((name, url)) = named else { return Ok((None, word)) };
     let name = name.trim();
     if name.is_empty() || name.chars().any(char::is_control) {
         let message = format!("{option} {word}: there is no name before the equals sign");
         let help = "write a name and a URL, such as new=http://127.0.0.1:8000";
         return Err(Failure::message(Exit::Usage, "bad_url", message, help));
     }
-    Ok(Server { name: name.to_owned(), url: base_url(option, url.trim())? })
+    Ok((Some(name.to_owned()), url.trim()))
 }
 
 /// Checks the URL of a server, and returns the URL without a slash at the end. A URL with a user
@@ -59,7 +71,13 @@ pub(super) fn base_url(option: &str, url: &str) -> Result<String, Failure> {
         ));
     }
     if parsed.query().is_some() || parsed.fragment().is_some() {
-        return Err(wrong("has a query or a fragment, which belong in the steps of the scenario"));
+        let why = "has a query or a fragment, which belong in the steps of the scenario";
+        if option != "--url" {
+            return Err(wrong(why));
+        }
+        let help = format!("to load this URL itself, without a scenario: loadgen '{url}'");
+        let message = format!("{option} {url}: {why}");
+        return Err(Failure::message(Exit::Usage, "bad_url", message, &help));
     }
     Ok(parsed.as_str().trim_end_matches('/').to_owned())
 }

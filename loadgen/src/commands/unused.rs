@@ -3,19 +3,23 @@
 
 use crate::cli::{MeasuringArgs, OnWorkerLoss, RuntimeName};
 use crate::experiment::contender::Numbers;
+use crate::experiment::subject::Subject;
 use crate::failure::{Exit, Failure};
+use crate::scenario::Http;
 
 /// An option that was given, the reason why it has no effect, and advice.
 type Unused = (&'static str, &'static str, &'static str);
 
-/// Returns an error for the first option that has no effect. `numbers` are those of the command line
-/// that are not in `measuring`; `has_backends` tells whether a scenario needs backends.
+/// Returns an error for the first option that has no effect. `is_running` tells whether the servers
+/// run already. `numbers` are those of the command line that are not in `measuring`; `has_backends`
+/// tells whether a scenario needs backends.
 pub(super) fn refuse(
     measuring: &MeasuringArgs,
+    is_running: bool,
     numbers: &Numbers,
     has_backends: bool,
 ) -> Result<(), Failure> {
-    let unused = beside_url(measuring, numbers);
+    let unused = if is_running { beside_url(measuring, numbers) } else { None };
     refused(unused.or_else(|| limits(measuring, has_backends)))
 }
 
@@ -26,6 +30,25 @@ pub(super) fn refuse_losses(
     workers: Option<u32>,
 ) -> Result<(), Failure> {
     refused(losses(on_worker_loss, workers))
+}
+
+/// Returns an error for a TLS option if neither a server nor a proxy has an `https://` URL.
+pub(super) fn refuse_tls(
+    option: Option<&'static str>,
+    subject: &Subject,
+    http: &Http,
+) -> Result<(), Failure> {
+    let is_https = |url: &str| url.to_lowercase().starts_with("https:");
+    let is_tls = match subject {
+        Subject::Lab { .. } => false,
+        Subject::Running(servers) => {
+            // A redirect may lead to such a URL.
+            let proxy = http.proxy.as_deref().is_some_and(is_https);
+            proxy || http.redirects > 0 || servers.iter().any(|server| is_https(&server.url))
+        }
+    };
+    let why = "applies to https:// URLs, but neither a server nor a proxy has one";
+    refused(option.filter(|_| !is_tls).map(|option| (option, why, "leave out the option")))
 }
 
 fn refused(unused: Option<Unused>) -> Result<(), Failure> {
@@ -39,7 +62,7 @@ fn refused(unused: Option<Unused>) -> Result<(), Failure> {
 }
 
 fn beside_url(measuring: &MeasuringArgs, numbers: &Numbers) -> Option<Unused> {
-    let lab = "applies to targets of the lab, but the server at --url runs already";
+    let lab = "applies to targets of the lab, but the server at this URL runs already";
     let runtime = &measuring.runtime;
     let given = [
         ("--runtime", runtime.runtime.is_some()),
@@ -50,7 +73,7 @@ fn beside_url(measuring: &MeasuringArgs, numbers: &Numbers) -> Option<Unused> {
         ("--server-workers", !numbers.server_workers.is_empty()),
         ("--replicas", !numbers.replicas.is_empty()),
     ];
-    let (option, _) = given.into_iter().find(|(_, given)| *given && !measuring.url.is_empty())?;
+    let (option, _) = given.into_iter().find(|(_, given)| *given)?;
     Some((option, lab, "leave out one of the two options"))
 }
 

@@ -10,6 +10,9 @@ use serde::Serialize;
 use crate::failure::{Exit, Failure};
 use crate::record::{CapacityRecord, ExperimentRecord, RunRecord, json};
 
+/// Folder of the folders of runs, in the current folder.
+pub const RUNS: &str = "runs";
+
 /// File names of the saved records: of a run, of a search for capacities, and of an experiment.
 pub const RECORDS: [&str; 3] = ["run.json", "capacity.json", "experiment.json"];
 
@@ -131,8 +134,8 @@ fn default_path(scenario: &str) -> PathBuf {
     let now = humantime::format_rfc3339_seconds(SystemTime::now()).to_string().replace(':', "-");
     let name = format!("{now}-{scenario}");
     let path = |n: u32| match n {
-        1 => PathBuf::from("runs").join(&name),
-        n => PathBuf::from("runs").join(format!("{name}-{n}")),
+        1 => PathBuf::from(RUNS).join(&name),
+        n => PathBuf::from(RUNS).join(format!("{name}-{n}")),
     };
     (1..).map(path).find(|path| !path.exists()).unwrap_or_else(|| path(1))
 }

@@ -29,6 +29,12 @@ pub trait Experiment {
     /// Returns the number of rounds, and the duration of one round if known.
     fn forecast(&self) -> (u32, Option<Duration>);
 
+    /// Returns what will be started and measured, and about how long that takes, if that is known
+    /// before anything starts.
+    fn announcement(&self) -> Option<String> {
+        None
+    }
+
     /// Creates the observers that receive the experiment's events,
     /// except the observer that shows progress on the terminal.
     fn observers<'a>(

@@ -1,19 +1,21 @@
 //! Verifies and loads a target of a session.
 
 use std::collections::BTreeMap;
+use std::time::Instant;
 
 use serde::de::IgnoredAny;
 use tokio_util::sync::CancellationToken;
 
 use super::measured::{Loaded, Measured, held};
 use super::observe::{Begun, Event};
+use super::refusals::Refusals;
 use super::replicas;
 use super::service_monitor::{Services, Watch, idle_memory};
 use super::session::Session;
 use super::stopped::{Stopped, unless};
-use crate::engine::{self, Plan, RoundControl, Seen, Verified};
+use crate::engine::{self, Demand, RoundControl, Seen, TrialAnswer, Verified};
 use crate::failure::{Exit, Failure};
-use crate::lab::{Observed, Target};
+use crate::lab::{LabError, Observed, Target};
 use crate::measure::GrowingSeries;
 use crate::text::with_code;
 
@@ -31,15 +33,16 @@ impl Session<'_> {
         }
     }
 
-    /// Sends each step of the scenario once, and checks the answers. If the verification fails
-    /// because a service has ended, the error is the error of the service.
-    async fn verify(
+    /// Sends each step of the scenario, and checks the answers: before the first round whether they
+    /// are those that the scenario expects, and before later rounds whether there are any. If the
+    /// verification fails because a service has ended, the error is the error of the service.
+    pub(super) async fn verify(
         &mut self,
-        plan: &Plan,
-        name: &str,
+        Begun { plan, name, number, .. }: Begun<'_>,
         running: Option<&mut Target>,
     ) -> Result<Verified, Stopped> {
-        let verified = unless(&self.interrupt, engine::verify(plan, name)).await?;
+        let demand = if number == 1 { Demand::Expected } else { Demand::Answer };
+        let verified = unless(&self.interrupt, engine::verify(plan, name, demand)).await?;
         let mut services = Services { target: running, lab: self.lab.as_mut() };
         Ok(verified.map_err(|error| match services.ended() {
             // The error of the service explains more than the failed verification.
@@ -64,11 +67,14 @@ impl Session<'_> {
             Some(_) => idle_memory(&services.watched(&self.generator)).await,
             None => BTreeMap::new(),
         };
-        let Verified { counters: verified, answers } =
-            self.verify(plan, name, running.as_deref_mut()).await?;
-        self.calibrate(&answers).await?;
-        let json_keys = answers.iter().map(|answer| json_keys(&answer.body)).collect();
+        let Verified { counters: verified, answers, failed } =
+            self.verify(round, running.as_deref_mut()).await?;
+        let keys = |answer: &Option<TrialAnswer>| json_keys(&answer.as_ref()?.body);
+        let json_keys = answers.iter().map(keys).collect();
+        // A calibration needs the answers to all steps.
+        self.calibrate(&answers.into_iter().flatten().collect::<Vec<_>>()).await?;
         let before_load = self.responses(running.as_deref()).await;
+        let mut refusals = self.lab.is_none().then(Refusals::default);
         let mut services = Services { target: running.as_deref_mut(), lab: self.lab.as_mut() };
         let over = CancellationToken::new();
         let watched = services.watched(&self.generator);
@@ -76,6 +82,7 @@ impl Session<'_> {
         let mut watch = Some(watch.telling(self.observers.cpu_teller()));
         let mut observed = None;
         let stop = self.interrupt.child_token();
+        let mut is_gone = false;
         let observers = &mut self.observers;
         let show = |seen: Seen<'_>, results: &mut GrowingSeries| match seen {
             Seen::Started(start) => {
@@ -84,7 +91,9 @@ impl Session<'_> {
             }
             Seen::Snapshot(worker, snapshot) => {
                 observers.tell(Event::Snapshot(worker, snapshot, results));
-                if observers.stopped().is_some() {
+                let now = Instant::now();
+                is_gone |= refusals.as_mut().is_some_and(|it| it.is_gone(snapshot, now));
+                if is_gone || observers.stopped().is_some() {
                     stop.cancel();
                 }
             }
@@ -97,6 +106,8 @@ impl Session<'_> {
         }
         let round = self.generator.round(plan.clone(), round_control, show);
         let (results, ended) = services.during(round, &stop).await;
+        let gone = is_gone.then(|| LabError::ServerGone { url: plan.base_url.clone() });
+        let ended = ended.or(gone);
         over.cancel();
         let mut observed = match observed {
             Some(observed) => observed.await.unwrap_or_default(),
@@ -115,7 +126,7 @@ impl Session<'_> {
         let answered: u64 = held(&results.series).iter().map(|step| step.answered.len()).sum();
         let rate_per_s = answered as f64 / results.held().as_secs_f64().max(1e-9);
         self.tell(Event::LoadEnded(rate_per_s));
-        Ok(Loaded { verified, json_keys, results, observed, responses, ended })
+        Ok(Loaded { verified, failed, json_keys, results, observed, responses, ended })
     }
 }
 

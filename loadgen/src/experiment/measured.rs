@@ -28,6 +28,8 @@ pub struct MeasuredRound {
     pub observed: Observed,
     /// Counter values in the answers to the verification, for each step and each of its counters.
     pub verified: Vec<Vec<u64>>,
+    /// Number of requests of the verification that did not get the expected answer.
+    pub failed: u64,
     /// Keys of the JSON objects in the answers to the verification, for each step, sorted; `None`
     /// for an answer that is no JSON object.
     pub json_keys: Vec<Option<Vec<String>>>,
@@ -58,6 +60,8 @@ impl MeasuredRound {
 pub struct Loaded {
     /// Counter values in the answers to the verification, for each step and each of its counters.
     pub verified: Vec<Vec<u64>>,
+    /// Number of requests of the verification that did not get the expected answer.
+    pub failed: u64,
     /// Keys of the JSON objects in the answers to the verification, for each step, sorted; `None`
     /// for an answer that is no JSON object.
     pub json_keys: Vec<Option<Vec<String>>>,

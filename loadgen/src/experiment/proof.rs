@@ -59,13 +59,13 @@ fn claimed(proof: &Proof, steps: &[Step], round: &MeasuredRound) -> Claimed {
     }
 }
 
-/// Returns the number of requests that failed, or that were cut off and not answered late. Each of
-/// these requests may have changed a backend although no answer reported the change.
+/// Returns the number of requests that failed, also in the verification, or that were cut off and not
+/// answered late. Each of these requests may have changed a backend although no answer reported the change.
 fn unknown(round: &MeasuredRound) -> u64 {
     let phases = UNCOUNTED.into_iter().chain([Phase::Hold]);
     let counts = phases.flat_map(|phase| round.results.series.phase(phase));
     let cut = |counts: &Counts| counts.cancelled.saturating_sub(counts.answered_late);
-    counts.fold(0, |sum: u64, counts| {
+    counts.fold(round.failed, |sum: u64, counts| {
         sum.saturating_add(counts.failures()).saturating_add(cut(&counts))
     })
 }

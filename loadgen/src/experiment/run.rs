@@ -12,10 +12,15 @@ use super::noise_floor;
 use super::observe::Observe;
 use super::session::{OVERHEAD, Session};
 use super::site::Site;
+use super::subject::Subject;
 use super::to_record::{self, Context};
 use crate::failure::{Exit, Failure};
 use crate::lab::Lab;
 use crate::record::{RunRecord, VerdictKind};
+use crate::text::{count, duration};
+
+/// Most contenders whose names are announced.
+const MOST_NAMED: usize = 8;
 
 /// A run, with its options: the same load on each contender, in several rounds.
 pub struct Run {
@@ -43,6 +48,19 @@ impl Experiment for Run {
         let contenders = u32::try_from(self.job.contenders.len()).unwrap_or(u32::MAX);
         let length = self.job.plan(0, String::new(), 1).length();
         (self.job.rounds * contenders, length.map(|length| length + OVERHEAD))
+    }
+
+    fn announcement(&self) -> Option<String> {
+        let Subject::Lab { .. } = self.job.subject else { return None };
+        let (rounds, length) = self.forecast();
+        let names = self.job.names();
+        let all = match names.len() {
+            1..=MOST_NAMED => names.join(", "),
+            several => format!("{several} contenders"),
+        };
+        let rounds_of = if rounds == 1 { "round" } else { "rounds" };
+        let time = length.map(|each| format!(", about {}", duration(each * rounds)));
+        Some(format!("{} {rounds_of} over {all}{}", count(rounds.into()), time.unwrap_or_default()))
     }
 
     fn observers<'a>(

@@ -1,9 +1,11 @@
 //! Finds scenarios by name or path.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::failure::{Exit, Failure};
 use crate::lab::Home;
+use crate::process::use_huge_pages;
 use crate::scenario::{self, Scenario, process_environment};
 
 /// Loads a scenario by path if `named` ends in `.toml` or contains a `/`, otherwise by name from
@@ -13,7 +15,19 @@ pub fn find(named: &str) -> Result<Scenario, Failure> {
 }
 
 /// Like [`find`], but loads the scenario for a run, with values of environment variables filled in.
+/// `-` reads the scenario from standard input.
 pub fn find_to_run(named: &str) -> Result<Scenario, Failure> {
+    if named == "-" {
+        // Standard input can be read only once, and a restart comes before.
+        use_huge_pages();
+        let text = io::read_to_string(io::stdin()).map_err(|e| {
+            let message = format!("cannot read the scenario from standard input: {e}");
+            let help = "pipe a file to loadgen, or name the file";
+            Failure::message(Exit::Usage, "unreadable_scenario", message, help)
+        })?;
+        let read = scenario::parse_to_run("stdin", "standard input", &text, &process_environment);
+        return read.map_err(Failure::with(Exit::Usage));
+    }
     let path = path(named)?;
     scenario::load_to_run(&path, &process_environment).map_err(Failure::with(Exit::Usage))
 }
@@ -50,6 +64,7 @@ pub(super) fn by_name(paths: &[PathBuf], named: &str) -> Result<PathBuf, String>
     let names: Vec<String> = paths.iter().map(|path| name(path)).collect();
     Err(match scenario::nearest(named, names.iter().map(String::as_str)) {
         Some(meant) => format!("did you mean \"{meant}\"?"),
+        None if names.is_empty() => "name the path of a TOML file".to_owned(),
         None => format!("name one of {}, or the path of a TOML file", names.join(", ")),
     })
 }

@@ -6,12 +6,9 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 use url::Url;
 
+use super::command_line::SECRET;
 use crate::record::{SENT_FORM, SentRecord};
 use crate::scenario::{Rows, Scenario, Step};
-
-/// Substrings of the names of headers whose values are usually secret. Digests leave out these
-/// values, because a short secret can be found from a digest by trial.
-const SECRET: [&str; 7] = ["auth", "cookie", "key", "password", "secret", "session", "token"];
 
 /// Returns digests of the requests that a scenario sends. The digests do not depend on the target.
 pub(super) fn sent(scenario: &Scenario) -> SentRecord {
@@ -19,6 +16,7 @@ pub(super) fn sent(scenario: &Scenario) -> SentRecord {
     let mut http = scenario.http.clone();
     // Each target's record has the transport, and the user of a proxy is a secret.
     http.transport = None;
+    http.tls = http.tls.without_key();
     http.proxy = http.proxy.map(|proxy| without_user(&proxy));
     let mut all_steps = BTreeMap::from(
         [
@@ -41,6 +39,7 @@ fn parts(step: &Step) -> BTreeMap<String, String> {
         .headers
         .iter()
         .map(|(name, value)| {
+            // A short secret can be found from a digest by trial.
             let is_secret = SECRET.iter().any(|part| name.contains(part));
             let value = if is_secret { String::new() } else { value.to_string() };
             (name.as_str(), value)

@@ -155,6 +155,9 @@ impl<'a> Session<'a> {
             .flat_map(|job| (0..self.jobs[job].contenders.len()).map(move |of| (job, of)))
             .collect();
         let Job { rounds, seed, on_loss, .. } = *self.job();
+        if self.lab.is_some() && turns.len() > 1 {
+            self.preflight(&turns).await?;
+        }
         for number in 1..=rounds {
             for turn in order(turns.len(), seed, number) {
                 let (job, contender) = turns[turn];
@@ -177,6 +180,38 @@ impl<'a> Session<'a> {
                     return Ok(());
                 }
             }
+        }
+        Ok(())
+    }
+
+    /// Starts, verifies and stops each contender once, so that one that cannot be measured is found
+    /// before the others are. `turns` has the job and the index of each contender.
+    async fn preflight(&mut self, turns: &[(usize, usize)]) -> Result<(), Stopped> {
+        self.tell(Event::Phase("starting each contender once, before the first round"));
+        let mut tried = Vec::new();
+        for &(job, contender) in turns {
+            self.current = job;
+            let job = self.job();
+            let of = &job.contenders[contender];
+            // Contenders that differ only in their users are one server.
+            let name = job.target(contender).map(|target| &target.name);
+            let server =
+                (self.current, name, of.server_workers, job.replicas(contender), of.limits);
+            if tried.contains(&server) {
+                continue;
+            }
+            tried.push(server);
+            // Rounds have the numbers from 1.
+            let (url, mut running) = self.up(contender, &of.log(0, job.is_matrix())).await?;
+            let plan = job.plan(contender, url, 0);
+            let begun = Begun { contender, number: 1, name: &of.name, plan: &plan };
+            let verified = self.verify(begun, running.as_mut()).await;
+            let stopped = match running {
+                Some(running) => running.stop().await.map_err(Failure::from),
+                None => Ok(()),
+            };
+            verified?;
+            stopped?;
         }
         Ok(())
     }
@@ -268,7 +303,7 @@ impl<'a> Session<'a> {
             Some(running) => running.stop().await.map_err(Failure::from),
             None => Ok(()),
         };
-        let Loaded { verified, json_keys, results, observed, responses, ended } = result?;
+        let Loaded { verified, failed, json_keys, results, observed, responses, ended } = result?;
         // The target has ended, so that PostgreSQL has counted all that its connections did.
         let after = self.postgres_activity().await;
         let postgres = after.zip(before).map(|(after, before)| after.since(&before));
@@ -282,7 +317,7 @@ impl<'a> Session<'a> {
         let users = plan.scenario.load.users;
         let of = MeasuredRound { contender, number, url, users, held, ..MeasuredRound::default() };
         let of = MeasuredRound { whole, ended: how, json_keys, postgres, responses, ..of };
-        let mut round = MeasuredRound { results, observed, verified, ..of };
+        let mut round = MeasuredRound { results, observed, verified, failed, ..of };
         let asked = match &self.lab {
             Some(lab) if whole => self.ask(lab, job).await,
             _ => Ok(Vec::new()),

@@ -45,12 +45,18 @@ impl Subject {
         runtime: Runtime,
     ) -> Result<Self, Failure> {
         let home = Home::find()?;
-        let manifest = Manifest::load(&home.manifest())?;
+        let manifest = Manifest::of(&home)?;
         let names = match (named, scenario.targets.as_slice()) {
             ([], []) => manifest.default_targets(),
             ([], own) => own.to_vec(),
             (named, _) => named.to_vec(),
         };
+        if names.is_empty() {
+            let message =
+                format!("{} has no target that is measured by default", home.manifest_name());
+            let help = "add a table [target.NAME], or name targets: --target NAME";
+            return Err(Failure::message(Exit::Target, "no_target", message, help));
+        }
         let (mut targets, mut left_out) = (Vec::<TargetSpec>::new(), BTreeMap::new());
         for name in &names {
             let target = manifest.target(name.trim())?;

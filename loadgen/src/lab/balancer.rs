@@ -62,20 +62,21 @@ pub(super) struct Setup {
     pub port: Option<u16>,
     /// podman-compose project in which the balancer runs; `None` for a process.
     pub project: Option<Arc<Project>>,
-    /// Client for health checks and statistics.
+    /// Client for statistics.
     pub client: reqwest::Client,
+    /// Check whether a replica answers through the balancer.
+    pub probe: Probe,
 }
 
 impl Balancer {
     /// Starts a balancer before the replicas at these addresses, each a host and a port. Waits until
     /// a replica answers through the balancer.
     pub(super) async fn start(setup: Setup, replicas: &[String]) -> Result<Self, LabError> {
-        let Setup { cpus, log, port, project, client } = setup;
+        let Setup { cpus, log, port, project, client, probe } = setup;
         let word = random_password().map_err(LabError::io("generate a random word"))?;
         let connections = most_connections(project.is_some());
         let settings =
             |listen: &str| settings(listen, cpus.len().max(1), connections, &word, replicas);
-        let probe = Probe::Health(client.clone());
         let (port, service) = match &project {
             None => {
                 let program = program()?;

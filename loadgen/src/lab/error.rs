@@ -9,15 +9,20 @@ use thiserror::Error;
 
 use crate::scenario::Backend;
 
+/// Time without a connection after which a server is gone: longer than most restarts.
+pub const GONE_AFTER: Duration = Duration::from_secs(5);
+
 /// Error of the lab, which starts and stops the servers under test and their backends.
 #[derive(Debug, Error, Diagnostic)]
 pub enum LabError {
-    /// No folder with `targets/targets.toml` was found.
-    #[error("no loadgen project in {} or the folders above: no targets/targets.toml", start.display())]
+    /// No folder with `loadgen.toml` or `targets/targets.toml` was found.
+    #[error("no loadgen project in {} or the folders above: no loadgen.toml, no targets/targets.toml", start.display())]
     #[diagnostic(
         code(no_project),
         help(
-            "change to the folder that contains targets/, or name the folder: LOADGEN_HOME=FOLDER"
+            "a run over a server that is up needs no project: loadgen URL, or --scenario with --url. \
+             `loadgen init --targets` names servers of your own in loadgen.toml; for the lab, name its \
+             folder: LOADGEN_HOME=FOLDER"
         )
     )]
     NoProject {
@@ -25,23 +30,23 @@ pub enum LabError {
         start: PathBuf,
     },
 
-    /// `LOADGEN_HOME` names a folder without `targets/targets.toml`.
-    #[error("LOADGEN_HOME names {}, which is not a loadgen project: no targets/targets.toml", named.display())]
+    /// `LOADGEN_HOME` names a folder without `loadgen.toml` and `targets/targets.toml`.
+    #[error("LOADGEN_HOME names {}, which is not a loadgen project: no loadgen.toml, no targets/targets.toml", named.display())]
     #[diagnostic(
         code(bad_home),
-        help("name the folder that contains targets/, or unset LOADGEN_HOME")
+        help("name the folder that contains loadgen.toml or targets/, or unset LOADGEN_HOME")
     )]
     NotAProject {
         /// Folder that `LOADGEN_HOME` names.
         named: PathBuf,
     },
 
-    /// The manifest of the targets, `targets/targets.toml`, is invalid.
+    /// The manifest of the targets is invalid.
     #[error(transparent)]
     #[diagnostic(transparent)]
     Manifest(Box<ManifestFault>),
 
-    /// The manifest, `targets/targets.toml`, has no target with the requested name.
+    /// The manifest has no target with the requested name.
     #[error("unknown target \"{name}\"")]
     #[diagnostic(code(unknown_target), help("{help}"))]
     UnknownTarget {
@@ -177,6 +182,22 @@ pub enum LabError {
         log: PathBuf,
     },
 
+    /// A server that loadgen did not start accepts no connections any more.
+    #[error(
+        "the server at {url} is gone: it accepted no connection for {}",
+        humantime::format_duration(GONE_AFTER)
+    )]
+    #[diagnostic(
+        code(server_gone),
+        help(
+            "what was measured until then is reported: see why the server ended, and start it again"
+        )
+    )]
+    ServerGone {
+        /// Base URL of the server.
+        url: String,
+    },
+
     /// An operation of the system, such as reading a file or starting a process, failed.
     #[error("cannot {what}: {source}")]
     #[diagnostic(code(lab_io))]
@@ -188,14 +209,14 @@ pub enum LabError {
     },
 }
 
-/// A fault in `targets/targets.toml`, shown at its line.
+/// A fault in the manifest of the targets, shown at its line.
 #[derive(Debug, Error, Diagnostic)]
 #[error("{message}")]
 #[diagnostic(code(bad_manifest))]
 pub struct ManifestFault {
     /// Description of the fault.
     pub message: String,
-    /// Text of `targets/targets.toml`.
+    /// Text of the manifest.
     #[source_code]
     pub text: NamedSource<String>,
     /// Position of the fault in the text; `None` if unknown.

@@ -1,9 +1,10 @@
 //! Finds the project that the targets belong to, and the folder where loadgen keeps its files for
 //! the project.
 //!
-//! A project is a checkout of the repository, or the folder `share/loadgen/` that `pip install`
-//! creates in a Python environment. In the second case, the targets use the packages of the same
-//! Python environment.
+//! A project is a user's folder with a file `loadgen.toml`, a checkout of the repository, or the
+//! folder `share/loadgen/` that `pip install` creates in a Python environment. In the last case, the
+//! targets use the packages of the same Python environment. In a user's folder, they use the active
+//! Python environment, if any, and the programs on the PATH.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};
@@ -14,13 +15,26 @@ use super::error::LabError;
 /// environment.
 const INSTALLED: &str = "share/loadgen";
 
-/// A loadgen project: a folder that contains `targets/targets.toml`.
+/// Manifests of projects: of a user's own targets, and of the lab's.
+const OWN: &str = "loadgen.toml";
+const LABS: &str = "targets/targets.toml";
+
+/// A project: a folder that contains `loadgen.toml` or `targets/targets.toml`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Home {
     root: PathBuf,
-    /// Python environment in which pip installed the project; `None` for a checkout of the
-    /// repository.
-    installed_in: Option<PathBuf>,
+    kind: Kind,
+}
+
+/// Kind of a project.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Kind {
+    /// A user's folder, with targets of the user's own.
+    Own,
+    /// A checkout of the repository.
+    Checkout,
+    /// A folder that pip installed in this Python environment.
+    Installed(PathBuf),
 }
 
 impl Home {
@@ -41,19 +55,21 @@ impl Home {
     /// Returns the project that pip installed in the same Python environment as `program`, if any.
     fn installed_with(program: &Path) -> Option<Self> {
         let environment = program.parent()?.parent()?;
-        let home =
-            Self { root: environment.join(INSTALLED), installed_in: Some(environment.to_owned()) };
+        let kind = Kind::Installed(environment.to_owned());
+        let home = Self { root: environment.join(INSTALLED), kind };
         home.manifest().is_file().then_some(home)
     }
 
     /// Returns the project in the folder `root`, without a search of the folders above.
     pub fn at(root: PathBuf) -> Result<Self, LabError> {
-        let home = Self { root, installed_in: None };
-        if home.manifest().is_file() {
-            Ok(home)
-        } else {
-            Err(LabError::NoProject { start: home.root })
-        }
+        Self::in_folder(&root).ok_or(LabError::NoProject { start: root })
+    }
+
+    /// Returns the project in this folder, if any.
+    fn in_folder(folder: &Path) -> Option<Self> {
+        let kinds = [(OWN, Kind::Own), (LABS, Kind::Checkout)];
+        let found = kinds.into_iter().find(|(manifest, _)| folder.join(manifest).is_file());
+        found.map(|(_, kind)| Self { root: folder.to_owned(), kind })
     }
 
     /// Returns the project that `LOADGEN_HOME` names.
@@ -66,8 +82,7 @@ impl Home {
     fn find_from(start: &Path) -> Result<Self, LabError> {
         start
             .ancestors()
-            .find(|folder| folder.join("targets/targets.toml").is_file())
-            .map(|folder| Self { root: folder.to_owned(), installed_in: None })
+            .find_map(Self::in_folder)
             .ok_or_else(|| LabError::NoProject { start: start.to_owned() })
     }
 
@@ -76,9 +91,19 @@ impl Home {
         &self.root
     }
 
-    /// Path of the manifest, `targets/targets.toml`, which lists the servers under test.
+    /// Path of the manifest, which lists the servers under test.
     pub fn manifest(&self) -> PathBuf {
-        self.root.join("targets/targets.toml")
+        self.root.join(self.manifest_name())
+    }
+
+    /// Path of the manifest in the project: `loadgen.toml` or `targets/targets.toml`.
+    pub fn manifest_name(&self) -> &'static str {
+        if self.is_own() { OWN } else { LABS }
+    }
+
+    /// Whether the targets are the user's own, instead of the lab's.
+    pub fn is_own(&self) -> bool {
+        self.kind == Kind::Own
     }
 
     /// Path of the SQL file that creates the targets' tables.
@@ -91,15 +116,21 @@ impl Home {
         self.root.join("compose/compose.yaml")
     }
 
-    /// Folder of the targets' Python environment.
+    /// Folder of the targets' Python environment. A user's own targets may have none: the folder may
+    /// be missing.
     pub fn venv(&self) -> PathBuf {
-        self.installed_in.clone().unwrap_or_else(|| self.root.join(".venv"))
+        let active = || env::var_os("VIRTUAL_ENV").filter(|name| !name.is_empty());
+        match &self.kind {
+            Kind::Installed(environment) => environment.clone(),
+            Kind::Own => active().map_or_else(|| self.root.join(".venv"), PathBuf::from),
+            Kind::Checkout => self.root.join(".venv"),
+        }
     }
 
     /// Whether pip installed the project. If true, the project's Python environment belongs to the
     /// user, and loadgen does not change the environment.
     pub fn is_installed(&self) -> bool {
-        self.installed_in.is_some()
+        matches!(self.kind, Kind::Installed(_))
     }
 
     /// Folder `.loadgen/` for caches, locks and the state of `lab up`; created if missing.
@@ -126,6 +157,18 @@ mod tests {
         let project = project();
         let home = Home::find_from(&project.path().join("targets/tests")).unwrap();
         assert_eq!(home.root(), project.path());
+    }
+
+    #[test]
+    fn the_nearest_project_is_found() {
+        let project = project();
+        let own = project.path().join("shop");
+        fs::create_dir_all(own.join("src")).unwrap();
+        fs::write(own.join("loadgen.toml"), "").unwrap();
+        let home = Home::find_from(&own.join("src")).unwrap();
+        assert_eq!((home.root(), home.is_own()), (own.as_path(), true));
+        assert_eq!(home.manifest(), own.join("loadgen.toml"));
+        assert!(!Home::find_from(project.path()).unwrap().is_own());
     }
 
     #[test]

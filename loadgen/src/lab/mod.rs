@@ -60,7 +60,7 @@ use std::sync::Arc;
 pub use alone::Alone;
 use build::Built;
 pub use cpus::Layout;
-pub use error::LabError;
+pub use error::{GONE_AFTER, LabError};
 pub use home::Home;
 use logs::{MESSAGE_LINES, tail_of};
 pub use manifest::{Manifest, TargetSpec};
@@ -122,7 +122,7 @@ impl Lab {
         options: Options,
         progress: Progress,
     ) -> Result<Self, LabError> {
-        let manifest = Manifest::load(&home.manifest())?;
+        let manifest = Manifest::of(&home)?;
         let logs = &options.logs;
         fs::create_dir_all(logs).map_err(LabError::file("create the folder", logs))?;
         let runner = Runner::prepare(&home, &options, &progress).await?;
@@ -222,8 +222,11 @@ impl Lab {
         self.image(Backend::Postgres).await?;
         (self.progress)("starting postgres");
         let Options { logs, cpus, .. } = &self.options;
-        let schema = self.home.schema();
-        Postgres::start(&self.runner, &schema, logs, &cpus.backends).await.map(Some)
+        let init = match self.home.is_own() {
+            false => Some(self.home.schema()),
+            true => self.manifest.inits.postgres.as_ref().map(|file| self.home.root().join(file)),
+        };
+        Postgres::start(&self.runner, init.as_deref(), logs, &cpus.backends).await.map(Some)
     }
 
     async fn image(&self, backend: Backend) -> Result<(), LabError> {
@@ -238,11 +241,35 @@ impl Lab {
     /// Resets the data of the running backends, so that every round starts with the same data.
     /// They then hold the `existing` items and profiles.
     pub async fn fill(&self, existing: Existing) -> Result<(), LabError> {
+        if self.home.is_own() {
+            return self.fill_for_own(existing).await;
+        }
         if let Some(redis) = &self.redis {
             redis.fill(existing.profiles, &*self.progress).await?;
         }
         if let Some(postgres) = &self.postgres {
             postgres.fill(existing, &*self.progress).await?;
+        }
+        Ok(())
+    }
+
+    /// Like [`Lab::fill`], but with what the user's files put into the backends.
+    async fn fill_for_own(&self, existing: Existing) -> Result<(), LabError> {
+        if existing != Existing::default() {
+            return Err(LabError::Missing {
+                service: "backends".to_owned(),
+                what: "`existing_items` and `existing_profiles` are data of the lab's own targets"
+                    .to_owned(),
+                help: "fill the backend in loadgen.toml: [backend.postgres] init = \"FILE\""
+                    .to_owned(),
+            });
+        }
+        if let Some(redis) = &self.redis {
+            let file = self.manifest.inits.redis.as_ref().map(|file| self.home.root().join(file));
+            redis.restore(file.as_deref()).await?;
+        }
+        if let Some(postgres) = &self.postgres {
+            postgres.restore().await?;
         }
         Ok(())
     }

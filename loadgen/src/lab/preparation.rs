@@ -2,8 +2,10 @@
 
 use super::balancer;
 use super::error::LabError;
+use super::logs::MESSAGE_LINES;
 use super::manifest::TargetSpec;
 use super::runner::Runner;
+use super::service::{Service, ServiceSpec};
 use super::{Lab, build};
 use crate::measure::BALANCER;
 
@@ -30,6 +32,22 @@ impl Lab {
             }
         }
         Ok(())
+    }
+
+    /// Runs the command that prepares a user's own target, in the project's folder.
+    async fn prepare_program(&self, name: &str, command: &[String]) -> Result<(), LabError> {
+        let Runner::Process(python) = &self.runner else { return Ok(()) };
+        (self.progress)(&format!("building {name}"));
+        let log = self.options.logs.join(format!("{name}-build.log"));
+        let mut spec = ServiceSpec::new(name, command, self.home.root(), log.clone());
+        spec.env = python.variables();
+        let mut program = Service::start(&spec)?;
+        let status = program.wait().await.map_err(LabError::io(format!("wait for {name}")))?;
+        if status.success() {
+            return Ok(());
+        }
+        let output = program.last_log_lines(MESSAGE_LINES);
+        Err(LabError::Build { target: name.to_owned(), output, log })
     }
 
     /// Makes the balancer of replicas ready to start. Processes: checks that HAProxy is installed.
@@ -68,6 +86,9 @@ impl Lab {
             help: "install the program, or leave out the target".to_owned(),
         };
         let tools = target.tools().map_err(missing)?;
+        if let Some(command) = &target.entry.prepare {
+            return self.prepare_program(name, command).await;
+        }
         let Some(build) = &target.entry.build else { return Ok(()) };
         let log = self.options.logs.join(format!("{name}-build.log"));
         let built = build::build(&self.home, name, build, tools, &log, &*self.progress).await?;

@@ -12,6 +12,7 @@ use super::install::{not_installed, run};
 use super::lock::Lock;
 use super::manifest::{Manifest, TargetSpec};
 use super::packages::versions_in;
+use super::programs::on_path;
 use super::uv;
 
 /// Advice on how to install the targets' packages in an environment that pip manages.
@@ -31,6 +32,11 @@ impl Python {
         home: &Home,
         progress: &(dyn Fn(&str) + Send + Sync),
     ) -> Result<Self, LabError> {
+        if home.is_own() {
+            // Nothing is installed for a user's own targets, which may not even use Python.
+            let site_packages = site_packages(home).unwrap_or_else(|_| home.venv());
+            return Ok(Self { home: home.clone(), site_packages });
+        }
         if !home.is_installed() {
             Self::sync(home, progress).await?;
         }
@@ -43,7 +49,7 @@ impl Python {
 
     /// Checks that at least one target has all of its packages.
     fn check_installed(&self) -> Result<(), LabError> {
-        let manifest = Manifest::load(&self.home.manifest())?;
+        let manifest = Manifest::of(&self.home)?;
         let whole = |target: &TargetSpec| {
             let packages = &target.entry.packages;
             self.versions(packages).len() == packages.len()
@@ -80,9 +86,40 @@ impl Python {
         Ok(())
     }
 
+    /// Returns the program of a user's own target: a path in the project, or a program on the PATH.
+    /// `None` for a program of the lab, which must be in the environment.
+    pub(super) fn program(&self, word: &str) -> Option<PathBuf> {
+        if !self.home.is_own() {
+            return None;
+        }
+        let in_project = self.home.root().join(word);
+        let is_path = word.contains('/') && in_project.is_file();
+        is_path.then_some(in_project).or_else(|| on_path(word))
+    }
+
+    /// Root folder of the project.
+    pub(super) fn root(&self) -> &Path {
+        self.home.root()
+    }
+
+    /// Whether the targets are the user's own, for which nothing was installed.
+    pub(super) fn is_for_own(&self) -> bool {
+        self.home.is_own()
+    }
+
+    /// What is wrong if one of the environment's programs is missing.
+    pub(super) fn lacks(&self) -> &'static str {
+        match self.home.is_own() {
+            true => "is neither in the active Python environment nor on the PATH",
+            false => "is not in the Python environment",
+        }
+    }
+
     /// Advice if one of the environment's programs is missing.
     pub fn fix(&self) -> &'static str {
-        if self.home.is_installed() {
+        if self.home.is_own() {
+            "activate the environment that has the program, or install the program"
+        } else if self.home.is_installed() {
             INSTALL
         } else {
             "add the package that provides the command to pyproject.toml, then run `uv lock`"
@@ -145,6 +182,16 @@ impl Python {
             let (key, value) = line.split_once('=')?;
             ["version", "version_info"].contains(&key.trim()).then(|| value.trim().to_owned())
         })
+    }
+
+    /// The user's environment variables, with this environment's programs first on the PATH. Leaves out
+    /// variables that are not UTF-8.
+    pub(super) fn variables(&self) -> Vec<(String, String)> {
+        let ours = env::vars_os().filter_map(|(name, value)| {
+            Some((name.into_string().ok()?, value.into_string().ok()?))
+        });
+        let path = ("PATH".to_owned(), self.path());
+        ours.filter(|(name, _)| name != "PATH").chain([path]).collect()
     }
 
     /// Value of PATH on which this environment's programs come first.

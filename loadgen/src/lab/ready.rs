@@ -25,8 +25,8 @@ const ENDS_WITHIN: Duration = Duration::from_secs(3);
 /// Check that tells whether a service is ready.
 #[derive(Debug, Clone)]
 pub enum Probe {
-    /// `GET /health` must be answered with 200.
-    Health(reqwest::Client),
+    /// `GET` of this path must be answered with a 2xx status.
+    Http(reqwest::Client, String),
     /// Redis must accept the password and answer `PING`.
     Redis(redis_client::Client),
     /// A connection must be accepted: the weakest check.
@@ -36,9 +36,18 @@ pub enum Probe {
 }
 
 impl Probe {
-    /// Creates a probe that checks a target by `GET /health`.
+    /// Creates a probe that checks a target of the lab.
     pub fn health() -> Result<Self, LabError> {
-        health_client().map(Self::Health)
+        Ok(Self::of(&health_client()?, Some("/health")))
+    }
+
+    /// Creates a probe that checks a target by `GET` of a path; without a path, whether the target
+    /// listens.
+    pub(super) fn of(client: &reqwest::Client, path: Option<&str>) -> Self {
+        match path {
+            Some(path) => Self::Http(client.clone(), path.to_owned()),
+            None => Self::Listens,
+        }
     }
 
     /// Sends one probe to `port`. A missing or wrong answer is an error, as a phrase that follows
@@ -46,7 +55,7 @@ impl Probe {
     pub async fn ask(&self, port: u16) -> Result<(), String> {
         let answer = async {
             match self {
-                Self::Health(client) => healthy(client, port).await,
+                Self::Http(client, path) => healthy(client, port, path).await,
                 Self::Redis(client) => {
                     client.ping(port).await.map_err(|error| format!("failed with: {error}"))
                 }
@@ -71,13 +80,13 @@ pub(super) fn health_client() -> Result<reqwest::Client, LabError> {
     })
 }
 
-async fn healthy(client: &reqwest::Client, port: u16) -> Result<(), String> {
-    let answer = client.get(format!("http://127.0.0.1:{port}/health")).send().await;
+async fn healthy(client: &reqwest::Client, port: u16, path: &str) -> Result<(), String> {
+    let answer = client.get(format!("http://127.0.0.1:{port}{path}")).send().await;
     match answer {
-        Ok(answer) if answer.status() == reqwest::StatusCode::OK => Ok(()),
-        Ok(answer) => Err(format!("answered GET /health with {}", answer.status())),
+        Ok(answer) if answer.status().is_success() => Ok(()),
+        Ok(answer) => Err(format!("answered GET {path} with {}", answer.status())),
         Err(error) if error.is_connect() => Err("did not accept a connection".to_owned()),
-        Err(_) => Err("did not answer GET /health as HTTP".to_owned()),
+        Err(_) => Err(format!("did not answer GET {path} as HTTP")),
     }
 }
 

@@ -124,6 +124,30 @@ impl Redis {
         if self.service.container().is_some() { 6379 } else { self.client.port }
     }
 
+    /// Deletes all keys, and carries out the commands in `init`, one in each line: words that spaces
+    /// separate. Lines that begin with `#` are comments.
+    pub async fn restore(&self, init: Option<&Path>) -> Result<(), LabError> {
+        let text = match init {
+            Some(file) => fs::read_to_string(file).map_err(LabError::file("read", file))?,
+            None => String::new(),
+        };
+        let fault = |what: String| LabError::Backend {
+            service: "redis".to_owned(),
+            what,
+            log: self.service.log().to_owned(),
+        };
+        let connected = self.client.connect().await;
+        let mut connection = connected.map_err(|error| fault(error.to_string()))?;
+        let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+        let commands = lines.filter(|line| !line.starts_with('#'));
+        for line in ["FLUSHALL"].into_iter().chain(commands) {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            let done = within(command(&mut connection, &words)).await;
+            done.map_err(|error| fault(format!("`{line}` failed: {error}")))?;
+        }
+        Ok(())
+    }
+
     /// Deletes all keys, and sets the keys that scenarios read, with this number of profiles.
     /// Profiles that are there stay if there is no other key, because targets only read them.
     /// `progress` is told before a slow step.
@@ -224,7 +248,9 @@ async fn program(python: &Python) -> Result<PathBuf, LabError> {
         return Ok(system);
     }
     let said = if cfg!(all(target_os = "linux", target_arch = "x86_64")) {
-        match python.install_aside(WHEEL, WHEEL_PYTHON, "redis").await? {
+        let installed = python.install_aside(WHEEL, WHEEL_PYTHON, "redis").await;
+        // Redis is missing, rather than what installs it.
+        match installed.unwrap_or_else(|error| Err(vec![error.to_string()])) {
             Ok(packages) => return Ok(in_wheel(&packages)),
             Err(output) => format!("cannot install the wheel of Redis: {}", output.join("\n")),
         }

@@ -41,6 +41,9 @@ impl Client {
     }
 }
 
+/// Number of bytes of the line break after a string.
+const LINE_BREAK: u64 = 2;
+
 /// Sends one command and returns the reply: the text of a string or an integer, or `None` for a
 /// null (RESP: <https://redis.io/docs/reference/protocol-spec>).
 pub async fn command(connection: &mut TcpStream, words: &[&str]) -> io::Result<Option<String>> {
@@ -60,7 +63,7 @@ pub async fn command(connection: &mut TcpStream, words: &[&str]) -> io::Result<O
     if reply == "$-1" {
         return Ok(None);
     }
-    let Some(length) = reply.strip_prefix('$').and_then(|length| length.parse().ok()) else {
+    let Some(length) = reply.strip_prefix('$').and_then(|length| length.parse::<u64>().ok()) else {
         let said = match reply.strip_prefix('-') {
             Some(error) => error,
             None if reply.starts_with('*') => "an array, not one value",
@@ -69,6 +72,8 @@ pub async fn command(connection: &mut TcpStream, words: &[&str]) -> io::Result<O
         return Err(io::Error::other(said.to_owned()));
     };
     let mut bulk = Vec::new();
-    connection.take(length).read_to_end(&mut bulk).await?;
+    // A line break ends the string, and must not be read as the next reply.
+    connection.take(length.saturating_add(LINE_BREAK)).read_to_end(&mut bulk).await?;
+    bulk.truncate(bulk.len().saturating_sub(LINE_BREAK as usize));
     Ok(Some(String::from_utf8_lossy(&bulk).into_owned()))
 }

@@ -86,6 +86,13 @@ impl Runner {
         let Runtime::Podman { backends, .. } = options.runtime else {
             return Ok(Self::Process(Python::prepare(home, &**progress).await?));
         };
+        if home.is_own() {
+            return Err(LabError::Podman {
+                what: "the targets of loadgen.toml run as processes only".to_owned(),
+                output: Vec::new(),
+                help: "leave out --runtime podman".to_owned(),
+            });
+        }
         if home.is_installed() {
             return Err(LabError::Podman {
                 what: "containers need a checkout of loadgen, but pip installed this loadgen"

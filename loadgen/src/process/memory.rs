@@ -7,7 +7,8 @@
 /// environment, before `main`. Returns without a restart if the environment already has the
 /// setting, or if the restart fails.
 ///
-/// Must be called before anything is started, read or written.
+/// Must be called before anything is started or written, and before input is read that cannot be
+/// read again.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 pub fn use_huge_pages() {
     use std::env;

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 /// Version of the digests' format. The number increases when the same scenario gives other digests.
-pub const SENT_FORM: u32 = 1;
+pub const SENT_FORM: u32 = 2;
 
 /// Digests of the requests that a scenario sends: the SHA-256 of each part, in hexadecimal.
 ///

@@ -15,6 +15,6 @@ mod words;
 
 pub use document::{Document, Format};
 pub use formats::hlog::hlog;
-pub use formats::junit::junit;
+pub use formats::junit::{junit, junit_of_comparison};
 pub use live::{is_in_front, is_open as is_live, leave as leave_terminal};
 pub use progress::Progress;

@@ -72,6 +72,7 @@ fn a_check_shows_the_requests() {
 async fn a_trial_shows_each_request_and_its_response() {
     let server = Counting::start().await;
     let took = regex::Regex::new("after [0-9.]+ ms").unwrap();
+    let date = regex::Regex::new("date: .+").unwrap();
     for transport in ["http1", "reqwest"] {
         let before = server.requests();
         let scenario = format!("http = {{ transport = \"{transport}\" }}\n{SCENARIO}");
@@ -86,7 +87,8 @@ async fn a_trial_shows_each_request_and_its_response() {
         assert_eq!(finished.code, Some(1), "{}", finished.said());
         assert_eq!(server.requests() - before, 4);
         let shown = finished.stdout.replace(&server.url, "[url]");
-        insta::assert_snapshot!("a_trial", took.replace_all(&shown, "after [time] ms"));
+        let shown = took.replace_all(&shown, "after [time] ms");
+        insta::assert_snapshot!("a_trial", date.replace_all(&shown, "date: [date]"));
     }
 }
 

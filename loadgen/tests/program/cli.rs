@@ -64,7 +64,7 @@ fn an_unknown_option_is_refused_with_a_suggestion() {
 
       tip: a similar argument exists: '--scenario'
 
-    Usage: loadgen --scenario <NAME|PATH>
+    Usage: loadgen --scenario <NAME|PATH|-> [[NAME=]URL|PATH]...
 
     For more information, try '--help'.
     ");
@@ -217,7 +217,8 @@ fn a_url_without_a_server_fails_the_verification() {
       │   request   GET [url]/
       │   expected  a response
       │   got       a connect error: Connection refused (os error 111)
-      help: nothing was measured: fix the server, or the `expect` of the step
+      help: fix the server, or the `expect` of the step; `verify = false` leaves a
+            step out that may fail
     ");
 }
 

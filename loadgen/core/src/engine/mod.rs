@@ -51,7 +51,7 @@ pub use single_process::run_alone;
 #[cfg(any(test, fuzzing))]
 pub use transport::read_foreign;
 pub use trial::{TrialAnswer, Tried, try_steps};
-pub use verify::{Mismatch, Verified, VerifyError, verify};
+pub use verify::{Demand, Mismatch, Verified, VerifyError, verify};
 
 /// Parts of the engine that each request passes through, public so that benchmarks can time each
 /// part. This module is no stable interface: it changes when the parts change.

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use super::check::Check;
 use super::plan::{Number, Plan};
 use super::rows::Supply;
-use super::transport::{Answer, Link, Transport};
-use crate::scenario::{Data, Secrets, Source, Step};
+use super::transport::{Link, Transport};
+use crate::scenario::{Data, Secrets, Step};
 
 /// Result of sending a step once. The values of environment variables are hidden in all fields
 /// except the headers and the body of `answer`.
@@ -21,12 +21,16 @@ pub struct Tried {
     pub body: Option<String>,
     /// The answer; `None` if no whole answer came.
     pub answer: Option<TrialAnswer>,
+    /// Headers of the answer as text, in the order in which they came.
+    pub answered_headers: Vec<(String, String)>,
     /// Values captured from the answer, by name.
     pub captured: Vec<(String, String)>,
     /// Values that the step's counters read from the answer, in the counters' order.
     pub counters: Vec<u64>,
     /// The expectation and what came instead, in words, if the two differ.
     pub wrong: Option<(String, String)>,
+    /// Whether the request was sent; `false` if it could not be made from captured values.
+    pub is_sent: bool,
 }
 
 /// A whole answer.
@@ -40,7 +44,7 @@ pub struct TrialAnswer {
     pub bytes: u64,
     /// Beginning of the body as text, up to 1 KiB.
     pub beginning: String,
-    /// Headers that the step captures, as received.
+    /// All headers, as received. Never shown: [`Tried::answered_headers`] hides secrets.
     pub headers: Vec<(String, Vec<u8>)>,
     /// The body as received: up to 1 MiB, or up to 16 MiB if the step inspects the body. Never
     /// shown, because the server may send back values of environment variables.
@@ -56,24 +60,60 @@ pub async fn try_steps(
     plan: &Plan,
     mut show: impl FnMut(&Step, Tried) -> ControlFlow<()>,
 ) -> Result<(), String> {
-    let transport = Transport::new(plan)?;
-    // The number after that of the test's last user, so that this user sends separate data.
-    let user = plan.scenario.load.users;
-    let mut link = transport.link(Number { local: user, global: user });
-    link.keep_samples();
-    let mut data = Data::new(plan.seed, user);
-    Supply::new(plan.scenario.rows.clone(), user).take_for_verification(&mut data);
-    let secrets = Secrets::of(&plan.scenario);
+    let trial = Trial::new(plan)?;
+    let mut user = trial.user();
     for (index, step) in plan.scenario.steps.iter().enumerate() {
-        // Shows what will be sent: rendering is repeatable.
-        let mut tried = Tried::shown(step, &plan.base_url, &mut data.clone());
-        tried.send(index, step, &mut link, &mut data).await;
-        tried.hide(&secrets);
-        if show(step, tried).is_break() {
+        if show(step, user.send(index).await).is_break() {
             break;
         }
     }
     Ok(())
+}
+
+/// A plan whose steps are sent one by one.
+pub(super) struct Trial<'a> {
+    plan: &'a Plan,
+    transport: Transport,
+    secrets: Secrets,
+}
+
+/// The only user of a trial.
+pub(super) struct TrialUser<'a> {
+    trial: &'a Trial<'a>,
+    link: Link<'a>,
+    data: Data,
+}
+
+impl<'a> Trial<'a> {
+    /// Prepares the trial of a plan. Returns a sentence if the HTTP client could not be created.
+    pub(super) fn new(plan: &'a Plan) -> Result<Self, String> {
+        let secrets = Secrets::of(&plan.scenario);
+        Ok(Self { plan, transport: Transport::new(plan)?, secrets })
+    }
+
+    /// Creates the user. The user has the number after that of the test's last user, and so sends
+    /// separate data.
+    pub(super) fn user(&self) -> TrialUser<'_> {
+        let number = self.plan.scenario.load.users;
+        let mut link = self.transport.link(Number { local: number, global: number });
+        link.keep_samples();
+        let mut data = Data::new(self.plan.seed, number);
+        Supply::new(self.plan.scenario.rows.clone(), number).take_for_verification(&mut data);
+        TrialUser { trial: self, link, data }
+    }
+}
+
+impl TrialUser<'_> {
+    /// Sends the step of this index, and compares the answer with the step's expectation.
+    pub(super) async fn send(&mut self, index: usize) -> Tried {
+        let Trial { plan, secrets, .. } = self.trial;
+        let step = &plan.scenario.steps[index];
+        // Shows what will be sent: rendering is repeatable.
+        let mut tried = Tried::shown(step, &plan.base_url, &mut self.data.clone());
+        tried.send(index, step, &mut self.link, &mut self.data).await;
+        tried.hide(secrets);
+        tried
+    }
 }
 
 impl Tried {
@@ -95,6 +135,7 @@ impl Tried {
             self.wrong = Some((expected, failure.message.into_owned()));
             return;
         }
+        self.is_sent = true;
         let sent = Instant::now();
         let result = tokio::time::timeout(step.timeout, link.exchange(step)).await;
         let took = sent.elapsed();
@@ -109,15 +150,19 @@ impl Tried {
             }
             Ok(Ok(answer)) => {
                 let (status, beginning) = (answer.status, beginning(&answer.body));
-                let taken = Check::new(step).take(&answer, &mut self.counters, data);
+                // The first request of a server may take longer than those that are measured.
+                let taken = Check::new(step).take(&answer, None, &mut self.counters, data);
                 self.wrong = taken.err().map(|wrong| (wrong.expected, wrong.got));
-                let (headers, body) = (captured(&answer, step), answer.body.to_vec());
+                let (headers, body) = (answer.headers.all(), answer.body.to_vec());
                 self.answer =
                     Some(TrialAnswer { status, took, bytes: 0, beginning, headers, body });
             }
         }
         if let Some(answer) = &mut self.answer {
             answer.bytes = link.received();
+            let text = |value: &[u8]| String::from_utf8_lossy(value).into_owned();
+            let headers = answer.headers.iter().map(|(name, value)| (name.clone(), text(value)));
+            self.answered_headers = headers.collect();
         }
         if self.wrong.is_none() {
             let captured = step.captures.iter().filter_map(|capture| {
@@ -132,6 +177,7 @@ impl Tried {
     fn hide(&mut self, secrets: &Secrets) {
         let texts = [&mut self.request].into_iter().chain(&mut self.body);
         let texts = texts.chain(self.headers.iter_mut().map(|(_, value)| value));
+        let texts = texts.chain(self.answered_headers.iter_mut().map(|(_, value)| value));
         let texts = texts.chain(self.captured.iter_mut().map(|(_, value)| value));
         let texts = texts.chain(self.answer.as_mut().map(|answer| &mut answer.beginning));
         let wrong = self.wrong.as_mut().map(|(expected, got)| [expected, got]);
@@ -139,15 +185,6 @@ impl Tried {
             *text = secrets.hidden(text.as_str()).into_owned();
         }
     }
-}
-
-/// Returns the headers of `answer` that `step` captures, with their names.
-fn captured(answer: &Answer<'_>, step: &Step) -> Vec<(String, Vec<u8>)> {
-    let names = step.captures.iter().filter_map(|capture| match &capture.source {
-        Source::Header(name) => Some(name),
-        _ => None,
-    });
-    names.filter_map(|name| Some((name.clone(), answer.headers.first(name)?.to_vec()))).collect()
 }
 
 /// Returns the first 1 KiB of a body, as text.

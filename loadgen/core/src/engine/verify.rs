@@ -1,14 +1,12 @@
-//! Verifies, before anything is measured, that the server answers as expected: with
-//! one request for each step.
+//! Verifies, before a round is measured, that the server answers: with one request for each step.
 
-use std::ops::ControlFlow;
+use std::time::Duration;
 
 use miette::Diagnostic;
 use thiserror::Error;
 
 use super::plan::Plan;
-use super::trial::{TrialAnswer, Tried, try_steps};
-use crate::scenario::Step;
+use super::trial::{Trial, TrialAnswer, Tried};
 
 /// Difference between a server's answer and a step's expectation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,7 +31,9 @@ pub enum VerifyError {
     )]
     #[diagnostic(
         code(unexpected_response),
-        help("nothing was measured: fix the server, or the `expect` of the step")
+        help(
+            "fix the server, or the `expect` of the step; `verify = false` leaves a step out that may fail"
+        )
     )]
     Mismatch {
         /// Name of the target, or its URL.
@@ -47,35 +47,81 @@ pub enum VerifyError {
     Client(String),
 }
 
+/// What a verification demands of a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Demand {
+    /// The expected answer to each step, at the latest at the third attempt: a step may have
+    /// legitimate failures.
+    Expected,
+    /// Any answer to each step, because the server has passed a verification before. A failure that
+    /// persists is measured.
+    Answer,
+}
+
 /// Answers of a server that passed the verification.
 #[derive(Debug, Clone, Default)]
 pub struct Verified {
-    /// Values of each step's counters, in the order of the steps.
+    /// Values of each step's counters, in the order of the steps; empty for a step without an
+    /// expected answer.
     pub counters: Vec<Vec<u64>>,
-    /// Answer to each step, in the order of the steps.
-    pub answers: Vec<TrialAnswer>,
+    /// Expected answer to each step, in the order of the steps; `None` for a step that was left out
+    /// or got another answer.
+    pub answers: Vec<Option<TrialAnswer>>,
+    /// Number of requests without the expected answer. The server may have carried them out.
+    pub failed: u64,
 }
 
-/// Sends each step of the plan once, in order, and compares the answers with the steps'
-/// expectations. `who` names the server in an error. These requests are not counted.
-pub async fn verify(plan: &Plan, who: &str) -> Result<Verified, VerifyError> {
+/// Number of attempts at a step, and the pause between them.
+const ATTEMPTS: u32 = 3;
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Sends each step of the plan that is to be verified, in order, and compares the answers with what is
+/// demanded. `who` names the server in an error. These requests are not counted.
+pub async fn verify(plan: &Plan, who: &str, demand: Demand) -> Result<Verified, VerifyError> {
     let mut verified = Verified::default();
-    let mut wrong = None;
-    let judge = |step: &Step, tried: Tried| match tried.wrong {
-        None => {
-            verified.counters.push(tried.counters);
-            verified.answers.extend(tried.answer);
-            ControlFlow::Continue(())
+    let trial = Trial::new(plan).map_err(VerifyError::Client)?;
+    let mut user = trial.user();
+    let mut left_out = false;
+    for (index, step) in plan.scenario.steps.iter().enumerate() {
+        let mut last = Tried::default();
+        if step.verify {
+            for attempt in 0..ATTEMPTS {
+                if attempt > 0 {
+                    tokio::time::sleep(PAUSE).await;
+                }
+                last = user.send(index).await;
+                verified.failed += u64::from(last.is_sent && last.wrong.is_some());
+                // A server that does not answer at all will not answer a moment later.
+                let is_done = last.wrong.is_none() || last.answer.is_none();
+                if is_done || demand == Demand::Answer {
+                    break;
+                }
+            }
         }
-        Some((expected, got)) => {
-            let (step, request) = (step.name.clone(), tried.request);
-            wrong = Some(Box::new(Mismatch { step, request, expected, got }));
-            ControlFlow::Break(())
+        let Tried { request, counters, answer, wrong, is_sent, .. } = last;
+        let is_excused = match demand {
+            // The step may need a value of a step that was left out.
+            Demand::Expected => left_out && !is_sent,
+            Demand::Answer => answer.is_some() || !is_sent,
+        };
+        left_out |= !step.verify;
+        match wrong {
+            None if step.verify => {
+                verified.counters.push(counters);
+                verified.answers.push(answer);
+            }
+            Some((expected, got)) if !is_excused => {
+                let mismatch = Mismatch { step: step.name.clone(), request, expected, got };
+                return Err(VerifyError::Mismatch {
+                    who: who.to_owned(),
+                    mismatch: Box::new(mismatch),
+                });
+            }
+            _ => {
+                verified.counters.push(Vec::new());
+                verified.answers.push(None);
+            }
         }
-    };
-    try_steps(plan, judge).await.map_err(VerifyError::Client)?;
-    match wrong {
-        None => Ok(verified),
-        Some(mismatch) => Err(VerifyError::Mismatch { who: who.to_owned(), mismatch }),
     }
+    Ok(verified)
 }

@@ -12,7 +12,7 @@ use thiserror::Error;
 pub(super) enum Position {
     /// A body that is sent as it is.
     Text,
-    /// A path or a query.
+    /// A path, a query or a form.
     Path,
     /// Text between the quotation marks of a JSON string.
     Json,
@@ -95,6 +95,13 @@ fn begins_segment(before: &str) -> bool {
 /// line nor depend on an encoding.
 pub(super) fn may_be_in_header(c: char) -> bool {
     c == '\t' || c == ' ' || c.is_ascii_graphic()
+}
+
+/// Returns `text` with all bytes percent-encoded except unreserved characters.
+pub(super) fn percent_encoded(text: &str) -> String {
+    let mut out = String::new();
+    push_encoded(text, &mut out);
+    out
 }
 
 /// Appends `value` to `out` and percent-encodes all bytes except unreserved characters (RFC 3986,

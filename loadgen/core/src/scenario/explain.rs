@@ -3,7 +3,8 @@
 use std::fmt::Write;
 
 use crate::scenario::{
-    Existing, Http, Load, Model, Open, Rows, Scenario, Stage, Step, Until, process_environment,
+    Condition, Existing, Http, Load, Model, Open, Rows, Scenario, Stage, Step, Until,
+    process_environment,
 };
 use crate::text::{count, duration};
 
@@ -30,7 +31,7 @@ pub fn explain(scenario: &Scenario) -> String {
         let _ = writeln!(out, "  profiles    {} in each backend", count(profiles));
     }
     let _ = writeln!(out, "  load        {}", explain_load(&scenario.load));
-    if let Some(time) = &scenario.load.think_time {
+    if let Some(time) = scenario.think_times() {
         let _ = writeln!(out, "  think time  {time}");
     }
     let _ = writeln!(out, "  transport   {}", explain_transport(&scenario.http));
@@ -134,19 +135,30 @@ fn explain_transport(http: &Http) -> String {
 fn explain_step(when: &str, step: &Step, share: &str) -> String {
     let mut text = format!("  {when}       {}: {} {}", step.name, step.method, step.path);
     let expect = &step.expect;
-    let status = expect.status.map_or("2xx or 3xx".to_owned(), |status| status.to_string());
-    let _ = write!(text, ", expects {status}");
-    match expect.json.len() {
+    let _ = write!(text, ", expects {}", expect.status);
+    let (values, others): (Vec<_>, Vec<_>) =
+        expect.all.iter().partition(|it| matches!(it, Condition::Json(..)));
+    match values.len() {
         0 => {}
         1 => text.push_str(" with 1 JSON value"),
         n => {
             let _ = write!(text, " with {n} JSON values");
         }
     }
-    if expect.body.is_some() {
-        text.push_str(" with a text in the body");
+    match others.as_slice() {
+        [] => {}
+        [Condition::Text(_)] => text.push_str(" with a text in the body"),
+        others => {
+            let others: Vec<String> = others.iter().map(ToString::to_string).collect();
+            let _ = write!(text, " with {}", others.join(", "));
+        }
     }
-    let _ = write!(text, " within {}", duration(step.timeout));
+    if !expect.none.is_empty() {
+        let none: Vec<String> = expect.none.iter().map(ToString::to_string).collect();
+        let _ = write!(text, " without {}", none.join(", "));
+    }
+    let within = expect.within.unwrap_or(step.timeout);
+    let _ = write!(text, " within {}", humantime::format_duration(within));
     for counter in &step.counters {
         let _ = write!(text, ", counts {}", counter.name);
     }

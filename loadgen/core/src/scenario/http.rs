@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::tls::Tls;
+
 /// HTTP options of a scenario. The default is plain HTTP/1.1: a redirect is an answer like any
 /// other, and no state is kept between requests.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -18,6 +20,8 @@ pub struct Http {
     pub proxy: Option<String>,
     /// Transport that the file requires; `None` chooses a suitable transport.
     pub transport: Option<TransportKind>,
+    /// TLS options, for `https://` URLs.
+    pub tls: Tls,
 }
 
 /// A version of HTTP.

@@ -19,6 +19,7 @@ mod duration;
 mod environment;
 mod error;
 mod escape;
+mod expect;
 pub mod experiment;
 pub mod explain;
 mod file;
@@ -26,6 +27,7 @@ mod http;
 mod limits;
 mod load;
 mod load_level;
+mod method;
 mod model;
 mod nearest;
 mod overrides;
@@ -35,6 +37,8 @@ mod rows;
 mod secret;
 mod template;
 mod threshold;
+mod tls;
+mod warnings;
 
 use std::path::Path;
 
@@ -44,13 +48,13 @@ pub use duration::parse_duration;
 pub use environment::{Environment, Secrets, process_environment};
 pub use error::{Fault, ScenarioError};
 pub use escape::RenderError;
+pub use expect::{Condition, Expect, HeaderCondition, JsonType, SizeRange, Statuses};
 pub use http::{Http, HttpFeature, HttpVersion, TransportKind};
 pub use limits::{Cpus, Limits, Memory};
 pub use load::{Arrivals, Load, Model, Open, Stage, ThinkTime, Until, WARMUP};
 pub use load_level::{LoadLevel, LoadLevelError};
-pub use model::{
-    Body, Capture, Counter, Existing, Expect, Method, OnError, Scenario, Source, Step, When,
-};
+pub use method::Method;
+pub use model::{Body, Capture, Counter, Existing, OnError, Scenario, Source, Step, When};
 pub use nearest::nearest;
 pub use overrides::{OverrideError, Overrides};
 pub use placeholder::TemplateError;
@@ -58,6 +62,7 @@ pub use proof::{Claim, Proof};
 pub use rows::{Cells, Order, Rows};
 pub use template::Template;
 pub use threshold::{Comparison, Metric, Threshold, Used};
+pub use tls::Tls;
 
 /// Reads and checks a scenario file for inspection, without environment
 /// variables. The scenario's name is the file's stem.

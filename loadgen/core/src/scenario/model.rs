@@ -1,14 +1,15 @@
 //! The validated model of a scenario, after every check has passed.
 
-use std::fmt;
 use std::ops::Range;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use super::backend::Backend;
+use super::expect::{Condition, Expect};
 use super::http::Http;
-use super::load::Load;
+use super::load::{Load, ThinkTime};
+use super::method::Method;
 use super::proof::Proof;
 use super::rows::Rows;
 use super::template::Template;
@@ -59,6 +60,18 @@ impl Scenario {
     pub fn stop_steps(&self) -> Range<usize> {
         let count = self.steps.iter().rev().take_while(|step| step.when == When::Stop).count();
         self.steps.len() - count..self.steps.len()
+    }
+
+    /// Returns the times that users wait between requests, in words; `None` if users do not wait.
+    #[must_use]
+    pub fn think_times(&self) -> Option<String> {
+        let of_load = self.load.think_time.map(|time| time.to_string());
+        let of_steps = self.steps.iter().filter_map(|step| {
+            let time = step.think_time?;
+            Some(format!("{time} after {}", step.name))
+        });
+        let all: Vec<String> = of_load.into_iter().chain(of_steps).collect();
+        (!all.is_empty()).then(|| all.join(", "))
     }
 
     /// Returns the groups of steps in an iteration, each as a range of indices. Consecutive steps
@@ -124,7 +137,7 @@ pub struct Step {
     pub when: When,
     /// Method of the request.
     pub method: Method,
-    /// Path and query, beginning with `/`.
+    /// Path and query: begins with `/` or `?`, or is empty.
     pub path: Template,
     /// Header names in lower case, and their values.
     pub headers: Vec<(String, Template)>,
@@ -136,6 +149,10 @@ pub struct Step {
     pub weight: Option<u32>,
     /// Longest time from the send to the last byte of the answer's body.
     pub timeout: Duration,
+    /// Time that a user waits after this step before its next request; `None` for that of the load.
+    pub think_time: Option<ThinkTime>,
+    /// Whether the step is sent once before each round, to verify the target.
+    pub verify: bool,
     /// Conditions that a response must meet to be an expected response.
     pub expect: Expect,
     /// Numbers to read from each expected answer and add up.
@@ -151,36 +168,23 @@ impl Step {
         self.templates().all(|template| template.as_constant().is_some())
     }
 
+    /// Returns the names of the response's headers that captures and conditions read, in lower case.
+    pub fn headers_read(&self) -> impl Iterator<Item = &str> {
+        let captured = self.captures.iter().filter_map(|capture| match &capture.source {
+            Source::Header(name) => Some(name.as_str()),
+            _ => None,
+        });
+        let expected = self.expect.conditions().filter_map(|condition| match condition {
+            Condition::Header(name, _) => Some(name.as_str()),
+            _ => None,
+        });
+        captured.chain(expected)
+    }
+
     /// Returns all parts of the request that may contain generated text.
     pub(super) fn templates(&self) -> impl Iterator<Item = &Template> {
         let headers = self.headers.iter().map(|(_, value)| value);
         headers.chain(self.body.as_ref().map(|body| &body.text)).chain([&self.path])
-    }
-}
-
-/// An HTTP request method (RFC 9110, section 9).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "UPPERCASE")]
-#[expect(missing_docs, reason = "the names are the methods'")]
-pub enum Method {
-    Get,
-    Post,
-    Put,
-    Patch,
-    Delete,
-    Head,
-}
-
-impl fmt::Display for Method {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Get => "GET",
-            Self::Post => "POST",
-            Self::Put => "PUT",
-            Self::Patch => "PATCH",
-            Self::Delete => "DELETE",
-            Self::Head => "HEAD",
-        })
     }
 }
 
@@ -191,17 +195,6 @@ pub struct Body {
     pub content_type: String,
     /// Text of the body, rendered for each request if the text has generated parts.
     pub text: Template,
-}
-
-/// Conditions that a response must meet, so that the request counts as answered.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct Expect {
-    /// Expected status; `None` accepts any 2xx or 3xx.
-    pub status: Option<u16>,
-    /// JSON pointers (RFC 6901) into the body, each with the expected value.
-    pub json: Vec<(String, serde_json::Value)>,
-    /// Text that the body must contain; `None` accepts any body.
-    pub body: Option<String>,
 }
 
 /// A number that is read from each expected answer and added up over the run.

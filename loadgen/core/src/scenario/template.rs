@@ -77,6 +77,13 @@ impl Template {
         matches!(self.pieces.first(), Some(Piece::Literal(text)) if text.starts_with(first))
     }
 
+    /// Returns whether each rendered text can follow a host in a URL without changing the host:
+    /// whether the text is a path, a query, or always empty.
+    #[must_use]
+    pub fn can_follow_host(&self) -> bool {
+        self.begins_with('/') || self.begins_with('?') || self.as_constant() == Some("")
+    }
+
     /// Renders the text of the next request and appends the text to `out`. Allocates only to grow
     /// `out`. After an error, `out` contains the text before the error.
     pub fn render(&self, data: &mut Data, out: &mut String) -> Result<(), RenderError> {
@@ -136,6 +143,18 @@ impl Template {
             _ => Vec::new(),
         });
         pieces.collect()
+    }
+
+    /// Returns whether the template sends captured values, cells of rows or environment variables
+    /// without any encoding.
+    pub(super) fn has_plain_values(&self) -> bool {
+        self.pieces.iter().any(|piece| match piece {
+            Piece::Captured { place, .. } | Piece::Variable { place, .. } => {
+                *place == Position::Text
+            }
+            Piece::Repeat { inner, .. } | Piece::Once { inner, .. } => inner.has_plain_values(),
+            _ => false,
+        })
     }
 
     /// Returns this template repeated `count` times, with `separator` between the copies. A

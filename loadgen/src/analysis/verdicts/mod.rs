@@ -47,7 +47,7 @@ pub fn judge(record: &RunRecord, scenario: &Scenario) -> Vec<Verdict> {
                 .chain(silence(target, record))
                 .chain(stop_failed(target, scenario))
                 .chain(rows_ran_out(target))
-                .chain(bottleneck(target, &record.environment))
+                .chain(bottleneck(target, &record.environment).filter(|it| explains(target, it)))
                 .chain(throttled(target))
                 .chain(slow_worker(target))
                 .chain(littles_law(target, record))
@@ -130,6 +130,14 @@ fn nothing_answered(target: &TargetRecord) -> Option<Verdict> {
         };
         verdict(target, VerdictKind::NothingAnswered, message, "see the server's log")
     })
+}
+
+/// Returns whether the bottleneck explains the rate. Users of a server that is gone keep the generator
+/// busy with refused connections.
+fn explains(target: &TargetRecord, bottleneck: &Verdict) -> bool {
+    let is_ours =
+        [VerdictKind::GeneratorBound, VerdictKind::GeneratorBusy].contains(&bottleneck.kind);
+    !is_ours || target.rounds.iter().all(|round| round.target_ended.is_none())
 }
 
 fn target_ended(target: &TargetRecord) -> Option<Verdict> {

@@ -15,7 +15,7 @@ use crate::text::count;
 pub(super) fn explained(name: &str) -> Result<Exit, Failure> {
     let manifest = match Home::find() {
         Err(LabError::NoProject { .. }) => None,
-        found => Some(Manifest::load(&found?.manifest())?),
+        found => Some(Manifest::of(&found?)?),
     };
     let names = manifest.as_ref().map(Manifest::names);
     let experiment = find(name, names.as_deref())?;

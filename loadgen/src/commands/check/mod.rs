@@ -41,7 +41,8 @@ pub(super) fn run(args: &CheckArgs) -> Result<Exit, Failure> {
 
 fn explained(name: &str) -> Result<Exit, Failure> {
     let scenario = scenarios::find(name).and_then(known_targets)?;
-    print(&(explain(&scenario) + "\n"))?;
+    let warnings = scenario.warnings().into_iter().map(|warning| format!("  ! {warning}\n"));
+    print(&(explain(&scenario) + &warnings.collect::<String>() + "\n"))?;
     Ok(Exit::Done)
 }
 
@@ -52,7 +53,7 @@ fn known_targets(scenario: Scenario) -> Result<Scenario, Failure> {
         Err(LabError::NoProject { .. }) => return Ok(scenario),
         found => found?,
     };
-    let manifest = Manifest::load(&home.manifest())?;
+    let manifest = Manifest::of(&home)?;
     for target in &scenario.targets {
         manifest.target(target)?;
     }

@@ -68,6 +68,9 @@ fn shown(step: &Step, tried: &Tried) -> String {
             answer.status,
             count(answer.bytes)
         );
+        for (name, value) in &tried.answered_headers {
+            let _ = writeln!(out, "  < {name}: {}", shortened(value));
+        }
         if !answer.beginning.is_empty() {
             let _ = writeln!(out, "  < {}", shortened(&answer.beginning));
         }

@@ -1,10 +1,12 @@
 //! `loadgen init`: writes a first scenario, with comments, and the schema with which
-//! editors complete the scenario.
+//! editors complete the scenario, or `loadgen.toml`, which names the user's own targets.
 //!
 //! An editor finds the schema by the scenario's first line, which names a file
 //! beside the scenario. A web address would not work: no address exists for
 //! exactly this version, and a machine for load tests may have no access to
 //! the web. The schema is loadgen's own file, and is overwritten each time.
+
+mod targets;
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
@@ -21,10 +23,14 @@ const SCHEMA: &str = "loadgen.schema.json";
 
 const SCENARIO: &str = include_str!("scenario.toml");
 
-/// Writes a first scenario and the JSON Schema of scenarios, and prints the next steps.
+/// Writes a first scenario and the JSON Schema of scenarios, or the user's targets, and prints the next
+/// steps.
 pub(super) fn run(args: &InitArgs) -> Result<Exit, Failure> {
+    if args.targets {
+        return write_targets(args.force);
+    }
     let path = scenario_path(&args.path)?;
-    write_scenario(&path, args.force).map_err(|error| unwritten(&path, &error))?;
+    write(&path, SCENARIO, args.force).map_err(|error| unwritten(&path, &error))?;
     let beside = path.with_file_name(SCHEMA);
     fs::write(&beside, schema::text()).map_err(|error| unwritten(&beside, &error))?;
     let (scenario, schema) = (path.display(), beside.display());
@@ -54,14 +60,32 @@ fn scenario_path(asked: &Path) -> Result<PathBuf, Failure> {
     }
 }
 
-fn write_scenario(path: &Path, force: bool) -> io::Result<()> {
+/// Writes `loadgen.toml` in the current folder.
+fn write_targets(force: bool) -> Result<Exit, Failure> {
+    let path = Path::new("loadgen.toml");
+    let (text, found) = targets::text(Path::new("."));
+    write(path, &text, force).map_err(|error| unwritten(path, &error))?;
+    let found: Vec<String> = found.iter().map(|server| format!("  {server}\n")).collect();
+    let found = match found.as_slice() {
+        [] => "found no server: replace the example\n".to_owned(),
+        found => format!("found\n{}", found.concat()),
+    };
+    say(format_args!(
+        "wrote loadgen.toml\n{found}next, after a look at the commands:\n  \
+           loadgen list      the targets\n  \
+           loadgen /         start each of them, and compare their answers to GET /"
+    ));
+    Ok(Exit::Done)
+}
+
+fn write(path: &Path, text: &str, force: bool) -> io::Result<()> {
     let mut options = OpenOptions::new();
     if force {
         options.create(true).truncate(true);
     } else {
         options.create_new(true);
     }
-    options.write(true).open(path)?.write_all(SCENARIO.as_bytes())
+    options.write(true).open(path)?.write_all(text.as_bytes())
 }
 
 fn unwritten(path: &Path, error: &io::Error) -> Failure {

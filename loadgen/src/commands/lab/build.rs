@@ -17,7 +17,7 @@ pub(super) async fn run(home: Home, args: &LabBuildArgs) -> Result<(), LabError>
             Runtime::Podman { targets: Limits::default(), backends: Limits::default() }
         }
     };
-    let manifest = Manifest::load(&home.manifest())?;
+    let manifest = Manifest::of(&home)?;
     let named: Vec<String> = args.targets.iter().map(|name| name.trim().to_owned()).collect();
     let names = if named.is_empty() { can_run(&manifest, runtime) } else { named };
     let mut targets: Vec<&TargetSpec> = Vec::new();
@@ -40,6 +40,10 @@ pub(super) async fn run(home: Home, args: &LabBuildArgs) -> Result<(), LabError>
 
 /// Returns the folder or the image of a target; `None` for a target that needs no build.
 fn place(lab: &Lab, target: &TargetSpec) -> Option<String> {
+    if target.entry.prepare.is_some() {
+        // The command of a user's own target leaves its output in the project's folder.
+        return Some(".".to_owned());
+    }
     let image = if target.shares_image() { "target" } else { &target.name };
     let folder = lab.builds().remove(&target.name);
     let folder = folder.map(|folder| folder.to_string_lossy().into_owned());

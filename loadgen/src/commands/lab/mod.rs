@@ -57,13 +57,25 @@ async fn dispatch(command: LabCommand) -> Result<Exit, Failure> {
 
 fn wanted(args: LabUpArgs, home: &Home) -> Result<Wanted, Failure> {
     let backends = match args.backends.as_slice() {
+        [] if home.is_own() => {
+            let manifest = Manifest::of(home)?;
+            let names = match args.targets.as_slice() {
+                [] => manifest.default_targets(),
+                named => named.to_vec(),
+            };
+            let asks = |backend: &Backend| {
+                let targets = names.iter().filter_map(|name| manifest.target(name).ok());
+                targets.into_iter().any(|target| target.backends().contains(backend))
+            };
+            Backend::ALL.into_iter().filter(asks).collect()
+        }
         [] => vec![Backend::Redis, Backend::Postgres],
         named => named.iter().copied().map(Backend::from).collect(),
     };
     let LabUpArgs { targets, port, server_workers, runtime, .. } = args;
     let runtime = runtime::runtime(runtime)?;
     if runtime != Runtime::Process {
-        each_once(&Manifest::load(&home.manifest())?, &targets)?;
+        each_once(&Manifest::of(home)?, &targets)?;
     }
     Ok(Wanted { targets, backends, port, server_workers, runtime })
 }
@@ -99,7 +111,7 @@ async fn status(home: &Home) -> Result<(), LabError> {
         Some(State { urls: Some(urls), .. }) => urls,
     };
     let mut table = table(&["service", "url", "health"]);
-    for (name, url, found) in up::health(&urls).await? {
+    for (name, url, found) in up::health(&urls, &Manifest::of(home)?).await? {
         let found = found.err().unwrap_or_else(|| "ok".to_owned());
         table.add_row([name, &without_password(url), &found]);
     }
@@ -147,7 +159,7 @@ mod tests {
 
     #[test]
     fn each_container_of_a_lab_is_needed_once() {
-        let manifest = Manifest::load(&Home::find().unwrap().manifest()).unwrap();
+        let manifest = Manifest::of(&Home::find().unwrap()).unwrap();
         let said = |names: &[&str]| {
             let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
             each_once(&manifest, &names).map_err(|failure| failure.report.to_string())

@@ -23,7 +23,7 @@ use crate::lab::cpus::pin_self;
 use crate::lab::{LabError, Layout, Observed, Watched, Window};
 use crate::measure::Counts;
 use crate::record::Calibration;
-use crate::scenario::{Model, Order, Scenario, Template, Until};
+use crate::scenario::{Model, Order, Scenario, Step, Template, Until};
 
 const FILE: &str = "calibration.json";
 
@@ -96,7 +96,8 @@ async fn find(
     answers: &[TrialAnswer],
     interrupt: &CancellationToken,
 ) -> Result<Option<f64>, Failure> {
-    let answers: Vec<NullAnswer> = answers.iter().map(again).collect();
+    let answers: Vec<NullAnswer> =
+        job.scenario.steps.iter().zip(answers).map(|(step, answer)| again(step, answer)).collect();
     let cpus = layout.target.clone();
     let threads = cpus.len();
     // If pinning fails, the server still serves: the measured rate is then a lower bound.
@@ -117,10 +118,19 @@ async fn find(
     Ok(told.then(|| answered as f64 / results.held().as_secs_f64()))
 }
 
+/// Headers that follow from how the calibration's server sends its answers.
+const OF_THE_CONNECTION: [&str; 4] =
+    ["connection", "content-length", "keep-alive", "transfer-encoding"];
+
 /// Converts a target's answer to a request of the verification into an answer of the calibration's
 /// server, with all parts of the answer that the generator reads.
-fn again(answer: &TrialAnswer) -> NullAnswer {
+fn again(step: &Step, answer: &TrialAnswer) -> NullAnswer {
     let TrialAnswer { status, headers, body, bytes, .. } = answer.clone();
+    let is_read = |(name, _): &(String, Vec<u8>)| {
+        let name = name.to_ascii_lowercase();
+        !OF_THE_CONNECTION.contains(&name.as_str()) && step.headers_read().any(|it| it == name)
+    };
+    let headers = headers.into_iter().filter(is_read).collect();
     NullAnswer { status, headers, length: bytes, body }
 }
 
@@ -153,6 +163,7 @@ fn plan(scenario: &Scenario, seed: u64, base_url: String) -> Plan {
         rows.order = Order::Cycle;
     }
     for (index, step) in scenario.steps.iter_mut().enumerate() {
+        step.think_time = None;
         step.headers.push((WHICH.to_owned(), Template::literal(index.to_string())));
     }
     Plan { scenario, base_url, warmup: WARMUP, seed, share: Share::WHOLE }

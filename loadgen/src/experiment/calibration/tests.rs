@@ -1,5 +1,5 @@
 use super::*;
-use crate::engine::verify;
+use crate::engine::{Demand, verify};
 use crate::scenario::parse;
 
 const JOURNEY: &str = r#"
@@ -42,13 +42,16 @@ fn answers() -> [TrialAnswer; 3] {
 
 #[tokio::test]
 async fn verified_answers_are_accepted_again_over_both_transports() {
-    let again: Vec<NullAnswer> = answers().iter().map(again).collect();
+    let steps = scenario("").steps;
+    let again: Vec<NullAnswer> =
+        steps.iter().zip(&answers()).map(|(step, answer)| again(step, answer)).collect();
     for http in ["http = { transport = \"http1\" }", "http = { transport = \"reqwest\" }"] {
         let server = NullServer::start(1, &again, || ()).unwrap();
         let plan = plan(&scenario(http), 1, server.url.clone());
         assert_eq!((plan.scenario.load.users, plan.length()), (1_000, Some(WARMUP + HELD)));
-        let verified = verify(&plan, "the server of the calibration").await.unwrap();
-        assert_eq!(verified.answers.len(), 3);
+        let verified = verify(&plan, "the server of the calibration", Demand::Expected).await;
+        let verified = verified.unwrap();
+        assert_eq!((verified.answers.iter().flatten().count(), verified.failed), (3, 0));
     }
 }
 

@@ -17,7 +17,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 pub use self::request::{ControlError, ControlRequest};
-pub use self::socket::{ControlSocket, ask};
+pub use self::socket::{ControlSocket, ask, newest_in};
 use crate::engine::load::Planned;
 use crate::engine::{LoadChange, LoadChangeRequest, Plan};
 use crate::experiment::limits::Processes;

@@ -98,6 +98,18 @@ async fn answer(mut caller: UnixStream, control: Control) {
     }
 }
 
+/// Returns the newest folder of a run in progress among the folders in `runs`, if any. The names of
+/// folders begin with the time.
+pub fn newest_in(runs: &Path) -> Option<PathBuf> {
+    let folders = fs::read_dir(runs).ok()?.filter_map(|entry| Some(entry.ok()?.path()));
+    // A killed run leaves its socket behind.
+    let answers = |folder: &PathBuf| {
+        reach(folder)
+            .is_ok_and(|(_open, path)| std::os::unix::net::UnixStream::connect(path).is_ok())
+    };
+    folders.filter(answers).max()
+}
+
 /// Asks the run in `folder` to carry out a request, and returns what the run did.
 ///
 /// # Errors

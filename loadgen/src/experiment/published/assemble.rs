@@ -9,8 +9,8 @@ use crate::analysis::{
     ByRound, Compared, Counted, Ran, changed_limits, cpus, curves, grows_with_the_target,
     limits_in_force, unlike,
 };
+use crate::experiment::command_line::command_line;
 use crate::experiment::site::Site;
-use crate::experiment::to_record::command_line;
 use crate::record::{
     ArmRecord, CapacityRecord, EXPERIMENT_SCHEMA, ExperimentRecord, GroupRecord, PublishedRecord,
     RunRecord, ScalingRecord, SourceRecord, TargetRecord,

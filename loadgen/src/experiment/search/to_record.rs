@@ -3,8 +3,9 @@
 use super::searched::{OfTarget, Searched};
 use super::{Quest, Terms};
 use crate::analysis::{compare_capacities, curve, knee};
+use crate::experiment::command_line::command_line;
 use crate::experiment::sent::{sent, transport};
-use crate::experiment::to_record::{Context, command_line, server};
+use crate::experiment::to_record::{Context, server};
 use crate::failure::Exit;
 use crate::lab::Lab;
 use crate::record::{

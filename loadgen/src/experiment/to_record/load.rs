@@ -28,7 +28,7 @@ pub(super) fn load(job: &Job, workers: u32) -> LoadRecord {
             .map(|s| StageRecord { to: s.to, over_s: s.over.as_secs_f64() })
             .collect(),
         ramp_up_s: load.ramp_up.as_secs_f64(),
-        think_time: load.think_time.map(|time| time.to_string()),
+        think_time: job.scenario.think_times(),
         duration_s: load.held().map(|held| held.as_secs_f64()),
         iterations,
         drain_s: load.drain.as_secs_f64(),

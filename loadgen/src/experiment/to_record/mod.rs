@@ -14,6 +14,7 @@ use std::time::SystemTime;
 use self::load::load;
 pub use self::pooled::pool;
 pub use self::round::{Conditions, changed};
+use super::command_line::command_line;
 use super::job::Job;
 use super::measured::{Measured, MeasuredRound};
 use super::sent::sent;
@@ -99,11 +100,6 @@ pub fn build(
     record.scaling = curves_of_run(&record);
     record.verdicts = verdicts::judge(&record, &job.scenario);
     record
-}
-
-/// Returns the command line of this process.
-pub fn command_line() -> Vec<String> {
-    std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect()
 }
 
 /// Returns the record of a target's server, such as framework

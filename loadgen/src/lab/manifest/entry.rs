@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::lab::build::Build;
 use crate::lab::tools::{Requirement, Version};
-use crate::scenario::{Cpus, Limits, Memory};
+use crate::scenario::{Backend, Cpus, Limits, Memory};
 
 /// Word in a command that stands for the folder in which the target was built.
 pub(super) const BUILD: &str = "{build}";
@@ -22,12 +22,12 @@ const PYTHON: &str = "Python";
 pub struct TargetSpec {
     /// Name of the target, as `--target` expects it.
     pub name: String,
-    /// Table of the target in `targets/targets.toml`.
+    /// Table of the target in the manifest.
     #[serde(flatten)]
     pub entry: Entry,
 }
 
-/// Table of one target in `targets/targets.toml`.
+/// Table of one target in the manifest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
     /// Name of the web framework in its usual spelling, such as "Sanic".
@@ -52,6 +52,12 @@ pub struct Entry {
     /// Differences from the other targets besides the framework, such as the event loop "uvloop".
     #[serde(default)]
     pub differs: Vec<String>,
+    /// Path that a ready target answers with a 2xx status; `None` if a ready target only listens.
+    #[serde(skip, default = "health")]
+    pub ready: Option<String>,
+    /// Command that runs once before the first start, in the project's folder; `None` for none.
+    #[serde(skip)]
+    pub prepare: Option<Vec<String>>,
     /// Variables that are added to the target's environment.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
@@ -79,6 +85,11 @@ pub struct Entry {
     pub memory: Option<Memory>,
 }
 
+/// Returns the word in a command or a variable that stands for the URL of a backend.
+fn url_of(backend: Backend) -> String {
+    format!("{{{backend}}}")
+}
+
 impl Entry {
     /// Default CPU and memory limits of the target's container.
     pub fn limits(&self) -> Limits {
@@ -88,6 +99,11 @@ impl Entry {
 
 fn yes() -> bool {
     true
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "the type of the field")]
+fn health() -> Option<String> {
+    Some("/health".to_owned())
 }
 
 fn python() -> String {
@@ -109,6 +125,17 @@ impl TargetSpec {
         self.entry.requires.iter().map(found).collect()
     }
 
+    /// Returns the backends whose URLs the target's command or environment asks for.
+    pub fn backends(&self) -> Vec<Backend> {
+        let asks = |backend: &Backend| self.words().any(|word| word.contains(&url_of(*backend)));
+        Backend::ALL.into_iter().filter(asks).collect()
+    }
+
+    /// Returns the words of the command, and the values of the environment.
+    fn words(&self) -> impl Iterator<Item = &String> {
+        self.entry.command.iter().chain(self.entry.env.values())
+    }
+
     /// Returns the target with the folder of its build in its command and its environment.
     #[must_use]
     pub fn built_in(self, folder: &str) -> Self {
@@ -117,8 +144,7 @@ impl TargetSpec {
 
     /// Returns whether the target needs an empty folder while it runs.
     pub fn needs_folder(&self) -> bool {
-        let mut words = self.entry.command.iter().chain(self.entry.env.values());
-        words.any(|word| word.contains(FOLDER))
+        self.words().any(|word| word.contains(FOLDER))
     }
 
     /// Returns the target with its own empty folder in its command and its environment.
@@ -131,6 +157,12 @@ impl TargetSpec {
         let words = self.entry.command.iter_mut().chain(self.entry.env.values_mut());
         words.for_each(|word| *word = word.replace(placeholder, value));
         self
+    }
+
+    /// Returns the target with the URL of a backend in its command and its environment.
+    #[must_use]
+    pub fn over(self, backend: Backend, url: &str) -> Self {
+        self.with(&url_of(backend), url)
     }
 
     /// Returns the target's command line and environment with these values filled in. `workers` is

@@ -1,11 +1,12 @@
-//! Reads the manifest, `targets/targets.toml`: the servers under test, the command that starts each
-//! server, and the differences between the servers.
+//! Reads the manifest, `targets/targets.toml` or a user's `loadgen.toml`: the servers under test, the
+//! command that starts each server, and the differences between the servers.
 
 mod entry;
+mod own;
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::PathBuf;
 
 use miette::NamedSource;
 use toml::Spanned;
@@ -14,6 +15,7 @@ use toml::de::DeTable;
 use self::entry::BUILD;
 pub use self::entry::{Entry, TargetSpec};
 use super::error::{LabError, ManifestFault};
+use super::home::Home;
 use crate::measure::BALANCER;
 use crate::scenario::experiment::MOST_REPLICAS;
 use crate::scenario::nearest;
@@ -39,20 +41,33 @@ const KEYS: [&str; 15] = [
 /// Names that results have for other services.
 const RESERVED: [&str; 5] = ["target", "generator", "redis", "postgres", BALANCER];
 
-/// Contents of `targets/targets.toml`: all targets, in the order of the file.
+/// Contents of the manifest: all targets, in the order of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Manifest {
     targets: Vec<TargetSpec>,
+    /// Files that fill the backends for a user's own targets.
+    pub inits: Inits,
+}
+
+/// Files that fill backends once, before the first round, relative to the project.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Inits {
+    /// SQL for PostgreSQL.
+    pub postgres: Option<PathBuf>,
+    /// Commands for Redis, one in each line.
+    pub redis: Option<PathBuf>,
 }
 
 impl Manifest {
-    /// Reads and checks the whole manifest, `targets/targets.toml`, at `path`.
-    pub fn load(path: &Path) -> Result<Self, LabError> {
-        let text = fs::read_to_string(path).map_err(LabError::file("read", path))?;
-        Self::parse(&text).map_err(|fault| {
+    /// Reads and checks the whole manifest of a project.
+    pub fn of(home: &Home) -> Result<Self, LabError> {
+        let path = home.manifest();
+        let text = fs::read_to_string(&path).map_err(LabError::file("read", &path))?;
+        let parsed = if home.is_own() { own::parse(&text) } else { Self::parse(&text) };
+        parsed.map_err(|fault| {
             LabError::Manifest(Box::new(ManifestFault {
                 message: fault.message,
-                text: NamedSource::new("targets/targets.toml", text).with_language("TOML"),
+                text: NamedSource::new(home.manifest_name(), text).with_language("TOML"),
                 span: fault.span.map(Into::into),
                 help: fault.help,
             }))
@@ -64,24 +79,8 @@ impl Manifest {
         unknown_key(table.get_ref())?;
         let entries: BTreeMap<String, Spanned<Entry>> =
             toml::from_str(text).map_err(Fault::toml)?;
-        let mut entries: Vec<_> = entries.into_iter().collect();
-        entries.sort_by_key(|(_, entry)| entry.span().start);
-        let targets = entries.into_iter().map(|(name, entry)| {
+        let targets = in_order(entries).into_iter().map(|(name, entry)| {
             let (span, entry) = (entry.span(), entry.into_inner());
-            if RESERVED.contains(&name.as_str()) {
-                let help = Some("choose another name".to_owned());
-                let message =
-                    format!("a target cannot be called \"{name}\": results have this name");
-                return Err(Fault { help, ..Fault::at(span, message) });
-            }
-            if entry.command.is_empty() {
-                return Err(Fault::at(span, format!("target \"{name}\": the command is empty")));
-            }
-            if entry.replicas.is_some_and(|replicas| !(1..=MOST_REPLICAS).contains(&replicas)) {
-                let message =
-                    format!("target \"{name}\": `replicas` must be from 1 to {MOST_REPLICAS}");
-                return Err(Fault::at(span, message));
-            }
             match &entry.build {
                 Some(build) if build.command.is_empty() || build.inputs.is_empty() => {
                     let message = format!("target \"{name}\": `build` needs a command and inputs");
@@ -94,9 +93,10 @@ impl Manifest {
                 }
                 _ => {}
             }
-            Ok(TargetSpec { name, entry })
+            checked(name, entry, span)
         });
-        let manifest = Self { targets: targets.collect::<Result<_, _>>()? };
+        let targets = targets.collect::<Result<_, _>>()?;
+        let manifest = Self { targets, inits: Inits::default() };
         manifest.check_upstreams(table.get_ref())?;
         Ok(manifest)
     }
@@ -170,6 +170,31 @@ impl Manifest {
             }
         })
     }
+}
+
+/// Returns the tables of targets in the order of the file.
+fn in_order<T>(tables: BTreeMap<String, Spanned<T>>) -> Vec<(String, Spanned<T>)> {
+    let mut tables: Vec<_> = tables.into_iter().collect();
+    tables.sort_by_key(|(_, table)| table.span().start);
+    tables
+}
+
+/// Returns the target of this name and table, if all targets may have them. `span` is the place of the
+/// table.
+fn checked(name: String, entry: Entry, span: std::ops::Range<usize>) -> Result<TargetSpec, Fault> {
+    if RESERVED.contains(&name.as_str()) {
+        let help = Some("choose another name".to_owned());
+        let message = format!("a target cannot be called \"{name}\": results have this name");
+        return Err(Fault { help, ..Fault::at(span, message) });
+    }
+    if entry.command.is_empty() {
+        return Err(Fault::at(span, format!("target \"{name}\": the command is empty")));
+    }
+    if entry.replicas.is_some_and(|replicas| !(1..=MOST_REPLICAS).contains(&replicas)) {
+        let message = format!("target \"{name}\": `replicas` must be from 1 to {MOST_REPLICAS}");
+        return Err(Fault::at(span, message));
+    }
+    Ok(TargetSpec { name, entry })
 }
 
 /// A fault in the manifest's text, later combined with the text itself into a [`ManifestFault`].

@@ -1,6 +1,7 @@
 //! Starts a target, from its command line or in its container, and waits until it answers. Replicas
 //! of a target run behind a [balancer](crate::lab::balancer).
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -188,6 +189,7 @@ impl Lab {
             port,
             project: self.runner.project().cloned(),
             client: self.health.clone(),
+            probe: Probe::of(&self.health, target.entry.ready.as_deref()),
         };
         let (name, project) = (target.name.clone(), setup.project.clone());
         let starting =
@@ -236,8 +238,9 @@ impl Lab {
                 self.container(Arc::clone(podman.project()), target, &log, size, replica)?
             }
         };
+        let probe = Probe::of(&self.health, target.entry.ready.as_deref());
         let limit = LIMIT + LIMIT_OF_REPLICA * size.replicas.unwrap_or(1).saturating_sub(1);
-        let starting = Starting::on(port, spec, Probe::Health(self.health.clone()), limit)?;
+        let starting = Starting::on(port, spec, probe, limit)?;
         // From now on, the guard of the service removes the folder.
         folder.map(TempDir::keep);
         Ok(starting.within(self.runner.project().cloned()))
@@ -261,6 +264,7 @@ impl Lab {
             Some(folder) => target.running_in(&folder.to_string_lossy()),
             None => target,
         };
+        let target = self.over_backends(target, size)?;
         let (root, log) = (self.home.root().to_owned(), self.options.logs.join(log));
         let env = self.process_env(python, size);
         let cpus = self.options.cpus.target.clone();
@@ -278,8 +282,26 @@ impl Lab {
         }))
     }
 
-    /// Returns the variables that all targets have.
+    /// Returns a target with the URLs of the backends for which its command and environment ask.
+    fn over_backends(&self, target: TargetSpec, size: Size<'_>) -> Result<TargetSpec, LabError> {
+        let (name, asked) = (target.name.clone(), target.backends());
+        let running: BTreeMap<Backend, String> = self.backends().into_iter().collect();
+        asked.into_iter().try_fold(target, |target, backend| {
+            let url = running.get(&backend).filter(|_| size.backends.contains(&backend));
+            url.map(|url| target.over(backend, url)).ok_or_else(|| LabError::Missing {
+                service: name.clone(),
+                what: format!("its `env` has {{{backend}}}, but {backend} does not run"),
+                help: format!("add \"{backend}\" to `backends` of the scenario"),
+            })
+        })
+    }
+
+    /// Returns the variables that all targets have. A user's own targets have the user's, because they
+    /// run as they do without loadgen.
     fn process_env(&self, python: &Python, size: Size<'_>) -> Vec<(String, String)> {
+        if self.home.is_own() {
+            return python.variables();
+        }
         let running = self.backends().into_iter();
         let own = running.filter(|(backend, _)| size.backends.contains(backend));
         let backends = own.map(|(backend, url)| match backend {
@@ -368,8 +390,11 @@ fn program(python: &Python, target: &TargetSpec) -> Result<PathBuf, LabError> {
     if program.is_file() {
         return Ok(program);
     }
+    if let Some(program) = python.program(word) {
+        return Ok(program);
+    }
     let (what, help) = match target.entry.build {
-        None => ("is not in the Python environment", python.fix()),
+        None => (python.lacks(), python.fix()),
         Some(_) => ("is missing after the build", "check `build` in targets/targets.toml"),
     };
     let what = format!("the command {word} {what}");

@@ -32,7 +32,7 @@ fn in_container(target: &TargetSpec) -> (Vec<String>, Vec<String>) {
 fn compose_yaml_has_a_service_for_each_target() {
     let home = Home::find().unwrap();
     let yaml = std::fs::read_to_string(home.compose()).unwrap();
-    let manifest = Manifest::load(&home.manifest()).unwrap();
+    let manifest = Manifest::of(&home).unwrap();
     for target in manifest.targets() {
         let TargetSpec { name, entry } = target;
         let start = yaml.find(&format!("\n  {name}:\n")).expect(name);

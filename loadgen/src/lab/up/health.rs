@@ -1,21 +1,24 @@
 //! Checks the health of a lab's services.
 
 use super::state::Urls;
-use crate::lab::ready::Probe;
-use crate::lab::{LabError, redis_client};
+use crate::lab::ready::{Probe, health_client};
+use crate::lab::{LabError, Manifest, redis_client};
 
 /// Name, URL and health of a service. The error describes the fault of an unhealthy service.
 pub(super) type Health<'a> = (&'a str, &'a str, Result<(), String>);
 
 /// Checks once whether each service is healthy.
-pub async fn health(urls: &Urls) -> Result<Vec<Health<'_>>, LabError> {
-    let of_targets = Probe::health()?;
+pub async fn health<'a>(urls: &'a Urls, manifest: &Manifest) -> Result<Vec<Health<'a>>, LabError> {
+    let client = health_client()?;
     let mut all = Vec::new();
     for (name, url) in urls.targets.iter().chain(&urls.backends) {
         let probe = match name.as_str() {
             "redis" => Probe::Redis(redis_client::Client::new(port_of(url), password_of(url))),
             "postgres" => Probe::Listens,
-            _ => of_targets.clone(),
+            target => {
+                let target = manifest.target(target).ok();
+                Probe::of(&client, target.and_then(|target| target.entry.ready.as_deref()))
+            }
         };
         all.push((name.as_str(), url.as_str(), probe.ask(port_of(url)).await));
     }

@@ -98,6 +98,18 @@ async fn users_think_before_each_next_request() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_think_time_of_a_step_follows_the_step() {
+    let server = Counting::start().await;
+    let text = "load = { users = 4, duration = \"1s\", think_time = \"0s\" }\n\
+                [[step]]\nname = \"a\"\nget = \"/\"\nthink_time = \"400ms\"\n\
+                [[step]]\nname = \"b\"\nget = \"/\"";
+    let (series, _) = finish(plan(&server.url, text)).await;
+    // Each user sends `a` at 0, 400 and 800 ms, or slightly later, and `b` 400 ms after `a`.
+    let found: Vec<u64> = (0..2).map(|step| series.phase(Phase::Hold)[step].requests()).collect();
+    assert!((9..=12).contains(&found[0]) && (5..=8).contains(&found[1]), "{found:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_iteration_takes_one_of_the_weighted_steps() {
     let server = Counting::start().await;
     let step =

@@ -194,7 +194,7 @@ async fn a_failed_stop_is_reported() {
         let verdict = verdicts.iter().find(|verdict| verdict["kind"] == "stop_failed").unwrap();
         assert_eq!(
             verdict["message"],
-            "final requests of stopping users failed: 2 of 2 × logout (expected a 2xx or 3xx status, \
+            "final requests of stopping users failed: 2 of 2 × logout (expected status 2xx, \
              got 500: an empty body)"
         );
     }

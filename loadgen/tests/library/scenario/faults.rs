@@ -223,6 +223,19 @@ text = "/a""#);
     body_of_head: step("head = \"/\"\nexpect = { body = \"x\" }\ncounters = { n = \"/n\" }");
     status_of_a_wrong_type: step("get = \"/\"\nexpect = { status = 2.5 }");
 
+    expectations_of_unknown_form: step(r#"get = "/"
+expect.status = [200, "2x", 99]
+expect.regex = '('
+expect.json_type = { "/a" = "list" }
+expect.json_size = { "/a" = "many", "/b" = [1] }
+expect.headers = { a = 1, b = { regx = 'x' }, c = false, "d e" = true }
+expect.not = { status = 200, body = "" }
+expect.within = "40s""#);
+    methods_that_cannot_be_sent: message("[[step]]\nrequest = \"/files\"\n\n[[step]]\nrequest = \"CONNECT /a\"\n\n\
+        [[step]]\nrequest = \"PROP(FIND /b\"\n\n[[step]]\nrequest = \"PROPFIND files\"\n");
+    faulty_pairs: step("post = \"/\"\nquery = { a = { b = 1 }, c = [\"{{ non }}\"] }\nbody = { form = { d = [[1]] }, repeat = 2 }");
+    no_status_is_expected: step("get = \"/\"\nexpect = { status = [] }");
+
     threshold_of_unknown_step: thresholds("\"redis.p99\" = \"< 1s\"");
     threshold_of_unknown_metric: thresholds("\"redis3.eror_rate\" = \"< 1%\"\nredis3 = \"< 1s\"");
     threshold_without_quotes: thresholds("redis3.p99.9 = \"< 1s\"");

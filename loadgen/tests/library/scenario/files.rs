@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use loadgen::scenario::{
-    Arrivals, Backend, Body, Claim, Comparison, Data, Expect, Http, HttpVersion, Load, Method,
-    Metric, Model, OnError, Open, Proof, Scenario, Stage, Template, ThinkTime, Threshold,
+    Arrivals, Backend, Body, Claim, Comparison, Condition, Data, Expect, Http, HttpVersion, Load,
+    Method, Metric, Model, OnError, Open, Proof, Scenario, Stage, Template, ThinkTime, Threshold,
     TransportKind, Until, load, parse,
 };
 use serde_json::json;
@@ -70,10 +70,11 @@ fn redis3_expects_all_three_values() {
         }
     );
     let step = &scenario.steps[0];
-    assert_eq!((step.method, step.path.as_constant()), (Method::Get, Some("/redis3")));
+    assert_eq!((&step.method, step.path.as_constant()), (&Method::GET, Some("/redis3")));
     assert_eq!(step.timeout, Duration::from_secs(10));
-    let values = [1, 2, 3].map(|n| (format!("/values/{}", n - 1), json!(format!("value-{n}"))));
-    assert_eq!(step.expect, Expect { status: Some(200), json: values.into(), body: None });
+    let value = |n| Condition::Json(format!("/values/{}", n - 1), json!(format!("value-{n}")));
+    assert_eq!(step.expect.all, [1, 2, 3].map(value));
+    assert_eq!((step.expect.status.to_string(), step.expect.none.len()), ("200".to_owned(), 0));
 }
 
 #[test]
@@ -146,6 +147,7 @@ fn http_options_are_read() {
         cookies: true,
         proxy: Some("https://proxy:3128".to_owned()),
         transport: Some(TransportKind::Reqwest),
+        ..Http::default()
     };
     assert_eq!(with_http().http, all);
     let http = |keys: &str| read(&format!("[http]\n{keys}\n[[step]]\nget = \"/\"")).http;
@@ -310,6 +312,35 @@ fn the_open_model_has_a_rate() {
 }
 
 #[test]
+fn names_and_values_of_queries_and_forms_are_encoded() {
+    let step = |keys: &str| read(&format!("[[step]]\n{keys}")).steps.remove(0);
+    let path = |keys: &str| rendered(&step(keys).path, 1);
+    let query = "query = { q = \"max&co \u{e9}\", \"n m\" = 1, on = true, t = [\"a\", 2.5] }";
+    let encoded = "/a?q=max%26co%20%C3%A9&n%20m=1&on=true&t=a&t=2.5";
+    assert_eq!(path(&format!("get = \"/a\"\n{query}")), encoded);
+    assert_eq!(path("get = \"/a?b=1\"\nquery = { u = \"{{ user }}\" }"), "/a?b=1&u=7");
+    assert_eq!(path("get = \"/a\"\nquery = {}"), "/a");
+    assert_eq!(step("get = \"/a\"\nquery = { q = 1 }").name, "GET /a");
+    let form = "post = \"/\"\nbody = { form = { name = \"{{ name }}\", x = \"a+b\" } }";
+    let Body { content_type, text } = step(form).body.unwrap();
+    assert_eq!(content_type, "application/x-www-form-urlencoded");
+    let text = rendered(&text, 1);
+    let pairs: Vec<_> = url::form_urlencoded::parse(text.as_bytes()).into_owned().collect();
+    assert!(pairs[0].1.contains(' ') && !text.contains(' '), "{text}");
+    assert_eq!((pairs.len(), &pairs[1]), (2, &("x".to_owned(), "a+b".to_owned())));
+}
+
+#[test]
+fn a_step_has_any_method() {
+    let step = |request: &str| read(&format!("[[step]]\n{request}")).steps.remove(0);
+    let own = step("request = \"PROPFIND /files/{{ user }}\"");
+    assert_eq!((own.method.name(), own.name.as_str()), ("PROPFIND", "PROPFIND /files/{{ user }}"));
+    assert_eq!(rendered(&own.path, 1), "/files/7");
+    assert_eq!(step("request = \"GET /\"").method, Method::GET);
+    assert_eq!(step("options = \"/\"").method, Method::OPTIONS);
+}
+
+#[test]
 fn think_times_have_three_forms() {
     let think = |text: &str| {
         read(&format!("[load]\nthink_time = {text}\n[[step]]\nget = \"/\"")).load.think_time
@@ -319,6 +350,11 @@ fn think_times_have_three_forms() {
     let uniform = ThinkTime::Uniform { min: ms(0), max: ms(3_000) };
     assert_eq!(think("{ min = \"0s\", max = \"3s\" }"), Some(uniform));
     assert_eq!(think("{ mean = \"2s\" }"), Some(ThinkTime::Exponential { mean: ms(2_000) }));
+    let of_a_step = read(
+        "load = { think_time = \"1s\" }\n[[step]]\nname = \"a\"\nget = \"/\"\nthink_time = \"2s\"",
+    );
+    assert_eq!(of_a_step.steps[0].think_time, Some(ThinkTime::Fixed(ms(2_000))));
+    assert_eq!(of_a_step.think_times().as_deref(), Some("1s, 2s after a"));
 }
 
 #[test]

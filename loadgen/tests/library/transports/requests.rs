@@ -43,6 +43,7 @@ async fn a_request_without_its_usual_body_states_length_zero() {
         ("patch", Some("0")),
         ("delete", None),
         ("head", None),
+        ("options", None),
     ] {
         let servers = both(answering).step(&format!("{method} = \"/\"")).gives(answered(1)).await;
         for server in servers {

@@ -1,11 +1,11 @@
 //! Tells which parts of an answer a step inspects.
 
-use crate::scenario::{Source, Step};
+use crate::scenario::{Condition, Source, Step};
 
 /// Whether the step expects `status`.
 #[must_use]
 pub(crate) fn is_expected(step: &Step, status: u16) -> bool {
-    step.expect.status.map_or((200..400).contains(&status), |expected| status == expected)
+    step.expect.status.has(status)
 }
 
 /// Whether the step inspects the body of its answer.
@@ -18,13 +18,15 @@ pub(crate) fn reads_body(step: &Step) -> bool {
 /// Whether the step inspects the headers of its answer.
 #[must_use]
 pub(crate) fn reads_headers(step: &Step) -> bool {
-    step.captures.iter().any(|capture| matches!(capture.source, Source::Header(_)))
+    step.headers_read().next().is_some()
 }
 
+/// Whether the step compares the body of its answer with conditions, or reads counters from it.
 pub(crate) fn checks_body(step: &Step) -> bool {
-    step.expect.body.is_some() || reads_json(step)
+    !step.counters.is_empty() || step.expect.conditions().any(|it| !it.reads_headers())
 }
 
+/// Whether the step looks for values in a JSON body, apart from captures.
 pub(crate) fn reads_json(step: &Step) -> bool {
-    !step.expect.json.is_empty() || !step.counters.is_empty()
+    !step.counters.is_empty() || step.expect.conditions().any(Condition::reads_json)
 }

@@ -1,14 +1,17 @@
 //! Checks whether an answer is the expected one.
 
 mod capture;
+mod conditions;
 pub(super) mod expectations;
 mod json;
 mod known;
 
-use memchr::memmem::Finder;
+use std::time::Duration;
+
 use serde_json::Value;
 
 use self::capture::Captures;
+use self::conditions::Conditions;
 use self::expectations::{checks_body, is_expected, reads_json};
 use self::json::Lookup;
 use self::known::Known;
@@ -39,7 +42,9 @@ impl Wrong {
 #[derive(Debug)]
 pub struct Check {
     step: Step,
-    text: Option<Finder<'static>>,
+    checks_body: bool,
+    reads_json: bool,
+    conditions: Conditions,
     lookup: Option<Lookup>,
     known: Known,
     captures: Captures,
@@ -49,9 +54,10 @@ impl Check {
     /// Prepares the check of a step's answers.
     #[must_use]
     pub fn new(step: &Step) -> Self {
-        let text = step.expect.body.as_ref().map(|text| Finder::new(text).into_owned());
-        let (lookup, captures) = (Lookup::new(step), Captures::new(step));
-        Self { step: step.clone(), text, lookup, known: Known::new(), captures }
+        let (conditions, captures) = (Conditions::new(&step.expect), Captures::new(step));
+        let (lookup, known) = (Lookup::new(step), Known::new());
+        let (checks_body, reads_json) = (checks_body(step), reads_json(step));
+        Self { step: step.clone(), checks_body, reads_json, conditions, lookup, known, captures }
     }
 
     /// Compares an answer with the step's expectation, and reads the answer's counters into
@@ -59,53 +65,60 @@ impl Check {
     pub fn hold(&self, answer: &Answer<'_>, counters: &mut Vec<u64>) -> Result<(), Wrong> {
         counters.clear();
         self.status(answer)?;
-        if !checks_body(&self.step) || self.known.has(&answer.body, counters) {
+        self.conditions.headers(answer.headers)?;
+        if !self.checks_body || self.known.has(&answer.body, counters) {
             return Ok(());
         }
-        self.text(answer)?;
+        self.conditions.text(answer)?;
         self.json(answer, counters)?;
         self.known.keep(&answer.body, counters);
         Ok(())
     }
 
     /// Compares an answer with the step's expectation, reads the answer's counters
-    /// into `counters` and captures the answer's values into `data`. After an
-    /// error, `counters` is empty and `data` is unchanged.
+    /// into `counters` and captures the answer's values into `data`. `latency` is
+    /// `None` if it does not matter. After an error, `counters` is empty and `data` is unchanged.
     pub fn take(
         &self,
         answer: &Answer<'_>,
+        latency: Option<Duration>,
         counters: &mut Vec<u64>,
         data: &mut Data,
     ) -> Result<(), Wrong> {
         self.hold(answer, counters)?;
-        self.captures.take(answer, data).inspect_err(|_| counters.clear())
+        latency
+            .map_or(Ok(()), |latency| self.latency(latency))
+            .and_then(|()| self.captures.take(answer, data))
+            .inspect_err(|_| counters.clear())
     }
 
     fn status(&self, answer: &Answer<'_>) -> Result<(), Wrong> {
         if is_expected(&self.step, answer.status) {
             return Ok(());
         }
-        let expected = match self.step.expect.status {
-            Some(status) => format!("status {status}"),
-            None => "a 2xx or 3xx status".to_owned(),
+        let expected = format!("status {}", self.step.expect.status);
+        let redirect = match answer.status {
+            301 | 302 | 303 | 307 | 308 => ", a redirect, which `redirects` in [http] would follow",
+            _ => "",
         };
-        let got = format!("{}: {}", answer.status, shown(&answer.body));
+        let got = format!("{}{redirect}: {}", answer.status, shown(&answer.body));
         Err(Wrong { kind: ErrorKind::Status, expected, got })
     }
 
-    fn text(&self, answer: &Answer<'_>) -> Result<(), Wrong> {
-        match (&self.text, &self.step.expect.body) {
-            (Some(finder), Some(text)) if finder.find(&answer.body).is_none() => Err(Wrong {
+    /// Compares the latency with the longest expected one.
+    fn latency(&self, latency: Duration) -> Result<(), Wrong> {
+        match self.step.expect.within {
+            Some(within) if latency > within => Err(Wrong {
                 kind: ErrorKind::Expectation,
-                expected: format!("a body that contains {text:?}"),
-                got: shown(&answer.body),
+                expected: format!("a response within {}", humantime::format_duration(within)),
+                got: "a later one".to_owned(),
             }),
             _ => Ok(()),
         }
     }
 
     fn json(&self, answer: &Answer<'_>, counters: &mut Vec<u64>) -> Result<(), Wrong> {
-        if !reads_json(&self.step) {
+        if !self.reads_json {
             return Ok(());
         }
         counters.resize(self.step.counters.len(), 0);
@@ -129,11 +142,7 @@ impl Check {
             Some(found) => format!("{} at {pointer:?}", shown(found.to_string().as_bytes())),
             None => format!("nothing at {pointer:?} of {}", shown(&answer.body)),
         };
-        for (pointer, expected) in &self.step.expect.json {
-            if json.pointer(pointer).is_none_or(|found| !same(found, expected)) {
-                return wrong(format!("{expected} at {pointer:?}"), at(pointer));
-            }
-        }
+        self.conditions.json(&json, at)?;
         for counter in &self.step.counters {
             match json.pointer(&counter.pointer).and_then(Value::as_u64) {
                 Some(n) => counters.push(n),
@@ -212,12 +221,27 @@ mod tests {
     }
 
     #[test]
-    fn without_an_expectation_any_2xx_or_3xx_is_accepted() {
+    fn without_an_expectation_any_2xx_is_accepted() {
         assert_eq!(judge("", 204, ""), Ok(vec![]));
-        assert_eq!(judge("", 302, ""), Ok(vec![]));
+        for (status, body, got) in [
+            (500, "oh\nno", "500: oh no"),
+            (304, "", "304: an empty body"),
+            (307, "", "307, a redirect, which `redirects` in [http] would follow: an empty body"),
+        ] {
+            let wrong = format!("status: expected status 2xx, got {got}");
+            assert_eq!(judge("", status, body), Err(wrong));
+        }
+    }
+
+    #[test]
+    fn several_statuses_and_classes_may_be_expected() {
+        let keys = "expect = { status = [200, \"3xx\", 404] }";
+        for status in [200, 302, 404] {
+            assert_eq!(judge(keys, status, ""), Ok(vec![]), "{status}");
+        }
         assert_eq!(
-            judge("", 500, "oh\nno"),
-            Err("status: expected a 2xx or 3xx status, got 500: oh no".to_owned())
+            judge(keys, 201, ""),
+            Err("status: expected status 200, 3xx or 404, got 201: an empty body".to_owned())
         );
     }
 
@@ -240,6 +264,96 @@ mod tests {
         let keys = r#"expect = { body = "Hello" }"#;
         assert_eq!(judge(keys, 200, "Oh, Hello you"), Ok(vec![]));
         assert!(judge(keys, 200, "").is_err());
+    }
+
+    #[test]
+    fn each_condition_must_hold_and_none_under_not() {
+        let body = r#"{"id": 7, "items": ["a", "b"], "error": null, "state": "done"}"#;
+        for (keys, holds) in [
+            (r#"regex = '"id": \d+'"#, true),
+            (r"regex = '^\d+$'", false),
+            (r#"json_type = { "/items" = "array", "/error" = "null", "/id" = "number" }"#, true),
+            (r#"json_type = { "/items" = "object" }"#, false),
+            (r#"json_type = { "/none" = "null" }"#, false),
+            (r#"json_size = { "/items" = 2, "/state" = ">= 4", "" = "< 5" }"#, true),
+            (r#"json_size = { "/items" = "> 2" }"#, false),
+            (r#"json_size = { "/id" = "> 0" }"#, false),
+            (r#"not = { body = "failed", regex = 'err\d', json = { "/state" = "failed" } }"#, true),
+            (r#"not = { body = "done" }"#, false),
+            (r#"not = { json = { "/state" = "done" } }"#, false),
+            (r#"not = { json_type = { "/error" = "null" } }"#, false),
+            (r#"not = { json_size = { "/items" = 0 } }"#, true),
+            (r#"json = { "/id" = 7 }, json_type = { "/state" = "number" }"#, false),
+        ] {
+            let judged = judge(&format!("expect = {{ {keys} }}"), 200, body);
+            assert_eq!(judged.is_ok(), holds, "{keys}: {judged:?}");
+        }
+        let wrong = |keys: &str| judge(&format!("expect = {{ {keys} }}"), 200, body).unwrap_err();
+        insta::assert_snapshot!(
+            [
+                wrong(r"regex = '^\d+$'"),
+                wrong(r#"json_type = { "/items" = "object" }"#),
+                wrong(r#"json_size = { "/items" = "> 2" }"#),
+                wrong(r#"not = { body = "done" }"#),
+                wrong(r#"not = { json = { "/state" = "done" } }"#),
+            ]
+            .join("\n"),
+            @r#"
+        expectation: expected a body that matches '^\d+$', got {"id": 7, "items": ["a", "b"], "error": null, "state": "done"}
+        expectation: expected an object at "/items", got ["a","b"] at "/items"
+        expectation: expected a size > 2 at "/items", got ["a","b"] at "/items"
+        expectation: expected anything but a body that contains "done", got {"id": 7, "items": ["a", "b"], "error": null, "state": "done"}
+        expectation: expected anything but "done" at "/state", got "done" at "/state"
+        "#
+        );
+    }
+
+    #[test]
+    fn a_header_is_expected_or_not() {
+        let head = b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n\r\n";
+        let judge = |keys: &str| {
+            let body = Body::Kept(b"");
+            let answer = Answer { status: 200, headers: Headers::Head(head), body };
+            let step = step(&format!("expect = {{ {keys} }}"));
+            Check::new(&step).hold(&answer, &mut Vec::new()).map_err(|wrong| wrong.sentence())
+        };
+        for keys in [
+            "headers = { content-type = true }",
+            "headers = { Content-Type = { regex = '^text/' } }",
+            "headers = { content-type = \"text/html; charset=utf-8\" }",
+            "not = { headers = { x-error = true, content-type = \"text/html\" } }",
+        ] {
+            assert_eq!(judge(keys), Ok(()), "{keys}");
+        }
+        insta::assert_snapshot!(
+            [
+                judge("headers = { x-error = true }").unwrap_err(),
+                judge("headers = { content-type = \"text/html\" }").unwrap_err(),
+                judge("not = { headers = { content-type = { regex = 'html' } } }").unwrap_err(),
+            ]
+            .join("\n"),
+            @r#"
+        expected a header "x-error", got none
+        expected a header "content-type" of "text/html", got "text/html; charset=utf-8"
+        expected anything but a header "content-type" that matches 'html', got "text/html; charset=utf-8"
+        "#
+        );
+    }
+
+    #[test]
+    fn a_late_answer_is_not_the_expected_one() {
+        let step = step("expect = { within = \"200ms\", status = \"2xx\" }");
+        let judge = |status, latency: Option<u64>| {
+            let answer = Answer { status, headers: Headers::Unkept, body: Body::Kept(b"") };
+            let latency = latency.map(Duration::from_millis);
+            let mut data = Data::new(1, 1);
+            let taken = Check::new(&step).take(&answer, latency, &mut Vec::new(), &mut data);
+            taken.map_err(|wrong| format!("{}: {}", wrong.kind, wrong.sentence()))
+        };
+        assert_eq!((judge(200, Some(200)), judge(200, None)), (Ok(()), Ok(())));
+        let late = judge(200, Some(341)).unwrap_err();
+        assert_eq!(late, "expectation: expected a response within 200ms, got a later one");
+        assert!(judge(500, Some(341)).unwrap_err().starts_with("status: "));
     }
 
     #[test]

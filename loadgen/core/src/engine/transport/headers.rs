@@ -32,6 +32,26 @@ impl<'a> Headers<'a> {
             Self::Map(map) => map.get(name).map(|value| value.as_bytes()),
         }
     }
+
+    /// Returns the names and values of all headers, as received.
+    #[must_use]
+    pub fn all(self) -> Vec<(String, Vec<u8>)> {
+        let owned = |name: &str, value: &[u8]| (name.to_owned(), value.to_vec());
+        match self {
+            Self::Unkept => Vec::new(),
+            Self::Head(bytes) => {
+                let mut headers = [EMPTY_HEADER; MOST_HEADERS];
+                let mut head = Response::new(&mut headers);
+                match head.parse(bytes) {
+                    Ok(_) => head.headers.iter().map(|it| owned(it.name, it.value)).collect(),
+                    Err(_) => Vec::new(),
+                }
+            }
+            Self::Map(map) => {
+                map.iter().map(|(name, value)| owned(name.as_str(), value.as_bytes())).collect()
+            }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -51,5 +71,10 @@ mod tests {
             assert_eq!(headers.first("x-c"), None);
         }
         assert_eq!(Headers::Unkept.first("x-a"), None);
+        let all: Vec<(String, Vec<u8>)> = [("X-A", "1"), ("x-b", "two"), ("x-a", "3")]
+            .map(|(name, value)| (name.to_owned(), value.into()))
+            .into();
+        assert_eq!((Headers::Head(head).all(), Headers::Unkept.all()), (all, Vec::new()));
+        assert_eq!(Headers::Map(&map).all()[0], ("x-a".to_owned(), b"1".to_vec()));
     }
 }

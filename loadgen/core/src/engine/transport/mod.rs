@@ -99,7 +99,8 @@ impl Link<'_> {
         rendered.map_err(|e| Failure::new(ErrorKind::Expectation, e.to_string()))
     }
 
-    /// Keeps up to 1 MiB of each body from now on, also of bodies that nothing reads.
+    /// Keeps the headers and up to 1 MiB of the body of each answer from now on, also if nothing
+    /// reads them.
     pub fn keep_samples(&mut self) {
         match self {
             Self::Http1(link) => link.keep_samples(),
@@ -140,7 +141,7 @@ impl Link<'_> {
 pub struct Answer<'a> {
     /// The status code.
     pub status: u16,
-    /// The headers, kept only if the step captures a header.
+    /// The headers, kept only if the step reads a header, or after [`Link::keep_samples`].
     pub headers: Headers<'a>,
     /// The part of the body that was kept: see [`Keep`].
     pub body: Body<'a>,

@@ -17,7 +17,7 @@ use super::plan::Plan;
 use super::rows::{Supply, Turn};
 use super::transport::{Failure, Link, Transport};
 use crate::measure::{Ending, ErrorKind, Outcome, Recorder};
-use crate::scenario::{Data, OnError, Secrets, Step};
+use crate::scenario::{Data, OnError, Secrets, Step, ThinkTime};
 
 /// Number of a user's first iteration in the warm-up. The number is far from the numbers of counted
 /// iterations, so that the data of counted iterations does not depend on how far the warm-up came.
@@ -45,8 +45,8 @@ struct User<'a> {
     link: Link<'a>,
     alarm: Alarm<'a>,
     counters: Vec<u64>,
-    /// Whether the user has sent a request, and therefore thinks before the next one.
-    thinks: bool,
+    /// Think time before the next request; `None` for none, as before the first request.
+    thinks: Option<&'a ThinkTime>,
     /// Last clock reading after a request or a pause. A request needs only two readings: one
     /// before it and one after it.
     now: Instant,
@@ -65,7 +65,7 @@ impl Shared {
             link: self.transport.link(number),
             alarm: Alarm::new(self.gate.round_end(), now),
             counters: Vec::new(),
-            thinks: false,
+            thinks: None,
             now,
         };
         user.run().await;
@@ -120,7 +120,7 @@ impl<'a> User<'a> {
     /// Runs one iteration: sends the steps in order. Returns `false` if the
     /// end of the round cut the iteration short.
     async fn iterate(&mut self, counted: bool, planned: Option<Instant>) -> bool {
-        let Shared { plan, gate, .. } = self.shared;
+        let Shared { plan, gate, .. }: &'a Shared = self.shared;
         let steps = &plan.scenario.steps;
         let first = plan.scenario.start_steps().end;
         for group in plan.scenario.groups() {
@@ -154,10 +154,7 @@ impl<'a> User<'a> {
     /// Waits for the user's think time before its next request. Returns
     /// `false` if the round ends first.
     async fn think(&mut self) -> bool {
-        let Some(time) = &self.shared.plan.scenario.load.think_time else { return true };
-        if !self.thinks {
-            return true;
-        }
+        let Some(time) = self.thinks else { return true };
         let until = self.now + self.chance.think(time);
         let gate = &self.shared.gate;
         let went_on = self.alarm.sleep_until(gate.end().map_or(until, |end| end.min(until))).await;
@@ -170,7 +167,7 @@ impl<'a> User<'a> {
     async fn attempt(
         &mut self,
         index: usize,
-        step: &Step,
+        step: &'a Step,
         counted: bool,
         planned: Option<Instant>,
     ) -> Went {
@@ -184,7 +181,8 @@ impl<'a> User<'a> {
             self.alarm.guard(sent, step.timeout, exchange).await
         };
         self.now = Instant::now();
-        self.thinks = true;
+        self.thinks =
+            step.think_time.as_ref().or(self.shared.plan.scenario.load.think_time.as_ref());
         let has_failed = matches!(result, Ok(Err(_)));
         let (check, secrets) = (&self.shared.checks[index], &self.shared.secrets);
         let message: Cow<'static, str>;
@@ -199,13 +197,16 @@ impl<'a> User<'a> {
                 message = secrets.hidden(failure.message);
                 (Ending::Failed(failure.kind, &message), Went::Wrong)
             }
-            Ok(Ok(answer)) => match check.take(&answer, &mut self.counters, &mut self.data) {
-                Ok(()) => (Ending::Answered, Went::Well),
-                Err(wrong) => {
-                    message = secrets.hidden(wrong.sentence());
-                    (Ending::Failed(wrong.kind, &message), Went::Wrong)
+            Ok(Ok(answer)) => {
+                let latency = Some(self.now - planned.unwrap_or(sent));
+                match check.take(&answer, latency, &mut self.counters, &mut self.data) {
+                    Ok(()) => (Ending::Answered, Went::Well),
+                    Err(wrong) => {
+                        message = secrets.hidden(wrong.sentence());
+                        (Ending::Failed(wrong.kind, &message), Went::Wrong)
+                    }
                 }
-            },
+            }
         };
         self.record(index, counted, planned, sent, self.link.received(), ending);
         if has_failed {

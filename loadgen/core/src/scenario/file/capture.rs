@@ -1,10 +1,12 @@
 //! `capture`: values that a step takes from its answer.
 
-use super::expect::check_pointer;
 use super::headers::is_token;
+use super::pointer::check_pointer;
 use super::reader::{Faults, Table, Value};
+use super::regex;
 use crate::scenario::error::Fault;
-use crate::scenario::model::{Capture, Method, Source};
+use crate::scenario::method::Method;
+use crate::scenario::model::{Capture, Source};
 use crate::scenario::placeholder::PLACEHOLDERS;
 
 pub(super) const SOURCES: [&str; 3] = ["json", "header", "regex"];
@@ -14,7 +16,7 @@ const EXAMPLE: &str = "write capture = { token = { json = \"/token\" } }, \
 
 pub(super) fn read(
     table: &mut Table<'_>,
-    method: Option<Method>,
+    method: Option<&Method>,
     faults: &mut Faults<'_>,
 ) -> Option<Vec<Capture>> {
     let Some(value) = table.take("capture") else { return Some(Vec::new()) };
@@ -35,7 +37,11 @@ pub(super) fn names(step: &Value<'_>) -> Vec<String> {
     keys.map(|key| key.get_ref().to_string()).collect()
 }
 
-fn read_one(value: &Value<'_>, method: Option<Method>, faults: &mut Faults<'_>) -> Option<Capture> {
+fn read_one(
+    value: &Value<'_>,
+    method: Option<&Method>,
+    faults: &mut Faults<'_>,
+) -> Option<Capture> {
     let named = check_name(value, faults);
     let mut table = value.table("a capture", faults)?;
     let sources = table.take_any(SOURCES);
@@ -50,7 +56,7 @@ fn read_one(value: &Value<'_>, method: Option<Method>, faults: &mut Faults<'_>) 
         let fault = sources.iter().fold(Fault::new(message), at);
         faults.add(fault.help("keep one source, or write a separate capture for each source"));
     }
-    if method == Some(Method::Head) {
+    if method == Some(&Method::HEAD) {
         let of_body = sources.iter().filter(|source| source.key != "header");
         of_body.for_each(|source| refuse_for_head(source, faults));
     }
@@ -85,7 +91,7 @@ fn read_source(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<Source> {
             Some(Source::Json(text.to_owned()))
         }
         "header" => read_header(text, value, faults),
-        _ => read_regex(text, value, faults),
+        _ => regex::read(value, faults).map(Source::Regex),
     }
 }
 
@@ -95,19 +101,6 @@ fn read_header(name: &str, value: &Value<'_>, faults: &mut Faults<'_>) -> Option
         return value.fault(message, "invalid name", "write a name such as \"x-session\"", faults);
     }
     Some(Source::Header(name.to_ascii_lowercase()))
-}
-
-fn read_regex(pattern: &str, value: &Value<'_>, faults: &mut Faults<'_>) -> Option<Source> {
-    let Err(error) = regex::Regex::new(pattern) else {
-        return Some(Source::Regex(pattern.to_owned()));
-    };
-    // The first lines of the error repeat the pattern, which the fault shows already.
-    let error = error.to_string();
-    let reason = error.lines().last().unwrap_or_default().trim_start_matches("error: ");
-    let message = format!("`regex` is not a valid regular expression: {reason}");
-    let help = "https://docs.rs/regex describes the syntax; write the expression in '…', \
-                where \\ is literal";
-    value.fault(message, "invalid expression", help, faults)
 }
 
 fn refuse_for_head(value: &Value<'_>, faults: &mut Faults<'_>) {

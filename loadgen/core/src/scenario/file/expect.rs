@@ -1,86 +1,109 @@
 //! `expect` and `counters`: checks of an answer and numbers read from an answer.
 
-use std::ops::Range;
+use std::time::Duration;
 
-use super::json;
+use toml::de::DeValue;
+
+use super::condition;
+use super::pointer::check_pointer;
 use super::reader::{Faults, Table, Value};
-use crate::scenario::error::Fault;
-use crate::scenario::model::{Counter, Expect, Method};
+use crate::scenario::expect::{Condition, Expect, Statuses};
+use crate::scenario::method::Method;
+use crate::scenario::model::Counter;
 use crate::scenario::nearest::suggestion;
 
+/// Words of `status` that stand for all statuses of a class (RFC 9110, section 15).
+pub(super) const CLASSES: [(&str, (u16, u16)); 5] = [
+    ("1xx", (100, 199)),
+    ("2xx", (200, 299)),
+    ("3xx", (300, 399)),
+    ("4xx", (400, 499)),
+    ("5xx", (500, 599)),
+];
+
+const STATUS: &str = "a status such as 200, a class such as \"2xx\", or an array of these";
+
+/// Reads `expect` and `counters` of a step with this method and timeout, as far as they are known.
 pub(super) fn read(
     table: &mut Table<'_>,
-    method: Option<Method>,
+    method: Option<&Method>,
+    timeout: Option<Duration>,
     faults: &mut Faults<'_>,
 ) -> (Option<Expect>, Vec<Counter>) {
     let expect = table.take("expect");
     let counters = table.take("counters");
-    if method == Some(Method::Head)
+    if method == Some(&Method::HEAD)
         && let Some(counters) = &counters
     {
-        refuse_for_head(counters, faults);
+        let message = "`counters` reads a body, but a response to HEAD has no body";
+        counters.fault::<()>(message, "no body", "use `get`, or leave out `counters`", faults);
     }
-    let expect =
-        expect.map_or(Some(Expect::default()), |value| read_expect(&value, method, faults));
+    let expect = expect
+        .map_or(Some(Expect::default()), |value| read_expect(&value, method, timeout, faults));
     let counters = counters.map(|value| read_counters(&value, faults));
     (expect, counters.unwrap_or_default())
 }
 
 fn read_expect(
     value: &Value<'_>,
-    method: Option<Method>,
+    method: Option<&Method>,
+    timeout: Option<Duration>,
     faults: &mut Faults<'_>,
 ) -> Option<Expect> {
     let mut table = value.table("`expect`", faults)?;
-    let status = table.take("status").and_then(|value| read_status(&value, faults));
-    let json = table.take("json");
-    let body = table.take("body");
-    if method == Some(Method::Head) {
-        [&json, &body].into_iter().flatten().for_each(|value| refuse_for_head(value, faults));
-    }
-    let json = json.map(|value| read_json(&value, faults));
-    let body = body.and_then(|value| read_body(&value, faults));
+    let status = table.take("status").and_then(|value| read_statuses(&value, faults));
+    let all = condition::take_all(&mut table, method, faults);
+    let not = table.take("not");
+    let within = table.take("within").and_then(|value| read_within(&value, timeout, faults));
     table.finish(faults);
-    Some(Expect { status, json: json.unwrap_or_default(), body })
+    let none = not.map(|value| read_not(&value, method, faults)).unwrap_or_default();
+    Some(Expect { status: status.unwrap_or_default(), all, none, within })
 }
 
-fn refuse_for_head(value: &Value<'_>, faults: &mut Faults<'_>) {
-    let message = format!("`{}` reads a body, but a response to HEAD has no body", value.key);
-    let help = match value.key {
-        "counters" => "use `get`, or leave out `counters`",
-        _ => "use `get`, or expect only a status",
+fn read_not(value: &Value<'_>, method: Option<&Method>, faults: &mut Faults<'_>) -> Vec<Condition> {
+    let Some(mut table) = value.table("`not`", faults) else { return Vec::new() };
+    let none = condition::take_all(&mut table, method, faults);
+    table.finish(faults);
+    none
+}
+
+fn read_statuses(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<Statuses> {
+    let values = match value.node.get_ref() {
+        DeValue::Array(_) => value.array(STATUS, faults)?,
+        _ => vec![value.clone()],
     };
-    value.fault::<()>(message, "no body", help, faults);
-}
-
-fn read_status(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<u16> {
-    let status = value.integer(100..=599, faults)?;
-    u16::try_from(status).ok()
-}
-
-fn read_body(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<String> {
-    let text = value.text(faults)?;
-    if text.is_empty() {
-        let help = "leave out `body`, or write a text that an expected response contains";
-        return value.fault(
-            "`body` must not be empty: every response contains the empty text",
-            "checks nothing",
-            help,
-            faults,
-        );
+    if values.is_empty() {
+        let help = "write a status, or leave out `status` to expect any 2xx";
+        return value.fault("`status` has no status", "expects nothing", help, faults);
     }
-    Some(text.to_owned())
+    let ranges: Vec<_> = values.iter().map(|value| read_status(value, faults)).collect();
+    ranges.into_iter().collect::<Option<_>>().map(Statuses::new)
 }
 
-fn read_json(value: &Value<'_>, faults: &mut Faults<'_>) -> Vec<(String, serde_json::Value)> {
-    let Some(table) = value.table("`json`", faults) else {
-        return Vec::new();
-    };
-    let checks = table.rest().into_iter().filter_map(|check| {
-        check_pointer(check.key, check.key_place.clone(), faults);
-        Some((check.key.to_owned(), json::read(&check, faults)?))
-    });
-    checks.collect()
+fn read_status(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<(u16, u16)> {
+    match value.node.get_ref() {
+        DeValue::Integer(_) => {
+            let status = u16::try_from(value.integer(100..=599, faults)?).ok()?;
+            Some((status, status))
+        }
+        DeValue::String(_) => value.choice(&CLASSES, faults),
+        _ => value.wrong_type(STATUS, faults),
+    }
+}
+
+/// Reads `within`, which must be shorter than the timeout to have an effect.
+fn read_within(
+    value: &Value<'_>,
+    timeout: Option<Duration>,
+    faults: &mut Faults<'_>,
+) -> Option<Duration> {
+    let within = value.positive_duration(faults)?;
+    if timeout.is_some_and(|timeout| within >= timeout) {
+        let message = "`within` is not shorter than the `timeout` of the step";
+        let help = "leave out `within`, or set a longer `timeout`";
+        return value.fault(message, "without effect", help, faults);
+    }
+    Some(within)
 }
 
 fn read_counters(value: &Value<'_>, faults: &mut Faults<'_>) -> Vec<Counter> {
@@ -106,17 +129,4 @@ pub(super) fn unknown_counter(name: &str, known: &[&str]) -> (String, String) {
         known => suggestion(name, known.iter().copied()),
     };
     (format!("no step has a counter `{name}`"), help)
-}
-
-/// Adds a fault if `pointer` is not a JSON pointer (RFC 6901, section 3).
-pub(super) fn check_pointer(pointer: &str, place: Range<usize>, faults: &mut Faults<'_>) {
-    let fault = Fault::new(format!("`{pointer}` is not a JSON pointer"));
-    if !pointer.is_empty() && !pointer.starts_with('/') {
-        let meant = pointer.trim_start_matches("$.").replace('.', "/");
-        let help = format!("a JSON pointer begins with `/`; did you mean `/{meant}`?");
-        faults.add(fault.at(place, "does not begin with `/`").help(help));
-    } else if pointer.split('~').skip(1).any(|after| !after.starts_with(['0', '1'])) {
-        let help = "in a JSON pointer, write `~0` for `~` and `~1` for `/`";
-        faults.add(fault.at(place, "`~` without `0` or `1`").help(help));
-    }
 }

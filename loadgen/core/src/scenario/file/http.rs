@@ -1,15 +1,18 @@
 //! `[http]`: HTTP options and the transport of requests.
 
+use std::path::Path;
+
 use url::{Host, ParseError, Url};
 
 use super::reader::{Faults, Value};
+use super::tls;
 use crate::scenario::error::Fault;
 use crate::scenario::http::{Http, HttpVersion, TransportKind};
 
 /// Largest number of consecutive redirects: as many as browsers follow.
 pub(super) const MOST_REDIRECTS: u64 = 20;
 
-const KEYS: [&str; 5] = ["version", "redirects", "cookies", "proxy", "transport"];
+const KEYS: [&str; 6] = ["version", "redirects", "cookies", "proxy", "transport", "tls"];
 
 pub(super) const VERSIONS: [(&str, HttpVersion); 2] =
     [("1.1", HttpVersion::Http11), ("2", HttpVersion::Http2)];
@@ -20,13 +23,14 @@ pub(super) const TRANSPORTS: [(&str, Option<TransportKind>); 3] = [
     ("reqwest", Some(TransportKind::Reqwest)),
 ];
 
-pub(super) fn read(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<Http> {
+/// Reads the table. Relative paths in the file start at `folder`.
+pub(super) fn read(value: &Value<'_>, folder: &Path, faults: &mut Faults<'_>) -> Option<Http> {
     let mut table = value.table("[http]", faults)?;
     let values = table.take_any(KEYS);
     table.finish(faults);
     let mut http = Http::default();
     for value in &values {
-        read_key(value, &mut http, faults);
+        read_key(value, folder, &mut http, faults);
     }
     if http.transport == Some(TransportKind::Http1) {
         check_http1(&http, &values, faults);
@@ -35,7 +39,7 @@ pub(super) fn read(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<Http> {
 }
 
 /// Reads one key of `[http]` into `http`; a key with a fault keeps its default value.
-fn read_key(value: &Value<'_>, http: &mut Http, faults: &mut Faults<'_>) {
+fn read_key(value: &Value<'_>, folder: &Path, http: &mut Http, faults: &mut Faults<'_>) {
     match value.key {
         "version" => http.version = value.choice(&VERSIONS, faults).unwrap_or_default(),
         "redirects" => {
@@ -44,6 +48,7 @@ fn read_key(value: &Value<'_>, http: &mut Http, faults: &mut Faults<'_>) {
         }
         "cookies" => http.cookies = value.boolean(faults).unwrap_or_default(),
         "proxy" => http.proxy = read_proxy(value, faults),
+        "tls" => http.tls = tls::read(value, folder, faults).unwrap_or_default(),
         _ => http.transport = value.choice(&TRANSPORTS, faults).flatten(),
     }
 }
@@ -78,14 +83,14 @@ fn is_host(host: Host<&str>) -> bool {
 /// Adds a fault if the file requires http1 together with options that http1 does not support.
 fn check_http1(http: &Http, values: &[Value<'_>], faults: &mut Faults<'_>) {
     let features = http.beyond_http1();
-    if features.is_empty() {
+    let value = |key| values.iter().find(|value| value.key == key);
+    if features.is_empty() && value("tls").is_none() {
         return;
     }
-    let value = |key| values.iter().find(|value| value.key == key);
     let fault = Fault::new("the transport `http1` does not support all options in [http]")
         .help("leave out `transport`: loadgen then uses reqwest where an option needs reqwest");
     let forced = value("transport").map(|value| (value, "chosen here"));
-    let asking = features.iter().filter_map(|feature| value(feature.key()));
+    let asking = features.iter().filter_map(|feature| value(feature.key())).chain(value("tls"));
     let places = forced.into_iter().chain(asking.map(|value| (value, "needs reqwest")));
     faults.add(places.fold(fault, |fault, (value, label)| fault.at(value.place(), label)));
 }

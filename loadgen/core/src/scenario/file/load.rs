@@ -123,7 +123,7 @@ fn read_drain(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<Duration> {
 }
 
 /// Reads a think time: `"1s"`, `{ min = "1s", max = "3s" }` or `{ mean = "2s" }`.
-fn read_think_time(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<ThinkTime> {
+pub(super) fn read_think_time(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<ThinkTime> {
     if let DeValue::String(_) = value.node.get_ref() {
         return value.duration(faults).map(ThinkTime::Fixed);
     }

@@ -5,6 +5,7 @@
 
 mod body;
 mod capture;
+mod condition;
 mod csv;
 mod expect;
 pub(super) mod experiment;
@@ -12,12 +13,16 @@ mod headers;
 mod http;
 mod json;
 mod load;
+mod pairs;
+mod pointer;
 mod proof;
 mod reader;
+mod regex;
 mod rows;
 mod schema;
 mod step;
 mod thresholds;
+mod tls;
 
 use std::path::Path;
 
@@ -72,7 +77,7 @@ fn read_scenario(
     let backends = table.take("backends").map(|value| read_backends(&value, faults));
     let (items, profiles) = (table.take("existing_items"), table.take("existing_profiles"));
     let on_error = table.take("on_error").and_then(|value| value.choice(&ON_ERROR, faults));
-    let http = table.take("http").and_then(|value| http::read(&value, faults));
+    let http = table.take("http").and_then(|value| http::read(&value, folder, faults));
     let load = load::read(table.take("load"), faults);
     let rows = rows::read_all(table.take("rows"), folder, faults);
     let (names, steps) = step::read_all(table.take("step"), faults);

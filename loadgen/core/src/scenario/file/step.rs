@@ -3,12 +3,14 @@
 use std::ops::Range;
 use std::time::Duration;
 
+use super::headers::is_token;
 use super::reader::{Faults, Table, Value};
-use super::{body, capture, expect, headers};
+use super::{body, capture, expect, headers, load, pairs};
 use crate::scenario::error::Fault;
-use crate::scenario::model::{Method, Step, When};
+use crate::scenario::method::Method;
+use crate::scenario::model::{Step, When};
 use crate::scenario::nearest::list;
-use crate::scenario::template::Template;
+use crate::scenario::template::{Piece, Template};
 
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -17,14 +19,19 @@ const LONGEST_TIMEOUT: Duration = Duration::from_secs(600);
 
 pub(super) const MOST_WEIGHT: u64 = 1_000_000;
 
-pub(super) const METHODS: [(&str, Method); 6] = [
-    ("get", Method::Get),
-    ("post", Method::Post),
-    ("put", Method::Put),
-    ("patch", Method::Patch),
-    ("delete", Method::Delete),
-    ("head", Method::Head),
+/// Keys whose value is a path, each with the method of the request.
+pub(super) const METHODS: [(&str, Method); 7] = [
+    ("get", Method::GET),
+    ("post", Method::POST),
+    ("put", Method::PUT),
+    ("patch", Method::PATCH),
+    ("delete", Method::DELETE),
+    ("head", Method::HEAD),
+    ("options", Method::OPTIONS),
 ];
+
+/// Key whose value is any method and a path.
+pub(super) const REQUEST: &str = "request";
 
 pub(super) const WHEN: [(&str, When); 2] = [("start", When::Start), ("stop", When::Stop)];
 
@@ -106,7 +113,7 @@ fn read_moment(table: &mut Table<'_>, faults: &mut Faults<'_>) -> Option<Moment>
 fn read_rest(
     name: Option<String>,
     when: Option<When>,
-    request: Option<Request<'_>>,
+    request: Option<Request>,
     table: &mut Table<'_>,
     faults: &mut Faults<'_>,
 ) -> Option<Step> {
@@ -122,15 +129,34 @@ fn read_rest(
     });
     let timeout =
         table.take("timeout").map_or(Some(DEFAULT_TIMEOUT), |value| read_timeout(&value, faults));
+    let think_time = match table.take("think_time") {
+        None => Some(None),
+        Some(value) if when == Some(When::Stop) => {
+            let message = "a step with when = \"stop\" cannot have a `think_time`";
+            let help = "users do not wait while they stop: leave out `think_time`";
+            value.fault(message, "no effect", help, faults)
+        }
+        Some(value) => load::read_think_time(&value, faults).map(Some),
+    };
+    let verify = table.take("verify").map_or(Some(true), |value| value.boolean(faults));
+    let query = table.take("query").map(|value| pairs::read(&value, "`query`", faults));
     let body = table.take("body");
     let headers = table
         .take("headers")
         .map_or(Some(Vec::new()), |value| headers::read(&value, body.is_some(), faults));
     let body = body.map(|value| body::read(&value, faults));
-    let method = request.as_ref().map(|request| request.method);
-    let (expect, counters) = expect::read(table, method, faults);
+    let method = request.as_ref().map(|request| &request.method);
+    let (expect, counters) = expect::read(table, method, timeout, faults);
     let captures = capture::read(table, method, faults);
-    let Request { method, path, .. } = request?;
+    let Request { method, mut path, .. } = request?;
+    if let Some(query) = query {
+        let query = query?;
+        let has_query = path.literals().any(|text| text.contains('?'));
+        if query.as_constant() != Some("") {
+            path.push(Piece::Literal(if has_query { "&" } else { "?" }.to_owned()));
+            path.append(query);
+        }
+    }
     let body = match body {
         Some(body) => Some(body?),
         None => None,
@@ -144,6 +170,8 @@ fn read_rest(
         body,
         weight: weight?,
         timeout: timeout?,
+        think_time: think_time?,
+        verify: verify?,
         expect: expect?,
         counters,
         captures: captures?,
@@ -164,49 +192,65 @@ fn read_name(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<Name> {
     Some(Name { place, text })
 }
 
-struct Request<'a> {
+struct Request {
     place: Range<usize>,
-    key: &'a str,
     method: Method,
     path: Template,
 }
 
-impl Request<'_> {
+impl Request {
     /// Returns the step's default name: the method and the path, such as `GET /items`.
     fn name(&self) -> Name {
-        let text = format!("{} {}", self.key.to_uppercase(), self.path);
+        let text = format!("{} {}", self.method, self.path).trim_end().to_owned();
         Name { place: self.place.clone(), text }
     }
 }
 
-fn read_request<'a>(table: &mut Table<'a>, faults: &mut Faults<'_>) -> Option<Request<'a>> {
-    let requests = table.take_any(METHODS.map(|(key, _)| key));
-    let all = list(METHODS.map(|(key, _)| key));
-    if requests.is_empty() {
+fn read_request(table: &mut Table<'_>, faults: &mut Faults<'_>) -> Option<Request> {
+    let keys = METHODS.map(|(key, _)| key);
+    let values = table.take_any(keys.into_iter().chain([REQUEST]));
+    if values.is_empty() {
         let fault =
             Fault::new("the step has no request").at(table.place.clone(), "nothing to send");
-        faults.add(fault.help(format!("add one of {all}, such as get = \"/\"")));
+        let help = format!("add one of {}, such as get = \"/\"", list(keys));
+        faults.add(fault.help(help));
     }
-    if requests.len() > 1 {
+    if values.len() > 1 {
         let fault = Fault::new("a step has only one request")
             .help("write a separate [[step]] for each request");
         let at =
             |fault: Fault, request: &Value<'_>| fault.at(request.key_place.clone(), "one request");
-        faults.add(requests.iter().fold(fault, at));
+        faults.add(values.iter().fold(fault, at));
     }
-    let paths: Vec<_> = requests.iter().map(|request| read_path(request, faults)).collect();
-    match (requests.as_slice(), paths.into_iter().next()) {
-        ([request], Some(path)) => {
-            let (_, method) = METHODS.into_iter().find(|(key, _)| *key == request.key)?;
-            Some(Request { place: request.place(), key: request.key, method, path: path? })
-        }
-        _ => None,
-    }
+    let requests: Vec<_> = values.iter().map(|value| read_one_request(value, faults)).collect();
+    // Several requests are a fault, found above: the first one stands for the step.
+    requests.into_iter().next()?
 }
 
-fn read_path(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<Template> {
+fn read_one_request(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<Request> {
     let text = value.text(faults)?;
-    if !text.starts_with('/') {
+    let place = value.place();
+    if let Some((_, method)) = METHODS.into_iter().find(|(key, _)| *key == value.key) {
+        return Some(Request { place, method, path: read_path(text, value, faults)? });
+    }
+    let Some((method, path)) = text.split_once(' ') else {
+        let message = format!("`{}` must be a method, a space and a path", value.key);
+        let help = "write request = \"PROPFIND /files\"";
+        return value.fault(message, "no space", help, faults);
+    };
+    if method.is_empty() || !method.chars().all(is_token) || method.eq_ignore_ascii_case("CONNECT")
+    {
+        let message = format!("`{method}` is not a method that loadgen can send");
+        let help = "write a method such as PROPFIND, in upper case";
+        return value.fault(message, "not a method", help, faults);
+    }
+    Some(Request { place, method: Method::new(method), path: read_path(path, value, faults)? })
+}
+
+/// Reads a path and query. `text` is the value, or the end of the value.
+fn read_path(text: &str, value: &Value<'_>, faults: &mut Faults<'_>) -> Option<Template> {
+    // Nothing, or only a query, stands for the path of the target's URL.
+    if !text.is_empty() && !text.starts_with(['/', '?']) {
         let message = format!("`{}` must be a path that begins with `/`", value.key);
         let help = "write only path and query, such as \"/items\": the host is that of the target";
         return value.fault(message, "not a path", help, faults);

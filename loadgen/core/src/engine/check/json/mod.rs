@@ -4,7 +4,7 @@ use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visito
 use serde_json::{Deserializer, Value};
 
 use super::same;
-use crate::scenario::Step;
+use crate::scenario::{Condition, Step};
 
 /// Maximum number of nodes in the tree of a [`Lookup`]: each node has one bit of a `u64`.
 const MOST_PLACES: u32 = u64::BITS;
@@ -37,17 +37,22 @@ enum What {
 }
 
 impl Lookup {
-    /// Builds the tree for `step`. Returns `None` if the tree would have more than 64 nodes, if an
-    /// expected value is an array or an object, or if a pointer is empty, occurs twice, or leads
-    /// through the value of another pointer.
+    /// Builds the tree for `step`. Returns `None` if the tree would have more than 64 nodes, if the
+    /// step has another condition of JSON than equality, if an expected value is an array or an
+    /// object, or if a pointer is empty, occurs twice, or leads through the value of another pointer.
     pub(super) fn new(step: &Step) -> Option<Self> {
         let root = Place { number: 0, what: What::Inside(Vec::new()) };
         let mut lookup = Self { root, places: 1, leaves: 0 };
-        for (pointer, expected) in &step.expect.json {
-            if expected.is_array() || expected.is_object() {
-                return None;
+        if step.expect.none.iter().any(Condition::reads_json) {
+            return None;
+        }
+        for condition in step.expect.all.iter().filter(|condition| condition.reads_json()) {
+            match condition {
+                Condition::Json(pointer, value) if !value.is_array() && !value.is_object() => {
+                    lookup.add(pointer, What::Equal(value.clone()))?;
+                }
+                _ => return None,
             }
-            lookup.add(pointer, What::Equal(expected.clone()))?;
         }
         for (index, counter) in step.counters.iter().enumerate() {
             lookup.add(&counter.pointer, What::Counter(index))?;

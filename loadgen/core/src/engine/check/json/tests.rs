@@ -10,7 +10,7 @@ use crate::scenario::{self, Counter};
 fn step(json: Vec<(String, Value)>, pointers: &[String]) -> Step {
     let mut step =
         scenario::parse("test", "test.toml", "[[step]]\nget = \"/\"").unwrap().steps.remove(0);
-    step.expect.json = json;
+    step.expect.all = json.into_iter().map(|(at, value)| Condition::Json(at, value)).collect();
     let counter = |pointer: &String| Counter { name: pointer.clone(), pointer: pointer.clone() };
     step.counters = pointers.iter().map(counter).collect();
     step

@@ -118,13 +118,15 @@ pub struct Link<'a> {
     buffers: Buffers,
     /// Index of the step whose request was rendered last.
     index: u32,
+    /// Whether all headers are kept, also those that nothing reads.
+    samples: bool,
     reader: Reader,
 }
 
 impl<'a> Link<'a> {
     pub fn new(shared: &'a Http1, user: u32) -> Self {
         let (buffers, reader) = (Buffers::default(), Reader::default());
-        Self { shared, user, idle: None, buffers, index: 0, reader }
+        Self { shared, user, idle: None, buffers, index: 0, samples: false, reader }
     }
 
     pub fn render(&mut self, index: usize, data: &mut Data) -> Result<(), RenderError> {
@@ -134,6 +136,7 @@ impl<'a> Link<'a> {
     }
 
     pub fn keep_samples(&mut self) {
+        self.samples = true;
         self.reader.keep_at_least(Keep::Sample);
     }
 
@@ -142,8 +145,8 @@ impl<'a> Link<'a> {
     }
 
     pub async fn exchange(&mut self, step: &Step) -> Result<Answer<'_>, Failure> {
-        self.reader.begin(step.method == Method::Head);
-        let headers = reads_headers(step);
+        self.reader.begin(step.method == Method::HEAD);
+        let headers = self.samples || reads_headers(step);
         if headers {
             self.reader.keep_head();
         }

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use url::Url;
 
 use crate::engine::transport::USER_AGENT;
-use crate::scenario::{Data, Method, RenderError, Step, Template};
+use crate::scenario::{Data, RenderError, Step, Template};
 
 /// A step's request.
 pub(super) enum Message {
@@ -29,12 +29,10 @@ impl Message {
     pub(super) fn new(step: &Step, url: &Url) -> Self {
         let head = head(step, url).revealed();
         let body = step.body.as_ref().map(|body| body.text.clone().revealed());
-        let length = match (body.as_ref().map(Template::as_constant), step.method) {
-            (None, Method::Get | Method::Head | Method::Delete) => None,
-            // A request whose method allows a body declares an empty one (RFC 9110, section 8.6).
-            (None, Method::Post | Method::Put | Method::Patch) => Some(0),
-            (Some(Some(text)), _) => Some(text.len()),
-            (Some(None), _) => {
+        let length = match body.as_ref().map(Template::as_constant) {
+            None => step.method.expects_body().then_some(0),
+            Some(Some(text)) => Some(text.len()),
+            Some(None) => {
                 return Self::Generated { head: joined(head, "content-length: "), body };
             }
         };
@@ -73,8 +71,10 @@ impl Message {
 
 /// Returns the request line and the headers, without `content-length` and the empty line.
 fn head(step: &Step, url: &Url) -> Template {
-    let mut head =
-        Template::literal(format!("{} {}", step.method, url.path().trim_end_matches('/')));
+    let base = url.path().trim_end_matches('/');
+    // The path of a request is never empty (RFC 9112, section 3.2.1).
+    let base = if base.is_empty() && !step.path.begins_with('/') { "/" } else { base };
+    let mut head = Template::literal(format!("{} {base}", step.method));
     let mut in_query = false;
     head.append(step.path.clone().map_literals(|text| encoded(text, &mut in_query)));
     head.append(Template::literal(" HTTP/1.1\r\n"));

@@ -7,12 +7,10 @@ use std::sync::Arc;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::{Client, Proxy, redirect};
 use rustls::ClientConfig;
-use rustls::client::danger::ServerCertVerifier;
-use rustls::crypto::{CryptoProvider, aws_lc_rs};
-use rustls_platform_verifier::Verifier;
 use tokio::net::lookup_host;
 
 use super::counted::{Counted, Opened};
+use super::tls;
 use crate::engine::transport::USER_AGENT;
 use crate::engine::transport::addresses::Addresses;
 use crate::scenario::{Http, HttpVersion};
@@ -37,7 +35,7 @@ impl Clients {
         addresses: Option<Arc<Addresses>>,
     ) -> Result<Self, String> {
         let is_tls = base_url.starts_with("https://");
-        let tls = tls(http.version).map_err(|e| e.to_string())?;
+        let tls = tls::config(&http.tls, http.version)?;
         Ok(Self { http, is_tls, tls, addresses })
     }
 
@@ -74,24 +72,6 @@ impl Clients {
         }
         builder.build()
     }
-}
-
-/// Returns the TLS configuration, with the crypto provider that `reqwest` uses. Certificates are
-/// verified against those of the system, or of `SSL_CERT_FILE` and `SSL_CERT_DIR`.
-fn tls(version: HttpVersion) -> Result<ClientConfig, rustls::Error> {
-    let provider = CryptoProvider::get_default().cloned();
-    let provider = provider.unwrap_or_else(|| Arc::new(aws_lc_rs::default_provider()));
-    let verifier: Arc<dyn ServerCertVerifier> = Arc::new(Verifier::new(provider.clone())?);
-    let mut config = ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()?
-        .dangerous()
-        .with_custom_certificate_verifier(verifier)
-        .with_no_client_auth();
-    config.alpn_protocols = match version {
-        HttpVersion::Http11 => vec![b"http/1.1".to_vec()],
-        HttpVersion::Http2 => vec![b"h2".to_vec(), b"http/1.1".to_vec()],
-    };
-    Ok(config)
 }
 
 /// Resolves the server's name to its addresses, the user's own address first. Asks the system for

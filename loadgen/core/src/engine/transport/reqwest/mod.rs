@@ -2,6 +2,7 @@
 
 mod client;
 mod counted;
+mod tls;
 
 use std::error::Error;
 use std::sync::Arc;
@@ -76,7 +77,7 @@ pub struct Link<'a> {
     request: Request,
     received: u64,
     kept: Vec<u8>,
-    /// Headers of the last answer, if its step captures one.
+    /// Headers of the last answer, if they are kept.
     headers: HeaderMap,
     /// Minimum part of each body to keep, even if nothing reads the body.
     least: Keep,
@@ -138,7 +139,7 @@ impl<'a> Link<'a> {
                 self.client.insert(client)
             }
         };
-        let mut builder = client.request(method(step.method), &self.request.url);
+        let mut builder = client.request(method(&step.method), &self.request.url);
         for (name, value) in &self.request.headers {
             builder = builder.header(name, value);
         }
@@ -162,7 +163,7 @@ impl<'a> Link<'a> {
             self.kept.extend_from_slice(&chunk[..room]);
         }
         let mut headers = Headers::Unkept;
-        if reads_headers(step) {
+        if self.least == Keep::Sample || reads_headers(step) {
             self.headers = mem::take(response.headers_mut());
             headers = Headers::Map(&self.headers);
         }
@@ -181,7 +182,6 @@ impl Request {
             value.render(data, &mut text)?;
             self.headers.push((name.clone(), text));
         }
-        let may_have_body = matches!(step.method, Method::Post | Method::Put | Method::Patch);
         self.body = None;
         if let Some(body) = &step.body {
             if !step.headers.iter().any(|(name, _)| name == "content-type") {
@@ -192,7 +192,7 @@ impl Request {
             self.body = Some(text);
         }
         // reqwest sends no `content-length` for an empty body: see RFC 9110, section 8.6.
-        if self.body.as_ref().map_or(may_have_body, String::is_empty) {
+        if self.body.as_ref().map_or(step.method.expects_body(), String::is_empty) {
             self.headers.push(("content-length".to_owned(), "0".to_owned()));
         }
         Ok(())
@@ -219,7 +219,8 @@ fn failure(error: &reqwest::Error) -> Failure {
     } else {
         ErrorKind::Protocol
     };
-    Failure::new(kind, root(error))
+    let certificate = causes(error).find_map(tls::certificate_fault);
+    Failure::new(kind, certificate.unwrap_or_else(|| root(error)))
 }
 
 fn broke_off(cause: &(dyn Error + 'static)) -> bool {
@@ -247,13 +248,7 @@ fn root(error: &(dyn Error + 'static)) -> String {
     causes(error).last().map(ToString::to_string).unwrap_or_default()
 }
 
-fn method(method: Method) -> reqwest::Method {
-    match method {
-        Method::Get => reqwest::Method::GET,
-        Method::Post => reqwest::Method::POST,
-        Method::Put => reqwest::Method::PUT,
-        Method::Patch => reqwest::Method::PATCH,
-        Method::Delete => reqwest::Method::DELETE,
-        Method::Head => reqwest::Method::HEAD,
-    }
+fn method(method: &Method) -> reqwest::Method {
+    // The scenario's parser accepts only tokens, as reqwest does.
+    reqwest::Method::from_bytes(method.name().as_bytes()).unwrap_or_default()
 }

@@ -33,7 +33,10 @@ pub(super) fn load() -> Schema {
         ("iterations", integer(1..=MOST_ITERATIONS, iterations)),
         ("iterations_per_user", integer(1..=MOST_ITERATIONS, each)),
         ("stages", stages()),
-        ("think_time", think_time()),
+        (
+            "think_time",
+            think_time("Time that a user waits between a response and the next request"),
+        ),
         ("drain", duration(drain).or("3s")),
     ];
     table("Amount and duration of the load.", keys)
@@ -87,7 +90,8 @@ fn stages() -> Schema {
     array(about, stage).with("minItems", 1)
 }
 
-fn think_time() -> Schema {
+/// Returns the schema of a think time.
+pub(super) fn think_time(about: &str) -> Schema {
     let uniform = table(
         "Uniformly distributed times.",
         [("min", duration("Shortest time.")), ("max", duration("Longest time."))],
@@ -99,7 +103,7 @@ fn think_time() -> Schema {
         uniform.requires(["min", "max"]).into(),
         exponential.requires(["mean"]).into(),
     ];
-    let about = "Time that a user waits between a response and the next request: \"1s\", \
-                 { min = \"1s\", max = \"3s\" } or { mean = \"2s\" }.";
-    any(about).with("oneOf", forms)
+    let about =
+        format!("{about}: \"1s\", {{ min = \"1s\", max = \"3s\" }} or {{ mean = \"2s\" }}.");
+    any(&about).with("oneOf", forms)
 }

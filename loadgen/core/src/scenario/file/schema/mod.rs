@@ -87,16 +87,30 @@ fn http_table() -> Schema {
             )
             .or("auto"),
         ),
+        ("tls", tls_table()),
     ];
     let within_http1 = [
         ("version", json!({ "const": "1.1" })),
         ("redirects", json!({ "const": 0 })),
         ("cookies", json!({ "const": false })),
         ("proxy", json!(false)),
+        ("tls", json!(false)),
     ];
     table("Options of HTTP.", keys)
         .with("if", says("transport", "http1"))
         .with("then", partly(within_http1))
+}
+
+fn tls_table() -> Schema {
+    let ca = "Path of a PEM file with certificates of authorities to trust besides the system's.";
+    let keys = [
+        ("insecure", boolean("Whether any certificate of a server is accepted.").or(false)),
+        ("ca", name(ca)),
+        ("cert", name("Path of a PEM file with the client's certificate.")),
+        ("key", name("Path of a PEM file with the private key of the client's certificate.")),
+    ];
+    let both = json!({ "cert": ["key"], "key": ["cert"] });
+    table("TLS options, for https:// URLs.", keys).with("dependencies", both)
 }
 
 fn rows_tables() -> Schema {

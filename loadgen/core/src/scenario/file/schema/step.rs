@@ -6,9 +6,12 @@ use super::kinds::{
     POINTER, Schema, any, array, boolean, choice, duration, integer, matching, name, named,
     pointer, table, text, without,
 };
-use crate::scenario::file::body::MOST_REPETITIONS;
+use super::load;
+use crate::scenario::file::body::{CONTENTS, MOST_REPETITIONS};
 use crate::scenario::file::capture::SOURCES;
-use crate::scenario::file::step::{METHODS, MOST_WEIGHT, WHEN};
+use crate::scenario::file::condition::{JSON_TYPES, OF_BODY};
+use crate::scenario::file::expect::CLASSES;
+use crate::scenario::file::step::{METHODS, MOST_WEIGHT, REQUEST, WHEN};
 
 /// Returns the schema of the array of all `[[step]]` tables.
 pub(super) fn steps() -> Schema {
@@ -25,7 +28,11 @@ fn step() -> Schema {
                   share of the sum of the weights as its probability.";
     let timeout = "Longest time from the send to the last byte of the response's body, at most \
                    \"10m\".";
-    let [get, post, put, patch, delete, head] = METHODS.map(|(key, _)| (key, path(key)));
+    let verify = "Whether the step is sent before each round, to verify the target.";
+    let think_time = "Time that a user waits after this step, instead of the think time of [load]";
+    let [get, post, put, patch, delete, head, options] =
+        METHODS.map(|(key, method)| (key, path(method.name())));
+    let request = "Any method and a path, separated by a space: \"PROPFIND /files\". A template.";
     let keys = [
         ("name", name(label)),
         get,
@@ -34,52 +41,60 @@ fn step() -> Schema {
         patch,
         delete,
         head,
+        options,
+        (REQUEST, matching("^[A-Za-z0-9!#$%&'*+.^_`|~-]+ ([/?]|$)", request)),
         ("when", choice(&WHEN, when)),
         ("weight", integer(1..=MOST_WEIGHT, weight)),
         ("timeout", duration(timeout).or("30s")),
+        ("think_time", load::think_time(think_time)),
+        ("verify", boolean(verify).or(true)),
+        ("query", pairs("Names and values of the query, to be percent-encoded.")),
         ("headers", headers()),
         ("body", body()),
         ("expect", expect()),
         ("counters", counters()),
         ("capture", captures()),
     ];
+    let mut requests = METHODS.map(|(key, _)| key).to_vec();
+    requests.push(REQUEST);
     table("One request, and the expected response.", keys)
-        .requires_one_of(&METHODS.map(|(key, _)| key))
+        .requires_one_of(&requests)
         .excludes("weight", &["when"])
         .beside("head", without_a_body())
 }
 
 fn path(method: &str) -> Schema {
     let about = format!(
-        "{}: path and query, beginning with / and percent-encoded. A template, in which \
-         {{{{ uuid }}}}, {{{{ int 1 100 }}}}, {{{{ user }}}}, {{{{ env NAME }}}} and others stand for \
-         values.",
-        method.to_uppercase()
+        "{method}: path and query, percent-encoded: beginning with / or ?, or empty. A template, in \
+         which {{{{ uuid }}}}, {{{{ int 1 100 }}}}, {{{{ user }}}}, {{{{ env NAME }}}} and others stand for \
+         values."
     );
-    matching("^/", &about)
+    matching("^([/?]|$)", &about)
 }
 
 /// Returns a schema that forbids all keys that read a response's body. Used for HEAD requests,
 /// whose responses have no body.
 fn without_a_body() -> Value {
     let mut table = without(&["counters"]);
-    table["properties"]["expect"] = without(&["json", "body"]);
+    let mut expect = without(&OF_BODY);
+    expect["properties"]["not"] = without(&OF_BODY);
+    table["properties"]["expect"] = expect;
     table["properties"]["capture"] = json!({ "additionalProperties": without(&["json", "regex"]) });
     table
 }
 
 fn headers() -> Schema {
-    // Header names are tokens (RFC 9110, section 5.6.2).
-    let names = json!({ "pattern": "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$" });
     let value = text("Value of the header, a template.");
-    named("Headers in addition to those of every request.", value).with("propertyNames", names)
+    named("Headers in addition to those of every request.", value)
+        .with("propertyNames", header_names())
 }
 
 fn body() -> Schema {
     let once = "Whether the body is rendered once for each user, instead of for each request.";
     let repeat = "Number of times that `json` is rendered: the body is an array of the results.";
     let content_type = "Media type of the body. Default: application/json for `json`, \
-                        text/plain; charset=utf-8 for `text`.";
+                        text/plain; charset=utf-8 for `text`, \
+                        application/x-www-form-urlencoded for `form`.";
     let keys = [
         (
             "json",
@@ -87,28 +102,108 @@ fn body() -> Schema {
                 .with("additionalProperties", true),
         ),
         ("text", text("Text to send as it is, a template.")),
+        ("form", pairs("Names and values of a form, to be percent-encoded.")),
         ("content_type", matching("^[ -~]*[!-~][ -~]*$", content_type)),
         ("repeat", integer(1..=MOST_REPETITIONS, repeat)),
         ("once", boolean(once)),
     ];
     table("Body of the request.", keys)
-        .requires_one_of(&["json", "text"])
+        .requires_one_of(&CONTENTS)
         .excludes("text", &["repeat"])
+        .excludes("form", &["repeat"])
+}
+
+/// Returns the schema of a table of names and values, whose strings are templates.
+fn pairs(about: &str) -> Schema {
+    let scalar = json!({ "type": ["string", "number", "boolean"] });
+    let several = json!({ "type": "array", "items": scalar });
+    let value = any("Value, a template, or an array of values.");
+    named(about, value.with("oneOf", vec![scalar, several]))
 }
 
 fn expect() -> Schema {
-    let json = "Values that JSON pointers must find in the body: { \"/inserted\" = 1 }.";
-    let body = text("Text that the body must contain.").with("minLength", 1);
+    let not = "Conditions of which the response must meet none.";
+    let within = "Longest latency of an expected response, shorter than the timeout.";
+    let [body, regex, json, json_type, json_size] = conditions();
     let keys = [
-        ("status", integer(100..=599, "Expected status. Default: any 2xx or 3xx.")),
+        ("status", statuses()),
+        body.clone(),
+        regex.clone(),
+        json.clone(),
+        json_type.clone(),
+        json_size.clone(),
+        ("headers", expected_headers()),
         (
-            "json",
-            named(json, any("Expected value."))
-                .with("propertyNames", json!({ "pattern": POINTER })),
+            "not",
+            table(not, [body, regex, json, json_type, json_size, ("headers", expected_headers())]),
         ),
-        ("body", body),
+        ("within", duration(within)),
     ];
     table("Expected response.", keys)
+}
+
+fn statuses() -> Schema {
+    let status = || integer(100..=599, "A status, such as 200.");
+    let class = || choice(&CLASSES, "All statuses of a class, such as \"2xx\".");
+    let one = json!([Value::from(status()), Value::from(class())]);
+    let several = array("Several statuses.", any("A status or a class.").with("oneOf", one));
+    let forms = [status(), class(), several.with("minItems", 1)].map(Value::from);
+    any("Expected status, or several. Default: any 2xx.").with("oneOf", forms.to_vec())
+}
+
+/// Returns the conditions of a body, in the order of [`OF_BODY`].
+fn conditions() -> [(&'static str, Schema); OF_BODY.len()] {
+    let at = |about: &str, value: Schema| {
+        named(about, value).with("propertyNames", json!({ "pattern": POINTER }))
+    };
+    let size = [
+        integer(0..=u64::MAX >> 1, "The size."),
+        matching(r"^\s*[<>]=?\s*[0-9]+\s*$", "A range of sizes, such as \">= 1\"."),
+    ];
+    let size = any("Size.").with("oneOf", size.map(Value::from).to_vec());
+    let [body, regex, json, json_type, json_size] = OF_BODY;
+    [
+        (body, text("Text that the body must contain.").with("minLength", 1)),
+        (regex, text("Regular expression that must have a match in the body.")),
+        (
+            json,
+            at(
+                "Values that JSON pointers must find in the body: { \"/inserted\" = 1 }.",
+                any("Expected value."),
+            ),
+        ),
+        (
+            json_type,
+            at(
+                "Types of the values that JSON pointers must find: { \"/items\" = \"array\" }.",
+                choice(&JSON_TYPES, "Expected type."),
+            ),
+        ),
+        (
+            json_size,
+            at(
+                "Sizes of the arrays, objects or strings that JSON pointers must find: \
+                 { \"/items\" = \">= 1\" }.",
+                size,
+            ),
+        ),
+    ]
+}
+
+fn expected_headers() -> Schema {
+    let regex = text("Regular expression that must have a match in the value.");
+    let forms = [
+        text("The whole value."),
+        table("A part of the value.", [("regex", regex)]).requires(["regex"]),
+        any("Any value.").with("const", true),
+    ];
+    let condition = any("Expected value.").with("oneOf", forms.map(Value::from).to_vec());
+    named("Headers of the response.", condition).with("propertyNames", header_names())
+}
+
+/// Returns a schema of header names, which are tokens (RFC 9110, section 5.6.2).
+fn header_names() -> Value {
+    json!({ "pattern": "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$" })
 }
 
 fn counters() -> Schema {

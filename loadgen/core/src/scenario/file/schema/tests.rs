@@ -17,9 +17,10 @@ const STRANGER: &str = "zzzzzzzzzzzzzzzz";
 /// Tables that allow a fixed set of keys. Each entry holds the table's JSON pointers in the schema,
 /// and scenario files in which `?` stands for an unknown key of the table. A table of two forms has
 /// two pointers, or two files.
-const TABLES: [(&[&str], &[&str]); 11] = [
+const TABLES: [(&[&str], &[&str]); 16] = [
     (&[""], &["? = 1\n[[step]]\nget = '/'"]),
     (&["/properties/http"], &["[http]\n? = 1\n[[step]]\nget = '/'"]),
+    (&["/properties/http/properties/tls"], &["[http.tls]\n? = 1\n[[step]]\nget = '/'"]),
     (&["/properties/load"], &["[load]\n? = 1\n[[step]]\nget = '/'"]),
     (
         &["/properties/load/properties/stages/items"],
@@ -35,6 +36,13 @@ const TABLES: [(&[&str], &[&str]); 11] = [
         ],
         &["[load]\nthink_time = { mean = '1s', ? = 1 }\n[[step]]\nget = '/'"],
     ),
+    (
+        &[
+            "/properties/step/items/properties/think_time/oneOf/1",
+            "/properties/step/items/properties/think_time/oneOf/2",
+        ],
+        &["[[step]]\nget = '/'\nthink_time = { mean = '1s', ? = 1 }"],
+    ),
     (&["/properties/rows/additionalProperties"], &["[rows.r]\n? = 1\n[[step]]\nget = '/'"]),
     (&["/properties/step/items"], &["[[step]]\nget = '/'\n? = 1"]),
     (
@@ -44,6 +52,24 @@ const TABLES: [(&[&str], &[&str]); 11] = [
     (
         &["/properties/step/items/properties/expect"],
         &["[[step]]\nget = '/'\nexpect = { status = 200, ? = 1 }"],
+    ),
+    (
+        &["/properties/step/items/properties/expect/properties/not"],
+        &["[[step]]\nget = '/'\nexpect = { not = { ? = 1 } }"],
+    ),
+    (
+        &[concat!(
+            "/properties/step/items/properties/expect/properties/headers",
+            "/additionalProperties/oneOf/1"
+        )],
+        &["[[step]]\nget = '/'\nexpect = { headers = { a = { regex = 'b', ? = 1 } } }"],
+    ),
+    (
+        &[concat!(
+            "/properties/step/items/properties/expect/properties/not/properties/headers",
+            "/additionalProperties/oneOf/1"
+        )],
+        &["[[step]]\nget = '/'\nexpect = { not = { headers = { a = { regex = 'b', ? = 1 } } } }"],
     ),
     (
         &["/properties/step/items/properties/capture/additionalProperties"],
@@ -132,6 +158,7 @@ fn writing_a_default_changes_nothing() {
     let base = [
         ("", ""),
         ("/properties/http", "[http]\n"),
+        ("/properties/http/properties/tls", "[http.tls]\n"),
         ("/properties/load", "[load]\n"),
         ("/properties/rows/additionalProperties", "[rows.r]\nfile = 'accounts.csv'\n"),
         ("/properties/step/items", "[[step]]\nget = '/{{ r.email }}'\n"),

@@ -1,0 +1,271 @@
+//! Conditions that a response must meet to be an expected response.
+
+use std::fmt;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// Conditions that a response must meet, so that the request counts as answered.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Expect {
+    /// Expected statuses.
+    pub status: Statuses,
+    /// Conditions that headers and body must meet, each of them.
+    pub all: Vec<Condition>,
+    /// Conditions of which headers and body must meet none.
+    pub none: Vec<Condition>,
+    /// Longest latency of an expected response; `None` for the timeout of the step.
+    pub within: Option<Duration>,
+}
+
+impl Expect {
+    /// Returns all conditions of headers and body, those of which none may hold last.
+    pub fn conditions(&self) -> impl Iterator<Item = &Condition> {
+        self.all.iter().chain(&self.none)
+    }
+}
+
+/// A set of HTTP statuses, not empty.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Statuses(Vec<(u16, u16)>);
+
+impl Statuses {
+    /// Creates the set of all statuses in these ranges, each with its first and its last status.
+    pub(super) fn new(ranges: Vec<(u16, u16)>) -> Self {
+        Self(ranges)
+    }
+
+    /// Returns whether the set has this status.
+    #[must_use]
+    pub fn has(&self, status: u16) -> bool {
+        self.0.iter().any(|(first, last)| (*first..=*last).contains(&status))
+    }
+}
+
+/// The default: any 2xx.
+impl Default for Statuses {
+    fn default() -> Self {
+        Self(vec![(200, 299)])
+    }
+}
+
+/// Formats the set as `200`, `2xx` or `200, 2xx or 304`.
+impl fmt::Display for Statuses {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, (first, last)) in self.0.iter().enumerate() {
+            match index {
+                0 => {}
+                _ if index + 1 == self.0.len() => f.write_str(" or ")?,
+                _ => f.write_str(", ")?,
+            }
+            match first == last {
+                true => write!(f, "{first}")?,
+                false => write!(f, "{}xx", first / 100)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A condition of a response's headers or body.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Condition {
+    /// The body contains this text.
+    Text(String),
+    /// The body has a match of this regular expression.
+    Regex(String),
+    /// The JSON pointer (RFC 6901) finds a value equal to this in the body.
+    Json(String, serde_json::Value),
+    /// The JSON pointer (RFC 6901) finds a value of this type in the body.
+    JsonType(String, JsonType),
+    /// The JSON pointer (RFC 6901) finds a value whose size is in this range in the body.
+    JsonSize(String, SizeRange),
+    /// The first header of this name, in lower case, has a value that meets a condition.
+    Header(String, HeaderCondition),
+}
+
+impl Condition {
+    /// Returns whether the condition is about the response's headers.
+    #[must_use]
+    pub fn reads_headers(&self) -> bool {
+        matches!(self, Self::Header(..))
+    }
+
+    /// Returns whether the condition is about a value in a JSON body.
+    #[must_use]
+    pub fn reads_json(&self) -> bool {
+        matches!(self, Self::Json(..) | Self::JsonType(..) | Self::JsonSize(..))
+    }
+}
+
+/// Formats what meets the condition, as a noun phrase: `a body that contains "ready"`.
+impl fmt::Display for Condition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Text(text) => write!(f, "a body that contains {text:?}"),
+            Self::Regex(pattern) => write!(f, "a body that matches '{pattern}'"),
+            Self::Json(pointer, value) => write!(f, "{value} at {pointer:?}"),
+            Self::JsonType(pointer, kind) => write!(f, "{kind} at {pointer:?}"),
+            Self::JsonSize(pointer, size) => write!(f, "a size {size} at {pointer:?}"),
+            Self::Header(name, HeaderCondition::Present) => write!(f, "a header {name:?}"),
+            Self::Header(name, HeaderCondition::Equal(value)) => {
+                write!(f, "a header {name:?} of {value:?}")
+            }
+            Self::Header(name, HeaderCondition::Regex(pattern)) => {
+                write!(f, "a header {name:?} that matches '{pattern}'")
+            }
+        }
+    }
+}
+
+/// A type of a JSON value (RFC 8259, section 3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[expect(missing_docs, reason = "the names are those of JSON Schema")]
+pub enum JsonType {
+    Array,
+    Boolean,
+    Null,
+    Number,
+    Object,
+    String,
+}
+
+impl JsonType {
+    /// Returns the type of a value.
+    #[must_use]
+    pub fn of(value: &serde_json::Value) -> Self {
+        match value {
+            serde_json::Value::Null => Self::Null,
+            serde_json::Value::Bool(_) => Self::Boolean,
+            serde_json::Value::Number(_) => Self::Number,
+            serde_json::Value::String(_) => Self::String,
+            serde_json::Value::Array(_) => Self::Array,
+            serde_json::Value::Object(_) => Self::Object,
+        }
+    }
+}
+
+/// Formats the type with its article.
+impl fmt::Display for JsonType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Array => "an array",
+            Self::Boolean => "a boolean",
+            Self::Null => "null",
+            Self::Number => "a number",
+            Self::Object => "an object",
+            Self::String => "a string",
+        })
+    }
+}
+
+/// A range of sizes of JSON values: items of an array, members of an object, characters of a string.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SizeRange {
+    /// Smallest size.
+    least: u64,
+    /// Largest size.
+    most: u64,
+    /// The range as written in the file, such as `>= 1`.
+    text: String,
+}
+
+impl SizeRange {
+    /// Creates the range of exactly one size.
+    pub(super) fn only(size: u64) -> Self {
+        Self { least: size, most: size, text: format!("of {size}") }
+    }
+
+    /// Parses a range such as `>= 1` or `< 100`; `None` for another text, or if the range is empty.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        let text = text.trim();
+        // Longer operators first, because `<=` begins with `<`.
+        let (sign, number) = ["<=", ">=", "<", ">"].iter().find_map(|sign| {
+            let digits = text.strip_prefix(sign)?.trim();
+            let is_number = digits.bytes().all(|byte| byte.is_ascii_digit());
+            Some((*sign, digits.parse::<u64>().ok().filter(|_| is_number)?))
+        })?;
+        let (least, most) = match sign {
+            "<=" => (0, number),
+            ">=" => (number, u64::MAX),
+            "<" => (0, number.checked_sub(1)?),
+            _ => (number.checked_add(1)?, u64::MAX),
+        };
+        Some(Self { least, most, text: format!("{sign} {number}") })
+    }
+
+    /// Returns whether the size of `value` is in the range. A number, a boolean and `null` have no
+    /// size.
+    #[must_use]
+    pub fn has_size_of(&self, value: &serde_json::Value) -> bool {
+        let size = match value {
+            serde_json::Value::String(text) => text.chars().count(),
+            serde_json::Value::Array(items) => items.len(),
+            serde_json::Value::Object(members) => members.len(),
+            _ => return false,
+        };
+        (self.least..=self.most).contains(&(size as u64))
+    }
+}
+
+impl fmt::Display for SizeRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+/// A condition of a header's value.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HeaderCondition {
+    /// Any value.
+    Present,
+    /// This value.
+    Equal(String),
+    /// A value that has a match of this regular expression.
+    Regex(String),
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn statuses_are_shown_as_in_the_file() {
+        let shown = |ranges: &[(u16, u16)]| Statuses::new(ranges.to_vec()).to_string();
+        assert_eq!(Statuses::default().to_string(), "2xx");
+        assert_eq!(shown(&[(200, 200)]), "200");
+        assert_eq!(shown(&[(200, 299), (304, 304)]), "2xx or 304");
+        assert_eq!(shown(&[(200, 200), (400, 499), (503, 503)]), "200, 4xx or 503");
+        let some = Statuses::new(vec![(200, 299), (304, 304)]);
+        assert_eq!(
+            [199, 200, 299, 300, 304].map(|status| some.has(status)),
+            [false, true, true, false, true]
+        );
+    }
+
+    #[test]
+    fn sizes_are_those_of_arrays_objects_and_strings() {
+        let at_least_two = SizeRange::parse(" >=2").unwrap();
+        assert_eq!(at_least_two.to_string(), ">= 2");
+        for value in [json!([1, 2]), json!({"a": 1, "b": 2}), json!("\u{e9}\u{e9}")] {
+            assert!(at_least_two.has_size_of(&value), "{value}");
+        }
+        for value in [json!([1]), json!({}), json!("\u{e9}"), json!(22), json!(null)] {
+            assert!(!at_least_two.has_size_of(&value), "{value}");
+        }
+        assert!(SizeRange::only(0).has_size_of(&json!([])));
+        let has_one = |range: &str| SizeRange::parse(range).unwrap().has_size_of(&json!([1]));
+        assert_eq!(
+            ["< 1", "<= 1", "> 1", "> 0", "< 2"].map(has_one),
+            [false, true, false, true, true]
+        );
+        for empty in ["< 0", "> 18446744073709551615", "1", ">= -1", "> +1", ">= x", ""] {
+            assert_eq!(SizeRange::parse(empty), None, "{empty}");
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! TLS options of a scenario's requests.
+
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use serde::{Deserialize, Serialize};
+
+use super::secret::Secret;
+
+/// TLS options for `https://` URLs. The default checks servers' certificates against those of the
+/// system, and shows no certificate of the client.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Tls {
+    /// Whether any certificate of a server is accepted.
+    pub insecure: bool,
+    /// Certificates of authorities (PEM, RFC 7468) that are trusted besides the system's; `None` for
+    /// none.
+    ca: Option<String>,
+    /// Certificate that clients show to servers; `None` for none.
+    identity: Option<Identity>,
+}
+
+/// Certificates that a client shows, its own first, and the private key of its own.
+pub type Shown = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);
+
+/// A client's certificate and its private key, as PEM.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Identity {
+    chain: String,
+    key: Secret,
+}
+
+impl Tls {
+    /// Trusts these authorities, too. Returns a sentence if `pem` has no certificate.
+    pub fn trust(&mut self, pem: String) -> Result<(), String> {
+        certificates(&pem)?;
+        self.ca = Some(only_certificates(&pem));
+        Ok(())
+    }
+
+    /// Shows this certificate to servers: `chain` begins with the client's certificate, and `key` is its
+    /// private key. Returns a sentence if one of the two is not PEM.
+    pub fn show(&mut self, chain: String, key: String) -> Result<(), String> {
+        certificates(&chain)?;
+        private_key(&key)?;
+        let chain = only_certificates(&chain);
+        self.identity = Some(Identity { chain, key: Secret::new(key) });
+        Ok(())
+    }
+
+    /// Returns the certificates of the authorities that are trusted besides the system's.
+    pub fn authorities(&self) -> Result<Vec<CertificateDer<'static>>, String> {
+        self.ca.as_deref().map_or(Ok(Vec::new()), certificates)
+    }
+
+    /// Returns the certificates and the private key that clients show; `None` if they show none.
+    pub fn identity(&self) -> Result<Option<Shown>, String> {
+        let Some(Identity { chain, key }) = &self.identity else { return Ok(None) };
+        Ok(Some((certificates(chain)?, private_key(key.reveal())?)))
+    }
+
+    /// Returns the options without the private key, for a digest.
+    #[must_use]
+    pub fn without_key(self) -> Self {
+        let identity = self.identity;
+        let identity = identity.map(|it| Identity { key: Secret::new(String::new()), ..it });
+        Self { identity, ..self }
+    }
+}
+
+fn certificates(pem: &str) -> Result<Vec<CertificateDer<'static>>, String> {
+    let found = CertificateDer::pem_slice_iter(pem.as_bytes()).collect::<Result<Vec<_>, _>>();
+    match found {
+        Ok(found) if !found.is_empty() => Ok(found),
+        Ok(_) => Err("has no certificate: PEM begins with -----BEGIN CERTIFICATE-----".to_owned()),
+        Err(error) => Err(format!("is not PEM: {error}")),
+    }
+}
+
+/// Returns the certificates of a file that may also have a private key, which must never be shown.
+fn only_certificates(pem: &str) -> String {
+    const BEGIN: &str = "-----BEGIN CERTIFICATE-----";
+    const END: &str = "-----END CERTIFICATE-----";
+    let sections = pem.split(BEGIN).skip(1).filter_map(|rest| rest.split_once(END));
+    sections.map(|(section, _)| format!("{BEGIN}{section}{END}\n")).collect()
+}
+
+fn private_key(pem: &str) -> Result<PrivateKeyDer<'static>, String> {
+    if pem.contains("-----BEGIN ENCRYPTED PRIVATE KEY-----") {
+        let remedy = "openssl pkey -in FILE -out NEW";
+        return Err(format!("is encrypted, which loadgen cannot read: decrypt it with `{remedy}`"));
+    }
+    PrivateKeyDer::from_pem_slice(pem.as_bytes()).map_err(|_| {
+        "has no private key: PEM has a line such as -----BEGIN PRIVATE KEY-----".to_owned()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_pem_is_refused_with_a_reason() {
+        let mut tls = Tls::default();
+        assert!(tls.trust("hello".to_owned()).unwrap_err().contains("has no certificate"));
+        let certificate = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
+        assert_eq!(tls.trust(certificate.to_owned()), Ok(()));
+        assert_eq!(tls.authorities().unwrap().len(), 1);
+        let shown = tls.show(certificate.to_owned(), certificate.to_owned());
+        assert!(shown.unwrap_err().contains("has no private key"));
+        let encrypted = "-----BEGIN ENCRYPTED PRIVATE KEY-----\n";
+        let shown = tls.show(certificate.to_owned(), encrypted.to_owned());
+        assert!(shown.unwrap_err().contains("is encrypted"));
+        assert!(matches!(tls.identity(), Ok(None)));
+    }
+
+    #[test]
+    fn a_digest_does_not_have_the_key() {
+        let mut tls = Tls::default();
+        let certificate = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
+        let key = "-----BEGIN PRIVATE KEY-----\nBBBB\n-----END PRIVATE KEY-----\n";
+        let both = format!("{certificate}{key}");
+        tls.show(both.clone(), both.clone()).unwrap();
+        tls.trust(both).unwrap();
+        assert!(!format!("{tls:?}").contains("BBBB"), "{tls:?}");
+        let text = serde_json::to_string(&tls.without_key()).unwrap();
+        assert!(text.contains("AAAA") && !text.contains("BBBB"), "{text}");
+    }
+}

@@ -1,0 +1,123 @@
+//! Finds what is valid in a scenario, but hardly meant.
+
+use std::ops::Range;
+
+use super::model::{Scenario, Step};
+
+/// Media type of a form (WHATWG URL, section 5).
+const FORM: &str = "application/x-www-form-urlencoded";
+
+impl Scenario {
+    /// Returns a sentence for each part of the scenario that is probably a mistake.
+    #[must_use]
+    pub fn warnings(&self) -> Vec<String> {
+        let steps = self.steps.iter().enumerate();
+        let uncertain = steps.flat_map(|(index, step)| self.uncertain_captures(index, step));
+        let forms = self.steps.iter().filter_map(unencoded_form);
+        uncertain.chain(forms).collect()
+    }
+
+    /// Returns a sentence for each value that a step sends, but that only steps capture of which an
+    /// iteration sends one among others.
+    fn uncertain_captures(&self, index: usize, step: &Step) -> Vec<String> {
+        let mut names: Vec<&str> = step.templates().flat_map(|template| template.taken()).collect();
+        names.sort_unstable();
+        names.dedup();
+        let uncertain = names.into_iter().filter_map(|name| {
+            let captures = |step: &Step| step.captures.iter().any(|it| it.name == name);
+            let by: Vec<&Step> = self.steps[..index].iter().filter(|it| captures(it)).collect();
+            let is_certain = self.once_or_alone(index).any(|mut before| {
+                !before.contains(&index) && before.all(|other| captures(&self.steps[other]))
+            });
+            let by_name: Vec<String> = by.iter().map(|it| format!("`{}`", it.name)).collect();
+            (!by.is_empty() && !is_certain).then(|| {
+                format!(
+                    "`{}` needs {{{{ {name} }}}}, which only {} captures, and not each iteration \
+                     sends that step: until then the request fails",
+                    step.name,
+                    by_name.join(" or ")
+                )
+            })
+        });
+        uncertain.collect()
+    }
+
+    /// Returns the steps before `index` as ranges, of each of which a user sends one: start steps, stop
+    /// steps and steps without alternatives alone, and alternatives together.
+    fn once_or_alone(&self, index: usize) -> impl Iterator<Item = Range<usize>> {
+        let alone = self.start_steps().chain(self.stop_steps()).map(|step| step..step + 1);
+        alone.chain(self.groups()).filter(move |range| range.start < index)
+    }
+}
+
+/// Returns a sentence if the step sends a form as plain text, in which no value is encoded.
+fn unencoded_form(step: &Step) -> Option<String> {
+    let body = step.body.as_ref()?;
+    let is_text = body.content_type.starts_with(FORM) && body.text.has_plain_values();
+    is_text.then(|| {
+        format!(
+            "`{}` sends values in `body.text` of a form as they are, and `&` or `=` in a value \
+             changes the form: use `body.form`",
+            step.name
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::scenario::parse;
+
+    fn warnings(text: &str) -> Vec<String> {
+        parse("test", "test.toml", text).unwrap().warnings()
+    }
+
+    #[test]
+    fn a_value_that_an_iteration_may_lack_is_named() {
+        let login = |name: &str, weight: &str| {
+            format!(
+                "[[step]]\nname = \"{name}\"\nget = \"/\"\n{weight}\n\
+                 capture = {{ id = {{ json = \"/id\" }} }}\n"
+            )
+        };
+        let other = "[[step]]\nname = \"other\"\nget = \"/\"\nweight = 1\n";
+        let between = "[[step]]\nname = \"between\"\nget = \"/b\"\n";
+        let next = "[[step]]\nname = \"next\"\nget = \"/{{ id }}\"\n";
+        let weighted = login("login", "weight = 1");
+        let said = "`next` needs {{ id }}, which only `login` captures, and not each iteration sends \
+                    that step: until then the request fails";
+        assert_eq!(warnings(&[&weighted, other, between, next].concat()), [said]);
+        for certain in [
+            [login("login", ""), next.to_owned()].concat(),
+            [login("login", "when = \"start\""), next.to_owned()].concat(),
+            [weighted.clone(), login("second", "weight = 2"), next.to_owned()].concat(),
+            [weighted.clone(), next.to_owned()].concat(),
+            [
+                other.to_owned(),
+                login("login", "when = \"stop\""),
+                next.replace("get", "when = \"stop\"\nget"),
+            ]
+            .concat(),
+        ] {
+            assert_eq!(warnings(&certain), [""; 0], "{certain}");
+        }
+        let same = [&weighted, "[[step]]\nname = \"next\"\nget = \"/{{ id }}\"\nweight = 1\n"];
+        assert_eq!(warnings(&same.concat()), [said]);
+    }
+
+    #[test]
+    fn a_form_in_plain_text_is_named() {
+        let form = |text: &str, kind: &str| {
+            warnings(&format!(
+                "[[step]]\nname = \"a\"\nget = \"/x\"\ncapture = {{ v = {{ json = \"/v\" }} }}\n\
+                 [[step]]\nname = \"b\"\npost = \"/\"\n\
+                 body = {{ text = \"{text}\", content_type = \"{kind}\" }}"
+            ))
+        };
+        let kind = "application/x-www-form-urlencoded";
+        let said = "`b` sends values in `body.text` of a form as they are, and `&` or `=` in a value \
+                    changes the form: use `body.form`";
+        assert_eq!(form("v={{ v }}", kind), [said]);
+        assert_eq!(form("v={{ v }}", "text/plain"), [""; 0]);
+        assert_eq!(form("v={{ int 1 9 }}", kind), [""; 0]);
+    }
+}

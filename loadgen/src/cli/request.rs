@@ -1,0 +1,47 @@
+//! Options that describe one request, instead of a scenario: data only.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+/// One request, to be loaded without a scenario.
+#[derive(Debug, Default, Args)]
+pub struct RequestArgs {
+    /// URL to load instead of a scenario, or several URLs to compare. NAME= sets the name of a server
+    /// in the results. A path alone, such as /search?q=a, is requested from the targets, or from the
+    /// servers at --url. Like all parts of the request, URL and PATH are templates: {{ int 1 9 }}.
+    #[arg(value_name = "[NAME=]URL|PATH", conflicts_with = "scenario")]
+    pub urls: Vec<String>,
+    /// Method of the request to URL [default: GET, or POST with --body].
+    #[arg(
+        short = 'X',
+        long,
+        value_name = "METHOD",
+        requires = "urls",
+        conflicts_with = "scenario"
+    )]
+    pub method: Option<String>,
+    /// Header of the request to URL, such as 'accept: text/html'; may be given several times.
+    #[arg(
+        short = 'H',
+        long,
+        value_name = "HEADER",
+        requires = "urls",
+        conflicts_with = "scenario"
+    )]
+    pub header: Vec<String>,
+    /// Body of the request to URL: the text itself, or the text of a file. The media type is that of
+    /// the header content-type, or JSON if the text is JSON.
+    #[arg(
+        short,
+        long,
+        value_name = "TEXT|@FILE",
+        requires = "urls",
+        conflicts_with = "scenario",
+        allow_hyphen_values = true
+    )]
+    pub body: Option<String>,
+    /// File in which to write the scenario that URL and its options mean, for changes by hand.
+    #[arg(long, value_name = "FILE", requires = "urls", conflicts_with = "scenario")]
+    pub save: Option<PathBuf>,
+}

@@ -1,0 +1,63 @@
+//! Notices that a server which loadgen did not start is gone.
+
+use std::time::Instant;
+
+use crate::lab::GONE_AFTER;
+use crate::measure::{ErrorKind, Snapshot};
+
+/// Least number of refused connections that show that a server is gone.
+const FEWEST: u64 = 10;
+
+/// Connections that could not be opened since the last request that went otherwise.
+#[derive(Debug, Default)]
+pub struct Refusals {
+    since: Option<Instant>,
+    count: u64,
+}
+
+impl Refusals {
+    /// Adds one process's new results, which were reported at `now`. Returns whether the server is
+    /// gone.
+    pub fn is_gone(&mut self, snapshot: &Snapshot, now: Instant) -> bool {
+        for counts in snapshot.intervals.iter().flat_map(|interval| &interval.steps) {
+            let refused = counts.errors.get(&ErrorKind::Connect).copied().unwrap_or(0);
+            if counts.requests() > refused {
+                *self = Self::default();
+            } else if refused > 0 {
+                self.since.get_or_insert(now);
+                self.count += refused;
+            }
+        }
+        let lasts = self.since.is_some_and(|since| now.duration_since(since) >= GONE_AFTER);
+        lasts && self.count >= FEWEST
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::measure::{Counts, Interval, Phase};
+
+    fn snapshot(refused: u64, reset: u64) -> Snapshot {
+        let errors = [(ErrorKind::Connect, refused), (ErrorKind::Reset, reset)].into();
+        let steps = vec![Counts { errors, ..Counts::default() }];
+        Snapshot { number: 0, intervals: vec![Interval { phase: Phase::Hold, second: 0, steps }] }
+    }
+
+    #[test]
+    fn only_lasting_refusals_of_all_connections_count() {
+        let start = Instant::now();
+        let at = |seconds| start + Duration::from_secs(seconds);
+        let mut refusals = Refusals::default();
+        assert!(!refusals.is_gone(&snapshot(100, 0), at(0)));
+        assert!(!refusals.is_gone(&snapshot(100, 0), at(4)));
+        assert!(refusals.is_gone(&snapshot(100, 0), at(5)));
+        assert!(!refusals.is_gone(&snapshot(100, 1), at(6)), "another result begins anew");
+        assert!(!refusals.is_gone(&snapshot(0, 0), at(20)), "without requests, nothing is known");
+        assert!(!refusals.is_gone(&snapshot(5, 0), at(21)));
+        assert!(!refusals.is_gone(&snapshot(4, 0), at(30)), "nine are too few");
+        assert!(refusals.is_gone(&snapshot(1, 0), at(31)));
+    }
+}

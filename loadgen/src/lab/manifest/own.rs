@@ -1,0 +1,171 @@
+//! Reads `loadgen.toml`: the targets of a user, and what the lab's backends hold for them.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::entry::Entry;
+use super::{Fault, Inits, Manifest, checked, in_order};
+use crate::scenario::Backend as Kind;
+
+/// Word that loadgen replaces by the port on which a target must listen.
+const PORT: &str = "{port}";
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    #[serde(default)]
+    target: BTreeMap<String, Spanned<Target>>,
+    #[serde(default)]
+    backend: Backends,
+}
+
+/// Table `[target.NAME]`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Target {
+    command: Vec<String>,
+    ready: Option<String>,
+    #[serde(default)]
+    env: BTreeMap<String, String>,
+    build: Option<Vec<String>>,
+    framework: Option<String>,
+    server: Option<String>,
+    language: Option<String>,
+    #[serde(default)]
+    packages: Vec<String>,
+    #[serde(default)]
+    differs: Vec<String>,
+    #[serde(default = "yes")]
+    default: bool,
+    replicas: Option<u32>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields)]
+struct Backends {
+    postgres: Option<Backend>,
+    redis: Option<Backend>,
+}
+
+/// Table `[backend.NAME]`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Backend {
+    init: PathBuf,
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// Reads the text of `loadgen.toml`.
+pub(super) fn parse(text: &str) -> Result<Manifest, Fault> {
+    let file: File = toml::from_str(text).map_err(Fault::toml)?;
+    let targets = in_order(file.target).into_iter().map(|(name, target)| {
+        let (span, target) = (target.span(), target.into_inner());
+        let mut words = target.command.iter().chain(target.env.values());
+        if !target.command.is_empty() && !words.any(|word| word.contains(PORT)) {
+            let message = format!("target \"{name}\": neither the command nor env has {PORT}");
+            let help = "loadgen chooses a free port: pass it to the program, such as --port={port}";
+            return Err(Fault { help: Some(help.to_owned()), ..Fault::at(span, message) });
+        }
+        if target.ready.as_ref().is_some_and(|path| !path.starts_with('/')) {
+            let message = format!("target \"{name}\": `ready` must be a path that begins with /");
+            return Err(Fault::at(span, message));
+        }
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+        if !name.starts_with(|c: char| c.is_ascii_alphanumeric()) || !name.chars().all(plain) {
+            let message =
+                format!("target \"{name}\": a name has only letters, digits, `-`, `_` and `.`");
+            return Err(Fault::at(span, message));
+        }
+        let shows = |backend: &Kind| {
+            let url = format!("{{{backend}}}");
+            target.command.iter().any(|word| word.contains(&url))
+        };
+        if Kind::ALL.iter().any(shows) {
+            let message =
+                format!("target \"{name}\": all users see a URL with a password in the command");
+            let help = "put the URL into a variable: env = { DATABASE_URL = \"{postgres}\" }";
+            return Err(Fault { help: Some(help.to_owned()), ..Fault::at(span, message) });
+        }
+        checked(name.clone(), entry(name, target), span)
+    });
+    let targets = targets.collect::<Result<_, _>>()?;
+    let Backends { postgres, redis } = file.backend;
+    let inits = Inits { postgres: postgres.map(|it| it.init), redis: redis.map(|it| it.init) };
+    Ok(Manifest { targets, inits })
+}
+
+fn entry(name: String, target: Target) -> Entry {
+    let program = target.command.first().map(|word| Path::new(word).file_name());
+    let program = program.flatten().map(|name| name.to_string_lossy().into_owned());
+    Entry {
+        framework: target.framework.unwrap_or(name),
+        server: target.server.or(program).unwrap_or_default(),
+        language: target.language.unwrap_or_default(),
+        packages: target.packages,
+        requires: Vec::new(),
+        build: None,
+        prepare: target.build,
+        ready: target.ready,
+        command: target.command,
+        differs: target.differs,
+        env: target.env,
+        contract: false,
+        upstreams: BTreeMap::new(),
+        default: target.default,
+        replicas: target.replicas,
+        cpus: None,
+        memory: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SHOP: &str = r#"
+        [target.shop]
+        command = ["uvicorn", "shop:app", "--host={host}", "--port={port}"]
+        ready = "/healthz"
+        env = { DATABASE_URL = "{postgres}" }
+        build = ["pip", "install", "-q", "."]
+        [target.fast]
+        command = ["bin/granian", "--port", "{port}"]
+        [backend.postgres]
+        init = "schema.sql"
+    "#;
+
+    #[test]
+    fn targets_have_the_order_and_the_defaults_of_the_file() {
+        let manifest = parse(SHOP).unwrap();
+        assert_eq!(manifest.names(), ["shop", "fast"]);
+        let [shop, fast] = manifest.targets() else { panic!() };
+        assert_eq!((shop.entry.ready.as_deref(), &fast.entry.ready), (Some("/healthz"), &None));
+        assert_eq!((shop.backends(), fast.backends()), (vec![Kind::Postgres], vec![]));
+        assert_eq!((&*fast.entry.framework, &*fast.entry.server), ("fast", "granian"));
+        let inits = Inits { postgres: Some("schema.sql".into()), redis: None };
+        assert_eq!(manifest.inits, inits);
+    }
+
+    #[test]
+    fn faults_are_underlined() {
+        for (old, new, message) in [
+            ("ready =", "redy =", "unknown field `redy`"),
+            ("--port={port}", "--port=8000", "neither the command nor env has {port}"),
+            ("\"/healthz\"", "\"healthz\"", "must be a path"),
+            ("target.fast", "target.redis", "cannot be called \"redis\""),
+            ("target.fast", "target.\"a/b\"", "only letters"),
+            ("\"{port}\"", "\"{port}\", \"{redis}\"", "all users see"),
+            ("backend.postgres", "backend.mysql", "unknown field `mysql`"),
+        ] {
+            let fault = parse(&SHOP.replace(old, new)).unwrap_err();
+            assert!(fault.message.contains(message), "{new}: {}", fault.message);
+            assert!(fault.span.is_some(), "{new}");
+        }
+    }
+}

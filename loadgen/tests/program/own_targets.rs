@@ -1,0 +1,133 @@
+//! A user's own servers, which loadgen starts: from an empty folder with nothing but `loadgen.toml`.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::common::program::{Finished, Project};
+
+/// A server whose answers show its environment, its port and its folder.
+const SERVER: &str = r#"
+import http.server, os, sys
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self):
+        text = f"{os.environ.get('WHAT')} {os.environ.get('MINE')} {os.path.basename(os.getcwd())}"
+        self.send_response(200 if self.path in ("/", "/ready") else 404)
+        self.send_header("content-length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text.encode())
+
+    def log_message(self, *_):
+        pass
+
+http.server.ThreadingHTTPServer((sys.argv[1], int(sys.argv[2])), Handler).serve_forever()
+"#;
+
+const TARGETS: &str = r#"
+[target.plain]
+command = ["python3", "server.py", "{host}", "{port}"]
+
+[target.other]
+command = ["python3", "server.py", "{host}", "{port}"]
+ready = "/ready"
+env = { WHAT = "on {port}" }
+"#;
+
+fn project(targets: &str) -> Project {
+    Project::bare().file("server.py", SERVER).file("loadgen.toml", targets)
+}
+
+fn run(project: &Project, arguments: &[&str]) -> Finished {
+    let short = ["-u2", "-i20", "--warmup=0s", "--no-calibrate", "--json", "--out=result"];
+    let mut command = project.command(&[arguments, &short].concat());
+    Finished::of(command.env("MINE", "shown").output().unwrap(), &project.path(""))
+}
+
+#[test]
+fn own_targets_are_compared_from_a_folder_below() {
+    let project = project(TARGETS);
+    fs::create_dir(project.path("src")).unwrap();
+    let mut command = project.command(&["/", "-u2", "-i20", "-R1", "--warmup=0s", "--json"]);
+    let output = command.current_dir(project.path("src")).output().unwrap();
+    let finished = Finished::of(output, &project.path(""));
+    assert_eq!(finished.code, Some(0), "{}", finished.said());
+    let document = finished.json();
+    let counted = |index: usize| -> (&Value, &Value) {
+        let target = &document["targets"][index];
+        (&target["name"], &target["total"]["requests"])
+    };
+    assert_eq!(counted(0), (&"plain".into(), &20.into()), "{}", finished.said());
+    assert_eq!(counted(1), (&"other".into(), &20.into()));
+    assert!(finished.stderr.contains("2 rounds over plain, other"), "{}", finished.stderr);
+    assert!(finished.stderr.contains("starting each contender once"), "{}", finished.stderr);
+}
+
+#[test]
+fn own_targets_have_the_users_environment_and_their_own_variables() {
+    let scenario = r#"
+        [[step]]
+        get = "/"
+        expect.regex = '^on \d+ shown \.tmp'
+    "#;
+    let project = project(TARGETS).file("mine.toml", scenario);
+    let finished = run(&project, &["-s=mine.toml", "-t=other", "-R1"]);
+    assert_eq!(finished.code, Some(0), "{}", finished.said());
+}
+
+#[test]
+fn a_missing_program_is_found_before_others_are_measured() {
+    let missing =
+        format!("{TARGETS}\n[target.last]\ncommand = [\"no-such-program\", \"{{port}}\"]\n");
+    let project = project(&missing);
+    let finished = run(&project, &["/", "-R1"]);
+    assert_eq!(finished.code, Some(4), "{}", finished.said());
+    assert!(finished.stderr.contains("the command no-such-program is neither"));
+    assert!(!project.path("result/run.json").exists(), "nothing was measured");
+}
+
+#[test]
+fn a_target_that_is_wrong_is_found_before_others_are_measured() {
+    let project = project(TARGETS);
+    let finished = run(&project, &["/missing", "-R1"]);
+    assert_eq!(finished.code, Some(4), "{}", finished.said());
+    assert!(finished.stderr.contains("does not respond as the scenario expects"));
+    assert!(!project.path("result/run.json").exists(), "nothing was measured");
+}
+
+#[test]
+fn a_build_runs_once_and_its_failure_is_shown() {
+    let built = "[target.a]\nbuild = [\"python3\", \"-c\", \"open('built', 'a').write('x')\"]\n\
+                 command = [\"python3\", \"server.py\", \"{host}\", \"{port}\"]\n";
+    let project = project(built);
+    let finished = run(&project, &["/", "-R2"]);
+    assert_eq!(finished.code, Some(0), "{}", finished.said());
+    assert_eq!(fs::read_to_string(project.path("built")).unwrap(), "x");
+    let failing = built.replace("open('built', 'a').write('x')", "exit('no compiler')");
+    fs::write(project.path("loadgen.toml"), failing).unwrap();
+    fs::remove_dir_all(project.path("result")).unwrap();
+    let failed = run(&project, &["/", "-R1"]);
+    assert_eq!(failed.code, Some(4), "{}", failed.said());
+    assert!(failed.stderr.contains("cannot build a") && failed.stderr.contains("no compiler"));
+}
+
+#[test]
+fn faults_of_the_file_are_shown_at_their_line() {
+    let project = project(&TARGETS.replace("ready =", "redy ="));
+    let finished = project.run(&["/"]);
+    assert_eq!(finished.code, Some(2), "{}", finished.said());
+    assert!(finished.stderr.contains("loadgen.toml") && finished.stderr.contains("redy"));
+}
+
+#[test]
+fn the_file_is_written_with_what_the_folder_contains() {
+    let project = Project::bare().file("shop.py", "from flask import Flask\napp = Flask('shop')\n");
+    let written = project.run(&["init", "--targets"]);
+    insta::assert_snapshot!(written.said());
+    insta::assert_snapshot!(fs::read_to_string(project.path("loadgen.toml")).unwrap());
+    let listed = project.run(&["list"]);
+    assert!(listed.stdout.contains("flask on gunicorn"), "{}", listed.said());
+    assert_eq!(project.run(&["init", "--targets"]).code, Some(2));
+}
