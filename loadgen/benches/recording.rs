@@ -11,7 +11,7 @@ use loadgen::measure::{Ending, Outcome, Recorder, Series, Snapshot, Timeline};
 fn recorder(start: Instant) -> Recorder {
     let timeline =
         Timeline { measured: start, full: start, end: Some(start + Duration::from_secs(3_600)) };
-    Recorder::new(timeline, 1, 1)
+    Recorder::new(timeline, 1, 0, 1)
 }
 
 fn outcome<'a>(start: Instant, us: u64) -> Outcome<'a> {

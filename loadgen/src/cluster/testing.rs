@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use crate::engine::{Plan, Share};
 use crate::scenario::{
-    Condition, Existing, Expect, Http, Load, Method, Model, OnError, Rows, Scenario, Step,
-    Template, Until, When,
+    Assign, Condition, Existing, Expect, Flow, Http, ITERATION, Load, Method, Model, OnError,
+    Repeat, Rows, Scenario, Step, Template, Until, When,
 };
 
 /// Returns a file of `rows` rows with one column. Each cell has `bytes`
@@ -33,6 +33,9 @@ pub(super) fn plan(base_url: &str, users: u32) -> Plan {
         headers: vec![("accept".to_owned(), Template::literal("*/*"))],
         body: None,
         weight: None,
+        given: None,
+        repeat: Repeat::default(),
+        group: None,
         timeout: Duration::from_secs(3),
         think_time: None,
         verify: true,
@@ -61,6 +64,8 @@ pub(super) fn plan(base_url: &str, users: u32) -> Plan {
             },
             rows: Vec::new(),
             steps: vec![step],
+            flows: vec![Flow { name: ITERATION.to_owned(), weight: 1, steps: 0..1 }],
+            assign: Assign::default(),
             on_error: OnError::default(),
             thresholds: Vec::new(),
             proofs: Vec::new(),

@@ -1,6 +1,6 @@
 //! Builds a job from the options that experiments share.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::servers::servers;
 use super::{runtime, tls, unused};
@@ -8,9 +8,11 @@ use crate::cli::{CommonArgs, MeasuringArgs};
 use crate::cluster::{OnLoss, RemoteWorkers};
 use crate::experiment::contender::{Numbers, product};
 use crate::experiment::job::{Job, random_seed};
+use crate::experiment::scenarios;
 use crate::experiment::subject::{Server, Subject};
 use crate::failure::{Exit, Failure};
 use crate::lab::TargetSpec;
+use crate::process::use_huge_pages_before_reading;
 use crate::report::Format;
 use crate::scenario::{Model, Scenario, WARMUP};
 
@@ -35,6 +37,12 @@ pub(super) struct Output {
     pub folder: Option<PathBuf>,
     /// Format of the document on stdout.
     pub format: Format,
+}
+
+/// Loads the scenario that the command line names, for a run: see [`scenarios::find_to_run`].
+pub(super) fn scenario_to_run(named: &str) -> Result<Scenario, Failure> {
+    use_huge_pages_before_reading(Path::new(named));
+    scenarios::find_to_run(named)
 }
 
 impl From<&MeasuringArgs> for Output {

@@ -4,12 +4,11 @@
 //! A round is a search over one target, which is started afresh. A search is a series of trials.
 //! Each trial holds a rate and is judged like a run of one round.
 
-use super::arguments::{Contest, Output, job};
+use super::arguments::{Contest, Output, job, scenario_to_run};
 use super::measure::carry_out;
 use crate::cli::CapacityArgs;
 use crate::experiment::contender::Numbers;
 use crate::experiment::folder::RunFolder;
-use crate::experiment::scenarios;
 use crate::experiment::search::{Quest, Terms};
 use crate::failure::{Exit, Failure};
 use crate::record::CapacityRecord;
@@ -26,7 +25,7 @@ pub(super) fn run(args: CapacityArgs) -> Result<Exit, Failure> {
         replicas: args.replicas.into_iter().collect(),
         users: users.into_iter().collect(),
     };
-    let mut scenario = scenarios::find_to_run(&scenario)?;
+    let mut scenario = scenario_to_run(&scenario)?;
     let settings = CapacitySettings { users, duration, precision: precision / 100.0 };
     let terms = Terms::of(&mut scenario, settings, common.drain).map_err(|e: OverrideError| {
         let help = "see `loadgen capacity --help`";

@@ -12,7 +12,7 @@ use super::servers::{base_url, check_unlike, split_name};
 use crate::cli::{Cli, CommonArgs, RequestArgs, RunArgs, TlsArgs};
 use crate::experiment::subject::Server;
 use crate::failure::{Exit, Failure};
-use crate::process::use_huge_pages;
+use crate::process::{use_huge_pages, use_huge_pages_before_reading};
 use crate::scenario::{Load, Scenario, nearest, parse_to_run, process_environment};
 
 /// Name of the scenario in results.
@@ -251,6 +251,7 @@ fn tls(args: &TlsArgs) -> String {
 /// Returns the text of `--body`, which may be in a file.
 fn body_text(body: &str) -> Result<String, Failure> {
     let Some(file) = body.strip_prefix('@') else { return Ok(body.to_owned()) };
+    use_huge_pages_before_reading(Path::new(file));
     fs::read_to_string(file).map_err(|e| {
         let message = format!("--body: cannot read {file}: {e}");
         Failure::message(Exit::Usage, "unreadable_body", message, "name a file of UTF-8 text")

@@ -1,6 +1,6 @@
 //! `loadgen run`, the main command: measures rounds over contenders, and compares the contenders.
 
-use super::arguments::{Contest, Output, job};
+use super::arguments::{Contest, Output, job, scenario_to_run};
 use super::measure::carry_out;
 use super::request::FromUrls;
 use super::{junit, request, unused};
@@ -8,8 +8,8 @@ use crate::cli::{OnWorkerLoss, RunArgs};
 use crate::cluster::{OnLoss, RemoteWorkers};
 use crate::experiment::contender::Numbers;
 use crate::experiment::folder::RunFolder;
+use crate::experiment::noise_floor;
 use crate::experiment::run::Run;
-use crate::experiment::{noise_floor, scenarios};
 use crate::failure::{Exit, Failure};
 use crate::record::RunRecord;
 use crate::report::{self, hlog, html};
@@ -62,7 +62,7 @@ pub(super) fn run_with(args: RunArgs, remote: Option<RemoteWorkers>) -> Result<E
 fn scenario(args: &RunArgs, from_urls: Option<&FromUrls>) -> Result<Scenario, Failure> {
     let mut scenario = match from_urls {
         Some(of) => of.scenario.clone(),
-        None => scenarios::find_to_run(args.scenario.as_deref().unwrap_or_default())?,
+        None => scenario_to_run(args.scenario.as_deref().unwrap_or_default())?,
     };
     let overrides = Overrides {
         users: args.users.iter().copied().max(),

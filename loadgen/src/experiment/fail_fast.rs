@@ -5,11 +5,11 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 
 use super::observe::{self, Begun, Event, Observe};
-use crate::analysis::steps::{by_step, with_cut};
+use crate::analysis::steps::{Tally, no_counts};
 use crate::analysis::thresholds::{Judged, counts_of};
-use crate::measure::{Counts, Phase, Snapshot};
+use crate::measure::{Phase, Snapshot};
 use crate::record::{FailedBy, StoppedEarly};
-use crate::scenario::{Metric, Scenario, Step, Threshold};
+use crate::scenario::{Metric, Scenario, Threshold};
 
 /// Minimum number of failed requests for judging an error rate during a round, because a rate from
 /// fewer failures says little. Similarly, a percentile needs ten samples beyond the percentile.
@@ -28,10 +28,10 @@ pub struct FailFast<'a> {
 
 /// Results so far of one target, while the full load was held.
 struct SoFar {
-    /// Counts of requests for each step of the scenario, including the round in progress.
-    counts: Vec<Counts>,
-    /// Counts of requests that the end of a round cut off, for each step of the scenario.
-    cut: Vec<Counts>,
+    /// Counts of all rounds, including the round in progress.
+    counts: Tally,
+    /// Counts of what the end of a round cut off.
+    cut: Tally,
     /// Time for which the full load was held in all finished rounds together.
     held: Duration,
 }
@@ -60,9 +60,7 @@ impl<'a> FailFast<'a> {
                 Phase::Tail => &mut so_far.cut,
                 _ => continue,
             };
-            for (ours, theirs) in counts.iter_mut().zip(&interval.steps) {
-                ours.merge(theirs);
-            }
+            counts.merge(&interval.steps, &interval.flows);
         }
         self.judge(target, Moment::Second);
     }
@@ -80,8 +78,7 @@ impl<'a> FailFast<'a> {
     }
 
     fn so_far(&mut self, target: usize) -> &mut SoFar {
-        let steps = self.scenario.steps.len();
-        let none = || by_step(Vec::new(), steps);
+        let none = || no_counts(self.scenario);
         let nothing = || SoFar { counts: none(), cut: none(), held: Duration::ZERO };
         self.targets.entry(target).or_insert_with(nothing)
     }
@@ -97,14 +94,14 @@ impl<'a> FailFast<'a> {
         let counts = match moment {
             Moment::Second => &*counts,
             Moment::Round => {
-                whole = with_cut(counts.clone(), cut);
+                whole = counts.clone().with_cut(cut);
                 &whole
             }
         };
         let has_failed = |threshold: &&Threshold| {
-            can_tell(threshold, moment, &scenario.steps, counts)
+            can_tell(threshold, moment, scenario, counts)
                 && matches!(
-                    Judged::of(threshold, &scenario.steps, counts, *held).failed_by,
+                    Judged::of(threshold, scenario, counts, *held).failed_by,
                     Some(FailedBy::Measured | FailedBy::InFlight)
                 )
         };
@@ -136,14 +133,14 @@ impl Observe for FailFast<'_> {
 /// maximum, is judged only by an upper bound: once exceeded, an upper bound stays exceeded, but a
 /// lower bound may still be reached. Rates and means are judged at the end of a round. An error
 /// rate with an upper bound is judged during a round, too, after enough failures.
-fn can_tell(threshold: &Threshold, moment: Moment, steps: &[Step], counts: &[Counts]) -> bool {
+fn can_tell(threshold: &Threshold, moment: Moment, scenario: &Scenario, counts: &Tally) -> bool {
     let is_upper = threshold.comparison.is_upper();
     match threshold.metric {
         Metric::Max | Metric::Unsent | Metric::Counter(_) => is_upper,
         // A percentile has no value before enough samples support it.
         Metric::Percentile(_) => true,
         Metric::ErrorRate if moment == Moment::Second => {
-            let own = counts_of(threshold, steps, counts);
+            let own = counts_of(threshold, scenario, counts);
             let enough = own.is_some_and(|own| own.failures() >= FEWEST_FAILURES);
             is_upper && (enough || threshold.bound == 0.0)
         }
@@ -158,7 +155,7 @@ fn can_tell(threshold: &Threshold, moment: Moment, steps: &[Step], counts: &[Cou
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measure::{ErrorKind, Interval, Latencies};
+    use crate::measure::{Counts, ErrorKind, Interval, Latencies};
     use crate::scenario;
 
     fn scenario(threshold: &str) -> Scenario {
@@ -180,7 +177,8 @@ mod tests {
             counters: vec![answered],
             ..Counts::default()
         };
-        let interval = |phase| Interval { phase, second: 0, steps: vec![counts.clone()] };
+        let interval =
+            |phase| Interval { phase, second: 0, steps: vec![counts.clone()], flows: Vec::new() };
         let intervals = vec![interval(Phase::RampUp), interval(Phase::Hold)];
         Snapshot { number: 0, intervals }
     }
@@ -229,6 +227,7 @@ mod tests {
                 phase: Phase::Hold,
                 second: 0,
                 steps: vec![failures(a), failures(b)],
+                flows: Vec::new(),
             }],
         };
         let mut watch = FailFast::new(&scenario);
@@ -244,7 +243,7 @@ mod tests {
         let mut watch = FailFast::new(&scenario);
         watch.snapshot(0, &second(90, 0));
         let cut = Counts { cancelled: 10, unanswered: 10, ..Counts::default() };
-        let tail = Interval { phase: Phase::Tail, second: 1, steps: vec![cut] };
+        let tail = Interval { phase: Phase::Tail, second: 1, steps: vec![cut], flows: Vec::new() };
         watch.snapshot(0, &Snapshot { number: 1, intervals: vec![tail] });
         assert_eq!(watch.failed(), None);
         watch.round_over(0, Duration::from_secs(1));

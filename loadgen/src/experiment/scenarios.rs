@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 
 use crate::failure::{Exit, Failure};
 use crate::lab::Home;
-use crate::process::use_huge_pages;
 use crate::scenario::{self, Scenario, process_environment};
 
 /// Loads a scenario by path if `named` ends in `.toml` or contains a `/`, otherwise by name from
@@ -18,8 +17,6 @@ pub fn find(named: &str) -> Result<Scenario, Failure> {
 /// `-` reads the scenario from standard input.
 pub fn find_to_run(named: &str) -> Result<Scenario, Failure> {
     if named == "-" {
-        // Standard input can be read only once, and a restart comes before.
-        use_huge_pages();
         let text = io::read_to_string(io::stdin()).map_err(|e| {
             let message = format!("cannot read the scenario from standard input: {e}");
             let help = "pipe a file to loadgen, or name the file";

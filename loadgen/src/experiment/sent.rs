@@ -23,6 +23,7 @@ pub(super) fn sent(scenario: &Scenario) -> SentRecord {
             ("order_of_steps", digest(&names)),
             ("http", digest(&http)),
             ("on_error", digest(&scenario.on_error)),
+            ("flows", digest(&(&scenario.flows, scenario.assign))),
         ]
         .map(|(part, digest)| (part.to_owned(), digest)),
     );
@@ -58,7 +59,8 @@ fn parts(step: &Step) -> BTreeMap<String, String> {
             ("capture", digest(&step.captures)),
             ("timeout", digest(&step.timeout)),
             ("weight", digest(&step.weight)),
-            ("when", digest(&step.when)),
+            ("when", digest(&(step.when, &step.given))),
+            ("repeat", digest(&step.repeat)),
         ]
         .map(|(part, digest)| (part.to_owned(), digest)),
     )

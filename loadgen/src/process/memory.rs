@@ -1,5 +1,15 @@
 //! Chooses the size of the pages under the heap of this process.
 
+use std::path::Path;
+
+/// Restarts this program as [`use_huge_pages`] does, if the file at this path can be read only once,
+/// such as a pipe or standard input (`-`). A later restart would find nothing to read.
+pub fn use_huge_pages_before_reading(path: &Path) {
+    if path == Path::new("-") || (path.exists() && !path.is_file()) {
+        use_huge_pages();
+    }
+}
+
 /// Restarts this program, in the same process, with huge pages under its heap. With thousands of
 /// users, the data in the heap exceeds what a CPU's TLB covers with small pages.
 ///

@@ -10,7 +10,7 @@ mod threads;
 
 use std::ffi::CStr;
 
-pub use self::memory::use_huge_pages;
+pub use self::memory::{use_huge_pages, use_huge_pages_before_reading};
 pub use self::output::{print, say_failure, unprinted, write_result};
 pub use self::signals::{leave_on_signal, on_signal};
 pub use self::stdin::first_line;

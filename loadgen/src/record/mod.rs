@@ -8,6 +8,7 @@ mod comparison;
 mod degraded;
 mod environment;
 mod experiment;
+mod flow;
 mod json;
 mod load;
 mod over_rounds;
@@ -34,6 +35,7 @@ pub use experiment::{
     ArmRecord, ClaimRecord, DifferenceKind, DifferenceRecord, EXPERIMENT_SCHEMA, EvidenceRecord,
     ExperimentRecord, Finding, GroupRecord, PublishedRecord, SourceRecord,
 };
+pub use flow::FlowRecord;
 pub use json::json;
 pub use load::{LoadChangeRecord, LoadRecord, StageRecord};
 pub use over_rounds::{LatencyOverRounds, OverRounds};

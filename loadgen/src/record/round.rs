@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::bottleneck::Bottleneck;
+use super::flow::FlowRecord;
 use super::load::LoadChangeRecord;
 use crate::measure::{
     Connections, MachineRecord, PostgresActivity, ResourceRecord, SecondRecord, StepSeconds,
@@ -22,6 +23,14 @@ pub struct RoundRecord {
     pub steps: Vec<Summary>,
     /// Results of the hold (the measured period), all steps together.
     pub total: Summary,
+    /// Results of the steps of each group, added up; empty without groups, and in records of earlier
+    /// versions.
+    #[serde(default)]
+    pub groups: Vec<Summary>,
+    /// Results of whole iterations, of all flows together and then by flow. Empty if each iteration
+    /// has one request, and in records of earlier versions.
+    #[serde(default)]
+    pub flows: Vec<FlowRecord>,
     /// Sum of each counter (a number read from answers) over the hold, by the counter's name. Empty
     /// in records of earlier versions.
     #[serde(default)]

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::bottleneck::Bottleneck;
+use super::flow::FlowRecord;
 use super::over_rounds::{LatencyOverRounds, OverRounds};
 use super::proof::ProofRecord;
 use super::round::{RoundRecord, WorkerRecord};
@@ -35,8 +36,17 @@ pub struct TargetRecord {
     pub steps: Vec<Summary>,
     /// Results of the hold (the measured period) in all rounds, all steps together.
     pub total: Summary,
-    /// Latencies of the expected answers of each step, by the step's name: the same requests as in
-    /// `steps`. Empty in records of earlier versions.
+    /// Results of the steps of each group, added up; empty without groups, and in records of earlier
+    /// versions.
+    #[serde(default)]
+    pub groups: Vec<Summary>,
+    /// Results of whole iterations, of all flows together and then by flow. Empty if each iteration
+    /// has one request, and in records of earlier versions.
+    #[serde(default)]
+    pub flows: Vec<FlowRecord>,
+    /// Latencies of the expected answers of each step, by the step's name, and of the expected
+    /// iterations of each flow, by the flow's name: the same as in `steps` and `flows`. Empty in
+    /// records of earlier versions.
     #[serde(default)]
     pub latency_histograms: BTreeMap<String, Distribution>,
     /// Estimate of the latencies, in µs, without coordinated omission: of requests that arrive as

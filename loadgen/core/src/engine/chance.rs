@@ -5,7 +5,7 @@ use std::time::Duration;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use crate::scenario::ThinkTime;
+use crate::scenario::{Repeat, ThinkTime};
 
 /// Random choices of one user, which depend only on the seed and the user,
 /// not on the random data in the user's requests.
@@ -36,6 +36,12 @@ impl Chance {
                 mean.mul_f64(-(1.0 - self.stream().random::<f64>()).ln())
             }
         }
+    }
+
+    /// Draws the number of times that an iteration sends a step.
+    pub(super) fn times(&mut self, repeat: Repeat) -> u32 {
+        let Repeat { min, max } = repeat;
+        if min == max { min } else { self.stream().random_range(min..=max) }
     }
 
     /// Picks an index into `weights` at random, in proportion to the

@@ -103,7 +103,9 @@ impl GooseRound {
     ) -> Result<Finished, EngineError> {
         let gate = Gate::new(&self.plan, start);
         let threads = tokio::runtime::Handle::current().metrics().num_workers();
-        let recorder = Recorder::new(gate.timeline(), self.plan.scenario.steps.len(), threads);
+        let scenario = &self.plan.scenario;
+        let flows = if scenario.measures_iterations() { scenario.flows.len() } else { 0 };
+        let recorder = Recorder::new(gate.timeline(), scenario.steps.len(), flows, threads);
         let first = start + self.plan.first_snapshot();
         let users = self.plan.share.users(self.plan.scenario.load.users);
         let shared = Arc::new(Shared {

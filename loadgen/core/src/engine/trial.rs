@@ -29,8 +29,11 @@ pub struct Tried {
     pub counters: Vec<u64>,
     /// The expectation and what came instead, in words, if the two differ.
     pub wrong: Option<(String, String)>,
-    /// Whether the request was sent; `false` if it could not be made from captured values.
+    /// Whether the request was sent; `false` if it could not be made from captured values, or if the
+    /// step's condition does not hold.
     pub is_sent: bool,
+    /// The condition of the step, in words, if it does not hold.
+    pub left_out: Option<String>,
 }
 
 /// A whole answer.
@@ -104,13 +107,17 @@ impl<'a> Trial<'a> {
 }
 
 impl TrialUser<'_> {
-    /// Sends the step of this index, and compares the answer with the step's expectation.
+    /// Sends the step of this index, and compares the answer with the step's expectation. Leaves the
+    /// step out if its condition does not hold.
     pub(super) async fn send(&mut self, index: usize) -> Tried {
         let Trial { plan, secrets, .. } = self.trial;
         let step = &plan.scenario.steps[index];
         // Shows what will be sent: rendering is repeatable.
         let mut tried = Tried::shown(step, &plan.base_url, &mut self.data.clone());
-        tried.send(index, step, &mut self.link, &mut self.data).await;
+        match &step.given {
+            Some(given) if !given.holds(&self.data) => tried.left_out = Some(given.to_string()),
+            _ => tried.send(index, step, &mut self.link, &mut self.data).await,
+        }
         tried.hide(secrets);
         tried
     }

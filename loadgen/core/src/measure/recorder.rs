@@ -16,17 +16,19 @@ use super::timeline::{Phase, Timeline};
 pub struct Recorder {
     timeline: Timeline,
     steps: usize,
+    flows: usize,
     shards: Box<[Mutex<Vec<Interval>>]>,
     drained: AtomicUsize,
 }
 
 impl Recorder {
-    /// Creates a recorder for `steps` steps. Up to `threads` threads record without contention;
+    /// Creates a recorder for `steps` steps and for iterations of `flows` flows; zero if iterations
+    /// are not measured. Up to `threads` threads record without contention;
     /// more threads share shards.
     #[must_use]
-    pub fn new(timeline: Timeline, steps: usize, threads: usize) -> Self {
+    pub fn new(timeline: Timeline, steps: usize, flows: usize, threads: usize) -> Self {
         let shards = (0..threads.max(1)).map(|_| Mutex::default()).collect();
-        Self { timeline, steps, shards, drained: AtomicUsize::new(0) }
+        Self { timeline, steps, flows, shards, drained: AtomicUsize::new(0) }
     }
 
     /// Returns the round's timeline, which assigns each request to a phase and a second.
@@ -41,22 +43,47 @@ impl Recorder {
     pub fn record(&self, outcome: &Outcome<'_>) {
         let (phase, second) = self.timeline.place(outcome.counted, outcome.done);
         let ending = if phase == Phase::Tail { Ending::Cancelled } else { outcome.ending };
-        interval(&mut self.shard(), phase, second, self.steps).steps[outcome.step]
-            .record(outcome, ending);
+        self.interval(&mut self.shard(), phase, second).steps[outcome.step].record(outcome, ending);
+    }
+
+    /// Counts one iteration, as [`record`](Self::record) counts a request. The index of the outcome's
+    /// step is that of the flow.
+    pub fn record_iteration(&self, outcome: &Outcome<'_>) {
+        let (phase, second) = self.timeline.place(outcome.counted, outcome.done);
+        let ending = if phase == Phase::Tail { Ending::Cancelled } else { outcome.ending };
+        self.interval(&mut self.shard(), phase, second).flows[outcome.step].record(outcome, ending);
     }
 
     /// Counts a request of a stop step, which a user sends once after its last iteration. Such
     /// requests are counted separately from all others, at any end time.
     pub fn record_stop(&self, outcome: &Outcome<'_>) {
         let second = self.timeline.second(outcome.done);
-        interval(&mut self.shard(), Phase::Stop, second, self.steps).steps[outcome.step]
+        self.interval(&mut self.shard(), Phase::Stop, second).steps[outcome.step]
             .record(outcome, outcome.ending);
     }
 
     /// Counts a planned request of `step` that was not sent, because no user was free.
     pub fn unsent(&self, step: usize, counted: bool, planned: Instant) {
         let (phase, second) = self.timeline.place(counted, planned);
-        interval(&mut self.shard(), phase, second, self.steps).steps[step].unsent += 1;
+        self.interval(&mut self.shard(), phase, second).steps[step].unsent += 1;
+    }
+
+    /// Returns the interval of a phase and a second in a shard, and creates the interval if necessary.
+    /// The interval is nearly always the last one of the shard.
+    fn interval<'a>(
+        &self,
+        shard: &'a mut Vec<Interval>,
+        phase: Phase,
+        second: u32,
+    ) -> &'a mut Interval {
+        let at = shard.iter().rposition(|i| (i.phase, i.second) == (phase, second));
+        let at = at.unwrap_or_else(|| {
+            let none = |count| vec![Counts::default(); count];
+            let (steps, flows) = (none(self.steps), none(self.flows));
+            shard.push(Interval { phase, second, steps, flows });
+            shard.len() - 1
+        });
+        &mut shard[at]
     }
 
     /// Locks the shard of the calling thread.
@@ -78,12 +105,13 @@ impl Recorder {
     }
 
     fn take(&self, ready: impl Fn(&Interval) -> bool) -> Snapshot {
-        let mut merged: BTreeMap<(Phase, u32), Vec<Counts>> = BTreeMap::new();
+        let mut merged: BTreeMap<(Phase, u32), [Vec<Counts>; 2]> = BTreeMap::new();
         for shard in &self.shards {
             let taken: Vec<Interval> = lock(shard).extract_if(.., |i| ready(i)).collect();
             for interval in taken {
-                let steps = merged.entry((interval.phase, interval.second)).or_default();
+                let [steps, flows] = merged.entry((interval.phase, interval.second)).or_default();
                 merge_steps(steps, &interval.steps);
+                merge_steps(flows, &interval.flows);
             }
         }
         let intervals = merged.into_iter();
@@ -91,21 +119,10 @@ impl Recorder {
         Snapshot {
             number: u32::try_from(number).unwrap_or(u32::MAX),
             intervals: intervals
-                .map(|((phase, second), steps)| Interval { phase, second, steps })
+                .map(|((phase, second), [steps, flows])| Interval { phase, second, steps, flows })
                 .collect(),
         }
     }
-}
-
-/// Returns the interval of a phase and a second in a shard, and creates the interval if necessary.
-/// The interval is nearly always the last one of the shard.
-fn interval(shard: &mut Vec<Interval>, phase: Phase, second: u32, steps: usize) -> &mut Interval {
-    let at = shard.iter().rposition(|i| (i.phase, i.second) == (phase, second));
-    let at = at.unwrap_or_else(|| {
-        shard.push(Interval { phase, second, steps: vec![Counts::default(); steps] });
-        shard.len() - 1
-    });
-    &mut shard[at]
 }
 
 /// Locks a mutex and ignores poisoning: the counts are complete after each step of recording, so a
@@ -139,7 +156,7 @@ mod tests {
     fn recorder() -> (Instant, Recorder) {
         let start = Instant::now();
         let timeline = Timeline { measured: start, full: start, end: Some(start + 3_000 * MS) };
-        (start, Recorder::new(timeline, 2, 2))
+        (start, Recorder::new(timeline, 2, 1, 2))
     }
 
     fn outcome(step: usize, planned: Instant, done: Instant, ending: Ending<'_>) -> Outcome<'_> {
@@ -158,6 +175,20 @@ mod tests {
         assert_eq!((steps[1].requests(), steps[1].failures(), steps[1].cancelled), (1, 1, 1));
         assert_eq!(steps[1].examples[&ErrorKind::Status], "got 500");
         assert!(steps[1].answered.is_empty(), "a failure is no answer");
+    }
+
+    #[test]
+    fn iterations_are_counted_beside_requests() {
+        let (start, recorder) = recorder();
+        recorder.record(&outcome(1, start, start + 5 * MS, Ending::Answered));
+        recorder.record_iteration(&outcome(0, start, start + 9 * MS, Ending::Answered));
+        let late = outcome(0, start, start + 3_001 * MS, Ending::Failed(ErrorKind::Timeout, ""));
+        recorder.record_iteration(&late);
+        let intervals = recorder.finish().intervals;
+        assert_eq!(intervals[0].steps[1].answered.max(), Some(5_003));
+        assert_eq!(intervals[0].flows[0].answered.max(), Some(9_007));
+        let cut = &intervals[1].flows[0];
+        assert_eq!((cut.requests(), cut.cancelled, cut.unanswered), (0, 1, 1));
     }
 
     #[test]

@@ -86,6 +86,11 @@ impl Data {
         }
     }
 
+    /// Removes a captured value.
+    pub fn forget(&mut self, name: &str) {
+        self.captured.retain(|(known, _)| known != name);
+    }
+
     /// Stores the cells of a row and replaces the previous cells of the same names.
     pub fn keep<'a>(&mut self, cells: impl Iterator<Item = (&'a str, &'a str)>) {
         for (name, cell) in cells {

@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use crate::scenario::{
-    Condition, Existing, Http, Load, Model, Open, Rows, Scenario, Stage, Step, Until,
-    process_environment,
+    Assign, Condition, Existing, Flow, Http, ITERATION, Load, Model, Open, Repeat, Rows, Scenario,
+    Stage, Step, Until, process_environment,
 };
 use crate::text::{count, duration};
 
@@ -38,15 +38,27 @@ pub fn explain(scenario: &Scenario) -> String {
     for step in &scenario.steps[scenario.start_steps()] {
         out += &explain_step("start", step, "");
     }
-    for group in scenario.groups() {
-        let steps = &scenario.steps[group];
-        let sum: u32 = steps.iter().filter_map(|step| step.weight).sum();
-        for step in steps {
-            let share = match step.weight {
-                Some(weight) if steps.len() > 1 => format!(", in {weight} of {sum} iterations"),
-                _ => String::new(),
+    let of_flows: u32 = scenario.flows.iter().map(|flow| flow.weight).sum();
+    for flow in &scenario.flows {
+        if flow.name != ITERATION {
+            let Flow { name, weight, .. } = flow;
+            let (share, each) = match scenario.assign {
+                _ if scenario.flows.len() == 1 => (String::new(), ""),
+                Assign::Iteration => (format!(", in {weight} of {of_flows}"), " iterations"),
+                Assign::User => (format!(", by {weight} of {of_flows}"), " users"),
             };
-            out += &explain_step("step ", step, &share);
+            let _ = writeln!(out, "  flow        {name}{share}{each}");
+        }
+        for choice in scenario.choices(flow) {
+            let steps = &scenario.steps[choice];
+            let sum: u32 = steps.iter().filter_map(|step| step.weight).sum();
+            for step in steps {
+                let share = match step.weight {
+                    Some(weight) if steps.len() > 1 => format!(", in {weight} of {sum} iterations"),
+                    _ => String::new(),
+                };
+                out += &explain_step("step ", step, &share);
+            }
         }
     }
     for step in &scenario.steps[scenario.stop_steps()] {
@@ -163,9 +175,23 @@ fn explain_step(when: &str, step: &Step, share: &str) -> String {
         let _ = write!(text, ", counts {}", counter.name);
     }
     for capture in &step.captures {
-        let _ = write!(text, ", captures {}", capture.name);
+        let optional = if capture.optional { " if there is one" } else { "" };
+        let _ = write!(text, ", captures {}{optional}", capture.name);
     }
-    let _ = writeln!(text, "{share}");
+    text.push_str(share);
+    match step.repeat {
+        Repeat { min: 1, max: 1 } => {}
+        Repeat { min, max } if min == max => {
+            let _ = write!(text, ", {min} times");
+        }
+        Repeat { min, max } => {
+            let _ = write!(text, ", {min} to {max} times");
+        }
+    }
+    if let Some(given) = &step.given {
+        let _ = write!(text, ", if {given}");
+    }
+    text.push('\n');
     for line in
         step.headers.iter().map(|(name, value)| format!("{name}: {value}")).chain(body_of(step))
     {

@@ -23,7 +23,9 @@ mod expect;
 pub mod experiment;
 pub mod explain;
 mod file;
+mod flow;
 mod http;
+mod iteration;
 mod limits;
 mod load;
 mod load_level;
@@ -49,7 +51,9 @@ pub use environment::{Environment, Secrets, process_environment};
 pub use error::{Fault, ScenarioError};
 pub use escape::RenderError;
 pub use expect::{Condition, Expect, HeaderCondition, JsonType, SizeRange, Statuses};
+pub use flow::{Assign, Flow, Given, ITERATION, Repeat};
 pub use http::{Http, HttpFeature, HttpVersion, TransportKind};
+pub use iteration::groups;
 pub use limits::{Cpus, Limits, Memory};
 pub use load::{Arrivals, Load, Model, Open, Stage, ThinkTime, Until, WARMUP};
 pub use load_level::{LoadLevel, LoadLevelError};
@@ -61,7 +65,7 @@ pub use placeholder::TemplateError;
 pub use proof::{Claim, Proof};
 pub use rows::{Cells, Order, Rows};
 pub use template::Template;
-pub use threshold::{Comparison, Metric, Threshold, Used};
+pub use threshold::{Comparison, Metric, Of, Threshold, Used};
 pub use tls::Tls;
 
 /// Reads and checks a scenario file for inspection, without environment

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::backend::Backend;
 use super::expect::{Condition, Expect};
+use super::flow::{Assign, Flow, Given, Repeat};
 use super::http::Http;
 use super::load::{Load, ThinkTime};
 use super::method::Method;
@@ -36,10 +37,13 @@ pub struct Scenario {
     pub load: Load,
     /// Rows of CSV files whose values users send.
     pub rows: Vec<Rows>,
-    /// Steps of each user, in the order of sending: steps sent once at the user's start, steps sent
-    /// in each iteration (at least one), and steps sent once at the user's stop. Of consecutive
-    /// steps with weights, an iteration sends one step.
+    /// All steps: those sent once at the user's start, those of each flow (at least one), and those
+    /// sent once at the user's stop.
     pub steps: Vec<Step>,
+    /// Flows among which iterations are divided, at least one, in the order of their steps.
+    pub flows: Vec<Flow>,
+    /// Time at which a user takes a flow.
+    pub assign: Assign,
     /// Reaction of a user to a failed step.
     pub on_error: OnError,
     /// Conditions that the run must meet to pass.
@@ -72,26 +76,6 @@ impl Scenario {
         });
         let all: Vec<String> = of_load.into_iter().chain(of_steps).collect();
         (!all.is_empty()).then(|| all.join(", "))
-    }
-
-    /// Returns the groups of steps in an iteration, each as a range of indices. Consecutive steps
-    /// with weights form a group, and each step without a weight is a separate group. An iteration
-    /// sends one step of each group.
-    pub fn groups(&self) -> impl Iterator<Item = Range<usize>> {
-        let weighted = |index: usize| self.steps[index].weight.is_some();
-        let mut begin = self.start_steps().end;
-        let end = self.stop_steps().start;
-        std::iter::from_fn(move || {
-            let first = begin;
-            if first == end {
-                return None;
-            }
-            begin += 1;
-            while weighted(first) && begin < end && weighted(begin) {
-                begin += 1;
-            }
-            Some(first..begin)
-        })
     }
 }
 
@@ -147,6 +131,12 @@ pub struct Step {
     /// sends one. A step is sent as often as its share of the sum of the weights. `None` for a step
     /// that is not part of such a choice.
     pub weight: Option<u32>,
+    /// Condition without which an iteration leaves the step out; `None` to send it always.
+    pub given: Option<Given>,
+    /// Number of times that an iteration sends the step, one after another.
+    pub repeat: Repeat,
+    /// Name under which the results of several steps are also added up.
+    pub group: Option<String>,
     /// Longest time from the send to the last byte of the answer's body.
     pub timeout: Duration,
     /// Time that a user waits after this step before its next request; `None` for that of the load.
@@ -213,10 +203,12 @@ pub struct Capture {
     pub name: String,
     /// Part of the response that the value is taken from.
     pub source: Source,
+    /// Whether a response may lack the value. The user then has no value of this name.
+    pub optional: bool,
 }
 
 /// Part of a response that a captured value is taken from. A response without the value is not an
-/// expected response.
+/// expected response, unless the capture is optional.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Source {

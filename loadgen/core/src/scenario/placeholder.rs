@@ -55,6 +55,35 @@ impl Scope<'_> {
         self.captured.extend(names);
     }
 
+    /// Allows the steps that follow in the file to use only these captured values.
+    pub(super) fn has_captured(&mut self, names: Vec<String>) {
+        self.captured = names;
+    }
+
+    /// Allows templates to use these captured values, too, and returns those allowed before.
+    pub(super) fn with_captured<'b>(
+        &mut self,
+        names: impl Iterator<Item = &'b str>,
+    ) -> Vec<String> {
+        let before = self.captured.clone();
+        self.captured.extend(names.map(str::to_owned));
+        before
+    }
+
+    /// Checks that a condition can look at the value `name`: that any step of the file captures it, or
+    /// that it is a column. Returns the message and the help of a fault as an error.
+    pub(super) fn check_captured(&self, name: &str) -> Result<(), (String, String)> {
+        if self.anywhere.iter().any(|captured| captured == name) || self.has_column(name)? {
+            return Ok(());
+        }
+        let known = self.anywhere.iter().map(String::as_str);
+        let help = match self.anywhere.is_empty() {
+            true => format!("add a `capture` of `{name}` to a step"),
+            false => suggestion(name, known),
+        };
+        Err((format!("no step captures `{name}`"), help))
+    }
+
     /// Allows templates to use `columns`, each written as `name.column`. If `columns` is `None`,
     /// allows any column of `name`.
     pub(super) fn has_rows(&mut self, name: &str, columns: Option<&[String]>) {

@@ -9,8 +9,8 @@ use super::duration::parse_duration;
 /// A condition that a run must meet to pass, such as `redis3.p99.9 < 100ms`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Threshold {
-    /// Name of the step that the threshold is about; `None` for all steps together.
-    pub step: Option<String>,
+    /// Requests or iterations that the threshold is about.
+    pub of: Of,
     /// Metric to compare with the bound.
     pub metric: Metric,
     /// Comparison that the value and the bound must fulfil.
@@ -19,6 +19,23 @@ pub struct Threshold {
     pub bound: f64,
     /// The threshold as written in the file, for people.
     pub text: String,
+}
+
+/// Requests or iterations whose results a threshold looks at.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Of {
+    /// All requests of iterations and of the start.
+    #[default]
+    All,
+    /// Requests of the step of this name.
+    Step(String),
+    /// Requests of all steps in the group of this name.
+    Group(String),
+    /// Iterations of the flow of this name.
+    Flow(String),
+    /// Iterations of all flows.
+    Iterations,
 }
 
 /// Metric of a threshold, and the unit of its value.
@@ -162,7 +179,7 @@ impl Metric {
         }
     }
 
-    /// Splits a key `STEP.METRIC` or `METRIC` into step and metric. Names of steps and metrics can
+    /// Splits a key `NAME.METRIC` or `METRIC` into name and metric. Names and metrics can
     /// contain dots, but no metric ends in a dot and another metric, so at most one split gives a
     /// metric.
     pub(super) fn split(key: &str) -> Option<(Option<&str>, Self)> {
@@ -358,8 +375,8 @@ mod tests {
     #[test]
     fn no_threshold_holds_for_nan() {
         for comparison in [Comparison::Less, Comparison::AtMost, Comparison::Greater] {
-            let (step, text) = (None, String::new());
-            let threshold = Threshold { step, metric: Metric::Rate, comparison, bound: 1.0, text };
+            let (of, text) = (Of::All, String::new());
+            let threshold = Threshold { of, metric: Metric::Rate, comparison, bound: 1.0, text };
             assert!(!threshold.holds(f64::NAN));
             assert_eq!(threshold.holds(1.0), comparison == Comparison::AtMost);
             assert_eq!(threshold.holds(2.0), comparison == Comparison::Greater);

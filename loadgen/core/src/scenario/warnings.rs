@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::flow::{Flow, Given};
 use super::model::{Scenario, Step};
 
 /// Media type of a form (WHATWG URL, section 5).
@@ -23,19 +24,22 @@ impl Scenario {
         let mut names: Vec<&str> = step.templates().flat_map(|template| template.taken()).collect();
         names.sort_unstable();
         names.dedup();
+        let given: Vec<&str> = step.given.iter().flat_map(Given::present).collect();
+        names.retain(|name| !given.contains(name));
         let uncertain = names.into_iter().filter_map(|name| {
-            let captures = |step: &Step| step.captures.iter().any(|it| it.name == name);
-            let by: Vec<&Step> = self.steps[..index].iter().filter(|it| captures(it)).collect();
+            let others = self.steps.iter().enumerate().filter(|(other, _)| *other != index);
+            let by = others.filter(|(_, it)| it.captures.iter().any(|it| it.name == name));
+            let by: Vec<String> = by.map(|(_, it)| format!("`{}`", it.name)).collect();
             let is_certain = self.once_or_alone(index).any(|mut before| {
-                !before.contains(&index) && before.all(|other| captures(&self.steps[other]))
+                !before.contains(&index) && before.all(|other| self.steps[other].surely(name))
             });
-            let by_name: Vec<String> = by.iter().map(|it| format!("`{}`", it.name)).collect();
             (!by.is_empty() && !is_certain).then(|| {
                 format!(
-                    "`{}` needs {{{{ {name} }}}}, which only {} captures, and not each iteration \
-                     sends that step: until then the request fails",
+                    "`{}` needs {{{{ {name} }}}}, which only {} captures, and not in each iteration: \
+                     without the value the request fails, and when = {{ present = \"{name}\" }} would \
+                     leave it out",
                     step.name,
-                    by_name.join(" or ")
+                    by.join(" or ")
                 )
             })
         });
@@ -43,10 +47,22 @@ impl Scenario {
     }
 
     /// Returns the steps before `index` as ranges, of each of which a user sends one: start steps, stop
-    /// steps and steps without alternatives alone, and alternatives together.
+    /// steps and steps without alternatives alone, and alternatives together. Of several flows, only
+    /// that of the step counts, because a user may never take the others.
     fn once_or_alone(&self, index: usize) -> impl Iterator<Item = Range<usize>> {
         let alone = self.start_steps().chain(self.stop_steps()).map(|step| step..step + 1);
-        alone.chain(self.groups()).filter(move |range| range.start < index)
+        let is_certain = |flow: &&Flow| self.flows.len() == 1 || flow.steps.contains(&index);
+        let choices = self.flows.iter().filter(is_certain).flat_map(|flow| self.choices(flow));
+        let all: Vec<Range<usize>> = alone.chain(choices).collect();
+        all.into_iter().filter(move |range| range.start < index)
+    }
+}
+
+impl Step {
+    /// Returns whether a user has a value of this name after each expected response to the step.
+    fn surely(&self, name: &str) -> bool {
+        let captures = self.captures.iter().any(|it| it.name == name && !it.optional);
+        captures && self.given.is_none()
     }
 }
 
@@ -83,8 +99,9 @@ mod tests {
         let between = "[[step]]\nname = \"between\"\nget = \"/b\"\n";
         let next = "[[step]]\nname = \"next\"\nget = \"/{{ id }}\"\n";
         let weighted = login("login", "weight = 1");
-        let said = "`next` needs {{ id }}, which only `login` captures, and not each iteration sends \
-                    that step: until then the request fails";
+        let said = "`next` needs {{ id }}, which only `login` captures, and not in each iteration: \
+                    without the value the request fails, and when = { present = \"id\" } would leave it \
+                    out";
         assert_eq!(warnings(&[&weighted, other, between, next].concat()), [said]);
         for certain in [
             [login("login", ""), next.to_owned()].concat(),
@@ -100,6 +117,19 @@ mod tests {
         ] {
             assert_eq!(warnings(&certain), [""; 0], "{certain}");
         }
+        let absent = "when = { absent = \"id\" }";
+        assert_eq!(warnings(&[&login("login", absent), next].concat()), [said]);
+        let optional = login("login", "").replace("\" } }", "\", optional = true } }");
+        assert_eq!(warnings(&[optional.as_str(), next].concat()), [said]);
+        let given = next.replace("get", "when = { present = \"id\" }\nget");
+        assert_eq!(warnings(&[optional, given].concat()), [""; 0]);
+        let flow = |name: &str, step: &str| {
+            format!("[[flow]]\nname = \"{name}\"\n{}", step.replace("[[step]]", "[[flow.step]]"))
+        };
+        let flows = [flow("a", &login("login", "")), flow("b", next)].concat();
+        assert_eq!(warnings(&flows), [said]);
+        let one = flow("a", &[&login("login", ""), next].concat());
+        assert_eq!(warnings(&one), [""; 0]);
         let same = [&weighted, "[[step]]\nname = \"next\"\nget = \"/{{ id }}\"\nweight = 1\n"];
         assert_eq!(warnings(&same.concat()), [said]);
     }

@@ -2,34 +2,32 @@
 
 use std::time::Duration;
 
-use super::steps::{counters, together};
+use super::steps::{Tally, counters, of_group, together};
 use crate::measure::{Counts, Latencies};
 use crate::record::{FailedBy, ThresholdRecord};
-use crate::scenario::{Metric, Step, Threshold};
+use crate::scenario::{Flow, Metric, Of, Scenario, Threshold};
 
-/// Counts by which one target is judged. Each step's counts include requests that were in flight at
-/// the end: see [`super::steps::with_cut`].
+/// Counts by which one target is judged. They include requests that were in flight at the end: see
+/// [`Tally::with_cut`].
 pub struct Scored<'a> {
-    /// Counts of each step, for thresholds on all steps together.
-    pub all: &'a [Counts],
-    /// Counts of each step, for thresholds on a single step. These counts include requests that
+    /// Counts for thresholds on all steps together, and on flows.
+    pub all: &'a Tally,
+    /// Counts for thresholds on a single step or a group. These counts include requests that
     /// users send after the measured period, when the users stop.
-    pub by_row: &'a [Counts],
+    pub by_row: &'a Tally,
     /// Duration of the hold, the measured period, over which rates are computed.
     pub held: Duration,
 }
 
 /// Judges all thresholds for one target; `scored` holds the counts of the target.
-pub fn judge(
-    target: &str,
-    thresholds: &[Threshold],
-    steps: &[Step],
-    scored: &Scored<'_>,
-) -> Vec<ThresholdRecord> {
+pub fn judge(target: &str, scenario: &Scenario, scored: &Scored<'_>) -> Vec<ThresholdRecord> {
     let record = |threshold: &Threshold| {
-        let counts = if threshold.step.is_some() { scored.by_row } else { scored.all };
-        let judged = Judged::of(threshold, steps, counts, scored.held);
-        let of = counts_of(threshold, steps, counts);
+        let tally = match threshold.of {
+            Of::Step(_) | Of::Group(_) => scored.by_row,
+            Of::All | Of::Flow(_) | Of::Iterations => scored.all,
+        };
+        let judged = Judged::of(threshold, scenario, tally, scored.held);
+        let of = counts_of(threshold, scenario, tally);
         ThresholdRecord {
             target: target.to_owned(),
             threshold: threshold.to_string(),
@@ -41,7 +39,7 @@ pub fn judge(
             unanswered: of.as_ref().map_or(0, |of| of.unanswered),
         }
     };
-    thresholds.iter().map(record).collect()
+    scenario.thresholds.iter().map(record).collect()
 }
 
 /// Verdict on a threshold. If requests were in flight at the end, a threshold must also hold in the
@@ -59,10 +57,10 @@ pub struct Judged {
 }
 
 impl Judged {
-    /// Judges a threshold by the counts of each step, and by the duration of the measured period.
-    pub fn of(threshold: &Threshold, steps: &[Step], counts: &[Counts], held: Duration) -> Self {
-        let measured = measured(threshold, steps, counts, held);
-        let worst_case = measured.and_then(|_| worst_case(threshold, steps, counts));
+    /// Judges a threshold by the counts and the duration of the measured period.
+    pub fn of(threshold: &Threshold, scenario: &Scenario, tally: &Tally, held: Duration) -> Self {
+        let measured = measured(threshold, scenario, tally, held);
+        let worst_case = measured.and_then(|_| worst_case(threshold, scenario, tally));
         let breaks = |value: f64| !threshold.holds(value);
         let failed_by = match (measured, worst_case) {
             (None, _) => Some(FailedBy::TooFewSamples),
@@ -74,23 +72,48 @@ impl Judged {
     }
 }
 
-/// Returns the counts of the step that a threshold is about, or of all steps together; `None` if
-/// the step does not exist.
-pub fn counts_of(threshold: &Threshold, steps: &[Step], counts: &[Counts]) -> Option<Counts> {
-    match &threshold.step {
-        Some(name) => counts.get(steps.iter().position(|step| step.name == *name)?).cloned(),
-        None => Some(together(counts)),
+/// Returns the counts of what a threshold is about; `None` if the scenario does not have it.
+pub fn counts_of(threshold: &Threshold, scenario: &Scenario, tally: &Tally) -> Option<Counts> {
+    let Tally { steps, flows } = tally;
+    match &threshold.of {
+        Of::All => Some(together(steps)),
+        Of::Step(name) => {
+            steps.get(scenario.steps.iter().position(|it| it.name == *name)?).cloned()
+        }
+        Of::Group(name) => Some(of_group(name, &scenario.steps, steps)),
+        Of::Flow(name) => {
+            flows.get(scenario.flows.iter().position(|it| it.name == *name)?).cloned()
+        }
+        Of::Iterations if scenario.measures_iterations() => Some(together(flows)),
+        // Each iteration has one request.
+        Of::Iterations => {
+            let own = scenario.flows.iter().flat_map(|flow| steps.get(flow.steps.clone()));
+            Some(together(own.flatten()))
+        }
+    }
+}
+
+/// Returns whether a threshold looks at requests to the step of this index, alone or in iterations.
+fn is_about(threshold: &Threshold, scenario: &Scenario, index: usize) -> bool {
+    let step = &scenario.steps[index];
+    let of_flow = |flow: &Flow| flow.steps.contains(&index);
+    match &threshold.of {
+        Of::All => true,
+        Of::Step(name) => step.name == *name,
+        Of::Group(name) => step.is_in_group(name),
+        Of::Flow(name) => scenario.flows.iter().any(|flow| flow.name == *name && of_flow(flow)),
+        Of::Iterations => scenario.flows.iter().any(of_flow),
     }
 }
 
 fn measured(
     threshold: &Threshold,
-    steps: &[Step],
-    counts: &[Counts],
+    scenario: &Scenario,
+    tally: &Tally,
     held: Duration,
 ) -> Option<f64> {
-    let of = counts_of(threshold, steps, counts)?;
-    let counted = |name: &String| Some(*counters(steps, counts).get(name)? as f64);
+    let of = counts_of(threshold, scenario, tally)?;
+    let counted = |name: &String| Some(*counters(&scenario.steps, &tally.steps).get(name)? as f64);
     let per_second = |n: f64| if held.is_zero() { 0.0 } else { n / held.as_secs_f64() };
     match &threshold.metric {
         Metric::Percentile(_) | Metric::Mean | Metric::Max => {
@@ -121,11 +144,11 @@ fn latency(metric: &Metric, answered: &Latencies) -> Option<f64> {
 ///
 /// Also `None` for rates, unsent requests and counters, which cover only the hold (the measured
 /// period), and for lower bounds, which slow or failed requests cannot break.
-fn worst_case(threshold: &Threshold, steps: &[Step], counts: &[Counts]) -> Option<f64> {
+fn worst_case(threshold: &Threshold, scenario: &Scenario, tally: &Tally) -> Option<f64> {
     if !threshold.comparison.is_upper() {
         return None;
     }
-    let of = counts_of(threshold, steps, counts)?;
+    let of = counts_of(threshold, scenario, tally)?;
     match &threshold.metric {
         Metric::ErrorRate => {
             let in_flight = of.failed_late.saturating_add(of.unanswered);
@@ -133,8 +156,8 @@ fn worst_case(threshold: &Threshold, steps: &[Step], counts: &[Counts]) -> Optio
         }
         metric @ (Metric::Percentile(_) | Metric::Mean | Metric::Max) if of.unanswered > 0 => {
             let mut answered = of.answered;
-            let is_meant = |step: &Step| threshold.step.as_ref().is_none_or(|it| *it == step.name);
-            for (step, counts) in steps.iter().zip(counts).filter(|(step, _)| is_meant(step)) {
+            let steps = scenario.steps.iter().zip(&tally.steps).enumerate();
+            for (_, (step, counts)) in steps.filter(|(i, _)| is_about(threshold, scenario, *i)) {
                 // Latency counts from the planned send, and the timeout counts from the actual
                 // send.
                 let delay = Duration::from_micros(counts.delay.max().unwrap_or(0));

@@ -30,9 +30,9 @@ fn judged(threshold: &str, a: Counts, b: Counts) -> ThresholdRecord {
          [[step]]\nname = \"b\"\nget = \"/\"\ntimeout = \"10s\"\n[thresholds]\n{threshold}\n"
     );
     let scenario = scenario::parse("test", "test.toml", &text).unwrap();
-    let counts = [a, b];
+    let counts = Tally { steps: vec![a, b], flows: Vec::new() };
     let scored = Scored { all: &counts, by_row: &counts, held: Duration::from_secs(10) };
-    judge("mine", &scenario.thresholds, &scenario.steps, &scored).remove(0)
+    judge("mine", &scenario, &scored).remove(0)
 }
 
 fn failed_by(threshold: &str, late: [u64; 3]) -> Option<FailedBy> {
@@ -90,4 +90,31 @@ fn lower_bounds_and_rates_ignore_requests_in_flight() {
     }
     let none = judged("p99 = \"< 1s\"", counts(10, 0, [0; 3]), counts(0, 0, [0, 0, 5]));
     assert_eq!(none.failed_by, Some(FailedBy::TooFewSamples));
+}
+
+#[test]
+fn flows_and_groups_are_judged_by_their_own_counts() {
+    let text = "[[flow]]\nname = \"browse\"\n[[flow.step]]\nname = \"list\"\nget = \"/\"\n\
+                [[flow.step]]\nname = \"one\"\nget = \"/1\"\ngroup = \"reads\"\ntimeout = \"7s\"\n\
+                [[flow]]\nname = \"buy\"\n\
+                [[flow.step]]\nname = \"read\"\nget = \"/2\"\ngroup = \"reads\"\n\
+                [[flow.step]]\nname = \"order\"\npost = \"/\"\n\
+                [thresholds]\n\"buy.max\" = \"<= 3ms\"\n\"iteration.max\" = \"<= 3ms\"\n\
+                \"reads.max\" = \"<= 3ms\"\n\"buy.rate\" = \"> 1\"\n";
+    let scenario = scenario::parse("test", "test.toml", text).unwrap();
+    let of = |ms: u32, unanswered| {
+        let mut counts = Counts { unanswered, ..Counts::default() };
+        counts.answered.record_n(MS * ms, 20);
+        counts
+    };
+    let steps = vec![of(1, 0), of(2, 1), of(3, 0), of(4, 0)];
+    let tally = Tally { steps, flows: vec![of(9, 1), of(3, 0)] };
+    let scored = Scored { all: &tally, by_row: &tally, held: Duration::from_secs(10) };
+    let judged = judge("mine", &scenario, &scored);
+    let of: Vec<_> = judged.iter().map(|it| (it.measured, it.worst_case)).collect();
+    let (late, us) = (Some(7e6), |us: f64| Some(us));
+    let rounded = |value: Option<f64>| value.map(|us| (us / 1e3).round() * 1e3);
+    let of: Vec<_> = of.into_iter().map(|(is, worst)| (rounded(is), rounded(worst))).collect();
+    assert_eq!(of[..3], [(us(3e3), None), (us(9e3), late), (us(3e3), late)]);
+    assert_eq!(judged[3].measured, Some(2.0));
 }

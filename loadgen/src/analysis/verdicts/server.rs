@@ -90,6 +90,8 @@ mod tests {
             server: ServerRecord { workers, ..ServerRecord::default() },
             steps: Vec::new(),
             total: Summary::default(),
+            groups: Vec::new(),
+            flows: Vec::new(),
             latency_histograms: BTreeMap::new(),
             uncoordinated_us: None,
             latency_over_rounds_us: LatencyOverRounds::default(),

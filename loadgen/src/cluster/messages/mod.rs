@@ -14,7 +14,7 @@ use crate::measure::{Snapshot, StrainSample};
 
 /// Version number of this protocol. Increase the number with every change to a message in this
 /// file, or to a type that is part of such a message.
-pub(super) const PROTOCOL: u32 = 9;
+pub(super) const PROTOCOL: u32 = 10;
 
 /// Version of this program.
 pub(super) const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -241,7 +241,8 @@ mod tests {
             let interval = crate::measure::Interval {
                 phase: crate::measure::Phase::Hold,
                 second: 1,
-                steps: vec![counts],
+                steps: vec![counts.clone()],
+                flows: vec![counts],
             };
             let snapshot = Snapshot { number: 1, intervals: vec![interval] };
             let news = News::Snapshot(snapshot, StrainSample::default());

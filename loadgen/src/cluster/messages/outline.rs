@@ -13,7 +13,7 @@ use serde::{Deserialize, Deserializer};
 pub(super) fn histograms(bytes: &[u8]) -> Result<usize, String> {
     let Report { news } = super::decode(bytes)?;
     let News::Snapshot(Snapshot { intervals }, _) = news else { return Ok(0) };
-    Ok(intervals.iter().map(|interval| interval.steps.0).sum())
+    Ok(intervals.iter().map(|interval| interval.steps.0 + interval.flows.0).sum())
 }
 
 #[derive(Deserialize)]
@@ -37,9 +37,10 @@ struct Snapshot {
 #[derive(Deserialize)]
 struct Interval {
     steps: Histograms,
+    flows: Histograms,
 }
 
-/// Number of histograms that are not empty, in all steps of an interval.
+/// Number of histograms that are not empty, in all steps or all flows of an interval.
 struct Histograms(usize);
 
 #[derive(Deserialize)]

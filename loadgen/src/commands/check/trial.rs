@@ -57,6 +57,10 @@ fn shown(step: &Step, tried: &Tried) -> String {
     for (name, value) in &tried.headers {
         let _ = writeln!(out, "  > {name}: {value}");
     }
+    if let Some(given) = &tried.left_out {
+        let _ = writeln!(out, "  left out: not {given}");
+        return out;
+    }
     if let Some(body) = &tried.body {
         let _ = writeln!(out, "  > {}", shortened(body));
     }

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::analysis::steps::{by_step, together};
-use crate::measure::{Counts, Phase, Series, Summary};
-use crate::scenario::{Step, When};
+use crate::analysis::steps::{by_step, of_group, together};
+use crate::measure::{Counts, Distribution, Phase, Series, Summary};
+use crate::record::FlowRecord;
+use crate::scenario::{ITERATION, Scenario, Step, When, groups};
 
 /// Adds up the counts of one phase over these rounds, for each step.
 pub(super) fn of_phase(steps: &[Step], rounds: &[&Series], phase: Phase) -> Vec<Counts> {
@@ -37,6 +38,65 @@ pub(super) fn summarize(
         }
     }
     (summaries, Summary::new("all", &together(&counts), &together(&tail), window))
+}
+
+/// Summarizes the requests of each group of steps during the hold.
+pub(super) fn summarize_groups(
+    steps: &[Step],
+    rounds: &[&Series],
+    window: Duration,
+) -> Vec<Summary> {
+    let names = groups(steps);
+    if names.is_empty() {
+        return Vec::new();
+    }
+    let mut counts = of_phase(steps, rounds, Phase::Hold);
+    at_stop(steps, rounds).for_each(|(index, at_stop)| counts[index] = at_stop);
+    let cut = of_phase(steps, rounds, Phase::Tail);
+    let summary = |name: &str| {
+        let [counts, cut] = [&counts, &cut].map(|counts| of_group(name, steps, counts));
+        Summary::new(name, &counts, &cut, window)
+    };
+    names.into_iter().map(summary).collect()
+}
+
+/// Returns the counts of iterations in one phase over these rounds, for each flow.
+pub(super) fn flows_of_phase(scenario: &Scenario, rounds: &[&Series], phase: Phase) -> Vec<Counts> {
+    by_step(Series::flows_of(rounds.iter().copied(), phase), scenario.flows.len())
+}
+
+/// Summarizes the iterations of the hold, of all flows together and then of each of several flows.
+/// Empty if iterations are not measured.
+pub(super) fn summarize_flows(
+    scenario: &Scenario,
+    rounds: &[&Series],
+    window: Duration,
+) -> Vec<FlowRecord> {
+    if !scenario.measures_iterations() {
+        return Vec::new();
+    }
+    let [counts, cut] = [Phase::Hold, Phase::Tail].map(|it| flows_of_phase(scenario, rounds, it));
+    let all = FlowRecord::new(ITERATION, &together(&counts), &together(&cut), window);
+    let named = scenario.flows.iter().zip(counts.iter().zip(&cut));
+    let named = named.filter(|(flow, _)| flow.name != ITERATION);
+    let each = named.map(|(flow, (counts, cut))| FlowRecord::new(&flow.name, counts, cut, window));
+    std::iter::once(all).chain(each).collect()
+}
+
+/// Returns the latencies of the iterations of all flows together and of each flow, by name. Empty if
+/// iterations are not measured.
+pub(super) fn latencies_of_flows(
+    scenario: &Scenario,
+    rounds: &[&Series],
+) -> Vec<(String, Distribution)> {
+    if !scenario.measures_iterations() {
+        return Vec::new();
+    }
+    let counts = flows_of_phase(scenario, rounds, Phase::Hold);
+    let all = (ITERATION.to_owned(), together(&counts).answered.into());
+    let named = scenario.flows.iter().zip(counts).filter(|(flow, _)| flow.name != ITERATION);
+    let each = named.map(|(flow, counts)| (flow.name.clone(), counts.answered.into()));
+    std::iter::once(all).chain(each).collect()
 }
 
 /// Returns index and counts of each step that users send when they stop. These requests come after

@@ -3,11 +3,14 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::phases::{answered, at_stop, by_name, of_phase, summarize};
+use super::phases::{
+    answered, at_stop, by_name, flows_of_phase, latencies_of_flows, of_phase, summarize,
+    summarize_flows, summarize_groups,
+};
 use super::resources::{cpu_over_rounds, resources};
 use super::round::{Conditions, round_record};
 use super::worker::workers;
-use crate::analysis::steps::{counters, together, with_cut};
+use crate::analysis::steps::{Tally, counters, together};
 use crate::analysis::thresholds;
 use crate::experiment::contender::Contender;
 use crate::experiment::job::Job;
@@ -29,19 +32,24 @@ pub fn pool(
     server: ServerRecord,
     conditions: &Conditions<'_>,
 ) -> (TargetRecord, Vec<ThresholdRecord>) {
-    let steps = &job.scenario.steps;
+    let scenario = &job.scenario;
+    let steps = &scenario.steps;
     let series: Vec<&Series> = rounds.iter().map(|round| &round.results.series).collect();
     let window = rounds.iter().map(|round| round.held).sum();
     let (summaries, total) = summarize(steps, &series, Phase::Hold, window);
     let counts = of_phase(steps, &series, Phase::Hold);
     let mut by_row = counts.clone();
     at_stop(steps, &series).for_each(|(index, counts)| by_row[index] = counts);
-    let cut = of_phase(steps, &series, Phase::Tail);
-    let (all, rows) = (with_cut(counts.clone(), &cut), with_cut(by_row.clone(), &cut));
+    let flows = |phase| flows_of_phase(scenario, &series, phase);
+    let cut = Tally { steps: of_phase(steps, &series, Phase::Tail), flows: flows(Phase::Tail) };
+    let tally = |steps: &[Counts]| {
+        Tally { steps: steps.to_vec(), flows: flows(Phase::Hold) }.with_cut(&cut)
+    };
+    let (all, rows) = (tally(&counts), tally(&by_row));
     let scored = thresholds::Scored { all: &all, by_row: &rows, held: window };
-    let thresholds = thresholds::judge(&contender.name, &job.scenario.thresholds, steps, &scored);
+    let thresholds = thresholds::judge(&contender.name, scenario, &scored);
     let rounds_recorded: Vec<RoundRecord> =
-        rounds.iter().map(|round| round_record(steps, round, conditions)).collect();
+        rounds.iter().map(|round| round_record(scenario, round, conditions)).collect();
     let url = rounds.last().map(|round| &round.url);
     let changed = rounds.iter().any(|round| !round.results.changes.is_empty());
     let record = TargetRecord {
@@ -50,7 +58,12 @@ pub fn pool(
         url: url.cloned().unwrap_or_default(),
         server,
         steps: summaries,
-        latency_histograms: by_name(steps, by_row.into_iter().map(|c| c.answered.into())),
+        groups: summarize_groups(steps, &series, window),
+        flows: summarize_flows(scenario, &series, window),
+        latency_histograms: by_name(steps, by_row.into_iter().map(|c| c.answered.into()))
+            .into_iter()
+            .chain(latencies_of_flows(scenario, &series))
+            .collect(),
         uncoordinated_us: uncoordinated(job, contender.users, changed, &together(&counts), window),
         total,
         counters: counters(steps, &counts),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::phases::{answered, by_name, ms, summarize};
+use super::phases::{answered, by_name, ms, summarize, summarize_flows, summarize_groups};
 use super::resources::{others, resources};
 use crate::analysis::steps::{by_step, counters};
 use crate::engine::LoadChange;
@@ -14,7 +14,7 @@ use crate::record::{
     Bottleneck, Calibration, Environment, LoadChangeRecord, ReceivedRecord, ReplicaRecord,
     RoundRecord, RowsRecord,
 };
-use crate::scenario::{LoadLevel, Rows, Step};
+use crate::scenario::{LoadLevel, Rows, Scenario, Step};
 
 /// Conditions that the rounds of a job have in common.
 pub struct Conditions<'a> {
@@ -52,10 +52,11 @@ impl<'a> Conditions<'a> {
 
 /// Builds the record of one round.
 pub(super) fn round_record(
-    steps: &[Step],
+    scenario: &Scenario,
     round: &MeasuredRound,
     conditions: &Conditions<'_>,
 ) -> RoundRecord {
+    let steps = scenario.steps.as_slice();
     let results = &round.results;
     let series = &results.series;
     let (summaries, total) = summarize(steps, &[series], Phase::Hold, round.held);
@@ -72,6 +73,8 @@ pub(super) fn round_record(
         held_s: round.held.as_secs_f64(),
         steps: summaries,
         total,
+        groups: summarize_groups(steps, &[series], round.held),
+        flows: summarize_flows(scenario, &[series], round.held),
         counters: counters(steps, &by_step(held(series), steps.len())),
         ramp_up,
         whole: round.whole,

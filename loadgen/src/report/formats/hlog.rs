@@ -4,9 +4,9 @@ use std::fmt::Write;
 
 use crate::record::{RunRecord, TargetRecord};
 
-/// Returns an HdrHistogram log with a line for each target and step, over all rounds. Latencies are
-/// in µs. The interval of each line starts at 0 s and lasts as long as all rounds together held the
-/// load. The tag of a line is `TARGET/STEP`. Underscores replace white space and commas, which no
+/// Returns an HdrHistogram log with a line for each target and step or flow, over all rounds.
+/// Latencies are in µs. The interval of each line starts at 0 s and lasts as long as all rounds together held the
+/// load. The tag of a line is `TARGET/STEP` or `TARGET/FLOW`. Underscores replace white space and commas, which no
 /// tag may contain.
 #[must_use]
 pub fn hlog(record: &RunRecord) -> String {

@@ -15,6 +15,7 @@ use crate::report::words::Warning;
 use crate::report::words::bottlenecks::bottlenecks;
 use crate::report::words::conclusion::conclusion;
 use crate::report::words::containers::containers;
+use crate::report::words::flows;
 use crate::report::words::headline::headline;
 use crate::report::words::postgres;
 use crate::report::words::proofs::proofs;
@@ -43,6 +44,7 @@ pub fn run(record: &RunRecord) -> String {
             }
             (ranking(record))
             (matrix::matrix(record))
+            (iterations(&targets))
             (chooser(&charts))
             @for (title, percentiles, numbers) in &steps {
                 section { h2 { (title) } (percentiles) (figures(&charts, numbers)) }
@@ -117,6 +119,21 @@ fn warned(warnings: &[Warning]) -> Markup {
                         @if let Some(more) = more { br; span.advice { (more) } }
                     }
                 }
+            }
+        }
+    }
+}
+
+/// Shows whole iterations of each flow; nothing if each iteration has one request.
+fn iterations(targets: &[&TargetRecord]) -> Markup {
+    let rows = flows::rows(targets.iter().copied());
+    let columns = flows::HEADER.map(|name| if name.is_empty() { "Flow" } else { name });
+    let called = Called::Heading("iterations");
+    html! {
+        @if !rows.is_empty() {
+            section {
+                h2 id="iterations" { "Iterations" }
+                (table(&called, flows::LEGEND, &columns, &named_rows(&rows)))
             }
         }
     }

@@ -94,7 +94,12 @@ mod tests {
             let mut counts = Counts::default();
             let latency = Duration::from_millis(u64::from(*second) + 1);
             (0..*answers).for_each(|_| counts.answered.record(latency));
-            let interval = Interval { phase: Phase::Hold, second: *second, steps: vec![counts] };
+            let interval = Interval {
+                phase: Phase::Hold,
+                second: *second,
+                steps: vec![counts],
+                flows: Vec::new(),
+            };
             results.add(&Snapshot { number: *second, intervals: vec![interval] });
             shown.extend(seconds.new_in(&results, None));
         }

@@ -67,7 +67,8 @@ fn report(view: &mut View, worker: u32, now: Instant) {
         let mut counts = Counts::default();
         let answers = 100 + u64::from(worker) * 17;
         (0..answers).for_each(|_| counts.answered.record(Duration::from_millis(1)));
-        let intervals = vec![Interval { phase: Phase::Hold, second, steps: vec![counts] }];
+        let intervals =
+            vec![Interval { phase: Phase::Hold, second, steps: vec![counts], flows: Vec::new() }];
         view.workers.reported(worker, &Snapshot { number: second, intervals }, now);
     }
 }

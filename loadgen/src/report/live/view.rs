@@ -162,7 +162,7 @@ mod tests {
         assert_eq!(round.errors(), "no errors");
         let mut report = |phase, kind, n| {
             let steps = vec![Counts { errors: [(kind, n)].into(), ..Counts::default() }];
-            let intervals = vec![Interval { phase, second: 0, steps }];
+            let intervals = vec![Interval { phase, second: 0, steps, flows: Vec::new() }];
             round.reported(&Snapshot { number: 0, intervals });
         };
         report(Phase::Warmup, ErrorKind::Connect, 7);

@@ -2,5 +2,6 @@
 //! except for one test in `once.rs`: the counts must match what happened.
 
 mod connecting;
+mod flows;
 mod goose_round;
 mod once;

@@ -5,7 +5,7 @@ use loadgen::measure::PostgresActivity;
 use super::shown::{capacity_csv, capacity_markdown, csv, html, markdown, terminal};
 
 use super::capacity::of_two;
-use super::records::{four, record, summary, target, threshold};
+use super::records::{flow, four, record, summary, target, threshold};
 
 /// Text with a comma, quotation marks and other characters that a format may interpret.
 const ODD: &str = "a|b, \"c\" *d* <e>";
@@ -14,12 +14,36 @@ const ODD: &str = "a|b, \"c\" *d* <e>";
 fn csv_has_a_row_for_each_target_and_step() {
     let mut odd = target(ODD, &[88.0, 87.0]);
     odd.steps = vec![summary("read", 60.0), summary("write", 28.0)];
+    odd.groups = vec![summary("both", 88.0)];
+    odd.flows = [flow("iteration", 28.0), flow("buy", 28.0)].to_vec();
     let text = csv(&record(vec![target("sanic", &[4_300.0, 4_345.0]), odd]));
     let mut reader = csv::Reader::from_reader(text.as_bytes());
     let rows: Vec<csv::StringRecord> = reader.records().map(Result::unwrap).collect();
-    assert_eq!(rows.len(), 2 + 3);
+    assert_eq!(rows.len(), 2 + 3 + 3);
     assert_eq!((&rows[2][1], &rows[2][4]), (ODD, "all"));
     insta::assert_snapshot!(text);
+}
+
+#[test]
+fn iterations_have_a_table_in_each_report() {
+    let mut with = record(four());
+    for (index, target) in with.targets.iter_mut().enumerate() {
+        target.flows =
+            [flow("iteration", 320.0), flow("browse", 256.0), flow("buy", 64.0)].to_vec();
+        target.flows[2].errors = index as u64;
+    }
+    let text = terminal(&with, None);
+    let begin = text.find(" iterations/s").unwrap();
+    let begin = text[..begin].rfind('\n').unwrap() + 1;
+    let table = &text[begin..begin + text[begin..].find("\n\n  ").unwrap_or(text.len() - begin)];
+    insta::assert_snapshot!(table.lines().take(16).collect::<Vec<_>>().join("\n"));
+    assert!(markdown(&with).contains("| \u{2003}buy |") || markdown(&with).contains("buy | 64"));
+    assert!(html(&with).contains("<h2 id=\"iterations\">"));
+    let without = record(four());
+    assert!(
+        !terminal(&without, None).contains("iterations/s")
+            && !html(&without).contains("\"iterations\"")
+    );
 }
 
 #[test]

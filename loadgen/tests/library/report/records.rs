@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use loadgen::analysis::compare;
 use loadgen::measure::{BodySizes, Latencies, LatencySummary, ResourceRecord, Summary};
 use loadgen::record::{
-    Claimed, Environment, FailedBy, LatencyOverRounds, LoadRecord, OverRounds, ProofRecord,
-    RoundRecord, RunRecord, SCHEMA, SentRecord, ServerRecord, TargetRecord, ThresholdRecord,
+    Claimed, Environment, FailedBy, FlowRecord, LatencyOverRounds, LoadRecord, OverRounds,
+    ProofRecord, RoundRecord, RunRecord, SCHEMA, SentRecord, ServerRecord, TargetRecord,
+    ThresholdRecord,
 };
 
 /// A run of these targets with their comparison. The first target decides the number of rounds.
@@ -78,6 +79,8 @@ pub fn target(name: &str, rates: &[f64]) -> TargetRecord {
         server: ServerRecord::default(),
         steps: vec![summary("step", mean)],
         total: summary("all", mean),
+        groups: Vec::new(),
+        flows: Vec::new(),
         latency_histograms: BTreeMap::new(),
         uncoordinated_us: None,
         latency_over_rounds_us: LatencyOverRounds::default(),
@@ -100,6 +103,17 @@ pub fn used(cpu_s: f64, memory_max_bytes: u64) -> ResourceRecord {
         memory_max_bytes,
         memory_mean_bytes: memory_max_bytes / 10 * 9,
         ..ResourceRecord::default()
+    }
+}
+
+pub fn flow(name: &str, rate_per_s: f64) -> FlowRecord {
+    let Summary { requests, latency_us, .. } = summary(name, rate_per_s);
+    FlowRecord {
+        name: name.to_owned(),
+        iterations: requests,
+        rate_per_s,
+        latency_us,
+        ..FlowRecord::default()
     }
 }
 

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use loadgen::scenario::{
-    Arrivals, Backend, Body, Claim, Comparison, Condition, Data, Expect, Http, HttpVersion, Load,
-    Method, Metric, Model, OnError, Open, Proof, Scenario, Stage, Template, ThinkTime, Threshold,
-    TransportKind, Until, load, parse,
+    Arrivals, Assign, Backend, Body, Claim, Comparison, Condition, Data, Expect, Flow, Given, Http,
+    HttpVersion, Load, Method, Metric, Model, Of, OnError, Open, Proof, Repeat, Scenario, Stage,
+    Template, ThinkTime, Threshold, TransportKind, Until, load, parse,
 };
 use serde_json::json;
 
@@ -163,21 +163,52 @@ fn http_options_are_read() {
 #[test]
 fn thresholds_keep_the_order_of_the_file() {
     let text = "[[step]]\nname = \"v1.2\"\nget = \"/\"\n[thresholds]\n\"v1.2.p99.9\" = \" <= 1.5ms\"\nerror_rate = \"< 1%\"";
-    let threshold = |step: Option<&str>, metric, comparison, bound, text: &str| Threshold {
-        step: step.map(str::to_owned),
+    let threshold = |of, metric, comparison, bound, text: &str| Threshold {
+        of,
         metric,
         comparison,
         bound,
         text: text.to_owned(),
     };
-    let latency = Metric::Percentile(99.9);
+    let (step, latency) = (Of::Step("v1.2".to_owned()), Metric::Percentile(99.9));
     assert_eq!(
         read(text).thresholds,
         [
-            threshold(Some("v1.2"), latency, Comparison::AtMost, 1500.0, "v1.2.p99.9 <= 1.5ms"),
-            threshold(None, Metric::ErrorRate, Comparison::Less, 0.01, "error_rate < 1%"),
+            threshold(step, latency, Comparison::AtMost, 1500.0, "v1.2.p99.9 <= 1.5ms"),
+            threshold(Of::All, Metric::ErrorRate, Comparison::Less, 0.01, "error_rate < 1%"),
         ]
     );
+}
+
+#[test]
+fn flows_follow_the_start_steps_and_precede_the_stop_steps() {
+    let text = "assign = \"user\"\n\
+                [[step]]\nname = \"login\"\nwhen = \"start\"\npost = \"/login\"\n\
+                capture = { token = { json = \"/token\" } }\n\
+                [[step]]\nname = \"logout\"\nwhen = \"stop\"\npost = \"/{{ token }}/{{ order }}\"\n\
+                [[flow]]\nname = \"browse\"\nweight = 80\n\
+                [[flow.step]]\nname = \"list\"\nget = \"/{{ token }}\"\nrepeat = 3\n\
+                [[flow.step]]\nname = \"mine\"\nget = \"/{{ order }}\"\n\
+                when = { present = \"order\" }\ngroup = \"orders\"\n\
+                [[flow]]\nname = \"buy\"\nweight = 20\n\
+                [[flow.step]]\nname = \"order\"\npost = \"/\"\ngroup = \"orders\"\n\
+                repeat = { min = 0, max = 2 }\n\
+                capture = { order = { header = \"x-order\", optional = true } }\n\
+                [thresholds]\n\"buy.p95\" = \"< 2s\"\n\"iteration.error_rate\" = \"< 1%\"\n\
+                \"orders.max\" = \"< 1s\"\n\"list.max\" = \"< 1s\"";
+    let scenario = read(text);
+    let names: Vec<&str> = scenario.steps.iter().map(|step| step.name.as_str()).collect();
+    assert_eq!(names, ["login", "list", "mine", "order", "logout"]);
+    let flow = |name: &str, weight, steps| Flow { name: name.to_owned(), weight, steps };
+    assert_eq!(scenario.flows, [flow("browse", 80, 1..3), flow("buy", 20, 3..4)]);
+    assert_eq!(scenario.assign, Assign::User);
+    assert_eq!(scenario.steps[1].repeat, Repeat { min: 3, max: 3 });
+    assert_eq!(scenario.steps[2].given, Some(Given::Present("order".to_owned())));
+    assert_eq!(scenario.steps[3].repeat, Repeat { min: 0, max: 2 });
+    assert!(scenario.steps[3].captures[0].optional);
+    let of: Vec<&Of> = scenario.thresholds.iter().map(|threshold| &threshold.of).collect();
+    let [buy, orders, list] = ["buy", "orders", "list"].map(str::to_owned);
+    assert_eq!(of, [&Of::Flow(buy), &Of::Iterations, &Of::Group(orders), &Of::Step(list)]);
 }
 
 #[test]
@@ -365,7 +396,8 @@ fn adjacent_weighted_steps_form_a_choice() {
         format!("[[step]]\nname = \"{n}\"\nget = \"/\"\n{weight}")
     });
     let scenario = read(&steps.collect::<String>());
-    assert_eq!(scenario.groups().collect::<Vec<_>>(), [0..1, 1..3, 3..4, 4..5]);
+    let choices = scenario.choices(&scenario.flows[0]);
+    assert_eq!(choices.collect::<Vec<_>>(), [0..1, 1..3, 3..4, 4..5]);
 }
 
 #[test]

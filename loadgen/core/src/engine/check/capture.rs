@@ -30,16 +30,23 @@ impl Captures {
         Self(ready.collect())
     }
 
-    /// Captures all values from `answer` into `data`. If one value is
-    /// missing, captures none and returns the error.
+    /// Captures all values from `answer` into `data`. If a value is missing that is not optional,
+    /// captures none and returns the error.
     pub(super) fn take(&self, answer: &Answer<'_>, data: &mut Data) -> Result<(), Wrong> {
         if self.0.is_empty() {
             return Ok(());
         }
-        let values = self.0.iter().map(|(capture, regex)| value(capture, regex.as_ref(), answer));
+        let values =
+            self.0.iter().map(|(capture, regex)| match value(capture, regex.as_ref(), answer) {
+                Err(_) if capture.optional => Ok(None),
+                found => found.map(Some),
+            });
         let values = values.collect::<Result<Vec<_>, _>>()?;
         for ((capture, _), value) in self.0.iter().zip(values) {
-            data.capture(&capture.name, value);
+            match value {
+                Some(value) => data.capture(&capture.name, value),
+                None => data.forget(&capture.name),
+            }
         }
         Ok(())
     }

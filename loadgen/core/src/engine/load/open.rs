@@ -17,7 +17,7 @@ use crate::scenario::{Arrivals, Model, Until};
 pub struct Open {
     /// Arrivals per second. The area under the profile is the number of arrivals.
     rate: LoadProfile,
-    /// Number of requests in an iteration.
+    /// Mean number of requests in an iteration.
     requests: f64,
     warmup: Duration,
     end: Option<Duration>,
@@ -66,7 +66,7 @@ impl Open {
     pub fn new(plan: &Plan) -> Option<Self> {
         let load = &plan.scenario.load;
         let Model::Open(open) = load.model else { return None };
-        let requests = plan.scenario.groups().count().max(1) as f64;
+        let requests = plan.scenario.requests_per_iteration();
         let left = match load.until {
             Until::Iterations(iterations) => Some(iterations),
             _ => None,
@@ -194,6 +194,7 @@ mod tests {
         let mut plan = plan("rate = 30\nduration = \"1s\"", 0, Share::WHOLE);
         let step = plan.scenario.steps[0].clone();
         plan.scenario.steps.extend([step.clone(), step]);
+        plan.scenario.flows[0].steps = 0..3;
         assert_eq!(Open::new(&plan).unwrap().count(), 10);
     }
 

@@ -4,7 +4,7 @@ mod once;
 
 use std::borrow::Cow;
 use std::pin::pin;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tokio::task::yield_now;
 
@@ -17,7 +17,7 @@ use super::plan::Plan;
 use super::rows::{Supply, Turn};
 use super::transport::{Failure, Link, Transport};
 use crate::measure::{Ending, ErrorKind, Outcome, Recorder};
-use crate::scenario::{Data, OnError, Secrets, Step, ThinkTime};
+use crate::scenario::{Assign, Data, OnError, Secrets, Step, ThinkTime};
 
 /// Number of a user's first iteration in the warm-up. The number is far from the numbers of counted
 /// iterations, so that the data of counted iterations does not depend on how far the warm-up came.
@@ -36,6 +36,16 @@ pub(super) struct Shared {
     pub transport: Transport,
 }
 
+/// An iteration of a user, from its first request on.
+struct Journey {
+    flow: usize,
+    counted: bool,
+    /// Planned time of the first request, or the time of its send; `None` before the first request.
+    begun: Option<Instant>,
+    /// Think times since then.
+    paused: Duration,
+}
+
 /// A running user.
 struct User<'a> {
     shared: &'a Shared,
@@ -47,6 +57,8 @@ struct User<'a> {
     counters: Vec<u64>,
     /// Think time before the next request; `None` for none, as before the first request.
     thinks: Option<&'a ThinkTime>,
+    /// Time of the send of the last request.
+    sent: Instant,
     /// Last clock reading after a request or a pause. A request needs only two readings: one
     /// before it and one after it.
     now: Instant,
@@ -66,6 +78,7 @@ impl Shared {
             alarm: Alarm::new(self.gate.round_end(), now),
             counters: Vec::new(),
             thinks: None,
+            sent: now,
             now,
         };
         user.run().await;
@@ -117,38 +130,100 @@ impl<'a> User<'a> {
         }
     }
 
-    /// Runs one iteration: sends the steps in order. Returns `false` if the
-    /// end of the round cut the iteration short.
-    async fn iterate(&mut self, counted: bool, planned: Option<Instant>) -> bool {
+    /// Runs one iteration: sends the steps of a flow in order. Returns `false` if the end of the round
+    /// cut the iteration short.
+    async fn iterate(&mut self, counted: bool, mut planned: Option<Instant>) -> bool {
         let Shared { plan, gate, .. }: &'a Shared = self.shared;
-        let steps = &plan.scenario.steps;
-        let first = plan.scenario.start_steps().end;
-        for group in plan.scenario.groups() {
-            let planned = planned.filter(|_| group.start == first);
-            if planned.is_none() && !self.think().await {
-                return false;
-            }
-            // A later step that would begin after the end is not a planned
-            // request, so it is not sent.
-            if group.start > first && gate.is_closed(self.now) {
-                return false;
-            }
-            let index = match group.len() {
-                1 => group.start,
+        let scenario = &plan.scenario;
+        let flow = self.take_flow();
+        let mut journey = Journey { flow, counted, begun: planned, paused: Duration::ZERO };
+        let mut failed = None;
+        'steps: for choice in scenario.choices(&scenario.flows[flow]) {
+            let index = match choice.len() {
+                1 => choice.start,
                 _ => {
-                    let weights = steps[group.clone()].iter().filter_map(|step| step.weight);
-                    group.start + self.chance.pick(weights)
+                    let weights = scenario.steps[choice.clone()].iter().filter_map(|it| it.weight);
+                    choice.start + self.chance.pick(weights)
                 }
             };
-            let step = &steps[index];
-            match self.attempt(index, step, counted, planned).await {
-                Went::Well => {}
-                Went::Wrong if plan.scenario.on_error == OnError::Continue => {}
-                Went::Wrong => break,
-                Went::Cut => return false,
+            let step = &scenario.steps[index];
+            for _ in 0..self.chance.times(step.repeat) {
+                if step.given.as_ref().is_some_and(|given| !given.holds(&self.data)) {
+                    break;
+                }
+                let is_first = journey.begun.is_none() || planned.is_some();
+                if planned.is_none() {
+                    let before = self.now;
+                    let went_on = self.think().await;
+                    if !is_first {
+                        journey.paused += self.now - before;
+                    }
+                    // A later request that would begin after the end is not a planned request, so
+                    // it is not sent.
+                    if !went_on || (!is_first && gate.is_closed(self.now)) {
+                        self.record_journey(&journey, Ending::Cancelled);
+                        return false;
+                    }
+                }
+                let went = self.attempt(index, step, counted, planned.take()).await;
+                journey.begun.get_or_insert(self.sent);
+                match went {
+                    Went::Well => {}
+                    Went::Wrong(kind) => {
+                        failed.get_or_insert((kind, &step.name));
+                        if scenario.on_error == OnError::NextIteration {
+                            break 'steps;
+                        }
+                    }
+                    Went::Cut(ending) => {
+                        self.record_journey(&journey, ending);
+                        return false;
+                    }
+                }
+            }
+        }
+        if journey.begun.is_none() || planned.is_some() {
+            // No step had its condition. Other users of the thread must get their turn.
+            yield_now().await;
+            self.now = Instant::now();
+            return !gate.is_closed(self.now);
+        }
+        match failed {
+            None => self.record_journey(&journey, Ending::Answered),
+            Some((kind, step)) => {
+                let message = format!("the step `{step}` failed");
+                self.record_journey(&journey, Ending::Failed(kind, &message));
             }
         }
         true
+    }
+
+    /// Returns the index of the flow for the user's next iteration.
+    fn take_flow(&mut self) -> usize {
+        let scenario = &self.shared.plan.scenario;
+        match (scenario.flows.as_slice(), scenario.assign) {
+            ([_], _) => 0,
+            (_, Assign::User) => scenario.flow_of_user(self.data.user()),
+            (flows, Assign::Iteration) => self.chance.pick(flows.iter().map(|flow| flow.weight)),
+        }
+    }
+
+    /// Counts an iteration that sent a request. Its latency leaves out the user's think times.
+    fn record_journey(&self, journey: &Journey, ending: Ending<'_>) {
+        let Some(begun) = journey.begun else { return };
+        if !self.shared.plan.scenario.measures_iterations() {
+            return;
+        }
+        self.shared.recorder.record_iteration(&Outcome {
+            step: journey.flow,
+            counted: journey.counted,
+            planned: begun + journey.paused,
+            sent: None,
+            done: self.now,
+            bytes: 0,
+            ending,
+            counters: &[],
+        });
     }
 
     /// Waits for the user's think time before its next request. Returns
@@ -176,6 +251,7 @@ impl<'a> User<'a> {
             return self.give_up(index, counted, planned, failure).await;
         }
         let sent = Instant::now();
+        self.sent = sent;
         let result = {
             let exchange = pin!(self.link.exchange(step));
             self.alarm.guard(sent, step.timeout, exchange).await
@@ -187,15 +263,15 @@ impl<'a> User<'a> {
         let (check, secrets) = (&self.shared.checks[index], &self.shared.secrets);
         let message: Cow<'static, str>;
         let (ending, went) = match result {
-            Err(Rang::Halted) => (Ending::Cancelled, Went::Cut),
-            Err(Rang::Drained) => (Ending::Unanswered, Went::Cut),
+            Err(Rang::Halted) => (Ending::Cancelled, Went::Cut(Ending::Cancelled)),
+            Err(Rang::Drained) => (Ending::Unanswered, Went::Cut(Ending::Unanswered)),
             Err(Rang::Deadline) => {
                 message = format!("no complete response within {:?}", step.timeout).into();
-                (Ending::Failed(ErrorKind::Timeout, &message), Went::Wrong)
+                (Ending::Failed(ErrorKind::Timeout, &message), Went::Wrong(ErrorKind::Timeout))
             }
             Ok(Err(failure)) => {
                 message = secrets.hidden(failure.message);
-                (Ending::Failed(failure.kind, &message), Went::Wrong)
+                (Ending::Failed(failure.kind, &message), Went::Wrong(failure.kind))
             }
             Ok(Ok(answer)) => {
                 let latency = Some(self.now - planned.unwrap_or(sent));
@@ -203,7 +279,7 @@ impl<'a> User<'a> {
                     Ok(()) => (Ending::Answered, Went::Well),
                     Err(wrong) => {
                         message = secrets.hidden(wrong.sentence());
-                        (Ending::Failed(wrong.kind, &message), Went::Wrong)
+                        (Ending::Failed(wrong.kind, &message), Went::Wrong(wrong.kind))
                     }
                 }
             }
@@ -229,9 +305,10 @@ impl<'a> User<'a> {
         // This path awaits nothing else: other users of the thread must get their turn.
         yield_now().await;
         self.now = Instant::now();
+        self.sent = self.now;
         let message = self.shared.secrets.hidden(failure.message);
         self.record(index, counted, planned, self.now, 0, Ending::Failed(failure.kind, &message));
-        Went::Wrong
+        Went::Wrong(failure.kind)
     }
 
     fn record(
@@ -263,6 +340,8 @@ impl<'a> User<'a> {
 /// Result of a request, which decides how the user continues.
 enum Went {
     Well,
-    Wrong,
-    Cut,
+    /// The request failed. Holds the kind of the error.
+    Wrong(ErrorKind),
+    /// The end of the round cut the request off. Holds the category in which it is counted.
+    Cut(Ending<'static>),
 }

@@ -38,8 +38,8 @@ impl User<'_> {
             self.data.set_iteration(START + attempt);
             match self.attempt_all(steps.clone(), counted).await {
                 Went::Well => return true,
-                Went::Cut => return false,
-                Went::Wrong => {}
+                Went::Cut(_) => return false,
+                Went::Wrong(_) => {}
             }
             if gate.end().is_none() && attempt + 1 == MOST_ATTEMPTS {
                 return false;
@@ -59,7 +59,7 @@ impl User<'_> {
         let shared = self.shared;
         for index in steps {
             if !self.think().await || shared.gate.is_closed(self.now) {
-                return Went::Cut;
+                return Went::Cut(Ending::Cancelled);
             }
             let step = &shared.plan.scenario.steps[index];
             match self.attempt(index, step, counted, None).await {
@@ -85,7 +85,7 @@ impl User<'_> {
                 continue;
             }
             let step = &shared.plan.scenario.steps[index];
-            cut = matches!(self.attempt(index, step, true, None).await, Went::Cut);
+            cut = matches!(self.attempt(index, step, true, None).await, Went::Cut(_));
         }
     }
 }

@@ -13,6 +13,8 @@ use crate::measure::timeline::Phase;
 pub struct GrowingSeries {
     packed: Series,
     latest: BTreeMap<(Phase, u32), Vec<Counts>>,
+    /// Counts of iterations that are not packed yet, by flow.
+    flows: BTreeMap<Phase, Vec<Counts>>,
     /// Number of the latest second in any snapshot so far.
     newest: u32,
 }
@@ -28,8 +30,9 @@ const TOGETHER: u32 = 32;
 impl GrowingSeries {
     /// Adds a snapshot of one process.
     pub fn add(&mut self, snapshot: &Snapshot) {
-        for Interval { phase, second, steps } in &snapshot.intervals {
+        for Interval { phase, second, steps, flows } in &snapshot.intervals {
             merge_steps(self.latest.entry((*phase, *second)).or_default(), steps);
+            merge_steps(self.flows.entry(*phase).or_default(), flows);
             self.newest = self.newest.max(*second);
         }
         // Some processes may not have reported the second before the newest yet.
@@ -44,6 +47,9 @@ impl GrowingSeries {
     /// Packs the counts of all seconds, and returns the series so far.
     pub fn packed(&mut self) -> &mut Series {
         self.pack(|_| true);
+        for (phase, flows) in std::mem::take(&mut self.flows) {
+            self.packed.add_flows(phase, &flows);
+        }
         &mut self.packed
     }
 

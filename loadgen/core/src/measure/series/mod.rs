@@ -24,6 +24,9 @@ pub struct Interval {
     pub second: u32,
     /// Counts by step, in the order of the scenario.
     pub steps: Vec<Counts>,
+    /// Counts of whole iterations by flow, in the order of the scenario; empty if iterations are not
+    /// measured.
+    pub flows: Vec<Counts>,
 }
 
 /// Intervals that one process's recorder returned at one time. Snapshots are numbered from zero
@@ -50,6 +53,8 @@ pub struct Series {
     closed: BTreeMap<Phase, Packed>,
     /// Results of each closed second, by the number of the second.
     told: BTreeMap<u32, Told>,
+    /// Sums of the counts of iterations, by phase.
+    flows: BTreeMap<Phase, Packed>,
 }
 
 impl Series {
@@ -57,6 +62,7 @@ impl Series {
     pub fn add(&mut self, snapshot: impl Borrow<Snapshot>) {
         for interval in &snapshot.borrow().intervals {
             self.add_steps((interval.phase, interval.second), &interval.steps);
+            self.add_flows(interval.phase, &interval.flows);
         }
     }
 
@@ -75,6 +81,16 @@ impl Series {
             for packed in round.closed.get(&phase).into_iter().chain(open) {
                 merge_steps(&mut total, &packed.unpack());
             }
+        }
+        total
+    }
+
+    /// Returns the summed counts of iterations in one phase over several rounds, by flow.
+    #[must_use]
+    pub fn flows_of<'a>(rounds: impl IntoIterator<Item = &'a Self>, phase: Phase) -> Vec<Counts> {
+        let mut total = Vec::new();
+        for packed in rounds.into_iter().filter_map(|round| round.flows.get(&phase)) {
+            merge_steps(&mut total, &packed.unpack());
         }
         total
     }
@@ -133,6 +149,12 @@ impl Series {
 
     fn add_steps(&mut self, at: (Phase, u32), steps: &[Counts]) {
         add_to(&mut self.open, at, steps);
+    }
+
+    fn add_flows(&mut self, phase: Phase, flows: &[Counts]) {
+        if !flows.is_empty() {
+            add_to(&mut self.flows, phase, flows);
+        }
     }
 }
 

@@ -31,8 +31,13 @@ fn counts() -> impl Strategy<Value = Counts> {
 
 fn snapshot() -> impl Strategy<Value = Snapshot> {
     let phase = prop::sample::select(PHASES.to_vec());
-    let interval = (phase, 0u32..4, prop::collection::vec(counts(), 0..3))
-        .prop_map(|(phase, second, steps)| Interval { phase, second, steps });
+    let interval = (
+        phase,
+        0u32..4,
+        prop::collection::vec(counts(), 0..3),
+        prop::collection::vec(counts(), 0..2),
+    )
+        .prop_map(|(phase, second, steps, flows)| Interval { phase, second, steps, flows });
     (0u32..99, prop::collection::vec(interval, 0..3))
         .prop_map(|(number, intervals)| Snapshot { number, intervals })
 }
@@ -54,7 +59,10 @@ fn busy_second() -> Counts {
 }
 
 fn of_second(second: u32, steps: Vec<Counts>) -> Snapshot {
-    Snapshot { number: second, intervals: vec![Interval { phase: Phase::Hold, second, steps }] }
+    Snapshot {
+        number: second,
+        intervals: vec![Interval { phase: Phase::Hold, second, steps, flows: Vec::new() }],
+    }
 }
 
 fn bytes(packed: &Packed) -> usize {

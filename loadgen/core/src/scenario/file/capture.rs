@@ -60,10 +60,12 @@ fn read_one(
         let of_body = sources.iter().filter(|source| source.key != "header");
         of_body.for_each(|source| refuse_for_head(source, faults));
     }
+    let optional = table.take("optional").map_or(Some(false), |value| value.boolean(faults));
     let read: Vec<_> = sources.iter().map(|source| read_source(source, faults)).collect();
     table.finish(faults);
     let source = read.into_iter().next()??;
-    named.then(|| Capture { name: value.key.to_owned(), source })
+    let optional = optional?;
+    named.then(|| Capture { name: value.key.to_owned(), source, optional })
 }
 
 fn check_name(value: &Value<'_>, faults: &mut Faults<'_>) -> bool {

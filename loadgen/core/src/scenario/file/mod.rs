@@ -9,15 +9,19 @@ mod condition;
 mod csv;
 mod expect;
 pub(super) mod experiment;
+mod flow;
 mod headers;
 mod http;
 mod json;
 mod load;
+mod moment;
+mod name;
 mod pairs;
 mod pointer;
 mod proof;
 mod reader;
 mod regex;
+mod repeat;
 mod rows;
 mod schema;
 mod step;
@@ -26,6 +30,7 @@ mod tls;
 
 use std::path::Path;
 
+use flow::Steps;
 pub(super) use reader::thousands;
 use reader::{Faults, Table, Value};
 pub(super) use schema::schema;
@@ -33,6 +38,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::environment::Environment;
 use super::error::Fault;
+use super::iteration::groups;
 use super::model::{Existing, OnError, Scenario, Step};
 use crate::scenario::backend::Backend;
 
@@ -80,10 +86,20 @@ fn read_scenario(
     let http = table.take("http").and_then(|value| http::read(&value, folder, faults));
     let load = load::read(table.take("load"), faults);
     let rows = rows::read_all(table.take("rows"), folder, faults);
-    let (names, steps) = step::read_all(table.take("step"), faults);
+    let assign = table.take("assign");
+    let (steps, flows) = (table.take("step"), table.take("flow"));
+    let assign = assign.and_then(|value| flow::read_assign(&value, flows.is_some(), faults));
+    let Steps { all, steps: names, flows } = flow::read_all(steps, flows, faults);
+    let steps = all.as_ref().map(|(steps, _)| steps.as_slice());
     let thresholds = table.take("thresholds");
-    let counters = steps.as_ref().map(|steps| counters(steps));
-    let known = thresholds::Known { steps: names.as_deref(), counters: counters.as_deref() };
+    let counters = steps.map(counters);
+    let groups = steps.map(groups);
+    let known = thresholds::Known {
+        steps: names.as_deref(),
+        flows: flows.as_deref(),
+        groups: groups.as_deref(),
+        counters: counters.as_deref(),
+    };
     let thresholds = thresholds.map(|value| thresholds::read(&value, &known, faults));
     let backends = backends.unwrap_or_default();
     let items = items.and_then(|value| read_existing_items(&value, &backends, faults));
@@ -92,7 +108,8 @@ fn read_scenario(
     let known = proof::Known { backends: &backends, counters: counters.as_deref() };
     let proofs = proof::read_all(table.take("proof"), &known, faults);
     table.finish(faults);
-    let rows = steps.as_deref().map(|steps| rows::used(rows, steps, faults));
+    let rows = steps.map(|steps| rows::used(rows, steps, faults));
+    let (steps, flows) = all?;
     Some(Scenario {
         name: name.to_owned(),
         description: description.map(str::to_owned),
@@ -102,7 +119,9 @@ fn read_scenario(
         http: http.unwrap_or_default(),
         load: load?,
         rows: rows.unwrap_or_default(),
-        steps: steps?,
+        steps,
+        flows,
+        assign: assign.unwrap_or_default(),
         on_error: on_error.unwrap_or_default(),
         thresholds: thresholds.unwrap_or_default(),
         proofs,

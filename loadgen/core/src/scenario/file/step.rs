@@ -4,9 +4,12 @@ use std::ops::Range;
 use std::time::Duration;
 
 use super::headers::is_token;
+use super::moment::{self, Moment};
+use super::name::Name;
 use super::reader::{Faults, Table, Value};
-use super::{body, capture, expect, headers, load, pairs};
+use super::{body, capture, expect, headers, load, pairs, repeat};
 use crate::scenario::error::Fault;
+use crate::scenario::flow::{Given, Repeat};
 use crate::scenario::method::Method;
 use crate::scenario::model::{Step, When};
 use crate::scenario::nearest::list;
@@ -33,92 +36,61 @@ pub(super) const METHODS: [(&str, Method); 7] = [
 /// Key whose value is any method and a path.
 pub(super) const REQUEST: &str = "request";
 
-pub(super) const WHEN: [(&str, When); 2] = [("start", When::Start), ("stop", When::Stop)];
+/// A step as read, of which some parts may have faults.
+#[derive(Default)]
+pub(super) struct Read {
+    pub name: Option<Name>,
+    pub moment: Option<Moment>,
+    pub step: Option<Step>,
+}
 
-/// Reads all steps, and returns the steps' names and the steps. The names are `None` if a step has
-/// no valid name. The steps are `None` if a step has a fault.
+/// Reads the steps of an array, one after another. `of` names a step in messages.
 pub(super) fn read_all(
-    value: Option<Value<'_>>,
+    of: &'static str,
+    values: &[Value<'_>],
     faults: &mut Faults<'_>,
-) -> (Option<Vec<String>>, Option<Vec<Step>>) {
-    let values = match value {
-        Some(value) => match value.array("an array of tables, each headed [[step]]", faults) {
-            Some(values) => values,
-            None => return (None, None),
-        },
-        None => Vec::new(),
-    };
-    if values.is_empty() {
-        let fault = Fault::new("the scenario has no step: there is nothing to send");
-        faults.add(fault.help("add a [[step]] with a request, such as get = \"/\""));
-    }
-    let captured = values.iter().map(capture::names);
-    faults.scope.expect(captured.flatten().collect());
-    let mut places = Vec::new();
+) -> Vec<Read> {
     let read = values.iter().map(|value| {
-        let (name, step, when) = read(value, faults);
+        let read = read(of, value, faults);
         faults.scope.captured(capture::names(value));
-        places.push(when);
-        (name, step)
+        read
     });
-    let (names, steps): (Vec<_>, Vec<_>) = read.unzip();
-    check_names(&names, faults);
-    check_order(&places, faults);
-    let names = names.into_iter().map(|name| Some(name?.text));
-    (names.collect(), steps.into_iter().collect())
+    read.collect()
 }
 
-/// The name of a step, and the position in the file of the text that the name comes from.
-struct Name {
-    place: Range<usize>,
-    text: String,
-}
-
-fn read(
-    value: &Value<'_>,
-    faults: &mut Faults<'_>,
-) -> (Option<Name>, Option<Step>, Option<Moment>) {
-    let Some(mut table) = value.table("a [[step]]", faults) else {
-        return (None, None, None);
+fn read(of: &'static str, value: &Value<'_>, faults: &mut Faults<'_>) -> Read {
+    let Some(mut table) = value.table(of, faults) else {
+        return Read::default();
     };
     let name = table.take("name");
-    let moment = read_moment(&mut table, faults);
+    let moment = moment::read(&mut table, faults);
     faults.scope.in_iteration = moment.as_ref().is_none_or(|m| m.when == When::Iteration);
+    // The condition makes sure of the value, even if a later step captures it.
+    let given = moment.as_ref().and_then(|moment| moment.given.as_ref());
+    let before = faults.scope.with_captured(given.into_iter().flat_map(Given::present));
     let request = read_request(&mut table, faults);
     let name = match name {
-        Some(name) => read_name(&name, faults),
+        Some(name) => Name::read(&name, "a step", faults),
         None => request.as_ref().map(Request::name),
     };
     let text = name.as_ref().map(|name| name.text.clone());
-    let when = moment.as_ref().map(|moment| moment.when);
-    let step = read_rest(text, when, request, &mut table, faults);
+    let step = read_rest(text, moment.as_ref(), request, &mut table, faults);
     table.finish(faults);
-    (name, step, moment)
-}
-
-/// Time at which a step is sent (start, iteration or stop), and the position in the file that sets
-/// the time.
-struct Moment {
-    when: When,
-    place: Range<usize>,
-}
-
-fn read_moment(table: &mut Table<'_>, faults: &mut Faults<'_>) -> Option<Moment> {
-    let Some(value) = table.take("when") else {
-        return Some(Moment { when: When::Iteration, place: table.place.clone() });
-    };
-    Some(Moment { when: value.choice(&WHEN, faults)?, place: value.place() })
+    faults.scope.has_captured(before);
+    Read { name, moment, step }
 }
 
 fn read_rest(
     name: Option<String>,
-    when: Option<When>,
+    moment: Option<&Moment>,
     request: Option<Request>,
     table: &mut Table<'_>,
     faults: &mut Faults<'_>,
 ) -> Option<Step> {
+    let when = moment.map(|moment| moment.when);
+    let once = matches!(when, Some(When::Start | When::Stop));
     let weight = table.take("weight").map_or(Some(None), |value| {
-        if matches!(when, Some(When::Start | When::Stop)) {
+        if once {
             let message = "a step with `when` cannot have a `weight`";
             let help =
                 "weights divide the iterations among steps: leave out either `weight` or `when`";
@@ -127,6 +99,14 @@ fn read_rest(
         let weight = value.integer(1..=MOST_WEIGHT, faults)?;
         u32::try_from(weight).ok().map(Some)
     });
+    let repeat = match table.take("repeat") {
+        Some(value) => repeat::read(&value, once, faults),
+        None => Some(Repeat::default()),
+    };
+    let group = match table.take("group") {
+        Some(value) => Name::read(&value, "a group", faults).map(|name| Some(name.text)),
+        None => Some(None),
+    };
     let timeout =
         table.take("timeout").map_or(Some(DEFAULT_TIMEOUT), |value| read_timeout(&value, faults));
     let think_time = match table.take("think_time") {
@@ -169,6 +149,9 @@ fn read_rest(
         headers: headers?,
         body,
         weight: weight?,
+        given: moment?.given.clone(),
+        repeat: repeat?,
+        group: group?,
         timeout: timeout?,
         think_time: think_time?,
         verify: verify?,
@@ -176,20 +159,6 @@ fn read_rest(
         counters,
         captures: captures?,
     })
-}
-
-fn read_name(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<Name> {
-    let name = value.name(faults)?;
-    if name.chars().any(char::is_control) {
-        return value.fault(
-            "a step's name must be one line of text",
-            "has control characters",
-            "",
-            faults,
-        );
-    }
-    let (place, text) = (value.place(), name.to_owned());
-    Some(Name { place, text })
 }
 
 struct Request {
@@ -277,49 +246,4 @@ fn read_timeout(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<Duration> 
         return value.fault(message, "longer than any measured latency", "", faults);
     }
     Some(timeout)
-}
-
-/// Adds a fault for each name that an earlier step already has, because results are stored by the
-/// steps' names.
-fn check_names(names: &[Option<Name>], faults: &mut Faults<'_>) {
-    let names: Vec<&Name> = names.iter().flatten().collect();
-    for (index, name) in names.iter().enumerate() {
-        if let Some(first) = names[..index].iter().find(|other| other.text == name.text) {
-            let fault = Fault::new(format!("two steps are called `{}`", name.text))
-                .at(first.place.clone(), "the first")
-                .at(name.place.clone(), "the second")
-                .help("give each step a different `name`: results are stored by name");
-            faults.add(fault);
-        }
-    }
-}
-
-/// Checks that the steps are in the order of sending: the start steps, then the steps of each
-/// iteration, then the stop steps. A scenario without a step for iterations is a fault, because
-/// such a scenario has no load.
-fn check_order(moments: &[Option<Moment>], faults: &mut Faults<'_>) {
-    let known: Vec<&Moment> = moments.iter().flatten().collect();
-    for pair in known.windows(2) {
-        let (message, help) = match (pair[0].when, pair[1].when) {
-            (When::Iteration | When::Stop, When::Start) => (
-                "a step with when = \"start\" follows a step that is sent later",
-                "move the step before all others: steps are sent in the order of the file",
-            ),
-            (When::Stop, When::Iteration) => (
-                "a step with when = \"stop\" precedes a step that is sent earlier",
-                "move the step after all others: steps are sent in the order of the file",
-            ),
-            _ => continue,
-        };
-        let wrong = if pair[1].when == When::Start { pair[1] } else { pair[0] };
-        faults.add(Fault::new(message).at(wrong.place.clone(), "not here").help(help));
-    }
-    if !known.is_empty()
-        && known.len() == moments.len()
-        && known.iter().all(|moment| moment.when != When::Iteration)
-    {
-        let fault = Fault::new("the scenario has no step for its iterations: there is no load")
-            .at(known[0].place.clone(), "sent once by each user");
-        faults.add(fault.help("add a [[step]] without `when`"));
-    }
 }

@@ -5,16 +5,47 @@ use toml::de::DeValue;
 use super::expect;
 use super::reader::{Faults, Value};
 use crate::scenario::error::Fault;
+use crate::scenario::flow::ITERATION;
 use crate::scenario::nearest::suggestion;
-use crate::scenario::threshold::{METRICS, Metric, Threshold, parse_condition};
+use crate::scenario::threshold::{METRICS, Metric, Of, Threshold, parse_condition};
 
 /// Names to which thresholds can refer. A list is `None`, and the check of its names is skipped, if
 /// other faults make the names unknown.
 pub(super) struct Known<'a> {
     /// Names of all steps.
     pub steps: Option<&'a [String]>,
+    /// Names of all flows.
+    pub flows: Option<&'a [String]>,
+    /// Names of all groups of steps.
+    pub groups: Option<&'a [&'a str]>,
     /// Names of all counters.
     pub counters: Option<&'a [&'a str]>,
+}
+
+impl Known<'_> {
+    /// Returns what a threshold is about whose key begins with this name; `None` for an unknown name.
+    /// A name that other faults make unknown counts as that of a step.
+    fn of(&self, name: &str) -> Option<Of> {
+        let is_flow = self.flows.is_some_and(|flows| flows.iter().any(|it| it == name));
+        let is_group = self.groups.is_some_and(|groups| groups.contains(&name));
+        let is_step = self.steps.is_some_and(|steps| steps.iter().any(|it| it == name));
+        let is_complete = self.steps.is_some() && self.flows.is_some() && self.groups.is_some();
+        let name = name.to_owned();
+        match name.as_str() {
+            ITERATION => Some(Of::Iterations),
+            _ if is_flow => Some(Of::Flow(name)),
+            _ if is_group => Some(Of::Group(name)),
+            _ if is_step || !is_complete => Some(Of::Step(name)),
+            _ => None,
+        }
+    }
+
+    /// Returns all known names.
+    fn names(&self) -> impl Iterator<Item = &str> + Clone {
+        let [steps, flows] = [self.steps, self.flows].map(Option::unwrap_or_default);
+        let groups = self.groups.unwrap_or_default().iter().copied();
+        steps.iter().chain(flows).map(String::as_str).chain(groups)
+    }
 }
 
 pub(super) fn read(
@@ -41,14 +72,13 @@ fn read_threshold(
         return None;
     }
     if let Some(metric) = counter(value, known, faults) {
-        return read_condition(value, None, metric, faults);
+        return read_condition(value, Of::All, metric, faults);
     }
-    let steps = known.steps;
     let at_key = |message: String, label: &str, help: String| {
         Fault::new(message).at(value.key_place.clone(), label).help(help)
     };
-    let Some((step, metric)) = Metric::split(value.key) else {
-        faults.add(unknown_metric(value, steps.unwrap_or_default()));
+    let Some((name, metric)) = Metric::split(value.key) else {
+        faults.add(unknown_metric(value, known));
         return None;
     };
     if let Metric::Percentile(percent) = metric
@@ -58,13 +88,22 @@ fn read_threshold(
             format!("`{}`: a percentile must be greater than 0 and less than 100", value.key);
         faults.add(at_key(message, "out of range", "write p50, p99 or p99.9".to_owned()));
     }
-    if let (Some(step), Some(steps)) = (step, steps)
-        && !steps.iter().any(|name| name == step)
-    {
-        let help = suggestion(step, steps.iter().map(String::as_str));
-        faults.add(at_key(format!("the scenario has no step `{step}`"), "unknown step", help));
+    let Some(of) = name.map_or(Some(Of::All), |name| known.of(name)) else {
+        let name = name.unwrap_or_default();
+        let message = match known.flows {
+            Some([_, ..]) => format!("the scenario has no step, flow or group `{name}`"),
+            _ => format!("the scenario has no step `{name}`"),
+        };
+        let help = suggestion(name, known.names());
+        faults.add(at_key(message, "unknown name", help));
+        return None;
+    };
+    if matches!((&of, &metric), (Of::Flow(_) | Of::Iterations, Metric::Unsent)) {
+        let message = "`unsent` counts requests, not iterations";
+        let help = "write unsent = \"<= 0\" for all steps".to_owned();
+        faults.add(at_key(message.to_owned(), "not of a flow", help));
     }
-    read_condition(value, step, metric, faults)
+    read_condition(value, of, metric, faults)
 }
 
 /// Returns the counter metric of a key `counter.NAME`; `None` for any other key. Also returns
@@ -86,7 +125,7 @@ fn counter(value: &Value<'_>, known: &Known<'_>, faults: &mut Faults<'_>) -> Opt
 
 fn read_condition(
     value: &Value<'_>,
-    step: Option<&str>,
+    of: Of,
     metric: Metric,
     faults: &mut Faults<'_>,
 ) -> Option<Threshold> {
@@ -94,7 +133,7 @@ fn read_condition(
     let metric = metric.in_unit_of(text);
     match parse_condition(&metric, text) {
         Ok((comparison, bound)) => Some(Threshold {
-            step: step.map(str::to_owned),
+            of,
             metric,
             comparison,
             bound,
@@ -109,11 +148,11 @@ fn read_condition(
 }
 
 /// Returns the fault of a threshold's key that does not end in a metric. Either the metric is
-/// misspelt, or the key is only a step's name.
-fn unknown_metric(value: &Value<'_>, steps: &[String]) -> Fault {
+/// misspelt, or the key is only a name.
+fn unknown_metric(value: &Value<'_>, known: &Known<'_>) -> Fault {
     let last = value.key.rsplit('.').next().unwrap_or(value.key);
-    let help = if steps.iter().any(|name| name == value.key) {
-        format!("add a metric to the name of the step, such as \"{}.p99\"", value.key)
+    let help = if known.names().any(|name| name == value.key) || value.key == ITERATION {
+        format!("add a metric to the name, such as \"{}.p99\"", value.key)
     } else {
         suggestion(last, METRICS)
     };

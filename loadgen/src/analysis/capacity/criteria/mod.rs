@@ -7,7 +7,7 @@ use super::search::{Judgement, Limits};
 use crate::analysis::offered_rate::OfferedRate;
 use crate::measure::Summary;
 use crate::record::{ThresholdRecord, VerdictKind};
-use crate::scenario::{Comparison, Metric, Scenario, Threshold};
+use crate::scenario::{Comparison, Flow, Metric, Of, Scenario, Step, Threshold};
 use crate::text::count;
 
 /// Upper bound of the share of failed requests (0 to 1) if the scenario has no threshold on the
@@ -42,9 +42,9 @@ impl Criteria {
     pub fn of(scenario: &mut Scenario, duration: Duration) -> Self {
         let is_rate = |threshold: &Threshold| threshold.metric == Metric::Rate;
         let (rates, mut kept): (Vec<_>, Vec<_>) = scenario.thresholds.drain(..).partition(is_rate);
-        if !kept.iter().any(|t| t.metric == Metric::ErrorRate && t.step.is_none()) {
+        if !kept.iter().any(|t| t.metric == Metric::ErrorRate && t.of == Of::All) {
             kept.push(Threshold {
-                step: None,
+                of: Of::All,
                 metric: Metric::ErrorRate,
                 comparison: Comparison::Less,
                 bound: ERROR_RATE,
@@ -80,33 +80,37 @@ impl Criteria {
     }
 }
 
-/// Returns the number of requests, all steps together, that gives enough samples for the step of
-/// this threshold. The number includes a margin of four standard deviations, as arrivals may be
-/// random.
+/// Returns the number of requests, all steps together, that gives enough samples for this threshold.
+/// The number includes a margin of four standard deviations, as arrivals may be random.
 fn samples(scenario: &Scenario, threshold: &Threshold) -> f64 {
     let own = match threshold.metric {
         // Ten samples must lie beyond a percentile.
         Metric::Percentile(percent) => 10.0 / (1.0 - percent / 100.0),
         _ => FEWEST,
     };
-    (own + 4.0 * own.sqrt()) / share(scenario, threshold.step.as_deref())
+    (own + 4.0 * own.sqrt()) / share(scenario, &threshold.of)
 }
 
-/// Returns the share of all requests (0 to 1) that belongs to this step; 1 without a step.
-fn share(scenario: &Scenario, step: Option<&str>) -> f64 {
-    let index = step.and_then(|name| scenario.steps.iter().position(|s| s.name == name));
-    let Some(index) = index else { return 1.0 };
-    let groups: Vec<_> = scenario.groups().collect();
-    let weight = |step: usize| f64::from(scenario.steps[step].weight.unwrap_or(1));
-    let of_group: f64 = groups
-        .iter()
-        .find(|group| group.contains(&index))
-        .cloned()
-        .into_iter()
-        .flatten()
-        .map(weight)
-        .sum();
-    weight(index) / of_group / groups.len() as f64
+/// Returns the number of a threshold's samples for each request (0 to 1): the share of requests that
+/// belong to a step, or the number of iterations of a flow for each request.
+fn share(scenario: &Scenario, of: &Of) -> f64 {
+    let sum = |is_meant: &dyn Fn(&Step) -> bool| -> f64 {
+        let steps = scenario.steps.iter().enumerate().filter(|(_, step)| is_meant(step));
+        steps.map(|(index, _)| scenario.requests_of(index)).sum()
+    };
+    let weights = |is_meant: &dyn Fn(&Flow) -> bool| -> f64 {
+        scenario.flows.iter().filter(|flow| is_meant(flow)).map(|it| f64::from(it.weight)).sum()
+    };
+    let each = scenario.requests_per_iteration();
+    let share = match of {
+        Of::All => 1.0,
+        Of::Step(name) => sum(&|step| step.name == *name) / each,
+        Of::Group(name) => sum(&|step| step.is_in_group(name)) / each,
+        Of::Flow(name) => weights(&|flow| flow.name == *name) / weights(&|_| true) / each,
+        Of::Iterations => 1.0 / each,
+    };
+    // Steps that users send once have no share.
+    if share > 0.0 { share.min(1.0) } else { 1.0 }
 }
 
 /// Judges a trial, and returns the judgement with the reasons for a failure. `total` holds the

@@ -41,8 +41,19 @@ fn weighted_steps_get_their_share() {
                     [[step]]\nname = \"b\"\nget = \"/b\"\nweight = 1\n\
                     [[step]]\nname = \"c\"\nget = \"/c\"\nweight = 3\n";
     let scenario = parse(weighted);
-    let of = |name| share(&scenario, Some(name));
-    assert_eq!((of("a"), of("b"), of("c"), share(&scenario, None)), (0.5, 0.125, 0.375, 1.0));
+    let of = |name: &str| share(&scenario, &Of::Step(name.to_owned()));
+    assert_eq!((of("a"), of("b"), of("c"), share(&scenario, &Of::All)), (0.5, 0.125, 0.375, 1.0));
+    assert_eq!(share(&scenario, &Of::Iterations), 0.5);
+}
+
+#[test]
+fn flows_get_a_sample_for_each_iteration() {
+    let flows = "[[flow]]\nname = \"a\"\nweight = 3\n[[flow.step]]\nget = \"/a\"\n\
+                 [[flow]]\nname = \"b\"\n[[flow.step]]\nget = \"/b\"\nrepeat = 5\n";
+    let scenario = parse(flows);
+    assert_eq!(scenario.requests_per_iteration(), 2.0);
+    assert_eq!(share(&scenario, &Of::Flow("a".to_owned())), 0.375);
+    assert_eq!(share(&scenario, &Of::Flow("b".to_owned())), 0.125);
 }
 
 #[test]

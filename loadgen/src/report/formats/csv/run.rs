@@ -2,12 +2,13 @@
 
 use super::{LATENCIES, known, latencies, table};
 use crate::measure::Summary;
-use crate::record::{RunRecord, TargetRecord};
+use crate::record::{FlowRecord, RunRecord, TargetRecord};
 use crate::report::words::ranked::ranked;
 
 /// Returns CSV with a row for each target and step. Targets come in the order of the ranking. Each
 /// target also has a row for all steps together, whose step is `all`. Only this row has the figures
-/// of the target as a whole, such as the rank. Unknown values are empty.
+/// of the target as a whole, such as the rank. Rows for groups of steps and for flows follow: in
+/// rows whose `kind` is `flow`, requests are iterations. Unknown values are empty.
 #[must_use]
 pub(crate) fn run(record: &RunRecord) -> String {
     let before = [
@@ -31,30 +32,30 @@ pub(crate) fn run(record: &RunRecord) -> String {
         "cpu_percent",
         "cpu_us_per_request",
         "memory_max_bytes",
+        "kind",
     ];
     table(|writer| {
         writer.write_record(before.iter().chain(&LATENCIES).chain(&after))?;
         for (target, _) in ranked(record) {
-            writer.write_record(row(record, target, &target.total, of_target(record, target)))?;
-            for step in &target.steps {
-                writer.write_record(row(record, target, step, vec![String::new(); after.len()]))?;
+            let mut rows = vec![row(record, target, &target.total)];
+            rows[0].extend(of_target(record, target));
+            rows[0].push("all".to_owned());
+            let steps = target.steps.iter().map(|step| (step, "step"));
+            for (summary, kind) in steps.chain(target.groups.iter().map(|it| (it, "group"))) {
+                rows.push(padded(row(record, target, summary), after.len(), kind));
             }
+            for flow in &target.flows {
+                rows.push(padded(flow_row(record, target, flow), after.len(), "flow"));
+            }
+            rows.into_iter().try_for_each(|row| writer.write_record(row))?;
         }
         Ok(())
     })
 }
 
-fn row(
-    record: &RunRecord,
-    target: &TargetRecord,
-    summary: &Summary,
-    of_target: Vec<String>,
-) -> Vec<String> {
-    let mut row = vec![
-        record.scenario.clone(),
-        target.target.clone(),
-        target.server.workers.to_string(),
-        target.users.to_string(),
+fn row(record: &RunRecord, target: &TargetRecord, summary: &Summary) -> Vec<String> {
+    let mut row = first_cells(record, target);
+    row.extend([
         summary.name.clone(),
         summary.requests.to_string(),
         summary.errors.to_string(),
@@ -62,9 +63,40 @@ fn row(
         summary.unsent.to_string(),
         summary.rate_per_s.to_string(),
         summary.bytes_per_s.to_string(),
-    ];
+    ]);
     row.extend(latencies(&summary.latency_us));
-    row.extend(of_target);
+    row
+}
+
+fn flow_row(record: &RunRecord, target: &TargetRecord, flow: &FlowRecord) -> Vec<String> {
+    let mut row = first_cells(record, target);
+    row.extend([
+        flow.name.clone(),
+        flow.iterations.to_string(),
+        flow.errors.to_string(),
+        flow.cancelled.to_string(),
+        String::new(),
+        flow.rate_per_s.to_string(),
+        String::new(),
+    ]);
+    row.extend(latencies(&flow.latency_us));
+    row
+}
+
+fn first_cells(record: &RunRecord, target: &TargetRecord) -> Vec<String> {
+    vec![
+        record.scenario.clone(),
+        target.target.clone(),
+        target.server.workers.to_string(),
+        target.users.to_string(),
+    ]
+}
+
+/// Adds empty cells for the figures of a target as a whole, and then the kind of the row, so that the
+/// row gets `count` more cells.
+fn padded(mut row: Vec<String>, count: usize, kind: &str) -> Vec<String> {
+    row.resize(row.len() + count - 1, String::new());
+    row.push(kind.to_owned());
     row
 }
 

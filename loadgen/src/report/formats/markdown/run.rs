@@ -4,6 +4,7 @@ use super::{escaped, list, sections, table, titled};
 use crate::record::{Placing, RunRecord, TargetRecord};
 use crate::report::words::bottlenecks::bottlenecks;
 use crate::report::words::conclusion::conclusion;
+use crate::report::words::flows;
 use crate::report::words::headline::headline;
 use crate::report::words::interval::plus_minus;
 use crate::report::words::postgres;
@@ -35,10 +36,17 @@ pub(crate) fn run(record: &RunRecord) -> String {
                 .chain(rows_used(record))
                 .chain(proofs(record)),
         ),
+        titled(&escaped(flows::LEGEND), flows(record)),
         titled(&escaped(postgres::LEGEND), postgres(record)),
         titled("Thresholds:", list(record.thresholds.iter().map(held))),
         titled("Warnings:", list(warned)),
     ])
+}
+
+/// Returns the table of whole iterations; empty if each iteration has one request.
+fn flows(record: &RunRecord) -> String {
+    let rows = flows::rows(ranked(record).into_iter().map(|(target, _)| target));
+    if rows.is_empty() { String::new() } else { table(&flows::HEADER, &rows) }
 }
 
 /// Returns the table of what PostgreSQL did; empty if loadgen did not start PostgreSQL.

@@ -10,6 +10,7 @@ use crate::report::words::bottlenecks::bottlenecks;
 use crate::report::words::conclusion::{conclusion, rounds_to_ask_for};
 use crate::report::words::containers::containers;
 use crate::report::words::efficiency::efficiency;
+use crate::report::words::flows;
 use crate::report::words::headline::headline;
 use crate::report::words::interval::{LEGEND, aligned_plus_minus};
 use crate::report::words::matrix;
@@ -29,7 +30,7 @@ pub(crate) fn run<'a>(record: &RunRecord, folder: impl Into<Option<&'a Path>>) -
     let figures = match record.is_matrix() {
         true => matrix::table(record),
         false => {
-            let all = [table(record), efficiency(record), postgres(record)];
+            let all = [table(record), flows(record), efficiency(record), postgres(record)];
             all.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
         }
     };
@@ -49,6 +50,15 @@ pub(crate) fn run<'a>(record: &RunRecord, folder: impl Into<Option<&'a Path>>) -
     ];
     let sections: Vec<String> = sections.into_iter().filter(|s| !s.is_empty()).collect();
     sections.join("\n")
+}
+
+/// Returns the table of whole iterations; empty if each iteration has one request.
+fn flows(record: &RunRecord) -> String {
+    let rows = flows::rows(ranked(record).into_iter().map(|(target, _)| target));
+    if rows.is_empty() {
+        return String::new();
+    }
+    lay_out(&flows::HEADER, &rows) + "\n" + &wrap(" ", flows::LEGEND)
 }
 
 /// Returns the table of what PostgreSQL did; empty if loadgen did not start PostgreSQL.

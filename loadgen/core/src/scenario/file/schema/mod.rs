@@ -23,6 +23,7 @@ use kinds::{
 };
 use serde_json::{Value, json};
 
+use super::flow::ASSIGN;
 use super::{BACKENDS, MOST_EXISTING_ITEMS, MOST_EXISTING_PROFILES, ON_ERROR, http, proof, rows};
 
 /// Returns the JSON Schema of a whole scenario file.
@@ -36,6 +37,8 @@ pub(in crate::scenario) fn schema() -> Value {
                     services. Needs a backend.";
     let on_error = "Action of a user after a failed step: begin the next iteration, or continue \
                     with the next step.";
+    let assign = "Time at which a user takes a flow: before each iteration, or once, for all its \
+                  iterations.";
     let keys = [
         ("description", text("Description for people, in one line.")),
         ("targets", unique("Targets to compare. Not needed with --url.", targets)),
@@ -47,13 +50,15 @@ pub(in crate::scenario) fn schema() -> Value {
         ("load", load::load()),
         ("rows", rows_tables()),
         ("step", step::steps()),
+        ("flow", step::flows()),
+        ("assign", choice(&ASSIGN, assign)),
         ("thresholds", thresholds::thresholds()),
         ("proof", proofs()),
     ];
     table(about, keys)
         .with("$schema", "http://json-schema.org/draft-07/schema#")
         .with("title", "A scenario of loadgen")
-        .requires(["step"])
+        .with("anyOf", each_required(&["step", "flow"]))
         .into()
 }
 

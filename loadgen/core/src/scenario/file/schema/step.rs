@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::kinds::{
-    POINTER, Schema, any, array, boolean, choice, duration, integer, matching, name, named,
+    POINTER, Schema, any, array, boolean, choice, duration, integer, matching, name, named, partly,
     pointer, table, text, without,
 };
 use super::load;
@@ -11,19 +11,36 @@ use crate::scenario::file::body::{CONTENTS, MOST_REPETITIONS};
 use crate::scenario::file::capture::SOURCES;
 use crate::scenario::file::condition::{JSON_TYPES, OF_BODY};
 use crate::scenario::file::expect::CLASSES;
-use crate::scenario::file::step::{METHODS, MOST_WEIGHT, REQUEST, WHEN};
+use crate::scenario::file::moment::{GIVEN, WHEN};
+use crate::scenario::file::repeat;
+use crate::scenario::file::step::{METHODS, MOST_WEIGHT, REQUEST};
 
 /// Returns the schema of the array of all `[[step]]` tables.
 pub(super) fn steps() -> Schema {
     let about = "Steps of each user, in this order: in each iteration, or once.";
-    array(about, step()).with("minItems", 1)
+    array(about, step(true)).with("minItems", 1)
 }
 
-fn step() -> Schema {
+/// Returns the schema of the array of all `[[flow]]` tables.
+pub(super) fn flows() -> Schema {
+    let weight = "Share of the iterations that take this flow, among the weights of all flows.";
+    let steps = "Steps of an iteration, in the order of sending.";
+    let keys = [
+        ("name", name("Name of the flow in the results, unique in the file.")),
+        ("weight", integer(1..=MOST_WEIGHT, weight).or(1)),
+        ("step", array(steps, step(false)).with("minItems", 1)),
+    ];
+    let one = table("A journey of a user: the steps of one iteration.", keys);
+    let about = "Flows among which the users divide their iterations, each in a table [[flow]].";
+    array(about, one.requires(["name", "step"])).with("minItems", 1)
+}
+
+/// Returns the schema of a step. `once` tells whether users may send the step once, at their start or
+/// stop.
+fn step(once: bool) -> Schema {
     let label =
         "Name of the step in the results, unique in the file. Default: the method and the path.";
-    let when = "Time at which each user sends the step once: before the user's first iteration \
-                (start), or after the user's last iteration (stop).";
+    let group = "Name under which the results of several steps are also added up.";
     let weight = "Of consecutive steps with weights, an iteration takes one step, with the step's \
                   share of the sum of the weights as its probability.";
     let timeout = "Longest time from the send to the last byte of the response's body, at most \
@@ -43,8 +60,10 @@ fn step() -> Schema {
         head,
         options,
         (REQUEST, matching("^[A-Za-z0-9!#$%&'*+.^_`|~-]+ ([/?]|$)", request)),
-        ("when", choice(&WHEN, when)),
+        ("when", moment(once)),
         ("weight", integer(1..=MOST_WEIGHT, weight)),
+        ("repeat", repetitions()),
+        ("group", name(group)),
         ("timeout", duration(timeout).or("30s")),
         ("think_time", load::think_time(think_time)),
         ("verify", boolean(verify).or(true)),
@@ -57,10 +76,46 @@ fn step() -> Schema {
     ];
     let mut requests = METHODS.map(|(key, _)| key).to_vec();
     requests.push(REQUEST);
+    let of_iterations = partly(["repeat", "weight"].map(|key| (key, Value::Bool(false))));
+    let at_once = json!({
+        "properties": { "when": { "type": "string" } }, "required": ["when"],
+        "additionalProperties": true
+    });
     table("One request, and the expected response.", keys)
         .requires_one_of(&requests)
-        .excludes("weight", &["when"])
+        .with("if", at_once)
+        .with("then", of_iterations)
         .beside("head", without_a_body())
+}
+
+fn moment(once: bool) -> Schema {
+    let about = "Time at which each user sends the step once: before the user's first iteration \
+                 (start), or after the user's last iteration (stop).";
+    let [present, absent, equal] = GIVEN;
+    let values = named("Captured values and the texts that they must be.", text("The text."));
+    let keys = [
+        (present, name("Captured value that the user must have.")),
+        (absent, name("Captured value that the user must not have.")),
+        (equal, values.with("minProperties", 1)),
+    ];
+    let given = table("Condition without which an iteration leaves the step out.", keys)
+        .requires_one_of(&GIVEN);
+    if !once {
+        return given;
+    }
+    let forms = [choice(&WHEN, about), given].map(Value::from);
+    any("Time or condition of the step.").with("oneOf", forms.to_vec())
+}
+
+fn repetitions() -> Schema {
+    let keys = [
+        ("min", integer(0..=repeat::MOST, "Smallest number of times.")),
+        ("max", integer(1..=repeat::MOST, "Largest number of times.")),
+    ];
+    let range = table("A random number of times.", keys).requires(["min", "max"]);
+    let forms = [integer(1..=repeat::MOST, "Number of times."), range].map(Value::from);
+    let about = "Number of times that an iteration sends the step, one after another.";
+    any(about).with("oneOf", forms.to_vec()).or(1)
 }
 
 fn path(method: &str) -> Schema {
@@ -214,6 +269,7 @@ fn counters() -> Schema {
 
 fn captures() -> Schema {
     let [json, header, regex] = SOURCES;
+    let optional = "Whether a response may lack the value. The user then has no such value.";
     let keys = [
         (json, pointer("Value that a JSON pointer finds in the body.")),
         (header, text("Value of the first header with this name.")),
@@ -224,6 +280,7 @@ fn captures() -> Schema {
                  match if there is no group.",
             ),
         ),
+        ("optional", boolean(optional).or(false)),
     ];
     let one = table("Source of the value.", keys).requires_one_of(&SOURCES);
     let about = "Values to take from each expected response. In later requests, {{ NAME }} stands \

@@ -17,7 +17,7 @@ const STRANGER: &str = "zzzzzzzzzzzzzzzz";
 /// Tables that allow a fixed set of keys. Each entry holds the table's JSON pointers in the schema,
 /// and scenario files in which `?` stands for an unknown key of the table. A table of two forms has
 /// two pointers, or two files.
-const TABLES: [(&[&str], &[&str]); 16] = [
+const TABLES: [(&[&str], &[&str]); 19] = [
     (&[""], &["? = 1\n[[step]]\nget = '/'"]),
     (&["/properties/http"], &["[http]\n? = 1\n[[step]]\nget = '/'"]),
     (&["/properties/http/properties/tls"], &["[http.tls]\n? = 1\n[[step]]\nget = '/'"]),
@@ -75,6 +75,15 @@ const TABLES: [(&[&str], &[&str]); 16] = [
         &["/properties/step/items/properties/capture/additionalProperties"],
         &["[[step]]\nget = '/'\ncapture = { token = { json = '', ? = 1 } }"],
     ),
+    (
+        &["/properties/step/items/properties/when/oneOf/1"],
+        &["[[step]]\nget = '/'\nwhen = { absent = 'a', ? = 1 }\ncapture = { a = { json = '' } }"],
+    ),
+    (
+        &["/properties/step/items/properties/repeat/oneOf/1"],
+        &["[[step]]\nget = '/'\nrepeat = { min = 1, max = 2, ? = 1 }"],
+    ),
+    (&["/properties/flow/items"], &["[[flow]]\nname = 'a'\n? = 1\n[[flow.step]]\nget = '/'"]),
     (
         &["/properties/proof/items"],
         &["[[step]]\nget = '/'\n[[proof]]\nredis = 'DBSIZE'\nvalue = 0\n? = 1"],
@@ -134,8 +143,24 @@ fn the_schema_covers_every_table() {
     closed_tables(&schema(), "", &mut found);
     // Keys of thresholds combine names and metrics.
     assert!(found.remove("/properties/thresholds"));
+    found.retain(|place| !place.starts_with(STEP_OF_A_FLOW));
     let held = TABLES.iter().flat_map(|(places, _)| places.iter().map(|place| (*place).to_owned()));
     assert_eq!(found, held.collect());
+}
+
+/// Place of the schema of steps in flows.
+const STEP_OF_A_FLOW: &str = "/properties/flow/items/properties/step/items";
+
+#[test]
+fn steps_of_flows_have_the_schema_of_steps() {
+    let schema = schema();
+    let of = |place: &str| {
+        let mut step = schema.pointer(place).unwrap().clone();
+        let when = step["properties"].as_object_mut().unwrap().remove("when").unwrap();
+        (step, when)
+    };
+    let (step, when) = of("/properties/step/items");
+    assert_eq!(of(STEP_OF_A_FLOW), (step, when["oneOf"][1].clone()));
 }
 
 /// Returns the default of each key of a table as a line of TOML, by key. `place` is the JSON
@@ -155,29 +180,39 @@ fn writing_a_default_changes_nothing() {
         parse("test", "../tests/data/test.toml", text)
             .unwrap_or_else(|error| panic!("{:?}", miette::Report::new(error)))
     };
-    let base = [
+    let outside_flows = [
         ("", ""),
         ("/properties/http", "[http]\n"),
         ("/properties/http/properties/tls", "[http.tls]\n"),
         ("/properties/load", "[load]\n"),
         ("/properties/rows/additionalProperties", "[rows.r]\nfile = 'accounts.csv'\n"),
         ("/properties/step/items", "[[step]]\nget = '/{{ r.email }}'\n"),
+        (
+            "/properties/step/items/properties/capture/additionalProperties",
+            "[step.capture.c]\njson = '/c'\n",
+        ),
     ];
-    let plain: String = base.iter().map(|(_, text)| *text).collect();
+    let of_flows =
+        [("/properties/flow/items", "[[flow]]\nname = 'a'\n"), ("/", "[[flow.step]]\nget = '/'\n")];
     let mut held = 0;
-    for (place, _) in base {
-        for (key, line) in defaults(&schema(), place) {
-            let filled =
-                base.map(
-                    |(other, text)| {
-                        if other == place { format!("{text}{line}") } else { text.to_owned() }
-                    },
-                );
-            assert_eq!(read(&filled.concat()), read(&plain), "{place} {key}");
-            held += 1;
+    for base in [&outside_flows[..], &of_flows] {
+        let filled = |at: &str, line: &str| -> String {
+            let parts = base.iter().map(|(place, text)| match *place == at {
+                true => format!("{text}{line}"),
+                false => (*text).to_owned(),
+            });
+            parts.collect()
+        };
+        for (place, _) in base.iter().filter(|(place, _)| *place != "/") {
+            for (key, line) in defaults(&schema(), place) {
+                assert_eq!(read(&filled(place, &line)), read(&filled("", "")), "{place} {key}");
+                held += 1;
+            }
         }
     }
-    let written = schema().to_string().matches("\"default\":").count();
+    let mut schema = schema();
+    *schema.pointer_mut(STEP_OF_A_FLOW).unwrap() = Value::Null;
+    let written = schema.to_string().matches("\"default\":").count();
     assert_eq!(held, written, "each default of the schema is held against the readers");
 }
 

@@ -24,7 +24,8 @@ pub(super) fn thresholds() -> Schema {
         .iter()
         .filter_map(|key| Some(((*key).to_owned(), condition(&Metric::parse(key)?).into())));
     let about = "Conditions that must hold for the run to pass. A key is a metric of all steps, or \
-                 \"STEP.METRIC\", or \"counter.NAME\".";
+                 \"NAME.METRIC\" of a step, a group or a flow, or \"iteration.METRIC\" of all \
+                 iterations, or \"counter.NAME\".";
     table(about, [])
         .with("properties", offered.collect::<Map<_, Value>>())
         .with("patternProperties", by_pattern.into_iter().collect::<Map<_, Value>>())
