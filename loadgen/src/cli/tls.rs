@@ -10,7 +10,8 @@ pub struct TlsArgs {
     /// Accept any certificate of a server at an https:// URL.
     #[arg(short = 'k', long)]
     pub insecure: bool,
-    /// PEM file with certificates of authorities to trust besides the system's.
+    /// PEM file with certificates to trust besides the system's: of authorities, or the self-signed
+    /// certificate of a server.
     #[arg(long, value_name = "FILE")]
     pub cacert: Option<PathBuf>,
     /// PEM file with the certificate that the users show to servers.

@@ -10,7 +10,7 @@ use axum::Router;
 use axum::extract::Request;
 use axum::routing::get;
 use axum::serve::Listener;
-use rcgen::generate_simple_self_signed;
+use rcgen::{CertificateParams, KeyPair};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
 use tokio_rustls::TlsAcceptor;
@@ -31,13 +31,19 @@ pub struct Tls {
 impl Tls {
     /// Starts a server that offers these protocols in its handshake (ALPN), such as `h2`.
     pub async fn start(protocols: &[&str]) -> Self {
-        let key = generate_simple_self_signed(["localhost".to_owned()]).unwrap();
-        let private = PrivateKeyDer::try_from(key.signing_key.serialize_der()).unwrap();
+        Self::start_with(CertificateParams::new(["localhost".to_owned()]).unwrap(), protocols).await
+    }
+
+    /// Like `start`, with another certificate.
+    pub async fn start_with(certificate: CertificateParams, protocols: &[&str]) -> Self {
+        let key = KeyPair::generate().unwrap();
+        let certificate = certificate.self_signed(&key).unwrap();
+        let private = PrivateKeyDer::try_from(key.serialize_der()).unwrap();
         let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions()
             .unwrap()
             .with_no_client_auth();
-        let mut config = config.with_single_cert(vec![key.cert.der().clone()], private).unwrap();
+        let mut config = config.with_single_cert(vec![certificate.der().clone()], private).unwrap();
         config.alpn_protocols = protocols.iter().map(|name| name.as_bytes().to_vec()).collect();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -54,7 +60,7 @@ impl Tls {
         let listener = Accepted { streams, address };
         tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
         let url = format!("https://localhost:{}", address.port());
-        Self { url, certificate: key.cert.pem(), accepted, versions }
+        Self { url, certificate: certificate.pem(), accepted, versions }
     }
 
     /// Returns the number of connections that the server has accepted.

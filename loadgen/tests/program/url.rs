@@ -4,6 +4,8 @@ use std::fs;
 use std::io::Write;
 use std::process::Stdio;
 
+use rcgen::{BasicConstraints, CertificateParams, IsCa, date_time_ymd};
+
 use crate::common::Counting;
 use crate::common::program::{Finished, Project};
 use crate::common::tls::Tls;
@@ -142,6 +144,29 @@ async fn a_certificate_is_trusted_only_on_request() {
     let wrong = with(&["--cacert=mine.toml"]);
     assert_eq!(wrong.code, Some(2), "{}", wrong.said());
     assert!(wrong.stderr.contains("has no certificate"), "{}", wrong.stderr);
+}
+
+/// OpenSSL makes self-signed certificates that are their own authority.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_certificate_that_is_its_own_authority_is_trusted_for_its_name_and_time() {
+    let mut params = CertificateParams::new(["localhost".to_owned()]).unwrap();
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let valid = Tls::start_with(params.clone(), &["http/1.1"]).await;
+    params.not_after = date_time_ymd(2001, 1, 1);
+    let expired = Tls::start_with(params, &["http/1.1"]).await;
+    let elsewhere = valid.url.replace("localhost", "127.0.0.1");
+    for (server, url, code, said) in [
+        (&valid, &valid.url, 0, ""),
+        (&valid, &elsewhere, 4, "is for another host name"),
+        (&expired, &expired.url, 4, "has expired"),
+    ] {
+        let project = Project::bare().file("ca.pem", &server.certificate);
+        let finished = run(&project, &[url, "-u1", "-i5", "--cacert=ca.pem"]);
+        assert_eq!(finished.code, Some(code), "{url}: {}", finished.said());
+        let stderr = finished.stderr.replace('\u{2502}', " ");
+        let stderr = stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(stderr.contains(said) && !stderr.contains("[ERROR]"), "{stderr}");
+    }
 }
 
 #[test]

@@ -5,10 +5,13 @@ use std::io;
 use std::sync::Arc;
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::verify_server_name;
 use rustls::crypto::{CryptoProvider, aws_lc_rs, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::server::ParsedCertificate;
 use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, SignatureScheme};
 use rustls_platform_verifier::Verifier;
+use webpki::{EndEntityCert, KeyUsage};
 
 use crate::scenario::{HttpVersion, Tls};
 
@@ -23,7 +26,8 @@ pub(super) fn config(tls: &Tls, version: HttpVersion) -> Result<ClientConfig, St
         Arc::new(Anyone(provider.clone()))
     } else {
         let authorities = tls.authorities()?;
-        Arc::new(Verifier::new_with_extra_roots(authorities, provider.clone()).map_err(said)?)
+        let verifier = Verifier::new_with_extra_roots(authorities.clone(), provider.clone());
+        Arc::new(Authorities { verifier: verifier.map_err(said)?, own: authorities })
     };
     let config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
@@ -39,6 +43,72 @@ pub(super) fn config(tls: &Tls, version: HttpVersion) -> Result<ClientConfig, St
         HttpVersion::Http2 => vec![b"h2".to_vec(), b"http/1.1".to_vec()],
     };
     Ok(config)
+}
+
+/// Accepts certificates of the system's authorities and of the user's `own`, and a server whose
+/// certificate is one of `own` itself: OpenSSL makes self-signed certificates that are authorities,
+/// which rustls does not accept as those of servers.
+#[derive(Debug)]
+struct Authorities {
+    verifier: Verifier,
+    own: Vec<CertificateDer<'static>>,
+}
+
+impl ServerCertVerifier for Authorities {
+    fn verify_server_cert(
+        &self,
+        certificate: &CertificateDer<'_>,
+        chain: &[CertificateDer<'_>],
+        server: &ServerName<'_>,
+        ocsp: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        if self.own.contains(certificate) && is_valid_authority(certificate, now) {
+            verify_server_name(&ParsedCertificate::try_from(certificate)?, server)?;
+            return Ok(ServerCertVerified::assertion());
+        }
+        self.verifier.verify_server_cert(certificate, chain, server, ocsp, now)
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.verifier.verify_tls12_signature(message, certificate, signed)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.verifier.verify_tls13_signature(message, certificate, signed)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.verifier.supported_verify_schemes()
+    }
+}
+
+/// Returns whether a certificate is that of an authority, and valid at this time.
+fn is_valid_authority(certificate: &CertificateDer<'_>, now: UnixTime) -> bool {
+    let Ok(certificate) = EndEntityCert::try_from(certificate) else { return false };
+    let usage = KeyUsage::server_auth();
+    // This fault is found after the time of validity was checked, and before the signature would be.
+    let fault = certificate.verify_for_usage(&[], &[], &[], now, usage, None, None).err();
+    fault == Some(webpki::Error::CaUsedAsEndEntity)
+}
+
+/// Returns whether a certificate is refused because it is that of an authority.
+fn is_authority(error: &rustls::Error) -> bool {
+    let rustls::Error::InvalidCertificate(CertificateError::Other(other)) = error else {
+        return false;
+    };
+    let fault = other.0.downcast_ref::<webpki::Error>();
+    matches!(fault, Some(webpki::Error::CaUsedAsEndEntity))
 }
 
 /// Accepts the certificate of any server, but checks that the server has its key.
@@ -89,13 +159,16 @@ pub(super) fn certificate_fault(error: &(dyn Error + 'static)) -> Option<String>
     while let Some(io) = inner.downcast_ref::<io::Error>() {
         inner = io.get_ref()?;
     }
-    let rustls::Error::InvalidCertificate(fault) = inner.downcast_ref::<rustls::Error>()? else {
-        return None;
-    };
+    let error = inner.downcast_ref::<rustls::Error>()?;
+    let rustls::Error::InvalidCertificate(fault) = error else { return None };
     let what = match fault {
         CertificateError::UnknownIssuer => {
             "is signed by an authority that this machine does not know: name it as `ca` in [http.tls], \
-             or with --cacert"
+             or with --cacert; or accept any certificate, with --insecure"
+        }
+        _ if is_authority(error) => {
+            "is its own authority, which this machine does not know: name it as `ca` in [http.tls], \
+             or with --cacert; or accept any certificate, with --insecure"
         }
         CertificateError::Expired | CertificateError::ExpiredContext { .. } => "has expired",
         CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
