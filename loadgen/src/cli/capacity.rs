@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::CommonArgs;
+use super::{CommonArgs, RequestArgs};
 use crate::scenario::experiment::{CapacitySettings, MOST_REPLICAS};
 use crate::scenario::parse_duration;
 
@@ -15,8 +15,11 @@ pub struct CapacityArgs {
     /// Name of a scenario (see `loadgen list`), or path of its TOML file. A rate passes only if the
     /// scenario's thresholds hold, and `error_rate < 1%` if the scenario has no threshold on the
     /// errors of all steps.
-    #[arg(short, long, value_name = "NAME|PATH")]
-    pub scenario: String,
+    #[arg(short, long, value_name = "NAME|PATH", required_unless_present = "urls")]
+    pub scenario: Option<String>,
+    /// A request without a scenario.
+    #[command(flatten)]
+    pub request: RequestArgs,
     /// Options shared by `run` and `capacity`.
     #[command(flatten)]
     pub common: CommonArgs,
@@ -47,6 +50,7 @@ pub struct CapacityArgs {
 
 const CAPACITY_EXAMPLES: &str = "\
 Examples:
+  loadgen capacity http://127.0.0.1:8000/search?q=a
   loadgen capacity --scenario redis3 --target sanic,quart
   loadgen capacity --scenario direct --url http://127.0.0.1:8000 \\
       --precision 2 --duration 10s

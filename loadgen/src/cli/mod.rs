@@ -122,6 +122,9 @@ pub struct RunArgs {
     /// A request without a scenario.
     #[command(flatten)]
     pub request: RequestArgs,
+    /// File in which to write the scenario that URL and its options mean, for changes by hand.
+    #[arg(long, value_name = "FILE", requires = "urls", conflicts_with = "scenario")]
+    pub save: Option<PathBuf>,
     /// Options shared by `run` and `capacity`.
     #[command(flatten)]
     pub common: CommonArgs,

@@ -1,7 +1,5 @@
 //! Options that describe one request, instead of a scenario: data only.
 
-use std::path::PathBuf;
-
 use clap::Args;
 
 /// One request, to be loaded without a scenario.
@@ -41,7 +39,4 @@ pub struct RequestArgs {
         allow_hyphen_values = true
     )]
     pub body: Option<String>,
-    /// File in which to write the scenario that URL and its options mean, for changes by hand.
-    #[arg(long, value_name = "FILE", requires = "urls", conflicts_with = "scenario")]
-    pub save: Option<PathBuf>,
 }

@@ -6,6 +6,7 @@
 
 use super::arguments::{Contest, Output, job, scenario_to_run};
 use super::measure::carry_out;
+use super::request::FromUrls;
 use crate::cli::CapacityArgs;
 use crate::experiment::contender::Numbers;
 use crate::experiment::folder::RunFolder;
@@ -19,20 +20,26 @@ use crate::scenario::experiment::CapacitySettings;
 /// Searches for the highest rate that each target carries, saves the record, and prints the record.
 pub(super) fn run(args: CapacityArgs) -> Result<Exit, Failure> {
     let output = Output::from(&args.common.measuring);
-    let CapacityArgs { scenario, common, users, duration, precision, rounds, .. } = args;
+    let CapacityArgs { scenario, request, common, users, duration, precision, rounds, .. } = args;
     let numbers = Numbers {
         server_workers: args.server_workers.into_iter().collect(),
         replicas: args.replicas.into_iter().collect(),
         users: users.into_iter().collect(),
     };
-    let mut scenario = scenario_to_run(&scenario)?;
+    let (mut scenario, running) = match scenario {
+        Some(name) => (scenario_to_run(&name)?, None),
+        None => {
+            let FromUrls { scenario, servers, .. } = FromUrls::of(&request, &common)?;
+            (scenario, servers)
+        }
+    };
     let settings = CapacitySettings { users, duration, precision: precision / 100.0 };
     let terms = Terms::of(&mut scenario, settings, common.drain).map_err(|e: OverrideError| {
         let help = "see `loadgen capacity --help`";
         Failure::message(Exit::Usage, "bad_load", e.to_string(), help)
     })?;
     let contest = Contest { numbers, rounds: Some(rounds), aa: false };
-    let job = job(scenario, None, &common, contest, None)?;
+    let job = job(scenario, running, &common, contest, None)?;
     let quest = Quest { job: &job, terms: &terms };
     let save = |record: &CapacityRecord, folder: &RunFolder| {
         folder.save_capacity(record)?;

@@ -33,7 +33,7 @@ pub(super) struct FromUrls {
 
 impl FromUrls {
     /// Reads the URLs and the options of the request.
-    pub(super) fn of(RunArgs { request, common, .. }: &RunArgs) -> Result<Self, Failure> {
+    pub(super) fn of(request: &RequestArgs, common: &CommonArgs) -> Result<Self, Failure> {
         let (path, servers) = match request.urls.as_slice() {
             [path] if path.starts_with('/') => (path.clone(), None),
             urls => {

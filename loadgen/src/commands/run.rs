@@ -25,11 +25,11 @@ pub(super) fn run_with(args: RunArgs, remote: Option<RemoteWorkers>) -> Result<E
     let output = Output::from(&args.common.measuring);
     let from_urls = match args.scenario {
         Some(_) => None,
-        None => Some(FromUrls::of(&args)?),
+        None => Some(FromUrls::of(&args.request, &args.common)?),
     };
     let scenario = scenario(&args, from_urls.as_ref())?;
     let text = from_urls.as_ref().map(|of| of.text(&args));
-    let to_save = args.request.save.clone().zip(text);
+    let to_save = args.save.clone().zip(text);
     let running = from_urls.and_then(|of| of.servers);
     let RunArgs { common, users, server_workers, replicas, aa, rounds, fail_fast, junit, .. } =
         args;

@@ -45,12 +45,16 @@ const RUN: &[(&str, &[&[&str]])] = &[
     ("replicas", &[&["--replicas=1", URL], &["--replicas=2", URL]]),
 ];
 
-/// Options of `run` that `capacity` does not have.
-const RUN_ALONE: &[(&str, &[&[&str]])] = &[
+/// Options of a request without a scenario.
+const REQUEST: &[(&str, &[&[&str]])] = &[
     ("urls", NEVER),
     ("method", &[&["--method=PUT", URL]]),
     ("header", &[&["--header=a: b", URL]]),
     ("body", &[&["--body=x", URL]]),
+];
+
+/// Options of `run` that `capacity` does not have.
+const RUN_ALONE: &[(&str, &[&[&str]])] = &[
     ("save", &[&["--save=new.toml", URL]]),
     ("users", &[&["--users=5,6", "--rate=50", URL]]),
     ("ramp-up", &[&["-s=stages.toml", "--ramp-up=1s", URL]]),
@@ -169,14 +173,16 @@ fn all() -> Vec<Line> {
         lines.iter().map(move |(option, unused)| (command, *option, *unused))
     };
     let runs = ["", "run"].into_iter().flat_map(|command| {
-        of(command, RUN).chain(of(command, RUN_ALONE)).chain([(command, LOSS.0, LOSS.1)])
+        let alone = of(command, REQUEST).chain(of(command, RUN_ALONE));
+        of(command, RUN).chain(alone).chain([(command, LOSS.0, LOSS.1)])
     });
     let others = of("capacity", RUN)
+        .chain(of("capacity", REQUEST))
         .chain(of("capacity", CAPACITY_ALONE))
         .chain(of("experiment", EXPERIMENT))
         .chain(of("manager", MANAGER));
     // An option of `run` that a manager shares has no effect in the same cases.
-    let shared = of("manager", RUN_ALONE);
+    let shared = of("manager", REQUEST).chain(of("manager", RUN_ALONE));
     runs.chain(others).chain(shared).chain(OTHERS.iter().copied()).collect()
 }
 
