@@ -27,6 +27,7 @@ use self::server::{open_files, unequal_workers};
 use self::silence::silence;
 use self::workers::slow_worker;
 use crate::analysis::trend::Trend;
+use crate::measure::ErrorKind;
 use crate::record::{
     Claimed, ProofRecord, RunRecord, StoppedEarly, TargetRecord, Verdict, VerdictKind,
 };
@@ -164,7 +165,13 @@ fn errors(target: &TargetRecord) -> Option<Verdict> {
         .collect();
     let percent = total.error_rate() * 100.0;
     let message = format!("{percent:.2} % of requests failed: {}", kinds.join("; "));
-    let advice = "failed requests are in no rate or latency: fix the errors before you compare";
+    let has_status = total.errors_by_kind.get(&ErrorKind::Status).is_some_and(|n| *n > 0);
+    let advice = if has_status {
+        "failed requests are in no rate or latency: fix the errors before you compare, or set \
+         `expect.status` of the step, such as [200, 404], if the status is right"
+    } else {
+        "failed requests are in no rate or latency: fix the errors before you compare"
+    };
     Some(verdict(target, VerdictKind::Errors, message, advice))
 }
 
