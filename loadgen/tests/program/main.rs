@@ -22,6 +22,7 @@ mod document;
 mod environment;
 mod experiment;
 mod fail_fast;
+mod first_day;
 mod home;
 mod hostile;
 mod hosts;
