@@ -124,7 +124,7 @@ impl Tried {
         let mut headers: Vec<_> = headers.collect();
         let body = step.body.as_ref().map(|body| {
             headers.push(("content-type".to_owned(), body.content_type.clone()));
-            body.text.shown(data)
+            body.shown(data)
         });
         Self { request, headers, body, ..Self::default() }
     }

@@ -123,7 +123,8 @@ impl Secrets {
                 place.push(value, name, &mut text).ok().map(|()| text)
             };
             let in_one_line = value.replace(char::is_control, " ");
-            let texts = [Position::Text, Position::Path, Position::Json].map(written);
+            let places = [Position::Text, Position::Path, Position::Json, Position::Quoted];
+            let texts = places.map(written);
             for text in texts.into_iter().flatten().chain([in_one_line]) {
                 forms.push(Form { text, shown: format!("{{{{ env {name} }}}}") });
             }
@@ -195,7 +196,7 @@ body = { repeat = 2, json = { key = "{{ env TOKEN }}", at = "{{ env PLACE }}" } 
     #[test]
     fn a_value_is_escaped_for_its_position() {
         let step = scenario().steps.remove(0);
-        let body = step.body.unwrap().text;
+        let body = step.body.unwrap().texts().next().unwrap().clone();
         for (template, expected) in [
             (step.path, "/a%2Fb%20c"),
             (step.headers[0].1.clone(), "Bearer to\"ken-1234"),

@@ -18,6 +18,8 @@ pub(super) enum Position {
     Json,
     /// The value of a header.
     Header,
+    /// The name of a field or of a file in a multipart form.
+    Quoted,
 }
 
 impl Position {
@@ -43,6 +45,7 @@ impl Position {
                 }
                 None => out.push_str(value),
             },
+            Self::Quoted => return push_quoted(value, name, out),
         }
         Ok(())
     }
@@ -117,6 +120,24 @@ fn push_encoded(value: &str, out: &mut String) {
     }
 }
 
+/// Appends `value` to `out`, and escapes the characters that would end the quotation or its line
+/// (WHATWG HTML, "multipart/form-data encoding algorithm").
+fn push_quoted(value: &str, name: &str, out: &mut String) -> Result<(), RenderError> {
+    for character in value.chars() {
+        match character {
+            '"' => out.push_str("%22"),
+            '\r' => out.push_str("%0D"),
+            '\n' => out.push_str("%0A"),
+            '\t' => out.push('\t'),
+            _ if character.is_ascii_control() => {
+                return Err(RenderError::NotForHeader { name: name.to_owned(), character });
+            }
+            _ => out.push(character),
+        }
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -162,6 +183,8 @@ mod tests {
         };
         refused("a\r\nx: b", '\r');
         refused("é", 'é');
+        assert_eq!(pushed(Position::Quoted, "a\"\r\n\té%").as_deref(), Ok("a%22%0D%0A\té%"));
+        assert!(pushed(Position::Quoted, "a\0").is_err());
     }
 
     proptest! {

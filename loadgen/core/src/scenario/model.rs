@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::backend::Backend;
+use super::body::Body;
 use super::expect::{Condition, Expect};
 use super::http::Http;
 use super::load::{Load, ThinkTime};
@@ -184,17 +185,8 @@ impl Step {
     /// Returns all parts of the request that may contain generated text.
     pub(super) fn templates(&self) -> impl Iterator<Item = &Template> {
         let headers = self.headers.iter().map(|(_, value)| value);
-        headers.chain(self.body.as_ref().map(|body| &body.text)).chain([&self.path])
+        headers.chain(self.body.iter().flat_map(Body::texts)).chain([&self.path])
     }
-}
-
-/// A request's body and its media type.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Body {
-    /// Value of the `content-type` header.
-    pub content_type: String,
-    /// Text of the body, rendered for each request if the text has generated parts.
-    pub text: Template,
 }
 
 /// A number that is read from each expected answer and added up over the run.

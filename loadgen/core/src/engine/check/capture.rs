@@ -137,7 +137,15 @@ mod tests {
         let taken = Captures::new(&scenario.steps[0]).take(&answer, &mut data);
         taken.map_err(|wrong| format!("{}: {}", wrong.kind, wrong.sentence()))?;
         let mut out = String::new();
-        scenario.steps[1].body.as_ref().unwrap().text.render(&mut data, &mut out).unwrap();
+        scenario.steps[1]
+            .body
+            .as_ref()
+            .unwrap()
+            .texts()
+            .next()
+            .unwrap()
+            .render(&mut data, &mut out)
+            .unwrap();
         let sent: Value = serde_json::from_str(&out).unwrap();
         Ok(sent["v"].as_str().unwrap().to_owned())
     }
@@ -207,7 +215,7 @@ mod tests {
             let taken =
                 captures.take(&Answer { status: 200, headers: Headers::Unkept, body }, &mut data);
             let mut out = String::new();
-            let text = &scenario.steps[1].body.as_ref().unwrap().text;
+            let text = scenario.steps[1].body.as_ref().unwrap().texts().next().unwrap();
             (taken.is_ok(), text.render(&mut data, &mut out).map(|()| out).ok())
         };
         assert_eq!(take("{\"v\": 1}"), (false, None));

@@ -3,6 +3,7 @@
 //! A function of these modules returns `None` only after adding a fault. A default value replaces a
 //! value with a fault where the default helps to find more faults.
 
+mod attachment;
 mod body;
 mod capture;
 mod condition;
@@ -13,6 +14,8 @@ mod headers;
 mod http;
 mod json;
 mod load;
+mod media_type;
+mod multipart;
 mod pairs;
 mod pointer;
 mod proof;
@@ -52,6 +55,7 @@ pub(super) fn read(
     }
     let mut faults = Faults::new(text);
     faults.scope.environment = environment;
+    faults.folder = folder.to_owned();
     let table = Table::new("a scenario", 0..0, tree.get_ref());
     match read_scenario(name, folder, table, &mut faults) {
         Some(scenario) if faults.is_empty() => Ok(scenario),

@@ -8,6 +8,7 @@ use std::error::Error;
 use std::sync::Arc;
 use std::{io, mem};
 
+use bytes::Bytes;
 use reqwest::header::HeaderMap;
 use reqwest::{Client, Version};
 use tokio::task::yield_now;
@@ -17,11 +18,11 @@ use self::client::Clients;
 use self::counted::Opened;
 use super::addresses::Addresses;
 use super::connections::Tally;
-use super::{Answer, Body, Failure, Headers, Keep};
+use super::{Answer, Body as AnswerBody, Failure, Headers, Keep};
 use crate::engine::check::expectations::reads_headers;
 use crate::engine::plan::{Number, Plan};
 use crate::measure::{Connections, ErrorKind};
-use crate::scenario::{Data, Method, RenderError, Step};
+use crate::scenario::{Body, Data, Method, Part, RenderError, Step};
 
 /// State shared by all users of this transport.
 pub struct Reqwest {
@@ -88,7 +89,7 @@ pub struct Link<'a> {
 struct Request {
     url: String,
     headers: Vec<(String, String)>,
-    body: Option<String>,
+    body: Option<Bytes>,
 }
 
 impl<'a> Link<'a> {
@@ -167,7 +168,7 @@ impl<'a> Link<'a> {
             self.headers = mem::take(response.headers_mut());
             headers = Headers::Map(&self.headers);
         }
-        Ok(Answer { status, headers, body: Body::Kept(&self.kept) })
+        Ok(Answer { status, headers, body: AnswerBody::Kept(&self.kept) })
     }
 }
 
@@ -187,16 +188,34 @@ impl Request {
             if !step.headers.iter().any(|(name, _)| name == "content-type") {
                 self.headers.push(("content-type".to_owned(), body.content_type.clone()));
             }
-            let mut text = String::new();
-            body.text.render(data, &mut text)?;
-            self.body = Some(text);
+            self.body = Some(rendered(body, data)?);
         }
         // reqwest sends no `content-length` for an empty body: see RFC 9110, section 8.6.
-        if self.body.as_ref().map_or(step.method.expects_body(), String::is_empty) {
+        if self.body.as_ref().map_or(step.method.expects_body(), Bytes::is_empty) {
             self.headers.push(("content-length".to_owned(), "0".to_owned()));
         }
         Ok(())
     }
+}
+
+/// Returns the body of the next request. A body that is one file is not copied. Any other body is
+/// rendered to one place, because a redirect may send it again.
+fn rendered(body: &Body, data: &mut Data) -> Result<Bytes, RenderError> {
+    if let [Part::File(file)] = body.parts.as_slice() {
+        return Ok(file.bytes().clone());
+    }
+    let (mut bytes, mut text) = (Vec::new(), String::new());
+    for part in &body.parts {
+        match part {
+            Part::File(file) => bytes.extend_from_slice(file.bytes()),
+            Part::Text(part) => {
+                text.clear();
+                part.render(data, &mut text)?;
+                bytes.extend_from_slice(text.as_bytes());
+            }
+        }
+    }
+    Ok(bytes.into())
 }
 
 /// The name of an HTTP version.
