@@ -20,6 +20,10 @@ pub(super) enum Position {
     Header,
     /// The name of a field or of a file in a multipart form.
     Quoted,
+    /// The user of HTTP Basic authentication, before the encoding.
+    User,
+    /// The password of HTTP Basic authentication, before the encoding.
+    Password,
 }
 
 impl Position {
@@ -46,6 +50,14 @@ impl Position {
                 None => out.push_str(value),
             },
             Self::Quoted => return push_quoted(value, name, out),
+            // A colon would end the user (RFC 7617, section 2).
+            Self::User | Self::Password => {
+                let is_wrong = |c: &char| c.is_control() || (self == Self::User && *c == ':');
+                if let Some(character) = value.chars().find(is_wrong) {
+                    return Err(RenderError::NotForAuth { name: name.to_owned(), character });
+                }
+                out.push_str(value);
+            }
         }
         Ok(())
     }
@@ -81,6 +93,14 @@ pub enum RenderError {
     /// A header's value has a character that ends the header or that has no agreed encoding.
     #[error("not sent: {{{{ {name} }}}} contains {character:?}, which a header cannot contain")]
     NotForHeader {
+        /// Name of the captured value or environment variable.
+        name: String,
+        /// First character that is not allowed.
+        character: char,
+    },
+    /// A user or a password has a character that HTTP Basic authentication cannot send.
+    #[error("not sent: {{{{ {name} }}}} contains {character:?}, which `auth` cannot send")]
+    NotForAuth {
         /// Name of the captured value or environment variable.
         name: String,
         /// First character that is not allowed.
@@ -185,6 +205,10 @@ mod tests {
         refused("é", 'é');
         assert_eq!(pushed(Position::Quoted, "a\"\r\n\té%").as_deref(), Ok("a%22%0D%0A\té%"));
         assert!(pushed(Position::Quoted, "a\0").is_err());
+        assert_eq!(pushed(Position::Password, "a:é \"").as_deref(), Ok("a:é \""));
+        assert!(
+            pushed(Position::User, "a:b").is_err() && pushed(Position::Password, "a\n").is_err()
+        );
     }
 
     proptest! {

@@ -166,7 +166,7 @@ impl Step {
     /// Returns whether all requests of this step are the same, because no part is generated.
     #[must_use]
     pub fn is_constant(&self) -> bool {
-        self.templates().all(|template| template.as_constant().is_some())
+        self.templates().all(Template::is_constant)
     }
 
     /// Returns the names of the response's headers that captures and conditions read, in lower case.

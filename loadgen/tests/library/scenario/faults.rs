@@ -223,6 +223,25 @@ f = { text = "1", filename = "a\u0000" }
 "g\u0000" = 1"#);
     no_fields: step("post = \"/\"\nbody = { multipart = {} }");
 
+    faulty_auth: to_run(r#"http.auth = { user = "{{ iteration }}", pasword = "x" }
+
+[[step]]
+get = "/a"
+auth = { user = "a:b", password = "a\tb" }
+
+[[step]]
+get = "/b"
+auth = { user = "{{ env LINES }}", password = "{{ env LINES }}" }
+
+[[step]]
+get = "/c"
+auth = { user = "anna", password = "" }
+headers = { Authorization = "Bearer x" }
+
+[[step]]
+get = "/d"
+auth = "anna:x""#);
+
     captured_nowhere: step("name = \"a\"\npost = \"/\"\ncapture = { token = { json = \"/token\" } }\n\n[[step]]\nget = \"/{{ tokn }}\"");
     captured_further_down: step("name = \"a\"\nget = \"/{{ id }}\"\n\n[[step]]\nget = \"/\"\nheaders = { x = \"{{ id }}\" }\ncapture = { id = { json = \"/id\" } }");
     invalid_captures: step(r#"post = "/"

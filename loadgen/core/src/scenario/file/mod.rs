@@ -4,6 +4,7 @@
 //! value with a fault where the default helps to find more faults.
 
 mod attachment;
+mod auth;
 mod body;
 mod capture;
 mod condition;
@@ -81,10 +82,15 @@ fn read_scenario(
     let backends = table.take("backends").map(|value| read_backends(&value, faults));
     let (items, profiles) = (table.take("existing_items"), table.take("existing_profiles"));
     let on_error = table.take("on_error").and_then(|value| value.choice(&ON_ERROR, faults));
-    let http = table.take("http").and_then(|value| http::read(&value, folder, faults));
+    let http_table = table.take("http");
+    let http = http_table.as_ref().and_then(|value| http::read(value, folder, faults));
     let load = load::read(table.take("load"), faults);
     let rows = rows::read_all(table.take("rows"), folder, faults);
-    let (names, steps) = step::read_all(table.take("step"), faults);
+    let auth = http_table.and_then(|value| auth::of_all(&value, faults));
+    let (names, mut steps) = step::read_all(table.take("step"), faults);
+    if let (Some(auth), Some(steps)) = (&auth, &mut steps) {
+        auth::send_with_all(auth, steps);
+    }
     let thresholds = table.take("thresholds");
     let counters = steps.as_ref().map(|steps| counters(steps));
     let known = thresholds::Known { steps: names.as_deref(), counters: counters.as_deref() };

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::headers::is_token;
 use super::reader::{Faults, Table, Value};
-use super::{body, capture, expect, headers, load, pairs};
+use super::{auth, body, capture, expect, headers, load, pairs};
 use crate::scenario::error::Fault;
 use crate::scenario::method::Method;
 use crate::scenario::model::{Step, When};
@@ -144,6 +144,7 @@ fn read_rest(
     let headers = table
         .take("headers")
         .map_or(Some(Vec::new()), |value| headers::read(&value, body.is_some(), faults));
+    let headers = auth::beside(table.take("auth"), headers, faults);
     let body = body.map(|value| body::read(&value, faults));
     let method = request.as_ref().map(|request| &request.method);
     let (expect, counters) = expect::read(table, method, timeout, faults);

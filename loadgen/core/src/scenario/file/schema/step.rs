@@ -51,6 +51,7 @@ fn step() -> Schema {
         ("verify", boolean(verify).or(true)),
         ("query", pairs("Names and values of the query, to be percent-encoded.")),
         ("headers", headers()),
+        ("auth", auth("User and password of the request, instead of those of [http].")),
         ("body", body()),
         ("expect", expect()),
         ("counters", counters()),
@@ -88,6 +89,15 @@ fn headers() -> Schema {
     let value = text("Value of the header, a template.");
     named("Headers in addition to those of every request.", value)
         .with("propertyNames", header_names())
+}
+
+/// Returns the schema of a user and a password.
+pub(super) fn auth(about: &str) -> Schema {
+    let keys = [
+        ("user", text("User, a template.")),
+        ("password", text("Password, a template, such as {{ env PASSWORD }}.")),
+    ];
+    table(about, keys).requires(["user", "password"])
 }
 
 fn body() -> Schema {
