@@ -1,5 +1,8 @@
 //! Holds the encoders of queries and forms against parsers of other authors, for tests and fuzzers.
 
+// A value that cannot be sent or read back is what tests and fuzzers look for.
+#![allow(clippy::unwrap_used)]
+
 use std::fmt::Write;
 
 use tokio::runtime::Builder;

@@ -27,6 +27,7 @@ use super::addresses::Addresses;
 use super::connections::Tally;
 use super::{Answer, Body, Failure, Headers, Keep};
 use crate::engine::check::expectations::reads_headers;
+use crate::engine::content_encoding::Encoded;
 use crate::engine::plan::{Number, Plan, Share};
 use crate::measure::{Connections, ErrorKind};
 use crate::scenario::{Data, Method, RenderError, Step};
@@ -177,8 +178,11 @@ impl<'a> Link<'a> {
             Some(range) => Body::Read(scratch, range),
             None => Body::Kept(self.reader.kept()),
         };
-        let headers = if headers { Headers::Head(self.reader.head()) } else { Headers::Unkept };
-        Ok(Answer { status, headers, body })
+        let head = Headers::Head(self.reader.head());
+        let encoded = || Box::new(Encoded::new(head.joined("content-encoding")));
+        let encoding = self.reader.is_encoded().then(encoded);
+        let headers = if headers { head } else { Headers::Unkept };
+        Ok(Answer { status, headers, body, encoding })
     }
 }
 

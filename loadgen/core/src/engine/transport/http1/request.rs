@@ -24,8 +24,15 @@ pub(super) enum Message {
 #[derive(Debug, Default)]
 pub(super) struct Buffers {
     request: String,
-    body: String,
-    /// For each part of a body with files, the end of the texts up to the part, in `body`.
+    /// The generated body; `None` before the first one. Boxed, because most users have none.
+    body: Option<Box<Rendered>>,
+}
+
+/// A body whose generated parts are rendered.
+#[derive(Debug, Default)]
+struct Rendered {
+    text: String,
+    /// For each part of a body with files, the end of the texts up to the part, in `text`.
     ends: Vec<usize>,
 }
 
@@ -64,13 +71,14 @@ impl Message {
 
     /// Renders the next request into `buffers`, unless the request is constant.
     pub(super) fn render(&self, data: &mut Data, buffers: &mut Buffers) -> Result<(), RenderError> {
-        let Buffers { request, body: text, ends } = buffers;
+        let Buffers { request, body: rendered } = buffers;
         match self {
             Self::Constant(_) => {}
             Self::Generated { head, body } => {
                 request.clear();
                 head.render(data, request)?;
                 if let Some(body) = body {
+                    let Rendered { text, .. } = &mut **rendered.get_or_insert_default();
                     text.clear();
                     body.render(data, text)?;
                     // Writing to a `String` cannot fail.
@@ -80,6 +88,7 @@ impl Message {
             Self::WithFiles { head, parts } => {
                 request.clear();
                 head.render(data, request)?;
+                let Rendered { text, ends } = &mut **rendered.get_or_insert_default();
                 text.clear();
                 ends.clear();
                 let mut of_files = 0;
@@ -101,10 +110,14 @@ impl Message {
         match self {
             Self::Constant(bytes) => Unsent::new(bytes),
             Self::Generated { .. } => Unsent::new(buffers.request.as_bytes()),
-            Self::WithFiles { parts, .. } => {
-                let Buffers { request, body, ends } = buffers;
-                Unsent::with_parts(request.as_bytes(), Pieces { parts, body, ends })
-            }
+            Self::WithFiles { parts, .. } => match buffers.body.as_deref() {
+                Some(Rendered { text, ends }) => {
+                    let pieces = Pieces { parts, text, ends };
+                    Unsent::with_parts(buffers.request.as_bytes(), pieces)
+                }
+                // Unreachable: a request is rendered before it is sent.
+                None => Unsent::new(buffers.request.as_bytes()),
+            },
         }
     }
 }

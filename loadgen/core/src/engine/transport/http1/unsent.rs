@@ -17,8 +17,8 @@ pub(super) struct Pieces<'a> {
     /// The parts of the body.
     pub(super) parts: &'a [Part],
     /// The rendered texts of all parts.
-    pub(super) body: &'a str,
-    /// For each part, the end of the texts up to the part, in `body`.
+    pub(super) text: &'a str,
+    /// For each part, the end of the texts up to the part, in `text`.
     pub(super) ends: &'a [usize],
 }
 
@@ -29,7 +29,7 @@ impl<'a> Pieces<'a> {
             Part::File(file) => Some(file.bytes()),
             Part::Text(_) => {
                 let begin = index.checked_sub(1).map_or(0, |before| self.ends[before]);
-                Some(&self.body.as_bytes()[begin..self.ends[index]])
+                Some(&self.text.as_bytes()[begin..self.ends[index]])
             }
         }
     }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::{io, mem};
 
 use bytes::Bytes;
-use reqwest::header::HeaderMap;
+use reqwest::header::{CONTENT_ENCODING, HeaderMap, HeaderValue};
 use reqwest::{Client, Version};
 use tokio::task::yield_now;
 use url::Url;
@@ -20,6 +20,7 @@ use super::addresses::Addresses;
 use super::connections::Tally;
 use super::{Answer, Body as AnswerBody, Failure, Headers, Keep};
 use crate::engine::check::expectations::reads_headers;
+use crate::engine::content_encoding::{self, Encoded};
 use crate::engine::plan::{Number, Plan};
 use crate::measure::{Connections, ErrorKind};
 use crate::scenario::{Body, Data, Method, Part, RenderError, Step};
@@ -163,12 +164,18 @@ impl<'a> Link<'a> {
             let room = keep.room(self.kept.len(), chunk.len())?;
             self.kept.extend_from_slice(&chunk[..room]);
         }
+        let is_encoded = |value: &HeaderValue| content_encoding::is_encoded(value.as_bytes());
+        let names = response.headers().get_all(CONTENT_ENCODING);
+        let encoding = (keep > Keep::Nothing && names.iter().any(is_encoded)).then(|| {
+            let header = Headers::Map(response.headers()).joined(CONTENT_ENCODING.as_str());
+            Box::new(Encoded::new(header))
+        });
         let mut headers = Headers::Unkept;
         if self.least == Keep::Sample || reads_headers(step) {
             self.headers = mem::take(response.headers_mut());
             headers = Headers::Map(&self.headers);
         }
-        Ok(Answer { status, headers, body: AnswerBody::Kept(&self.kept) })
+        Ok(Answer { status, headers, body: AnswerBody::Kept(&self.kept), encoding })
     }
 }
 
