@@ -65,10 +65,7 @@ pub(super) fn base_url(option: &str, url: &str) -> Result<String, Failure> {
         return Err(wrong("not an http:// or https:// URL"));
     }
     if !parsed.username().is_empty() || parsed.password().is_some() {
-        return Err(wrong(
-            "contains a user name or a password, which would be saved with the result; \
-             use the headers of a step instead",
-        ));
+        return Err(with_user(option, parsed));
     }
     if parsed.query().is_some() || parsed.fragment().is_some() {
         let why = "has a query or a fragment, which belong in the steps of the scenario";
@@ -82,9 +79,38 @@ pub(super) fn base_url(option: &str, url: &str) -> Result<String, Failure> {
     Ok(parsed.as_str().trim_end_matches('/').to_owned())
 }
 
+/// Returns the failure for a URL with a user name or a password, without showing them.
+fn with_user(option: &str, mut url: reqwest::Url) -> Failure {
+    let is_removed = url.set_username("").and_then(|()| url.set_password(None)).is_ok();
+    let shown = if is_removed { url.as_str() } else { "of a server" };
+    let message = format!(
+        "{option} {shown}: contains a user name or a password, which would be saved with the result"
+    );
+    let help = match option {
+        "URL" => {
+            "send both in a header, which is not saved: \
+             -H \"authorization: Basic $(printf %s 'USER:PASSWORD' | base64)\""
+        }
+        _ => {
+            "write auth = { user = \"USER\", password = \"{{ env PASSWORD }}\" } in a step or in [http]"
+        }
+    };
+    Failure::message(Exit::Usage, "bad_url", message, help)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_password_in_a_url_is_refused_and_not_shown() {
+        for (option, remedy) in [("URL", "authorization: Basic"), ("--url", "auth = {")] {
+            let refused = base_url(option, "http://anna:sesame@a:1/x").unwrap_err();
+            let said = format!("{:?}", refused.report);
+            assert!(said.contains("http://a:1/x") && said.contains(remedy), "{said}");
+            assert!(!said.contains("sesame") && !said.contains("anna"), "{said}");
+        }
+    }
 
     #[test]
     fn a_server_has_its_given_name_or_its_url() {

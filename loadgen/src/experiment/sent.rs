@@ -8,7 +8,7 @@ use url::Url;
 
 use super::command_line::SECRET;
 use crate::record::{SENT_FORM, SentRecord};
-use crate::scenario::{Rows, Scenario, Step};
+use crate::scenario::{Body, Part, Rows, Scenario, Step};
 
 /// Returns digests of the requests that a scenario sends. The digests do not depend on the target.
 pub(super) fn sent(scenario: &Scenario) -> SentRecord {
@@ -47,7 +47,7 @@ fn parts(step: &Step) -> BTreeMap<String, String> {
         })
         .collect();
     headers.sort_unstable();
-    let body = step.body.as_ref().map(|body| (&body.content_type, body.text.to_string()));
+    let body = step.body.as_ref().map(|body| (&body.content_type, content(body)));
     BTreeMap::from(
         [
             ("method", digest(&step.method)),
@@ -64,6 +64,15 @@ fn parts(step: &Step) -> BTreeMap<String, String> {
         ]
         .map(|(part, digest)| (part.to_owned(), digest)),
     )
+}
+
+/// Returns the texts of a body as written, with digests of the files between them.
+fn content(body: &Body) -> String {
+    let one = |part: &Part| match part {
+        Part::Text(text) => text.to_string(),
+        Part::File(file) => format!("{{{{ file {} }}}}", file.digest()),
+    };
+    body.parts.iter().map(one).collect()
 }
 
 fn of_rows(rows: &Rows) -> String {

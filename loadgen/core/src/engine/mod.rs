@@ -18,6 +18,7 @@
 mod alarm;
 mod chance;
 mod check;
+mod content_encoding;
 mod countdown;
 mod error;
 mod gate;
@@ -40,6 +41,8 @@ mod trial;
 mod user;
 mod verify;
 
+#[cfg(any(test, fuzzing))]
+pub use content_encoding::fuzzing::decompress_foreign;
 pub use error::EngineError;
 pub use goose_round::{Finished, GooseRound};
 pub use happy_eyeballs::dial;

@@ -45,7 +45,7 @@ pub struct TrialAnswer {
     pub took: Duration,
     /// Length of the body, in bytes.
     pub bytes: u64,
-    /// Beginning of the body as text, up to 1 KiB.
+    /// Beginning of the decompressed body as text, up to 1 KiB.
     pub beginning: String,
     /// All headers, as received. Never shown: [`Tried::answered_headers`] hides secrets.
     pub headers: Vec<(String, Vec<u8>)>,
@@ -131,7 +131,7 @@ impl Tried {
         let mut headers: Vec<_> = headers.collect();
         let body = step.body.as_ref().map(|body| {
             headers.push(("content-type".to_owned(), body.content_type.clone()));
-            body.text.shown(data)
+            body.shown(data)
         });
         Self { request, headers, body, ..Self::default() }
     }
@@ -156,7 +156,7 @@ impl Tried {
                 self.wrong = Some(("a response".to_owned(), got));
             }
             Ok(Ok(answer)) => {
-                let (status, beginning) = (answer.status, beginning(&answer.body));
+                let (status, beginning) = (answer.status, beginning(&answer.beginning()));
                 // The first request of a server may take longer than those that are measured.
                 let taken = Check::new(step).take(&answer, None, &mut self.counters, data);
                 self.wrong = taken.err().map(|wrong| (wrong.expected, wrong.got));

@@ -37,19 +37,30 @@ impl Template {
         let pieces = self.pieces.iter().flat_map(|piece| match piece {
             Piece::Variable { name, value, .. } => vec![(name.as_str(), value.as_ref())],
             Piece::Repeat { inner, .. } | Piece::Once { inner, .. } => inner.variables(),
+            Piece::Credentials { user, password } => {
+                [user.variables(), password.variables()].concat()
+            }
             _ => Vec::new(),
         });
         pieces.collect()
     }
 
-    /// Renders the text of the next request for display. Environment variables and placeholders
-    /// without a value stay as written. A repeated part shows the values of its environment
+    /// Returns the users and passwords in the template.
+    fn credentials(&self) -> impl Iterator<Item = (&Template, &Template)> {
+        self.pieces.iter().filter_map(|piece| match piece {
+            Piece::Credentials { user, password } => Some((user, password)),
+            _ => None,
+        })
+    }
+
+    /// Renders the text of the next request for display. Environment variables, credentials and
+    /// placeholders without a value stay as written. A repeated part shows the values of its environment
     /// variables, so the caller must still pass the text to [`Secrets::hidden`].
     pub fn shown(&self, data: &mut Data) -> String {
         let mut out = String::new();
         for piece in &self.pieces {
             let before = out.len();
-            let secret = matches!(piece, Piece::Variable { .. });
+            let secret = matches!(piece, Piece::Variable { .. } | Piece::Credentials { .. });
             if secret || piece.render(data, &mut out).is_err() {
                 out.truncate(before);
                 out.push_str(&piece.to_string());
@@ -87,11 +98,24 @@ impl Template {
                     Piece::Repeat { count, separator, inner: inner.revealed() }
                 }
                 Piece::Once { key, inner } => Piece::Once { key, inner: inner.revealed() },
+                Piece::Credentials { user, password } => {
+                    let (user, password) = (user.revealed(), password.revealed());
+                    let piece = Piece::Credentials { user, password };
+                    encoded(&piece).map_or(piece, Piece::Literal)
+                }
                 piece => piece,
             });
         }
         revealed
     }
+}
+
+/// Returns the text that `piece` always renders to, if it has credentials without generated parts.
+fn encoded(piece: &Piece) -> Option<String> {
+    let Piece::Credentials { user, password } = piece else { return None };
+    user.as_constant().and(password.as_constant())?;
+    let mut text = String::new();
+    piece.render(&mut Data::new(0, 0), &mut text).ok().map(|()| text)
 }
 
 /// Secret values to hide in text, in every form in which a server may send them back.
@@ -109,23 +133,28 @@ struct Form {
 const SHORTEST: usize = 4;
 
 impl Secrets {
-    /// Collects the values of a scenario's environment variables.
+    /// Collects the values of a scenario's environment variables, and its credentials.
     #[must_use]
     pub fn of(scenario: &Scenario) -> Self {
         let mut forms = Vec::new();
-        for (name, value) in scenario.environment() {
-            let Some(value) = value.map(Secret::reveal).filter(|value| value.len() >= SHORTEST)
-            else {
+        let variables = scenario.environment().filter_map(|(name, value)| {
+            Some((value?.reveal().to_owned(), format!("{{{{ env {name} }}}}")))
+        });
+        let credentials = scenario.steps.iter().flat_map(Step::templates);
+        let credentials = credentials.flat_map(Template::credentials).flat_map(of_credentials);
+        for (value, shown) in variables.chain(credentials) {
+            if value.len() < SHORTEST {
                 continue;
-            };
+            }
             let written = |place: Position| {
                 let mut text = String::new();
-                place.push(value, name, &mut text).ok().map(|()| text)
+                place.push(&value, "", &mut text).ok().map(|()| text)
             };
             let in_one_line = value.replace(char::is_control, " ");
-            let texts = [Position::Text, Position::Path, Position::Json].map(written);
+            let places = [Position::Text, Position::Path, Position::Json, Position::Quoted];
+            let texts = places.map(written);
             for text in texts.into_iter().flatten().chain([in_one_line]) {
-                forms.push(Form { text, shown: format!("{{{{ env {name} }}}}") });
+                forms.push(Form { text, shown: shown.clone() });
             }
         }
         // Longest first, because a form may be part of another form.
@@ -162,6 +191,17 @@ impl Secrets {
     }
 }
 
+/// Returns the secrets of a user and a password in the scenario, each with the text to show instead:
+/// the text that is sent, and the password if the file itself has it.
+fn of_credentials((user, password): (&Template, &Template)) -> Vec<(String, String)> {
+    let piece = Piece::Credentials { user: user.clone(), password: password.clone() };
+    let shown = piece.to_string();
+    let sent = Template { pieces: vec![piece] }.revealed();
+    let sent = sent.as_constant().map(|text| (text.to_owned(), shown));
+    let written = password.as_constant().map(|text| (text.to_owned(), "(password)".to_owned()));
+    sent.into_iter().chain(written).collect()
+}
+
 /// Character that ends a quote that was cut short.
 const CUT: char = '…';
 
@@ -195,7 +235,7 @@ body = { repeat = 2, json = { key = "{{ env TOKEN }}", at = "{{ env PLACE }}" } 
     #[test]
     fn a_value_is_escaped_for_its_position() {
         let step = scenario().steps.remove(0);
-        let body = step.body.unwrap().text;
+        let body = step.body.unwrap().texts().next().unwrap().clone();
         for (template, expected) in [
             (step.path, "/a%2Fb%20c"),
             (step.headers[0].1.clone(), "Bearer to\"ken-1234"),
@@ -238,5 +278,37 @@ body = { repeat = 2, json = { key = "{{ env TOKEN }}", at = "{{ env PLACE }}" } 
             assert_eq!(secrets.hidden(said), shown);
         }
         assert_eq!(Secrets::default().hidden("as it is…"), "as it is…");
+    }
+
+    #[test]
+    fn credentials_are_sent_in_base64_and_never_shown() {
+        let step = "post = \"/\"\nauth = { user = \"anna\", password = \"{{ env TOKEN }}\" }";
+        let text = format!(
+            "http.auth = {{ user = \"{{{{ user }}}}\", password = \"open sesame\" }}\n\
+             [[step]]\n{step}\n[[step]]\nget = \"/\"\n[[step]]\nget = \"/own\"\n\
+             headers = {{ Authorization = \"Bearer x\" }}"
+        );
+        let scenario = parse_to_run("test", "test.toml", &text, &environment).unwrap();
+        let headers = scenario.steps.iter().flat_map(|step| &step.headers);
+        let values: Vec<&Template> = headers.map(|(_, value)| value).collect();
+        // Of `anna:to"ken-1234` and `1:open sesame`.
+        let expected = ["Basic YW5uYTp0byJrZW4tMTIzNA==", "Basic MTpvcGVuIHNlc2FtZQ==", "Bearer x"];
+        for (value, expected) in values.iter().zip(expected) {
+            assert_eq!(sent(value).as_deref(), Some(expected));
+            assert_eq!(sent(&(*value).clone().revealed()).as_deref(), Some(expected));
+        }
+        assert!(values[0].clone().revealed().as_constant().is_some(), "encoded once");
+        let shown = values.iter().map(|value| value.shown(&mut Data::new(1, 1)));
+        let written = ["Basic anna:(password)", "Basic {{ user }}:(password)", "Bearer x"];
+        assert!(shown.eq(written) && values.iter().map(ToString::to_string).eq(written));
+        assert_eq!(scenario.variables(), BTreeSet::from(["TOKEN"]));
+        let secrets = Secrets::of(&scenario);
+        for (said, shown) in [
+            ("got Basic YW5uYTp0byJrZW4tMTIzNA==", "got Basic anna:(password)"),
+            ("sesame? open sesame", "sesame? (password)"),
+            ("to\"ken-1234", "{{ env TOKEN }}"),
+        ] {
+            assert_eq!(secrets.hidden(said), shown);
+        }
     }
 }

@@ -18,6 +18,12 @@ pub(super) enum Position {
     Json,
     /// The value of a header.
     Header,
+    /// The name of a field or of a file in a multipart form.
+    Quoted,
+    /// The user of HTTP Basic authentication, before the encoding.
+    User,
+    /// The password of HTTP Basic authentication, before the encoding.
+    Password,
 }
 
 impl Position {
@@ -43,6 +49,15 @@ impl Position {
                 }
                 None => out.push_str(value),
             },
+            Self::Quoted => return push_quoted(value, name, out),
+            // A colon would end the user (RFC 7617, section 2).
+            Self::User | Self::Password => {
+                let is_wrong = |c: &char| c.is_control() || (self == Self::User && *c == ':');
+                if let Some(character) = value.chars().find(is_wrong) {
+                    return Err(RenderError::NotForAuth { name: name.to_owned(), character });
+                }
+                out.push_str(value);
+            }
         }
         Ok(())
     }
@@ -83,6 +98,14 @@ pub enum RenderError {
         /// First character that is not allowed.
         character: char,
     },
+    /// A user or a password has a character that HTTP Basic authentication cannot send.
+    #[error("not sent: {{{{ {name} }}}} contains {character:?}, which `auth` cannot send")]
+    NotForAuth {
+        /// Name of the captured value or environment variable.
+        name: String,
+        /// First character that is not allowed.
+        character: char,
+    },
 }
 
 /// Returns whether a text appended to `before` begins a segment of the path; a query has no
@@ -115,6 +138,24 @@ fn push_encoded(value: &str, out: &mut String) {
             let _ = write!(out, "%{byte:02X}");
         }
     }
+}
+
+/// Appends `value` to `out`, and escapes the characters that would end the quotation or its line
+/// (WHATWG HTML, "multipart/form-data encoding algorithm").
+fn push_quoted(value: &str, name: &str, out: &mut String) -> Result<(), RenderError> {
+    for character in value.chars() {
+        match character {
+            '"' => out.push_str("%22"),
+            '\r' => out.push_str("%0D"),
+            '\n' => out.push_str("%0A"),
+            '\t' => out.push('\t'),
+            _ if character.is_ascii_control() => {
+                return Err(RenderError::NotForHeader { name: name.to_owned(), character });
+            }
+            _ => out.push(character),
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -162,6 +203,12 @@ mod tests {
         };
         refused("a\r\nx: b", '\r');
         refused("é", 'é');
+        assert_eq!(pushed(Position::Quoted, "a\"\r\n\té%").as_deref(), Ok("a%22%0D%0A\té%"));
+        assert!(pushed(Position::Quoted, "a\0").is_err());
+        assert_eq!(pushed(Position::Password, "a:é \"").as_deref(), Ok("a:é \""));
+        assert!(
+            pushed(Position::User, "a:b").is_err() && pushed(Position::Password, "a\n").is_err()
+        );
     }
 
     proptest! {

@@ -200,11 +200,11 @@ fn explain_step(when: &str, step: &Step, share: &str) -> String {
     text
 }
 
-/// Returns two lines: the media type of the step's body, and the beginning of the body's text.
+/// Returns two lines: the media type of the step's body, and the beginning of the body.
 /// Returns no lines for a step without a body.
 fn body_of(step: &Step) -> Vec<String> {
     step.body.as_ref().map_or_else(Vec::new, |body| {
-        vec![format!("content-type: {}", body.content_type), shortened(&body.text.to_string())]
+        vec![format!("content-type: {}", body.content_type), shortened(&body.to_string())]
     })
 }
 

@@ -14,6 +14,7 @@
 //! syntax error would produce false faults.
 
 mod backend;
+mod body;
 mod data;
 mod duration;
 mod environment;
@@ -24,6 +25,8 @@ pub mod experiment;
 pub mod explain;
 mod file;
 mod flow;
+#[cfg(any(test, fuzzing))]
+mod fuzzing;
 mod http;
 mod iteration;
 mod limits;
@@ -31,6 +34,7 @@ mod load;
 mod load_level;
 mod method;
 mod model;
+mod multipart;
 mod nearest;
 mod overrides;
 mod placeholder;
@@ -45,6 +49,7 @@ mod warnings;
 use std::path::Path;
 
 pub use backend::Backend;
+pub use body::{Attachment, Body, Part};
 pub use data::Data;
 pub use duration::parse_duration;
 pub use environment::{Environment, Secrets, process_environment};
@@ -52,13 +57,15 @@ pub use error::{Fault, ScenarioError};
 pub use escape::RenderError;
 pub use expect::{Condition, Expect, HeaderCondition, JsonType, SizeRange, Statuses};
 pub use flow::{Assign, Flow, Given, ITERATION, Repeat};
+#[cfg(any(test, fuzzing))]
+pub use fuzzing::encode_foreign;
 pub use http::{Http, HttpFeature, HttpVersion, TransportKind};
 pub use iteration::groups;
 pub use limits::{Cpus, Limits, Memory};
 pub use load::{Arrivals, Load, Model, Open, Stage, ThinkTime, Until, WARMUP};
 pub use load_level::{LoadLevel, LoadLevelError};
 pub use method::Method;
-pub use model::{Body, Capture, Counter, Existing, OnError, Scenario, Source, Step, When};
+pub use model::{Capture, Counter, Existing, OnError, Scenario, Source, Step, When};
 pub use nearest::nearest;
 pub use overrides::{OverrideError, Overrides};
 pub use placeholder::TemplateError;

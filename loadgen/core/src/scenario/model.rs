@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::backend::Backend;
+use super::body::Body;
 use super::expect::{Condition, Expect};
 use super::flow::{Assign, Flow, Given, Repeat};
 use super::http::Http;
@@ -155,7 +156,7 @@ impl Step {
     /// Returns whether all requests of this step are the same, because no part is generated.
     #[must_use]
     pub fn is_constant(&self) -> bool {
-        self.templates().all(|template| template.as_constant().is_some())
+        self.templates().all(Template::is_constant)
     }
 
     /// Returns the names of the response's headers that captures and conditions read, in lower case.
@@ -174,17 +175,8 @@ impl Step {
     /// Returns all parts of the request that may contain generated text.
     pub(super) fn templates(&self) -> impl Iterator<Item = &Template> {
         let headers = self.headers.iter().map(|(_, value)| value);
-        headers.chain(self.body.as_ref().map(|body| &body.text)).chain([&self.path])
+        headers.chain(self.body.iter().flat_map(Body::texts)).chain([&self.path])
     }
-}
-
-/// A request's body and its media type.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Body {
-    /// Value of the `content-type` header.
-    pub content_type: String,
-    /// Text of the body, rendered for each request if the text has generated parts.
-    pub text: Template,
 }
 
 /// A number that is read from each expected answer and added up over the run.

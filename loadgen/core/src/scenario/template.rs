@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD as STANDARD;
 use serde::{Deserialize, Serialize};
 
 use super::data::Data;
@@ -51,6 +53,8 @@ pub(super) enum Piece {
     /// The template `inner`, rendered once for each user. `key` differs from that of any other such
     /// piece of the scenario.
     Once { key: usize, inner: Template },
+    /// User and password, separated by a colon, in base64 (RFC 7617). The password is never shown.
+    Credentials { user: Template, password: Template },
 }
 
 impl Template {
@@ -68,6 +72,15 @@ impl Template {
             [Piece::Literal(text)] => Some(text),
             _ => None,
         }
+    }
+
+    /// Returns whether the rendered text is the same each time.
+    pub(super) fn is_constant(&self) -> bool {
+        self.pieces.iter().all(|piece| match piece {
+            Piece::Literal(_) => true,
+            Piece::Credentials { user, password } => user.is_constant() && password.is_constant(),
+            _ => false,
+        })
     }
 
     /// Returns whether each rendered text begins with the character `first`, because the template
@@ -140,6 +153,7 @@ impl Template {
         let pieces = self.pieces.iter().flat_map(|piece| match piece {
             Piece::Captured { name, .. } => vec![name.as_str()],
             Piece::Repeat { inner, .. } | Piece::Once { inner, .. } => inner.taken(),
+            Piece::Credentials { user, password } => [user.taken(), password.taken()].concat(),
             _ => Vec::new(),
         });
         pieces.collect()
@@ -210,6 +224,13 @@ impl Piece {
                 }
                 out.push_str(data.rendered(*key).unwrap_or_default());
             }
+            Self::Credentials { user, password } => {
+                let mut plain = String::new();
+                user.render(data, &mut plain)?;
+                plain.push(':');
+                password.render(data, &mut plain)?;
+                STANDARD.encode_string(plain, out);
+            }
         }
         Ok(())
     }
@@ -253,6 +274,7 @@ impl fmt::Display for Piece {
                 write!(f, "{inner}{separator} … ({count} in all)")
             }
             Self::Once { inner, .. } => write!(f, "{inner} (once for each user)"),
+            Self::Credentials { user, .. } => write!(f, "{user}:(password)"),
         }
     }
 }

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::flow::{Flow, Given};
 use super::model::{Scenario, Step};
+use super::template::Template;
 
 /// Media type of a form (WHATWG URL, section 5).
 const FORM: &str = "application/x-www-form-urlencoded";
@@ -69,7 +70,8 @@ impl Step {
 /// Returns a sentence if the step sends a form as plain text, in which no value is encoded.
 fn unencoded_form(step: &Step) -> Option<String> {
     let body = step.body.as_ref()?;
-    let is_text = body.content_type.starts_with(FORM) && body.text.has_plain_values();
+    let is_text =
+        body.content_type.starts_with(FORM) && body.texts().any(Template::has_plain_values);
     is_text.then(|| {
         format!(
             "`{}` sends values in `body.text` of a form as they are, and `&` or `=` in a value \

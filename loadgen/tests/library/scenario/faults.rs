@@ -200,6 +200,48 @@ error_rate = "< 101%"
     repeated_text: step("post = \"/\"\nbody = { text = \"1\", repeat = 2 }");
     json_with_unsupported_values: step("post = \"/\"\nbody = { json = [2026-01-01, inf, 1] }");
 
+    faulty_files: step(r#"post = "/a"
+body = { file = "none.jpg", content_tpe = "image/jpeg" }
+
+[[step]]
+post = "/b"
+body = { file = "src", repeat = 2 }
+
+[[step]]
+post = "/c"
+body = { file = "/dev/zero" }"#);
+    faulty_fields: step(r#"post = "/"
+[step.body]
+content_type = "multipart/form-data"
+[step.body.multipart]
+a = { file = "none.jpg" }
+b = { text = "{{ usr }}", fil = "x" }
+c = { text = "1", json = 1 }
+d = { filename = "a.jpg" }
+e = [[1], 2026-01-01]
+f = { text = "1", filename = "a\u0000" }
+"g\u0000" = 1"#);
+    no_fields: step("post = \"/\"\nbody = { multipart = {} }");
+
+    faulty_auth: to_run(r#"http.auth = { user = "{{ iteration }}", pasword = "x" }
+
+[[step]]
+get = "/a"
+auth = { user = "a:b", password = "a\tb" }
+
+[[step]]
+get = "/b"
+auth = { user = "{{ env LINES }}", password = "{{ env LINES }}" }
+
+[[step]]
+get = "/c"
+auth = { user = "anna", password = "" }
+headers = { Authorization = "Bearer x" }
+
+[[step]]
+get = "/d"
+auth = "anna:x""#);
+
     captured_nowhere: step("name = \"a\"\npost = \"/\"\ncapture = { token = { json = \"/token\" } }\n\n[[step]]\nget = \"/{{ tokn }}\"");
     captured_further_down: step("name = \"a\"\nget = \"/{{ id }}\"\n\n[[step]]\nget = \"/\"\nheaders = { x = \"{{ id }}\" }\ncapture = { id = { json = \"/id\" } }");
     invalid_captures: step(r#"post = "/"

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use loadgen::scenario::{
     Arrivals, Assign, Backend, Body, Claim, Comparison, Condition, Data, Expect, Flow, Given, Http,
-    HttpVersion, Load, Method, Metric, Model, Of, OnError, Open, Proof, Repeat, Scenario, Stage,
-    Template, ThinkTime, Threshold, TransportKind, Until, load, parse,
+    HttpVersion, Load, Method, Metric, Model, Of, OnError, Open, Part, Proof, Repeat, Scenario,
+    Stage, Template, ThinkTime, Threshold, TransportKind, Until, load, parse,
 };
 use serde_json::json;
 
@@ -27,7 +27,11 @@ fn read(text: &str) -> Scenario {
 
 fn body(step: &str, seed: u64) -> String {
     let text = format!("[[step]]\npost = \"/\"\n{step}\n");
-    rendered(&read(&text).steps[0].body.as_ref().unwrap().text, seed)
+    rendered(only_text(read(&text).steps[0].body.as_ref().unwrap()), seed)
+}
+
+fn only_text(body: &Body) -> &Template {
+    body.texts().next().unwrap()
 }
 
 fn rendered(template: &Template, seed: u64) -> String {
@@ -87,9 +91,10 @@ fn insert_batch_sends_a_thousand_items() {
     );
     let claims: Vec<&Claim> = scenario.proofs.iter().map(|proof| &proof.claim).collect();
     assert_eq!(claims, [&Claim::Counter("inserted_items".to_owned()), &Claim::Value(0)]);
-    let Body { content_type, text } = step.body.as_ref().unwrap();
-    assert_eq!(content_type, "application/json");
-    let items: Vec<serde_json::Value> = serde_json::from_str(&rendered(text, 1)).unwrap();
+    let body = step.body.as_ref().unwrap();
+    assert_eq!(body.content_type, "application/json");
+    let items: Vec<serde_json::Value> =
+        serde_json::from_str(&rendered(only_text(body), 1)).unwrap();
     assert_eq!(items.len(), 1000);
     for item in &items {
         assert_eq!(item["sku"].as_str().unwrap().len(), 36);
@@ -260,7 +265,7 @@ fn a_body_can_be_rendered_once_for_each_user() {
     );
     let sent = |step: usize, data: &mut Data| {
         let mut text = String::new();
-        scenario.steps[step].body.as_ref().unwrap().text.render(data, &mut text).unwrap();
+        only_text(scenario.steps[step].body.as_ref().unwrap()).render(data, &mut text).unwrap();
         text
     };
     let (mut one, mut other) = (Data::new(1, 0), Data::new(1, 1));
@@ -353,12 +358,56 @@ fn names_and_values_of_queries_and_forms_are_encoded() {
     assert_eq!(path("get = \"/a\"\nquery = {}"), "/a");
     assert_eq!(step("get = \"/a\"\nquery = { q = 1 }").name, "GET /a");
     let form = "post = \"/\"\nbody = { form = { name = \"{{ name }}\", x = \"a+b\" } }";
-    let Body { content_type, text } = step(form).body.unwrap();
-    assert_eq!(content_type, "application/x-www-form-urlencoded");
-    let text = rendered(&text, 1);
+    let body = step(form).body.unwrap();
+    assert_eq!(body.content_type, "application/x-www-form-urlencoded");
+    let text = rendered(only_text(&body), 1);
     let pairs: Vec<_> = url::form_urlencoded::parse(text.as_bytes()).into_owned().collect();
     assert!(pairs[0].1.contains(' ') && !text.contains(' '), "{text}");
     assert_eq!((pairs.len(), &pairs[1]), (2, &("x".to_owned(), "a+b".to_owned())));
+}
+
+/// Returns the body of a step as it is sent.
+fn sent(body: &Body) -> Vec<u8> {
+    let one = |part: &Part| match part {
+        Part::Text(text) => rendered(text, 1).into_bytes(),
+        Part::File(file) => file.bytes().to_vec(),
+    };
+    body.parts.iter().flat_map(one).collect()
+}
+
+/// Reads a scenario in the folder of a few CSV files, and returns the body of its only step.
+fn body_beside_files(body: &str) -> Body {
+    let text = format!("[[step]]\npost = \"/\"\nbody = {body}");
+    let scenario = parse("test", "tests/data/test.toml", &text);
+    let mut scenario = scenario.unwrap_or_else(|error| panic!("{:?}", miette::Report::new(error)));
+    scenario.steps.remove(0).body.unwrap()
+}
+
+#[test]
+fn a_multipart_form_has_fields_and_files() {
+    let body = body_beside_files(
+        r#"{ multipart = { title = "{{ user }} \"é\"", tag = ["a", 2, true], list = { file = "one.csv" },
+            photo = { file = "one.csv", filename = "{{ user }}\".jpg", content_type = "image/jpeg" },
+            meta = { json = { n = "{{ int 3 3 }}" } } } }"#,
+    );
+    let (kind, boundary) = body.content_type.split_once("; boundary=").unwrap();
+    assert_eq!(kind, "multipart/form-data");
+    let text = String::from_utf8(sent(&body)).unwrap().replace(boundary, "BOUNDARY");
+    insta::assert_snapshot!(text.replace("\r\n", "\n"));
+    assert_eq!(text.replace("\r\n", "").find(['\r']), None);
+    let again = body_beside_files("{ multipart = { a = { file = \"one.csv\" } }, once = true }");
+    assert!(again.texts().all(|text| text.as_constant().is_some()));
+}
+
+#[test]
+fn a_file_is_sent_as_it_is() {
+    let body = body_beside_files("{ file = \"accounts.csv\" }");
+    assert_eq!(body.content_type, "text/csv");
+    let content = std::fs::read("tests/data/accounts.csv").unwrap();
+    assert_eq!(sent(&body), content);
+    assert_eq!(body.to_string(), format!("[accounts.csv: {} bytes]", content.len()));
+    let body = body_beside_files("{ file = \"../../clippy.toml\", content_type = \"a/b\" }");
+    assert_eq!(body.content_type, "a/b");
 }
 
 #[test]

@@ -106,7 +106,7 @@ proptest! {
         );
         let scenario = parse("any", "any.toml", &text).map_err(|error| TestCaseError::fail(format!("{:?}", miette::Report::new(error))))?;
         let mut out = String::new();
-        scenario.steps[0].body.as_ref().unwrap().text.render(&mut Data::new(1, 1), &mut out).unwrap();
+        scenario.steps[0].body.as_ref().unwrap().texts().next().unwrap().render(&mut Data::new(1, 1), &mut out).unwrap();
         let sent: Vec<serde_json::Value> = serde_json::from_str(&out).unwrap();
         prop_assert_eq!(sent.len(), repeat);
         for item in sent {

@@ -1,6 +1,6 @@
 //! Tests that bodies of all sizes are read to the last byte.
 
-use std::io;
+use std::io::{self, Write};
 use std::sync::Arc;
 
 use loadgen::measure::ErrorKind;
@@ -125,6 +125,77 @@ async fn a_body_too_long_to_keep_fails_its_expectation() {
         case.gives(failed(ErrorKind::Expectation, 2)).await;
         // A body that nothing checks may have any length.
         both(server(longest + 1)).gives(answered(1).bytes(longest as u64 + 1)).await;
+    }
+}
+
+fn gzip(text: &[u8]) -> Vec<u8> {
+    let mut to = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    to.write_all(text).and_then(|()| to.finish()).unwrap()
+}
+
+/// Returns a server whose body has this content-encoding.
+fn encoded(status: u16, encoding: &str, body: &[u8]) -> Server {
+    let length = body.len();
+    let head = format!(
+        "HTTP/1.1 {status} X\r\ncontent-length: {length}\r\nContent-Encoding: {encoding}\r\n\r\n"
+    );
+    Server::always([head.as_bytes(), body].concat(), || Then::Next)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_compressed_body_is_decompressed_only_to_be_read() {
+    let text = format!("{{\"n\": 7, \"pad\": \"{}\"}}", "x".repeat(100_000));
+    let body = gzip(text.as_bytes());
+    let wire = 3 * body.len() as u64;
+    let server = || encoded(200, "gzip", &body);
+    let step = "get = \"/\"\ncapture = { pad = { json = \"/pad\" } }\ncounters = { n = \"/n\" }\n\
+                expect = { body = \"xxx\", json = { \"/n\" = 7 } }";
+    let servers =
+        both(server).times(3).step(step).gives(answered(3).bytes(wire).counters(&[21])).await;
+    for server in servers {
+        let asked = server.requests().remove(0).headers;
+        assert!(asked.iter().all(|(name, _)| name != "accept-encoding"), "{asked:?}");
+    }
+    let asking = "get = \"/\"\nheaders = { accept-encoding = \"gzip, br\" }";
+    both(server).times(3).step(asking).gives(answered(3).bytes(wire)).await;
+    // Nothing reads these bodies.
+    for encoding in ["gzip", "compress"] {
+        both(|| encoded(200, encoding, b"corrupt")).gives(answered(1).bytes(7)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_body_that_cannot_be_decompressed_fails_its_expectation() {
+    let bomb = gzip(&vec![b'x'; (16 << 20) + 1]);
+    for (encoding, body, got) in [
+        ("gzip", &b"xxx"[..], "got corrupt or incomplete data"),
+        ("gzip, dcb", b"xxx", "got \"dcb\""),
+        ("gzip", &bomb, "expected a body of at most 16 MiB, the limit for checks"),
+    ] {
+        for transport in TRANSPORTS {
+            let server = encoded(200, encoding, body);
+            let case = both(Server::closing).step("get = \"/\"\nexpect = { body = \"xxx\" }");
+            let counts = case.counts(transport, &format!("http://{}", server.address)).await;
+            assert_eq!((counts.failures(), counts.bytes), (1, body.len() as u64), "{transport}");
+            let example = &counts.examples[&ErrorKind::Expectation];
+            assert!(example.contains(got), "{transport}: {example}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_unexpected_compressed_body_is_quoted_in_plain_text() {
+    for (encoding, body, got) in [
+        ("gzip", &gzip(b"it went wrong")[..], "got 500: it went wrong"),
+        ("dcb", b"xxx", "got 500: a body with content-encoding \"dcb\""),
+    ] {
+        for transport in TRANSPORTS {
+            let server = encoded(500, encoding, body);
+            let case = both(Server::closing);
+            let counts = case.counts(transport, &format!("http://{}", server.address)).await;
+            let example = &counts.examples[&ErrorKind::Status];
+            assert!(example.contains(got), "{transport}: {example}");
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Tests what the server receives.
 
 use std::collections::BTreeMap;
+use std::io::Write;
 use std::thread;
 use std::time::Duration;
 
@@ -122,6 +123,45 @@ async fn a_long_body_arrives_whole_at_a_slow_reader() {
     let (http1, reqwest) = (http1.requests(), reqwest.requests());
     assert!(http1[0].body.len() > 1_990_000);
     assert!(http1.iter().zip(&reqwest).all(|(http1, reqwest)| http1.body == reqwest.body));
+}
+
+/// A form of generated values and a file, and bodies of the file alone. The server reads slowly, so that
+/// the kernel takes only a part of a body at once.
+#[tokio::test(flavor = "multi_thread")]
+async fn files_arrive_unchanged() {
+    let content: Vec<u8> =
+        (0..2_000_000_u32).flat_map(|n| n.to_le_bytes()).take(3_000_001).collect();
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    file.write_all(&content).unwrap();
+    let file = format!("file = '{}'", file.path().display());
+    let server = || {
+        Server::unread(|peer, _| {
+            peer.read_body_in_pieces(64 << 10, Duration::from_millis(1))?;
+            peer.send(OK)?;
+            Ok(Then::Next)
+        })
+    };
+    let form = format!(
+        "a = \"{{{{ uuid }}}}\", b = {{ {file}, filename = \"{{{{ uuid }}}}.bin\" }}, c = {{ {file} }}, d = 1"
+    );
+    let case = both(server)
+        .times(2)
+        .step(&format!("post = \"/\"\nbody = {{ multipart = {{ {form} }} }}"))
+        .and_step(&format!("put = \"/{{{{ iteration }}}}\"\nbody = {{ {file} }}"))
+        .and_step(&format!("put = \"/\"\nbody = {{ {file}, content_type = \"image/png\" }}"));
+    let [http1, reqwest] = case.gives(answered(6).over(1)).await;
+    let (http1, reqwest) = (http1.requests(), reqwest.requests());
+    for (http1, reqwest) in http1.iter().zip(&reqwest) {
+        assert!(http1.body == reqwest.body);
+        assert_eq!(headers(http1)["content-length"], http1.body.len().to_string());
+        assert_eq!(headers(http1)["content-type"], headers(reqwest)["content-type"]);
+    }
+    assert_eq!(http1[5].body.len(), content.len());
+    assert!(http1[4].body == content && http1[5].body == content);
+    assert_eq!(headers(&http1[5])["content-type"], "image/png");
+    let found = memchr::memmem::find_iter(&http1[0].body, &content).count();
+    assert!(found == 2 && http1[0].body.len() > 2 * content.len());
+    assert!(http1[0].body != http1[3].body, "generated values");
 }
 
 /// The server refuses a body before it has read the body, and lets the refusal arrive.

@@ -58,9 +58,8 @@ fn value(capture: &Capture, regex: Option<&Regex>, answer: &Answer<'_>) -> Resul
         Wrong { kind: ErrorKind::Expectation, expected, got }
     };
     match &capture.source {
-        Source::Json(pointer) => {
-            at(&answer.body, pointer).map_err(|got| wrong(format!("a value at {pointer:?}"), got))
-        }
+        Source::Json(pointer) => at(answer.plain()?, pointer)
+            .map_err(|got| wrong(format!("a value at {pointer:?}"), got)),
         Source::Header(name) => {
             let missing = |got: &str| wrong(format!("a header {name:?}"), got.to_owned());
             let value = answer.headers.first(name).ok_or_else(|| missing("none"))?;
@@ -68,9 +67,10 @@ fn value(capture: &Capture, regex: Option<&Regex>, answer: &Answer<'_>) -> Resul
             Ok(text.to_owned())
         }
         Source::Regex(pattern) => {
-            let text = String::from_utf8_lossy(&answer.body);
+            let body = answer.plain()?;
+            let text = String::from_utf8_lossy(body);
             let found = regex.and_then(|regex| found(regex, &text));
-            let missing = || wrong(format!("a match of '{pattern}'"), shown(&answer.body));
+            let missing = || wrong(format!("a match of '{pattern}'"), shown(body));
             found.map(str::to_owned).ok_or_else(missing)
         }
     }
@@ -139,12 +139,21 @@ mod tests {
             status: 200,
             headers: Headers::Head(b"HTTP/1.1 200 OK\r\nx-a: one\r\nx-b: \xff\r\n\r\n"),
             body: Body::Kept(body.as_bytes()),
+            encoding: None,
         };
         let mut data = Data::new(1, 1);
         let taken = Captures::new(&scenario.steps[0]).take(&answer, &mut data);
         taken.map_err(|wrong| format!("{}: {}", wrong.kind, wrong.sentence()))?;
         let mut out = String::new();
-        scenario.steps[1].body.as_ref().unwrap().text.render(&mut data, &mut out).unwrap();
+        scenario.steps[1]
+            .body
+            .as_ref()
+            .unwrap()
+            .texts()
+            .next()
+            .unwrap()
+            .render(&mut data, &mut out)
+            .unwrap();
         let sent: Value = serde_json::from_str(&out).unwrap();
         Ok(sent["v"].as_str().unwrap().to_owned())
     }
@@ -211,10 +220,12 @@ mod tests {
         let mut data = Data::new(1, 1);
         let mut take = |body: &'static str| {
             let body = Body::Kept(body.as_bytes());
-            let taken =
-                captures.take(&Answer { status: 200, headers: Headers::Unkept, body }, &mut data);
+            let taken = captures.take(
+                &Answer { status: 200, headers: Headers::Unkept, body, encoding: None },
+                &mut data,
+            );
             let mut out = String::new();
-            let text = &scenario.steps[1].body.as_ref().unwrap().text;
+            let text = scenario.steps[1].body.as_ref().unwrap().texts().next().unwrap();
             (taken.is_ok(), text.render(&mut data, &mut out).map(|()| out).ok())
         };
         assert_eq!(take("{\"v\": 1}"), (false, None));

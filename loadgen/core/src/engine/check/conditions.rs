@@ -5,7 +5,7 @@ use regex::bytes::Regex;
 use serde_json::Value;
 
 use super::{Wrong, same, shown};
-use crate::engine::transport::{Answer, Headers};
+use crate::engine::transport::Headers;
 use crate::measure::ErrorKind;
 use crate::scenario::{Condition, Expect, HeaderCondition, JsonType};
 
@@ -59,13 +59,13 @@ impl Conditions {
     }
 
     /// Compares the text of a body with the conditions. Returns the first difference.
-    pub(super) fn text(&self, answer: &Answer<'_>) -> Result<(), Wrong> {
+    pub(super) fn text(&self, body: &[u8]) -> Result<(), Wrong> {
         let holds = |ready: &Ready| match &ready.prepared {
-            Prepared::Finder(finder) => finder.find(&answer.body).is_some(),
-            Prepared::Regex(regex) => regex.is_match(&answer.body),
+            Prepared::Finder(finder) => finder.find(body).is_some(),
+            Prepared::Regex(regex) => regex.is_match(body),
             Prepared::Nothing => false,
         };
-        self.of_text.iter().try_for_each(|ready| ready.judged(holds(ready), || shown(&answer.body)))
+        self.of_text.iter().try_for_each(|ready| ready.judged(holds(ready), || shown(body)))
     }
 
     /// Compares a JSON body with the conditions. `at` describes what the body has at a pointer.

@@ -8,12 +8,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 const LONGEST: usize = 4 << 10;
 
 thread_local!(static LAST: RefCell<Last> = const {
-    RefCell::new(Last { check: 0, body: Vec::new(), counters: Vec::new() })
+    RefCell::new(Last { check: 0, codings: String::new(), body: Vec::new(), counters: Vec::new() })
 });
 
 /// The last body that passed its check on this thread, and the values of the body's counters.
 struct Last {
     check: u64,
+    /// Value of the `content-encoding` header.
+    codings: String,
+    /// The body as received.
     body: Vec<u8>,
     counters: Vec<u64>,
 }
@@ -29,11 +32,12 @@ impl Known {
         Self(NEXT.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// Whether the last body that passed on this thread passed this check and equals `body`. If so,
+    /// Whether the last body that passed on this thread passed this check and equals
+    /// `body`, in the same `codings`. If so,
     /// appends the values of the body's counters to `counters`.
-    pub(super) fn has(&self, body: &[u8], counters: &mut Vec<u64>) -> bool {
+    pub(super) fn has(&self, codings: &str, body: &[u8], counters: &mut Vec<u64>) -> bool {
         LAST.with_borrow(|last| {
-            let same = last.check == self.0 && last.body == body;
+            let same = last.check == self.0 && last.codings == codings && last.body == body;
             if same {
                 counters.extend_from_slice(&last.counters);
             }
@@ -43,12 +47,14 @@ impl Known {
 
     /// Keeps a body that passed this check, with the values of its
     /// counters, unless the body is longer than 4 KiB.
-    pub(super) fn keep(&self, body: &[u8], counters: &[u64]) {
+    pub(super) fn keep(&self, codings: &str, body: &[u8], counters: &[u64]) {
         if body.len() > LONGEST {
             return;
         }
         LAST.with_borrow_mut(|last| {
             last.check = self.0;
+            last.codings.clear();
+            last.codings.push_str(codings);
             last.body.clear();
             last.body.extend_from_slice(body);
             last.counters.clear();
@@ -66,16 +72,17 @@ mod tests {
         let (one, other) = (Known::new(), Known::new());
         let read = |known: &Known, body: &[u8]| {
             let mut counters = Vec::new();
-            known.has(body, &mut counters).then_some(counters)
+            known.has("", body, &mut counters).then_some(counters)
         };
         assert_eq!(read(&one, b""), None);
-        one.keep(b"seven", &[7]);
+        one.keep("", b"seven", &[7]);
         assert_eq!(read(&one, b"seven"), Some(vec![7]));
         assert_eq!(read(&one, b"seve"), None);
         assert_eq!(read(&other, b"seven"), None);
-        other.keep(b"eight", &[8]);
+        assert!(!one.has("gzip", b"seven", &mut Vec::new()));
+        other.keep("", b"eight", &[8]);
         assert_eq!(read(&one, b"seven"), None);
-        other.keep(&[b'x'; LONGEST + 1], &[9]);
+        other.keep("", &[b'x'; LONGEST + 1], &[9]);
         assert_eq!(read(&other, b"eight"), Some(vec![8]));
     }
 }

@@ -15,6 +15,7 @@ use self::conditions::Conditions;
 use self::expectations::{checks_body, is_expected, reads_json};
 use self::json::Lookup;
 use self::known::Known;
+use super::content_encoding::Undecodable;
 use super::transport::Answer;
 use crate::measure::ErrorKind;
 use crate::scenario::{Data, Step};
@@ -35,6 +36,12 @@ impl Wrong {
     #[must_use]
     pub fn sentence(&self) -> String {
         format!("expected {}, got {}", self.expected, self.got)
+    }
+}
+
+impl From<Undecodable> for Wrong {
+    fn from(Undecodable { expected, got }: Undecodable) -> Self {
+        Self { kind: ErrorKind::Expectation, expected, got }
     }
 }
 
@@ -66,12 +73,13 @@ impl Check {
         counters.clear();
         self.status(answer)?;
         self.conditions.headers(answer.headers)?;
-        if !self.checks_body || self.known.has(&answer.body, counters) {
+        if !self.checks_body || self.known.has(answer.codings(), &answer.body, counters) {
             return Ok(());
         }
-        self.conditions.text(answer)?;
-        self.json(answer, counters)?;
-        self.known.keep(&answer.body, counters);
+        let body = answer.plain()?;
+        self.conditions.text(body)?;
+        self.json(body, counters)?;
+        self.known.keep(answer.codings(), &answer.body, counters);
         Ok(())
     }
 
@@ -101,7 +109,7 @@ impl Check {
             301 | 302 | 303 | 307 | 308 => ", a redirect, which `redirects` in [http] would follow",
             _ => "",
         };
-        let got = format!("{}{redirect}: {}", answer.status, shown(&answer.body));
+        let got = format!("{}{redirect}: {}", answer.status, shown(&answer.beginning()));
         Err(Wrong { kind: ErrorKind::Status, expected, got })
     }
 
@@ -117,30 +125,30 @@ impl Check {
         }
     }
 
-    fn json(&self, answer: &Answer<'_>, counters: &mut Vec<u64>) -> Result<(), Wrong> {
+    fn json(&self, body: &[u8], counters: &mut Vec<u64>) -> Result<(), Wrong> {
         if !self.reads_json {
             return Ok(());
         }
         counters.resize(self.step.counters.len(), 0);
-        if self.lookup.as_ref().is_some_and(|lookup| lookup.passes(&answer.body, counters)) {
+        if self.lookup.as_ref().is_some_and(|lookup| lookup.passes(body, counters)) {
             return Ok(());
         }
         counters.clear();
-        self.json_in_memory(answer, counters)
+        self.json_in_memory(body, counters)
     }
 
     /// Checks a body that the lookup did not confirm. Parses the whole
     /// document, so that an error can show what is wrong.
-    fn json_in_memory(&self, answer: &Answer<'_>, counters: &mut Vec<u64>) -> Result<(), Wrong> {
+    fn json_in_memory(&self, body: &[u8], counters: &mut Vec<u64>) -> Result<(), Wrong> {
         let wrong = |expected: String, got: String| {
             Err(Wrong { kind: ErrorKind::Expectation, expected, got })
         };
-        let Ok(json) = serde_json::from_slice::<Value>(&answer.body) else {
-            return wrong("a JSON body".to_owned(), shown(&answer.body));
+        let Ok(json) = serde_json::from_slice::<Value>(body) else {
+            return wrong("a JSON body".to_owned(), shown(body));
         };
         let at = |pointer: &str| match json.pointer(pointer) {
             Some(found) => format!("{} at {pointer:?}", shown(found.to_string().as_bytes())),
-            None => format!("nothing at {pointer:?} of {}", shown(&answer.body)),
+            None => format!("nothing at {pointer:?} of {}", shown(body)),
         };
         self.conditions.json(&json, at)?;
         for counter in &self.step.counters {
@@ -201,7 +209,7 @@ mod tests {
 
     fn judge(keys: &str, status: u16, body: &str) -> Result<Vec<u64>, String> {
         let body = Body::Kept(body.as_bytes());
-        let answer = Answer { status, headers: Headers::Unkept, body };
+        let answer = Answer { status, headers: Headers::Unkept, body, encoding: None };
         let mut counters = vec![99];
         Check::new(&step(keys))
             .hold(&answer, &mut counters)
@@ -313,7 +321,7 @@ mod tests {
         let head = b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n\r\n";
         let judge = |keys: &str| {
             let body = Body::Kept(b"");
-            let answer = Answer { status: 200, headers: Headers::Head(head), body };
+            let answer = Answer { status: 200, headers: Headers::Head(head), body, encoding: None };
             let step = step(&format!("expect = {{ {keys} }}"));
             Check::new(&step).hold(&answer, &mut Vec::new()).map_err(|wrong| wrong.sentence())
         };
@@ -344,7 +352,8 @@ mod tests {
     fn a_late_answer_is_not_the_expected_one() {
         let step = step("expect = { within = \"200ms\", status = \"2xx\" }");
         let judge = |status, latency: Option<u64>| {
-            let answer = Answer { status, headers: Headers::Unkept, body: Body::Kept(b"") };
+            let answer =
+                Answer { status, headers: Headers::Unkept, body: Body::Kept(b""), encoding: None };
             let latency = latency.map(Duration::from_millis);
             let mut data = Data::new(1, 1);
             let taken = Check::new(&step).take(&answer, latency, &mut Vec::new(), &mut data);

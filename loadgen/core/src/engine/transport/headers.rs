@@ -33,6 +33,15 @@ impl<'a> Headers<'a> {
         }
     }
 
+    /// Returns the values of all headers with this name, joined by commas (RFC 9110, section 5.3).
+    #[must_use]
+    pub fn joined(self, name: &str) -> String {
+        let same = |(other, _): &(String, Vec<u8>)| other.eq_ignore_ascii_case(name);
+        let values = self.all().into_iter().filter(same);
+        let values = values.map(|(_, value)| String::from_utf8_lossy(&value).into_owned());
+        values.collect::<Vec<_>>().join(", ")
+    }
+
     /// Returns the names and values of all headers, as received.
     #[must_use]
     pub fn all(self) -> Vec<(String, Vec<u8>)> {
@@ -69,7 +78,9 @@ mod tests {
             assert_eq!(headers.first("x-a"), Some(&b"1"[..]));
             assert_eq!(headers.first("x-b"), Some(&b"two"[..]));
             assert_eq!(headers.first("x-c"), None);
+            assert_eq!(headers.joined("x-c"), "");
         }
+        assert_eq!(Headers::Head(head).joined("x-a"), "1, 3");
         assert_eq!(Headers::Unkept.first("x-a"), None);
         let all: Vec<(String, Vec<u8>)> = [("X-A", "1"), ("x-b", "two"), ("x-a", "3")]
             .map(|(name, value)| (name.to_owned(), value.into()))

@@ -19,6 +19,7 @@ pub use self::http1::read_foreign;
 pub use self::http1::{Progress, Reader};
 use super::plan::{Number, Plan};
 use crate::engine::check::expectations::{is_expected, reads_body};
+use crate::engine::content_encoding::{Encoded, Undecodable};
 use crate::measure::{Connections, ErrorKind};
 use crate::scenario::{Data, Step, TransportKind};
 
@@ -143,8 +144,37 @@ pub struct Answer<'a> {
     pub status: u16,
     /// The headers, kept only if the step reads a header, or after [`Link::keep_samples`].
     pub headers: Headers<'a>,
-    /// The part of the body that was kept: see [`Keep`].
+    /// The part of the body that was kept, as received: see [`Keep`].
     pub body: Body<'a>,
+    /// Encoding of the body; `None` for a plain body, and for a body of which nothing is kept.
+    pub encoding: Option<Box<Encoded>>,
+}
+
+impl Answer<'_> {
+    /// Returns the body, decompressed at the first call. Call only after the latency is measured.
+    pub fn plain(&self) -> Result<&[u8], Undecodable> {
+        match &self.encoding {
+            None => Ok(&self.body),
+            Some(encoded) => encoded.plain(&self.body),
+        }
+    }
+
+    /// Returns the value of the `content-encoding` header; empty for a plain body.
+    pub fn codings(&self) -> &str {
+        self.encoding.as_ref().map_or("", |encoded| encoded.codings())
+    }
+
+    /// Returns at least the beginning of the body, decompressed, for display.
+    pub fn beginning(&self) -> Cow<'_, [u8]> {
+        let Some(encoded) = &self.encoding else { return Cow::Borrowed(&self.body) };
+        match encoded.beginning(&self.body) {
+            plain if plain.is_empty() && !self.body.is_empty() => {
+                let codings = self.codings().chars().take(80).collect::<String>();
+                Cow::Owned(format!("a body with content-encoding {codings:?}").into_bytes())
+            }
+            plain => Cow::Owned(plain),
+        }
+    }
 }
 
 /// A body, in one of two places in memory.

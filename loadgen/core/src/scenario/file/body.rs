@@ -1,9 +1,9 @@
 //! `body`: the body of a step's request.
 
 use super::reader::{Faults, Value};
-use super::{json, pairs};
+use super::{attachment, json, media_type, multipart, pairs};
+use crate::scenario::body::{Body, Part};
 use crate::scenario::error::Fault;
-use crate::scenario::model::Body;
 use crate::scenario::nearest::list;
 use crate::scenario::template::{Piece, Template};
 
@@ -12,15 +12,15 @@ use crate::scenario::template::{Piece, Template};
 pub(super) const MOST_REPETITIONS: u64 = 100_000;
 
 /// Keys of a body's content, of which a body has exactly one.
-pub(super) const CONTENTS: [&str; 3] = ["json", "text", "form"];
+pub(super) const CONTENTS: [&str; 5] = ["json", "text", "form", "multipart", "file"];
 
 pub(super) fn read(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<Body> {
     let mut table = value.table("`body`", faults)?;
     let contents = table.take_any(CONTENTS);
-    let content_type = table.take("content_type").map(|value| read_content_type(&value, faults));
+    let content_type = table.take("content_type");
     let repeat = table.take("repeat");
     let once = table.take("once").map_or(Some(false), |value| value.boolean(faults));
-    let content = match contents.as_slice() {
+    let body = match contents.as_slice() {
         [content] => read_content(content, repeat, faults),
         [] => {
             let fault = Fault::new(format!("the body has none of {}", list(CONTENTS)));
@@ -36,22 +36,33 @@ pub(super) fn read(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<Body> {
             None
         }
     };
+    let is_multipart = contents.iter().any(|content| content.key == "multipart");
+    let content_type = match content_type {
+        Some(value) if is_multipart => {
+            let message = "`content_type` cannot be set beside `multipart`";
+            let help = "leave it out: the media type of the form names its boundary";
+            value.fault(message, "follows from the form", help, faults)
+        }
+        Some(value) => media_type::read(&value, faults).map(Some),
+        None => Some(None),
+    };
     table.finish(faults);
-    let (default_type, template) = content?;
-    let content_type = content_type.unwrap_or_else(|| Some(default_type.to_owned()));
-    // The place in the file is a key that no other body has.
-    let text = if once? { template.once(value.place().start) } else { template };
-    Some(Body { content_type: content_type?, text })
+    let mut body = body?;
+    if let Some(content_type) = content_type? {
+        body.content_type = content_type;
+    }
+    // The place in the file is a key that no other body has; so are the places after it.
+    Some(if once? { body.once(value.place().start) } else { body })
 }
 
-/// Reads the content of a body, and returns its usual media type with it.
+/// Reads the content of a body, with its usual media type.
 fn read_content(
     content: &Value<'_>,
     repeat: Option<Value<'_>>,
     faults: &mut Faults<'_>,
-) -> Option<(&'static str, Template)> {
+) -> Option<Body> {
     if content.key == "json" {
-        return Some(("application/json", read_json(content, repeat, faults)?));
+        return Some(Body::of_text("application/json", read_json(content, repeat, faults)?));
     }
     if let Some(repeat) = repeat {
         let message = "`repeat` needs `json`: loadgen repeats a JSON value";
@@ -60,9 +71,15 @@ fn read_content(
     match content.key {
         "form" => {
             let form = pairs::read(content, "`form`", faults)?;
-            Some(("application/x-www-form-urlencoded", form))
+            Some(Body::of_text("application/x-www-form-urlencoded", form))
         }
-        _ => Some(("text/plain; charset=utf-8", content.template(faults)?)),
+        "multipart" => multipart::read(content, faults),
+        "file" => {
+            let file = attachment::read(content, faults)?;
+            let content_type = media_type::of_file(&file);
+            Some(Body { content_type, parts: vec![Part::File(file)] })
+        }
+        _ => Some(Body::of_text("text/plain; charset=utf-8", content.template(faults)?)),
     }
 }
 
@@ -78,17 +95,4 @@ fn read_json(
     array.append(json?.repeated(u32::try_from(count).ok()?, ","));
     array.push(Piece::Literal("]".to_owned()));
     Some(array)
-}
-
-fn read_content_type(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<String> {
-    let text = value.name(faults)?;
-    if !text.chars().all(|c| c == ' ' || c.is_ascii_graphic()) {
-        return value.fault(
-            "`content_type` must be printable ASCII",
-            "not a media type",
-            "",
-            faults,
-        );
-    }
-    Some(text.to_owned())
 }

@@ -12,7 +12,7 @@ use crate::scenario::http::{Http, HttpVersion, TransportKind};
 /// Largest number of consecutive redirects: as many as browsers follow.
 pub(super) const MOST_REDIRECTS: u64 = 20;
 
-const KEYS: [&str; 6] = ["version", "redirects", "cookies", "proxy", "transport", "tls"];
+const KEYS: [&str; 7] = ["version", "redirects", "cookies", "proxy", "transport", "tls", "auth"];
 
 pub(super) const VERSIONS: [(&str, HttpVersion); 2] =
     [("1.1", HttpVersion::Http11), ("2", HttpVersion::Http2)];
@@ -48,6 +48,8 @@ fn read_key(value: &Value<'_>, folder: &Path, http: &mut Http, faults: &mut Faul
         }
         "cookies" => http.cookies = value.boolean(faults).unwrap_or_default(),
         "proxy" => http.proxy = read_proxy(value, faults),
+        // Read with the steps, whose names it can use.
+        "auth" => {}
         "tls" => http.tls = tls::read(value, folder, faults).unwrap_or_default(),
         _ => http.transport = value.choice(&TRANSPORTS, faults).flatten(),
     }

@@ -3,6 +3,8 @@
 //! A function of these modules returns `None` only after adding a fault. A default value replaces a
 //! value with a fault where the default helps to find more faults.
 
+mod attachment;
+mod auth;
 mod body;
 mod capture;
 mod condition;
@@ -14,7 +16,9 @@ mod headers;
 mod http;
 mod json;
 mod load;
+mod media_type;
 mod moment;
+mod multipart;
 mod name;
 mod pairs;
 mod pointer;
@@ -58,6 +62,7 @@ pub(super) fn read(
     }
     let mut faults = Faults::new(text);
     faults.scope.environment = environment;
+    faults.folder = folder.to_owned();
     let table = Table::new("a scenario", 0..0, tree.get_ref());
     match read_scenario(name, folder, table, &mut faults) {
         Some(scenario) if faults.is_empty() => Ok(scenario),
@@ -83,13 +88,18 @@ fn read_scenario(
     let backends = table.take("backends").map(|value| read_backends(&value, faults));
     let (items, profiles) = (table.take("existing_items"), table.take("existing_profiles"));
     let on_error = table.take("on_error").and_then(|value| value.choice(&ON_ERROR, faults));
-    let http = table.take("http").and_then(|value| http::read(&value, folder, faults));
+    let http_table = table.take("http");
+    let http = http_table.as_ref().and_then(|value| http::read(value, folder, faults));
     let load = load::read(table.take("load"), faults);
     let rows = rows::read_all(table.take("rows"), folder, faults);
+    let auth = http_table.and_then(|value| auth::of_all(&value, faults));
     let assign = table.take("assign");
     let (steps, flows) = (table.take("step"), table.take("flow"));
     let assign = assign.and_then(|value| flow::read_assign(&value, flows.is_some(), faults));
-    let Steps { all, steps: names, flows } = flow::read_all(steps, flows, faults);
+    let Steps { mut all, steps: names, flows } = flow::read_all(steps, flows, faults);
+    if let (Some(auth), Some((steps, _))) = (&auth, &mut all) {
+        auth::send_with_all(auth, steps);
+    }
     let steps = all.as_ref().map(|(steps, _)| steps.as_slice());
     let thresholds = table.take("thresholds");
     let counters = steps.map(counters);

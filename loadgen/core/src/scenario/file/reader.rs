@@ -1,6 +1,7 @@
 //! Walks the TOML tree of a scenario file and records every fault.
 
 use std::ops::{Range, RangeInclusive};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use toml::Spanned;
@@ -16,13 +17,15 @@ use crate::scenario::template::Template;
 pub(super) struct Faults<'a> {
     text: &'a str,
     list: Vec<Fault>,
+    /// Folder in which relative paths of the file start.
+    pub(super) folder: PathBuf,
     /// Names that a template can use at the current point of the file.
     pub(super) scope: Scope<'a>,
 }
 
 impl<'a> Faults<'a> {
     pub(super) fn new(text: &'a str) -> Self {
-        Self { text, list: Vec::new(), scope: Scope::default() }
+        Self { text, list: Vec::new(), folder: PathBuf::new(), scope: Scope::default() }
     }
 
     pub(super) fn add(&mut self, fault: Fault) {

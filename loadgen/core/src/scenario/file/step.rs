@@ -7,7 +7,7 @@ use super::headers::is_token;
 use super::moment::{self, Moment};
 use super::name::Name;
 use super::reader::{Faults, Table, Value};
-use super::{body, capture, expect, headers, load, pairs, repeat};
+use super::{auth, body, capture, expect, headers, load, pairs, repeat};
 use crate::scenario::error::Fault;
 use crate::scenario::flow::{Given, Repeat};
 use crate::scenario::method::Method;
@@ -124,6 +124,7 @@ fn read_rest(
     let headers = table
         .take("headers")
         .map_or(Some(Vec::new()), |value| headers::read(&value, body.is_some(), faults));
+    let headers = auth::beside(table.take("auth"), headers, faults);
     let body = body.map(|value| body::read(&value, faults));
     let method = request.as_ref().map(|request| &request.method);
     let (expect, counters) = expect::read(table, method, timeout, faults);

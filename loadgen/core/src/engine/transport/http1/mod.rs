@@ -3,6 +3,7 @@
 mod request;
 mod response;
 mod scratch;
+mod unsent;
 
 use std::collections::HashMap;
 use std::future::poll_fn;
@@ -11,7 +12,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
 
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::io::{AsyncRead, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::task::{JoinError, JoinSet};
 use url::Url;
@@ -21,10 +22,12 @@ use self::request::{Buffers, Message};
 pub use self::response::fuzzing::read_foreign;
 pub use self::response::{MOST_HEADERS, Progress, Reader};
 pub use self::scratch::Scratch;
+use self::unsent::Unsent;
 use super::addresses::Addresses;
 use super::connections::Tally;
 use super::{Answer, Body, Failure, Headers, Keep};
 use crate::engine::check::expectations::reads_headers;
+use crate::engine::content_encoding::Encoded;
 use crate::engine::plan::{Number, Plan, Share};
 use crate::measure::{Connections, ErrorKind};
 use crate::scenario::{Data, Method, RenderError, Step};
@@ -155,7 +158,7 @@ impl<'a> Link<'a> {
             // Boxed, so that users with a connection don't carry the memory for opening one.
             None => (Box::pin(self.shared.connection(self.user)).await?, true),
         };
-        let request = self.shared.messages[self.index as usize].bytes(&self.buffers);
+        let request = self.shared.messages[self.index as usize].unsent(&self.buffers);
         let mut exchange =
             Exchange { stream, request, broken: false, reader: &mut self.reader, step };
         let (scratch, progress) = poll_fn(|context| exchange.poll(context)).await?;
@@ -175,8 +178,11 @@ impl<'a> Link<'a> {
             Some(range) => Body::Read(scratch, range),
             None => Body::Kept(self.reader.kept()),
         };
-        let headers = if headers { Headers::Head(self.reader.head()) } else { Headers::Unkept };
-        Ok(Answer { status, headers, body })
+        let head = Headers::Head(self.reader.head());
+        let encoded = || Box::new(Encoded::new(head.joined("content-encoding")));
+        let encoding = self.reader.is_encoded().then(encoded);
+        let headers = if headers { head } else { Headers::Unkept };
+        Ok(Answer { status, headers, body, encoding })
     }
 }
 
@@ -190,7 +196,7 @@ fn is_quiet(stream: &TcpStream) -> bool {
 struct Exchange<'a> {
     stream: TcpStream,
     /// The part of the request that is still to be sent.
-    request: &'a [u8],
+    request: Unsent<'a>,
     /// Whether the server accepts no more of the request. An answer may nevertheless arrive.
     broken: bool,
     reader: &'a mut Reader,
@@ -201,8 +207,8 @@ impl Exchange<'_> {
     /// Sends and reads as much as possible. A server may answer before it has read the request.
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<(Scratch, Progress), Failure>> {
         while !self.request.is_empty() && !self.broken {
-            match Pin::new(&mut self.stream).poll_write(context, self.request) {
-                Poll::Ready(Ok(sent)) => self.request = &self.request[sent..],
+            match self.request.poll_send(&mut self.stream, context) {
+                Poll::Ready(Ok(())) => {}
                 Poll::Ready(Err(_)) => self.broken = true,
                 Poll::Pending => break,
             }

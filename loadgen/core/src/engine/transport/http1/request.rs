@@ -5,66 +5,119 @@ use std::fmt::Write;
 
 use url::Url;
 
+use super::unsent::{Pieces, Unsent};
 use crate::engine::transport::USER_AGENT;
-use crate::scenario::{Data, RenderError, Step, Template};
+use crate::scenario::{Data, Part, RenderError, Step, Template};
 
 /// A step's request.
 pub(super) enum Message {
     /// The whole request, the same each time.
-    Constant(String),
+    Constant(Vec<u8>),
     /// A request with generated parts. If `body` is `None`, `head` also contains
     /// the empty line and the constant body, if any.
     Generated { head: Template, body: Option<Template> },
+    /// A request with generated parts and files. Files are sent from where they are.
+    WithFiles { head: Template, parts: Vec<Part> },
 }
 
 /// Buffers into which one user's generated requests are rendered.
 #[derive(Debug, Default)]
 pub(super) struct Buffers {
     request: String,
-    body: String,
+    /// The generated body; `None` before the first one. Boxed, because most users have none.
+    body: Option<Box<Rendered>>,
+}
+
+/// A body whose generated parts are rendered.
+#[derive(Debug, Default)]
+struct Rendered {
+    text: String,
+    /// For each part of a body with files, the end of the texts up to the part, in `text`.
+    ends: Vec<usize>,
 }
 
 impl Message {
     /// Creates the request of `step` to a server with the base URL `url`.
     pub(super) fn new(step: &Step, url: &Url) -> Self {
         let head = head(step, url).revealed();
-        let body = step.body.as_ref().map(|body| body.text.clone().revealed());
-        let length = match body.as_ref().map(Template::as_constant) {
-            None => step.method.expects_body().then_some(0),
-            Some(Some(text)) => Some(text.len()),
-            Some(None) => {
-                return Self::Generated { head: joined(head, "content-length: "), body };
-            }
+        let Some(body) = &step.body else {
+            let length = if step.method.expects_body() { "content-length: 0\r\n" } else { "" };
+            let head = joined(head, &format!("{length}\r\n"));
+            return match head.as_constant() {
+                Some(text) => Self::Constant(text.into()),
+                None => Self::Generated { head, body: None },
+            };
         };
-        let length = length.map(|n| format!("content-length: {n}\r\n")).unwrap_or_default();
-        let text = body.as_ref().and_then(Template::as_constant).unwrap_or_default();
-        let head = joined(head, &format!("{length}\r\n{text}"));
-        match head.as_constant() {
-            Some(text) => Self::Constant(text.to_owned()),
-            None => Self::Generated { head, body: None },
+        let parts = body.revealed();
+        let constant: Option<Vec<&[u8]>> = parts.iter().map(Part::as_constant).collect();
+        let length = constant.as_ref().map(|bytes| bytes.iter().map(|part| part.len()).sum());
+        if let (Some(bytes), Some(text)) = (&constant, head.as_constant()) {
+            let length: usize = length.unwrap_or_default();
+            let head = format!("{text}content-length: {length}\r\n\r\n");
+            return Self::Constant([head.as_bytes(), &bytes.concat()].concat());
+        }
+        match (parts.as_slice(), length) {
+            ([Part::Text(text)], Some(length)) => {
+                let text = text.as_constant().unwrap_or_default();
+                let head = joined(head, &format!("content-length: {length}\r\n\r\n{text}"));
+                Self::Generated { head, body: None }
+            }
+            ([Part::Text(text)], None) => {
+                Self::Generated { head: joined(head, "content-length: "), body: Some(text.clone()) }
+            }
+            _ => Self::WithFiles { head: joined(head, "content-length: "), parts },
         }
     }
 
     /// Renders the next request into `buffers`, unless the request is constant.
     pub(super) fn render(&self, data: &mut Data, buffers: &mut Buffers) -> Result<(), RenderError> {
-        let Self::Generated { head, body } = self else { return Ok(()) };
-        let Buffers { request, body: text } = buffers;
-        request.clear();
-        head.render(data, request)?;
-        if let Some(body) = body {
-            text.clear();
-            body.render(data, text)?;
-            // Writing to a `String` cannot fail.
-            let _ = write!(request, "{}\r\n\r\n{text}", text.len());
+        let Buffers { request, body: rendered } = buffers;
+        match self {
+            Self::Constant(_) => {}
+            Self::Generated { head, body } => {
+                request.clear();
+                head.render(data, request)?;
+                if let Some(body) = body {
+                    let Rendered { text, .. } = &mut **rendered.get_or_insert_default();
+                    text.clear();
+                    body.render(data, text)?;
+                    // Writing to a `String` cannot fail.
+                    let _ = write!(request, "{}\r\n\r\n{text}", text.len());
+                }
+            }
+            Self::WithFiles { head, parts } => {
+                request.clear();
+                head.render(data, request)?;
+                let Rendered { text, ends } = &mut **rendered.get_or_insert_default();
+                text.clear();
+                ends.clear();
+                let mut of_files = 0;
+                for part in parts {
+                    match part {
+                        Part::Text(part) => part.render(data, text)?,
+                        Part::File(file) => of_files += file.bytes().len(),
+                    }
+                    ends.push(text.len());
+                }
+                let _ = write!(request, "{}\r\n\r\n", text.len() + of_files);
+            }
         }
         Ok(())
     }
 
     /// Returns the request that was rendered last.
-    pub(super) fn bytes<'a>(&'a self, buffers: &'a Buffers) -> &'a [u8] {
+    pub(super) fn unsent<'a>(&'a self, buffers: &'a Buffers) -> Unsent<'a> {
         match self {
-            Self::Constant(text) => text.as_bytes(),
-            Self::Generated { .. } => buffers.request.as_bytes(),
+            Self::Constant(bytes) => Unsent::new(bytes),
+            Self::Generated { .. } => Unsent::new(buffers.request.as_bytes()),
+            Self::WithFiles { parts, .. } => match buffers.body.as_deref() {
+                Some(Rendered { text, ends }) => {
+                    let pieces = Pieces { parts, text, ends };
+                    Unsent::with_parts(buffers.request.as_bytes(), pieces)
+                }
+                // Unreachable: a request is rendered before it is sent.
+                None => Unsent::new(buffers.request.as_bytes()),
+            },
         }
     }
 }
@@ -148,7 +201,7 @@ mod tests {
         // Rendered twice: nothing of the first request may be left in the second.
         message.render(&mut Data::new(1, 7), &mut buffers).unwrap();
         message.render(&mut Data::new(1, 7), &mut buffers).unwrap();
-        let text = String::from_utf8(message.bytes(&buffers).to_vec()).unwrap();
+        let text = String::from_utf8(message.unsent(&buffers).rest()).unwrap();
         (text, matches!(message, Message::Constant(_)))
     }
 
@@ -210,7 +263,7 @@ mod tests {
     fn the_host_header_omits_the_default_port() {
         let host = |url: &str| {
             let message = message("get = \"/\"", url);
-            let text = String::from_utf8(message.bytes(&Buffers::default()).to_vec()).unwrap();
+            let text = String::from_utf8(message.unsent(&Buffers::default()).rest()).unwrap();
             text.lines().nth(1).unwrap().to_owned()
         };
         assert_eq!(host("http://example.org"), "host: example.org");

@@ -51,7 +51,11 @@ impl Clients {
             })
             .retry(reqwest::retry::never())
             .no_proxy()
+            // Bodies are decompressed only to be checked, and never on the wire's account.
             .no_gzip()
+            .no_brotli()
+            .no_deflate()
+            .no_zstd()
             .tcp_nodelay(true)
             // Leaves the closing of connections to the server, as `http1` does.
             .pool_idle_timeout(None)

@@ -93,6 +93,13 @@ fn http_table() -> Schema {
             .or("auto"),
         ),
         ("tls", tls_table()),
+        (
+            "auth",
+            step::auth(
+                "User and password of all steps that have neither an `auth` nor a header \
+                 `authorization` (HTTP Basic authentication).",
+            ),
+        ),
     ];
     let within_http1 = [
         ("version", json!({ "const": "1.1" })),

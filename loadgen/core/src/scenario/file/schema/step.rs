@@ -12,6 +12,7 @@ use crate::scenario::file::capture::SOURCES;
 use crate::scenario::file::condition::{JSON_TYPES, OF_BODY};
 use crate::scenario::file::expect::CLASSES;
 use crate::scenario::file::moment::{GIVEN, WHEN};
+use crate::scenario::file::multipart::CONTENTS as FIELD_CONTENTS;
 use crate::scenario::file::repeat;
 use crate::scenario::file::step::{METHODS, MOST_WEIGHT, REQUEST};
 
@@ -69,6 +70,7 @@ fn step(once: bool) -> Schema {
         ("verify", boolean(verify).or(true)),
         ("query", pairs("Names and values of the query, to be percent-encoded.")),
         ("headers", headers()),
+        ("auth", auth("User and password of the request, instead of those of [http].")),
         ("body", body()),
         ("expect", expect()),
         ("counters", counters()),
@@ -144,12 +146,23 @@ fn headers() -> Schema {
         .with("propertyNames", header_names())
 }
 
+/// Returns the schema of a user and a password.
+pub(super) fn auth(about: &str) -> Schema {
+    let keys = [
+        ("user", text("User, a template.")),
+        ("password", text("Password, a template, such as {{ env PASSWORD }}.")),
+    ];
+    table(about, keys).requires(["user", "password"])
+}
+
 fn body() -> Schema {
     let once = "Whether the body is rendered once for each user, instead of for each request.";
     let repeat = "Number of times that `json` is rendered: the body is an array of the results.";
     let content_type = "Media type of the body. Default: application/json for `json`, \
                         text/plain; charset=utf-8 for `text`, \
-                        application/x-www-form-urlencoded for `form`.";
+                        application/x-www-form-urlencoded for `form`; for `file` by the name of \
+                        the file.";
+    let file = "Path of a file to send as it is, relative to the scenario file: at most 16 MiB.";
     let keys = [
         (
             "json",
@@ -158,7 +171,9 @@ fn body() -> Schema {
         ),
         ("text", text("Text to send as it is, a template.")),
         ("form", pairs("Names and values of a form, to be percent-encoded.")),
-        ("content_type", matching("^[ -~]*[!-~][ -~]*$", content_type)),
+        ("multipart", multipart()),
+        ("file", name(file)),
+        ("content_type", media_type(content_type)),
         ("repeat", integer(1..=MOST_REPETITIONS, repeat)),
         ("once", boolean(once)),
     ];
@@ -166,6 +181,45 @@ fn body() -> Schema {
         .requires_one_of(&CONTENTS)
         .excludes("text", &["repeat"])
         .excludes("form", &["repeat"])
+        .excludes("multipart", &["repeat", "content_type"])
+        .excludes("file", &["repeat"])
+}
+
+fn media_type(about: &str) -> Schema {
+    matching("^[ -~]*[!-~][ -~]*$", about)
+}
+
+/// Returns the schema of the fields of a multipart form.
+fn multipart() -> Schema {
+    let scalar = || json!({ "type": ["string", "number", "boolean"] });
+    let several =
+        json!({ "type": "array", "items": { "oneOf": [scalar(), Value::from(field())] } });
+    let forms = vec![scalar(), Value::from(field()), several];
+    let value = any("Value, a template; a file; or an array of these.").with("oneOf", forms);
+    named("Fields of a multipart form, which may be files.", value).with("minProperties", 1)
+}
+
+fn field() -> Schema {
+    let [file, text_key, json_key] = FIELD_CONTENTS;
+    let keys = [
+        (file, name("Path of a file to send, relative to the scenario file: at most 16 MiB.")),
+        (text_key, text("Text to send, a template.")),
+        (
+            json_key,
+            any("Value to send as JSON. Strings in the value are templates.")
+                .with("additionalProperties", true),
+        ),
+        ("filename", text("Name of the file in the form, a template. Default: that of `file`.")),
+        (
+            "content_type",
+            media_type(
+                "Media type of the field. Default: application/json for `json`, for `file` by the \
+                 name of the file.",
+            ),
+        ),
+    ];
+    table("A field with a file, or with a media type of its own.", keys)
+        .requires_one_of(&FIELD_CONTENTS)
 }
 
 /// Returns the schema of a table of names and values, whose strings are templates.

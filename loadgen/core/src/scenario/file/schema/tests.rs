@@ -17,10 +17,12 @@ const STRANGER: &str = "zzzzzzzzzzzzzzzz";
 /// Tables that allow a fixed set of keys. Each entry holds the table's JSON pointers in the schema,
 /// and scenario files in which `?` stands for an unknown key of the table. A table of two forms has
 /// two pointers, or two files.
-const TABLES: [(&[&str], &[&str]); 19] = [
+const TABLES: [(&[&str], &[&str]); 22] = [
     (&[""], &["? = 1\n[[step]]\nget = '/'"]),
     (&["/properties/http"], &["[http]\n? = 1\n[[step]]\nget = '/'"]),
     (&["/properties/http/properties/tls"], &["[http.tls]\n? = 1\n[[step]]\nget = '/'"]),
+    (&["/properties/http/properties/auth"], &["[http.auth]\n? = 1\n[[step]]\nget = '/'"]),
+    (&["/properties/step/items/properties/auth"], &["[[step]]\nget = '/'\nauth = { ? = 1 }"]),
     (&["/properties/load"], &["[load]\n? = 1\n[[step]]\nget = '/'"]),
     (
         &["/properties/load/properties/stages/items"],
@@ -48,6 +50,19 @@ const TABLES: [(&[&str], &[&str]); 19] = [
     (
         &["/properties/step/items/properties/body"],
         &["[[step]]\npost = '/'\nbody = { json = 1, ? = 1 }"],
+    ),
+    (
+        &[
+            concat!(
+                "/properties/step/items/properties/body/properties/multipart",
+                "/additionalProperties/oneOf/1"
+            ),
+            concat!(
+                "/properties/step/items/properties/body/properties/multipart",
+                "/additionalProperties/oneOf/2/items/oneOf/1"
+            ),
+        ],
+        &["[[step]]\npost = '/'\nbody = { multipart = { a = { text = 'b', ? = 1 } } }"],
     ),
     (
         &["/properties/step/items/properties/expect"],

@@ -9,6 +9,8 @@ use std::mem::MaybeUninit;
 
 use httparse::{Header, ParserConfig, Response, Status};
 
+use crate::engine::content_encoding::is_encoded;
+
 /// Maximum number of headers in a response; hyper has the same limit.
 pub const MOST_HEADERS: usize = 100;
 
@@ -23,6 +25,8 @@ pub struct Head {
     pub framing: Framing,
     /// Whether the connection may be reused after this response.
     pub keep_alive: bool,
+    /// Whether the body has a `content-encoding`.
+    pub encoded: bool,
 }
 
 /// The rule for where a body ends.
@@ -90,7 +94,8 @@ fn parse_anew(bytes: &[u8], no_body: bool) -> Result<Option<(usize, Head)>, &'st
     let framing = fields.framing(status, minor, no_body)?;
     // After a 101, the connection carries another protocol.
     let keep_alive = fields.keep_alive(minor) && status != 101;
-    Ok(Some((length, Head { minor, status, framing, keep_alive })))
+    let encoded = fields.encoded;
+    Ok(Some((length, Head { minor, status, framing, keep_alive, encoded })))
 }
 
 fn fault(error: httparse::Error) -> &'static str {
@@ -102,7 +107,7 @@ fn fault(error: httparse::Error) -> &'static str {
     }
 }
 
-/// The headers that decide framing and reuse of the connection.
+/// The headers that decide framing, reuse of the connection and decompression.
 #[derive(Default)]
 struct Fields {
     closes: bool,
@@ -112,6 +117,7 @@ struct Fields {
     length: Option<Option<u64>>,
     /// Whether `chunked` is the last transfer coding; `None` without a `transfer-encoding` header.
     chunked: Option<bool>,
+    encoded: bool,
 }
 
 impl Fields {
@@ -131,6 +137,8 @@ impl Fields {
             } else if name.eq_ignore_ascii_case("transfer-encoding") {
                 let last = list(value).last().unwrap_or_default();
                 fields.chunked = Some(last.eq_ignore_ascii_case(b"chunked"));
+            } else if name.eq_ignore_ascii_case("content-encoding") {
+                fields.encoded |= is_encoded(value);
             }
         }
         fields

@@ -44,7 +44,9 @@ pub struct Reader {
     /// The body so far, if it arrived in more than one piece.
     kept: Vec<u8>,
     keep_head: bool,
-    /// The head, from its status line to its empty line, if it is to be kept.
+    /// Whether the body has a `content-encoding`, and something of it is kept.
+    encoded: bool,
+    /// The head, from its status line to its empty line, if it is to be kept or the body is encoded.
     head: Vec<u8>,
 }
 
@@ -86,6 +88,7 @@ impl Reader {
         self.keep = Keep::Nothing;
         self.kept.clear();
         self.keep_head = false;
+        self.encoded = false;
         // Frees a long body's memory, so that many users don't each retain as much.
         self.kept.shrink_to(super::scratch::SIZE / 4);
     }
@@ -93,7 +96,6 @@ impl Reader {
     /// Keeps the head of the current response. Must be called after [`Self::begin`].
     pub fn keep_head(&mut self) {
         self.keep_head = true;
-        self.head.clear();
     }
 
     /// Sets the minimum to keep of each body from now on, also of bodies that nothing reads.
@@ -104,6 +106,11 @@ impl Reader {
     /// Returns the head that was kept.
     pub fn head(&self) -> &[u8] {
         &self.head
+    }
+
+    /// Returns whether the body that is kept has a `content-encoding`. If so, the head is kept, too.
+    pub fn is_encoded(&self) -> bool {
+        self.encoded
     }
 
     /// Returns the HTTP version. Valid once the head is read.
@@ -238,7 +245,9 @@ impl Reader {
                     self.status = head.status;
                     self.keep_alive = head.keep_alive;
                     self.keep = keep(head.status).max(self.least);
-                    if self.keep_head {
+                    self.encoded = head.encoded && self.keep > Keep::Nothing;
+                    if self.keep_head || self.encoded {
+                        self.head.clear();
                         self.head.extend_from_slice(&rest[..length]);
                     }
                     self.state = match head.framing {
