@@ -222,7 +222,12 @@ mod tests {
         };
         Snapshot {
             number,
-            intervals: vec![Interval { phase: Phase::Hold, second: number, steps: vec![counts] }],
+            intervals: vec![Interval {
+                phase: Phase::Hold,
+                second: number,
+                steps: vec![counts],
+                ..Interval::default()
+            }],
         }
     }
 

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::bottleneck::Bottleneck;
 use super::load::LoadChangeRecord;
+use super::stage::StageResult;
 use crate::measure::{
     Connections, MachineRecord, PostgresActivity, ResourceRecord, SecondRecord, StepSeconds,
     Summary,
@@ -22,6 +23,10 @@ pub struct RoundRecord {
     pub steps: Vec<Summary>,
     /// Results of the hold (the measured period), all steps together.
     pub total: Summary,
+    /// Results of each stage of the load that the round reached. Empty for a load without stages,
+    /// and in records of earlier versions.
+    #[serde(default)]
+    pub stages: Vec<StageResult>,
     /// Sum of each counter (a number read from answers) over the hold, by the counter's name. Empty
     /// in records of earlier versions.
     #[serde(default)]

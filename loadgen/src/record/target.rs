@@ -8,6 +8,7 @@ use super::bottleneck::Bottleneck;
 use super::over_rounds::{LatencyOverRounds, OverRounds};
 use super::proof::ProofRecord;
 use super::round::{RoundRecord, WorkerRecord};
+use super::stage::StageResult;
 use crate::measure::{Distribution, LatencySummary, ResourceRecord, Summary};
 
 /// Results of one target, under one number of server workers and users.
@@ -35,6 +36,10 @@ pub struct TargetRecord {
     pub steps: Vec<Summary>,
     /// Results of the hold (the measured period) in all rounds, all steps together.
     pub total: Summary,
+    /// Results of each stage of the load in all whole rounds, which are the rounds that ran as
+    /// planned. Empty for a load without stages, and in records of earlier versions.
+    #[serde(default)]
+    pub stages: Vec<StageResult>,
     /// Latencies of the expected answers of each step, by the step's name: the same requests as in
     /// `steps`. Empty in records of earlier versions.
     #[serde(default)]

@@ -103,7 +103,8 @@ impl GooseRound {
     ) -> Result<Finished, EngineError> {
         let gate = Gate::new(&self.plan, start);
         let threads = tokio::runtime::Handle::current().metrics().num_workers();
-        let recorder = Recorder::new(gate.timeline(), self.plan.scenario.steps.len(), threads);
+        let recorder = Recorder::new(gate.timeline(), self.plan.scenario.steps.len(), threads)
+            .with_stages(self.plan.scenario.load.stage_ends());
         let first = start + self.plan.first_snapshot();
         let users = self.plan.share.users(self.plan.scenario.load.users);
         let shared = Arc::new(Shared {

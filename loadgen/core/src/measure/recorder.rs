@@ -4,17 +4,19 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::counts::Counts;
 use super::outcome::{Ending, Outcome};
-use super::series::{Interval, Snapshot, merge_steps};
+use super::series::{Interval, Place, Snapshot, merge_steps};
 use super::timeline::{Phase, Timeline};
 
 /// Counts requests while a round runs. Threads do not contend for locks: each thread has a separate
 /// shard, whose lock is otherwise taken only once a second, to drain the shard.
 pub struct Recorder {
     timeline: Timeline,
+    /// End of each stage of the load but the last.
+    stages: Vec<Instant>,
     steps: usize,
     shards: Box<[Mutex<Vec<Interval>>]>,
     drained: AtomicUsize,
@@ -26,7 +28,15 @@ impl Recorder {
     #[must_use]
     pub fn new(timeline: Timeline, steps: usize, threads: usize) -> Self {
         let shards = (0..threads.max(1)).map(|_| Mutex::default()).collect();
-        Self { timeline, steps, shards, drained: AtomicUsize::new(0) }
+        Self { timeline, stages: Vec::new(), steps, shards, drained: AtomicUsize::new(0) }
+    }
+
+    /// Divides the round into the stages of a load. `ends` are the ends of all stages but the last,
+    /// counted from the end of the warm-up, in ascending order.
+    #[must_use]
+    pub fn with_stages(self, ends: impl IntoIterator<Item = Duration>) -> Self {
+        let measured = self.timeline.measured;
+        Self { stages: ends.into_iter().map(|end| measured + end).collect(), ..self }
     }
 
     /// Returns the round's timeline, which assigns each request to a phase and a second.
@@ -41,22 +51,30 @@ impl Recorder {
     pub fn record(&self, outcome: &Outcome<'_>) {
         let (phase, second) = self.timeline.place(outcome.counted, outcome.done);
         let ending = if phase == Phase::Tail { Ending::Cancelled } else { outcome.ending };
-        interval(&mut self.shard(), phase, second, self.steps).steps[outcome.step]
-            .record(outcome, ending);
+        let place = Place { phase, second, stage: self.stage(outcome.done) };
+        interval(&mut self.shard(), place, self.steps).steps[outcome.step].record(outcome, ending);
     }
 
     /// Counts a request of a stop step, which a user sends once after its last iteration. Such
     /// requests are counted separately from all others, at any end time.
     pub fn record_stop(&self, outcome: &Outcome<'_>) {
         let second = self.timeline.second(outcome.done);
-        interval(&mut self.shard(), Phase::Stop, second, self.steps).steps[outcome.step]
+        let place = Place { phase: Phase::Stop, second, stage: self.stage(outcome.done) };
+        interval(&mut self.shard(), place, self.steps).steps[outcome.step]
             .record(outcome, outcome.ending);
     }
 
     /// Counts a planned request of `step` that was not sent, because no user was free.
     pub fn unsent(&self, step: usize, counted: bool, planned: Instant) {
         let (phase, second) = self.timeline.place(counted, planned);
-        interval(&mut self.shard(), phase, second, self.steps).steps[step].unsent += 1;
+        let place = Place { phase, second, stage: self.stage(planned) };
+        interval(&mut self.shard(), place, self.steps).steps[step].unsent += 1;
+    }
+
+    /// Returns the number of the stage in which `at` lies, counted from 0.
+    fn stage(&self, at: Instant) -> u32 {
+        // A load has few stages, and most loads have none.
+        self.stages.partition_point(|end| *end <= at) as u32
     }
 
     /// Locks the shard of the calling thread.
@@ -78,11 +96,11 @@ impl Recorder {
     }
 
     fn take(&self, ready: impl Fn(&Interval) -> bool) -> Snapshot {
-        let mut merged: BTreeMap<(Phase, u32), Vec<Counts>> = BTreeMap::new();
+        let mut merged: BTreeMap<Place, Vec<Counts>> = BTreeMap::new();
         for shard in &self.shards {
             let taken: Vec<Interval> = lock(shard).extract_if(.., |i| ready(i)).collect();
             for interval in taken {
-                let steps = merged.entry((interval.phase, interval.second)).or_default();
+                let steps = merged.entry(interval.place()).or_default();
                 merge_steps(steps, &interval.steps);
             }
         }
@@ -90,19 +108,17 @@ impl Recorder {
         let number = self.drained.fetch_add(1, Ordering::Relaxed);
         Snapshot {
             number: u32::try_from(number).unwrap_or(u32::MAX),
-            intervals: intervals
-                .map(|((phase, second), steps)| Interval { phase, second, steps })
-                .collect(),
+            intervals: intervals.map(|(place, steps)| Interval::at(place, steps)).collect(),
         }
     }
 }
 
-/// Returns the interval of a phase and a second in a shard, and creates the interval if necessary.
+/// Returns the interval at a place in a shard, and creates the interval if necessary.
 /// The interval is nearly always the last one of the shard.
-fn interval(shard: &mut Vec<Interval>, phase: Phase, second: u32, steps: usize) -> &mut Interval {
-    let at = shard.iter().rposition(|i| (i.phase, i.second) == (phase, second));
+fn interval(shard: &mut Vec<Interval>, place: Place, steps: usize) -> &mut Interval {
+    let at = shard.iter().rposition(|interval| interval.place() == place);
     let at = at.unwrap_or_else(|| {
-        shard.push(Interval { phase, second, steps: vec![Counts::default(); steps] });
+        shard.push(Interval::at(place, vec![Counts::default(); steps]));
         shard.len() - 1
     });
     &mut shard[at]
@@ -187,6 +203,25 @@ mod tests {
         let steps = intervals.into_iter().map(|mut interval| interval.steps.remove(1));
         let counts = steps.map(|step| (step.requests(), step.failures(), step.cancelled));
         assert_eq!(counts.collect::<Vec<_>>(), [(1, 0, 0), (1, 1, 1)]);
+    }
+
+    #[test]
+    fn a_stage_may_end_within_a_second() {
+        let (start, recorder) = recorder();
+        let recorder = recorder.with_stages([1_500 * MS, 1_500 * MS, 2_000 * MS]);
+        for ms in [1_000, 1_499, 1_500, 1_999, 2_000, 2_999, 3_001] {
+            recorder.record(&outcome(0, start, start + ms * MS, Ending::Answered));
+        }
+        recorder.unsent(0, true, start + 1_400 * MS);
+        let intervals = recorder.finish().intervals;
+        let counted = intervals.iter().map(|interval| {
+            let step = &interval.steps[0];
+            (interval.second, interval.stage, step.requests(), step.unsent + step.cancelled)
+        });
+        assert_eq!(
+            counted.collect::<Vec<_>>(),
+            [(1, 0, 2, 1), (1, 2, 2, 0), (2, 3, 2, 0), (3, 3, 0, 1)]
+        );
     }
 
     #[test]

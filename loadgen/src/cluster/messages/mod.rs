@@ -242,6 +242,7 @@ mod tests {
                 phase: crate::measure::Phase::Hold,
                 second: 1,
                 steps: vec![counts],
+                ..crate::measure::Interval::default()
             };
             let snapshot = Snapshot { number: 1, intervals: vec![interval] };
             let news = News::Snapshot(snapshot, StrainSample::default());

@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::phases::{answered, at_stop, by_name, of_phase, summarize};
 use super::resources::{cpu_over_rounds, resources};
 use super::round::{Conditions, round_record};
+use super::stages::stages;
 use super::worker::workers;
 use crate::analysis::steps::{counters, together, with_cut};
 use crate::analysis::thresholds;
@@ -42,6 +43,7 @@ pub fn pool(
     let thresholds = thresholds::judge(&contender.name, &job.scenario.thresholds, steps, &scored);
     let rounds_recorded: Vec<RoundRecord> =
         rounds.iter().map(|round| round_record(steps, round, conditions)).collect();
+    let whole: Vec<&MeasuredRound> = rounds.iter().copied().filter(|round| round.whole).collect();
     let url = rounds.last().map(|round| &round.url);
     let changed = rounds.iter().any(|round| !round.results.changes.is_empty());
     let record = TargetRecord {
@@ -53,6 +55,7 @@ pub fn pool(
         latency_histograms: by_name(steps, by_row.into_iter().map(|c| c.answered.into())),
         uncoordinated_us: uncoordinated(job, contender.users, changed, &together(&counts), window),
         total,
+        stages: stages(steps, &job.scenario.load, &whole),
         counters: counters(steps, &counts),
         json_keys: json_keys(steps, rounds),
         proofs: rounds.iter().flat_map(|round| proofs(&job.scenario, round)).collect(),

@@ -78,6 +78,7 @@ pub fn target(name: &str, rates: &[f64]) -> TargetRecord {
         server: ServerRecord::default(),
         steps: vec![summary("step", mean)],
         total: summary("all", mean),
+        stages: Vec::new(),
         latency_histograms: BTreeMap::new(),
         uncoordinated_us: None,
         latency_over_rounds_us: LatencyOverRounds::default(),

@@ -2,12 +2,13 @@
 
 use super::{LATENCIES, known, latencies, table};
 use crate::measure::Summary;
-use crate::record::{RunRecord, TargetRecord};
+use crate::record::{RunRecord, StageResult, TargetRecord};
 use crate::report::words::ranked::ranked;
 
 /// Returns CSV with a row for each target and step. Targets come in the order of the ranking. Each
 /// target also has a row for all steps together, whose step is `all`. Only this row has the figures
-/// of the target as a whole, such as the rank. Unknown values are empty.
+/// of the target as a whole, such as the rank. Under a staged load, each stage has another row for
+/// all steps together. Unknown values are empty.
 #[must_use]
 pub(crate) fn run(record: &RunRecord) -> String {
     let before = [
@@ -32,12 +33,18 @@ pub(crate) fn run(record: &RunRecord) -> String {
         "cpu_us_per_request",
         "memory_max_bytes",
     ];
+    let of_stage = ["stage", "stage_from", "stage_to"];
+    let none = || vec![String::new(); after.len()];
     table(|writer| {
-        writer.write_record(before.iter().chain(&LATENCIES).chain(&after))?;
+        writer.write_record(before.iter().chain(&LATENCIES).chain(&after).chain(&of_stage))?;
         for (target, _) in ranked(record) {
-            writer.write_record(row(record, target, &target.total, of_target(record, target)))?;
+            let whole = of_target(record, target);
+            writer.write_record(row(record, target, &target.total, whole, None))?;
             for step in &target.steps {
-                writer.write_record(row(record, target, step, vec![String::new(); after.len()]))?;
+                writer.write_record(row(record, target, step, none(), None))?;
+            }
+            for stage in &target.stages {
+                writer.write_record(row(record, target, &stage.total, none(), Some(stage)))?;
             }
         }
         Ok(())
@@ -49,6 +56,7 @@ fn row(
     target: &TargetRecord,
     summary: &Summary,
     of_target: Vec<String>,
+    stage: Option<&StageResult>,
 ) -> Vec<String> {
     let mut row = vec![
         record.scenario.clone(),
@@ -65,6 +73,8 @@ fn row(
     ];
     row.extend(latencies(&summary.latency_us));
     row.extend(of_target);
+    row.push(known(stage.map(|stage| stage.stage)));
+    row.extend([stage.map(|stage| stage.from), stage.map(|stage| stage.to)].map(known));
     row
 }
 
